@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The task runtime: an orchestration submits tasks with tensor parameters, the runtime derives their order from the bytes
+ * that they read and write, allocates outputs, and runs kernels on the cores of a simulated chip.
+ *
+ * A run gives the same bytes as executing its tasks one at a time in submission order (the blocks of a task in block
+ * order), on every engine, chip, worker count, window size and policy.
+ *
+ * Threads: one control thread a runtime, the one that calls pto_run; all functions here are for it, within the
+ * orchestration or between runs.  Two runtimes in one process share nothing.
+ *
+ * Ownership: arguments are borrowed for the call.  Handles (buffers, tensors, tasks) are values; one used after its life,
+ * or in another runtime, is PTO_ESTALE.
+ */
+#ifndef PTO_RUNTIME_H
+#define PTO_RUNTIME_H
+
+#include <pto/kernel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A submitted task.  Its life ends when its slot comes round again: as many submits to its ring later as the window has
+ * slots; or with the run. */
+struct pto_task {
+  uint64_t id;
+  uint64_t generation;
+};
+
+struct pto_param {
+  uint32_t mode;        /* enum pto_mode */
+  uint32_t scalar_type; /* enum pto_scalar_type, for PTO_SCALAR */
+  union {
+    const struct pto_tensor *tensor; /* borrowed for the submit */
+    union pto_scalar scalar;
+  } value;
+};
+
+static inline struct pto_param pto_param_tensor(uint32_t mode, const struct pto_tensor *t) {
+  struct pto_param p;
+  p.mode = mode;
+  p.scalar_type = 0;
+  p.value.scalar.u64 = 0;
+  p.value.tensor = t;
+  return p;
+}
+static inline struct pto_param pto_input(const struct pto_tensor *t) { return pto_param_tensor(PTO_INPUT, t); }
+/* A buffer without memory gets it at this submit (whole and dense only); one with memory is written in place. */
+static inline struct pto_param pto_output(const struct pto_tensor *t) { return pto_param_tensor(PTO_OUTPUT, t); }
+static inline struct pto_param pto_inout(const struct pto_tensor *t) { return pto_param_tensor(PTO_INOUT, t); }
+static inline struct pto_param pto_accumulate(const struct pto_tensor *t) { return pto_param_tensor(PTO_ACCUMULATE, t); }
+static inline struct pto_param pto_scalar_f32(float x) {
+  struct pto_param p;
+  p.mode = PTO_SCALAR;
+  p.scalar_type = PTO_SCALAR_F32;
+  p.value.scalar.u64 = 0;
+  p.value.scalar.f32 = x;
+  return p;
+}
+static inline struct pto_param pto_scalar_i64(int64_t x) {
+  struct pto_param p;
+  p.mode = PTO_SCALAR;
+  p.scalar_type = PTO_SCALAR_I64;
+  p.value.scalar.i64 = x;
+  return p;
+}
+static inline struct pto_param pto_scalar_u64(uint64_t x) {
+  struct pto_param p;
+  p.mode = PTO_SCALAR;
+  p.scalar_type = PTO_SCALAR_U64;
+  p.value.scalar.u64 = x;
+  return p;
+}
+
+/* Whether a task runs, decided when its producers are done: one integer element, an INPUT of the task in every respect. */
+enum pto_compare { PTO_ALWAYS = 0, PTO_IF_EQ, PTO_IF_NE, PTO_IF_LT, PTO_IF_LE, PTO_IF_GT, PTO_IF_GE };
+struct pto_predicate {
+  const struct pto_tensor *tensor; /* exactly one element of an integer or bool dtype */
+  uint32_t compare;                /* enum pto_compare: element <compare> value */
+  int64_t value;
+};
+
+/* How a task runs; zero is the default. */
+struct pto_launch {
+  const struct pto_kernel *aic, *aiv0, *aiv1; /* one kernel, or a MIX of two or three on one cluster */
+  uint32_t block_count;                       /* copies with their block_index; 0 means 1 */
+  bool sync_start;                            /* all blocks start together */
+  const struct pto_task *after;               /* explicit dependencies */
+  uint32_t after_count;
+  struct pto_predicate predicate;
+};
+
+/* Submits one task.  PTO_OK, or an error with nothing submitted and nothing changed: PTO_EINVAL, PTO_ESTALE, PTO_EFIT name
+ * the parameter and the values and the run goes on; PTO_ESCOPE, PTO_EHEAP, PTO_EWINDOW, PTO_ECAPACITY, PTO_EDEADLOCK end
+ * it.  May run other work while it waits for space.  *task_out is written only on success. */
+PTO_API PTO_MUST_CHECK int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch,
+                                      const struct pto_param *params, uint32_t count, struct pto_task *task_out);
+PTO_API PTO_MUST_CHECK int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel,
+                                          const struct pto_param *params, uint32_t count);
+PTO_API PTO_MUST_CHECK int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel,
+                                          const struct pto_param *params, uint32_t count);
+/* A task without a kernel that is done when all of `after` are. */
+PTO_API PTO_MUST_CHECK int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
+                                              struct pto_task *task_out);
+/* A task without a kernel: the buffers of `tensors` get memory now, and the task counts as the writer of each. */
+PTO_API PTO_MUST_CHECK int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count,
+                                             struct pto_task *task_out);
+
+/* Address of a buffer's first byte; 0 while it has no memory, or where the handle is stale. */
+PTO_API uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer);
+/* Cores of a kind (PTO_AIC, PTO_AIV) or clusters (PTO_CLUSTER) of the chip; kinds add up. */
+PTO_API uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds);
+
+/* Scopes own the tasks submitted in them and keep what those allocate alive until they end; they order nothing.  In a
+ * manual scope only explicit dependencies order its tasks.  Nest up to 64 deep; no automatic scope inside a manual one. */
+enum pto_scope_kind { PTO_SCOPE_AUTO = 0, PTO_SCOPE_MANUAL = 1 };
+PTO_API PTO_MUST_CHECK int pto_scope_begin(struct pto_runtime *rt, uint32_t kind);
+PTO_API PTO_MUST_CHECK int pto_scope_end(struct pto_runtime *rt);
+
+/* Reads or writes one element (of the tensor's dtype; 4-bit types as one int8 or uint8) from the orchestration: waits for
+ * the writers of its bytes; a write also for their readers. */
+PTO_API PTO_MUST_CHECK int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index,
+                                            void *value);
+PTO_API PTO_MUST_CHECK int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index,
+                                             const void *value);
+
+/* Ends the run with PTO_EUSER and this sentence.  Returns PTO_EUSER (or the run's earlier error). */
+PTO_API int pto_report_error(struct pto_runtime *rt, const char *sentence);
+/* The sentence of the run's first error, or of the last refused call; "" where there was none.  Borrowed until the next
+ * call on `rt`. */
+PTO_API const char *pto_last_error(struct pto_runtime *rt);
+
+enum pto_deps_rules { PTO_DEPS_EXACT = 0, PTO_DEPS_PTO = 1 };
+
+/* What is kept of a run for later: costs memory and a little time, changes no result. */
+enum pto_record { PTO_RECORD_GRAPH = 1 /* tasks, parameters, edges with reasons */, PTO_RECORD_TIMELINE = 2 };
+
+/* Zeroed fields mean the default in brackets.  Start with `struct pto_config config = {.size = sizeof config};`. */
+struct pto_config {
+  size_t size;
+  const char *engine;         /* "threads" or "virtual" ["threads"] */
+  const char *chip;           /* "tiny", "a2a3", "a5" or the path of a chip file ["tiny"] */
+  uint32_t workers;           /* threads that cores live on, the control thread counted [CPUs of the process] */
+  uint32_t deps;              /* enum pto_deps_rules [exact] */
+  const char *policy;         /* "fifo", "lifo", "random:SEED" ["fifo"] */
+  uint64_t window;            /* slots of each task ring, a power of two [16384] */
+  uint64_t heap_bytes;        /* bytes of each heap ring, a multiple of 1024 [256 MiB] */
+  bool poison;                /* fill fresh outputs with a pattern that is NaN in floats */
+  uint32_t record;            /* enum pto_record bits */
+  uint32_t timeout_ms;        /* a kernel may take that long; 0: no watchdog.  ptosim sets 60 s */
+  /* Called once, on the watchdog's thread, with the sentence of PTO_ETIMEOUT; the process must leave soon after. */
+  void (*on_timeout)(void *context, const char *sentence);
+  void *on_timeout_context;
+  uint64_t list_chunks;       /* chunks of 14 list entries for fan-out and readers beyond the inline ones [never short] */
+  uint64_t map_entries;       /* accesses that the region map can hold [never short] */
+};
+
+/* Counts since the runtime was made, or (high-water marks) over its life. */
+struct pto_stats {
+  size_t size;
+  uint64_t tasks;                     /* submitted in the last run */
+  uint64_t edges;                     /* distinct pairs found in the last run */
+  uint64_t live_edges;                /* those whose producer was unfinished at the submit */
+  uint64_t window_high_water;         /* most slots in use of any ring in the last run */
+  uint64_t heap_high_water_bytes;     /* most bytes in use of any heap ring in the last run */
+  uint64_t wall_ns;                   /* the last run, orchestration start to drain */
+  uint64_t virtual_ps;                /* the same in virtual time; 0 on threads */
+  uint64_t lookups, candidates;       /* region lookups, and entries whose overlap had to be decided */
+  uint64_t overlap_budget_exhausted;
+  uint64_t submit_waits;              /* submits that had to wait for space */
+  uint32_t workers;                   /* in use */
+  uint32_t cores;
+};
+
+/* Makes a runtime on a chip of its own.  `config` may be NULL.  On failure *rt_out is untouched; the explained form then
+ * writes the reason to `sentence` (sentence_size bytes).  All memory is reserved here; nothing is allocated while a run
+ * goes on. */
+PTO_API PTO_MUST_CHECK int pto_runtime_create(const struct pto_config *config, struct pto_runtime **rt_out);
+PTO_API PTO_MUST_CHECK int pto_runtime_create_explained(const struct pto_config *config, struct pto_runtime **rt_out,
+                                                        char *sentence, size_t sentence_size);
+/* Runs `orchestration(rt, context)` and everything it submitted; returns PTO_OK or the run's first error (a non-zero return of
+ * the orchestration is PTO_EUSER).  Starts from a clean state: the first error of the run before is forgotten. */
+PTO_API PTO_MUST_CHECK int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, void *),
+                                   void *context);
+/* Takes NULL too.  Not from within a run. */
+PTO_API void pto_runtime_destroy(struct pto_runtime *rt);
+/* Fills what fits into stats->size bytes. */
+PTO_API void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

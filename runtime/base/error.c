@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/base/error.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int pto_error_set(struct pto_error *error, int status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error->sentence, sizeof error->sentence, format, arguments);
+  va_end(arguments);
+  error->status = status;
+  return status;
+}
+
+void pto_error_append(struct pto_error *error, const char *format, ...) {
+  size_t used = strlen(error->sentence);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error->sentence + used, sizeof error->sentence - used, format, arguments);
+  va_end(arguments);
+}
+
+void pto_error_clear(struct pto_error *error) {
+  error->status = PTO_OK;
+  error->sentence[0] = '\0';
+}

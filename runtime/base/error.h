@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One stored sentence: the status of what went wrong and the values that say why.
+ *
+ * Owned by whoever embeds it (a runtime, a loader).  A later set replaces an earlier one; "first error of a run" is the
+ * caller's rule.  One thread.  Never prints.
+ */
+#ifndef PTO_ERROR_H
+#define PTO_ERROR_H
+
+#include <pto/status.h>
+
+#define PTO_SENTENCE_SIZE 1024
+
+struct pto_error {
+  int status;
+  char sentence[PTO_SENTENCE_SIZE];
+};
+
+/* Stores the sentence (truncated to fit) and returns `status`: `return pto_error_set(e, PTO_EINVAL, "…", …);`. */
+int pto_error_set(struct pto_error *error, int status, const char *format, ...) PTO_PRINTF(3, 4);
+/* Adds to the stored sentence. */
+void pto_error_append(struct pto_error *error, const char *format, ...) PTO_PRINTF(2, 3);
+void pto_error_clear(struct pto_error *error);
+
+#endif

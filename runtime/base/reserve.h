@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Address space reserved at creation, resident only where touched.
+ *
+ * Owns the mapping that a pto_reserve describes.  The bytes read as zero until written.  Reserving is the only way in
+ * which the runtime gets memory for a run, so capacity is fixed at creation and a run never calls malloc.
+ */
+#ifndef PTO_RESERVE_H
+#define PTO_RESERVE_H
+
+#include <runtime/base/base.h>
+
+struct pto_reserve {
+  void *addr;
+  uint64_t size_bytes;
+};
+
+/* Maps `size_bytes` (rounded up to pages; > 0) of zeroed memory without committing it.  False where the system refuses. */
+bool pto_reserve_init(struct pto_reserve *reserve, uint64_t size_bytes);
+/* Takes zeroed structs too. */
+void pto_reserve_fini(struct pto_reserve *reserve);
+/* Gives the resident pages back; the bytes read as zero again. */
+void pto_reserve_discard(struct pto_reserve *reserve);
+
+/* For tests of creation: the n-th reserve from now on fails (0: none).  Per process, set by tests alone. */
+extern uint32_t pto_reserve_fail_countdown;
+
+#endif

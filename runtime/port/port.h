@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The seam between the runtime and whatever executes kernels: simulated cores on threads, simulated cores in virtual time,
+ * one day a device.  The runtime holds a pto_port and calls its operations; an engine embeds a pto_port as its first member
+ * and implements them.  Neither side sees more of the other than this header.
+ *
+ * Numbering: core = cluster · 3 + lane (lane 0 AIC, 1 AIV0, 2 AIV1).  A core runs what it is sent in order: one message
+ * runs, up to slots_per_core − 1 wait behind it.  The runtime never sends more.
+ *
+ * Always true: every message dispatched yields exactly one completion.  in flight = dispatched − polled.
+ *
+ * Threads: all operations are called by the control thread alone, between begin_run and end_run unless said otherwise.
+ *
+ * Time.  `clock` is the virtual time (ps) of what the control thread does now: that of the orchestrator while it submits, of a
+ * scheduler while it handles that scheduler's completion.  It stays 0 on engines whose time is real.  The runtime passes
+ * the clock at which a task became ready with its messages, so that nothing starts before its cause.
+ */
+#ifndef PTO_PORT_H
+#define PTO_PORT_H
+
+#include <pto/kernel.h>
+#include <runtime/base/base.h>
+
+struct pto_port;
+struct pto_trace;
+
+/* What the cores need of a task; written by the control thread before the dispatch, read-only until its last completion.
+ * In memory: this header, tensor_count tensors, scalar_count scalars, then the shapes and strides that the tensors point to. */
+struct pto_payload {
+  uint64_t task_number; /* in submission order, for reports and records */
+  uint32_t block_count;
+  uint32_t unit_count;  /* of 64 bytes; for the owner */
+  uint32_t tensor_count, scalar_count;
+  const struct pto_kernel *kernels[3]; /* by role: aic, aiv0, aiv1; NULL where absent */
+  uint64_t reserved[2];
+  struct pto_kernel_tensor tensors[];
+};
+_Static_assert(sizeof(struct pto_payload) == 64, "tensors start on the second cache line");
+
+static inline union pto_scalar *pto_payload_scalars(struct pto_payload *payload) {
+  return (union pto_scalar *)(void *)&payload->tensors[payload->tensor_count];
+}
+
+enum pto_message_flags {
+  PTO_MESSAGE_BLOCKS = 1,   /* block_count > 1: read it from the payload */
+  PTO_MESSAGE_TOGETHER = 2, /* member of a sync_start group: starts with the others */
+  PTO_MESSAGE_LAST = 4      /* the last message of that group */
+};
+
+/* One kernel call for one core.  Two fit a cache line. */
+struct pto_message {
+  const struct pto_payload *payload;
+  int (*run)(const struct pto_kernel_args *);
+  uint32_t ticket; /* the runtime's; comes back in the completion */
+  uint32_t block_index;
+  uint16_t core;
+  uint8_t role; /* index into payload->kernels */
+  uint8_t tensor_count;
+  uint8_t scalar_count;
+  uint8_t flags; /* enum pto_message_flags */
+  uint16_t reserved;
+};
+_Static_assert(sizeof(struct pto_message) == 32, "two messages a cache line");
+_Static_assert(PTO_MAX_TENSORS <= UINT8_MAX && PTO_MAX_SCALARS <= UINT8_MAX, "counts fit the message");
+
+struct pto_completion {
+  uint32_t ticket;
+  uint16_t core;
+  int16_t status; /* 0, or what the kernel returned (clamped to int16, never to 0) */
+};
+_Static_assert(sizeof(struct pto_completion) == 8, "eight completions a cache line");
+
+/* Work of the control CPU that virtual time prices.  X(kind, name in the chip file). */
+#define PTO_WORK_LIST(X)                                                                                         \
+  X(PTO_WORK_SUBMIT, "submit")         /* a task's fixed part, on the orchestrator */                            \
+  X(PTO_WORK_PARAM, "param")           /* a parameter */                                                         \
+  X(PTO_WORK_LOOKUP, "lookup")         /* a region looked up in the map */                                       \
+  X(PTO_WORK_EDGE, "edge")             /* an edge found */                                                       \
+  X(PTO_WORK_ALLOC, "alloc")           /* an output allocated */                                                 \
+  X(PTO_WORK_SCOPE, "scope")           /* a scope begun or ended */                                              \
+  X(PTO_WORK_HOST_ACCESS, "host_access") /* an element read or written by the orchestration */                   \
+  X(PTO_WORK_DISPATCH, "dispatch")     /* a message sent, on the scheduler that owns the core */                 \
+  X(PTO_WORK_POLL, "poll")             /* a completion taken in */                                               \
+  X(PTO_WORK_FANOUT, "fanout")         /* a consumer told */                                                     \
+  X(PTO_WORK_COMPLETE, "complete")     /* a task's completion, fixed part */
+
+enum pto_work {
+#define X(kind, name) kind,
+  PTO_WORK_LIST(X)
+#undef X
+  PTO_WORK_COUNT
+};
+
+/* Who does it.  PTO_ACTOR_CURRENT: the scheduler whose completion is being handled, or the orchestrator in a submit. */
+enum pto_actor { PTO_ACTOR_ORCHESTRATOR, PTO_ACTOR_CURRENT };
+
+struct pto_port_ops {
+  /* Between runs: gets ready, virtual clocks at 0; 0 or a negative status with the reason in `sentence`. */
+  int (*begin_run)(struct pto_port *port, char *sentence, size_t sentence_size);
+  void (*end_run)(struct pto_port *port); /* after the last completion was polled */
+  /* Sends a message.  `ready_at` is the clock at which its task became ready.  May hold it back until flush, poll or wait. */
+  void (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at);
+  void (*flush)(struct pto_port *port);
+  /* Takes up to `max` completions, never blocking; virtual time: those of the next instant that the orchestrator's clock has
+   * reached, and the clock is their scheduler's until the next poll, flush of the context by `resume`, or wait. */
+  uint32_t (*poll)(struct pto_port *port, struct pto_completion *completions, uint32_t max);
+  /* The control thread goes on with the orchestration: `clock` is the orchestrator's again, at least `not_before` if it had to
+   * wait for something that was true only then. */
+  void (*resume)(struct pto_port *port, uint64_t not_before);
+  /* Nothing to do until something completes: runs a kernel of the control thread's own cores, or blocks, or moves virtual time to
+   * the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */
+  void (*wait)(struct pto_port *port);
+  void (*charge)(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count);
+  /* The sentence that the failed kernel on `core` left; "" where it left none. */
+  const char *(*kernel_message)(struct pto_port *port, uint32_t core);
+  void (*destroy)(struct pto_port *port);
+};
+
+/* What the runtime may know of the machine under it; constant after creation but for `clock`. */
+struct pto_port {
+  const struct pto_port_ops *ops;
+  uint64_t clock;            /* ps; see above */
+  bool is_virtual;           /* charges count and clock moves */
+  uint32_t cluster_count;    /* cores = 3 · clusters */
+  uint32_t slots_per_core;   /* messages a core holds, the running one counted */
+  uint32_t worker_count;     /* threads that cores live on, the control thread counted */
+  const uint16_t *core_worker; /* by core: the thread it lives on, 0 the control thread; all 0 in virtual time */
+  uint64_t aiv_local_bytes;  /* UB */
+  uint64_t aic_local_bytes;  /* L1 */
+  struct pto_trace *trace;   /* where to record spans; NULL: nowhere */
+  uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
+  const char *name;          /* "threads", "virtual" */
+};
+
+/* Fills the core's view and calls the kernel: the one place where a message becomes a call, for every engine. */
+static inline int pto_message_run(const struct pto_message *message, struct pto_core *core) {
+  const struct pto_payload *payload = message->payload;
+  struct pto_kernel_args args;
+  core->block_index = message->block_index;
+  core->block_count = (message->flags & PTO_MESSAGE_BLOCKS) ? payload->block_count : 1;
+  args.tensors = payload->tensors;
+  args.scalars = (const union pto_scalar *)(const void *)&payload->tensors[message->tensor_count];
+  args.core = core;
+  args.tensor_count = message->tensor_count;
+  args.scalar_count = message->scalar_count;
+  return message->run(&args);
+}
+
+#endif
