@@ -2,10 +2,10 @@
 /*
  * Overlap of large tensors: the answer is known without listing bytes, and the work is bounded by a count of steps.
  *
- * Two kinds of truth.  Where two pitches are coprime, the Chinese remainder theorem says in which row they meet first; one row less
- * is disjoint.  And for any two nested regions |A ∩ B| = Σ over the runs of A of (bytes of B before the run's end − bytes of B
- * before its start), where "bytes of B before x" is a division a dimension; that takes A's runs one by one, which is what the code
- * under test never does.  Fixed seeds; nothing depends on wall time.
+ * Two kinds of truth.  Where two pitches are coprime, the Chinese remainder theorem says in which row they meet first;
+ * one row less is disjoint.  And for any two nested regions |A ∩ B| = Σ over the runs of A of (bytes of B before the
+ * run's end − bytes of B before its start), where "bytes of B before x" is a division a dimension; that takes A's runs
+ * one by one, which is what the code under test never does.  Fixed seeds; nothing depends on wall time.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -17,13 +17,16 @@
 #include <runtime/tensor/region.h>
 #include <runtime/tensor/tensor_make.h>
 
-#define SHAPE(...) (uint32_t)PTO_ARRAY_LENGTH(((const uint64_t[]){__VA_ARGS__})), (const uint64_t[]){__VA_ARGS__}
-#define LIST(...) (const uint64_t[]){__VA_ARGS__}
+#define SHAPE(...)                                                                                                     \
+  (uint32_t) PTO_ARRAY_LENGTH(((const uint64_t[]){__VA_ARGS__})), (const uint64_t[]) { __VA_ARGS__ }
+#define LIST(...)                                                                                                      \
+  (const uint64_t[]) { __VA_ARGS__ }
 
 static const char *const relation_names[] = {"DISJOINT", "EQUAL", "COVERS", "COVERED", "PARTIAL"};
 
 static struct pto_tensor memory_as(uint64_t size_bytes, uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
-  return pto_tensor_dense((struct pto_buffer){.id = 1, .generation = 1, .base = 1 << 20, .size_bytes = size_bytes}, dtype, ndims, shape);
+  return pto_tensor_dense((struct pto_buffer){.id = 1, .generation = 1, .base = 1 << 20, .size_bytes = size_bytes},
+                          dtype, ndims, shape);
 }
 
 /* Rows first … end of columns left … right of memory with rows of `pitch` bytes. */
@@ -50,7 +53,8 @@ static void expect(enum pto_overlap expected, struct pto_tensor a, struct pto_te
   uint64_t steps = 0;
   assert_int_equal(relate(&a, &b, &steps), expected);
   assert_int_equal(relate(&b, &a, &steps), mirror[expected]);
-  if (steps > 2 * most_steps) fail_msg("%" PRIu64 " steps for two questions, at most %" PRIu64 " for one expected", steps, most_steps);
+  if (steps > 2 * most_steps)
+    fail_msg("%" PRIu64 " steps for two questions, at most %" PRIu64 " for one expected", steps, most_steps);
 }
 
 /* The least i ≥ 0 with i · a ≡ c (mod m), by trying. */
@@ -139,7 +143,9 @@ static uint64_t bytes_in_range(const struct pto_region *r, uint64_t start, uint6
   return bytes_before(r, 0, to) - bytes_before(r, 0, from);
 }
 
-static uint64_t runs_of(const struct pto_region *r) { return r->run_bytes == 0 ? 0 : pto_region_bytes(r) / r->run_bytes; }
+static uint64_t runs_of(const struct pto_region *r) {
+  return r->run_bytes == 0 ? 0 : pto_region_bytes(r) / r->run_bytes;
+}
 
 static uint64_t common_bytes(const struct pto_region *a, const struct pto_region *b) {
   uint64_t index[PTO_MAX_DIMS] = {0}, common = 0;
@@ -208,7 +214,8 @@ static void test_large_pairs_of_any_pitches_agree_with_counting(void **state) {
       char ta[256], tb[256];
       pto_tensor_format(&a, ta, sizeof ta);
       pto_tensor_format(&b, tb, sizeof tb);
-      fail_msg("seed %" PRIu64 ": answer %s, truth %s\n  a: %s\n  b: %s", seed, relation_names[answer], relation_names[truth], ta, tb);
+      fail_msg("seed %" PRIu64 ": answer %s, truth %s\n  a: %s\n  b: %s", seed, relation_names[answer],
+               relation_names[truth], ta, tb);
     }
     relations[truth]++;
     most_steps = pto_max_u64(most_steps, steps);
