@@ -11,7 +11,7 @@
  */
 #include <runtime/tensor/linear_form.h>
 
-#include <string.h>
+#include <runtime/tensor/lattice_search.h>
 
 typedef __int128 wide;
 
@@ -304,9 +304,16 @@ static enum pto_answer solve(struct pto_linear_form *f, struct pto_step_budget *
   return f->count == 2 ? decide_two(f, budget) : split(f, budget);
 }
 
+/* Splitting settles nearly everything in a few steps; what it does not goes to the lattice search, reduced as far as it
+ * is. */
 enum pto_answer pto_linear_form_meets(const struct pto_linear_form *form, struct pto_step_budget *budget) {
+  enum { QUICK_STEPS = 1000 }; /* about as long as the reduction of a basis takes */
   struct pto_linear_form f = {.lo = form->lo, .hi = form->hi};
   for (uint32_t k = 0; k < form->count; k++) insert_term(&f, form->coef[k], form->last[k]);
-  budget->used++;
-  return solve(&f, budget);
+  struct pto_step_budget quick = {0,
+                                  pto_min_u64(QUICK_STEPS, budget->limit - pto_min_u64(budget->used, budget->limit))};
+  enum pto_answer answer = reduce(&f);
+  if (answer == PTO_ANSWER_UNKNOWN) answer = f.count == 2 ? decide_two(&f, &quick) : split(&f, &quick);
+  budget->used += quick.used + 1;
+  return answer == PTO_ANSWER_UNKNOWN && budget->used < budget->limit ? pto_lattice_search(&f, budget) : answer;
 }

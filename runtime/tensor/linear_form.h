@@ -10,7 +10,8 @@
  * The answer is exact unless the budget of steps runs out.  One or two distinct strides are settled by Euclid's
  * algorithm in O(log) steps; more by splitting: over one index where it has few values left, else over the lattice
  * lines of the two strides that the fewest of them cover (about the square root of the number of index pairs).  Nested
- * strides, as views of dense tensors have, leave two or three values a dimension.
+ * strides, as views of dense tensors have, leave two or three values a dimension.  What takes too many parts goes to
+ * lattice_search.h.
  *
  * Values only, no allocation, any thread.
  */
@@ -31,7 +32,7 @@ struct pto_linear_form {
 
 enum pto_answer { PTO_ANSWER_NO, PTO_ANSWER_YES, PTO_ANSWER_UNKNOWN };
 
-/* Steps: parts of a split looked at, and rounds of Euclid's algorithm. */
+/* Steps: parts of a split looked at, rounds of Euclid's algorithm, and those of lattice_search.h. */
 struct pto_step_budget {
   uint64_t used, limit;
 };

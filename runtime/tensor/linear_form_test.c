@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <runtime/tensor/lattice_search.h>
 #include <runtime/tensor/linear_form.h>
 
 enum { MOST_VALUES = 4096 };
@@ -145,6 +146,8 @@ static void test_forms_of_sparse_values_agree_with_trying_each(void **state) {
     bool expected = meets_by_trying(&f);
     enum pto_answer answer = pto_linear_form_meets(&f, &budget);
     if (answer != (expected ? PTO_ANSWER_YES : PTO_ANSWER_NO)) fail_msg("seed %" PRIu64 ": answer %d", seed, answer);
+    if (seed % 2 == 0 && pto_lattice_search(&f, &budget) != answer)
+      fail_msg("seed %" PRIu64 ": the lattice search differs", seed);
     answers[expected]++;
   }
   assert_true(answers[0] > 1000 && answers[1] > 1000);

@@ -454,7 +454,7 @@ static void test_overlap_of_whatever_views_can_make_agrees_with_byte_sets(void *
     print_message(" %s %.1f %%", relation_names[i], 100.0 * (double)tally.relations[i] / (double)pairs);
   print_message("; steps at most %" PRIu64 ", mean %.2f\n", tally.most_steps, (double)tally.steps / (double)pairs);
   assert_int_equal(tally.exhausted, 0);
-  assert_true(tally.most_steps < PTO_REGION_STEP_LIMIT / 100);
+  assert_true(tally.most_steps < PTO_REGION_STEP_LIMIT / 10);
   if (pairs >= 10000)
     for (int i = 0; i < 5; i++) assert_true(tally.relations[i] >= pairs / 12);
 }

@@ -225,7 +225,7 @@ static void test_large_pairs_of_any_pitches_agree_with_counting(void **state) {
   for (int i = 0; i < 5; i++) print_message(" %s %" PRIu64, relation_names[i], relations[i]);
   print_message("; steps at most %" PRIu64 "\n", most_steps);
   for (int i = 0; i < 5; i++) assert_true(relations[i] >= PAIRS / 400);
-  assert_true(most_steps < PTO_REGION_STEP_LIMIT / 20);
+  assert_true(most_steps < PTO_REGION_STEP_LIMIT / 10);
 }
 
 static void test_large_pairs_with_any_number_of_runs_stay_within_the_budget(void **state) {
