@@ -7,7 +7,7 @@
  * the bounds of the others tell.  Each part of a split has one term less, so the recursion is at most PTO_FORM_TERMS
  * deep.
  *
- * Values only, any thread.  Another way to split is a candidate in `choose_split` and a function beside split_by_lines.
+ * Values only, any thread.  Another way to split is a candidate in `choose_split` and a function beside fix_line.
  */
 #include <runtime/tensor/linear_form.h>
 
