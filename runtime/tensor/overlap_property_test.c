@@ -79,13 +79,10 @@ static uint64_t size_of_set(const struct byte_set *set) {
 
 /* One past the last byte where `is_end`, else the first byte; the set is not empty. */
 static uint64_t bound_of_set(const struct byte_set *set, bool is_end) {
-  uint64_t bound = 0;
-  for (uint64_t k = 0; k < MEMORY_BYTES; k++)
-    if (set->words[k / 64] >> (k % 64) & 1) {
-      bound = k + 1;
-      if (!is_end) return k;
-    }
-  return bound;
+  int word = is_end ? WORDS - 1 : 0;
+  while (set->words[word] == 0) word += is_end ? -1 : 1;
+  uint64_t bits = set->words[word], first = (uint64_t)word * 64;
+  return is_end ? first + 64 - (uint64_t)__builtin_clzll(bits) : first + (uint64_t)__builtin_ctzll(bits);
 }
 
 static bool is_same_memory(const struct pto_tensor *a, const struct pto_tensor *b) {
@@ -474,18 +471,35 @@ static struct pto_tensor random_by_hand(struct pto_rng *rng) {
   }
 }
 
+/* Folding dimensions may remain in the form; it has to denote the same bytes all the same. */
+static void check_bytes_of_region(const struct pto_tensor *t, const struct pto_region *r) {
+  struct byte_set expected, found;
+  fill_from_tensor(t, &expected);
+  fill_from_region(r, MEMORY_BASE, &found);
+  assert_memory_equal(&expected, &found, sizeof expected);
+  assert_int_equal(r->end - MEMORY_BASE, bound_of_set(&expected, true));
+}
+
 static void test_overlap_of_strides_filled_in_by_hand_is_true_or_partial(void **state) {
-  uint64_t pairs = number_from_environment("PTO_PROPERTY_PAIRS", 200000) / 10,
+  uint64_t pairs = number_from_environment("PTO_PROPERTY_PAIRS", 200000) / 5,
            seed = number_from_environment("PTO_SEED", 1);
   uint64_t relations[5] = {0};
   for (uint64_t i = 0; i < pairs; i++) {
     struct pto_rng rng = {~(seed + i)};
-    struct pto_tensor a = random_by_hand(&rng), b = random_by_hand(&rng);
+    struct pto_tensor a = random_by_hand(&rng), b = random_by_hand(&rng), like_a = b;
     struct pto_region ra, rb;
     uint64_t exhausted = 0;
+    if (one_in(&rng, 2)) { /* the strides of the other one, of which some may fold here and not there */
+      like_a.ndims = a.ndims;
+      like_a.dtype = a.dtype;
+      memcpy(like_a.strides, a.strides, sizeof a.strides);
+      for (uint32_t k = 0; k < a.ndims; k++) like_a.shape[k] = 1 + below(&rng, 6);
+      if (pto_tensor_status(&like_a) == PTO_OK) b = like_a;
+    }
     enum pto_overlap truth = true_relation(&a, &b);
     pto_region_from_tensor(&a, a.buffer.base, &ra);
     pto_region_from_tensor(&b, b.buffer.base, &rb);
+    check_bytes_of_region(&a, &ra);
     enum pto_overlap answer = pto_region_overlap(&ra, &rb, &exhausted);
     if (answer != truth && !(answer == PTO_PARTIAL && exhausted == 1)) fail_with(seed + i, a, b);
     if (!pto_region_intersects(&ra, &rb, &exhausted) && truth != PTO_DISJOINT) fail_with(seed + i, a, b);
