@@ -13,7 +13,7 @@
 #   SAN=address,undefined   SAN=thread   BUILD=debug   CC=clang
 # Others: WERROR=1, TESTS=pattern (make test), ARGS="…" (make run, perf, valgrind), FUZZ_SECONDS=60, V=1 (print commands).
 
-MAKEFLAGS += --no-builtin-rules --no-builtin-variables
+MAKEFLAGS += -rR
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -33,6 +33,7 @@ VARIANT := $(strip $(subst $(comma), ,$(SAN)) $(filter debug,$(BUILD)) $(if $(fi
              $(if $(COVERAGE),coverage) $(if $(FUZZ),fuzz))
 B := build$(if $(VARIANT),-$(subst $(space),-,$(VARIANT)))
 Q := $(if $(V),,@)
+SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
 # ---- sources by folder ----------------------------------------------------------------------------------------------
 code = $(filter-out %_test.c,$(wildcard $(1)))
@@ -103,6 +104,9 @@ $(B)/sources: FORCE
 	$(file >$@.new,$(ALL_SRC))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+# The chip files are part of this object; the compiler's list of headers does not see them.
+$(call obj,sim/chip_files.c): $(wildcard sim/chips/*.ini)
+
 # ---- building -------------------------------------------------------------------------------------------------------
 all: $(B)/libpto.so programs $(if $(CLI_SRC),$(B)/ptosim)
 programs: $(PROGRAMS)
@@ -111,12 +115,12 @@ benches: all $(BENCHES)
 
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $<")
+	$(SAY) "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # For users: only what include/pto marks as PTO_API can be seen.
 $(B)/libpto.so: $(LIB_OBJ) $(B)/sources
-	$(if $(Q),@echo "  LINK  $@")
+	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -shared -Wl,-soname,libpto.so -o $@ $(LIB_OBJ) $(LIBS)
 
 # For tests, which link internals.
@@ -132,14 +136,14 @@ $(B)/libsupport.a: $(SUPPORT_OBJ) $(B)/sources
 
 # The library's objects are part of ptosim, so that it runs from anywhere; programs bind to its symbols.
 $(B)/ptosim: $(CLI_OBJ) $(LIB_OBJ) $(B)/sources
-	$(if $(Q),@echo "  LINK  $@")
+	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -rdynamic -o $@ $(CLI_OBJ) $(LIB_OBJ) $(LIBS)
 $(B)/oracle: $(ORACLE_OBJ) $(B)/sources
-	$(if $(Q),@echo "  LINK  $@")
+	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -rdynamic -o $@ $(ORACLE_OBJ) $(LIBS)
 $(B)/programs/%.so: $(B)/obj/orchestration/%.o
 	@mkdir -p $(@D)
-	$(if $(Q),@echo "  LINK  $@")
+	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -shared -o $@ $< -lm
 
 # Unit tests take from the archive what they need, and may stand in for the rest; those of loader, cli and tests/ hold all of
@@ -151,7 +155,7 @@ $(REPLAYS): $(call obj,$(if $(REPLAYS),tests/support/fuzz_replay.c))
 TEST_ARCHIVES := $(B)/libsupport.a $(B)/libptosim.a $(B)/libpto.a
 $(TESTS_BUILT) $(REPLAYS): $(B)/tests/%: $(B)/obj/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(@D)
-	$(if $(Q),@echo "  LINK  $@")
+	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) $(if $(WHOLE),-rdynamic) -o $@ $< $(REPLAY) $(B)/libsupport.a $(B)/libptosim.a \
 	  $(if $(WHOLE),-Wl$(comma)--whole-archive $(B)/libpto.a -Wl$(comma)--no-whole-archive,$(B)/libpto.a) $(LIBS) -lcmocka
 
@@ -159,7 +163,7 @@ $(TESTS_BUILT) $(REPLAYS): $(B)/tests/%: $(B)/obj/%.o $(TEST_ARCHIVES)
 $(call obj,$(BENCH_SRC)): DEFINES += -fopenmp
 $(BENCHES): $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(BENCH_SUPPORT_SRC)) $(B)/libpto.a
 	@mkdir -p $(@D)
-	$(if $(Q),@echo "  LINK  $@")
+	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -fopenmp -rdynamic -o $@ $< $(call obj,$(BENCH_SUPPORT_SRC)) \
 	  -Wl,--whole-archive $(B)/libpto.a -Wl,--no-whole-archive $(LIBS)
 
@@ -228,7 +232,7 @@ install: all
 	install -m 755 $(B)/ptosim $(DESTDIR)$(PREFIX)/bin/ptosim
 	install -m 644 $(B)/libpto.so $(DESTDIR)$(PREFIX)/lib/libpto.so
 	install -m 644 include/pto/*.h $(DESTDIR)$(PREFIX)/include/pto
-	for p in $(PROGRAMS:$(B)/programs/%=%); do \
+	@for p in $(PROGRAMS:$(B)/programs/%=%); do \
 	  install -m 644 $(B)/programs/$$p $(DESTDIR)$(PREFIX)/lib/pto/programs/$$p || exit 1; done
 
 clean:
