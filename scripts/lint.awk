@@ -172,7 +172,7 @@ code ~ /(^|[^A-Za-z0-9_])volatile([^A-Za-z0-9_]|$)/ && code !~ /(asm|__asm__)[ \
 }
 code ~ /atomic_(thread|signal)_fence|__sync_synchronize|__atomic_thread_fence/ { report("fence", "ThreadSanitizer does not see bare fences") }
 code ~ /memory_order_seq_cst|__ATOMIC_SEQ_CST/ { report("seq-cst", "sequential consistency without a reason in scripts/lint.allow") }
-code ~ /atomic_(load|store|exchange|fetch_[a-z]+|compare_exchange_(weak|strong))[ \t]*\(/ {
+code ~ /(^|[^A-Za-z0-9_])atomic_(load|store|exchange|fetch_[a-z]+|compare_exchange_(weak|strong))[ \t]*\(/ {
   report("seq-cst", "an atomic operation without a stated order")
 }
 
