@@ -227,13 +227,26 @@ format-check:
 
 # ---- installing -----------------------------------------------------------------------------------------------------
 PREFIX ?= /usr/local
+VERSION := 0.1
+INSTALLED := $(DESTDIR)$(PREFIX)
+define PKGCONFIG
+prefix=$(PREFIX)
+
+Name: pto
+Description: PTO task runtime and chip simulator
+Version: $(VERSION)
+Libs: -L$${prefix}/lib -lpto
+Cflags: -I$${prefix}/include
+endef
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pto/programs/errors $(DESTDIR)$(PREFIX)/include/pto
-	install -m 755 $(B)/ptosim $(DESTDIR)$(PREFIX)/bin/ptosim
-	install -m 644 $(B)/libpto.so $(DESTDIR)$(PREFIX)/lib/libpto.so
-	install -m 644 include/pto/*.h $(DESTDIR)$(PREFIX)/include/pto
-	@for p in $(PROGRAMS:$(B)/programs/%=%); do \
-	  install -m 644 $(B)/programs/$$p $(DESTDIR)$(PREFIX)/lib/pto/programs/$$p || exit 1; done
+	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
+	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
+	@install -m 644 $(B)/libpto.so $(INSTALLED)/lib
+	@install -m 644 include/pto/*.h $(INSTALLED)/include/pto
+	@for p in $(PROGRAMS:$(B)/programs/%=%); do install -m 644 $(B)/programs/$$p $(INSTALLED)/lib/pto/programs/$$p || exit 1; done
+	$(file >$(B)/pto.pc,$(PKGCONFIG))
+	@install -m 644 $(B)/pto.pc $(INSTALLED)/lib/pkgconfig
+	@echo "installed in $(INSTALLED)"
 
 clean:
 	rm -rf build build-*
