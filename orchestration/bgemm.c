@@ -90,7 +90,7 @@ static int submit_group(struct pto_runtime *rt, const struct plan *plan, uint64_
     struct pto_param product[] = {pto_input(&a), pto_input(&b), pto_output(&p)};
     status = pto_submit_aic(rt, plan->matmul, product, 3);
     if (status != PTO_OK) break;
-    struct pto_param sum[] = {pto_inout(&c), pto_input(&p)};
+    struct pto_param sum[] = {pto_input(&p), pto_inout(&c)};
     status = pto_submit_aiv(rt, plan->add_in_place, sum, 2);
   }
   return status == PTO_OK ? pto_scope_end(rt) : status;
@@ -101,7 +101,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct plan plan = {
       .state = state,
       .matmul = pto_kernel_find("matmul"),
-      .add_in_place = pto_kernel_find("add_in_place"),
+      .add_in_place = pto_kernel_find("add_inplace"),
       .a = pto_array_tensor(rt, state->a),
       .b = pto_array_tensor(rt, state->b),
       .c = pto_array_tensor(rt, state->c),

@@ -12,12 +12,12 @@
  * come back when its scope ends, while o, l and m live on: inner and outer scopes have rings of their own.
  *
  * The orchestration finds the blocks through the block table, which it reads element by element.  A partial last block
- * is a narrower view of s.  Inputs and golden: paged_attention.h.
+ * is a narrower view of s.  Inputs and golden: paged_attention.h; the submits: paged_tiles.h.
  *
  * With T tiles (requests · kv_heads · tiles of a KV head) and B blocks over all tiles:  tasks = T + 4·B,  edges = 5·B
  * (QK → SOFTMAX → PV → UPDATE, SOFTMAX → UPDATE, and the update or allocation before → UPDATE).
  */
-#include <orchestration/paged_attention.h>
+#include <orchestration/paged_tiles.h>
 
 static const struct pto_option options[] = {PAGED_OPTIONS, {0}};
 
@@ -47,118 +47,9 @@ static int prepare(struct pto_program_run *run) {
   return p == NULL ? PTO_ENOMEM : paged_prepare(run, p);
 }
 
-/* Everything that every block uses. */
-struct plan {
-  const struct paged *p;
-  const struct pto_kernel *qk, *softmax_prepare, *pv, *online_update;
-  struct pto_tensor q, out, k_pool, v_pool, block_table, context_lens;
-};
-
-/* A tile of query rows and what is carried from block to block. */
-struct tile {
-  uint64_t request, kv_head, rows;
-  struct pto_tensor q, out; /* [rows, dim] */
-  struct pto_tensor o;      /* f32[rows, dim] */
-  struct pto_tensor l, m;   /* f32[rows] */
-};
-
-/* The four tasks of block number `number` of `count`, with `valid` tokens in it. */
-static int submit_block(struct pto_runtime *rt, const struct plan *plan, const struct tile *tile, uint64_t number,
-                        uint64_t count, uint64_t valid) {
-  const struct paged *p = plan->p;
-  uint64_t index = 0;
-  int status = paged_read_block(rt, p, &plan->block_table, tile->request, number, &index);
-  if (status != PTO_OK) return status;
-  struct pto_tensor k = paged_block(p, &plan->k_pool, index, tile->kv_head, p->block);
-  struct pto_tensor v = paged_block(p, &plan->v_pool, index, tile->kv_head, p->block);
-  struct pto_tensor s = paged_temporary(rt, PTO_FLOAT32, 2, (uint64_t[]){tile->rows, p->block});
-  struct pto_tensor s_valid = pto_tensor_slice(&s, 1, 0, valid, 1);
-  struct pto_tensor weights = paged_temporary(rt, p->dtype, 2, (uint64_t[]){tile->rows, p->block});
-  struct pto_tensor m_ij = paged_temporary(rt, PTO_FLOAT32, 1, &tile->rows);
-  struct pto_tensor l_ij = paged_temporary(rt, PTO_FLOAT32, 1, &tile->rows);
-  struct pto_tensor o_ij = paged_temporary(rt, PTO_FLOAT32, 2, (uint64_t[]){tile->rows, p->dim});
-
-  struct pto_param qk[] = {pto_input(&tile->q), pto_input(&k), pto_output(&s), pto_scalar_f32(p->scale)};
-  status = pto_submit_aic(rt, plan->qk, qk, 4);
-  if (status != PTO_OK) return status;
-  struct pto_param softmax[] = {pto_input(&s_valid), pto_output(&weights), pto_output(&m_ij), pto_output(&l_ij)};
-  status = pto_submit_aiv(rt, plan->softmax_prepare, softmax, 4);
-  if (status != PTO_OK) return status;
-  struct pto_param pv[] = {pto_input(&weights), pto_input(&v), pto_output(&o_ij)};
-  status = pto_submit_aic(rt, plan->pv, pv, 3);
-  if (status != PTO_OK) return status;
-  struct pto_param update[] = {pto_input(&m_ij),
-                               pto_input(&l_ij),
-                               pto_input(&o_ij),
-                               pto_inout(&tile->m),
-                               pto_inout(&tile->l),
-                               pto_inout(&tile->o),
-                               pto_output(&tile->out),
-                               pto_scalar_i64(number == 0),
-                               pto_scalar_i64(number + 1 == count)};
-  return pto_submit_aiv(rt, plan->online_update, update, 9);
-}
-
-static int submit_tile(struct pto_runtime *rt, const struct plan *plan, struct tile *tile, uint64_t len) {
-  const struct paged *p = plan->p;
-  int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-  if (status != PTO_OK) return status;
-  tile->o = paged_temporary(rt, PTO_FLOAT32, 2, (uint64_t[]){tile->rows, p->dim});
-  tile->l = paged_temporary(rt, PTO_FLOAT32, 1, &tile->rows);
-  tile->m = paged_temporary(rt, PTO_FLOAT32, 1, &tile->rows);
-  struct pto_tensor carried[] = {tile->o, tile->l, tile->m};
-  status = pto_alloc_tensors(rt, carried, 3, NULL);
-  uint64_t count = paged_divide_up(len, p->block);
-  for (uint64_t number = 0; status == PTO_OK && number < count; number++) {
-    uint64_t valid = number + 1 < count ? p->block : len - number * p->block;
-    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-    if (status == PTO_OK) status = submit_block(rt, plan, tile, number, count, valid);
-    if (status == PTO_OK) status = pto_scope_end(rt);
-  }
-  return status == PTO_OK ? pto_scope_end(rt) : status;
-}
-
-/* All tiles of one request: each KV head's query rows, at most q_tile at a time. */
-static int submit_request(struct pto_runtime *rt, const struct plan *plan, uint64_t request) {
-  const struct paged *p = plan->p;
-  uint64_t len = 0;
-  int status = paged_read_len(rt, p, &plan->context_lens, request, &len);
-  for (uint64_t kv_head = 0; status == PTO_OK && kv_head < p->kv_heads; kv_head++) {
-    for (uint64_t row = 0; status == PTO_OK && row < p->group_heads; row += p->q_tile) {
-      uint64_t rows = p->group_heads - row < p->q_tile ? p->group_heads - row : p->q_tile;
-      uint64_t first = request * p->heads + kv_head * p->group_heads + row;
-      struct tile tile = {
-          .request = request,
-          .kv_head = kv_head,
-          .rows = rows,
-          .q = pto_tensor_slice(&plan->q, 0, first, first + rows, 1),
-          .out = pto_tensor_slice(&plan->out, 0, first, first + rows, 1),
-      };
-      status = submit_tile(rt, plan, &tile, len);
-    }
-  }
-  return status;
-}
-
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  const struct paged *p = pto_program_state(run, sizeof *p);
-  struct plan plan = {
-      .p = p,
-      .qk = pto_kernel_find("qk"),
-      .softmax_prepare = pto_kernel_find("softmax_prepare"),
-      .pv = pto_kernel_find("pv"),
-      .online_update = pto_kernel_find("online_update"),
-      .q = pto_array_tensor(rt, p->q),
-      .out = pto_array_tensor(rt, p->out),
-      .k_pool = paged_pool_matrix(rt, p, p->k_pool),
-      .v_pool = paged_pool_matrix(rt, p, p->v_pool),
-      .block_table = pto_array_tensor(rt, p->block_table),
-      .context_lens = pto_array_tensor(rt, p->context_lens),
-  };
-  int status = PTO_OK;
-  for (uint64_t request = 0; status == PTO_OK && request < p->batch; request++)
-    status = submit_request(rt, &plan, request);
-  return status;
+  struct paged_plan plan = paged_make_plan(rt, run, pto_program_state(run, sizeof(struct paged)));
+  return paged_each_tile(rt, &plan, paged_submit_tile);
 }
 
 static int expect(struct pto_program_run *run) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the paged attention programs share: options, inputs and golden.  They differ only in how they submit.
+ * What the paged attention programs share: options, inputs and golden.  They differ in how they submit (paged_tiles.h).
  *
  * Decode attention over a paged cache.  Request b has `heads` query rows of `dim` elements and context_lens[b] cached
  * tokens. Tokens live in blocks of `block`: token t of request b is row t mod block of pool block block_table[b, t /
@@ -147,53 +147,6 @@ static inline int paged_prepare(struct pto_program_run *run, struct paged *p) {
   pto_array_fill_uniform(run, p->k_pool, -0.5, 0.5);
   pto_array_fill_uniform(run, p->v_pool, -1, 1);
   pto_array_fill_uniform(run, p->block_table, 0, (double)p->pool_blocks);
-  return PTO_OK;
-}
-
-/* ---- for orchestrate ---- */
-
-/* A pool as a matrix of tokens: row = pool block · block + token, column = KV head · dim + element. */
-static inline struct pto_tensor paged_pool_matrix(struct pto_runtime *rt, const struct paged *p,
-                                                  const struct pto_array *pool) {
-  struct pto_tensor t = pto_array_tensor(rt, pool);
-  return pto_tensor_reshape(&t, 2, (uint64_t[]){p->pool_blocks * p->block, p->kv_heads * p->dim});
-}
-
-/* T[rows, dim]: the first `rows` tokens of pool block `index`, of one KV head. */
-static inline struct pto_tensor paged_block(const struct paged *p, const struct pto_tensor *pool_matrix, uint64_t index,
-                                            uint64_t kv_head, uint64_t rows) {
-  return pto_tensor_view(pool_matrix, (uint64_t[]){index * p->block, kv_head * p->dim}, (uint64_t[]){rows, p->dim});
-}
-
-/* A dense tensor in a buffer of its own; gets memory from the task that writes it first. */
-static inline struct pto_tensor paged_temporary(struct pto_runtime *rt, uint32_t dtype, uint32_t ndims,
-                                                const uint64_t *shape) {
-  uint64_t bytes = pto_dtype_size(dtype);
-  for (uint32_t i = 0; i < ndims; i++) bytes *= shape[i];
-  return pto_managed_tensor(rt, pto_create_buffer(rt, bytes), dtype, ndims, shape);
-}
-
-/* Reads context_lens[request]; the run fails where a replaced input does not fit the block table. */
-static inline int paged_read_len(struct pto_runtime *rt, const struct paged *p, const struct pto_tensor *context_lens,
-                                 uint64_t request, uint64_t *len) {
-  int32_t value = 0;
-  int status = pto_read_element(rt, context_lens, &request, &value);
-  if (status != PTO_OK) return status;
-  if (value < 1 || (uint64_t)value > p->max_blocks * p->block)
-    return pto_report_error(rt, "context_lens: a length is not positive, or is longer than the block table");
-  *len = (uint64_t)value;
-  return PTO_OK;
-}
-
-/* Reads block_table[request, block]; the run fails where a replaced input names a block outside the pool. */
-static inline int paged_read_block(struct pto_runtime *rt, const struct paged *p, const struct pto_tensor *block_table,
-                                   uint64_t request, uint64_t block, uint64_t *index) {
-  int32_t value = 0;
-  int status = pto_read_element(rt, block_table, (uint64_t[]){request, block}, &value);
-  if (status != PTO_OK) return status;
-  if (value < 0 || (uint64_t)value >= p->pool_blocks)
-    return pto_report_error(rt, "block_table: an entry names a block outside the pool");
-  *index = (uint64_t)value;
   return PTO_OK;
 }
 
