@@ -31,10 +31,11 @@ struct paged_tile {
 
 /* One block of a tile, and the tensors between its tasks. */
 struct paged_block {
-  uint64_t number, valid;       /* which of the request's blocks, and the tokens in it */
+  uint64_t number; /* which of the request's blocks */
+  bool is_last;
   struct pto_tensor k, v;       /* T[block, dim] */
   struct pto_tensor s;          /* f32[rows, block] */
-  struct pto_tensor s_valid;    /* f32[rows, valid]: a narrower view of s */
+  struct pto_tensor s_valid;    /* f32[rows, tokens in the block]: narrower than s where it is not full */
   struct pto_tensor weights;    /* T[rows, block] */
   struct pto_tensor m_ij, l_ij; /* f32[rows] */
   struct pto_tensor o_ij;       /* f32[rows, dim] */
@@ -146,11 +147,11 @@ static inline int paged_make_block(struct pto_runtime *rt, const struct paged_pl
   uint64_t offsets[] = {index * p->block, tile->kv_head * p->dim}, tokens[] = {p->block, p->dim};
   uint64_t scores[] = {tile->rows, p->block}, rows[] = {tile->rows, p->dim};
   block->number = number;
-  block->valid = number + 1 < tile->block_count ? p->block : tile->len - number * p->block;
+  block->is_last = number + 1 == tile->block_count;
   block->k = pto_tensor_view(&plan->k_pool, offsets, tokens);
   block->v = pto_tensor_view(&plan->v_pool, offsets, tokens);
   block->s = paged_temporary(rt, PTO_FLOAT32, 2, scores);
-  block->s_valid = pto_tensor_slice(&block->s, 1, 0, block->valid, 1);
+  block->s_valid = pto_tensor_slice(&block->s, 1, 0, block->is_last ? tile->len - number * p->block : p->block, 1);
   block->weights = paged_temporary(rt, p->dtype, 2, scores);
   block->m_ij = paged_temporary(rt, PTO_FLOAT32, 1, rows);
   block->l_ij = paged_temporary(rt, PTO_FLOAT32, 1, rows);
@@ -203,7 +204,7 @@ static inline int paged_submit_update(struct pto_runtime *rt, const struct paged
       pto_inout(&tile->o),
       pto_output(&tile->out),
       pto_scalar_i64(block->number == 0),
-      pto_scalar_i64(block->number + 1 == tile->block_count),
+      pto_scalar_i64(block->is_last),
   };
   return pto_submit(rt, &launch, params, 9, task_out);
 }
