@@ -143,7 +143,10 @@ static int run_update(const struct pto_kernel_args *args) {
   return call(args, "online_update", t, 7, ends, 2);
 }
 
-/* Costs are those of one block: one request of a chunk, as if its cache block were full. */
+/* Costs are those of one block: one request of a chunk, as if its cache block were full.  What is larger than a piece
+ * of local memory is worked through in pieces. */
+static uint64_t piece_bytes(uint64_t bytes) { return bytes < 64 << 10 ? bytes : 64 << 10; }
+
 static struct pto_cost matrix_cost(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *in = &args->tensors[2], *pool = &args->tensors[3], *out = &args->tensors[4];
   uint64_t rows = in->shape[1], tokens = pool->shape[1], dim = pool->shape[3];
@@ -151,7 +154,7 @@ static struct pto_cost matrix_cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.bytes_in = bytes_in,
                            .bytes_out = rows * out->shape[2] * sizeof(float),
                            .multiply_adds = rows * tokens * dim,
-                           .local_bytes = bytes_in};
+                           .local_bytes = piece_bytes(bytes_in)};
 }
 static struct pto_cost softmax_cost(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *s = &args->tensors[1], *p = &args->tensors[2];
@@ -159,7 +162,7 @@ static struct pto_cost softmax_cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.bytes_in = elems * sizeof(float),
                            .bytes_out = elems * pto_dtype_size(p->dtype) + 2 * s->shape[1] * sizeof(float),
                            .vector_elems = 5 * elems,
-                           .local_bytes = elems * (sizeof(float) + pto_dtype_size(p->dtype))};
+                           .local_bytes = piece_bytes(elems * (sizeof(float) + pto_dtype_size(p->dtype)))};
 }
 static struct pto_cost update_cost(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *o = &args->tensors[3];
@@ -167,7 +170,7 @@ static struct pto_cost update_cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.bytes_in = (2 * elems + 4 * rows) * sizeof(float),
                            .bytes_out = (elems + 2 * rows) * sizeof(float),
                            .vector_elems = 3 * elems + 8 * rows,
-                           .local_bytes = (2 * elems + 4 * rows) * sizeof(float)};
+                           .local_bytes = piece_bytes((2 * elems + 4 * rows) * sizeof(float))};
 }
 
 #define TENSOR(name_, mode_, dtypes_, rank)                                                                            \
