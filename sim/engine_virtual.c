@@ -115,6 +115,7 @@ static uint32_t engine_poll(struct pto_port *port, struct pto_completion *comple
   if (max == 0) return 0;
   struct pto_virtual_scheduler *scheduler = advance(engine, port->clock);
   if (!scheduler) return 0;
+  PTO_INTERNAL(pto_virtual_cores_is_valid(&engine->cores));
   struct pto_virtual_notice notice = pto_virtual_queue_pop(&scheduler->completions);
   scheduler->clock = scheduler->next_at + engine->work_ps[PTO_WORK_POLL];
   completions[0] = pto_virtual_cores_poll(&engine->cores, notice.core);
