@@ -531,8 +531,9 @@ bool pto_engine_threads_is_valid(const struct pto_port *port) {
   bool is_valid = engine->unpublished_total == 0;
   for (uint32_t w = 0; w < port->worker_count; w++) {
     const struct worker *worker = &engine->workers[w];
+    /* The control thread's ends only: an idle worker still looks at its own. */
     is_valid = is_valid && engine->in_flight[w] == 0 && engine->unpublished[w] == 0 &&
-               pto_mailbox_is_valid(&worker->inbox) && pto_mailbox_is_valid(&worker->outbox);
+               pto_mailbox_is_taken(&worker->inbox) && !pto_mailbox_has_element(&worker->outbox);
   }
   return is_valid;
 }

@@ -26,7 +26,7 @@
 const char *pto_engine_threads_report(const struct pto_port *port);
 /* Times that worker `worker` (0: the control thread) has gone to sleep in the kernel. */
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker);
-/* Every mailbox and count of the engine; while nothing is in flight. */
+/* While nothing is in flight: every count is 0 and every mailbox empty. */
 bool pto_engine_threads_is_valid(const struct pto_port *port);
 
 #endif

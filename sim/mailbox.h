@@ -89,6 +89,11 @@ static inline void pto_mailbox_publish_to_sleeper(struct pto_mailbox *mailbox) {
   pto_atomic_store(&mailbox->tail, mailbox->written, PTO_ORDER(26, memory_order_seq_cst, memory_order_release));
 }
 
+/* Whether every element so far has been taken out: pairs with R1 of pop, so all that the consumer read is read. */
+static inline bool pto_mailbox_is_taken(const struct pto_mailbox *mailbox) {
+  return pto_atomic_load(&mailbox->head, memory_order_acquire) == mailbox->written;
+}
+
 /* ---- consumer ---- */
 
 /* The oldest element, borrowed until the pop; NULL where there is none. */
