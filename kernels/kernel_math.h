@@ -3,8 +3,8 @@
  * Scalar functions that the loops are made of, without a branch, so that a loop over them vectorises.
  *
  * exp and log are our own: they give the same bits with every compiler, C library and vector width, which a library's need
- * not.  They compute in double and round to f32 once, so a result is the correctly rounded one in all but about one
- * case in ten thousand, and then the other neighbour: error < 0.51 units in the last place, subnormal results included.
+ * not.  They compute in double and round to f32 once, so a result is the correctly rounded one in all but a case in fifty
+ * thousand, and then the other neighbour: error < 0.51 units in the last place, subnormal results included.
  *
  * Pure functions; any thread.
  */
