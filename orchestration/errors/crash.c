@@ -6,7 +6,7 @@
 #include <pto/pto.h>
 
 static int crash_run(const struct pto_kernel_args *a) {
-  *(volatile uint32_t *)(uintptr_t)a->scalars[0].u64 = 1;
+  *(uint32_t *)(uintptr_t)a->scalars[0].u64 = 1;
   return 0;
 }
 static const struct pto_kernel_param params[] = {{.name = "z", .mode = PTO_OUTPUT},
