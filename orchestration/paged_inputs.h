@@ -90,6 +90,7 @@ static inline int paged_read_sizes(struct pto_program_run *run, struct paged *p)
   if (dtype != PTO_FLOAT32 && dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16)
     return pto_program_fail(run, "dtype \"%s\" is not f32, fp16 or bf16", pto_option_text(run, "dtype"));
   p->dtype = (uint32_t)dtype;
+  if (dtype != PTO_FLOAT32) pto_program_tolerance(run, 1e-2, 1e-2);
   p->group_heads = p->heads / p->kv_heads;
   p->q_tile = p->group_heads < PTO_PAGED_MAX_Q_TILE ? p->group_heads : PTO_PAGED_MAX_Q_TILE;
   p->scale = (float)(1.0 / sqrt((double)p->dim));
