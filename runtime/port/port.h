@@ -29,7 +29,7 @@ struct pto_trace;
 struct pto_payload {
   uint64_t task_number; /* in submission order, for reports and records */
   uint32_t block_count;
-  uint32_t unit_count;  /* of 64 bytes; for the owner */
+  uint32_t size_class;  /* for the owner */
   uint32_t tensor_count, scalar_count;
   const struct pto_kernel *kernels[3]; /* by role: aic, aiv0, aiv1; NULL where absent */
   uint64_t reserved[2];
@@ -132,6 +132,7 @@ struct pto_port {
   struct pto_trace *trace;   /* where to record spans; NULL: nowhere */
   uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
   const char *name;          /* "threads", "virtual" */
+  const char *chip_name;     /* for sentences */
 };
 
 /* Fills the core's view and the arguments that point to it, for the call and for its cost. */
