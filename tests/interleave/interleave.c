@@ -311,18 +311,15 @@ static void thread_main(void) {
   setcontext(&model.explorer);
 }
 
-static void start_threads(void) {
-  memset(model.threads, 0, sizeof model.threads);
-  for (uint32_t t = 0; t < model.scenario->thread_count; t++) {
-    struct thread *thread = &model.threads[t];
-    FORGET_STACK(stacks[t], STACK_BYTES);
-    getcontext(&thread->context);
-    thread->context.uc_stack.ss_sp = stacks[t];
-    thread->context.uc_stack.ss_size = STACK_BYTES;
-    thread->context.uc_link = NULL;
-    makecontext(&thread->context, thread_main, 0);
-    thread->clock.at[t] = 1;
-  }
+static void start_thread(uint32_t t) {
+  struct thread *thread = &model.threads[t];
+  FORGET_STACK(stacks[t], STACK_BYTES);
+  getcontext(&thread->context);
+  thread->context.uc_stack.ss_sp = stacks[t];
+  thread->context.uc_stack.ss_size = STACK_BYTES;
+  thread->context.uc_link = NULL;
+  makecontext(&thread->context, thread_main, 0);
+  thread->clock.at[t] = 1;
 }
 
 static bool commute(const struct operation *a, const struct operation *b) {
@@ -353,7 +350,8 @@ static void execute(void) {
   model.failure = NULL;
   model.current = SERIAL;
   model.scenario->init();
-  start_threads();
+  memset(model.threads, 0, sizeof model.threads);
+  for (uint32_t t = 0; t < model.scenario->thread_count; t++) start_thread(t);
   for (;;) {
     uint32_t runnable = 0, asleep = 0;
     for (uint32_t t = 0; t < model.scenario->thread_count; t++) {
