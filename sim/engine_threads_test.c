@@ -634,6 +634,25 @@ static void test_a_chip_without_clusters_is_refused(void **state) {
   assert_string_equal(error.sentence, "threads: a chip of 0 clusters; 1 to 1024 are possible");
 }
 
+/* One CPU for three threads: nobody is pinned, nobody spins, and the work gets done. */
+static void test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same(void **state) {
+  cpu_set_t before, one;
+  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+  struct pto_port *port = make_engine(4, 3);
+  assert_non_null(strstr(pto_engine_threads_report(port), "1 CPUs"));
+  assert_non_null(strstr(pto_engine_threads_report(port), "3 workers not pinned"));
+  script.seed = 13;
+  script.message_count = 1000;
+  script.fail_every = 0;
+  play(port, &script);
+  port->ops->destroy(port);
+  assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 static void test_the_control_thread_gets_its_affinity_back(void **state) {
   cpu_set_t before, after;
   assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
@@ -678,6 +697,7 @@ int main(void) {
       cmocka_unit_test(test_creation_survives_the_failure_of_each_reserve),
       cmocka_unit_test(test_creation_survives_the_failure_of_each_thread),
       cmocka_unit_test(test_a_chip_without_clusters_is_refused),
+      cmocka_unit_test(test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same),
       cmocka_unit_test(test_the_control_thread_gets_its_affinity_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
