@@ -11,7 +11,7 @@
 #
 # Variants build into build-<name>/ and share no object with each other:
 #   SAN=address,undefined   SAN=thread   BUILD=debug   CC=clang
-# Others: WERROR=1, TESTS=pattern (make test), ARGS="…" (make run, perf, valgrind), FUZZ_SECONDS=60, V=1 (print commands).
+# Others: WERROR=1 (of what is compiled), TESTS=pattern (make test), ARGS="…" (make run, perf, valgrind), FUZZ_SECONDS=60, V=1 (print commands).
 
 MAKEFLAGS += -rR
 SHELL := /bin/bash
@@ -77,7 +77,7 @@ $(B)/config.mk: scripts/probe $(wildcard /var/lib/dpkg/status)
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
 CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0,-O2) -g
-WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter $(if $(WERROR),-Werror)
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
 DEFINES := -I. -Iinclude -D_GNU_SOURCE $(if $(SAN)$(COVERAGE)$(filter debug,$(BUILD)),-DPTO_ASSERT_LEVEL=2)
 # No contraction of a*b+c: results may not depend on whether the machine has a fused multiply-add.
 CODE := -std=c17 -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread
@@ -116,7 +116,7 @@ benches: all $(BENCHES)
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) "  CC    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
 
 # For users: only what include/pto marks as PTO_API can be seen.
 $(B)/libpto.so: $(LIB_OBJ) $(B)/sources
@@ -171,7 +171,7 @@ $(BENCHES): $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(BENCH_SUPPORT_SRC)) $(
 
 # ---- running --------------------------------------------------------------------------------------------------------
 # These look for the dependencies first and then start make again, which probes what is there by then.
-AGAIN := +$(Q)$(MAKE) --no-print-directory
+AGAIN = +$(Q)$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 deps:
 	@scripts/deps --always
 run:
@@ -227,13 +227,26 @@ format-check:
 
 # ---- installing -----------------------------------------------------------------------------------------------------
 PREFIX ?= /usr/local
+VERSION := 0.1
+INSTALLED := $(DESTDIR)$(PREFIX)
+define PKGCONFIG
+prefix=$(PREFIX)
+
+Name: pto
+Description: PTO task runtime and chip simulator
+Version: $(VERSION)
+Libs: -L$${prefix}/lib -lpto
+Cflags: -I$${prefix}/include
+endef
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pto/programs/errors $(DESTDIR)$(PREFIX)/include/pto
-	install -m 755 $(B)/ptosim $(DESTDIR)$(PREFIX)/bin/ptosim
-	install -m 644 $(B)/libpto.so $(DESTDIR)$(PREFIX)/lib/libpto.so
-	install -m 644 include/pto/*.h $(DESTDIR)$(PREFIX)/include/pto
-	@for p in $(PROGRAMS:$(B)/programs/%=%); do \
-	  install -m 644 $(B)/programs/$$p $(DESTDIR)$(PREFIX)/lib/pto/programs/$$p || exit 1; done
+	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
+	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
+	@install -m 644 $(B)/libpto.so $(INSTALLED)/lib
+	@install -m 644 include/pto/*.h $(INSTALLED)/include/pto
+	@for p in $(PROGRAMS:$(B)/programs/%=%); do install -m 644 $(B)/programs/$$p $(INSTALLED)/lib/pto/programs/$$p || exit 1; done
+	$(file >$(B)/pto.pc,$(PKGCONFIG))
+	@install -m 644 $(B)/pto.pc $(INSTALLED)/lib/pkgconfig
+	@echo "installed in $(INSTALLED)"
 
 clean:
 	rm -rf build build-*

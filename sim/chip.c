@@ -76,7 +76,10 @@ struct loader {
 
 static void check_section(struct loader *loader, const char *text) {
   size_t length = strcspn(text, "]");
-  if (text[length] == '\0') return; /* the parser answers for it */
+  if (text[length] == '\0') {
+    FAULT(loader, "'[%.*s' has no ']'", (int)strcspn(text, "\r\n"), text);
+    return;
+  }
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(sections); i++) {
     if (strlen(sections[i]) != length || memcmp(sections[i], text, length) != 0) continue;
     if (loader->has_section[i]) FAULT(loader, "section [%s] is there twice", sections[i]);

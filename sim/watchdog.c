@@ -24,22 +24,59 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/*
- * Formats the message of a kernel that still runs.  The payload holds still while it runs, and no longer: should the kernel
- * return just now, the control thread may reuse the payload under our eyes.  So this one function reads plain data that
- * another thread may be writing, on purpose and unseen by ThreadSanitizer, and the caller throws the text away unless
- * the turn is still the same afterwards.  The arena that payloads live in outlives the engine's runs, so no read faults.
- */
-static bool describe(const struct pto_watchdog_line *line, uint64_t turn, char *text, size_t size) {
+/* A message with all that its description reads. */
+struct snapshot {
   union {
     struct pto_message message;
     uint64_t words[PTO_WATCHDOG_MESSAGE_WORDS];
   } copy;
-  for (uint32_t i = 0; i < PTO_WATCHDOG_MESSAGE_WORDS; i++)
-    copy.words[i] = atomic_load_explicit(&line->message[i], memory_order_acquire);
-  if (atomic_load_explicit(&line->turn, memory_order_acquire) != turn) return false;
-  pto_engine_describe_message(&copy.message, text, size);
+  union {
+    struct pto_payload payload;
+    uint64_t words[(sizeof(struct pto_payload) + PTO_MAX_TENSORS * sizeof(struct pto_kernel_tensor)) / sizeof(uint64_t) +
+                   PTO_MAX_SCALARS];
+  } body;
+  uint64_t shapes[PTO_MAX_TENSORS][PTO_MAX_DIMS], strides[PTO_MAX_TENSORS][PTO_MAX_DIMS];
+};
+
+/*
+ * Copies words that another thread may be writing.  The payload of a kernel holds still while it runs and no longer: should it
+ * return just now, the control thread may reuse the payload under our eyes.  So this one function races on purpose, out of
+ * ThreadSanitizer's sight, and its caller uses the copy only where the turn is still the same afterwards.  The arena that
+ * payloads live in outlives the run, so no read faults.  volatile: word by word, no call of memcpy, which would be
+ * intercepted; it orders nothing, the acquire load of the turn does.
+ */
+__attribute__((no_sanitize("thread"), noinline)) static void copy_racing(uint64_t *to, const void *from, size_t words) {
+  const volatile uint64_t *word = from;
+  for (size_t i = 0; i < words; i++) to[i] = word[i];
+}
+
+static bool is_still(const struct pto_watchdog_line *line, uint64_t turn) {
   return atomic_load_explicit(&line->turn, memory_order_acquire) == turn;
+}
+
+/* Copies what the kernel of that turn was sent; false where it has returned. */
+static bool take_snapshot(const struct pto_watchdog_line *line, uint64_t turn, struct snapshot *snapshot) {
+  struct pto_message *message = &snapshot->copy.message;
+  for (uint32_t i = 0; i < PTO_WATCHDOG_MESSAGE_WORDS; i++)
+    snapshot->copy.words[i] = atomic_load_explicit(&line->message[i], memory_order_acquire);
+  if (!is_still(line, turn)) return false;
+  if (message->tensor_count > PTO_MAX_TENSORS) message->tensor_count = 0;
+  if (message->scalar_count > PTO_MAX_SCALARS) message->scalar_count = 0;
+  struct pto_payload *payload = &snapshot->body.payload;
+  copy_racing(snapshot->body.words, message->payload,
+              (sizeof *payload + message->tensor_count * sizeof payload->tensors[0]) / sizeof(uint64_t) +
+                  message->scalar_count);
+  if (!is_still(line, turn)) return false; /* the pointers in it are good */
+  for (uint32_t i = 0; i < message->tensor_count; i++) {
+    struct pto_kernel_tensor *tensor = &payload->tensors[i];
+    if (tensor->ndims > PTO_MAX_DIMS) continue;
+    copy_racing(snapshot->shapes[i], tensor->shape, tensor->ndims);
+    copy_racing(snapshot->strides[i], tensor->strides, tensor->ndims);
+    tensor->shape = snapshot->shapes[i];
+    tensor->strides = snapshot->strides[i];
+  }
+  message->payload = payload;
+  return is_still(line, turn);
 }
 
 /* True once a kernel was reported. */
@@ -52,8 +89,10 @@ static bool sample(const struct pto_watchdog_config *config, struct seen *seen, 
       continue;
     }
     if (turn % 2 == 0 || now - seen[i].since_ns < config->timeout_ms * UINT64_C(1000000)) continue;
+    struct snapshot snapshot;
     char task[PTO_SENTENCE_SIZE - 64], sentence[PTO_SENTENCE_SIZE];
-    if (!describe(&config->lines[i], turn, task, sizeof task)) continue;
+    if (!take_snapshot(&config->lines[i], turn, &snapshot)) continue;
+    pto_engine_describe_message(&snapshot.copy.message, task, sizeof task);
     snprintf(sentence, sizeof sentence, "a kernel outlived the time-out of %u ms: %s", config->timeout_ms, task);
     config->on_timeout(config->context, sentence);
     return true;
