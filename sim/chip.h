@@ -11,6 +11,7 @@
 
 #define PTO_CHIP_MAX_SCHEDULERS 16
 #define PTO_CHIP_MAX_CLUSTERS 1024
+#define PTO_CHIP_MAX_SLOTS 16
 
 struct pto_chip {
   char name[64];

@@ -25,12 +25,20 @@ struct pto_region {
   uint64_t strides[PTO_MAX_DIMS]; /* bytes */
 };
 
+/* Work that one question may cost before it answers "partial": steps of linear_form.h.  Strides of constructors and views stay
+ * below a hundredth of it (overlap_property_test.c, overlap_scale_test.c). */
+#define PTO_REGION_STEP_LIMIT UINT64_C(1000000)
+
 /* The region of a valid tensor whose buffer's first byte is at `base`. */
 void pto_region_from_tensor(const struct pto_tensor *t, uint64_t base, struct pto_region *region);
 
 /* Exact relation of two regions (bounding ranges where either is fuzzy), as pto_tensor_overlap.  Adds 1 to
  * *budget_exhausted (may be NULL) where hand-made strides made it give up and answer PTO_PARTIAL. */
 enum pto_overlap pto_region_overlap(const struct pto_region *a, const struct pto_region *b, uint64_t *budget_exhausted);
+
+/* The same, with the work laid open: adds the steps that it took to *steps (0 for the closed forms). */
+enum pto_overlap pto_region_overlap_steps(const struct pto_region *a, const struct pto_region *b, uint64_t *budget_exhausted,
+                                          uint64_t *steps);
 
 /* Whether the two byte sets share a byte: pto_region_overlap(…) != PTO_DISJOINT, at less cost. */
 bool pto_region_intersects(const struct pto_region *a, const struct pto_region *b, uint64_t *budget_exhausted);

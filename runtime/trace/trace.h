@@ -15,12 +15,14 @@
 #include <pto/runtime.h>
 #include <runtime/base/reserve.h>
 
-/* An append-only array of records of one size. */
+/* An append-only array of records of one size.  One cache line, so that logs side by side have no line in common. */
 struct pto_trace_log {
   struct pto_reserve memory;
   uint32_t record_bytes;
   uint64_t count, capacity, dropped;
+  uint64_t reserved[2];
 };
+_Static_assert(sizeof(struct pto_trace_log) == PTO_CACHE_LINE, "each worker's log has a line of its own");
 
 enum pto_task_kind { PTO_TASK_KERNEL = 0, PTO_TASK_BARRIER, PTO_TASK_ALLOC };
 
@@ -95,12 +97,15 @@ struct pto_trace {
   struct pto_trace_log *spans; /* one a worker thread; span_log_count of them */
   uint32_t span_log_count;
   uint64_t start_ns; /* monotonic clock at the begin of the run */
+  struct pto_reserve span_logs; /* what `spans` points into */
 };
 
-/* Reserves the logs that `record` asks for; PTO_OK or PTO_ENOMEM.  fini takes zeroed and half-made traces. */
-int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_count);
+/* Reserves the logs that `record` asks for (tasks also for a timeline, whose spans they name), each with the capacity that trace.c
+ * gives it, or with less where the system has less to reserve.  PTO_OK or PTO_ENOMEM, with the trace zeroed.  fini takes
+ * zeroed and half-made traces. */
+PTO_MUST_CHECK int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_count);
 void pto_trace_fini(struct pto_trace *trace);
-/* Empties all logs for a new run. */
+/* Empties all logs for a new run (their pages stay resident, so a further round finds them warm) and starts its clock. */
 void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual);
 
 /* Room for one record, zeroed or holding an older run's bytes; NULL where the log is full (counted as dropped). */
@@ -116,8 +121,11 @@ static inline void *pto_trace_log_at(const struct pto_trace_log *log, uint64_t i
   return (char *)log->memory.addr + index * log->record_bytes;
 }
 
-/* Nanoseconds of the monotonic clock since the run began. */
+/* Nanoseconds of the monotonic clock since the run began.  Any thread. */
 uint64_t pto_trace_now_ns(const struct pto_trace *trace);
+
+/* Records that did not fit into their logs, all logs together. */
+uint64_t pto_trace_dropped(const struct pto_trace *trace);
 
 static inline bool pto_trace_has_timeline(const struct pto_trace *trace) {
   return PTO_UNLIKELY(trace && (trace->record & PTO_RECORD_TIMELINE));

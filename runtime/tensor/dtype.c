@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Element types: names, sizes, and the two 16-bit float formats in software.
+ *
+ * Owns nothing.  Everything is derived from PTO_DTYPE_LIST, but for the long names, whose table has to have as many lines as
+ * the list.  Any thread.  A new dtype is a line in the list and one in `long_names`.
+ *
+ * Conversions follow IEEE 754 without touching the floating-point environment, so that they give the same bits on every
+ * machine, with every compiler, in every rounding mode.
+ */
+#include <pto/tensor.h>
+
+#include <string.h>
+
+#include <runtime/base/base.h>
+#include <runtime/tensor/tensor_make.h>
+
+static const uint8_t dtype_bits[] = {
+#define X(constant, value, name, bits, class_) [value] = bits,
+    PTO_DTYPE_LIST(X)
+#undef X
+};
+
+static const char *const dtype_names[] = {
+#define X(constant, value, name, bits, class_) [value] = name,
+    PTO_DTYPE_LIST(X)
+#undef X
+};
+
+static const char *const long_names[] = {
+    [PTO_FLOAT32] = "float32",   [PTO_FLOAT16] = "float16", [PTO_INT32] = "int32",   [PTO_INT16] = "int16",
+    [PTO_INT8] = "int8",         [PTO_UINT8] = "uint8",     [PTO_BFLOAT16] = "bfloat16", [PTO_INT64] = "int64",
+    [PTO_UINT64] = "uint64",     [PTO_UINT32] = "uint32",   [PTO_UINT16] = "uint16", [PTO_BOOL] = "boolean",
+    [PTO_INT4] = "int4",         [PTO_UINT4] = "uint4",
+};
+
+_Static_assert(PTO_ARRAY_LENGTH(dtype_bits) == PTO_DTYPE_COUNT, "values of the list are 0 … count − 1");
+_Static_assert(PTO_ARRAY_LENGTH(long_names) == PTO_DTYPE_COUNT, "each dtype has a long name");
+
+/* The packed table of the hot path says the same as the list. */
+#define X(constant, value, name, bits, class_)                                                                   \
+  _Static_assert((8u << PTO_DTYPE_SHIFT(value)) == ((bits) < 8 ? 8u : (bits)), name ": PTO_DTYPE_SHIFTS");
+PTO_DTYPE_LIST(X)
+#undef X
+
+uint32_t pto_dtype_bits(uint32_t dtype) { return dtype < PTO_DTYPE_COUNT ? dtype_bits[dtype] : 0; }
+
+uint64_t pto_dtype_size(uint32_t dtype) { return (pto_dtype_bits(dtype) + 7u) / 8u; }
+
+const char *pto_dtype_name(uint32_t dtype) { return dtype < PTO_DTYPE_COUNT ? dtype_names[dtype] : "?"; }
+
+int pto_dtype_from_name(const char *name) {
+  if (name == NULL) return -1;
+  for (int dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++)
+    if (strcmp(name, dtype_names[dtype]) == 0 || strcmp(name, long_names[dtype]) == 0) return dtype;
+  return -1;
+}
+
+static uint32_t float_bits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static float float_from_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* value >> shift, rounded to nearest, ties to even; 1 ≤ shift ≤ 31. */
+static uint32_t shift_right_nearest_even(uint32_t value, uint32_t shift) {
+  uint32_t half = 1u << (shift - 1);
+  uint32_t odd = (value >> shift) & 1u;
+  return (value + half - 1 + odd) >> shift;
+}
+
+float pto_fp16_to_f32(uint16_t bits) {
+  uint32_t sign = (uint32_t)(bits & 0x8000u) << 16;
+  uint32_t exponent = (bits >> 10) & 0x1fu;
+  uint32_t mantissa = bits & 0x3ffu;
+  if (exponent == 0x1f) {
+    uint32_t quiet = mantissa ? 0x400000u : 0;
+    return float_from_bits(sign | 0x7f800000u | quiet | mantissa << 13);
+  }
+  if (exponent != 0) return float_from_bits(sign | (exponent + 127 - 15) << 23 | mantissa << 13);
+  if (mantissa == 0) return float_from_bits(sign);
+  /* Subnormal, mantissa · 2^-24: its leading one becomes the hidden bit. */
+  uint32_t lead = pto_log2_floor(mantissa);
+  return float_from_bits(sign | (lead + 127 - 24) << 23 | (mantissa << (23 - lead) & 0x7fffffu));
+}
+
+uint16_t pto_fp16_from_f32(float value) {
+  uint32_t bits = float_bits(value);
+  uint32_t sign = bits >> 16 & 0x8000u;
+  uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));
+  if (magnitude >= 0x47800000u) return (uint16_t)(sign | 0x7c00u); /* 2^16 and above */
+  if (magnitude >= 0x38800000u) {
+    /* Normal; a carry out of the mantissa goes into the exponent, and from 65504 on into infinity. */
+    return (uint16_t)(sign | shift_right_nearest_even(magnitude - ((127u - 15u) << 23), 13));
+  }
+  uint32_t exponent = magnitude >> 23;
+  if (exponent < 127 - 25) return (uint16_t)sign; /* below half of the least subnormal, 2^-25 */
+  /* Subnormal: units of 2^-24, so the mantissa of exponent e is shifted by 23 − (e − 127 + 24). */
+  uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
+  return (uint16_t)(sign | shift_right_nearest_even(mantissa, 126 - exponent));
+}
+
+float pto_bf16_to_f32(uint16_t bits) {
+  uint32_t wide = (uint32_t)bits << 16;
+  if ((wide & 0x7fffffffu) > 0x7f800000u) wide |= 0x400000u;
+  return float_from_bits(wide);
+}
+
+uint16_t pto_bf16_from_f32(float value) {
+  uint32_t bits = float_bits(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u);
+  uint32_t sign = bits >> 16 & 0x8000u;
+  return (uint16_t)(sign | shift_right_nearest_even(bits & 0x7fffffffu, 16));
+}
