@@ -44,35 +44,31 @@ static bool parse_bool(const char *text, struct pto_option_slot *slot) {
 
 static bool parse_text(const char *text, struct pto_option_slot *slot) { return true; }
 
-/* X(constant, what it accepts in words, parser) */
-#define PTO_OPTION_TYPES(X)                                                                                            \
-  X(PTO_OPTION_INT, "integer", parse_int)                                                                              \
-  X(PTO_OPTION_FLOAT, "number", parse_float)                                                                           \
-  X(PTO_OPTION_BOOL, "true or false", parse_bool)                                                                      \
-  X(PTO_OPTION_TEXT, "text", parse_text)
+static const struct option_type {
+  uint32_t type;
+  const char *words; /* what it accepts */
+  bool (*parse)(const char *text, struct pto_option_slot *slot);
+} option_types[] = {
+    {PTO_OPTION_INT, "integer", parse_int},
+    {PTO_OPTION_FLOAT, "number", parse_float},
+    {PTO_OPTION_BOOL, "true or false", parse_bool},
+    {PTO_OPTION_TEXT, "text", parse_text},
+};
+
+static const struct option_type *find_type(uint32_t type) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(option_types); i++)
+    if (option_types[i].type == type) return &option_types[i];
+  return NULL;
+}
 
 const char *pto_option_type_name(uint32_t type) {
-  switch (type) {
-#define X(constant, words, parser)                                                                                     \
-  case constant:                                                                                                       \
-    return words;
-    PTO_OPTION_TYPES(X)
-#undef X
-  default:
-    return "?";
-  }
+  const struct option_type *found = find_type(type);
+  return found ? found->words : "?";
 }
 
 static bool parse(uint32_t type, const char *text, struct pto_option_slot *slot) {
-  switch (type) {
-#define X(constant, words, parser)                                                                                     \
-  case constant:                                                                                                       \
-    return parser(text, slot);
-    PTO_OPTION_TYPES(X)
-#undef X
-  default:
-    return false;
-  }
+  const struct option_type *found = find_type(type);
+  return found && found->parse(text, slot);
 }
 
 /* ---- from text to values ---- */

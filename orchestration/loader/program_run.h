@@ -13,7 +13,7 @@
  *
  * Threads: the one that created it (the program's functions are called on it).  Two runs share nothing.
  *
- * To add an option type: one line in PTO_OPTION_TYPES of program_option.c and one accessor.
+ * To add an option type: one line in option_types of program_option.c and one accessor.
  */
 #ifndef PTO_PROGRAM_RUN_H
 #define PTO_PROGRAM_RUN_H

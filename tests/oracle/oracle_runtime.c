@@ -12,15 +12,17 @@ uint32_t oracle_clusters = 1;
 /* ---- errors ---- */
 
 static bool ends_run(int status) {
-  switch (status) {
-#define X(name, value, number, ends, text)                                                                             \
-  case name:                                                                                                           \
-    return ends;
-    PTO_STATUS_LIST(X)
+  static const struct {
+    int status;
+    bool ends;
+  } known[] = {
+#define X(name, value, number, ends, text) {name, ends},
+      PTO_STATUS_LIST(X)
 #undef X
-  default:
-    return true;
-  }
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(known); i++)
+    if (known[i].status == status) return known[i].ends;
+  return true;
 }
 
 int oracle_refuse(struct pto_runtime *rt, int status, const char *format, ...) {
