@@ -150,18 +150,20 @@ $(B)/programs/%.so: $(B)/obj/orchestration/%.o
 	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -shared -o $@ $< -lm
 
-# Unit tests take from the archive what they need, and may stand in for the rest; those of loader, cli and tests/ hold all of
-# it and show it to the programs that they load.
-WHOLE_TESTS := $(filter $(B)/tests/orchestration/% $(B)/tests/cli/% $(B)/tests/tests/%,$(TESTS_BUILT) $(REPLAYS))
-$(WHOLE_TESTS): WHOLE := yes
+# Tests take from the archive what they need, and may stand in for the rest.  Those of loader, cli and tests/ hold all that is
+# public besides, and show it to the programs that they load.
+LOADING_TESTS := $(filter $(B)/tests/orchestration/% $(B)/tests/cli/% $(B)/tests/tests/%,$(TESTS_BUILT))
+$(LOADING_TESTS): $(B)/public-symbols
+$(LOADING_TESTS): PUBLIC = -rdynamic @$(B)/public-symbols
+$(B)/public-symbols: $(B)/libpto.so
+	@nm -D --defined-only $< | awk '{ print "-Wl,-u," $$3 }' >$@
 $(REPLAYS): REPLAY := $(call obj,tests/support/fuzz_replay.c)
 $(REPLAYS): $(call obj,$(if $(REPLAYS),tests/support/fuzz_replay.c))
 TEST_ARCHIVES := $(B)/libsupport.a $(B)/libptosim.a $(B)/libpto.a
 $(TESTS_BUILT) $(REPLAYS): $(B)/tests/%: $(B)/obj/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(@D)
 	$(SAY) "  LINK  $@"
-	$(Q)$(LINK) $(if $(WHOLE),-rdynamic) -o $@ $< $(REPLAY) $(B)/libsupport.a $(B)/libptosim.a \
-	  $(if $(WHOLE),-Wl$(comma)--whole-archive $(B)/libpto.a -Wl$(comma)--no-whole-archive,$(B)/libpto.a) $(LIBS) -lcmocka
+	$(Q)$(LINK) $(PUBLIC) -o $@ $< $(REPLAY) $(TEST_ARCHIVES) $(LIBS) -lcmocka
 
 # Benches may compare with OpenMP in the same run.
 $(call obj,$(BENCH_SRC)): DEFINES += -fopenmp
