@@ -48,7 +48,7 @@ SUPPORT_SRC := $(call code,tests/support/*.c)
 TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
               formats/*_test.c device/*_test.c graph/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c)
 TEST_SCRIPTS := $(wildcard tests/*_test.sh)
-FUZZ_SRC := $(wildcard tests/fuzz/*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_SUPPORT_SRC := $(wildcard bench/support/*.c)
 
