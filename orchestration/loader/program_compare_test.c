@@ -41,6 +41,14 @@ static void test_the_hash_gives_the_published_values(void **state) {
   assert_int_equal(pto_xxh64(long_text, strlen(long_text), 0), UINT64_C(0xfbcea83c8a378bf1));
 }
 
+/* Sizes at which no byte is left after the stripes; the values are those of a second implementation, in Python. */
+static void test_the_hash_takes_whole_stripes(void **state) {
+  static const char text[] = "Call me Ishmael. Some years ago--never mind how long precisely--";
+  assert_int_equal(pto_xxh64(text, 63, 0), UINT64_C(0x2a2e85470d6fd96)); /* published */
+  assert_int_equal(pto_xxh64(text, 32, 0), UINT64_C(0xce0d12f5fe4d4fb9));
+  assert_int_equal(pto_xxh64(text, 64, 0), UINT64_C(0xb0942b8fa6c448ab));
+}
+
 static void test_the_hash_does_not_depend_on_alignment(void **state) {
   unsigned char bytes[200], shifted[201];
   for (int i = 0; i < 200; i++) bytes[i] = shifted[i + 1] = (unsigned char)(i * 37);
@@ -168,6 +176,7 @@ static void test_only_outputs_with_a_golden_are_compared(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_hash_gives_the_published_values),
+      cmocka_unit_test(test_the_hash_takes_whole_stripes),
       cmocka_unit_test(test_the_hash_does_not_depend_on_alignment),
       cmocka_unit_test(test_the_digest_chains_the_outputs_in_order_of_declaration),
       cmocka_unit_test(test_the_tolerance_is_absolute_plus_relative_to_the_golden),

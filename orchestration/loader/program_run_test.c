@@ -370,11 +370,12 @@ static void test_a_rewind_puts_back_all_but_the_inputs(void **state) {
   for (int round = 0; round < 2; round++) {
     pto_array_fill(pto_program_find(run, "inout"), 100 + round);
     pto_array_fill(pto_program_find(run, "out"), 200 + round);
+    pto_array_fill(pto_program_find(run, "in"), 400 + round);
     *memory = 300;
     pto_program_run_rewind(run);
     assert_true(pto_array_get(pto_program_find(run, "inout"), 3) == 5);
     assert_true(pto_array_get(pto_program_find(run, "out"), 3) == 0);
-    assert_true(pto_array_get(pto_program_find(run, "in"), 3) == 3);
+    assert_true(pto_array_get(pto_program_find(run, "in"), 3) == 400 + round);
     assert_int_equal(*memory, 11);
   }
   pto_program_run_destroy(run);
