@@ -386,34 +386,6 @@ static void test_a_second_run_starts_at_zero(void **state) {
   bench_end(&b);
 }
 
-/* Writes the first and the last byte of every local memory that the core has. */
-static int touch_run(const struct pto_kernel_args *args) {
-  const struct pto_local_memory *all[] = {&args->core->local, &args->core->l0a, &args->core->l0b, &args->core->l0c};
-  for (uint32_t i = 0; i < (args->core->kind == PTO_AIC ? 4u : 1u); i++) {
-    char *bytes = all[i]->addr;
-    if (all[i]->size_bytes != 4096 || bytes[0] || bytes[4095]) return 1;
-    bytes[0] = bytes[4095] = 1;
-  }
-  return args->core->lane == args->core->index % 3 && args->core->cluster == args->core->index / 3 ? 0 : 2;
-}
-
-static void test_every_core_has_local_memories_of_its_own(void **state) {
-  struct bench b;
-  bench_begin(&b, pto_script_chip(2, 1));
-  for (uint32_t core = 0; core < 6; core++) {
-    struct pto_message message = pto_script_message(core, 1, 0, 0);
-    message.run = touch_run;
-    dispatch(&b, message, 0);
-  }
-  for (uint32_t core = 0; core < 6; core++) {
-    struct pto_completion completion;
-    b.port->ops->wait(b.port);
-    assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
-    assert_int_equal(completion.status, 0);
-  }
-  bench_end(&b);
-}
-
 static char described[512];
 static int describe_run(const struct pto_kernel_args *args) {
   return pto_engine_describe_current(described, sizeof described) ? 0 : 1;
@@ -519,7 +491,6 @@ int main(void) {
       cmocka_unit_test(test_kernels_run_in_order_of_their_begins_not_of_their_dispatch),
       cmocka_unit_test(test_each_failure_keeps_its_own_sentence),
       cmocka_unit_test(test_a_second_run_starts_at_zero),
-      cmocka_unit_test(test_every_core_has_local_memories_of_its_own),
       cmocka_unit_test(test_a_running_kernel_can_be_described),
       cmocka_unit_test(test_the_watchdog_reports_a_kernel_that_does_not_come_back),
       cmocka_unit_test(test_creation_survives_every_failure_of_memory),

@@ -30,12 +30,12 @@ struct snapshot {
     struct pto_message message;
     uint64_t words[PTO_WATCHDOG_MESSAGE_WORDS];
   } copy;
+  uint64_t shapes[PTO_MAX_TENSORS][PTO_MAX_DIMS], strides[PTO_MAX_TENSORS][PTO_MAX_DIMS];
   union {
     struct pto_payload payload;
     uint64_t words[(sizeof(struct pto_payload) + PTO_MAX_TENSORS * sizeof(struct pto_kernel_tensor)) / sizeof(uint64_t) +
                    PTO_MAX_SCALARS];
   } body;
-  uint64_t shapes[PTO_MAX_TENSORS][PTO_MAX_DIMS], strides[PTO_MAX_TENSORS][PTO_MAX_DIMS];
 };
 
 /*

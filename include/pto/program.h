@@ -102,6 +102,10 @@ PTO_API void pto_array_fill(struct pto_array *array, double value);
 PTO_API void *pto_program_alloc(struct pto_program_run *run, uint64_t size_bytes);
 PTO_API void *pto_program_state(struct pto_program_run *run, uint64_t size_bytes);
 
+/* Judges this run's outputs by a tolerance of its own instead of the program's: where an option decides how exact they can
+ * be, such as a dtype.  --rtol and --atol stand above it. */
+PTO_API void pto_program_tolerance(struct pto_program_run *run, double rtol, double atol);
+
 /* The program run fails with this sentence (bad input, exit 2); returns PTO_EINVAL for `return pto_program_fail(…)`. */
 PTO_API int pto_program_fail(struct pto_program_run *run, const char *format, ...) PTO_PRINTF(2, 3);
 /* Text of the program's own, to standard output at once. */
