@@ -16,7 +16,7 @@ void pto_json_init(struct pto_json_writer *w, int fd) {
   w->error = 0;
   w->depth = 0;
   w->has_items = 0;
-  w->is_after_key = false;
+  w->is_after_key = w->wants_newline = false;
   w->used = 0;
 }
 
@@ -60,6 +60,8 @@ static void begin_item(struct pto_json_writer *w) {
   uint64_t bit = UINT64_C(1) << (w->depth - 1);
   if (w->has_items & bit) put_char(w, ',');
   w->has_items |= bit;
+  if (w->wants_newline) put_char(w, '\n');
+  w->wants_newline = false;
 }
 
 static void open_bracket(struct pto_json_writer *w, char bracket) {
@@ -202,7 +204,7 @@ void pto_json_hex(struct pto_json_writer *w, uint64_t value) {
   pto_json_string(w, text);
 }
 
-void pto_json_newline(struct pto_json_writer *w) { put_char(w, '\n'); }
+void pto_json_newline(struct pto_json_writer *w) { w->wants_newline = true; }
 
 void pto_json_put_string(struct pto_json_writer *w, const char *key, const char *text) {
   pto_json_key(w, key);

@@ -26,7 +26,7 @@ struct pto_json_writer {
   int error;          /* errno of the write that failed, or 0 */
   uint32_t depth;     /* open objects and arrays, ≤ PTO_JSON_MAX_DEPTH */
   uint64_t has_items; /* by depth, one bit */
-  bool is_after_key;
+  bool is_after_key, wants_newline;
   size_t used;
   char buffer[PTO_JSON_BUFFER_BYTES];
 };
@@ -51,7 +51,7 @@ void pto_json_bool(struct pto_json_writer *w, bool value);
 void pto_json_null(struct pto_json_writer *w);
 /* Sixteen hexadecimal digits as a string: JSON's numbers do not hold 64 bits everywhere. */
 void pto_json_hex(struct pto_json_writer *w, uint64_t value);
-/* A line break before the next item, for people; only between values of arrays and objects. */
+/* The next item of an array or object begins a line, for people. */
 void pto_json_newline(struct pto_json_writer *w);
 
 /* A key and its value. */

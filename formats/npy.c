@@ -303,48 +303,33 @@ int pto_npy_copy(const struct pto_npy *npy, uint32_t dtype, void *dest, struct p
   return PTO_OK;
 }
 
-#define DEFINE_LOAD(type)                                                                                              \
-  static double load_##type(const char *at) {                                                                          \
-    type value;                                                                                                        \
-    memcpy(&value, at, sizeof value);                                                                                  \
-    return (double)value;                                                                                              \
-  }
-DEFINE_LOAD(float)
-DEFINE_LOAD(double)
-DEFINE_LOAD(int8_t)
-DEFINE_LOAD(int16_t)
-DEFINE_LOAD(int32_t)
-DEFINE_LOAD(int64_t)
-DEFINE_LOAD(uint8_t)
-DEFINE_LOAD(uint16_t)
-DEFINE_LOAD(uint32_t)
-DEFINE_LOAD(uint64_t)
-#undef DEFINE_LOAD
+/* An element's bytes, as any of what they can be. */
+union element {
+  float f32;
+  double f64;
+  int8_t i8;
+  int16_t i16;
+  int32_t i32;
+  int64_t i64;
+  uint8_t u8;
+  uint16_t u16;
+  uint32_t u32;
+  uint64_t u64;
+};
 
 double pto_npy_get(const struct pto_npy *npy, uint32_t dtype, uint64_t index) {
-  const char *at = (const char *)npy->data + index * npy->item_bytes;
-  uint16_t bits;
-  if (dtype == PTO_BFLOAT16 && pto_npy_holds(npy, dtype)) {
-    memcpy(&bits, at, sizeof bits);
-    return (double)pto_bf16_to_f32(bits);
-  }
+  uint32_t bytes = npy->item_bytes;
+  union element e = {0};
+  memcpy(&e, (const char *)npy->data + index * bytes, bytes < sizeof e ? bytes : sizeof e);
+  if (dtype == PTO_BFLOAT16 && pto_npy_holds(npy, dtype)) return (double)pto_bf16_to_f32(e.u16);
   switch (npy->kind) {
   case 'f':
-    if (npy->item_bytes == 4) return load_float(at);
-    if (npy->item_bytes == 8) return load_double(at);
-    memcpy(&bits, at, sizeof bits);
-    return (double)pto_fp16_to_f32(bits);
+    return bytes == 4 ? (double)e.f32 : bytes == 8 ? e.f64 : (double)pto_fp16_to_f32(e.u16);
   case 'i':
-    return npy->item_bytes == 1   ? load_int8_t(at)
-           : npy->item_bytes == 2 ? load_int16_t(at)
-           : npy->item_bytes == 4 ? load_int32_t(at)
-                                  : load_int64_t(at);
+    return bytes == 1 ? (double)e.i8 : bytes == 2 ? (double)e.i16 : bytes == 4 ? (double)e.i32 : (double)e.i64;
   case 'b':
   case 'u':
-    return npy->item_bytes == 1   ? load_uint8_t(at)
-           : npy->item_bytes == 2 ? load_uint16_t(at)
-           : npy->item_bytes == 4 ? load_uint32_t(at)
-                                  : load_uint64_t(at);
+    return bytes == 1 ? (double)e.u8 : bytes == 2 ? (double)e.u16 : bytes == 4 ? (double)e.u32 : (double)e.u64;
   default:
     return NAN;
   }

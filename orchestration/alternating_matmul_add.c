@@ -4,7 +4,8 @@
  *
  * `batch` times m products C = A·B and n sums Z = X + Y of square tiles.  A task takes matmul_batch tiles, or
  * add_batch: a view [count, tile, tile] of the one array of all of them.  The submits take turns, a product task and a
- * sum task, so both kinds of cores have work from the first moment; nothing depends on anything.
+ * sum task, so both kinds of cores have work from the first moment; nothing depends on anything.  Each turn has a scope
+ * of its own: it orders nothing, but lets the slots of finished tasks come round again while the run goes on.
  *
  * tasks = batch·m / matmul_batch + batch·n / add_batch,  edges = 0.
  */
@@ -144,8 +145,10 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   uint64_t turns = state->matmul_count > state->add_count ? state->matmul_count : state->add_count;
   int status = PTO_OK;
   for (uint64_t i = 0; status == PTO_OK && i < turns; i++) {
-    if (i < state->matmul_count) status = submit_tiles(rt, &matmul, abc, i, state->matmul_batch);
+    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+    if (status == PTO_OK && i < state->matmul_count) status = submit_tiles(rt, &matmul, abc, i, state->matmul_batch);
     if (status == PTO_OK && i < state->add_count) status = submit_tiles(rt, &add, xyz, i, state->add_batch);
+    if (status == PTO_OK) status = pto_scope_end(rt);
   }
   return status;
 }

@@ -241,7 +241,7 @@ static const struct pto_kernel batch_update = {.name = "batch_update",
 /* ---- the program ---- */
 
 static const struct pto_option options[] = {
-    PAGED_OPTIONS,
+    PTO_PAGED_OPTIONS,
     {"chunk", PTO_OPTION_INT, "16", "requests a task"},
     {0},
 };

@@ -200,6 +200,20 @@ static struct pto_tensor square(const struct pto_tensor *stack, uint64_t index) 
   return pto_tensor_slice(stack, 0, index * tile, (index + 1) * tile, 1);
 }
 
+/* Inputs and outputs of one task: positions 0 … 2 are the product's where there is one, then the sum's, then the scaled
+ * matrix's. */
+struct operands {
+  struct pto_tensor t[9];
+  uint32_t count;
+};
+
+static void add_operands(struct operands *operands, const struct pto_tensor *left, const struct pto_tensor *right,
+                         uint64_t in, const struct pto_tensor *out, uint64_t out_index) {
+  operands->t[operands->count++] = square(left, in);
+  operands->t[operands->count++] = square(right, in);
+  operands->t[operands->count++] = square(out, out_index);
+}
+
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct mixed *state = pto_program_state(run, sizeof *state);
   struct pto_tensor a = pto_array_tensor(rt, state->a), b = pto_array_tensor(rt, state->b);
@@ -208,23 +222,22 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct pto_tensor products = pto_array_tensor(rt, state->products), sums = pto_array_tensor(rt, state->sums);
   struct pto_tensor scaled = pto_array_tensor(rt, state->scaled);
   uint64_t product = 0, sum = 0, scale = 0;
-  for (uint64_t i = 0; i < state->iterations; i++) {
-    for (int shape = 0; shape < TASK_SHAPES; shape++) {
-      struct pto_tensor t[9];
-      uint32_t count = 0;
-      if (shapes[shape].has_product)
-        t[count] = square(&a, i), t[count + 1] = square(&b, i), t[count + 2] = square(&products, product++), count += 3;
-      if (shapes[shape].has_sum)
-        t[count] = square(&d, i), t[count + 1] = square(&e, i), t[count + 2] = square(&sums, sum++), count += 3;
-      if (shapes[shape].has_scaled)
-        t[count] = square(&g, i), t[count + 1] = square(&h, i), t[count + 2] = square(&scaled, scale++), count += 3;
+  int status = PTO_OK;
+  for (uint64_t i = 0; status == PTO_OK && i < state->iterations; i++) {
+    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+    for (int shape = 0; status == PTO_OK && shape < TASK_SHAPES; shape++) {
+      struct operands operands = {.count = 0};
+      if (shapes[shape].has_product) add_operands(&operands, &a, &b, i, &products, product++);
+      if (shapes[shape].has_sum) add_operands(&operands, &d, &e, i, &sums, sum++);
+      if (shapes[shape].has_scaled) add_operands(&operands, &g, &h, i, &scaled, scale++);
       struct pto_param params[9];
-      for (uint32_t k = 0; k < count; k++) params[k] = k % 3 == 2 ? pto_output(&t[k]) : pto_input(&t[k]);
-      int status = pto_submit(rt, &shapes[shape].launch, params, count, NULL);
-      if (status != PTO_OK) return status;
+      for (uint32_t k = 0; k < operands.count; k++)
+        params[k] = k % 3 == 2 ? pto_output(&operands.t[k]) : pto_input(&operands.t[k]);
+      status = pto_submit(rt, &shapes[shape].launch, params, operands.count, NULL);
     }
+    if (status == PTO_OK) status = pto_scope_end(rt);
   }
-  return PTO_OK;
+  return status;
 }
 
 static int expect(struct pto_program_run *run) {

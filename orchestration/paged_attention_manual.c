@@ -12,7 +12,7 @@
  */
 #include <orchestration/paged_tiles.h>
 
-static const struct pto_option options[] = {PAGED_OPTIONS, {0}};
+static const struct pto_option options[] = {PTO_PAGED_OPTIONS, {0}};
 
 static const struct pto_case cases[] = {
     {"1x16x16x16x33", "batch=1 heads=16 dim=16 block=16 ctx=33", "three blocks, the last with one token", 13, 15,

@@ -13,7 +13,7 @@
 
 static const struct pto_config config = {.size = sizeof config, .window = 64, .heap_bytes = 4 << 20};
 
-static const struct pto_option options[] = {PAGED_OPTIONS, {0}};
+static const struct pto_option options[] = {PTO_PAGED_OPTIONS, {0}};
 
 static const struct pto_case cases[] = {
     {"4x16x128x128x1024", "batch=4 heads=16 dim=128 block=128 ctx=1024", "a small one", 132, 160, false},

@@ -133,7 +133,7 @@ static const struct pto_kernel pv_blocks = {.name = "pv_blocks",
 /* ---- the program ---- */
 
 static const struct pto_option options[] = {
-    PAGED_OPTIONS,
+    PTO_PAGED_OPTIONS,
     {"unroll", PTO_OPTION_INT, "64", "cache blocks a task"},
     {0},
 };

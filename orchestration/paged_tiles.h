@@ -9,7 +9,7 @@
 #ifndef PTO_ORCHESTRATION_PAGED_TILES_H
 #define PTO_ORCHESTRATION_PAGED_TILES_H
 
-#include <orchestration/paged_attention.h>
+#include <orchestration/paged_inputs.h>
 
 /* Everything that every tile uses. */
 struct paged_plan {

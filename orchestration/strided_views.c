@@ -227,8 +227,10 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
       struct pto_param params[] = {pto_input(&box), pto_output(&pieces)};
       status = pto_submit_aiv(rt, &copy_view, params, 2);
     } else {
-      status = submit_views(rt, state, d);
+      status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+      if (status == PTO_OK) status = submit_views(rt, state, d);
       if (status == PTO_OK) status = submit_weave(rt, state, d);
+      if (status == PTO_OK) status = pto_scope_end(rt);
     }
     if (status != PTO_OK) return status;
   }

@@ -22,7 +22,7 @@
 /* The trace module has it too; this one serves where that is not built, and ticks deterministically. */
 static _Atomic uint64_t ticks;
 __attribute__((weak)) uint64_t pto_trace_now_ns(const struct pto_trace *trace) {
-  return atomic_fetch_add(&ticks, 1) + 1;
+  return atomic_fetch_add_explicit(&ticks, 1, memory_order_relaxed) + 1;
 }
 
 #define MAX_CORES 108u
@@ -76,10 +76,23 @@ static int script_kernel(const struct pto_kernel_args *args) {
   return script->fail_every && number % script->fail_every == 0 ? -(int)(number % 100) - 1 : 0;
 }
 
-struct script_payload {
+/* A payload with room for one tensor and two scalars. */
+union body {
   struct pto_payload payload;
-  struct pto_kernel_tensor tensor;
+  uint64_t words[16];
 };
+
+static void fill_body(union body *body, void *addr, uint64_t scalar_0, uint64_t scalar_1) {
+  memset(body, 0, sizeof *body);
+  body->payload.block_count = 1;
+  body->payload.scalar_count = 2;
+  if (addr) {
+    body->payload.tensor_count = 1;
+    body->payload.tensors[0] = (struct pto_kernel_tensor){.addr = addr};
+  }
+  pto_payload_scalars(&body->payload)[0].u64 = scalar_0;
+  pto_payload_scalars(&body->payload)[1].u64 = scalar_1;
+}
 
 /* Dispatches to random cores with room, now and then flushes, polls a random number, or waits; checks everything. */
 static void play(struct pto_port *port, struct script *script) {
@@ -88,8 +101,9 @@ static void play(struct pto_port *port, struct script *script) {
   uint32_t core_count = 3 * port->cluster_count, held[MAX_CORES] = {0}, sent_to[MAX_CORES] = {0};
   uint32_t sent = 0, received = 0;
   struct pto_rng rng = {script->seed};
-  struct script_payload body = {{.block_count = 1, .tensor_count = 1}, {.addr = script}};
+  union body body;
   struct pto_completion done[40];
+  fill_body(&body, script, 0, 0);
   memset(seen, 0, sizeof seen);
   memset(script->ran, 0, sizeof script->ran);
   begin(port);
@@ -97,8 +111,12 @@ static void play(struct pto_port *port, struct script *script) {
     uint64_t what = pto_rng_below(&rng, 100);
     uint32_t core = (uint32_t)pto_rng_below(&rng, core_count);
     if (what < 70 && sent < script->message_count && held[core] < port->slots_per_core) {
-      struct pto_message message = {.payload = &body.payload, .run = script_kernel, .ticket = sent * 7 + 3,
-                                    .block_index = sent, .core = (uint16_t)core, .tensor_count = 1};
+      struct pto_message message = {.payload = &body.payload,
+                                    .run = script_kernel,
+                                    .ticket = sent * 7 + 3,
+                                    .block_index = sent,
+                                    .core = (uint16_t)core,
+                                    .tensor_count = 1};
       port->ops->dispatch(port, &message, 0);
       held[core]++;
       expected[core][sent_to[core]++] = sent++;
@@ -191,7 +209,7 @@ static void test_two_engines_side_by_side_do_not_touch_each_other(void **state) 
   pthread_t other;
   struct pto_port *port = make_engine(1, 2);
   uint64_t sums[3] = {0};
-  struct script_payload bodies[3];
+  union body bodies[3];
   struct pto_completion done[8];
   int error;
   script.seed = 11;
@@ -199,11 +217,13 @@ static void test_two_engines_side_by_side_do_not_touch_each_other(void **state) 
   script.fail_every = 0;
   assert_true(pto_thread_start(&other, play_beside, &script, &error));
   begin(port);
-  for (uint32_t c = 0; c < 3; c++)
-    bodies[c] = (struct script_payload){{.block_count = 1, .tensor_count = 1}, {.addr = &sums[c]}};
+  for (uint32_t c = 0; c < 3; c++) fill_body(&bodies[c], &sums[c], 0, 0);
   for (uint32_t i = 0; i < 3000; i++) {
-    struct pto_message message = {.payload = &bodies[i % 3].payload, .run = add_kernel, .block_index = i,
-                                  .core = (uint16_t)(i % 3), .tensor_count = 1};
+    struct pto_message message = {.payload = &bodies[i % 3].payload,
+                                  .run = add_kernel,
+                                  .block_index = i,
+                                  .core = (uint16_t)(i % 3),
+                                  .tensor_count = 1};
     port->ops->dispatch(port, &message, 0);
     while (port->ops->poll(port, done, PTO_ARRAY_LENGTH(done)) == 0) port->ops->wait(port);
   }
@@ -303,15 +323,18 @@ static void test_a_kernel_sees_its_core_its_block_and_its_parameters(void **stat
   memset(sights, 0, sizeof sights);
   begin(port);
   for (uint16_t c = 0; c < 6; c++) {
-    struct {
-      struct pto_payload payload;
-      struct pto_kernel_tensor tensor;
-      union pto_scalar scalars[2];
-    } body = {{.task_number = 40 + c, .block_count = 9, .tensor_count = 1, .scalar_count = 2, .kernels = {&kernel}},
-              {.addr = &sights[c]},
-              {{.u64 = 5 + c}, {.f32 = 0.5f}}};
-    struct pto_message message = {.payload = &body.payload, .run = look_kernel, .block_index = 4, .core = c,
-                                  .tensor_count = 1, .scalar_count = 2, .flags = PTO_MESSAGE_BLOCKS};
+    union body body;
+    fill_body(&body, &sights[c], 5 + c, UINT64_C(0x3f000000));
+    body.payload.task_number = 40 + c;
+    body.payload.block_count = 9;
+    body.payload.kernels[0] = &kernel;
+    struct pto_message message = {.payload = &body.payload,
+                                  .run = look_kernel,
+                                  .block_index = 4,
+                                  .core = c,
+                                  .tensor_count = 1,
+                                  .scalar_count = 2,
+                                  .flags = PTO_MESSAGE_BLOCKS};
     assert_int_equal(run_one(port, &message).status, 0);
     const struct sight *sight = &sights[c];
     assert_int_equal(sight->core.index, c);
@@ -354,10 +377,8 @@ static int fail_kernel(const struct pto_kernel_args *args) {
 }
 
 static int16_t fail_on(struct pto_port *port, uint16_t core, int status, uint64_t digit) {
-  struct {
-    struct pto_payload payload;
-    union pto_scalar scalars[2];
-  } body = {{.block_count = 1, .scalar_count = 2}, {{.i64 = status}, {.u64 = digit}}};
+  union body body;
+  fill_body(&body, NULL, (uint64_t)(int64_t)status, digit);
   struct pto_message message = {.payload = &body.payload, .run = fail_kernel, .core = core, .scalar_count = 2};
   return run_one(port, &message).status;
 }
@@ -419,7 +440,8 @@ static int until_control_sleeps(const struct pto_kernel_args *args) {
 
 static void test_the_control_thread_sleeps_while_a_kernel_takes_long(void **state) {
   struct pto_port *port = make_engine(1, 2);
-  struct script_payload body = {{.block_count = 1, .tensor_count = 1}, {.addr = port}};
+  union body body;
+  fill_body(&body, port, 0, 0);
   struct pto_message message = {.payload = &body.payload, .run = until_control_sleeps, .core = 1, .tensor_count = 1};
   assert_int_equal(port->core_worker[1], 1);
   begin(port);
@@ -437,9 +459,10 @@ static void test_idle_workers_sleep_and_wake_for_the_next_message(void **state) 
       while (pto_engine_threads_sleeps(port, w) < round) sched_yield();
     begin(port);
     for (uint16_t c = 0; c < 3; c++) {
-      struct script_payload body = {{.block_count = 1, .tensor_count = 1}, {.addr = &sums[c]}};
-      struct pto_message message = {.payload = &body.payload, .run = add_kernel, .block_index = c + 1, .core = c,
-                                    .tensor_count = 1};
+      union body body;
+      fill_body(&body, &sums[c], 0, 0);
+      struct pto_message message = {
+          .payload = &body.payload, .run = add_kernel, .block_index = c + 1, .core = c, .tensor_count = 1};
       run_one(port, &message);
     }
     port->ops->end_run(port);
@@ -451,7 +474,8 @@ static void test_idle_workers_sleep_and_wake_for_the_next_message(void **state) 
 static void test_a_wait_runs_one_kernel_of_the_control_threads_own_cores(void **state) {
   struct pto_port *port = make_engine(1, 1);
   uint64_t sum = 0;
-  struct script_payload body = {{.block_count = 1, .tensor_count = 1}, {.addr = &sum}};
+  union body body;
+  fill_body(&body, &sum, 0, 0);
   struct pto_message message = {.payload = &body.payload, .run = add_kernel, .block_index = 1, .tensor_count = 1};
   struct pto_completion done[8];
   begin(port);
@@ -473,17 +497,19 @@ static void test_a_wait_runs_one_kernel_of_the_control_threads_own_cores(void **
 static void test_every_core_takes_all_its_slots_before_the_first_poll(void **state) {
   struct pto_port *port = make_engine(4, 5);
   uint64_t sums[12] = {0};
-  struct script_payload bodies[12];
+  union body bodies[12];
   struct pto_completion done[256];
   uint32_t total = 12 * port->slots_per_core, received = 0;
   assert_true(port->slots_per_core >= 2);
-  for (uint32_t c = 0; c < 12; c++)
-    bodies[c] = (struct script_payload){{.block_count = 1, .tensor_count = 1}, {.addr = &sums[c]}};
+  for (uint32_t c = 0; c < 12; c++) fill_body(&bodies[c], &sums[c], 0, 0);
   for (uint32_t round = 0; round < 50; round++) { /* several times round each ring */
     begin(port);
     for (uint32_t i = 0; i < total; i++) {
-      struct pto_message message = {.payload = &bodies[i % 12].payload, .run = add_kernel, .block_index = 1,
-                                    .core = (uint16_t)(i % 12), .tensor_count = 1};
+      struct pto_message message = {.payload = &bodies[i % 12].payload,
+                                    .run = add_kernel,
+                                    .block_index = 1,
+                                    .core = (uint16_t)(i % 12),
+                                    .tensor_count = 1};
       port->ops->dispatch(port, &message, 0);
     }
     for (received = 0; received < total;) {
@@ -554,13 +580,13 @@ static void check_timeout_on_core(uint16_t core) {
   struct pto_port *port;
   struct pto_error error;
   char expected[64];
-  atomic_store(&timeout.count, 0);
+  atomic_store_explicit(&timeout.count, 0, memory_order_relaxed);
   assert_int_equal(pto_engine_threads_create(&config, &port, &error), PTO_OK);
   begin(port);
   run_one(port, &message);
   port->ops->end_run(port);
   port->ops->destroy(port);
-  assert_int_equal(atomic_load(&timeout.count), 1);
+  assert_int_equal(atomic_load_explicit(&timeout.count, memory_order_relaxed), 1);
   snprintf(expected, sizeof expected, "time-out of 5 ms: task 17 (endless) block 0 on core %u ", core);
   assert_non_null(strstr(timeout.sentence, expected));
 }
@@ -623,6 +649,25 @@ static void test_a_chip_without_clusters_is_refused(void **state) {
   assert_string_equal(error.sentence, "threads: a chip of 0 clusters; 1 to 1024 are possible");
 }
 
+/* One CPU for three threads: nobody is pinned, nobody spins, and the work gets done. */
+static void test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same(void **state) {
+  cpu_set_t before, one;
+  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+  struct pto_port *port = make_engine(4, 3);
+  assert_non_null(strstr(pto_engine_threads_report(port), "1 CPU on"));
+  assert_non_null(strstr(pto_engine_threads_report(port), "3 workers not pinned"));
+  script.seed = 13;
+  script.message_count = 1000;
+  script.fail_every = 0;
+  play(port, &script);
+  port->ops->destroy(port);
+  assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 static void test_the_control_thread_gets_its_affinity_back(void **state) {
   cpu_set_t before, after;
   assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
@@ -667,6 +712,7 @@ int main(void) {
       cmocka_unit_test(test_creation_survives_the_failure_of_each_reserve),
       cmocka_unit_test(test_creation_survives_the_failure_of_each_thread),
       cmocka_unit_test(test_a_chip_without_clusters_is_refused),
+      cmocka_unit_test(test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same),
       cmocka_unit_test(test_the_control_thread_gets_its_affinity_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,9 +16,6 @@
 #include <runtime/base/reserve.h>
 #include <runtime/trace/trace.h>
 
-#include <pthread.h>
-#include <time.h>
-
 /* An engine with its trace, whose log is made by hand: only its spans are used. */
 struct bench {
   struct pto_chip chip;
@@ -386,117 +383,6 @@ static void test_a_second_run_starts_at_zero(void **state) {
   bench_end(&b);
 }
 
-/* Writes the first and the last byte of every local memory that the core has. */
-static int touch_run(const struct pto_kernel_args *args) {
-  const struct pto_local_memory *all[] = {&args->core->local, &args->core->l0a, &args->core->l0b, &args->core->l0c};
-  for (uint32_t i = 0; i < (args->core->kind == PTO_AIC ? 4u : 1u); i++) {
-    char *bytes = all[i]->addr;
-    if (all[i]->size_bytes != 4096 || bytes[0] || bytes[4095]) return 1;
-    bytes[0] = bytes[4095] = 1;
-  }
-  return args->core->lane == args->core->index % 3 && args->core->cluster == args->core->index / 3 ? 0 : 2;
-}
-
-static void test_every_core_has_local_memories_of_its_own(void **state) {
-  struct bench b;
-  bench_begin(&b, pto_script_chip(2, 1));
-  for (uint32_t core = 0; core < 6; core++) {
-    struct pto_message message = pto_script_message(core, 1, 0, 0);
-    message.run = touch_run;
-    dispatch(&b, message, 0);
-  }
-  for (uint32_t core = 0; core < 6; core++) {
-    struct pto_completion completion;
-    b.port->ops->wait(b.port);
-    assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
-    assert_int_equal(completion.status, 0);
-  }
-  bench_end(&b);
-}
-
-static char described[512];
-static int describe_run(const struct pto_kernel_args *args) {
-  return pto_engine_describe_current(described, sizeof described) ? 0 : 1;
-}
-
-static void test_a_running_kernel_can_be_described(void **state) {
-  struct bench b;
-  struct pto_completion completion;
-  bench_begin(&b, pto_script_chip(2, 1));
-  struct pto_message message = pto_script_message(5, 1, 0, 0);
-  message.run = describe_run;
-  dispatch(&b, message, 0);
-  assert_false(pto_engine_describe_current(described, sizeof described));
-  b.port->ops->wait(b.port);
-  assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
-  assert_int_equal(completion.status, 0);
-  assert_non_null(strstr(described, "task 0 (script) block 0 on core 5 (cluster 1 AIV1)"));
-  assert_false(pto_engine_describe_current(described, sizeof described));
-  bench_end(&b);
-}
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t was_reported = PTHREAD_COND_INITIALIZER;
-static char report[1024];
-
-static void take_report(void *context, const char *sentence) {
-  pthread_mutex_lock(&mutex);
-  strncpy(report, sentence, sizeof report - 1);
-  pthread_cond_signal(&was_reported);
-  pthread_mutex_unlock(&mutex);
-}
-
-/* Comes back once the watchdog has spoken. */
-static int stuck_run(const struct pto_kernel_args *args) {
-  pthread_mutex_lock(&mutex);
-  while (!report[0]) pthread_cond_wait(&was_reported, &mutex);
-  pthread_mutex_unlock(&mutex);
-  return 0;
-}
-
-static void test_the_watchdog_reports_a_kernel_that_does_not_come_back(void **state) {
-  struct pto_chip chip = pto_script_chip(1, 1);
-  struct pto_error error;
-  struct pto_port *port;
-  struct pto_completion completion;
-  const struct pto_engine_config config = {.chip = &chip, .timeout_ms = 8, .on_timeout = take_report};
-  pto_script_reset();
-  assert_int_equal(pto_engine_virtual_create(&config, &port, &error), PTO_OK);
-  assert_int_equal(port->ops->begin_run(port, NULL, 0), PTO_OK);
-  struct pto_message message = pto_script_message(2, 1, 0, 0);
-  message.run = stuck_run;
-  port->ops->dispatch(port, &message, 0);
-  port->ops->wait(port);
-  assert_int_equal(port->ops->poll(port, &completion, 1), 1);
-  assert_non_null(strstr(report, "task 0 (script)"));
-  port->ops->end_run(port);
-  port->ops->destroy(port);
-}
-
-static void test_creation_survives_every_failure_of_memory(void **state) {
-  struct pto_chip chip = pto_script_chip(2, 2);
-  const struct pto_engine_config config = {.chip = &chip};
-  uint32_t failures = 0;
-  for (uint32_t n = 1;; n++) {
-    struct pto_port *port = NULL;
-    struct pto_error error = {0};
-    pto_reserve_fail_countdown = n;
-    int status = pto_engine_virtual_create(&config, &port, &error);
-    bool has_failed = pto_reserve_fail_countdown == 0;
-    pto_reserve_fail_countdown = 0;
-    if (!has_failed) {
-      assert_int_equal(status, PTO_OK);
-      port->ops->destroy(port);
-      break;
-    }
-    failures++;
-    assert_int_equal(status, PTO_ENOMEM);
-    assert_null(port);
-    assert_non_null(strstr(error.sentence, "chip script: no memory"));
-  }
-  assert_int_equal(failures, 3);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_message_pays_dispatch_start_work_end_and_poll),
@@ -519,10 +405,6 @@ int main(void) {
       cmocka_unit_test(test_kernels_run_in_order_of_their_begins_not_of_their_dispatch),
       cmocka_unit_test(test_each_failure_keeps_its_own_sentence),
       cmocka_unit_test(test_a_second_run_starts_at_zero),
-      cmocka_unit_test(test_every_core_has_local_memories_of_its_own),
-      cmocka_unit_test(test_a_running_kernel_can_be_described),
-      cmocka_unit_test(test_the_watchdog_reports_a_kernel_that_does_not_come_back),
-      cmocka_unit_test(test_creation_survives_every_failure_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,9 +128,9 @@ void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uint32_t index, u
   PTO_ASSERT(core->arrived != core->sent);
   slot->arrival = time;
   if (core->done != core->arrived++) return; /* waits behind others */
-  uint64_t base = pto_max_u64(time, core->free_at);
-  if (PTO_UNLIKELY(slot->group)) wait_for_group(cores, index, slot->group, base);
-  else pto_event_heap_push(&cores->heap, begin_event(cores, index, base));
+  PTO_ASSERT(time >= core->free_at);         /* its last end was taken, and nothing arrives in the past */
+  if (PTO_UNLIKELY(slot->group)) wait_for_group(cores, index, slot->group, time);
+  else pto_event_heap_push(&cores->heap, begin_event(cores, index, time));
 }
 
 static PTO_COLD int16_t keep_failure(struct pto_virtual_cores *cores, uint32_t core, int status) {

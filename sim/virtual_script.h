@@ -17,18 +17,21 @@
 
 #define PTO_SCRIPT_TASKS 4096
 
-struct pto_script_task {
+union pto_script_task {
   struct pto_payload payload;
-  union pto_scalar scalars[4];
+  struct {
+    char header[sizeof(struct pto_payload)];
+    union pto_scalar scalars[4];
+  } body;
 };
 
-static struct pto_script_task pto_script_tasks[PTO_SCRIPT_TASKS];
+static union pto_script_task pto_script_tasks[PTO_SCRIPT_TASKS];
 static uint32_t pto_script_task_count;
 static uint64_t pto_script_log[PTO_SCRIPT_TASKS]; /* task numbers in the order in which kernels ran */
 static uint32_t pto_script_log_count;
 
 static int pto_script_run(const struct pto_kernel_args *args) {
-  const struct pto_script_task *task = (const void *)((const char *)args->tensors - offsetof(struct pto_payload, tensors));
+  const union pto_script_task *task = (const void *)((const char *)args->tensors - offsetof(struct pto_payload, tensors));
   pto_script_log[pto_script_log_count++ % PTO_SCRIPT_TASKS] = task->payload.task_number;
   int status = (int)args->scalars[2].i64;
   if (status != 0 && status != -2)
@@ -49,15 +52,15 @@ static inline void pto_script_reset(void) { pto_script_task_count = pto_script_l
 /* A message for `core`: ticket and task number count up from 0. */
 static inline struct pto_message pto_script_message(uint32_t core, uint64_t elems, uint64_t bytes, int status) {
   uint32_t number = pto_script_task_count++ % PTO_SCRIPT_TASKS;
-  struct pto_script_task *task = &pto_script_tasks[number];
+  union pto_script_task *task = &pto_script_tasks[number];
   memset(task, 0, sizeof *task);
   task->payload.task_number = number;
   task->payload.block_count = 1;
   task->payload.scalar_count = 3;
   task->payload.kernels[0] = &pto_script_kernel;
-  task->scalars[0].u64 = elems;
-  task->scalars[1].u64 = bytes;
-  task->scalars[2].i64 = status;
+  task->body.scalars[0].u64 = elems;
+  task->body.scalars[1].u64 = bytes;
+  task->body.scalars[2].i64 = status;
   return (struct pto_message){.payload = &task->payload,
                               .run = pto_script_run,
                               .ticket = number,

@@ -44,35 +44,33 @@ static bool parse_bool(const char *text, struct pto_option_slot *slot) {
 
 static bool parse_text(const char *text, struct pto_option_slot *slot) { return true; }
 
-/* X(constant, what it accepts in words, parser) */
-#define PTO_OPTION_TYPES(X)                                                                                            \
-  X(PTO_OPTION_INT, "integer", parse_int)                                                                              \
-  X(PTO_OPTION_FLOAT, "number", parse_float)                                                                           \
-  X(PTO_OPTION_BOOL, "true or false", parse_bool)                                                                      \
-  X(PTO_OPTION_TEXT, "text", parse_text)
+/* The types of options: what they accept in words, with its article, and their parser. */
+static const struct option_type {
+  uint32_t type;
+  const char *article, *words;
+  bool (*parse)(const char *text, struct pto_option_slot *slot);
+} option_types[] = {
+    {PTO_OPTION_INT, "an ", "integer", parse_int},
+    {PTO_OPTION_FLOAT, "a ", "number", parse_float},
+    {PTO_OPTION_BOOL, "", "true or false", parse_bool},
+    {PTO_OPTION_TEXT, "", "text", parse_text},
+};
+
+/* The entry of `type`; NULL for a value that is none. */
+static const struct option_type *option_type(uint32_t type) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(option_types); i++)
+    if (option_types[i].type == type) return &option_types[i];
+  return NULL;
+}
 
 const char *pto_option_type_name(uint32_t type) {
-  switch (type) {
-#define X(constant, words, parser)                                                                                     \
-  case constant:                                                                                                       \
-    return words;
-    PTO_OPTION_TYPES(X)
-#undef X
-  default:
-    return "?";
-  }
+  const struct option_type *entry = option_type(type);
+  return entry ? entry->words : "?";
 }
 
 static bool parse(uint32_t type, const char *text, struct pto_option_slot *slot) {
-  switch (type) {
-#define X(constant, words, parser)                                                                                     \
-  case constant:                                                                                                       \
-    return parser(text, slot);
-    PTO_OPTION_TYPES(X)
-#undef X
-  default:
-    return false;
-  }
+  const struct option_type *entry = option_type(type);
+  return entry && entry->parse(text, slot);
 }
 
 /* ---- from text to values ---- */
@@ -106,11 +104,9 @@ static int set_option(struct pto_program_run *run, struct pto_error *error, cons
     slot->text = text;
     slot->source = source;
     if (parse(option->type, text, slot)) return PTO_OK;
+    const struct option_type *type = option_type(option->type);
     return pto_error_set(error, PTO_EINVAL, "%s: option %s: \"%s\" is not %s%s", program->name, option->name, text,
-                         option->type == PTO_OPTION_INT     ? "an "
-                         : option->type == PTO_OPTION_FLOAT ? "a "
-                                                            : "",
-                         pto_option_type_name(option->type));
+                         type ? type->article : "", pto_option_type_name(option->type));
   }
   pto_error_set(error, PTO_EINVAL, "%s has no option \"%.*s\"", program->name, (int)key_length, setting);
   append_option_names(error, program);

@@ -130,6 +130,11 @@ const struct pto_case *pto_program_run_case(const struct pto_program_run *run) {
 const struct pto_program *pto_program_run_program(const struct pto_program_run *run) { return run->program; }
 const struct pto_error *pto_program_run_error(const struct pto_program_run *run) { return &run->error; }
 
+void pto_program_run_tolerance(const struct pto_program_run *run, double *rtol, double *atol) {
+  *rtol = run->has_tolerance ? run->rtol : run->program->rtol;
+  *atol = run->has_tolerance ? run->atol : run->program->atol;
+}
+
 /* ---- for the program ---- */
 
 uint64_t pto_program_seed(struct pto_program_run *run) { return run->seed; }
@@ -160,6 +165,12 @@ void *pto_program_state(struct pto_program_run *run, uint64_t size_bytes) {
     return NULL;
   }
   return run->state;
+}
+
+void pto_program_tolerance(struct pto_program_run *run, double rtol, double atol) {
+  run->has_tolerance = true;
+  run->rtol = rtol;
+  run->atol = atol;
 }
 
 int pto_program_fail(struct pto_program_run *run, const char *format, ...) {

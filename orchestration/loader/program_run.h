@@ -13,7 +13,7 @@
  *
  * Threads: the one that created it (the program's functions are called on it).  Two runs share nothing.
  *
- * To add an option type: one line in PTO_OPTION_TYPES of program_option.c and one accessor.
+ * To add an option type: one line in option_types of program_option.c and one accessor.
  */
 #ifndef PTO_PROGRAM_RUN_H
 #define PTO_PROGRAM_RUN_H
@@ -68,6 +68,10 @@ struct pto_comparison {
   double actual, golden;
   char sentence[256]; /* "output f[3,17]: 46 instead of 47 (4 of 16384 elements differ, …)"; "" where there is none */
 };
+
+/* The tolerance that the outputs are to be compared with: what the program asked for through pto_program_tolerance, else the
+ * program's own. */
+void pto_program_run_tolerance(const struct pto_program_run *run, double *rtol, double *atol);
 
 /* |a − g| ≤ atol + rtol·|g|.  Where both are 0 the element's bits must be those of the golden rounded to the dtype.  A
  * NaN matches a NaN, an infinity itself. */

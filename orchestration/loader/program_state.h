@@ -44,6 +44,8 @@ struct pto_program_run {
   struct pto_array_slot **arrays;
   uint32_t array_count, array_capacity;
   struct pto_program_block *blocks;
+  bool has_tolerance; /* of its own: rtol and atol hold */
+  double rtol, atol;
   void *state;
   uint64_t state_bytes;
 };

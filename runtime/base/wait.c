@@ -46,11 +46,11 @@ void pto_wait_init(struct pto_wait *wait, uint32_t spin_rounds) {
 
 /* Announces, looks once more, sleeps until somebody takes the announcement back. */
 static void sleep_once(struct pto_wait *wait, bool (*is_ready)(void *), void *context) {
-  /* W1.  Relaxed would still be one exchange, but with no place in the order that N2 is part of. */
-  pto_atomic_exchange(&wait->state, PTO_WAIT_SLEEPING, PTO_ORDER(22, memory_order_seq_cst, memory_order_relaxed));
-  if (PTO_MUTANT != 23 && is_ready(context)) { /* W2 */
-    /* Relaxed: the waiter takes back its own announcement; a notifier that saw it wakes in vain, which is harmless. */
-    pto_atomic_store(&wait->state, PTO_WAIT_AWAKE, memory_order_relaxed);
+  pto_atomic_exchange(&wait->state, PTO_WAIT_SLEEPING,
+                      PTO_ORDER(22, memory_order_seq_cst, memory_order_relaxed)); /* W1 */
+  if (PTO_MUTANT != 23 && is_ready(context)) {                                    /* W2 */
+    /* A notifier that has seen the announcement wakes in vain, which is harmless. */
+    pto_atomic_store(&wait->state, PTO_WAIT_AWAKE, memory_order_seq_cst);
     return;
   }
   atomic_fetch_add_explicit(&wait->sleep_count, 1, memory_order_relaxed);
@@ -68,10 +68,8 @@ void pto_wait_until(struct pto_wait *wait, bool (*is_ready)(void *), void *conte
 }
 
 PTO_COLD void pto_wait_wake(struct pto_wait *wait) {
-  /* Whoever takes SLEEPING away wakes; others have nothing to do.  Relaxed: the futex calls order themselves by the word's own
-   * modification order, and no data goes with the state. */
-  if (PTO_MUTANT != 24 &&
-      pto_atomic_exchange(&wait->state, PTO_WAIT_AWAKE, memory_order_relaxed) != PTO_WAIT_SLEEPING)
+  /* Whoever takes SLEEPING away wakes; others have nothing to do. */
+  if (PTO_MUTANT != 24 && pto_atomic_exchange(&wait->state, PTO_WAIT_AWAKE, memory_order_seq_cst) != PTO_WAIT_SLEEPING)
     return;
   if (PTO_MUTANT != 25) pto_futex_wake(&wait->state);
 }

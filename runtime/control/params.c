@@ -428,6 +428,9 @@ int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
     status = collect_predicate(rt, what, &launch->predicate);
     if (status) return status;
   }
+  if (PTO_UNLIKELY(submit->accumulates && launch->sync_start && launch->block_count > 1))
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: the blocks of an accumulating task run one after another, sync_start wants them together",
+                      what);
   status = check_aliasing(rt, what, launch);
   if (PTO_UNLIKELY(status) || !shape_out) return status;
   status = build_payload(rt, launch, params, count);

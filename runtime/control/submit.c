@@ -105,7 +105,7 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
 static void advance_versions(struct pto_runtime *rt) {
   for (uint32_t i = 0; i < rt->work.tensor_count; i++) {
     const struct pto_param_work *work = &rt->work.params[i];
-    if (work->mode == PTO_OUTPUT) work->record->version = work->tensor->version;
+    if (work->mode == PTO_OUTPUT && work->tensor->version > work->record->version) work->record->version = work->tensor->version;
   }
 }
 

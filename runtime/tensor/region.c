@@ -2,7 +2,7 @@
 /*
  * The canonical form of a tensor's byte set, and what follows from the form alone.
  *
- * The usual tensors (rank 1 and 2, strides descending) take a path without loops; any rank with descending strides one pass;
+ * The usual tensors (rank 1 to 3, strides descending) take a path without loops; any rank with descending strides one pass;
  * transposed, folding and 4-bit ones the general way, which sorts.  All of them give the same form.
  *
  * Values only, any thread.
@@ -122,29 +122,62 @@ static PTO_NOINLINE void set_general(const struct pto_tensor *t, uint64_t base, 
   else if (!set_descending(t, shift, r)) set_sorted(t, shift, r);
 }
 
-void pto_region_from_tensor(const struct pto_tensor *t, uint64_t base, struct pto_region *r) {
-  uint32_t shift = pto_dtype_shift(t->dtype);
-  r->is_fuzzy = t->overlap;
-  /* A tile or a row block: rows of n contiguous elements, two rows or more, that do not meet. */
-  if (PTO_LIKELY(t->ndims == 2 && t->dtype < PTO_INT4)) {
-    uint64_t rows = t->shape[0], n = t->shape[1], pitch = t->strides[0];
-    if (PTO_LIKELY(t->strides[1] == 1 && rows > 1 && n > 1 && pitch >= n)) {
-      bool is_dense = pitch == n;
-      uint64_t span = ((rows - 1) * pitch + n) << shift;
-      r->start = base + (t->start_offset << shift);
-      r->end = r->start + span;
-      r->run_bytes = is_dense ? span : n << shift;
-      r->ndims = !is_dense;
-      r->extents[0] = rows;
-      r->strides[0] = pitch << shift;
-      return;
+/* A tile or a row block: rows of n contiguous elements that do not meet. */
+static inline bool set_two(const struct pto_tensor *t, uint64_t start, uint32_t shift, struct pto_region *r) {
+  uint64_t rows = t->shape[0], n = t->shape[1], pitch = t->strides[0];
+  if (PTO_UNLIKELY(t->strides[1] != 1 || rows == 0 || n == 0 || (pitch < n && rows != 1))) return false;
+  bool is_run = pitch == n || rows == 1;
+  uint64_t span = ((rows - 1) * pitch + n) << shift;
+  r->start = start;
+  r->end = start + span;
+  r->run_bytes = is_run ? span : n << shift;
+  r->ndims = !is_run;
+  r->extents[0] = rows;
+  r->strides[0] = pitch << shift;
+  return true;
+}
+
+/* The same of planes, none of them with a single index. */
+static inline bool set_three(const struct pto_tensor *t, uint64_t start, uint32_t shift, struct pto_region *r) {
+  uint64_t planes = t->shape[0], rows = t->shape[1], n = t->shape[2], depth = t->strides[0], pitch = t->strides[1];
+  if (PTO_UNLIKELY(t->strides[2] != 1 || planes < 2 || rows < 2 || n == 0 || pitch < n || depth < rows * pitch)) return false;
+  bool has_dense_rows = pitch == n, has_even_rows = depth == rows * pitch;
+  r->start = start;
+  r->end = start + (((planes - 1) * depth + (rows - 1) * pitch + n) << shift);
+  r->run_bytes = (has_dense_rows ? rows * n : n) << shift;
+  r->ndims = 1;
+  if (has_even_rows) {
+    if (has_dense_rows) {
+      r->run_bytes = r->end - start;
+      r->ndims = 0;
     }
-  } else if (t->ndims == 1 && t->dtype < PTO_INT4) {
-    uint64_t n = t->shape[0];
-    if (PTO_LIKELY(t->strides[0] == 1 && n != 0)) {
-      r->start = base + (t->start_offset << shift);
-      r->run_bytes = n << shift;
-      r->end = r->start + r->run_bytes;
+    r->extents[0] = planes * rows;
+    r->strides[0] = pitch << shift;
+    return true;
+  }
+  r->extents[0] = planes;
+  r->strides[0] = depth << shift;
+  if (!has_dense_rows) {
+    r->ndims = 2;
+    r->extents[1] = rows;
+    r->strides[1] = pitch << shift;
+  }
+  return true;
+}
+
+void pto_region_from_tensor(const struct pto_tensor *t, uint64_t base, struct pto_region *r) {
+  r->is_fuzzy = t->overlap;
+  if (PTO_LIKELY(t->dtype < PTO_INT4)) {
+    uint32_t shift = pto_dtype_shift(t->dtype);
+    uint64_t start = base + (t->start_offset << shift);
+    if (PTO_LIKELY(t->ndims == 2)) {
+      if (PTO_LIKELY(set_two(t, start, shift, r))) return;
+    } else if (t->ndims == 3) {
+      if (PTO_LIKELY(set_three(t, start, shift, r))) return;
+    } else if (t->ndims == 1 && t->strides[0] == 1 && t->shape[0] != 0) {
+      r->start = start;
+      r->run_bytes = t->shape[0] << shift;
+      r->end = start + r->run_bytes;
       r->ndims = 0;
       return;
     }
@@ -178,7 +211,8 @@ static bool folds(uint32_t count, const uint64_t *extents, const uint64_t *strid
   return false;
 }
 
-bool pto_tensor_shares_bytes(const struct pto_tensor *t) {
+/* Strides that do not descend with steps over all that lies inside. */
+static PTO_NOINLINE bool shares_bytes_unsorted(const struct pto_tensor *t) {
   uint64_t extents[PTO_MAX_DIMS], strides[PTO_MAX_DIMS], span = 0;
   if (is_empty_shape(t)) return false;
   for (uint32_t i = 0; i < t->ndims; i++)
@@ -190,4 +224,15 @@ bool pto_tensor_shares_bytes(const struct pto_tensor *t) {
     span += (extents[k] - 1) * strides[k];
   }
   return !is_nested && folds(count, extents, strides);
+}
+
+bool pto_tensor_shares_bytes(const struct pto_tensor *t) {
+  uint64_t span = 0;
+  for (uint32_t i = t->ndims; i-- > 0;) {
+    uint64_t extent = t->shape[i], stride = t->strides[i];
+    if (extent == 1) continue;
+    if (PTO_UNLIKELY(extent == 0 || stride <= span)) return shares_bytes_unsorted(t);
+    span += (extent - 1) * stride;
+  }
+  return false;
 }

@@ -2,8 +2,8 @@
 /*
  * The exact relation of two byte sets in canonical form.
  *
- * From cheap to dear: bounding ranges; equal fields; a run with anything of one stride; two sets of rows of one pitch; then number
- * theory.  A and B meet where a linear form takes a value in an interval (linear_form.h).  A covers B where B meets none of A's
+ * From cheap to dear: bounding ranges; equal fields; a run with anything of one stride; rows of one pitch; boxes of one stride
+ * system; then number theory.  A and B meet where a linear form takes a value in an interval (linear_form.h).  A covers B where B meets none of A's
  * gaps, and the gaps of nested progressions are progressions of the same kind, one for each dimension of A.  Sizes say which
  * of the two can cover the other, and that two sets of one size of which one covers the other are equal.
  *
@@ -67,14 +67,49 @@ static enum pto_overlap relate_rows(const struct pto_region *a, const struct pto
   return PTO_PARTIAL;
 }
 
-static bool has_closed_form(const struct pto_region *a, const struct pto_region *b) {
-  if (a->ndims > 1 || b->ndims > 1) return false;
-  return a->ndims == 0 || b->ndims == 0 || a->strides[0] == b->strides[0];
+/* Boxes of one stride system: `b`, which does not start before `a`, begins at index q[k] of each dimension of `a` and `rest`
+ * bytes into the run.  As long as no block of `b`, moved by that, reaches into the next block outside it, both are boxes of
+ * the same indices, and equal bytes have equal indices: the relation of two boxes.  False where a block does reach. */
+static bool relate_boxes(const struct pto_region *a, const struct pto_region *b, enum pto_overlap *relation) {
+  uint64_t rest = b->start - a->start, q[PTO_MAX_DIMS];
+  for (uint32_t k = 0; k < a->ndims; k++) {
+    if (a->strides[k] != b->strides[k]) return false;
+    q[k] = rest / a->strides[k];
+    rest %= a->strides[k];
+  }
+  uint64_t block_a = a->run_bytes, block_b = rest + b->run_bytes;
+  bool meets = rest < a->run_bytes;
+  bool is_covering = rest + b->run_bytes <= a->run_bytes, is_covered = rest == 0 && b->run_bytes >= a->run_bytes;
+  for (uint32_t k = a->ndims; k-- > 0;) {
+    if (block_a > a->strides[k] || block_b > a->strides[k]) return false;
+    block_a += (a->extents[k] - 1) * a->strides[k];
+    block_b += (q[k] + b->extents[k] - 1) * a->strides[k];
+    meets &= q[k] < a->extents[k];
+    is_covering &= q[k] + b->extents[k] <= a->extents[k];
+    is_covered &= q[k] == 0 && b->extents[k] >= a->extents[k];
+  }
+  *relation = !meets ? PTO_DISJOINT : is_covering ? PTO_COVERS : is_covered ? PTO_COVERED : PTO_PARTIAL;
+  return true;
 }
 
-static enum pto_overlap closed_form(const struct pto_region *a, const struct pto_region *b) {
-  if (a->ndims == 0) return b->ndims == 0 ? relate_runs(a, b) : relate_run_to_rows(a, b);
-  return b->ndims == 0 ? mirrored(relate_run_to_rows(b, a)) : relate_rows(a, b);
+/* False where only number theory can tell.  Bounding ranges meet, fields differ. */
+static bool closed_form(const struct pto_region *a, const struct pto_region *b, enum pto_overlap *relation) {
+  if (a->ndims == 0 || b->ndims == 0) {
+    if (a->ndims > 1 || b->ndims > 1) return false;
+    if (a->ndims == b->ndims) *relation = relate_runs(a, b);
+    else *relation = a->ndims == 0 ? relate_run_to_rows(a, b) : mirrored(relate_run_to_rows(b, a));
+    return true;
+  }
+  if (a->ndims != b->ndims) return false;
+  if (a->ndims == 1) {
+    if (a->strides[0] != b->strides[0]) return false;
+    *relation = relate_rows(a, b);
+    return true;
+  }
+  if (a->start <= b->start) return relate_boxes(a, b, relation);
+  if (!relate_boxes(b, a, relation)) return false;
+  *relation = mirrored(*relation);
+  return true;
 }
 
 /* ---- general ---- */
@@ -190,10 +225,11 @@ enum pto_overlap pto_region_overlap_steps(const struct pto_region *a, const stru
   if (pto_region_is_empty(a) || pto_region_is_empty(b) || !pto_region_ranges_meet(a, b)) return PTO_DISJOINT;
   if (a->is_fuzzy || b->is_fuzzy) return PTO_PARTIAL;
   if (has_equal_fields(a, b)) return PTO_EQUAL;
-  if (has_closed_form(a, b)) return closed_form(a, b);
+  enum pto_overlap relation;
+  if (closed_form(a, b, &relation)) return relation;
   struct pto_step_budget budget = {0, PTO_REGION_STEP_LIMIT};
   bool is_exhausted = false;
-  enum pto_overlap relation = relate(a, b, &budget, &is_exhausted);
+  relation = relate(a, b, &budget, &is_exhausted);
   if (is_exhausted && budget_exhausted != NULL) ++*budget_exhausted;
   if (steps != NULL) *steps += budget.used;
   return relation;
@@ -206,7 +242,9 @@ enum pto_overlap pto_region_overlap(const struct pto_region *a, const struct pto
 bool pto_region_intersects(const struct pto_region *a, const struct pto_region *b, uint64_t *budget_exhausted) {
   if (pto_region_is_empty(a) || pto_region_is_empty(b) || !pto_region_ranges_meet(a, b)) return false;
   if (a->is_fuzzy || b->is_fuzzy || (a->ndims == 0 && b->ndims == 0)) return true;
-  if (has_closed_form(a, b)) return has_equal_fields(a, b) || closed_form(a, b) != PTO_DISJOINT;
+  if (has_equal_fields(a, b)) return true;
+  enum pto_overlap relation;
+  if (closed_form(a, b, &relation)) return relation != PTO_DISJOINT;
   struct pto_step_budget budget = {0, PTO_REGION_STEP_LIMIT};
   enum pto_answer answer = meets(a, b, &budget);
   if (answer == PTO_ANSWER_UNKNOWN && budget_exhausted != NULL) ++*budget_exhausted;

@@ -169,8 +169,7 @@ static PTO_COLD struct pto_tensor refuse_fields(const struct pto_tensor *t, enum
 }
 
 int pto_tensor_check_rare(const struct pto_tensor *t) {
-  if (t->status < 0) return t->status;
-  if (t->status > 0) return PTO_EINVAL;
+  if (t->status != PTO_OK) return t->status < 0 ? t->status : PTO_EINVAL;
   return refuse_fields(t, PTO_MAKER_TENSOR).status;
 }
 

@@ -120,28 +120,30 @@ bool pto_tensor_dense_bytes(uint32_t dtype, uint32_t ndims, const uint64_t *shap
  * one for the fields that were filled in by hand.  A valid tensor comes back as it is. */
 struct pto_tensor pto_tensor_refused(const struct pto_tensor *t, enum pto_tensor_maker maker);
 
-/* The rare part of pto_tensor_check: empty and 4-bit tensors, and whatever is about to be refused. */
+/* The rest of pto_tensor_check: empty, 4-bit and very large tensors, and whatever is about to be refused. */
 int pto_tensor_check_rare(const struct pto_tensor *t);
 
-/* PTO_OK, or the status for which the tensor is refused: pto_tensor_status, inlined for the submit path. */
+/* PTO_OK, or the status for which the tensor is refused: pto_tensor_status, inlined for the submit path.
+ * Extents, strides and offset below 2^30 and counts below 2^34 cannot overflow here, with up to 8 dimensions; larger ones take
+ * the long way.  An extent of 0 wraps round to a huge one, and its count is 0. */
 static inline int pto_tensor_check(const struct pto_tensor *t) {
   if (PTO_UNLIKELY(t->status != PTO_OK || t->dtype >= PTO_INT4 || t->ndims > PTO_MAX_DIMS || t->overlap > PTO_OVERLAP_FUZZY))
     return pto_tensor_check_rare(t);
-  uint32_t shift = pto_dtype_shift(t->dtype);
-  uint64_t last = t->start_offset, count = 1;
-  bool is_rare = false;
-  for (uint32_t i = 0; i < t->ndims; i++) {
-    uint64_t step;
-    is_rare |= __builtin_mul_overflow(count, t->shape[i], &count);
-    is_rare |= __builtin_mul_overflow(t->shape[i] - 1, t->strides[i], &step);
-    is_rare |= __builtin_add_overflow(last, step, &last);
-  }
   const struct pto_buffer *b = &t->buffer;
-  is_rare |= count == 0;
-  is_rare |= last >= b->size_bytes >> shift;
-  is_rare |= (b->base & ((UINT64_C(1) << shift) - 1)) != 0;
-  is_rare |= ((b->base | b->size_bytes) & ~(PTO_ADDRESS_LIMIT - 1)) != 0;
-  return PTO_UNLIKELY(is_rare) ? pto_tensor_check_rare(t) : PTO_OK;
+  uint32_t shift = pto_dtype_shift(t->dtype);
+  uint64_t last = t->start_offset, count = 1, any = last, large = 0;
+  for (uint32_t i = 0; i < t->ndims; i++) {
+    uint64_t extent = t->shape[i], stride = t->strides[i];
+    any |= extent | stride;
+    count *= extent;
+    large |= count >> 34;
+    last += (extent - 1) * stride;
+  }
+  uint64_t misaligned = b->base & ((UINT64_C(1) << shift) - 1);
+  uint64_t beyond = (b->base | b->size_bytes) & ~(PTO_ADDRESS_LIMIT - 1);
+  bool is_rare = (any >> 30 | large | misaligned | beyond) != 0;
+  if (PTO_UNLIKELY(is_rare | (count == 0) | (last >= b->size_bytes >> shift))) return pto_tensor_check_rare(t);
+  return PTO_OK;
 }
 _Static_assert(PTO_INT4 == PTO_DTYPE_COUNT - 2 && PTO_UINT4 == PTO_DTYPE_COUNT - 1, "4-bit and unknown dtypes are one comparison");
 

@@ -45,7 +45,7 @@ struct outcome {
 /* ---- one run ---- */
 
 static int judge(struct pto_program_run *run, struct pto_runtime *rt, struct outcome *outcome) {
-  const struct pto_program *program = pto_program_run_program(run);
+  double rtol, atol;
   int status = pto_program_run_prepare(run);
   if (status != PTO_OK) return EXIT_ARGUMENTS;
   status = pto_program_run_orchestrate(run, rt);
@@ -54,7 +54,8 @@ static int judge(struct pto_program_run *run, struct pto_runtime *rt, struct out
   outcome->tasks = stats.tasks;
   if (status != PTO_OK) return EXIT_FAILED;
   if (pto_program_run_expect(run) != PTO_OK) return EXIT_ARGUMENTS;
-  pto_program_run_compare(run, program->rtol, program->atol, &outcome->comparison);
+  pto_program_run_tolerance(run, &rtol, &atol);
+  pto_program_run_compare(run, rtol, atol, &outcome->comparison);
   outcome->digest = pto_program_run_digest(run);
   return outcome->comparison.has_golden && !outcome->comparison.is_verified ? EXIT_WRONG : 0;
 }

@@ -12,15 +12,17 @@ uint32_t oracle_clusters = 1;
 /* ---- errors ---- */
 
 static bool ends_run(int status) {
-  switch (status) {
-#define X(name, value, number, ends, text)                                                                             \
-  case name:                                                                                                           \
-    return ends;
-    PTO_STATUS_LIST(X)
+  static const struct {
+    int status;
+    bool ends;
+  } statuses[] = {
+#define X(name, value, number, ends, text) {name, ends},
+      PTO_STATUS_LIST(X)
 #undef X
-  default:
-    return true;
-  }
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(statuses); i++)
+    if (statuses[i].status == status) return statuses[i].ends;
+  return true;
 }
 
 int oracle_refuse(struct pto_runtime *rt, int status, const char *format, ...) {
@@ -198,7 +200,7 @@ int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
     return oracle_refuse(rt, PTO_EINVAL, "scope_begin: %u is no kind of scope", kind);
   if (kind == PTO_SCOPE_AUTO && rt->scopes[rt->scope].kind == PTO_SCOPE_MANUAL)
     return oracle_refuse(rt, PTO_EINVAL, "scope_begin: an automatic scope inside a manual one");
-  if (rt->scope + 1 == ORACLE_SCOPES) return oracle_refuse(rt, PTO_EINVAL, "scope_begin: nested 64 deep already");
+  if (rt->scope + 1 == PTO_ORACLE_SCOPES) return oracle_refuse(rt, PTO_EINVAL, "scope_begin: nested 64 deep already");
   rt->scopes[++rt->scope] = (struct oracle_scope){.kind = kind};
   return PTO_OK;
 }
@@ -289,7 +291,7 @@ int pto_runtime_create_explained(const struct pto_config *config, struct pto_run
                                  size_t sentence_size) {
   static uint64_t serials; /* tells the handles of two runtimes apart */
   struct pto_runtime *rt = calloc(1, sizeof *rt);
-  unsigned char *local = malloc(ORACLE_AIV_BYTES + 4 * ORACLE_AIC_BYTES);
+  unsigned char *local = malloc(PTO_ORACLE_AIV_BYTES + 4 * PTO_ORACLE_AIC_BYTES);
   if (!rt || !local) {
     snprintf(sentence, sentence_size, "out of memory");
     free(rt);

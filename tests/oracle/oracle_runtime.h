@@ -14,15 +14,15 @@
  *
  * One thread.
  */
-#ifndef ORACLE_RUNTIME_H
-#define ORACLE_RUNTIME_H
+#ifndef PTO_ORACLE_RUNTIME_H
+#define PTO_ORACLE_RUNTIME_H
 
 #include <pto/pto.h>
 #include <runtime/base/error.h>
 
-#define ORACLE_SCOPES 65 /* the runtime's own (0), a run's (1), and what it nests */
-#define ORACLE_AIV_BYTES (UINT64_C(192) << 10)
-#define ORACLE_AIC_BYTES (UINT64_C(512) << 10)
+#define PTO_ORACLE_SCOPES 65 /* the runtime's own (0), a run's (1), and what it nests */
+#define PTO_ORACLE_AIV_BYTES (UINT64_C(192) << 10)
+#define PTO_ORACLE_AIC_BYTES (UINT64_C(512) << 10)
 
 struct oracle_buffer {
   uint64_t generation;
@@ -44,7 +44,7 @@ struct pto_runtime {
   struct oracle_buffer *buffers;
   uint32_t buffer_count, buffer_capacity, first_free;
   uint64_t generations;
-  struct oracle_scope scopes[ORACLE_SCOPES];
+  struct oracle_scope scopes[PTO_ORACLE_SCOPES];
   uint32_t scope; /* innermost open */
   bool is_running, poison;
   uint32_t clusters;

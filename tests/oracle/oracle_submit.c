@@ -179,11 +179,11 @@ static void describe_core(struct submission *s, struct pto_core *core, uint32_t 
                             .block_count = s->block_count,
                             .message = s->message,
                             .message_size = sizeof s->message};
-  core->local = (struct pto_local_memory){local, lane == 0 ? ORACLE_AIC_BYTES : ORACLE_AIV_BYTES};
+  core->local = (struct pto_local_memory){local, lane == 0 ? PTO_ORACLE_AIC_BYTES : PTO_ORACLE_AIV_BYTES};
   if (lane != 0) return;
-  core->l0a = (struct pto_local_memory){local + ORACLE_AIC_BYTES, ORACLE_AIC_BYTES};
-  core->l0b = (struct pto_local_memory){local + 2 * ORACLE_AIC_BYTES, ORACLE_AIC_BYTES};
-  core->l0c = (struct pto_local_memory){local + 3 * ORACLE_AIC_BYTES, ORACLE_AIC_BYTES};
+  core->l0a = (struct pto_local_memory){local + PTO_ORACLE_AIC_BYTES, PTO_ORACLE_AIC_BYTES};
+  core->l0b = (struct pto_local_memory){local + 2 * PTO_ORACLE_AIC_BYTES, PTO_ORACLE_AIC_BYTES};
+  core->l0c = (struct pto_local_memory){local + 3 * PTO_ORACLE_AIC_BYTES, PTO_ORACLE_AIC_BYTES};
 }
 
 static struct pto_kernel_args args_of(struct submission *s, const struct pto_core *core) {
@@ -240,77 +240,74 @@ static int take_outputs(struct submission *s) {
 
 /* ---- predicates ---- */
 
+/* An element of any integer dtype, as pto_read_element leaves it. */
+union cell {
+  int64_t i64;
+  uint64_t u64;
+  int32_t i32;
+  uint32_t u32;
+  int16_t i16;
+  uint16_t u16;
+  int8_t i8;
+  uint8_t u8;
+};
+
+/* Its value; what exceeds int64 is as good as the largest of these, which no comparison tells apart from it but with
+ * itself. */
+static int64_t value_of(const union cell *cell, uint32_t dtype) {
+  switch (dtype) {
+  case PTO_INT64:
+    return cell->i64;
+  case PTO_UINT64:
+    return cell->u64 > INT64_MAX ? INT64_MAX : (int64_t)cell->u64;
+  case PTO_INT32:
+    return cell->i32;
+  case PTO_UINT32:
+    return cell->u32;
+  case PTO_INT16:
+    return cell->i16;
+  case PTO_UINT16:
+    return cell->u16;
+  case PTO_INT8:
+  case PTO_INT4:
+    return cell->i8;
+  default:
+    return cell->u8;
+  }
+}
+
+static bool compares(int64_t x, uint32_t compare, int64_t value) {
+  switch (compare) {
+  case PTO_IF_EQ:
+    return x == value;
+  case PTO_IF_NE:
+    return x != value;
+  case PTO_IF_LT:
+    return x < value;
+  case PTO_IF_LE:
+    return x <= value;
+  case PTO_IF_GT:
+    return x > value;
+  default:
+    return x >= value;
+  }
+}
+
 static int evaluate(struct submission *s, const struct pto_predicate *predicate, bool *holds) {
   *holds = true;
   if (predicate->compare == PTO_ALWAYS) return PTO_OK;
+  if (predicate->compare > PTO_IF_GE)
+    return oracle_refuse(s->rt, PTO_EINVAL, "%u is no comparison", predicate->compare);
   const struct pto_tensor *t = predicate->tensor;
   int status = check_tensor(s, s->count, PTO_INPUT, t);
   if (status != PTO_OK) return status;
   if (PTO_DTYPE_BIT(t->dtype) & PTO_DTYPES_FLOAT || pto_tensor_numel(t) != 1)
     return oracle_refuse(s->rt, PTO_EINVAL, "a predicate is one element of an integer or bool dtype");
-  uint64_t origin[PTO_MAX_DIMS] = {0};
-  union {
-    int64_t i64;
-    uint64_t u64;
-    int32_t i32;
-    uint32_t u32;
-    int16_t i16;
-    uint16_t u16;
-    int8_t i8;
-    uint8_t u8;
-  } cell = {0};
+  const uint64_t origin[PTO_MAX_DIMS] = {0};
+  union cell cell = {0};
   status = pto_read_element(s->rt, t, origin, &cell);
-  if (status != PTO_OK) return status;
-  int64_t x;
-  switch (t->dtype) {
-  case PTO_INT64:
-    x = cell.i64;
-    break;
-  case PTO_UINT64:
-    x = cell.u64 > INT64_MAX ? INT64_MAX : (int64_t)cell.u64;
-    break;
-  case PTO_INT32:
-    x = cell.i32;
-    break;
-  case PTO_UINT32:
-    x = cell.u32;
-    break;
-  case PTO_INT16:
-    x = cell.i16;
-    break;
-  case PTO_UINT16:
-    x = cell.u16;
-    break;
-  case PTO_INT8:
-  case PTO_INT4:
-    x = cell.i8;
-    break;
-  default:
-    x = cell.u8;
-    break;
-  }
-  switch (predicate->compare) {
-  case PTO_IF_EQ:
-    *holds = x == predicate->value;
-    return PTO_OK;
-  case PTO_IF_NE:
-    *holds = x != predicate->value;
-    return PTO_OK;
-  case PTO_IF_LT:
-    *holds = x < predicate->value;
-    return PTO_OK;
-  case PTO_IF_LE:
-    *holds = x <= predicate->value;
-    return PTO_OK;
-  case PTO_IF_GT:
-    *holds = x > predicate->value;
-    return PTO_OK;
-  case PTO_IF_GE:
-    *holds = x >= predicate->value;
-    return PTO_OK;
-  default:
-    return oracle_refuse(s->rt, PTO_EINVAL, "%u is no comparison", predicate->compare);
-  }
+  if (status == PTO_OK) *holds = compares(value_of(&cell, t->dtype), predicate->compare, predicate->value);
+  return status;
 }
 
 /* ---- submits ---- */

@@ -20,8 +20,8 @@
  *
  * A header of static functions, because a program is one shared object with nothing behind it but include/pto.
  */
-#ifndef PTO_ORCHESTRATION_PAGED_ATTENTION_H
-#define PTO_ORCHESTRATION_PAGED_ATTENTION_H
+#ifndef PTO_ORCHESTRATION_PAGED_INPUTS_H
+#define PTO_ORCHESTRATION_PAGED_INPUTS_H
 
 #include <pto/pto.h>
 
@@ -30,9 +30,9 @@
 
 /* Pool blocks that pool_blocks=0 stands for are as many as the contexts need, but no more than this many elements: 32
  * MiB of f32 each for K and V. */
-enum { PAGED_POOL_ELEMS = 8 << 20, PAGED_MAX_Q_TILE = 128 };
+enum { PTO_PAGED_POOL_ELEMS = 8 << 20, PTO_PAGED_MAX_Q_TILE = 128 };
 
-#define PAGED_OPTIONS                                                                                                  \
+#define PTO_PAGED_OPTIONS                                                                                              \
   {"batch", PTO_OPTION_INT, "1", "requests"}, {"heads", PTO_OPTION_INT, "16", "query heads"},                          \
       {"kv_heads", PTO_OPTION_INT, "1", "key and value heads, a divisor of heads"},                                    \
       {"dim", PTO_OPTION_INT, "16", "elements of a head"}, {"block", PTO_OPTION_INT, "16", "tokens of a cache block"}, \
@@ -90,8 +90,9 @@ static inline int paged_read_sizes(struct pto_program_run *run, struct paged *p)
   if (dtype != PTO_FLOAT32 && dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16)
     return pto_program_fail(run, "dtype \"%s\" is not f32, fp16 or bf16", pto_option_text(run, "dtype"));
   p->dtype = (uint32_t)dtype;
+  if (dtype != PTO_FLOAT32) pto_program_tolerance(run, 1e-2, 1e-2);
   p->group_heads = p->heads / p->kv_heads;
-  p->q_tile = p->group_heads < PAGED_MAX_Q_TILE ? p->group_heads : PAGED_MAX_Q_TILE;
+  p->q_tile = p->group_heads < PTO_PAGED_MAX_Q_TILE ? p->group_heads : PTO_PAGED_MAX_Q_TILE;
   p->scale = (float)(1.0 / sqrt((double)p->dim));
   return PTO_OK;
 }
@@ -122,7 +123,7 @@ static inline int paged_make_lens(struct pto_program_run *run, struct paged *p) 
   int64_t wanted = pto_option_int(run, "pool_blocks");
   if (wanted < 0 || wanted > INT32_MAX)
     return pto_program_fail(run, "pool_blocks %lld is not in 0 … %d", (long long)wanted, INT32_MAX);
-  uint64_t most = PAGED_POOL_ELEMS / (p->block * p->kv_heads * p->dim);
+  uint64_t most = PTO_PAGED_POOL_ELEMS / (p->block * p->kv_heads * p->dim);
   if (most == 0) most = 1;
   p->pool_blocks = wanted != 0 ? (uint64_t)wanted : blocks < most ? blocks : most;
   return PTO_OK;
