@@ -2,8 +2,8 @@
 /*
  * One question: what does it cost to send a message to another thread, and to hear of its completion?
  *
- * One JSON line a result, nanoseconds, median and minimum of RUNS runs.  Peer: the same exchange through a mutex and a condition
- * variable, measured in the same run.  Needs two CPUs to mean anything.
+ * One JSON line a result, nanoseconds, median and minimum of RUNS runs.  Peer: the same exchange through a mutex and a
+ * condition variable, measured in the same run.  Needs two CPUs to mean anything.
  *
  *   ring                one thread fills and empties a mailbox in batches: the instructions alone
  *   ring_two_threads    the same across two threads, per message
@@ -48,8 +48,8 @@ static void report(const char *name, const char *detail, double (*measure)(void)
   double ns[RUNS];
   for (int i = 0; i < RUNS; i++) ns[i] = measure();
   qsort(ns, RUNS, sizeof ns[0], compare);
-  printf("{\"bench\": \"mailbox\", \"what\": \"%s\"%s, \"median_ns\": %.1f, \"minimum_ns\": %.1f, \"runs\": %d}\n", name,
-         detail, ns[RUNS / 2], ns[0], RUNS);
+  printf("{\"bench\": \"mailbox\", \"what\": \"%s\"%s, \"median_ns\": %.1f, \"minimum_ns\": %.1f, \"runs\": %d}\n",
+         name, detail, ns[RUNS / 2], ns[0], RUNS);
   fflush(stdout);
 }
 
@@ -225,8 +225,8 @@ static const struct pto_kernel kernel = {.name = "bench", .cores = PTO_AIC | PTO
 static const struct pto_payload payload = {.block_count = 1, .kernels = {&kernel, &kernel, &kernel}};
 static uint32_t engine_workers, engine_clusters, chained;
 
-/* Keeps every core's queue filled, as the scheduler does, until `count` messages have completed; a chain keeps one message on a
- * core of the last worker. */
+/* Keeps every core's queue filled, as the scheduler does, until `count` messages have completed; a chain keeps one
+ * message on a core of the last worker. */
 static double measure_engine(void) {
   const uint32_t count = body_steps ? 200000 : 1000000;
   struct pto_chip chip = {.name = "bench", .cluster_count = engine_clusters, .slots_per_core = 2};

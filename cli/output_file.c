@@ -10,7 +10,6 @@
 
 int pto_output_open(const char *path, int *fd_out, struct pto_error *error) {
   if (strcmp(path, "-") == 0) {
-    fflush(stdout);
     *fd_out = STDOUT_FILENO;
     return PTO_OK;
   }

@@ -7,12 +7,12 @@
  *   pv (AIC)               o_new = p·v
  *   online_update (AIV)    merges a block's m_ij, l_ij, o_new into m, l, o; after the last block, out = o / l
  *
- * k and v are [block, d], or views [1, block, 1, d] of a pool [total_blocks, block, kv_heads, d].  A block that is not full
- * has a narrower s: the columns of p beyond those of s are masked, that is 0.  They meet rows of v that no token wrote; where
- * those may hold NaN or ∞, pass pv narrower views of p and v.
+ * k and v are [block, d], or views [1, block, 1, d] of a pool [total_blocks, block, kv_heads, d].  A block that is not
+ * full has a narrower s: the columns of p beyond those of s are masked, that is 0.  They meet rows of v that no token
+ * wrote; where those may hold NaN or ∞, pass pv narrower views of p and v.
  *
- * The rounding of p comes before the sum, so that l sums the weights that pv uses.  Sums of a row go as in kernel_loops.h:
- * their order depends on the number of columns alone.  Any thread.
+ * The rounding of p comes before the sum, so that l sums the weights that pv uses.  Sums of a row go as in
+ * kernel_loops.h: their order depends on the number of columns alone.  Any thread.
  */
 #include <kernels/gemm.h>
 #include <kernels/kernel_list.h>
@@ -26,21 +26,23 @@
 _Static_assert(CHUNK_ELEMS % PTO_SUM_LANES == 0, "a row's sum goes on from chunk to chunk");
 
 #define F32 PTO_DTYPE_BIT(PTO_FLOAT32)
-#define MATRIX(name_, mode_, dtypes_) {.name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = 2}
-#define POOL(name_) {.name = name_, .mode = PTO_INPUT, .dtypes = PTO_DTYPES_FLOAT, .min_rank = 2, .max_rank = 4}
-#define ROWS(name_, mode_) {.name = name_, .mode = mode_, .dtypes = F32, .min_rank = 1, .max_rank = 1}
+#define MATRIX(name_, mode_, dtypes_)                                                                                  \
+  { .name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = 2 }
+#define POOL(name_)                                                                                                    \
+  { .name = name_, .mode = PTO_INPUT, .dtypes = PTO_DTYPES_FLOAT, .min_rank = 2, .max_rank = 4 }
+#define ROWS(name_, mode_)                                                                                             \
+  { .name = name_, .mode = mode_, .dtypes = F32, .min_rank = 1, .max_rank = 1 }
 
 /* ---- shapes ---- */
 
 /* [block, d], or [1, block, 1, d]. */
 static int check_block(const struct pto_kernel_args *args, const char *kernel, uint32_t i) {
   const struct pto_kernel_tensor *t = &args->tensors[i];
-  if (t->ndims == 2 || (t->ndims == 4 && t->shape[0] == 1 && t->shape[2] == 1))
-    return 0;
+  if (t->ndims == 2 || (t->ndims == 4 && t->shape[0] == 1 && t->shape[2] == 1)) return 0;
   char text[192];
   pto_format_shape(t, text, sizeof text);
-  return pto_kernel_error(args, "%s: shape %s is neither [block, d] nor [1, block, 1, d] (param %" PRIu32 ")", kernel, text,
-                          i);
+  return pto_kernel_error(args, "%s: shape %s is neither [block, d] nor [1, block, 1, d] (param %" PRIu32 ")", kernel,
+                          text, i);
 }
 
 static struct pto_matrix block_matrix(const struct pto_kernel_tensor *t) {
@@ -56,8 +58,7 @@ static struct pto_matrix block_matrix(const struct pto_kernel_tensor *t) {
 static int check_rows(const struct pto_kernel_args *args, const char *kernel, const char *what, uint32_t matrices,
                       uint32_t first) {
   for (uint32_t i = 0; i < args->tensor_count; i++)
-    if ((matrices >> i & 1) != 0 && pto_check_matrix(args, kernel, i) != 0)
-      return PTO_EKERNEL;
+    if ((matrices >> i & 1) != 0 && pto_check_matrix(args, kernel, i) != 0) return PTO_EKERNEL;
   const uint64_t rows = pto_kernel_matrix(&args->tensors[first]).rows;
   for (uint32_t i = 0; i < args->tensor_count; i++) {
     const struct pto_kernel_tensor *t = &args->tensors[i];
@@ -70,8 +71,7 @@ static int check_rows(const struct pto_kernel_args *args, const char *kernel, co
 
 static uint64_t bytes_of(const struct pto_kernel_args *args, uint32_t first, uint32_t end) {
   uint64_t bytes = 0;
-  for (uint32_t i = first; i < end; i++)
-    bytes += pto_kernel_bytes(&args->tensors[i]);
+  for (uint32_t i = first; i < end; i++) bytes += pto_kernel_bytes(&args->tensors[i]);
   return bytes;
 }
 
@@ -88,7 +88,8 @@ static void load(const struct pto_loops *loops, const struct pto_matrix *m, uint
 }
 static void store(const struct pto_loops *loops, const struct pto_matrix *m, uint64_t row, uint64_t col,
                   const float *buffer, uint64_t count) {
-  loops->store[PTO_CLASS_F32][m->dtype](buffer, matrix_at(m, row, col), m->col_stride * pto_dtype_size(m->dtype), count);
+  loops->store[PTO_CLASS_F32][m->dtype](buffer, matrix_at(m, row, col), m->col_stride * pto_dtype_size(m->dtype),
+                                        count);
 }
 
 /* x = x op y, or x op value. */
@@ -117,10 +118,8 @@ static int qk_run(const struct pto_kernel_args *args) {
 
 static int qk_check(const struct pto_kernel_args *args) {
   int status = check_block(args, "qk", 1);
-  for (uint32_t i = 0; status == 0 && i < 3; i += 2)
-    status = pto_check_matrix(args, "qk", i);
-  if (status != 0)
-    return status;
+  for (uint32_t i = 0; status == 0 && i < 3; i += 2) status = pto_check_matrix(args, "qk", i);
+  if (status != 0) return status;
   const struct pto_gemm gemm = qk_product(args);
   return pto_check_product(args, "qk", &gemm);
 }
@@ -174,26 +173,23 @@ static void softmax_row(const struct pto_loops *loops, const struct pto_kernel_a
 static int softmax_prepare_run(const struct pto_kernel_args *args) {
   const struct pto_loops *loops = pto_loops_best();
   const uint64_t rows = pto_kernel_matrix(&args->tensors[0]).rows;
-  for (uint64_t row = 0; row < rows; row++)
-    softmax_row(loops, args, row);
+  for (uint64_t row = 0; row < rows; row++) softmax_row(loops, args, row);
   return 0;
 }
 
 static int softmax_prepare_check(const struct pto_kernel_args *args) {
   const int status = check_rows(args, "softmax_prepare", "softmax_prepare: rows", 3, 0);
-  if (status != 0)
-    return status;
+  if (status != 0) return status;
   const uint64_t valid = pto_kernel_matrix(&args->tensors[0]).cols, cols = pto_kernel_matrix(&args->tensors[1]).cols;
-  if (valid == 0)
-    return pto_kernel_error(args, "softmax_prepare: s has no columns (param 0)");
+  if (valid == 0) return pto_kernel_error(args, "softmax_prepare: s has no columns (param 0)");
   if (valid > cols)
     return pto_kernel_error(args, "softmax_prepare: %" PRIu64 " columns of s exceed %" PRIu64 " of p (params 0 and 1)",
                             valid, cols);
   return 0;
 }
 
-/* An element takes one vector operation each for maximum, difference, exponential and sum, and one for the rounding where
- * there is one; a masked element one. */
+/* An element takes one vector operation each for maximum, difference, exponential and sum, and one for the rounding
+ * where there is one; a masked element one. */
 static struct pto_cost softmax_prepare_cost(const struct pto_kernel_args *args) {
   const struct pto_matrix s = pto_kernel_matrix(&args->tensors[0]), p = pto_kernel_matrix(&args->tensors[1]);
   const uint64_t row_bytes = s.cols * sizeof(float) + p.cols * pto_dtype_size(p.dtype) + 2 * sizeof(float);
@@ -234,10 +230,8 @@ static int pv_run(const struct pto_kernel_args *args) {
 
 static int pv_check(const struct pto_kernel_args *args) {
   int status = check_block(args, "pv", 1);
-  for (uint32_t i = 0; status == 0 && i < 3; i += 2)
-    status = pto_check_matrix(args, "pv", i);
-  if (status != 0)
-    return status;
+  for (uint32_t i = 0; status == 0 && i < 3; i += 2) status = pto_check_matrix(args, "pv", i);
+  if (status != 0) return status;
   const struct pto_gemm gemm = pv_product(args);
   return pto_check_product(args, "pv", &gemm);
 }
@@ -315,25 +309,22 @@ static void online_update_row(const struct pto_loops *loops, const struct pto_ke
 static int online_update_run(const struct pto_kernel_args *args) {
   const struct pto_loops *loops = pto_loops_best();
   const uint64_t rows = pto_kernel_matrix(&args->tensors[O]).rows;
-  for (uint64_t row = 0; row < rows; row++)
-    online_update_row(loops, args, row);
+  for (uint64_t row = 0; row < rows; row++) online_update_row(loops, args, row);
   return 0;
 }
 
 static int online_update_check(const struct pto_kernel_args *args) {
   const int status = check_rows(args, "online_update", "online_update: rows", 1u << O_NEW | 1u << O | 1u << OUT, O);
-  if (status != 0)
-    return status;
+  if (status != 0) return status;
   const uint64_t cols = pto_kernel_matrix(&args->tensors[O]).cols;
   const struct pto_kernel_size o = {O, cols}, o_new = {O_NEW, pto_kernel_matrix(&args->tensors[O_NEW]).cols},
                                out = {OUT, pto_kernel_matrix(&args->tensors[OUT]).cols};
-  if (pto_check_same_size(args, "online_update: columns", o, o_new) != 0)
-    return PTO_EKERNEL;
+  if (pto_check_same_size(args, "online_update: columns", o, o_new) != 0) return PTO_EKERNEL;
   return pto_check_same_size(args, "online_update: columns", o, out);
 }
 
-/* An element of o takes two multiplications and an addition where it is merged, and a division where it is put out; a row
- * takes a maximum, two differences, two exponentials and the merge of l. */
+/* An element of o takes two multiplications and an addition where it is merged, and a division where it is put out; a
+ * row takes a maximum, two differences, two exponentials and the merge of l. */
 static struct pto_cost online_update_cost(const struct pto_kernel_args *args) {
   const struct pto_matrix o = pto_kernel_matrix(&args->tensors[O]);
   const bool is_first = args->scalars[0].i64 != 0, is_last = args->scalars[1].i64 != 0;

@@ -30,14 +30,13 @@ static void call(const char *name, const struct pto_kernel_tensor *tensors, cons
   assert_non_null(kernel);
   pto_test_call_init(&c, kernel);
   memcpy(c.tensors, tensors, c.args.tensor_count * sizeof *tensors);
-  if (c.args.scalar_count > 0)
-    memcpy(c.scalars, scalars, c.args.scalar_count * sizeof *scalars);
-  if (kernel->check(&c.args) != 0)
-    fail_msg("%s refused: %s", name, c.message);
+  if (c.args.scalar_count > 0) memcpy(c.scalars, scalars, c.args.scalar_count * sizeof *scalars);
+  if (kernel->check(&c.args) != 0) fail_msg("%s refused: %s", name, c.message);
   assert_int_equal(kernel->run(&c.args), 0);
 }
 
-/* l is the sum of what p holds, which for 16-bit p differs from the sum of the exponentials by far more than rounding. */
+/* l is the sum of what p holds, which for 16-bit p differs from the sum of the exponentials by far more than rounding.
+ */
 static void test_the_row_sum_adds_the_rounded_weights(void **state) {
   (void)state;
   static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_FLOAT16, PTO_BFLOAT16};
@@ -56,11 +55,11 @@ static void test_the_row_sum_adds_the_rounded_weights(void **state) {
         assert_true(col < 300 ? get(&p, row * 320 + col) > 0 : get(&p, row * 320 + col) == 0);
       }
       if (fabs(sum - get(&l, row)) > sum * 300 * 0x1p-24)
-        fail_msg("%s: row %" PRIu64 ": l is %.9g, its weights sum to %.9g", pto_dtype_name(dtypes[d]), row, get(&l, row), sum);
+        fail_msg("%s: row %" PRIu64 ": l is %.9g, its weights sum to %.9g", pto_dtype_name(dtypes[d]), row,
+                 get(&l, row), sum);
     }
     struct pto_test_tensor *all[] = {&s, &p, &m, &l};
-    for (uint32_t i = 0; i < 4; i++)
-      pto_test_tensor_fini(all[i]);
+    for (uint32_t i = 0; i < 4; i++) pto_test_tensor_fini(all[i]);
   }
 }
 
@@ -91,8 +90,8 @@ struct attention {
 };
 
 /* k or v of block `number`, as a view [1, block, 1, dim] of a pool [blocks, block, kv_heads, dim]. */
-static struct pto_kernel_tensor pool_view(const struct attention *a, const struct pto_test_tensor *pool, uint64_t number,
-                                          const uint64_t *shape) {
+static struct pto_kernel_tensor pool_view(const struct attention *a, const struct pto_test_tensor *pool,
+                                          uint64_t number, const uint64_t *shape) {
   struct pto_kernel_tensor t = pool->t;
   t.addr = (char *)t.addr + (number * pool->strides[0] + a->head * pool->strides[2]) * pto_dtype_size(t.dtype);
   t.shape = shape;
@@ -125,7 +124,8 @@ static void run_attention(const struct attention *a) {
     const uint64_t valid = pto_min_u64(a->block, a->context - b * a->block), valid_shape[] = {a->rows, valid};
     struct pto_kernel_tensor s_valid = s.t;
     s_valid.shape = valid_shape;
-    call("qk", (struct pto_kernel_tensor[]){q.t, pool_view(a, &k, b, view_shape), s.t}, (union pto_scalar[]){{.f32 = scale}});
+    call("qk", (struct pto_kernel_tensor[]){q.t, pool_view(a, &k, b, view_shape), s.t},
+         (union pto_scalar[]){{.f32 = scale}});
     call("softmax_prepare", (struct pto_kernel_tensor[]){s_valid, p.t, m_ij.t, l_ij.t}, NULL);
     call("pv", (struct pto_kernel_tensor[]){p.t, pool_view(a, &v, b, view_shape), o_new.t}, NULL);
     call("online_update", (struct pto_kernel_tensor[]){m_ij.t, l_ij.t, o_new.t, m.t, l.t, o.t, out.t},
@@ -138,8 +138,7 @@ static void run_attention(const struct attention *a) {
       for (uint64_t token = 0; token < a->context; token++) {
         const uint64_t at = ((token / a->block * a->block + token % a->block) * a->kv_heads + a->head) * a->dim;
         double score = 0;
-        for (uint64_t i = 0; i < a->dim; i++)
-          score += get(&q, row * a->dim + i) * get(&k, at + i);
+        for (uint64_t i = 0; i < a->dim; i++) score += get(&q, row * a->dim + i) * get(&k, at + i);
         const double weight = exp(score * (double)scale);
         weights += weight;
         sum += weight * get(&v, at + col);
@@ -149,12 +148,11 @@ static void run_attention(const struct attention *a) {
         fail_msg("%s: row %" PRIu64 " column %" PRIu64 ": %.9g, exact %.9g", pto_dtype_name(a->dtype), row, col, got,
                  sum / weights);
     }
-  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(all); i++)
-    pto_test_tensor_fini(all[i]);
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(all); i++) pto_test_tensor_fini(all[i]);
 }
 
-/* Tolerances of the workloads: 1e-3 in f32, 1e-2 in 16 bits (the weights of 4 × 4 values reach e^32, so 16-bit rounding of p and
- * of the output is what counts). */
+/* Tolerances of the workloads: 1e-3 in f32, 1e-2 in 16 bits (the weights of 4 × 4 values reach e^32, so 16-bit rounding
+ * of p and of the output is what counts). */
 static void test_the_four_kernels_together_are_attention_over_a_paged_cache(void **state) {
   (void)state;
   run_attention(&(struct attention){5, 16, 16, 33, 1, 0, PTO_FLOAT32, 1e-5});
@@ -177,8 +175,7 @@ static void refused(const char *name, const struct pto_kernel_tensor *tensors, c
 static struct pto_kernel_tensor shaped(uint32_t ndims, const uint64_t *shape) {
   return (struct pto_kernel_tensor){.shape = shape, .strides = shape, .ndims = ndims, .dtype = PTO_FLOAT32};
 }
-#define SHAPED(...)                                                                                              \
-  shaped(sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), (uint64_t[]){__VA_ARGS__})
+#define SHAPED(...) shaped(sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), (uint64_t[]){__VA_ARGS__})
 
 static void test_refusals_name_kernel_parameters_and_values(void **state) {
   (void)state;
@@ -199,7 +196,8 @@ static void test_refusals_name_kernel_parameters_and_values(void **state) {
   refused("softmax_prepare", (struct pto_kernel_tensor[]){SHAPED(4, 0), SHAPED(4, 16), SHAPED(4), SHAPED(4)},
           "softmax_prepare: s has no columns (param 0)");
   refused("online_update",
-          (struct pto_kernel_tensor[]){SHAPED(4), SHAPED(5), SHAPED(4, 16), SHAPED(4), SHAPED(4), SHAPED(4, 16), SHAPED(4, 16)},
+          (struct pto_kernel_tensor[]){SHAPED(4), SHAPED(5), SHAPED(4, 16), SHAPED(4), SHAPED(4), SHAPED(4, 16),
+                                       SHAPED(4, 16)},
           "online_update: rows 4 and 5 differ (params 5 and 1)");
 }
 

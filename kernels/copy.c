@@ -18,8 +18,7 @@
 /* One strided copy of elements of a fixed size; the size is a constant where it is called, so memcpy is one move. */
 static inline __attribute__((always_inline)) void copy_strided(char *to, uint64_t to_step, const char *from,
                                                                uint64_t from_step, uint64_t count, size_t size) {
-  for (uint64_t i = 0; i < count; i++)
-    memcpy(to + i * to_step, from + i * from_step, size);
+  for (uint64_t i = 0; i < count; i++) memcpy(to + i * to_step, from + i * from_step, size);
 }
 
 static void copy_run(struct pto_cursor *to, struct pto_cursor *from, uint64_t count, uint64_t size) {
@@ -47,8 +46,7 @@ static void copy_run(struct pto_cursor *to, struct pto_cursor *from, uint64_t co
 static int copy_run_kernel(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
   uint64_t left = pto_kernel_numel(y);
-  if (left == 0)
-    return 0;
+  if (left == 0) return 0;
   if (pto_dtype_bits(y->dtype) < 8) {
     memmove(y->addr, x->addr, pto_kernel_bytes(y));
     return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks of BLOCK_ROWS × BLOCK_COLS sums on the stack; for each piece of k, b is packed once a block and a once a strip of
- * rows, both to f32 and padded with zeros, so that the micro-kernel has one form and reads nothing but packed values.
+ * Blocks of BLOCK_ROWS × BLOCK_COLS sums on the stack; for each piece of k, b is packed once a block and a once a strip
+ * of rows, both to f32 and padded with zeros, so that the micro-kernel has one form and reads nothing but packed
+ * values.
  *
  * To add an instruction set: include gemm.inc once more between a push and a pop, and add its line to `sets`.
  */
@@ -13,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BLOCK_ROWS 48  /* a multiple of every set's rows */
-#define BLOCK_COLS 64  /* a multiple of every set's columns */
+#define BLOCK_ROWS 48 /* a multiple of every set's rows */
+#define BLOCK_COLS 64 /* a multiple of every set's columns */
 #define BLOCK_DEPTH 128
 #define MAX_ROWS 8
 #define L1_TILE 128 /* rows, columns and depth of what a core keeps in L1: two f32 tiles take 128 KiB */
@@ -109,8 +110,7 @@ static void pack_rows(const struct block *block, const struct pto_matrix *m, uin
   const uint64_t elem_bytes = pto_dtype_size(m->dtype);
   pto_load_loop *load = block->loops->load[PTO_CLASS_F32][m->dtype];
   if (m->row_stride == 1 && rows == width) {
-    for (uint64_t p = 0; p < depth; p++)
-      load(packed + p * width, matrix_at(m, row, col + p), elem_bytes, width);
+    for (uint64_t p = 0; p < depth; p++) load(packed + p * width, matrix_at(m, row, col + p), elem_bytes, width);
     return;
   }
   float line[BLOCK_DEPTH];
@@ -119,8 +119,7 @@ static void pack_rows(const struct block *block, const struct pto_matrix *m, uin
       load(line, matrix_at(m, row + i, col), m->col_stride * elem_bytes, depth);
     else
       memset(line, 0, depth * sizeof(float));
-    for (uint64_t p = 0; p < depth; p++)
-      packed[p * width + i] = line[p];
+    for (uint64_t p = 0; p < depth; p++) packed[p * width + i] = line[p];
   }
 }
 
@@ -188,8 +187,7 @@ static void gemm_run(const struct micro_kernel *micro, const struct pto_gemm *ge
 
 void pto_gemm_run(const struct pto_gemm *gemm) {
   uint32_t i = PTO_ARRAY_LENGTH(sets) - 1;
-  while (!sets[i].is_supported())
-    i--;
+  while (!sets[i].is_supported()) i--;
   gemm_run(sets[i].micro, gemm);
 }
 
@@ -198,13 +196,11 @@ int pto_check_product(const struct pto_kernel_args *args, const char *kernel, co
   snprintf(what, sizeof what, "%s: inner sizes", kernel);
   int status = pto_check_same_size(args, what, (struct pto_kernel_size){0, gemm->a.cols},
                                    (struct pto_kernel_size){1, gemm->b.rows});
-  if (status != 0)
-    return status;
+  if (status != 0) return status;
   snprintf(what, sizeof what, "%s: rows", kernel);
   status = pto_check_same_size(args, what, (struct pto_kernel_size){0, gemm->a.rows},
                                (struct pto_kernel_size){2, gemm->c.rows});
-  if (status != 0)
-    return status;
+  if (status != 0) return status;
   snprintf(what, sizeof what, "%s: columns", kernel);
   return pto_check_same_size(args, what, (struct pto_kernel_size){1, gemm->b.cols},
                              (struct pto_kernel_size){2, gemm->c.cols});
@@ -215,17 +211,16 @@ struct pto_cost pto_gemm_cost(const struct pto_kernel_args *args, const struct p
   const uint64_t m = gemm->c.rows, n = gemm->c.cols, k = gemm->a.cols;
   const uint64_t tile_k = pto_min_u64(k, L1_TILE);
   const uint64_t written = pto_kernel_bytes(&args->tensors[2]);
-  return (struct pto_cost){
-      .bytes_in = pto_kernel_bytes(&args->tensors[0]) + pto_kernel_bytes(&args->tensors[1]) + (gemm->is_added ? written : 0),
-      .bytes_out = written,
-      .multiply_adds = m * n * k,
-      .local_bytes = pto_min_u64(m, L1_TILE) * tile_k * pto_dtype_size(gemm->a.dtype) +
-                     pto_min_u64(n, L1_TILE) * tile_k * pto_dtype_size(gemm->b.dtype)};
+  return (struct pto_cost){.bytes_in = pto_kernel_bytes(&args->tensors[0]) + pto_kernel_bytes(&args->tensors[1]) +
+                                       (gemm->is_added ? written : 0),
+                           .bytes_out = written,
+                           .multiply_adds = m * n * k,
+                           .local_bytes = pto_min_u64(m, L1_TILE) * tile_k * pto_dtype_size(gemm->a.dtype) +
+                                          pto_min_u64(n, L1_TILE) * tile_k * pto_dtype_size(gemm->b.dtype)};
 }
 
 bool pto_gemm_run_at(uint32_t index, const struct pto_gemm *gemm) {
-  if (index >= PTO_ARRAY_LENGTH(sets) || !sets[index].is_supported())
-    return false;
+  if (index >= PTO_ARRAY_LENGTH(sets) || !sets[index].is_supported()) return false;
   gemm_run(sets[index].micro, gemm);
   return true;
 }

@@ -27,8 +27,8 @@ static struct pto_matrix matrix(float *addr, uint64_t rows, uint64_t cols) {
 
 static void test_every_set_is_within_the_bound_of_the_exact_product(void **state) {
   (void)state;
-  static const uint64_t sizes[][3] = {{1, 1, 1},    {6, 128, 16}, {7, 129, 17},  {5, 127, 15},  {48, 128, 64},
-                                      {49, 1, 65},  {47, 300, 63}, {97, 40, 129}, {13, 257, 300}, {300, 3, 5}};
+  static const uint64_t sizes[][3] = {{1, 1, 1},   {6, 128, 16},  {7, 129, 17},  {5, 127, 15},   {48, 128, 64},
+                                      {49, 1, 65}, {47, 300, 63}, {97, 40, 129}, {13, 257, 300}, {300, 3, 5}};
   struct pto_rng rng = {SEED};
   fill(&rng);
   for (uint32_t s = 0; s < PTO_ARRAY_LENGTH(sizes); s++) {
@@ -53,8 +53,7 @@ static void test_every_set_is_within_the_bound_of_the_exact_product(void **state
           fail_msg("set %u, %" PRIu64 "×%" PRIu64 "×%" PRIu64 ": element %" PRIu64 " is %g, exact %g", set, m, k, n, i,
                    (double)c[i], sum + old);
       }
-      for (uint64_t i = m * n; i < MAX_SIZE * MAX_SIZE; i++)
-        assert_true(c[i] == d[i]);
+      for (uint64_t i = m * n; i < MAX_SIZE * MAX_SIZE; i++) assert_true(c[i] == d[i]);
     }
   }
 }
@@ -73,8 +72,7 @@ static void test_an_element_depends_on_its_row_and_column_alone(void **state) {
     part.c = matrix(d, ROWS, COLS);
     part.a.rows = ROWS;
     part.b.cols = COLS;
-    if (!pto_gemm_run_at(set, &whole))
-      break;
+    if (!pto_gemm_run_at(set, &whole)) break;
     assert_true(pto_gemm_run_at(set, &part));
     for (uint32_t i = 0; i < ROWS; i++)
       assert_memory_equal(d + i * COLS, c + (ROW + i) * N + COL, COLS * sizeof(float));
@@ -87,8 +85,7 @@ static void test_the_best_set_is_what_kernels_get(void **state) {
   fill(&rng);
   struct pto_gemm gemm = {matrix(a, 50, 60), matrix(b, 60, 70), matrix(c, 50, 70), 1, false};
   uint32_t set = 0;
-  while (pto_gemm_run_at(set, &gemm))
-    set++;
+  while (pto_gemm_run_at(set, &gemm)) set++;
   memcpy(d, c, sizeof d);
   memset(c, 0, sizeof c);
   pto_gemm_run(&gemm);
@@ -105,8 +102,7 @@ static void test_nan_and_infinity_stay_in_their_row_and_column(void **state) {
   b[5 * N + 7] = INFINITY;
   for (uint32_t set = 0;; set++) {
     const struct pto_gemm gemm = {matrix(a, M, K), matrix(b, K, N), matrix(c, M, N), 1, false};
-    if (!pto_gemm_run_at(set, &gemm))
-      break;
+    if (!pto_gemm_run_at(set, &gemm)) break;
     for (uint32_t i = 0; i < M; i++)
       for (uint32_t j = 0; j < N; j++) {
         if (i == 4)
@@ -126,8 +122,7 @@ static void test_an_empty_inner_size_gives_zero_or_the_old_value(void **state) {
   assert_memory_equal(c, d, 30 * sizeof(float));
   gemm.is_added = false;
   pto_gemm_run(&gemm);
-  for (uint32_t i = 0; i < 30; i++)
-    assert_true(c[i] == 0);
+  for (uint32_t i = 0; i < 30; i++) assert_true(c[i] == 0);
 }
 
 int main(void) {

@@ -6,8 +6,7 @@
 void pto_cursor_order(const struct pto_kernel_tensor *t, uint32_t order[PTO_MAX_DIMS]) {
   for (uint32_t d = 0; d < t->ndims; d++) {
     uint32_t at = d;
-    for (; at > 0 && t->strides[order[at - 1]] < t->strides[d]; at--)
-      order[at] = order[at - 1];
+    for (; at > 0 && t->strides[order[at - 1]] < t->strides[d]; at--) order[at] = order[at - 1];
     order[at] = d;
   }
 }
@@ -18,8 +17,7 @@ void pto_cursor_init(struct pto_cursor *cursor, const struct pto_kernel_tensor *
   for (uint32_t i = 0; i < t->ndims; i++) {
     const uint32_t d = order == NULL ? i : order[i];
     const uint64_t extent = t->shape[d], step = t->strides[d] * elem_bytes;
-    if (extent == 1)
-      continue;
+    if (extent == 1) continue;
     if (count > 0 && cursor->steps[count - 1] == step * extent) {
       cursor->shape[count - 1] *= extent;
       cursor->steps[count - 1] = step;
@@ -34,16 +32,14 @@ void pto_cursor_init(struct pto_cursor *cursor, const struct pto_kernel_tensor *
   cursor->run_step = count == 0 ? elem_bytes : cursor->steps[count - 1];
   cursor->run_left = cursor->run_elems;
   cursor->ndims = count == 0 ? 0 : count - 1;
-  for (uint32_t d = 0; d < cursor->ndims; d++)
-    cursor->index[d] = 0;
+  for (uint32_t d = 0; d < cursor->ndims; d++) cursor->index[d] = 0;
 }
 
 void pto_cursor_advance(struct pto_cursor *cursor, uint64_t count) {
   PTO_INTERNAL(count <= cursor->run_left);
   cursor->at += count * cursor->run_step;
   cursor->run_left -= count;
-  if (cursor->run_left > 0)
-    return;
+  if (cursor->run_left > 0) return;
   cursor->at -= cursor->run_elems * cursor->run_step;
   for (uint32_t d = cursor->ndims; d-- > 0;) {
     cursor->at += cursor->steps[d];
@@ -56,7 +52,8 @@ void pto_cursor_advance(struct pto_cursor *cursor, uint64_t count) {
   }
 }
 
-void pto_cursor_load(struct pto_cursor *cursor, pto_load_loop *load, void *buffer, uint64_t elem_bytes, uint64_t count) {
+void pto_cursor_load(struct pto_cursor *cursor, pto_load_loop *load, void *buffer, uint64_t elem_bytes,
+                     uint64_t count) {
   char *to = buffer;
   while (count > 0) {
     const uint64_t n = pto_min_u64(count, cursor->run_left);

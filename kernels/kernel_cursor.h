@@ -19,8 +19,8 @@ struct pto_cursor {
   uint64_t shape[PTO_MAX_DIMS], steps[PTO_MAX_DIMS], index[PTO_MAX_DIMS];
 };
 
-/* A permutation of the dimensions that visits `t` with its longest strides outermost: for whole-byte dtypes, the order in
- * which its elements lie in memory. */
+/* A permutation of the dimensions that visits `t` with its longest strides outermost: for whole-byte dtypes, the order
+ * in which its elements lie in memory. */
 void pto_cursor_order(const struct pto_kernel_tensor *t, uint32_t order[PTO_MAX_DIMS]);
 /* At the first element of `t`, which is not empty, and of whole-byte elements.  order[i] is the dimension that becomes
  * dimension i; NULL: row-major. */

@@ -2,8 +2,8 @@
 /*
  * To add an instruction set: include kernel_loops.inc once more between a push and a pop, and add its line to `sets`.
  *
- * The choice is explicit and not by target_clones: an ifunc's resolver runs before a sanitizer is ready, and a test can call
- * each set by itself.
+ * The choice is explicit and not by target_clones: an ifunc's resolver runs before a sanitizer is ready, and a test can
+ * call each set by itself.
  */
 #include <kernels/kernel_loops.h>
 
@@ -64,24 +64,20 @@ const struct pto_loops *pto_loops_at(uint32_t index) {
 
 const struct pto_loops *pto_loops_best(void) {
   uint32_t i = PTO_ARRAY_LENGTH(sets) - 1;
-  while (!sets[i].is_supported())
-    i--;
+  while (!sets[i].is_supported()) i--;
   return sets[i].loops;
 }
 
 float pto_sum_lanes(const float lanes[PTO_SUM_LANES]) {
   float sums[PTO_SUM_LANES];
-  for (uint32_t i = 0; i < PTO_SUM_LANES; i++)
-    sums[i] = lanes[i];
+  for (uint32_t i = 0; i < PTO_SUM_LANES; i++) sums[i] = lanes[i];
   for (uint32_t half = PTO_SUM_LANES / 2; half > 0; half /= 2)
-    for (uint32_t i = 0; i < half; i++)
-      sums[i] += sums[i + half];
+    for (uint32_t i = 0; i < half; i++) sums[i] += sums[i + half];
   return sums[0];
 }
 
 enum pto_class pto_class_of(uint32_t dtype) {
-  if ((PTO_DTYPES_FLOAT & PTO_DTYPE_BIT(dtype)) != 0)
-    return PTO_CLASS_F32;
+  if ((PTO_DTYPES_FLOAT & PTO_DTYPE_BIT(dtype)) != 0) return PTO_CLASS_F32;
   return dtype == PTO_UINT64 ? PTO_CLASS_U64 : PTO_CLASS_I64;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The innermost loops: an operation on contiguous elements, and the loads and stores that bring elements of any dtype and
- * stride into that form.
+ * The innermost loops: an operation on contiguous elements, and the loads and stores that bring elements of any dtype
+ * and stride into that form.
  *
  * Arithmetic is done in one of three classes, whatever the dtype of the tensors: f32 for floats, int64_t for integers,
- * uint64_t for u64.  So an operation is one function a class, a dtype is one load and one store a class, and all of them
- * go together.  The loops are compiled once for each instruction set in the list below and chosen by what the processor
- * has.  No multiply and add is fused here, so every set gives the same bytes.
+ * uint64_t for u64.  So an operation is one function a class, a dtype is one load and one store a class, and all of
+ * them go together.  The loops are compiled once for each instruction set in the list below and chosen by what the
+ * processor has.  No multiply and add is fused here, so every set gives the same bytes.
  *
  * To add a dtype, add a line to PTO_STORED_LIST in kernel_loops.inc.  To add an instruction set, see kernel_loops.c.
  * Owns constant tables; any thread.
@@ -33,8 +33,8 @@ typedef void pto_load_loop(void *buffer, const char *addr, uint64_t step_bytes, 
 /* The element at addr + i · step_bytes = buffer[i], rounded to nearest even, integers modulo 2 to their bits. */
 typedef void pto_store_loop(const void *buffer, char *addr, uint64_t step_bytes, uint64_t count);
 
-/* Partial sums of a row: element i goes to lane i mod 16, in order of i; a row may come in several calls, each but the last
- * of a multiple of 16 elements. */
+/* Partial sums of a row: element i goes to lane i mod 16, in order of i; a row may come in several calls, each but the
+ * last of a multiple of 16 elements. */
 #define PTO_SUM_LANES 16
 typedef void pto_sum_loop(float lanes[PTO_SUM_LANES], const float *x, uint64_t count);
 /* The largest of `x` and `start`; NaN where one of them is. */

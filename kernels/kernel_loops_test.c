@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Oracles: the tensor module's scalar conversions, the C library in double, exact integer arithmetic; and each instruction
- * set against the plainest. */
+/* Oracles: the tensor module's scalar conversions, the C library in double, exact integer arithmetic; and each
+ * instruction set against the plainest. */
 #include <kernels/kernel_loops.h>
 #include <kernels/kernel_test_support.h>
 
@@ -59,7 +59,8 @@ static void test_every_set_gives_the_same_bits_for_every_operation(void **state)
             ((float *)a)[i] = any_float(&rng);
             ((float *)b)[i] = any_float(&rng);
           }
-          struct pto_chunk chunk = {.count = count, .a = a, .b = b, .out = wanted, .scalar = {.u64 = pto_rng_next(&rng)}};
+          struct pto_chunk chunk = {
+              .count = count, .a = a, .b = b, .out = wanted, .scalar = {.u64 = pto_rng_next(&rng)}};
           pto_loops_at(0)->op[op][class_](&chunk);
           chunk.out = got;
           pto_loops_at(set)->op[op][class_](&chunk);
@@ -77,8 +78,7 @@ static void test_all_16_bit_floats_load_as_the_scalar_conversion_says(void **sta
   (void)state;
   static uint16_t stored[65536];
   static float loaded[65536];
-  for (uint32_t i = 0; i < 65536; i++)
-    stored[i] = (uint16_t)i;
+  for (uint32_t i = 0; i < 65536; i++) stored[i] = (uint16_t)i;
   for (uint32_t set = 0; pto_loops_at(set) != NULL; set++) {
     pto_loops_at(set)->load[PTO_CLASS_F32][PTO_FLOAT16](loaded, (const char *)stored, 2, 65536);
     for (uint32_t i = 0; i < 65536; i++)
@@ -100,8 +100,7 @@ static void test_floats_store_in_16_bits_as_the_scalar_conversion_says(void **st
   static uint16_t stored[65536];
   for (uint32_t set = 0; pto_loops_at(set) != NULL; set++)
     for (uint32_t low = 0; low < PTO_ARRAY_LENGTH(lows); low++) {
-      for (uint32_t i = 0; i < 65536; i++)
-        values[i] = float_of(i << 16 | lows[low]);
+      for (uint32_t i = 0; i < 65536; i++) values[i] = float_of(i << 16 | lows[low]);
       pto_loops_at(set)->store[PTO_CLASS_F32][PTO_FLOAT16](values, (char *)stored, 2, 65536);
       for (uint32_t i = 0; i < 65536; i++)
         if (stored[i] != pto_fp16_from_f32(values[i]))
@@ -122,14 +121,12 @@ static void check_rounding(enum pto_op op, double (*reference)(double), uint32_t
   uint64_t off_count = 0, all_count = 0;
   for (uint32_t bits = first; bits < end;) {
     uint64_t count = 0;
-    for (; count < BATCH && bits < end; count++, bits += stride)
-      x[count] = float_of(bits);
+    for (; count < BATCH && bits < end; count++, bits += stride) x[count] = float_of(bits);
     pto_loops_best()->op[op][PTO_CLASS_F32](&(struct pto_chunk){.count = count, .a = x, .out = y});
     all_count += count;
     for (uint64_t i = 0; i < count; i++) {
       const double right = reference((double)x[i]);
-      if ((float)right == y[i])
-        continue;
+      if ((float)right == y[i]) continue;
       off_count++;
       worst = fmax(worst, fabs((double)y[i] - right) / pto_reference_ulp(PTO_FLOAT32, right));
     }
@@ -170,7 +167,8 @@ static void test_special_values_follow_ieee_754(void **state) {
   assert_true(isnan(one(PTO_OP_sqrt, -1, 0)) && isnan(one(PTO_OP_div, 0, 0)) && one(PTO_OP_div, -1, 0) == -inf);
   assert_true(isnan(one(PTO_OP_maximum, nan_value, 1)) && isnan(one(PTO_OP_maximum, 1, nan_value)));
   assert_true(isnan(one(PTO_OP_minimum, nan_value, 1)) && isnan(one(PTO_OP_minimum, 1, nan_value)));
-  assert_true(isnan(one(PTO_OP_relu, nan_value, 0)) && one(PTO_OP_relu, -inf, 0) == 0 && one(PTO_OP_relu, inf, 0) == inf);
+  assert_true(isnan(one(PTO_OP_relu, nan_value, 0)) && one(PTO_OP_relu, -inf, 0) == 0 &&
+              one(PTO_OP_relu, inf, 0) == inf);
 }
 
 static int64_t one_i64(enum pto_op op, int64_t a, int64_t b) {
@@ -202,16 +200,13 @@ static void test_a_sum_in_pieces_equals_the_sum_in_one_call_bit_for_bit(void **s
   (void)state;
   struct pto_rng rng = {SEED};
   float x[256];
-  for (uint32_t i = 0; i < 256; i++)
-    x[i] = (float)(pto_rng_unit(&rng) * 8 - 4);
+  for (uint32_t i = 0; i < 256; i++) x[i] = (float)(pto_rng_unit(&rng) * 8 - 4);
   for (uint64_t count = 1; count <= 256; count += 5) {
     float whole[PTO_SUM_LANES] = {0}, pieces[PTO_SUM_LANES] = {0};
     double exact = 0;
-    for (uint64_t i = 0; i < count; i++)
-      exact += (double)x[i];
+    for (uint64_t i = 0; i < count; i++) exact += (double)x[i];
     pto_loops_at(0)->sum(whole, x, count);
-    for (uint64_t i = 0; i < count; i += 48)
-      pto_loops_best()->sum(pieces, x + i, pto_min_u64(48, count - i));
+    for (uint64_t i = 0; i < count; i += 48) pto_loops_best()->sum(pieces, x + i, pto_min_u64(48, count - i));
     assert_int_equal(bits_of(pto_sum_lanes(whole)), bits_of(pto_sum_lanes(pieces)));
     assert_true(fabs(exact - (double)pto_sum_lanes(whole)) < 1e-4);
   }
@@ -223,8 +218,7 @@ static void test_max_sees_every_element_and_every_nan(void **state) {
     for (uint64_t count = 1; count <= 67; count++)
       for (uint64_t at = 0; at < count; at++) {
         float x[67];
-        for (uint64_t i = 0; i < count; i++)
-          x[i] = -(float)i - 1;
+        for (uint64_t i = 0; i < count; i++) x[i] = -(float)i - 1;
         x[at] = 2;
         assert_true(pto_loops_at(set)->max(-INFINITY, x, count) == 2);
         assert_true(pto_loops_at(set)->max(3, x, count) == 3);

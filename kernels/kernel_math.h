@@ -2,9 +2,9 @@
 /*
  * Scalar functions that the loops are made of, without a branch, so that a loop over them vectorises.
  *
- * exp and log are our own: they give the same bits with every compiler, C library and vector width, which a library's need
- * not.  They compute in double and round to f32 once, so a result is the correctly rounded one in all but a case in fifty
- * thousand, and then the other neighbour: error < 0.51 units in the last place, subnormal results included.
+ * exp and log are our own: they give the same bits with every compiler, C library and vector width, which a library's
+ * need not.  They compute in double and round to f32 once, so a result is the correctly rounded one in all but a case
+ * in fifty thousand, and then the other neighbour: error < 0.51 units in the last place, subnormal results included.
  *
  * Pure functions; any thread.
  */
@@ -49,10 +49,9 @@ PTO_MATH float minimum_f32(float a, float b) {
 
 /* Integers wrap.  Division truncates towards zero; by zero it gives 0, and the one quotient that overflows wraps. */
 #define PTO_WRAP(a, operator, b) ((T)((uint64_t)(a) operator(uint64_t)(b)))
-#define PTO_DIVIDE(a, b) _Generic((a), int64_t: divide_i64, uint64_t: divide_u64)(a, b)
+#define PTO_DIVIDE(a, b) _Generic((a), int64_t : divide_i64, uint64_t : divide_u64)(a, b)
 PTO_MATH int64_t divide_i64(int64_t a, int64_t b) {
-  if (b == 0)
-    return 0;
+  if (b == 0) return 0;
   return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
 }
 PTO_MATH uint64_t divide_u64(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
@@ -104,7 +103,8 @@ PTO_MATH float log_f32(float x) {
   return x != x ? x : below_zero;
 }
 
-/* IEEE 754 binary16: the fields shifted into place and rebiased by a multiplication, which also makes subnormals right. */
+/* IEEE 754 binary16: the fields shifted into place and rebiased by a multiplication, which also makes subnormals right.
+ */
 PTO_MATH float f32_from_fp16(uint16_t h) {
   const uint32_t magnitude = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
   const uint32_t finite = bits_of_f32(f32_of_bits(magnitude) * 0x1p112f);

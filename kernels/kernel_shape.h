@@ -3,8 +3,8 @@
  * What checks and costs of kernels are made of: comparisons of shapes with their sentences, bytes and tiles.
  *
  * Functions of descriptors alone; tensors need no address.  A check function answers 0, or PTO_EKERNEL through
- * pto_kernel_error with the kernel's name, the values and the parameters' indices.  The general kernels list their tensors
- * before their scalars, so tensor i is parameter i.  Any thread.
+ * pto_kernel_error with the kernel's name, the values and the parameters' indices.  The general kernels list their
+ * tensors before their scalars, so tensor i is parameter i.  Any thread.
  */
 #ifndef PTO_KERNEL_SHAPE_H
 #define PTO_KERNEL_SHAPE_H
@@ -16,8 +16,8 @@ uint64_t pto_kernel_numel(const struct pto_kernel_tensor *t);
 /* Bytes of the distinct elements: a dimension of stride 0 counts once. */
 uint64_t pto_kernel_bytes(const struct pto_kernel_tensor *t);
 
-/* Local memory that a kernel asks for when it works through `total_bytes` in pieces of no less than `least_bytes`: all of
- * it, or a tile of PTO_TILE_BYTES. */
+/* Local memory that a kernel asks for when it works through `total_bytes` in pieces of no less than `least_bytes`: all
+ * of it, or a tile of PTO_TILE_BYTES. */
 #define PTO_TILE_BYTES (UINT64_C(64) << 10)
 uint64_t pto_tile_bytes(uint64_t total_bytes, uint64_t least_bytes);
 

@@ -2,8 +2,8 @@
 /*
  * For tests: kernel arguments made by hand, without a runtime.
  *
- * A test tensor owns memory that holds its elements in a given layout and nothing else but gaps, which are filled with a
- * pattern so that a write outside the tensor is seen; the memory ends where the layout's last element may, so that a
+ * A test tensor owns memory that holds its elements in a given layout and nothing else but gaps, which are filled with
+ * a pattern so that a write outside the tensor is seen; the memory ends where the layout's last element may, so that a
  * sanitizer sees a read outside it.  A test call has all that a kernel is called with.  One thread; fini frees.
  */
 #ifndef PTO_KERNEL_TEST_SUPPORT_H
@@ -19,20 +19,22 @@
 #include <string.h>
 
 #define PTO_TEST_GAP 0xa5
+#define PTO_TEST_GAPS_BELOW                                                                                            \
+  2000 /* elements of the inner dimensions, beyond which outer ones get no gaps: eight would be huge */
 
 /* X(constant, name) */
-#define PTO_TEST_LAYOUT_LIST(X)                                                                                  \
-  X(PTO_TEST_CONTIGUOUS, "contiguous")                                                                           \
-  X(PTO_TEST_TRANSPOSED, "transposed")                                                                           \
-  X(PTO_TEST_STEPPED, "stepped")                                                                                 \
-  X(PTO_TEST_SUB_BOX, "sub-box")                                                                                 \
-  X(PTO_TEST_BROADCAST, "broadcast") /* inputs; outputs are contiguous */                                        \
+#define PTO_TEST_LAYOUT_LIST(X)                                                                                        \
+  X(PTO_TEST_CONTIGUOUS, "contiguous")                                                                                 \
+  X(PTO_TEST_TRANSPOSED, "transposed")                                                                                 \
+  X(PTO_TEST_STEPPED, "stepped")                                                                                       \
+  X(PTO_TEST_SUB_BOX, "sub-box")                                                                                       \
+  X(PTO_TEST_BROADCAST, "broadcast") /* inputs; outputs are contiguous */                                              \
   X(PTO_TEST_MIXED, "permuted, stepped and boxed at random")
 enum pto_test_layout {
 #define X(constant, name) constant,
   PTO_TEST_LAYOUT_LIST(X)
 #undef X
-  PTO_TEST_LAYOUT_COUNT
+      PTO_TEST_LAYOUT_COUNT
 };
 static inline const char *pto_test_layout_name(uint32_t layout) {
   static const char *const names[] = {
@@ -52,8 +54,7 @@ struct pto_test_tensor {
 
 static inline uint64_t pto_test_numel(const struct pto_test_tensor *tensor) {
   uint64_t numel = 1;
-  for (uint32_t d = 0; d < tensor->t.ndims; d++)
-    numel *= tensor->shape[d];
+  for (uint32_t d = 0; d < tensor->t.ndims; d++) numel *= tensor->shape[d];
   return numel;
 }
 
@@ -66,8 +67,8 @@ static inline void pto_test_tensor_init(struct pto_test_tensor *tensor, uint32_t
   const bool is_dense = pto_dtype_bits(dtype) < 8 || (layout == PTO_TEST_BROADCAST && is_written);
   const uint32_t n = shape->ndims;
   memset(tensor, 0, sizeof *tensor);
-  tensor->t = (struct pto_kernel_tensor){
-      .shape = tensor->shape, .strides = tensor->strides, .ndims = n, .dtype = dtype};
+  tensor->t =
+      (struct pto_kernel_tensor){.shape = tensor->shape, .strides = tensor->strides, .ndims = n, .dtype = dtype};
   for (uint32_t d = 0; d < n; d++) {
     tensor->shape[d] = shape->shape[d];
     order[d] = layout == PTO_TEST_TRANSPOSED && !is_dense ? n - 1 - d : d;
@@ -80,13 +81,12 @@ static inline void pto_test_tensor_init(struct pto_test_tensor *tensor, uint32_t
   }
   for (uint32_t i = n; i-- > 0;) {
     uint32_t d = 0;
-    while (order[d] != i)
-      d++;
+    while (order[d] != i) d++;
     uint64_t step = 1, before = 0, after = 0;
-    const bool is_random = layout == PTO_TEST_MIXED && !is_dense;
-    if (!is_dense && (layout == PTO_TEST_STEPPED || is_random))
+    const bool has_gaps = !is_dense && elems < PTO_TEST_GAPS_BELOW, is_random = layout == PTO_TEST_MIXED;
+    if (has_gaps && (layout == PTO_TEST_STEPPED || is_random))
       step = 1 + pto_rng_below(rng, 3) + (layout == PTO_TEST_STEPPED && i + 1 == n);
-    if (!is_dense && (layout == PTO_TEST_SUB_BOX || is_random)) {
+    if (has_gaps && (layout == PTO_TEST_SUB_BOX || is_random)) {
       before = pto_rng_below(rng, 4);
       after = pto_rng_below(rng, 4);
     }
@@ -102,8 +102,7 @@ static inline void pto_test_tensor_init(struct pto_test_tensor *tensor, uint32_t
   tensor->memory_bytes = (elems * pto_dtype_bits(dtype) + 7) / 8;
   tensor->memory = malloc(tensor->memory_bytes + 1);
   tensor->before = malloc(tensor->memory_bytes + 1);
-  if (tensor->memory == NULL || tensor->before == NULL)
-    abort();
+  if (tensor->memory == NULL || tensor->before == NULL) abort();
   memset(tensor->memory, PTO_TEST_GAP, tensor->memory_bytes + 1);
   tensor->t.addr = tensor->memory + offset * pto_dtype_size(dtype);
 }
@@ -141,8 +140,8 @@ static inline void pto_test_set(const struct pto_test_tensor *tensor, uint64_t i
     memcpy(addr, &whole, pto_dtype_size(dtype)); /* low bytes first: little-endian */
 }
 
-/* Random elements: floats in [−4, 4), a quarter of them special where `has_specials`; integers in [−100, 100) or what of that
- * the dtype holds. */
+/* Random elements: floats in [−4, 4), a quarter of them special where `has_specials`; integers in [−100, 100) or what
+ * of that the dtype holds. */
 static inline void pto_test_fill(const struct pto_test_tensor *tensor, bool has_specials, struct pto_rng *rng) {
   static const double specials[] = {NAN,     INFINITY, -INFINITY, 0.0,      -0.0,    1.0,     -1.0,   0x1p-149,
                                     0x1p-24, 1e-40,    -1e-40,    3.4e38,   -3.4e38, 65504.0, 88.75,  -103.5,
@@ -152,15 +151,13 @@ static inline void pto_test_fill(const struct pto_test_tensor *tensor, bool has_
     double value;
     if ((PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0) {
       value = pto_rng_unit(rng) * 8 - 4;
-      if (has_specials && pto_rng_below(rng, 4) == 0)
-        value = specials[pto_rng_below(rng, PTO_ARRAY_LENGTH(specials))];
+      if (has_specials && pto_rng_below(rng, 4) == 0) value = specials[pto_rng_below(rng, PTO_ARRAY_LENGTH(specials))];
     } else if (dtype == PTO_BOOL) {
       value = (double)pto_rng_below(rng, 2);
     } else if (bits < 8) {
       value = (double)pto_rng_below(rng, 8);
     } else {
-      const bool is_unsigned =
-          dtype == PTO_UINT8 || dtype == PTO_UINT16 || dtype == PTO_UINT32 || dtype == PTO_UINT64;
+      const bool is_unsigned = dtype == PTO_UINT8 || dtype == PTO_UINT16 || dtype == PTO_UINT32 || dtype == PTO_UINT64;
       value = (double)pto_rng_below(rng, 200) - (is_unsigned ? 0 : 100);
     }
     pto_test_set(tensor, i, value);
@@ -187,19 +184,16 @@ static inline bool pto_test_tensor_is_kept(const struct pto_test_tensor *tensor,
 
 /* Whether `got`, an element of a float dtype, is right; see reference.h. */
 static inline bool pto_test_is_right_float(uint32_t dtype, double got, double value, double slack, double ulps) {
-  if (isnan(value) || isnan(got))
-    return isnan(value) && isnan(got);
+  if (isnan(value) || isnan(got)) return isnan(value) && isnan(got);
   double rounded = (float)value;
   if (dtype == PTO_FLOAT16)
     rounded = pto_fp16_to_f32(pto_fp16_from_f32((float)value));
   else if (dtype == PTO_BFLOAT16)
     rounded = pto_bf16_to_f32(pto_bf16_from_f32((float)value));
-  if (got == rounded)
-    return true;
+  if (got == rounded) return true;
   /* A result computed in f32 and then rounded: half a unit of the dtype and the f32 error. */
   double allowed = ulps * pto_reference_ulp(PTO_FLOAT32, value) + slack;
-  if (dtype != PTO_FLOAT32)
-    allowed += 0.5 * pto_reference_ulp(dtype, value);
+  if (dtype != PTO_FLOAT32) allowed += 0.5 * pto_reference_ulp(dtype, value);
   return fabs(got - value) <= allowed;
 }
 
@@ -209,8 +203,7 @@ static inline bool pto_test_is_right(const struct pto_test_tensor *tensor, uint6
   const uint32_t dtype = tensor->t.dtype, bits = pto_dtype_bits(dtype);
   if ((PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0)
     return pto_test_is_right_float(dtype, pto_reference_element(&tensor->t, index), value, slack, ulps);
-  if (bits < 8)
-    return pto_reference_element(&tensor->t, index) == value;
+  if (bits < 8) return pto_reference_element(&tensor->t, index) == value;
   const uint64_t wanted = (uint64_t)(int64_t)value;
   uint64_t found = 0;
   memcpy(&found, pto_test_addr(tensor, index), bits / 8); /* low bytes first: little-endian */
@@ -229,10 +222,8 @@ struct pto_test_call {
 /* For `kernel`, with tensors to be set in call->tensors and scalars in call->scalars. */
 static inline void pto_test_call_init(struct pto_test_call *call, const struct pto_kernel *kernel) {
   memset(call, 0, sizeof *call);
-  call->core = (struct pto_core){.kind = kernel->cores,
-                                 .block_count = 1,
-                                 .message = call->message,
-                                 .message_size = sizeof call->message};
+  call->core = (struct pto_core){
+      .kind = kernel->cores, .block_count = 1, .message = call->message, .message_size = sizeof call->message};
   call->args = (struct pto_kernel_args){.tensors = call->tensors, .scalars = call->scalars, .core = &call->core};
   for (uint32_t i = 0; i < kernel->param_count; i++) {
     if (kernel->params[i].mode == PTO_SCALAR)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matmul: c = a·b, and matmul_accumulate: c += a·b (AIC).  a [m, k], b [k, n], c [m, n]; leading extents of 1 are allowed, so
- * a tile of a batch needs no reshape.  The product is rounded as gemm.h says; matmul_accumulate adds the whole sum to the
- * old c, so for an f32 c it gives the bytes of a matmul followed by an add_inplace.  Any thread.
+ * matmul: c = a·b, and matmul_accumulate: c += a·b (AIC).  a [m, k], b [k, n], c [m, n]; leading extents of 1 are
+ * allowed, so a tile of a batch needs no reshape.  The product is rounded as gemm.h says; matmul_accumulate adds the
+ * whole sum to the old c, so for an f32 c it gives the bytes of a matmul followed by an add_inplace.  Any thread.
  */
 #include <kernels/gemm.h>
 #include <kernels/kernel_list.h>
@@ -25,8 +25,7 @@ static int multiply(const struct pto_kernel_args *args, bool is_added) {
 static int check(const struct pto_kernel_args *args, const char *kernel) {
   for (uint32_t i = 0; i < 3; i++) {
     const int status = pto_check_matrix(args, kernel, i);
-    if (status != 0)
-      return status;
+    if (status != 0) return status;
   }
   const struct pto_gemm gemm = product_of(args, false);
   return pto_check_product(args, kernel, &gemm);

@@ -2,8 +2,8 @@
 /*
  * What every general kernel should compute: one plain double-precision function each, and the shapes that it takes.
  *
- * Independent of the kernels: elements are read one at a time by index, in double, and nothing of the loops is used.  For
- * tests, and for whoever wants to know how far a result is off.  Constants; any thread; allocates nothing.
+ * Independent of the kernels: elements are read one at a time by index, in double, and nothing of the loops is used.
+ * For tests, and for whoever wants to know how far a result is off.  Constants; any thread; allocates nothing.
  *
  * To add one, see kernel_list.h.
  */
@@ -37,7 +37,8 @@ enum pto_reference_values {
 
 struct pto_kernel_reference {
   /* Shapes of the tensor parameters and values of the scalars, in order; false where these sizes are no case of it. */
-  bool (*shapes)(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors, union pto_scalar *scalars);
+  bool (*shapes)(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                 union pto_scalar *scalars);
   /* Fills golden[i] for each tensor i that is written, from the tensors as they are before the kernel runs. */
   void (*golden)(const struct pto_kernel_args *args, const struct pto_golden *golden);
   double ulps;

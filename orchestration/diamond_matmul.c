@@ -43,12 +43,13 @@ static const struct pto_kernel sqrt_log = {
 
 static const struct pto_option options[] = {
     {"size", PTO_OPTION_INT, "128", "rows and columns of every matrix"},
+    {"constant", PTO_OPTION_BOOL, "true", "A = e⁴ and W = 1/256; else drawn from the seed"},
     {0},
 };
 
 static const struct pto_case cases[] = {
     {"128", "size=128", NULL, 5, 5, false},
-    {"48", "size=48", "no power of two", 5, 5, false},
+    {"random", "size=48 constant=false", "W1 and W2 differ; no power of two", 5, 5, false},
     {0},
 };
 
@@ -63,9 +64,16 @@ static int prepare(struct pto_program_run *run) {
   state->w2 = pto_program_array(run, "w2", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, shape);
   state->f = pto_program_array(run, "f", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, shape);
   if (state->a == NULL || state->w1 == NULL || state->w2 == NULL || state->f == NULL) return PTO_ENOMEM;
-  pto_array_fill(state->a, exp(4));
-  pto_array_fill(state->w1, 1.0 / 256);
-  pto_array_fill(state->w2, 1.0 / 256);
+  if (pto_option_bool(run, "constant")) {
+    pto_array_fill(state->a, exp(4));
+    pto_array_fill(state->w1, 1.0 / 256);
+    pto_array_fill(state->w2, 1.0 / 256);
+  } else {
+    double bound = 0.7 / sqrt((double)size); /* keeps the sums of a row of products near 1 */
+    pto_array_fill_uniform(run, state->a, 2, 60);
+    pto_array_fill_uniform(run, state->w1, -bound, bound);
+    pto_array_fill_uniform(run, state->w2, -bound, bound);
+  }
   return PTO_OK;
 }
 

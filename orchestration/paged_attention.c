@@ -17,7 +17,6 @@
  * With T tiles (requests · kv_heads · tiles of a KV head) and B blocks over all tiles:  tasks = T + 4·B,  edges = 5·B
  * (QK → SOFTMAX → PV → UPDATE, SOFTMAX → UPDATE, and the update or allocation before → UPDATE).
  */
-#include <orchestration/paged_attention.h>
 #include <orchestration/paged_tiles.h>
 
 static const struct pto_option options[] = {PTO_PAGED_OPTIONS, {0}};

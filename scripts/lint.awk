@@ -107,7 +107,7 @@ function check_macro(text,    name) {
 function begin_file() {
   path = FILENAME
   sub(/^\.\//, "", path)
-  is_test = path ~ /_test\.c$/
+  is_test = path ~ /_test\.c$/ || path ~ /^tests\/interleave\//
   in_comment = depth = own_seen = function_line = 0
   pending = macro = ""
   lines[path] = 0

@@ -28,12 +28,12 @@ static void text_number(struct text *text, uint64_t value, uint32_t base) {
 }
 
 static const char *dtype_name(uint32_t dtype) {
-  static const char *const names[] = {
+  static const char *const names[PTO_DTYPE_COUNT] = {
 #define X(constant, value, name, bits, class_) [value] = name,
       PTO_DTYPE_LIST(X)
 #undef X
   };
-  return dtype < PTO_ARRAY_LENGTH(names) ? names[dtype] : "?";
+  return dtype < PTO_DTYPE_COUNT ? names[dtype] : "?";
 }
 
 static void text_extents(struct text *text, const uint64_t *extents, uint32_t count) {

@@ -21,9 +21,10 @@ static union {
 } body;
 static struct pto_message message;
 
-static const char expected[] = "task 17 (matmul) block 3 on core 5 (cluster 1 AIV1): tensor 0 at 0x7f00dead f32[64,512] "
-                               "strides [512,1]; tensor 1 at 0x0 i4[] strides []; scalar 0 0x3f800000; "
-                               "scalar 1 0xffffffffffffffff";
+static const char expected[] =
+    "task 17 (matmul) block 3 on core 5 (cluster 1 AIV1): tensor 0 at 0x7f00dead f32[64,512] "
+    "strides [512,1]; tensor 1 at 0x0 i4[] strides []; scalar 0 0x3f800000; "
+    "scalar 1 0xffffffffffffffff";
 
 static int setup(void **state) {
   memset(&body, 0, sizeof body);

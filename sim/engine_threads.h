@@ -9,13 +9,14 @@
 
 #include <runtime/port/port.h>
 
-/* Messages that a core holds, the running one counted.  Depth counts in time: while the control thread is in a kernel nobody
- * dispatches, and a worker lives on what it was sent.  8 short kernels outlast one of the control thread's own; more
- * gained nothing (bench/bench_mailbox, docs/concurrency.md). */
+/* Messages that a core holds, the running one counted.  Depth counts in time: while the control thread is in a kernel
+ * nobody dispatches, and a worker lives on what it was sent.  8 short kernels outlast one of the control thread's own;
+ * more gained nothing (bench/bench_mailbox, docs/concurrency.md). */
 #define PTO_THREADS_SLOTS_PER_CORE 8u
 /* Messages to a busy worker that go out together: the ring's lines then cross between CPUs once a batch. */
 #define PTO_THREADS_BATCH 32u
-/* A worker that the control thread knows to have no more than this many unfinished messages is sent the next one at once. */
+/* A worker that the control thread knows to have no more than this many unfinished messages is sent the next one at
+ * once. */
 #define PTO_THREADS_NEARLY_IDLE 1u
 /* A worker's number is one byte in a span record. */
 #define PTO_THREADS_MAX_WORKERS 256u

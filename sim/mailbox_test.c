@@ -105,19 +105,20 @@ static void test_the_validity_function_sees_each_broken_invariant(void **state) 
   pto_mailbox_pop(&mailbox);
   const struct pto_mailbox good = mailbox;
   assert_true(pto_mailbox_is_valid(&mailbox));
-#define BROKEN(change)                                                                                           \
-  do {                                                                                                           \
-    mailbox = good;                                                                                              \
-    change;                                                                                                      \
-    assert_false(pto_mailbox_is_valid(&mailbox));                                                                \
+#define BROKEN(change)                                                                                                 \
+  do {                                                                                                                 \
+    mailbox = good;                                                                                                    \
+    change;                                                                                                            \
+    assert_false(pto_mailbox_is_valid(&mailbox));                                                                      \
   } while (0)
   BROKEN(mailbox.capacity = 3);
-  BROKEN(mailbox.written += 4);                /* more than the ring holds */
-  BROKEN(mailbox.written -= 1);                /* published, and not written */
-  BROKEN(atomic_store(&mailbox.tail, good.written + 1));
-  BROKEN(atomic_store(&mailbox.head, good.taken - 1)); /* the consumer's two counters differ */
+  BROKEN(mailbox.written += 4); /* more than the ring holds */
+  BROKEN(mailbox.written -= 1); /* published, and not written */
+  BROKEN(atomic_store_explicit(&mailbox.tail, good.written + 1, memory_order_relaxed));
+  BROKEN(atomic_store_explicit(&mailbox.head, good.taken - 1,
+                               memory_order_relaxed)); /* the consumer's two counters differ */
   BROKEN(mailbox.taken += 1);
-  BROKEN(mailbox.cached_tail += 1);            /* ahead of tail */
+  BROKEN(mailbox.cached_tail += 1);             /* ahead of tail */
   BROKEN(mailbox.cached_head = good.taken + 1); /* ahead of head */
 #undef BROKEN
 }

@@ -82,22 +82,21 @@ void pto_place_init(struct pto_place *place) {
   if (allowed && hwloc_topology_init(&topology) == 0) {
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
-    if (hwloc_topology_load(topology) == 0 &&
-        hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD) == 0)
+    if (hwloc_topology_load(topology) == 0 && hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD) == 0)
       cores = cpus_by_core(place, topology, allowed);
   }
   hwloc_bitmap_free(allowed);
   if (place->cpu_count == 0) {
     if (topology) hwloc_topology_destroy(topology);
     cpus_of_libc(place);
-    snprintf(place->report, sizeof place->report, "%u CPUs; hwloc does not know this machine, threads are not pinned",
-             place->cpu_count);
+    snprintf(place->report, sizeof place->report, "%u CPU%s; hwloc does not know this machine, threads are not pinned",
+             place->cpu_count, place->cpu_count == 1 ? "" : "s");
     return;
   }
   place->topology = topology;
-  snprintf(place->report, sizeof place->report, "%u CPUs on %u physical cores, %u memory node%s%s", place->cpu_count,
-           cores, place->node_count, place->node_count == 1 ? "" : "s",
-           PTO_HAVE_NUMA ? "" : "; built without libnuma, memory is not placed");
+  snprintf(place->report, sizeof place->report, "%u CPU%s on %u physical core%s, %u memory node%s%s", place->cpu_count,
+           place->cpu_count == 1 ? "" : "s", cores, cores == 1 ? "" : "s", place->node_count,
+           place->node_count == 1 ? "" : "s", PTO_HAVE_NUMA ? "" : "; built without libnuma, memory is not placed");
 }
 
 void pto_place_fini(struct pto_place *place) {
@@ -132,8 +131,8 @@ void pto_place_unpin(const struct pto_place *place, struct pto_place_affinity *b
 void pto_place_init(struct pto_place *place) {
   memset(place, 0, sizeof *place);
   cpus_of_libc(place);
-  snprintf(place->report, sizeof place->report, "%u CPUs; built without hwloc, threads are not pinned",
-           place->cpu_count);
+  snprintf(place->report, sizeof place->report, "%u CPU%s; built without hwloc, threads are not pinned",
+           place->cpu_count, place->cpu_count == 1 ? "" : "s");
 }
 void pto_place_fini(struct pto_place *place) { (void)place; }
 bool pto_place_pin(const struct pto_place *place, uint32_t index, struct pto_place_affinity *before) {

@@ -86,7 +86,7 @@ static void test_memory_can_be_placed_and_the_report_says_where_we_are(void **st
   pto_place_init(&place);
   pto_place_memory(&place, 0, pages, sizeof pages);
   pto_place_memory(&place, place.cpu_count, pages, sizeof pages);
-  snprintf(expected, sizeof expected, "%u CPUs", place.cpu_count);
+  snprintf(expected, sizeof expected, "%u CPU", place.cpu_count);
   assert_non_null(strstr(pto_place_report(&place), expected));
   pto_place_fini(&place);
   pto_place_fini(&place); /* zeroed again */

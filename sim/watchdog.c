@@ -33,17 +33,18 @@ struct snapshot {
   uint64_t shapes[PTO_MAX_TENSORS][PTO_MAX_DIMS], strides[PTO_MAX_TENSORS][PTO_MAX_DIMS];
   union {
     struct pto_payload payload;
-    uint64_t words[(sizeof(struct pto_payload) + PTO_MAX_TENSORS * sizeof(struct pto_kernel_tensor)) / sizeof(uint64_t) +
-                   PTO_MAX_SCALARS];
+    uint64_t
+        words[(sizeof(struct pto_payload) + PTO_MAX_TENSORS * sizeof(struct pto_kernel_tensor)) / sizeof(uint64_t) +
+              PTO_MAX_SCALARS];
   } body;
 };
 
 /*
- * Copies words that another thread may be writing.  The payload of a kernel holds still while it runs and no longer: should it
- * return just now, the control thread may reuse the payload under our eyes.  So this one function races on purpose, out of
- * ThreadSanitizer's sight, and its caller uses the copy only where the turn is still the same afterwards.  The arena that
- * payloads live in outlives the run, so no read faults.  volatile: word by word, no call of memcpy, which would be
- * intercepted; it orders nothing, the acquire load of the turn does.
+ * Copies words that another thread may be writing.  The payload of a kernel holds still while it runs and no longer:
+ * should it return just now, the control thread may reuse the payload under our eyes.  So this one function races on
+ * purpose, out of ThreadSanitizer's sight, and its caller uses the copy only where the turn is still the same
+ * afterwards.  The arena that payloads live in outlives the run, so no read faults.  volatile: word by word, no call of
+ * memcpy, which would be intercepted; it orders nothing, the acquire load of the turn does.
  */
 __attribute__((no_sanitize("thread"), noinline)) static void copy_racing(uint64_t *to, const void *from, size_t words) {
   const volatile uint64_t *word = from;

@@ -2,11 +2,11 @@
 /*
  * The watchdog: one thread that notices a kernel which does not come back.
  *
- * Owns that thread and nothing else: the lines that it samples belong to the engine, one for each thread that runs kernels.
- * A line's `turn` is odd while a kernel runs and even otherwise; its thread bumps it around each call (a handful of stores to a
- * line of its own, no clock).  The watchdog takes the time: a line that shows the same odd turn for timeout_ms makes it
- * call on_timeout once, on its own thread, with "a kernel outlived the time-out of 60000 ms: task 17 (matmul) …".
- * After that it samples no more.
+ * Owns that thread and nothing else: the lines that it samples belong to the engine, one for each thread that runs
+ * kernels. A line's `turn` is odd while a kernel runs and even otherwise; its thread bumps it around each call (a
+ * handful of stores to a line of its own, no clock).  The watchdog takes the time: a line that shows the same odd turn
+ * for timeout_ms makes it call on_timeout once, on its own thread, with "a kernel outlived the time-out of 60000 ms:
+ * task 17 (matmul) …". After that it samples no more.
  *
  * Threads: begin and end by the line's thread; init and fini by the engine's owner, fini never from within on_timeout.
  * Nothing is allocated.  Both engines use it: the virtual one with a single line.
@@ -23,9 +23,9 @@
 
 /* Zeroed: no kernel runs. */
 struct pto_watchdog_line {
-  /* kernel thread → watchdog.  begin stores the words, then the odd turn; end stores the even one.  Release on each, acquire on
-   * each load: a reader that finds the same odd turn before and after reading the words has the words of that turn, because
-   * a word of a later turn would bring the even turn in between with it. */
+  /* kernel thread → watchdog.  begin stores the words, then the odd turn; end stores the even one.  Release on each,
+   * acquire on each load: a reader that finds the same odd turn before and after reading the words has the words of
+   * that turn, because a word of a later turn would bring the even turn in between with it. */
   _Alignas(PTO_CACHE_LINE) _Atomic uint64_t turn;
   _Atomic uint64_t message[PTO_WATCHDOG_MESSAGE_WORDS];
 };
@@ -61,8 +61,8 @@ struct pto_watchdog {
   bool is_stopping;
 };
 
-/* Starts the thread.  Does nothing and succeeds where timeout_ms is 0 or on_timeout is NULL.  PTO_OK, or PTO_ESYSTEM with the
- * watchdog zeroed. */
+/* Starts the thread.  Does nothing and succeeds where timeout_ms is 0 or on_timeout is NULL.  PTO_OK, or PTO_ESYSTEM
+ * with the watchdog zeroed. */
 PTO_MUST_CHECK int pto_watchdog_init(struct pto_watchdog *watchdog, const struct pto_watchdog_config *config);
 /* Stops and joins the thread.  Takes zeroed structs too. */
 void pto_watchdog_fini(struct pto_watchdog *watchdog);

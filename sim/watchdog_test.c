@@ -44,7 +44,11 @@ static void fill(union body *body, uint64_t number) {
   pto_payload_scalars(&body->payload)[0].u64 = number;
 }
 static struct pto_message message_of(union body *body) {
-  return (struct pto_message){.payload = &body->payload, .core = 4, .role = 1, .tensor_count = 1, .scalar_count = 1,
+  return (struct pto_message){.payload = &body->payload,
+                              .core = 4,
+                              .role = 1,
+                              .tensor_count = 1,
+                              .scalar_count = 1,
                               .block_index = (uint32_t)body->payload.task_number};
 }
 
@@ -69,7 +73,7 @@ static void test_a_kernel_that_does_not_return_is_reported_once_with_its_paramet
   pto_watchdog_end(&lines[2]);
   pto_watchdog_begin(&lines[0], &message); /* a second one: nobody samples any more */
   pto_watchdog_fini(&watchdog);
-  assert_int_equal(atomic_load(&report.count), 1);
+  assert_int_equal(atomic_load_explicit(&report.count, memory_order_relaxed), 1);
   assert_string_equal(report.sentence,
                       "a kernel outlived the time-out of 4 ms: task 21 (endless) block 21 on core 4 (cluster 1 AIV0): "
                       "tensor 0 at 0x540 i8[7,9] strides [9,1]; scalar 0 0x15");
@@ -98,13 +102,12 @@ static bool is_the_hanging_kernel_reported(void) {
   int error;
   fill(&hanging, 99);
   struct pto_message message = message_of(&hanging);
-  atomic_store(&is_over, 0);
-  for (uint32_t i = 0; i < 2; i++)
-    assert_true(pto_thread_start(&threads[i], run_short_kernels, &lines[i], &error));
+  atomic_store_explicit(&is_over, 0, memory_order_relaxed);
+  for (uint32_t i = 0; i < 2; i++) assert_true(pto_thread_start(&threads[i], run_short_kernels, &lines[i], &error));
   pto_watchdog_begin(&lines[2], &message);
   assert_int_equal(pto_watchdog_init(&watchdog, &config), PTO_OK);
   await_report();
-  atomic_store(&is_over, 1);
+  atomic_store_explicit(&is_over, 1, memory_order_relaxed);
   for (uint32_t i = 0; i < 2; i++) pthread_join(threads[i], NULL);
   pto_watchdog_fini(&watchdog);
   return strstr(report.sentence, "task 99 (endless) block 99 ") != NULL;
@@ -124,15 +127,15 @@ static void test_a_report_never_mixes_two_kernels(void **state) {
     struct pto_watchdog watchdog;
     pthread_t thread;
     int error;
-    atomic_store(&is_over, 0);
+    atomic_store_explicit(&is_over, 0, memory_order_relaxed);
     assert_true(pto_thread_start(&thread, run_short_kernels, &lines[0], &error));
     assert_int_equal(pto_watchdog_init(&watchdog, &config), PTO_OK);
     for (uint32_t i = 0; i < 500 && atomic_load_explicit(&report.count, memory_order_acquire) == 0; i++) sched_yield();
-    atomic_store(&is_over, 1);
+    atomic_store_explicit(&is_over, 1, memory_order_relaxed);
     pthread_join(thread, NULL);
     pto_watchdog_fini(&watchdog);
     unsigned long long task, block, addr, scalar;
-    if (report.count == 0) continue;
+    if (atomic_load_explicit(&report.count, memory_order_acquire) == 0) continue;
     const char *at = strstr(report.sentence, "task ");
     assert_int_equal(sscanf(at,
                             "task %llu (endless) block %llu on core 4 (cluster 1 AIV0): tensor 0 at %llx i8[7,9] "
@@ -165,7 +168,7 @@ static void test_a_watchdog_stops_without_waiting_for_its_time_out(void **state)
     assert_int_equal(pto_watchdog_init(&watchdog, &config), PTO_OK);
     pto_watchdog_fini(&watchdog);
   }
-  assert_int_equal(atomic_load(&report.count), 0);
+  assert_int_equal(atomic_load_explicit(&report.count, memory_order_relaxed), 0);
 }
 
 static void test_a_thread_that_cannot_be_started_is_an_error(void **state) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every interleaving of small scenarios over the mailbox and the wait module, and the proof that the scenarios can fail: each mutant
- * (an order weakened, a bound shifted, a step left out) must be found by one of them.
+ * Every interleaving of small scenarios over the mailbox and the wait module, and the proof that the scenarios can
+ * fail: each mutant (an order weakened, a bound shifted, a step left out) must be found by one of them.
  *
- * The modules are compiled into this file with their atomics taken over by tests/interleave.  A new scenario is an entry in
- * `scenarios`, a new mutant one in `mutants` and a PTO_MUTANT or PTO_ORDER in the module.
+ * The modules are compiled into this file with their atomics taken over by tests/interleave.  A new scenario is an
+ * entry in `scenarios`, a new mutant one in `mutants` and a PTO_MUTANT or PTO_ORDER in the module.
  */
 #define PTO_INTERLEAVE 1
 static int interleave_mutant;
@@ -100,9 +100,7 @@ static void finish_mailbox(void) {
 
 static bool there_is_ready(void *context) { return pto_mailbox_has_element(&there); }
 static bool back_is_ready(void *context) { return pto_mailbox_has_element(&back); }
-static bool any_is_ready(void *context) {
-  return pto_mailbox_has_element(&back) || pto_mailbox_has_element(&other);
-}
+static bool any_is_ready(void *context) { return pto_mailbox_has_element(&back) || pto_mailbox_has_element(&other); }
 
 static void publish_and_notify(struct pto_mailbox *mailbox, struct pto_wait *wait) {
   pto_mailbox_publish_to_sleeper(mailbox);
@@ -188,7 +186,11 @@ static const struct interleave_scenario scenarios[] = {
     {"a message to a sleeper", 2, init_capacity_2, {send_1_and_notify, wait_for_1}, NULL},
     {"two messages to a sleeper", 2, init_capacity_2, {send_2_and_notify, wait_for_2}, NULL},
     {"a round trip", 2, init_capacity_1, {control_round_trip, worker_round_trip}, NULL},
-    {"two workers wake one control thread", 3, init_capacity_1, {complete_on_back, complete_on_other, wait_for_both}, NULL},
+    {"two workers wake one control thread",
+     3,
+     init_capacity_1,
+     {complete_on_back, complete_on_other, wait_for_both},
+     NULL},
     {"a worker is stopped", 2, init_capacity_1, {stop_worker, wait_for_stop}, NULL},
     {"a worker's life", 2, init_capacity_1, {control_life, worker_life}, NULL},
 };

@@ -94,7 +94,8 @@ PTO_API struct pto_tensor pto_array_tensor(struct pto_runtime *rt, const struct 
 /* Element `index` (row-major) as a double, and back (rounded to nearest even, integers saturated). */
 PTO_API double pto_array_get(const struct pto_array *array, uint64_t index);
 PTO_API void pto_array_set(struct pto_array *array, uint64_t index, double value);
-/* Fills from the seed and the array's name: the same numbers on every machine.  Integers: lo ≤ x < hi. */
+/* Fills from the seed and the array's name: the same numbers on every machine.  Integers: lo ≤ x < hi.  Both fills and
+ * pto_array_golden take NULL too, so that a declaration that failed is noticed once, after prepare. */
 PTO_API void pto_array_fill_uniform(struct pto_program_run *run, struct pto_array *array, double lo, double hi);
 PTO_API void pto_array_fill(struct pto_array *array, double value);
 

@@ -108,11 +108,11 @@ struct pto_array *pto_program_run_array(struct pto_program_run *run, uint32_t in
 }
 
 double *pto_array_golden(struct pto_program_run *run, struct pto_array *array) {
-  if (!array->golden) {
+  if (array && !array->golden) {
     array->golden = calloc(array->numel + 1, sizeof *array->golden);
     if (!array->golden) pto_program_out_of_memory(run, array->name);
   }
-  return array->golden;
+  return array ? array->golden : NULL;
 }
 
 struct pto_tensor pto_array_tensor(struct pto_runtime *rt, const struct pto_array *array) {
@@ -242,11 +242,13 @@ void pto_array_set(struct pto_array *array, uint64_t index, double value) {
 }
 
 void pto_array_fill(struct pto_array *array, double value) {
+  if (!array) return;
   for (uint64_t i = 0; i < array->numel; i++) pto_array_set(array, i, value);
 }
 
 /* One stream of SplitMix64 an array, started from the seed and the array's name: adding an array changes no other. */
 void pto_array_fill_uniform(struct pto_program_run *run, struct pto_array *array, double lo, double hi) {
+  if (!array) return;
   struct pto_rng rng = {pto_xxh64(array->name, strlen(array->name), run->seed)};
   bool is_float = (PTO_DTYPE_BIT(array->dtype) & PTO_DTYPES_FLOAT) != 0;
   double first = ceil(lo), span = ceil(hi) - first;

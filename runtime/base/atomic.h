@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The atomic operations of the lock-free modules (wait, mailbox), in one place so that the interleaving tests can take them over.
+ * The atomic operations of the lock-free modules (wait, mailbox), in one place so that the interleaving tests can take
+ * them over.
  *
  * A normal build gets C11 atomics on 32-bit words and nothing else.  With PTO_INTERLEAVE defined the same calls go to
- * tests/interleave, which runs every interleaving and every value that the memory model allows a load to return.  The notes on
- * plain accesses are empty in a normal build; under the checker they are what finds data races.
+ * tests/interleave, which runs every interleaving and every value that the memory model allows a load to return.  The
+ * notes on plain accesses are empty in a normal build; under the checker they are what finds data races.
  *
- * PTO_MUTANT is 0 in every build that is used.  The interleaving tests set it to show that each order and bound matters.
+ * PTO_MUTANT is 0 in every build that is used.  The interleaving tests set it to show that each order and bound
+ * matters.
  */
 #ifndef PTO_ATOMIC_H
 #define PTO_ATOMIC_H

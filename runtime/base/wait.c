@@ -46,8 +46,9 @@ void pto_wait_init(struct pto_wait *wait, uint32_t spin_rounds) {
 
 /* Announces, looks once more, sleeps until somebody takes the announcement back. */
 static void sleep_once(struct pto_wait *wait, bool (*is_ready)(void *), void *context) {
-  pto_atomic_exchange(&wait->state, PTO_WAIT_SLEEPING, PTO_ORDER(22, memory_order_seq_cst, memory_order_relaxed)); /* W1 */
-  if (PTO_MUTANT != 23 && is_ready(context)) { /* W2 */
+  pto_atomic_exchange(&wait->state, PTO_WAIT_SLEEPING,
+                      PTO_ORDER(22, memory_order_seq_cst, memory_order_relaxed)); /* W1 */
+  if (PTO_MUTANT != 23 && is_ready(context)) {                                    /* W2 */
     /* A notifier that has seen the announcement wakes in vain, which is harmless. */
     pto_atomic_store(&wait->state, PTO_WAIT_AWAKE, memory_order_seq_cst);
     return;
@@ -68,8 +69,7 @@ void pto_wait_until(struct pto_wait *wait, bool (*is_ready)(void *), void *conte
 
 PTO_COLD void pto_wait_wake(struct pto_wait *wait) {
   /* Whoever takes SLEEPING away wakes; others have nothing to do. */
-  if (PTO_MUTANT != 24 &&
-      pto_atomic_exchange(&wait->state, PTO_WAIT_AWAKE, memory_order_seq_cst) != PTO_WAIT_SLEEPING)
+  if (PTO_MUTANT != 24 && pto_atomic_exchange(&wait->state, PTO_WAIT_AWAKE, memory_order_seq_cst) != PTO_WAIT_SLEEPING)
     return;
   if (PTO_MUTANT != 25) pto_futex_wake(&wait->state);
 }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting: spin a little, then yield, then sleep in the kernel.  The only module that waits for another thread of a run.
+ * Waiting: spin a little, then yield, then sleep in the kernel.  The only module that waits for another thread of a
+ * run.
  *
- * A pto_wait belongs to one waiting thread; any number of threads notify it.  It holds no condition of its own: the waiter brings a
- * function that looks whether what it waits for is there.
+ * A pto_wait belongs to one waiting thread; any number of threads notify it.  It holds no condition of its own: the
+ * waiter brings a function that looks whether what it waits for is there.
  *
- * Always true (no lost wake-up): if a notifier makes the condition true with a seq_cst store or RMW of some word and then calls
- * pto_wait_notify, and the waiter's function reads that word with a seq_cst load, then the waiter returns.  The argument
- * is Dekker's, on the two words `state` and condition:
- *     notifier:  N1 store condition        N2 load state       (wakes where it reads SLEEPING)
- *     waiter:    W1 exchange state         W2 load condition   (sleeps where it is false)
- * All four are seq_cst, so they have one order in which N1 precedes N2 and W1 precedes W2.  If N2 misses W1, it comes before W1;
- * then N1 < N2 < W1 < W2 and W2 sees the condition.  If it does not, the notifier takes `state` back to AWAKE before it
- * wakes, and the kernel refuses to sleep on a word that is no longer SLEEPING.  tests/interleave explores this, and
- * each order and step weakened (the wait mutants) loses a wake-up there.
+ * Always true (no lost wake-up): if a notifier makes the condition true with a seq_cst store or RMW of some word and
+ * then calls pto_wait_notify, and the waiter's function reads that word with a seq_cst load, then the waiter returns.
+ * The argument is Dekker's, on the two words `state` and condition:
+ *
+ *     notifier:  N1 store condition     N2 load state        wakes where it reads SLEEPING
+ *
+ *     waiter:    W1 exchange state      W2 load condition    sleeps where it is false
+ *
+ * All four are seq_cst, so they have one order in which N1 precedes N2 and W1 precedes W2.  If N2 misses W1, it comes
+ * before W1; then N1 < N2 < W1 < W2 and W2 sees the condition.  If it does not, the notifier takes `state` back to
+ * AWAKE before it wakes, and the kernel refuses to sleep on a word that is no longer SLEEPING.  tests/interleave
+ * explores this, and each order and step weakened (the wait mutants) loses a wake-up there.
  *
  * Data is not handed over here but by the condition's own release and acquire (a seq_cst pair is one).
  */
@@ -23,8 +27,8 @@
 #include <runtime/base/atomic.h>
 #include <runtime/base/base.h>
 
-/* A sleep and its wake-up cost about 66 µs (docs/concurrency.md: condition-variable round trip), so spinning for as long at most
- * doubles what any wait costs.  A round with its pause instruction takes 20 to 50 ns on today's x86. */
+/* A sleep and its wake-up cost about 66 µs (docs/concurrency.md: condition-variable round trip), so spinning for as
+ * long at most doubles what any wait costs.  A round with its pause instruction takes 20 to 50 ns on today's x86. */
 #define PTO_WAIT_SPIN_ROUNDS 2000u
 /* After that, a few turns for whoever else wants this CPU; about 0.5 µs each where nobody does. */
 #define PTO_WAIT_YIELD_ROUNDS 16u
@@ -39,14 +43,15 @@ struct pto_wait {
   uint32_t spin_rounds; /* constant after init */
 };
 
-/* spin_rounds: PTO_WAIT_SPIN_ROUNDS, or 0 where the threads outnumber the CPUs, so that a spinning thread would keep the one
- * that it waits for from running. */
+/* spin_rounds: PTO_WAIT_SPIN_ROUNDS, or 0 where the threads outnumber the CPUs, so that a spinning thread would keep
+ * the one that it waits for from running. */
 void pto_wait_init(struct pto_wait *wait, uint32_t spin_rounds);
 /* Waiter only: returns when is_ready(context) has been true.  is_ready reads its words with seq_cst. */
 void pto_wait_until(struct pto_wait *wait, bool (*is_ready)(void *context), void *context);
 
 void pto_wait_wake(struct pto_wait *wait);
-/* After a seq_cst store of the condition.  One load of a line that is shared and unchanged while the waiter is awake. */
+/* After a seq_cst store of the condition.  One load of a line that is shared and unchanged while the waiter is awake.
+ */
 static inline void pto_wait_notify(struct pto_wait *wait) {
   uint32_t state = pto_atomic_load(&wait->state, PTO_ORDER(21, memory_order_seq_cst, memory_order_acquire)); /* N2 */
   if (PTO_UNLIKELY(state == PTO_WAIT_SLEEPING)) pto_wait_wake(wait);

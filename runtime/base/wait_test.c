@@ -24,8 +24,8 @@ static bool is_third_look(void *context) { return ++looks == 3; }
 
 static void reset(uint32_t spin_rounds) {
   pto_wait_init(&here, spin_rounds);
-  atomic_store(&goal, 0);
-  atomic_store(&reached, 0);
+  atomic_store_explicit(&goal, 0, memory_order_relaxed);
+  atomic_store_explicit(&reached, 0, memory_order_relaxed);
 }
 
 static void test_a_condition_that_holds_is_not_waited_for(void **state) {
@@ -61,7 +61,7 @@ static void test_a_waiter_goes_to_sleep_and_wakes_when_notified(void **state) {
     pthread_t thread;
     int error;
     reset(spins[i]);
-    atomic_store(&goal, 1);
+    atomic_store_explicit(&goal, 1, memory_order_relaxed);
     assert_true(pto_thread_start(&thread, wait_for_goal, NULL, &error));
     while (pto_wait_sleep_count(&here) == 0) sched_yield();
     atomic_store_explicit(&reached, 1, memory_order_seq_cst);
@@ -74,7 +74,7 @@ static void test_a_notify_that_changes_nothing_does_not_end_the_wait(void **stat
   pthread_t thread;
   int error;
   reset(0);
-  atomic_store(&goal, 1);
+  atomic_store_explicit(&goal, 1, memory_order_relaxed);
   assert_true(pto_thread_start(&thread, wait_for_goal, NULL, &error));
   for (uint32_t sleeps = 1; sleeps <= 3; sleeps++) {
     while (pto_wait_sleep_count(&here) < sleeps) sched_yield();
@@ -109,7 +109,7 @@ static void test_no_wake_up_of_many_notifiers_is_lost(void **state) {
     pto_wait_until(&here, is_goal_reached, NULL);
   }
   for (uint32_t i = 0; i < NOTIFIERS; i++) pthread_join(threads[i], NULL);
-  assert_int_equal(atomic_load(&reached), NOTIFIERS * ROUNDS);
+  assert_int_equal(atomic_load_explicit(&reached, memory_order_relaxed), NOTIFIERS * ROUNDS);
 }
 
 static void *block_nothing(void *context) {

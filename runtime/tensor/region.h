@@ -26,7 +26,7 @@ struct pto_region {
 };
 
 /* Work that one question may cost before it answers "partial": steps of linear_form.h.  Strides of constructors and views stay
- * below a hundredth of it (overlap_property_test.c, overlap_scale_test.c). */
+ * below a tenth of it (overlap_property_test.c, overlap_scale_test.c). */
 #define PTO_REGION_STEP_LIMIT UINT64_C(1000000)
 
 /* The region of a valid tensor whose buffer's first byte is at `base`. */

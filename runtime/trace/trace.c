@@ -32,7 +32,8 @@ static bool log_init(struct pto_trace_log *log, size_t record_bytes, uint64_t ca
 }
 
 static bool graph_init(struct pto_trace *trace) {
-  return log_init(&trace->params, sizeof(struct pto_trace_param), PARAM_CAPACITY) &&
+  return log_init(&trace->tasks, sizeof(struct pto_trace_task), TASK_CAPACITY) &&
+         log_init(&trace->params, sizeof(struct pto_trace_param), PARAM_CAPACITY) &&
          log_init(&trace->edges, sizeof(struct pto_trace_edge), EDGE_CAPACITY);
 }
 
@@ -49,9 +50,7 @@ static bool timeline_init(struct pto_trace *trace, uint32_t worker_count) {
 int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_count) {
   memset(trace, 0, sizeof *trace);
   trace->record = record;
-  if (record == 0) return PTO_OK;
-  if (log_init(&trace->tasks, sizeof(struct pto_trace_task), TASK_CAPACITY) &&
-      (!(record & PTO_RECORD_GRAPH) || graph_init(trace)) &&
+  if ((!(record & PTO_RECORD_GRAPH) || graph_init(trace)) &&
       (!(record & PTO_RECORD_TIMELINE) || timeline_init(trace, worker_count)))
     return PTO_OK;
   pto_trace_fini(trace);

@@ -15,7 +15,8 @@
 #define INTERLEAVE_HAS_FEATURE(x) 0
 #endif
 #if defined(__SANITIZE_THREAD__) || INTERLEAVE_HAS_FEATURE(thread_sanitizer)
-#define INTERLEAVE_IS_BLIND 1 /* ThreadSanitizer does not follow contexts, and one real thread leaves it nothing to find */
+#define INTERLEAVE_IS_BLIND                                                                                            \
+  1 /* ThreadSanitizer does not follow contexts, and one real thread leaves it nothing to find */
 #else
 #define INTERLEAVE_IS_BLIND 0
 #endif
@@ -27,18 +28,18 @@
 #endif
 
 #define WORDS 12
-#define STORES 48   /* of a word in one execution */
+#define STORES 48 /* of a word in one execution */
 #define PLAINS 24
 #define CHOICES 400 /* on one path */
 #define STEPS 400   /* of one execution: none of our scenarios needs half as many */
 #define STACK_BYTES (64 * 1024)
-#define SERIAL INTERLEAVE_THREADS /* who runs init and finish: sees all, is seen by all */
+#define SERIAL PTO_INTERLEAVE_THREADS /* who runs init and finish: sees all, is seen by all */
 
 struct view {
   uint8_t oldest[WORDS]; /* index of the oldest store that may be read */
 };
 struct clock {
-  uint16_t at[INTERLEAVE_THREADS + 1];
+  uint16_t at[PTO_INTERLEAVE_THREADS + 1];
 };
 
 struct store {
@@ -60,11 +61,11 @@ struct plain {
   const void *address;
   uint32_t writer;
   uint16_t written_at;
-  uint16_t read_at[INTERLEAVE_THREADS + 1];
+  uint16_t read_at[PTO_INTERLEAVE_THREADS + 1];
 };
 
-/* What a thread does next.  Two of them commute unless they touch one word and one of them changes it; a futex call counts as a
- * change. */
+/* What a thread does next.  Two of them commute unless they touch one word and one of them changes it; a futex call
+ * counts as a change. */
 struct operation {
   const void *address; /* NULL: it has only just begun */
   bool is_change;
@@ -93,7 +94,7 @@ struct step {
 static struct {
   const struct interleave_scenario *scenario;
   ucontext_t explorer;
-  struct thread threads[INTERLEAVE_THREADS + 1];
+  struct thread threads[PTO_INTERLEAVE_THREADS + 1];
   uint32_t current;
   struct word words[WORDS];
   uint32_t word_count;
@@ -105,7 +106,7 @@ static struct {
   uint32_t step_count;
   const char *failure;
 } model;
-static _Alignas(64) char stacks[INTERLEAVE_THREADS][STACK_BYTES];
+static _Alignas(64) char stacks[PTO_INTERLEAVE_THREADS][STACK_BYTES];
 
 /* Ends the execution.  The contexts of its threads are abandoned: they hold nothing. */
 static void fail(const char *failure) {
@@ -181,7 +182,7 @@ static void join(struct view *view, struct clock *clock, const struct view *othe
                  const struct clock *other_clock) {
   for (uint32_t i = 0; i < WORDS; i++)
     if (view->oldest[i] < other_view->oldest[i]) view->oldest[i] = other_view->oldest[i];
-  for (uint32_t i = 0; i <= INTERLEAVE_THREADS; i++)
+  for (uint32_t i = 0; i <= PTO_INTERLEAVE_THREADS; i++)
     if (clock->at[i] < other_clock->at[i]) clock->at[i] = other_clock->at[i];
 }
 
@@ -297,7 +298,7 @@ void pto_atomic_note_write(const void *address) {
   struct plain *plain = plain_of(address);
   const struct clock *clock = &model.threads[model.current].clock;
   interleave_check(is_after_writer(plain), "data race: a write is not ordered after another");
-  for (uint32_t t = 0; t < INTERLEAVE_THREADS; t++)
+  for (uint32_t t = 0; t < PTO_INTERLEAVE_THREADS; t++)
     interleave_check(plain->read_at[t] <= clock->at[t], "data race: a write is not ordered after a read");
   plain->writer = model.current;
   plain->written_at = clock->at[model.current];
@@ -327,12 +328,12 @@ static bool commute(const struct operation *a, const struct operation *b) {
 }
 
 /*
- * Chooses who goes on.  `skipped` is the sleep set of Godefroid (1996), a bit a thread: those whose next operation has been tried
- * first in an execution already explored, and commutes with everything done since.  Going on with one of them would repeat
- * that execution with independent steps swapped.  SERIAL where only such threads are left.
+ * Chooses who goes on.  `skipped` is the sleep set of Godefroid (1996), a bit a thread: those whose next operation has
+ * been tried first in an execution already explored, and commutes with everything done since.  Going on with one of
+ * them would repeat that execution with independent steps swapped.  SERIAL where only such threads are left.
  */
 static uint32_t choose_thread(uint32_t *skipped) {
-  uint32_t candidates[INTERLEAVE_THREADS], count = 0;
+  uint32_t candidates[PTO_INTERLEAVE_THREADS], count = 0;
   for (uint32_t t = 0; t < model.scenario->thread_count; t++)
     if (model.threads[t].state == RUNNABLE && !(*skipped >> t & 1)) candidates[count++] = t;
   if (count == 0) return SERIAL;
