@@ -245,6 +245,7 @@ static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip
       .aic_local_bytes = chip->l1_bytes,
       .elapsed_ps = engine_elapsed_ps,
       .name = "virtual",
+      .chip_name = chip->name,
   };
   engine->scheduler_count = chip->scheduler_count;
   memcpy(engine->work_ps, chip->work_ps, sizeof engine->work_ps);
