@@ -47,7 +47,7 @@ static void make_config(struct pto_run_session *session, uint32_t record) {
   if (!config->engine) config->engine = "threads";
   if (!config->chip) config->chip = "tiny";
   if (!config->policy) config->policy = "fifo";
-  config->timeout_ms = options->timeout_ms;
+  if (options->has_timeout || !config->timeout_ms) config->timeout_ms = options->timeout_ms;
   config->on_timeout = pto_crash_on_timeout;
   config->record |= record;
   /* The graph has the names of the kernels in a timeline. */
