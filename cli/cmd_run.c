@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cli/crash.h>
-#include <cli/progress.h>
+#include <cli/crash_report.h>
+#include <cli/progress_line.h>
 #include <cli/run_session.h>
 #include <cli/verb.h>
 

@@ -15,7 +15,7 @@
 
 #include <cli/child_process.h>
 #include <cli/output_file.h>
-#include <cli/progress.h>
+#include <cli/progress_line.h>
 #include <cli/run_options.h>
 #include <cli/run_result.h>
 #include <orchestration/loader/loader.h>

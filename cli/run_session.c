@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cli/crash.h>
-#include <cli/progress.h>
+#include <cli/crash_report.h>
+#include <cli/progress_line.h>
 #include <cli/verb.h>
 #include <formats/npy.h>
 #include <runtime/control/control.h>

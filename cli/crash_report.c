@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <cli/crash.h>
+#include <cli/crash_report.h>
 
 #include <errno.h>
 #include <pthread.h>

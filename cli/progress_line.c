@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <cli/progress.h>
+#include <cli/progress_line.h>
 
 #include <pthread.h>
 #include <stdio.h>

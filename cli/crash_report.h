@@ -14,8 +14,8 @@
  * Under a sanitizer or valgrind no handler is installed: their report is the better one.  Time-outs are reported all
  * the same.
  */
-#ifndef PTO_CRASH_H
-#define PTO_CRASH_H
+#ifndef PTO_CRASH_REPORT_H
+#define PTO_CRASH_REPORT_H
 
 #include <runtime/base/error.h>
 

@@ -5,8 +5,8 @@
  * Owns a thread that writes to standard error while begin … end, and takes the line away again.  Does nothing where
  * standard error is no terminal.  One at a time in a process; the functions are for the thread that began.
  */
-#ifndef PTO_PROGRESS_H
-#define PTO_PROGRESS_H
+#ifndef PTO_PROGRESS_LINE_H
+#define PTO_PROGRESS_LINE_H
 
 #include <stdbool.h>
 
