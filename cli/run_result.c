@@ -97,7 +97,9 @@ int pto_run_result_write_json(const struct pto_run_result *result, const char *p
 /* ---- for people ---- */
 
 const char *pto_format_seconds(double seconds, char *text, size_t size) {
-  if (seconds < 1e-3)
+  if (seconds < 1e-6)
+    snprintf(text, size, "%.0f ns", seconds * 1e9);
+  else if (seconds < 1e-3)
     snprintf(text, size, "%.1f us", seconds * 1e6);
   else if (seconds < 1)
     snprintf(text, size, "%.2f ms", seconds * 1e3);
