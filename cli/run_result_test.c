@@ -70,6 +70,7 @@ static struct pto_run_result full(void) {
                                  .workers = 1,
                                  .rounds = 1,
                                  .has_run = true,
+                                 .has_time = true,
                                  .is_virtual = true,
                                  .stats = {.tasks = 10,
                                            .edges = 9,
