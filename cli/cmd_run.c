@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cli/crash_report.h>
+#include <cli/fault_report.h>
 #include <cli/progress_line.h>
 #include <cli/run_session.h>
 #include <cli/verb.h>
@@ -70,7 +70,7 @@ static void write_records(struct pto_run_session *session) {
                  {options->deps_path, pto_export_deps}};
   struct pto_error error;
   if (!trace || !session->result.has_run) return;
-  pto_progress_stage("writing", 0, 0);
+  pto_progress_line_stage("writing", 0, 0);
   for (size_t i = 0; i < sizeof exports / sizeof exports[0]; i++)
     if (exports[i].path && exports[i].write(trace, &info, exports[i].path, &error)) note_failure(session, &error);
   if (!options->stats) return;
@@ -99,16 +99,16 @@ static int run_program(const struct pto_run_options *options) {
   static struct pto_run_session session; /* last_words reads it while other threads run */
   struct pto_error error;
   session.options = options;
-  if (pto_crash_init(last_words, &session, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  pto_progress_begin(options->programs.items[0], !options->quiet);
+  if (pto_fault_report_init(last_words, &session, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_progress_line_begin(options->programs.items[0], !options->quiet);
   int code = pto_run_session_open(&session, options, options->programs.items[0], 0);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&session);
   if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&session);
   if (session.result.has_run) write_records(&session);
-  pto_progress_end();
+  pto_progress_line_end();
   code = finish(&session);
   pto_run_session_close(&session);
-  pto_crash_fini();
+  pto_fault_report_fini();
   return code;
 }
 

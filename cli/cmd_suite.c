@@ -246,10 +246,10 @@ static int run_row(struct suite *suite, const struct row *row) {
     return PTO_OK;
   }
   make_words(suite, row, &words);
-  pto_progress_begin("suite", !suite->options.quiet);
-  pto_progress_stage(row->program, 0, 0);
+  pto_progress_line_begin("suite", !suite->options.quiet);
+  pto_progress_line_stage(row->program, 0, 0);
   int status = pto_child_run(words.items, suite->row_timeout_ms, &child, &error);
-  pto_progress_end();
+  pto_progress_line_end();
   if (status) return pto_complain(status, "suite: %s", error.sentence);
   json_t *object = json_loads(child.json, 0, NULL);
   print_row_head(suite, row);

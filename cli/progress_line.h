@@ -11,10 +11,10 @@
 #include <stdbool.h>
 
 /* `title` is borrowed until end.  Where `is_wanted` is false, or a thread cannot be had, nothing is shown. */
-void pto_progress_begin(const char *title, bool is_wanted);
+void pto_progress_line_begin(const char *title, bool is_wanted);
 /* What is being done now; a string that outlives end, NULL for nothing in particular.  `step` of `steps` where steps
  * > 1. */
-void pto_progress_stage(const char *stage, unsigned step, unsigned steps);
-void pto_progress_end(void);
+void pto_progress_line_stage(const char *stage, unsigned step, unsigned steps);
+void pto_progress_line_end(void);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cli/crash_report.h>
+#include <cli/fault_report.h>
 #include <cli/progress_line.h>
 #include <cli/verb.h>
 #include <formats/npy.h>
@@ -48,7 +48,7 @@ static void make_config(struct pto_run_session *session, uint32_t record) {
   if (!config->chip) config->chip = "tiny";
   if (!config->policy) config->policy = "fifo";
   if (options->has_timeout || !config->timeout_ms) config->timeout_ms = options->timeout_ms;
-  config->on_timeout = pto_crash_on_timeout;
+  config->on_timeout = pto_fault_report_on_timeout;
   config->record |= record;
   /* The graph has the names of the kernels in a timeline. */
   if (options->trace_path || options->stats || options->dot_path || options->deps_path)
@@ -159,7 +159,7 @@ static int open_program_run(struct pto_run_session *session) {
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   describe(session);
-  pto_progress_stage("preparing the inputs", 0, 0);
+  pto_progress_line_stage("preparing the inputs", 0, 0);
   status = pto_program_run_prepare(session->run);
   if (status) return end_as_run(session, exit_of_setup(status));
   for (uint32_t i = 0; i < options->inputs.count; i++) {
@@ -199,7 +199,7 @@ int pto_run_session_open(struct pto_run_session *session, const struct pto_run_o
   session->result.program = program;
   session->result.seed = options->seed;
   session->result.rounds = options->rounds;
-  pto_progress_stage("loading", 0, 0);
+  pto_progress_line_stage("loading", 0, 0);
   int status = pto_program_load(program, &session->loaded, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   session->result.program = session->loaded->name;
@@ -234,7 +234,7 @@ static void take_stats(struct pto_run_session *session) {
 static int run_round(struct pto_run_session *session, uint32_t round) {
   struct pto_run_result *result = &session->result;
   uint64_t output_digest = result->output_digest, trace_digest = result->trace_digest;
-  pto_progress_stage("running", round + 1, result->rounds);
+  pto_progress_line_stage("running", round + 1, result->rounds);
   if (round > 0) pto_program_run_rewind(session->run);
   int status = pto_program_run_orchestrate(session->run, session->rt);
   take_stats(session);
@@ -302,7 +302,7 @@ int pto_run_session_verify(struct pto_run_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_run_options *options = session->options;
   const struct pto_program *program = session->loaded->program;
-  pto_progress_stage("verifying", 0, 0);
+  pto_progress_line_stage("verifying", 0, 0);
   if (program->expected_status) {
     pto_error_set(&result->error, PTO_OK, "it was to end in %s and ended well",
                   pto_status_name(program->expected_status));
