@@ -1,50 +1,260 @@
 # SPDX-License-Identifier: MIT
-# Variants live in folders of their own: SAN=address,undefined | SAN=thread, BUILD=debug, CC=clang.
-CC ?= cc
-VARIANT := $(strip $(if $(SAN),$(subst $(comma),-,$(SAN))) $(if $(filter debug,$(BUILD)),debug) $(if $(findstring clang,$(CC)),clang))
+#
+# One Makefile for the whole tree.  Sources are found by folder: a new file needs no line here.
+#
+#   make            build/ptosim, build/libpto.so and the example programs
+#   make run        every example on both engines, verified, as a table      make test       all tests
+#   make bench      benches as JSON lines and a table                        make test-long  with the long cases
+#   make perf PROGRAM=bgemm          make valgrind PROGRAM=bgemm TOOL=memcheck
+#   make fuzz       make lint        make coverage     make format-check     make deps
+#   make install PREFIX=/usr/local DESTDIR=            make clean
+#
+# Variants build into build-<name>/ and share no object with each other:
+#   SAN=address,undefined   SAN=thread   BUILD=debug   CC=clang   PLAIN=1 (without optional libraries)
+# Others: WERROR=1 (for what is compiled), TESTS=pattern (make test), ARGS="…" (make run, perf, valgrind), FUZZ_SECONDS=60,
+# V=1 (print commands).
+
+MAKEFLAGS += -rR
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+
+# ---- variant and folder ---------------------------------------------------------------------------------------------
+ifneq ($(filter default undefined,$(origin CC)),)
+CC := cc
+endif
+ifneq ($(filter default undefined,$(origin AR)),)
+AR := ar
+endif
 comma := ,
 empty :=
 space := $(empty) $(empty)
-B := build$(if $(VARIANT),-$(subst $(space),-,$(subst $(comma),-,$(VARIANT))))
+VARIANT := $(strip $(subst $(comma), ,$(SAN)) $(filter debug,$(BUILD)) $(if $(findstring clang,$(notdir $(CC))),clang) \
+             $(if $(COVERAGE),coverage) $(if $(FUZZ),fuzz) $(if $(PLAIN),plain))
+B := build$(if $(VARIANT),-$(subst $(space),-,$(VARIANT)))
+Q := $(if $(V),,@)
+SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
-CFLAGS ?= -O2 -g
-WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
-CPPFLAGS += -I. -Iinclude -D_GNU_SOURCE
-ALL_CFLAGS = -std=c17 $(WARN) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
-LDLIBS := -lhwloc -lnuma -linih -ljansson -lpthread -ldl -lm
-ifneq ($(SAN)$(filter debug,$(BUILD)),)
-ALL_CFLAGS += -DPTO_ASSERT_LEVEL=2
-endif
+# ---- sources by folder ----------------------------------------------------------------------------------------------
+code = $(filter-out %_test.c,$(wildcard $(1)))
+LIB_SRC := $(call code,runtime/*/*.c sim/*.c kernels/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*.c)
+CLI_SRC := $(call code,cli/*.c)
+PROGRAM_SRC := $(call code,orchestration/*.c orchestration/errors/*.c)
+# The oracle brings its own implementation of the public runtime API: none of the runtime above base and tensor, no sim.
+ORACLE_SRC := $(call code,tests/oracle/*.c)
+ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% kernels/% orchestration/loader/%,$(LIB_SRC))
+SUPPORT_SRC := $(call code,tests/support/*.c)
+TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
+              formats/*_test.c device/*_test.c graph/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c)
+TEST_SCRIPTS := $(wildcard tests/*_test.sh)
+FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
+BENCH_SRC := $(wildcard bench/*.c)
+BENCH_SUPPORT_SRC := $(wildcard bench/support/*.c)
 
-LIB_SRC := $(filter-out %_test.c,$(wildcard runtime/*/*.c sim/*.c kernels/*.c orchestration/loader/*.c device/*.c graph/*.c))
-CLI_SRC := $(filter-out %_test.c,$(wildcard cli/*.c))
-TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/loader/*_test.c cli/*_test.c tests/*_test.c)
-PROGRAM_SRC := $(wildcard orchestration/*.c orchestration/errors/*.c)
-LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o)
-CLI_OBJ := $(CLI_SRC:%.c=$(B)/obj/%.o)
-TESTS := $(TEST_SRC:%.c=$(B)/tests/%)
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+LIB_OBJ := $(call obj,$(LIB_SRC))
+CLI_OBJ := $(call obj,$(CLI_SRC))
+ORACLE_OBJ := $(call obj,$(ORACLE_SRC) $(ORACLE_LIB_SRC))
+SUPPORT_OBJ := $(call obj,$(SUPPORT_SRC))
 PROGRAMS := $(PROGRAM_SRC:orchestration/%.c=$(B)/programs/%.so)
+TESTS_BUILT := $(TEST_SRC:%.c=$(B)/tests/%)
+REPLAYS := $(if $(wildcard tests/support/fuzz_replay.c),$(FUZZ_SRC:%.c=$(B)/tests/%))
+BENCHES := $(BENCH_SRC:%.c=$(B)/%)
+ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(BENCH_SUPPORT_SRC)
 
-.PHONY: all test lint clean programs
+# ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
+UNPROBED := run test test-long bench deps clean fuzz coverage lint lint-self-test format format-check help
+.PHONY: all programs oracle tests benches $(UNPROBED) perf valgrind install FORCE
+all:
+
+# What optional libraries there are: probed once a variant, and again when packages have changed.
+ifneq ($(filter-out $(UNPROBED),$(or $(MAKECMDGOALS),all)),)
+include $(B)/config.mk
+endif
+$(B)/config.mk: scripts/probe $(wildcard /var/lib/dpkg/status)
+	@mkdir -p $(@D)
+	@CC="$(CC)" PLAIN="$(PLAIN)" scripts/probe >$@
+
+# ---- flags ----------------------------------------------------------------------------------------------------------
+CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0,-O2) -g
+# A payload at the head of a larger struct, and a hint that a loop may be vectorised where clang 14 does not, are meant.
+WARN_CLANG := -Wno-gnu-variable-sized-type-not-at-end -Wno-pass-failed
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter \
+        $(if $(findstring clang,$(notdir $(CC))),$(WARN_CLANG))
+DEFINES := -I. -Iinclude -D_GNU_SOURCE $(if $(SAN)$(COVERAGE)$(filter debug,$(BUILD)),-DPTO_ASSERT_LEVEL=2)
+# No contraction of a*b+c: results may not depend on whether the machine has a fused multiply-add.
+CODE := -std=c17 -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread
+INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
+              $(if $(COVERAGE),--coverage) $(if $(FUZZ),-fsanitize=fuzzer-no-link)
+ALL_CFLAGS = $(DEFINES) $(CPPFLAGS) $(CODE) $(WARN) $(INSTRUMENT) $(CFLAGS)
+LINK = $(CC) $(CODE) $(INSTRUMENT) $(CFLAGS) -Wl,--as-needed $(LDFLAGS)
+LIBS = -ljansson -linih $(OPTIONAL_LIBS) -ldl -lm
+
+# Optional libraries have one home each, and only that file sees the macro.
+HWLOC_HOME := sim/place.c
+NUMA_HOME := sim/place.c
+$(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
+$(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
+
+# Objects are made again when the flags change, archives and programs also when the list of sources does.
+FLAGS = $(shell $(CC) -dumpfullversion -dumpversion 2>&1) $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(HAVE_ALL) $(LIBS)
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	$(file >$@.new,$(FLAGS))
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(B)/sources: FORCE
+	@mkdir -p $(@D)
+	$(file >$@.new,$(ALL_SRC))
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# The chip files are part of this object; the compiler's list of headers does not see them.
+$(call obj,sim/chip_files.c): $(wildcard sim/chips/*.ini)
+
+# ---- building -------------------------------------------------------------------------------------------------------
 all: $(B)/libpto.so programs $(if $(CLI_SRC),$(B)/ptosim)
 programs: $(PROGRAMS)
-$(B)/libpto.so: $(LIB_OBJ)
-	$(CC) $(ALL_CFLAGS) -shared -o $@ $^ $(LDFLAGS) $(LDLIBS)
-$(B)/libpto-internal.a: $(LIB_OBJ)
-	rm -f $@; $(AR) rcs $@ $^
-$(B)/ptosim: $(CLI_OBJ) $(LIB_OBJ)
-	$(CC) $(ALL_CFLAGS) -rdynamic -o $@ $^ $(LDFLAGS) $(LDLIBS)
-$(B)/obj/%.o: %.c
+tests: all $(TESTS_BUILT) $(REPLAYS) $(if $(ORACLE_SRC),$(B)/oracle)
+benches: all $(BENCHES)
+
+$(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
-$(B)/programs/%.so: orchestration/%.c
+	$(SAY) "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
+
+# For users: only what include/pto marks as PTO_API can be seen.
+$(B)/libpto.so: $(LIB_OBJ) $(B)/sources
+	$(SAY) "  LINK  $@"
+	$(Q)$(LINK) -shared -Wl,-soname,libpto.so -o $@ $(LIB_OBJ) $(LIBS)
+
+# For tests, which link internals.
+$(B)/libpto.a: $(LIB_OBJ) $(B)/sources
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $(LIB_OBJ)
+$(B)/libptosim.a: $(CLI_OBJ) $(B)/sources
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $(CLI_OBJ)
+$(B)/libsupport.a: $(SUPPORT_OBJ) $(B)/sources
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $(SUPPORT_OBJ)
+
+# The library's objects are part of ptosim, so that it runs from anywhere; programs bind to its symbols.
+$(B)/ptosim: $(CLI_OBJ) $(LIB_OBJ) $(B)/sources
+	$(SAY) "  LINK  $@"
+	$(Q)$(LINK) -rdynamic -o $@ $(CLI_OBJ) $(LIB_OBJ) $(LIBS)
+$(B)/oracle: $(ORACLE_OBJ) $(B)/sources
+	$(SAY) "  LINK  $@"
+	$(Q)$(LINK) -rdynamic -o $@ $(ORACLE_OBJ) $(LIBS)
+$(B)/programs/%.so: $(B)/obj/orchestration/%.o
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -shared -o $@ $< -lm
-$(B)/tests/%: %.c $(B)/libpto-internal.a
+	$(SAY) "  LINK  $@"
+	$(Q)$(LINK) -shared -o $@ $< -lm
+
+# Tests take from the archive what they need, and may stand in for the rest.  Those of loader, cli and tests/ hold all that is
+# public besides, and show it to the programs that they load.
+LOADING_TESTS := $(filter $(B)/tests/orchestration/% $(B)/tests/cli/% $(B)/tests/tests/%,$(TESTS_BUILT))
+$(LOADING_TESTS): $(B)/public-symbols
+$(LOADING_TESTS): PUBLIC = -rdynamic @$(B)/public-symbols
+$(B)/public-symbols: $(B)/libpto.so
+	@nm -D --defined-only $< | awk '{ print "-Wl,-u," $$3 }' >$@
+$(REPLAYS): REPLAY := $(call obj,tests/support/fuzz_replay.c)
+$(REPLAYS): $(call obj,$(if $(REPLAYS),tests/support/fuzz_replay.c))
+TEST_ARCHIVES := $(B)/libsupport.a $(B)/libptosim.a $(B)/libpto.a
+$(TESTS_BUILT) $(REPLAYS): $(B)/tests/%: $(B)/obj/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(B)/libpto-internal.a $(LDFLAGS) $(LDLIBS) -lcmocka
-test: all $(TESTS)
-	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
+	$(SAY) "  LINK  $@"
+	$(Q)$(LINK) $(PUBLIC) -o $@ $< $(REPLAY) $(TEST_ARCHIVES) $(LIBS) -lcmocka
+
+# Benches may compare with OpenMP in the same run.
+$(call obj,$(BENCH_SRC)): DEFINES += -fopenmp
+$(BENCHES): $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(BENCH_SUPPORT_SRC)) $(B)/libpto.a
+	@mkdir -p $(@D)
+	$(SAY) "  LINK  $@"
+	$(Q)$(LINK) -fopenmp -rdynamic -o $@ $< $(call obj,$(BENCH_SUPPORT_SRC)) \
+	  -Wl,--whole-archive $(B)/libpto.a -Wl,--no-whole-archive $(LIBS)
+
+-include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
+
+# ---- running --------------------------------------------------------------------------------------------------------
+# These look for the dependencies first and then start make again, which probes what is there by then.
+AGAIN = +$(Q)$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+deps:
+	@scripts/deps --always
+run:
+	@scripts/deps
+	$(AGAIN) all
+	@$(B)/ptosim suite --chip a2a3 $(ARGS)
+test:
+	@scripts/deps
+	$(AGAIN) tests
+	@scripts/run_tests --build $(B) $(if $(TESTS),--only '$(TESTS)') $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS)
+test-long:
+	@scripts/deps
+	$(AGAIN) tests
+	@PTO_TEST_LONG=1 scripts/run_tests --build $(B) --timeout 1800 $(if $(TESTS),--only '$(TESTS)') \
+	  $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS)
+bench:
+	@scripts/deps
+	$(AGAIN) benches
+	@scripts/run_benches $(B)/bench.jsonl $(BENCHES)
+coverage:
+	$(AGAIN) COVERAGE=1 tests
+	@scripts/coverage build-coverage $(patsubst $(B)/%,build-coverage/%,$(TESTS_BUILT) $(REPLAYS)) $(TEST_SCRIPTS)
+
+PROGRAM ?= vector_example
+TOOL ?= memcheck
+perf: all
+	@scripts/profile perf $(B) $(PROGRAM) $(ARGS)
+valgrind: all
+	@scripts/profile $(TOOL) $(B) $(PROGRAM) $(ARGS)
+
+# libFuzzer is clang's; the whole library is built with its coverage in a folder of its own.
+FUZZ_SECONDS ?= 60
+fuzz:
+	$(AGAIN) CC=clang SAN=address,undefined FUZZ=1 fuzzers
+	@scripts/run_fuzzers build-address-undefined-clang-fuzz $(FUZZ_SECONDS) $(FUZZ_SRC)
+.PHONY: fuzzers
+FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
+fuzzers: $(FUZZERS)
+$(FUZZERS): $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(TEST_ARCHIVES)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< $(filter %.a,$^) $(LIBS)
+
+# ---- checking -------------------------------------------------------------------------------------------------------
+lint:
+	@scripts/lint
+lint-self-test:
+	@scripts/lint --self-test
+FORMATTED = $(shell git ls-files '*.c' '*.h')
+format:
+	clang-format -i $(FORMATTED)
+format-check:
+	clang-format --dry-run --Werror $(FORMATTED)
+
+# ---- installing -----------------------------------------------------------------------------------------------------
+PREFIX ?= /usr/local
+VERSION := 0.1
+INSTALLED := $(DESTDIR)$(PREFIX)
+define PKGCONFIG
+prefix=$(PREFIX)
+
+Name: pto
+Description: PTO task runtime and chip simulator
+Version: $(VERSION)
+Libs: -L$${prefix}/lib -lpto
+Cflags: -I$${prefix}/include
+endef
+install: all
+	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
+	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
+	@install -m 644 $(B)/libpto.so $(INSTALLED)/lib
+	@install -m 644 include/pto/*.h $(INSTALLED)/include/pto
+	@for p in $(PROGRAMS:$(B)/programs/%=%); do install -m 644 $(B)/programs/$$p $(INSTALLED)/lib/pto/programs/$$p || exit 1; done
+	$(file >$(B)/pto.pc,$(PKGCONFIG))
+	@install -m 644 $(B)/pto.pc $(INSTALLED)/lib/pkgconfig
+	@echo "installed in $(INSTALLED)"
+
 clean:
 	rm -rf build build-*
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
+help:
+	@sed -n '3,16s/^# \{0,2\}//p' Makefile

@@ -94,13 +94,18 @@ PTO_API struct pto_tensor pto_array_tensor(struct pto_runtime *rt, const struct 
 /* Element `index` (row-major) as a double, and back (rounded to nearest even, integers saturated). */
 PTO_API double pto_array_get(const struct pto_array *array, uint64_t index);
 PTO_API void pto_array_set(struct pto_array *array, uint64_t index, double value);
-/* Fills from the seed and the array's name: the same numbers on every machine.  Integers: lo ≤ x < hi. */
+/* Fills from the seed and the array's name: the same numbers on every machine.  Integers: lo ≤ x < hi.  Both fills and
+ * pto_array_golden take NULL too, so that a declaration that failed is noticed once, after prepare. */
 PTO_API void pto_array_fill_uniform(struct pto_program_run *run, struct pto_array *array, double lo, double hi);
 PTO_API void pto_array_fill(struct pto_array *array, double value);
 
 /* Zeroed memory that lives as long as the program run; `state` is one such block, made at the first call. */
 PTO_API void *pto_program_alloc(struct pto_program_run *run, uint64_t size_bytes);
 PTO_API void *pto_program_state(struct pto_program_run *run, uint64_t size_bytes);
+
+/* Judges this run's outputs by a tolerance of its own instead of the program's: where an option decides how exact they can
+ * be, such as a dtype.  --rtol and --atol stand above it. */
+PTO_API void pto_program_tolerance(struct pto_program_run *run, double rtol, double atol);
 
 /* The program run fails with this sentence (bad input, exit 2); returns PTO_EINVAL for `return pto_program_fail(…)`. */
 PTO_API int pto_program_fail(struct pto_program_run *run, const char *format, ...) PTO_PRINTF(2, 3);

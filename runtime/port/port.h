@@ -29,7 +29,7 @@ struct pto_trace;
 struct pto_payload {
   uint64_t task_number; /* in submission order, for reports and records */
   uint32_t block_count;
-  uint32_t unit_count;  /* of 64 bytes; for the owner */
+  uint32_t size_class;  /* for the owner */
   uint32_t tensor_count, scalar_count;
   const struct pto_kernel *kernels[3]; /* by role: aic, aiv0, aiv1; NULL where absent */
   uint64_t reserved[2];
@@ -79,8 +79,8 @@ _Static_assert(sizeof(struct pto_completion) == 8, "eight completions a cache li
   X(PTO_WORK_ALLOC, "alloc")           /* an output allocated */                                                 \
   X(PTO_WORK_SCOPE, "scope")           /* a scope begun or ended */                                              \
   X(PTO_WORK_HOST_ACCESS, "host_access") /* an element read or written by the orchestration */                   \
-  X(PTO_WORK_DISPATCH, "dispatch")     /* a message sent, on the scheduler that owns the core */                 \
-  X(PTO_WORK_POLL, "poll")             /* a completion taken in */                                               \
+  X(PTO_WORK_DISPATCH, "dispatch")     /* a message sent, on the scheduler that owns the core; by the engine */  \
+  X(PTO_WORK_POLL, "poll")             /* a completion taken in, on the same scheduler; by the engine */         \
   X(PTO_WORK_FANOUT, "fanout")         /* a consumer told */                                                     \
   X(PTO_WORK_COMPLETE, "complete")     /* a task's completion, fixed part */
 
@@ -101,8 +101,8 @@ struct pto_port_ops {
   /* Sends a message.  `ready_at` is the clock at which its task became ready.  May hold it back until flush, poll or wait. */
   void (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at);
   void (*flush)(struct pto_port *port);
-  /* Takes up to `max` completions, never blocking; virtual time: those of the next instant that the orchestrator's clock has
-   * reached, and the clock is their scheduler's until the next poll, flush of the context by `resume`, or wait. */
+  /* Takes up to `max` completions, never blocking; virtual time: the one that a scheduler takes in next, where the orchestrator's
+   * clock has reached that moment, and the clock is that scheduler's until the next poll, resume or wait. */
   uint32_t (*poll)(struct pto_port *port, struct pto_completion *completions, uint32_t max);
   /* The control thread goes on with the orchestration: `clock` is the orchestrator's again, at least `not_before` if it had to
    * wait for something that was true only then. */
@@ -110,6 +110,8 @@ struct pto_port_ops {
   /* Nothing to do until something completes: runs a kernel of the control thread's own cores, or blocks, or moves virtual time to
    * the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */
   void (*wait)(struct pto_port *port);
+  /* `count` pieces of work on an actor's clock.  DISPATCH and POLL are charged by the engine itself, in dispatch and poll, which
+   * know the scheduler: a charge of those two does nothing. */
   void (*charge)(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count);
   /* The sentence that the failed kernel on `core` left; "" where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
@@ -130,19 +132,25 @@ struct pto_port {
   struct pto_trace *trace;   /* where to record spans; NULL: nowhere */
   uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
   const char *name;          /* "threads", "virtual" */
+  const char *chip_name;     /* for sentences */
 };
+
+/* Fills the core's view and the arguments that point to it, for the call and for its cost. */
+static inline void pto_message_args(const struct pto_message *message, struct pto_core *core, struct pto_kernel_args *args) {
+  const struct pto_payload *payload = message->payload;
+  core->block_index = message->block_index;
+  core->block_count = (message->flags & PTO_MESSAGE_BLOCKS) ? payload->block_count : 1;
+  args->tensors = payload->tensors;
+  args->scalars = (const union pto_scalar *)(const void *)&payload->tensors[message->tensor_count];
+  args->core = core;
+  args->tensor_count = message->tensor_count;
+  args->scalar_count = message->scalar_count;
+}
 
 /* Fills the core's view and calls the kernel: the one place where a message becomes a call, for every engine. */
 static inline int pto_message_run(const struct pto_message *message, struct pto_core *core) {
-  const struct pto_payload *payload = message->payload;
   struct pto_kernel_args args;
-  core->block_index = message->block_index;
-  core->block_count = (message->flags & PTO_MESSAGE_BLOCKS) ? payload->block_count : 1;
-  args.tensors = payload->tensors;
-  args.scalars = (const union pto_scalar *)(const void *)&payload->tensors[message->tensor_count];
-  args.core = core;
-  args.tensor_count = message->tensor_count;
-  args.scalar_count = message->scalar_count;
+  pto_message_args(message, core, &args);
   return message->run(&args);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is kept of a run: its graph (tasks, parameters, edges with their reasons) and its timeline (spans on cores, spans of the
- * control thread, samples of counters).
+ * What is kept of a run: its graph (tasks, parameters, edges with their reasons) and its timeline (spans on cores,
+ * spans of the control thread, samples of counters).
  *
- * Owned by the runtime; engines write spans into it.  Append-only logs, each with one writer, in address space reserved at
- * creation; a log that is full drops records and counts them, and never changes what the run does.  Nothing is written
- * where the matching PTO_RECORD bit is not set.  Readers (command line, tests) come after the run.
+ * Owned by the runtime; engines write spans into it.  Append-only logs, each with one writer, in address space reserved
+ * at creation; a log that is full drops records and counts them, and never changes what the run does.  Nothing is
+ * written where the matching PTO_RECORD bit is not set.  Readers (command line, tests) come after the run.
  *
  * Times: picoseconds of virtual time, or nanoseconds of the monotonic clock since the run began.
  */
@@ -15,12 +15,14 @@
 #include <pto/runtime.h>
 #include <runtime/base/reserve.h>
 
-/* An append-only array of records of one size. */
+/* An append-only array of records of one size.  One cache line, so that logs side by side have no line in common. */
 struct pto_trace_log {
   struct pto_reserve memory;
   uint32_t record_bytes;
   uint64_t count, capacity, dropped;
+  uint64_t reserved[2];
 };
+_Static_assert(sizeof(struct pto_trace_log) == PTO_CACHE_LINE, "each worker's log has a line of its own");
 
 enum pto_task_kind { PTO_TASK_KERNEL = 0, PTO_TASK_BARRIER, PTO_TASK_ALLOC };
 
@@ -32,17 +34,17 @@ struct pto_trace_task {
   uint32_t scope_depth;
   uint32_t scope_serial;
   uint32_t ring;
-  uint32_t param_count;  /* tensor parameters, predicate included */
-  uint64_t first_param;  /* index into params */
-  uint64_t first_edge;   /* index into edges */
+  uint32_t param_count; /* tensor parameters, predicate included */
+  uint64_t first_param; /* index into params */
+  uint64_t first_edge;  /* index into edges */
   uint64_t edge_count;
   uint64_t submit_time;
   uint32_t is_sync_start, has_predicate;
 };
 
 struct pto_trace_param {
-  uint32_t index;       /* among the task's parameters; UINT32_MAX: the predicate */
-  uint32_t mode;        /* enum pto_mode */
+  uint32_t index;           /* among the task's parameters; UINT32_MAX: the predicate */
+  uint32_t mode;            /* enum pto_mode */
   struct pto_tensor tensor; /* with the address resolved in buffer.base */
   uint64_t buffer_number;   /* for people: buffers in order of creation */
 };
@@ -51,12 +53,12 @@ enum pto_edge_reason { PTO_EDGE_RAW = 1, PTO_EDGE_WAW = 2, PTO_EDGE_WAR = 4, PTO
 
 /* One reason of one edge; the reasons of an edge follow each other. */
 struct pto_trace_edge {
-  uint64_t producer, consumer; /* task numbers */
-  uint32_t reason;             /* one enum pto_edge_reason bit */
+  uint64_t producer, consumer;             /* task numbers */
+  uint32_t reason;                         /* one enum pto_edge_reason bit */
   uint32_t producer_param, consumer_param; /* parameter indices; UINT32_MAX where explicit or by the predicate */
-  uint32_t is_first;           /* first record of its (producer, consumer) pair */
-  uint64_t begin, end;         /* bounding addresses of the bytes both touch; 0, 0 where explicit */
-  uint64_t buffer_number;      /* of the consumer's parameter */
+  uint32_t is_first;                       /* first record of its (producer, consumer) pair */
+  uint64_t begin, end;                     /* bounding addresses of the bytes both touch; 0, 0 where explicit */
+  uint64_t buffer_number;                  /* of the consumer's parameter */
 };
 
 /* A kernel call on a core. */
@@ -73,9 +75,9 @@ struct pto_trace_span {
 /* Counters at one moment, taken by the control thread at submits and completions. */
 struct pto_trace_sample {
   uint64_t time;
-  uint32_t ready;        /* tasks ready and not yet dispatched */
-  uint32_t in_flight;    /* messages on cores */
-  uint32_t window_used;  /* slots in use, all rings */
+  uint32_t ready;       /* tasks ready and not yet dispatched */
+  uint32_t in_flight;   /* messages on cores */
+  uint32_t window_used; /* slots in use, all rings */
   uint32_t reserved;
   uint64_t heap_used_bytes; /* all rings */
 };
@@ -94,13 +96,17 @@ struct pto_trace {
   struct pto_trace_log tasks, params, edges, samples, control;
   struct pto_trace_log *spans; /* one a worker thread; span_log_count of them */
   uint32_t span_log_count;
-  uint64_t start_ns; /* monotonic clock at the begin of the run */
+  uint64_t start_ns;            /* monotonic clock at the begin of the run */
+  struct pto_reserve span_logs; /* what `spans` points into */
 };
 
-/* Reserves the logs that `record` asks for; PTO_OK or PTO_ENOMEM.  fini takes zeroed and half-made traces. */
-int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_count);
+/* Reserves the logs that `record` asks for, each with the capacity that trace.c
+ * gives it, or with less where the system has less to reserve.  PTO_OK or PTO_ENOMEM, with the trace zeroed.  fini
+ * takes zeroed and half-made traces. */
+PTO_MUST_CHECK int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_count);
 void pto_trace_fini(struct pto_trace *trace);
-/* Empties all logs for a new run. */
+/* Empties all logs for a new run (their pages stay resident, so a further round finds them warm) and starts its clock.
+ */
 void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual);
 
 /* Room for one record, zeroed or holding an older run's bytes; NULL where the log is full (counted as dropped). */
@@ -116,8 +122,11 @@ static inline void *pto_trace_log_at(const struct pto_trace_log *log, uint64_t i
   return (char *)log->memory.addr + index * log->record_bytes;
 }
 
-/* Nanoseconds of the monotonic clock since the run began. */
+/* Nanoseconds of the monotonic clock since the run began.  Any thread. */
 uint64_t pto_trace_now_ns(const struct pto_trace *trace);
+
+/* Records that did not fit into their logs, all logs together. */
+uint64_t pto_trace_dropped(const struct pto_trace *trace);
 
 static inline bool pto_trace_has_timeline(const struct pto_trace *trace) {
   return PTO_UNLIKELY(trace && (trace->record & PTO_RECORD_TIMELINE));

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim list`: programs, kernels, chips and policies.  Each item's name is the first word of its line.
+ *
+ * To add a list: a function and a line in `lists`.
+ */
+#include <cli/verb.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cli/run_result.h>
+#include <cli/trace_view.h>
+#include <orchestration/loader/loader.h>
+#include <orchestration/loader/program_run.h>
+#include <runtime/base/base.h>
+#include <runtime/sched/scheduler.h>
+#include <sim/chip.h>
+
+#define NAME_COLUMN 26
+
+/* ---- programs ---- */
+
+static void print_names(const struct pto_program *program) {
+  const char *separator = "  [cases: ";
+  for (const struct pto_case *c = program->cases; c && c->name; c++, separator = " ")
+    printf("%s%s", separator, c->name);
+  if (program->cases && program->cases->name) putchar(']');
+  separator = "  [options: ";
+  for (const struct pto_option *o = program->options; o && o->name; o++, separator = " ")
+    printf("%s%s", separator, o->name);
+  if (program->options && program->options->name) putchar(']');
+}
+
+static void print_details(const struct pto_program *program) {
+  char text[160];
+  for (const struct pto_option *o = program->options; o && o->name; o++) {
+    snprintf(text, sizeof text, "--set %s=%s", o->name, o->default_value ? o->default_value : "");
+    printf("    %-34s %s (%s)\n", text, o->meaning ? o->meaning : "", pto_option_type_name(o->type));
+  }
+  for (const struct pto_case *c = program->cases; c && c->name; c++) {
+    snprintf(text, sizeof text, "--case %s", c->name);
+    printf("    %-34s %s", text, c->settings ? c->settings : "");
+    if (c->tasks) printf(" → %" PRIu64 " tasks", c->tasks);
+    if (c->edges) printf(", %" PRIu64 " edges", c->edges);
+    if (c->summary) printf(": %s", c->summary);
+    puts(c->is_long ? " (long)" : "");
+  }
+  if (program->min_clusters > 1) printf("    needs a chip of %" PRIu32 " clusters\n", program->min_clusters);
+}
+
+static int print_program(void *context, const char *name, const char *path) {
+  const bool *with_details = context;
+  struct pto_loaded_program *loaded;
+  struct pto_error error;
+  if (pto_program_load(path, &loaded, &error)) {
+    printf("%-*s cannot be loaded: %s\n", NAME_COLUMN, name, error.sentence);
+    return PTO_OK;
+  }
+  printf("%-*s %s", NAME_COLUMN, name, loaded->program->summary ? loaded->program->summary : "");
+  if (!*with_details) print_names(loaded->program);
+  putchar('\n');
+  if (*with_details) print_details(loaded->program);
+  pto_program_unload(loaded);
+  return PTO_OK;
+}
+
+/* The programs named, with their options and cases, or all of them, a line each. */
+static int list_programs(int count, char **names) {
+  bool with_details = count > 0;
+  for (int i = 0; i < count; i++) {
+    struct pto_loaded_program *loaded;
+    struct pto_error error;
+    if (pto_program_load(names[i], &loaded, &error)) return pto_complain(PTO_EXIT_USAGE, "list: %s", error.sentence);
+    (void)print_program(&with_details, loaded->name, loaded->path);
+    pto_program_unload(loaded);
+  }
+  return count > 0 || pto_program_list(print_program, &with_details) == PTO_OK ? PTO_EXIT_OK : PTO_EXIT_FAILED;
+}
+
+/* ---- kernels ---- */
+
+static int list_kernels(int count, char **names) {
+  static const char *const cores[] = {"-", "AIC", "AIV", "AIC or AIV"};
+  for (uint32_t i = 0; i < pto_kernel_count(); i++) {
+    const struct pto_kernel *kernel = pto_kernel_at(i);
+    printf("%-*s %-10s", NAME_COLUMN, kernel->name, cores[kernel->cores & 3]);
+    for (uint32_t k = 0; k < kernel->param_count; k++) {
+      const struct pto_kernel_param *param = &kernel->params[k];
+      printf("%s %s%s%s", k ? "," : " ", param->mode == PTO_UNUSED ? "unused" : pto_mode_name(param->mode),
+             param->name ? " " : "", param->name ? param->name : "");
+    }
+    putchar('\n');
+  }
+  return PTO_EXIT_OK;
+}
+
+/* ---- chips and policies ---- */
+
+static int list_chips(int count, char **names) {
+  const char *name;
+  for (uint32_t i = 0; (name = pto_chip_name_at(i)) != NULL; i++) {
+    struct pto_chip chip;
+    struct pto_error error;
+    if (pto_chip_load(name, &chip, &error)) return pto_complain(PTO_EXIT_FAILED, "list: %s", error.sentence);
+    printf("%-*s %" PRIu32 " %s (%" PRIu32 " AIC, %" PRIu32 " AIV), %" PRIu32 " schedulers, %" PRIu64
+           " KiB of UB, %" PRIu64 " KiB of L1\n",
+           NAME_COLUMN, name, chip.cluster_count, chip.cluster_count == 1 ? "cluster" : "clusters", chip.cluster_count,
+           2 * chip.cluster_count, chip.scheduler_count, chip.ub_bytes >> 10, chip.l1_bytes >> 10);
+  }
+  return PTO_EXIT_OK;
+}
+
+static int list_policies(int count, char **names) {
+  const char *syntax;
+  for (uint32_t i = 0; (syntax = pto_policy_syntax_at(i)) != NULL; i++) puts(syntax);
+  return PTO_EXIT_OK;
+}
+
+/* ---- the verb ---- */
+
+static const struct list {
+  const char *name;
+  int (*print)(int count, char **names);
+  bool takes_names;
+} lists[] = {{"programs", list_programs, true},
+             {"kernels", list_kernels, false},
+             {"chips", list_chips, false},
+             {"policies", list_policies, false}};
+
+int pto_cmd_list(int argc, char **argv) {
+  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+    puts("ptosim list [programs|kernels|chips|policies]    what there is, a line each; without a word, programs\n"
+         "ptosim list programs PROGRAM...                  their options and cases");
+    return PTO_EXIT_OK;
+  }
+  if (argc == 1) return list_programs(0, NULL);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(lists); i++) {
+    if (strcmp(argv[1], lists[i].name) != 0) continue;
+    if (argc > 2 && !lists[i].takes_names)
+      return pto_complain(PTO_EXIT_USAGE, "list %s: takes nothing more, not \"%s\"", argv[1], argv[2]);
+    return lists[i].print(argc - 2, argv + 2);
+  }
+  return pto_complain(PTO_EXIT_USAGE, "list: \"%s\" is none of programs, kernels, chips, policies", argv[1]);
+}

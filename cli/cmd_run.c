@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim run`: runs a program, verifies it, and reports, records or draws the run.
+ *
+ * Whatever happens after the options were understood ends in one place, finish: the JSON is written and one sentence is
+ * said.  A kernel that crashes or does not come back ends in last_words instead, on another thread.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cli/fault_report.h>
+#include <cli/progress_line.h>
+#include <cli/run_session.h>
+#include <cli/verb.h>
+
+static int help(const char *program) {
+  printf("ptosim run PROGRAM [OPTION...]\n\n"
+         "PROGRAM is a name of `ptosim list programs`, or a path that ends in .so.\n\n");
+  pto_run_options_help(NULL);
+  if (program)
+    printf("\n`ptosim list programs %s` shows its own options and cases.\n", program);
+  else
+    puts("\n`ptosim list programs PROGRAM` shows the options and cases of a program.");
+  puts("\nLeaves with 0 where the run is right (or nothing is known to compare it with), 1 where it ran and is wrong, "
+       "2 for bad\n"
+       "arguments or input or a chip that is too small, 3 where the run failed.");
+  return PTO_EXIT_OK;
+}
+
+/* ---- the end of a process whose kernel is stuck or gone ---- */
+
+/* On a thread of its own while the others still run: no lock, no allocation, nothing taken down. */
+static void last_words(void *context, int status, const char *sentence) {
+  const struct pto_run_session *session = context;
+  struct pto_run_result result = session->result;
+  struct pto_error error;
+  char line[PTO_SENTENCE_SIZE + 16];
+  pto_error_set(&result.error, status, "%s", sentence);
+  result.exit_code = PTO_EXIT_FAILED;
+  result.verified = PTO_VERDICT_NONE;
+  result.has_run = result.has_time = result.has_output_digest = result.has_trace_digest = false;
+  result.timeline = NULL;
+  int length = snprintf(line, sizeof line, "ptosim: %s\n", result.error.sentence);
+  const char *path = session->options->json_path;
+  if (length > 0 && (!path || !session->options->quiet)) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
+  if (path && pto_run_result_write_json(&result, path, &error)) (void)!write(STDERR_FILENO, "ptosim: no JSON\n", 16);
+  _exit(PTO_EXIT_FAILED);
+}
+
+/* ---- the run ---- */
+
+/* A failure of a report counts where the run itself was right. */
+static void note_failure(struct pto_run_session *session, const struct pto_error *error) {
+  if (session->result.exit_code != PTO_EXIT_OK) return;
+  session->result.error = *error;
+  session->result.exit_code = PTO_EXIT_FAILED;
+}
+
+/* What was recorded is written also for a run that failed: that is when it is needed. */
+static void write_records(struct pto_run_session *session) {
+  const struct pto_run_options *options = session->options;
+  const struct pto_trace *trace = pto_run_session_trace(session);
+  const struct pto_export_info info = pto_run_session_info(session);
+  const struct {
+    const char *path;
+    int (*write)(const struct pto_trace *, const struct pto_export_info *, const char *, struct pto_error *);
+  } exports[] = {{options->trace_path, pto_export_trace},
+                 {options->dot_path, pto_export_dot},
+                 {options->deps_path, pto_export_deps}};
+  struct pto_error error;
+  if (!trace || !session->result.has_run) return;
+  pto_progress_line_stage("writing", 0, 0);
+  for (size_t i = 0; i < sizeof exports / sizeof exports[0]; i++)
+    if (exports[i].path && exports[i].write(trace, &info, exports[i].path, &error)) note_failure(session, &error);
+  if (!options->stats) return;
+  if (pto_timeline_stats_init(trace, info.cluster_count, &session->timeline, &error) == PTO_OK)
+    session->result.timeline = &session->timeline;
+  else
+    note_failure(session, &error);
+}
+
+static int finish(struct pto_run_session *session) {
+  const struct pto_run_options *options = session->options;
+  struct pto_run_result *result = &session->result;
+  struct pto_error error;
+  /* Text beside JSON on standard output would spoil it for whoever parses that. */
+  bool has_text = !options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0);
+  if (result->has_time && has_text) pto_run_result_print(result);
+  fflush(stdout);
+  if (result->error.sentence[0] && (!options->quiet || !options->json_path))
+    pto_complain(0, "%s", result->error.sentence);
+  if (options->json_path && pto_run_result_write_json(result, options->json_path, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  return result->exit_code;
+}
+
+static int run_program(const struct pto_run_options *options) {
+  static struct pto_run_session session; /* last_words reads it while other threads run */
+  struct pto_error error;
+  session.options = options;
+  if (pto_fault_report_init(last_words, &session, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_progress_line_begin(options->programs.items[0], !options->quiet);
+  int code = pto_run_session_open(&session, options, options->programs.items[0], 0);
+  if (code == PTO_EXIT_OK) code = pto_run_session_execute(&session);
+  if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&session);
+  write_records(&session);
+  pto_progress_line_end();
+  code = finish(&session);
+  pto_run_session_close(&session);
+  pto_fault_report_fini();
+  return code;
+}
+
+int pto_cmd_run(int argc, char **argv) {
+  struct pto_run_options options;
+  struct pto_error error;
+  int code;
+  if (pto_run_options_parse(argc, argv, NULL, NULL, &options, &error))
+    code = pto_complain(PTO_EXIT_USAGE, "run: %s", error.sentence);
+  else if (options.help)
+    code = help(options.programs.count ? options.programs.items[0] : NULL);
+  else if (options.programs.count == 0)
+    code = pto_complain(PTO_EXIT_USAGE, "run: which program?  `ptosim list programs` names them");
+  else if (options.programs.count > 1)
+    code = pto_complain(PTO_EXIT_USAGE, "run: one program at a time, not also \"%s\"", options.programs.items[1]);
+  else
+    code = run_program(&options);
+  pto_run_options_fini(&options);
+  return code;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/run_result.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <cli/json_writer.h>
+#include <cli/output_file.h>
+#include <cli/timeline_stats.h>
+
+#define PS_PER_US 6 /* digits */
+
+/* ---- JSON ---- */
+
+/* A number of the run, or null where there was none. */
+static void put_count(struct pto_json_writer *w, const struct pto_run_result *result, const char *key, uint64_t value) {
+  if (result->has_run)
+    pto_json_put_u64(w, key, value);
+  else
+    pto_json_put_null(w, key);
+}
+
+static void put_digest(struct pto_json_writer *w, const char *key, bool is_known, uint64_t digest) {
+  pto_json_key(w, key);
+  if (is_known)
+    pto_json_hex(w, digest);
+  else
+    pto_json_null(w);
+}
+
+static void put_times(struct pto_json_writer *w, const struct pto_run_result *result) {
+  pto_json_key(w, "wall_seconds");
+  if (result->has_time)
+    pto_json_double(w, result->wall_seconds);
+  else
+    pto_json_null(w);
+  pto_json_key(w, "virtual_us");
+  if (result->has_run && result->is_virtual)
+    pto_json_decimal(w, result->stats.virtual_ps, PS_PER_US);
+  else
+    pto_json_null(w);
+}
+
+static void put_verdict(struct pto_json_writer *w, const struct pto_run_result *result) {
+  pto_json_key(w, "verified");
+  if (result->verified == PTO_VERDICT_NONE)
+    pto_json_null(w);
+  else
+    pto_json_bool(w, result->verified == PTO_VERDICT_TRUE);
+  pto_json_key(w, "max_abs_error");
+  if (result->verified == PTO_VERDICT_NONE)
+    pto_json_null(w);
+  else
+    pto_json_double(w, result->max_abs_error);
+}
+
+static void put_result(struct pto_json_writer *w, const struct pto_run_result *result) {
+  const struct pto_stats *stats = &result->stats;
+  pto_json_put_string(w, "program", result->program);
+  pto_json_put_string(w, "case", result->case_name);
+  pto_json_put_string(w, "engine", result->engine);
+  pto_json_put_string(w, "chip", result->chip);
+  pto_json_put_u64(w, "workers", result->workers);
+  pto_json_put_string(w, "deps", result->deps);
+  pto_json_put_string(w, "policy", result->policy);
+  pto_json_put_u64(w, "seed", result->seed);
+  pto_json_put_u64(w, "rounds", result->rounds);
+  put_count(w, result, "tasks", stats->tasks);
+  put_count(w, result, "edges", stats->edges);
+  put_count(w, result, "live_edges", stats->live_edges);
+  put_times(w, result);
+  put_verdict(w, result);
+  put_digest(w, "output_digest", result->has_output_digest, result->output_digest);
+  put_digest(w, "trace_digest", result->has_trace_digest, result->trace_digest);
+  put_count(w, result, "window_high_water", stats->window_high_water);
+  put_count(w, result, "heap_high_water_bytes", stats->heap_high_water_bytes);
+  pto_json_put_u64(w, "h2d_bytes", result->h2d_bytes);
+  pto_json_put_u64(w, "d2h_bytes", result->d2h_bytes);
+  pto_json_put_u64(w, "d2d_bytes", result->d2d_bytes);
+  if (result->timeline) pto_timeline_stats_write_json(result->timeline, stats, w);
+  pto_json_put_string(w, "status", pto_status_name(result->error.status));
+  pto_json_put_u64(w, "exit", (uint64_t)result->exit_code);
+  pto_json_put_string(w, "error", result->error.sentence[0] ? result->error.sentence : NULL);
+}
+
+int pto_run_result_write_json(const struct pto_run_result *result, const char *path, struct pto_error *error) {
+  struct pto_json_writer writer;
+  int fd, status = pto_output_open(path, &fd, error);
+  if (status) return status;
+  pto_json_init(&writer, fd);
+  pto_json_object_begin(&writer);
+  put_result(&writer, result);
+  pto_json_object_end(&writer);
+  return pto_output_close(path, fd, pto_json_finish(&writer), error);
+}
+
+/* ---- for people ---- */
+
+const char *pto_format_seconds(double seconds, char *text, size_t size) {
+  if (seconds < 1e-6)
+    snprintf(text, size, "%.0f ns", seconds * 1e9);
+  else if (seconds < 1e-3)
+    snprintf(text, size, "%.1f us", seconds * 1e6);
+  else if (seconds < 1)
+    snprintf(text, size, "%.2f ms", seconds * 1e3);
+  else
+    snprintf(text, size, "%.2f s", seconds);
+  return text;
+}
+
+const char *pto_format_bytes(uint64_t bytes, char *text, size_t size) {
+  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+  double value = (double)bytes;
+  int unit = -1;
+  for (; value >= 1024 && unit < 3; unit++) value /= 1024;
+  if (unit < 0)
+    snprintf(text, size, "%" PRIu64 " bytes", bytes);
+  else
+    snprintf(text, size, "%.1f %s", value, units[unit]);
+  return text;
+}
+
+static void print_verdict(const struct pto_run_result *result) {
+  switch (result->verified) {
+  case PTO_VERDICT_NONE:
+    printf("  result   not verified: there is no golden\n");
+    break;
+  case PTO_VERDICT_TRUE:
+    printf("  result   verified, largest error %.3g\n", result->max_abs_error);
+    break;
+  case PTO_VERDICT_FALSE:
+    printf("  result   WRONG, largest error %.3g\n", result->max_abs_error);
+    break;
+  }
+}
+
+void pto_run_result_print(const struct pto_run_result *result) {
+  const struct pto_stats *stats = &result->stats;
+  char text[32];
+  printf("%s", result->program);
+  if (result->case_name) printf(", case %s", result->case_name);
+  printf("\n  on       %s, %s engine, %" PRIu32 " %s, %s dependencies, seed %" PRIu64 "\n", result->chip,
+         result->engine, result->workers, result->workers == 1 ? "thread" : "threads", result->deps, result->seed);
+  if (result->has_run)
+    printf("  tasks    %" PRIu64 ", %" PRIu64 " edges (%" PRIu64 " to a task that was not finished)\n", stats->tasks,
+           stats->edges, stats->live_edges);
+  if (result->has_time) {
+    printf("  time     %s", pto_format_seconds(result->wall_seconds, text, sizeof text));
+    if (result->is_virtual)
+      printf(", %s on the chip", pto_format_seconds((double)stats->virtual_ps * 1e-12, text, sizeof text));
+    if (result->rounds > 1) printf(" (median of %" PRIu32 " rounds)", result->rounds);
+    putchar('\n');
+  }
+  if (result->has_run)
+    printf("  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
+           pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
+  if (result->error.status == PTO_OK) print_verdict(result);
+  if (result->has_output_digest) printf("  digest   %016" PRIx64 "\n", result->output_digest);
+  if (result->timeline) pto_timeline_stats_print(result->timeline, stats);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a run came to, as people read it and as --json writes it.
+ *
+ * A value; strings are borrowed from options, program and chip.  Writing the JSON neither allocates nor locks, so that
+ * a crash report can write it from what is known by then.  docs/cli.md explains each key.
+ *
+ * To add a key: a field here, a line in put_result of run_result.c, a line in docs/cli.md.
+ */
+#ifndef PTO_RUN_RESULT_H
+#define PTO_RUN_RESULT_H
+
+#include <pto/runtime.h>
+#include <runtime/base/error.h>
+
+struct pto_timeline_stats;
+
+/* A question that may not have been asked. */
+enum pto_verdict { PTO_VERDICT_NONE = 0, PTO_VERDICT_TRUE, PTO_VERDICT_FALSE };
+
+struct pto_run_result {
+  const char *program, *case_name, *engine, *chip, *deps, *policy; /* NULL: null */
+  uint64_t seed;
+  uint32_t workers, rounds;
+  bool has_run;  /* stats are those of a run, failed or not */
+  bool has_time; /* wall_seconds too; also of programs that drive contexts of their own */
+  bool is_virtual;
+  struct pto_stats stats; /* of the last round */
+  double wall_seconds;    /* median of the rounds */
+  enum pto_verdict verified;
+  double max_abs_error; /* where verified was asked */
+  bool has_output_digest, has_trace_digest;
+  uint64_t output_digest, trace_digest;
+  uint64_t h2d_bytes, d2h_bytes, d2d_bytes;
+  int exit_code;                             /* enum pto_exit */
+  struct pto_error error;                    /* status and sentence; PTO_OK and a sentence for a wrong result */
+  const struct pto_timeline_stats *timeline; /* of --stats; NULL: not asked */
+};
+
+/* Writes the object.  PTO_OK or PTO_ESYSTEM. */
+PTO_MUST_CHECK int pto_run_result_write_json(const struct pto_run_result *result, const char *path,
+                                             struct pto_error *error);
+/* A few aligned lines on standard output. */
+void pto_run_result_print(const struct pto_run_result *result);
+
+/* "12.3 ms" for seconds.  Returns `text`. */
+const char *pto_format_seconds(double seconds, char *text, size_t size);
+/* "4.0 MiB" for bytes.  Returns `text`. */
+const char *pto_format_bytes(uint64_t bytes, char *text, size_t size);
+
+#endif

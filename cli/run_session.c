@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/run_session.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cli/fault_report.h>
+#include <cli/progress_line.h>
+#include <cli/verb.h>
+#include <formats/npy.h>
+#include <runtime/control/control.h>
+#include <runtime/trace/trace_digest.h>
+
+/* The session ends with this code; the sentence is in result.error already. */
+static int end(struct pto_run_session *session, int exit_code) { return session->result.exit_code = exit_code; }
+
+/* Errors of the preparation are the caller's mistake, unless the machine is at fault. */
+static int exit_of_setup(int status) {
+  return status == PTO_OK ? PTO_EXIT_OK : status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE;
+}
+
+/* Takes over the failure that a program run keeps. */
+static int end_as_run(struct pto_run_session *session, int exit_code) {
+  session->result.error = *pto_program_run_error(session->run);
+  return end(session, exit_code);
+}
+
+/* ---- configuration ---- */
+
+static void make_config(struct pto_run_session *session, uint32_t record) {
+  const struct pto_run_options *options = session->options;
+  const struct pto_config *wanted = session->loaded->program->config;
+  struct pto_config *config = &session->config;
+  memset(config, 0, sizeof *config);
+  if (wanted) memcpy(config, wanted, wanted->size < sizeof *config ? wanted->size : sizeof *config);
+  config->size = sizeof *config;
+  if (options->engine) config->engine = options->engine;
+  if (options->chip) config->chip = options->chip;
+  if (options->policy) config->policy = options->policy;
+  if (options->workers) config->workers = options->workers;
+  if (options->has_deps) config->deps = options->deps;
+  if (options->window) config->window = options->window;
+  if (options->heap_bytes) config->heap_bytes = options->heap_bytes;
+  if (options->poison) config->poison = true;
+  if (!config->engine) config->engine = "threads";
+  if (!config->chip) config->chip = "tiny";
+  if (!config->policy) config->policy = "fifo";
+  if (options->has_timeout || !config->timeout_ms) config->timeout_ms = options->timeout_ms;
+  config->on_timeout = pto_fault_report_on_timeout;
+  config->record |= record;
+  /* The graph has the names of the kernels in a timeline. */
+  if (options->trace_path || options->stats || options->dot_path || options->deps_path)
+    config->record |= PTO_RECORD_GRAPH;
+  /* Virtual time has a digest of its timeline, so that is always kept. */
+  if (options->trace_path || options->stats || strcmp(config->engine, "virtual") == 0)
+    config->record |= PTO_RECORD_TIMELINE;
+}
+
+static void describe(struct pto_run_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_case *chosen = pto_program_run_case(session->run);
+  result->case_name = chosen ? chosen->name : NULL;
+  result->engine = session->config.engine;
+  result->chip = session->chip.name;
+  result->deps = session->config.deps == PTO_DEPS_PTO ? "pto" : "exact";
+  result->policy = session->config.policy;
+  result->is_virtual = strcmp(session->config.engine, "virtual") == 0;
+}
+
+static int check_chip(struct pto_run_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_program *program = session->loaded->program;
+  int status = pto_chip_load(session->config.chip, &session->chip, &result->error);
+  if (status) return end(session, exit_of_setup(status));
+  if (session->chip.cluster_count >= program->min_clusters) return PTO_EXIT_OK;
+  pto_error_set(&result->error, PTO_EFIT, "%s needs %" PRIu32 " clusters and %s has %" PRIu32, session->loaded->name,
+                program->min_clusters, session->chip.name, session->chip.cluster_count);
+  return end(session, PTO_EXIT_USAGE);
+}
+
+/* ---- files for arrays ---- */
+
+static void format_shape(const struct pto_array *array, char *text, size_t size) {
+  int used = snprintf(text, size, "%s[", pto_dtype_name(array->dtype));
+  for (uint32_t i = 0; i < array->ndims && (size_t)used < size; i++)
+    used += snprintf(text + used, size - (size_t)used, i ? ",%" PRIu64 : "%" PRIu64, array->shape[i]);
+  if ((size_t)used < size) snprintf(text + used, size - (size_t)used, "]");
+}
+
+/* The array that "name=FILE" names, if it has one of `roles`, and the file. */
+static int read_pair(struct pto_run_session *session, const char *pair, uint32_t roles, struct pto_array **array_out,
+                     struct pto_npy *npy) {
+  struct pto_error *error = &session->result.error;
+  char name[128];
+  size_t length = strcspn(pair, "=");
+  snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), pair);
+  struct pto_array *array = pto_program_find(session->run, name);
+  if (!array || array->role == PTO_ARRAY_SCRATCH || !(array->role & roles)) {
+    const char *separator = "; it has ";
+    pto_error_set(error, PTO_EINVAL, "%s has no %s called \"%s\"", session->loaded->name,
+                  roles == PTO_ARRAY_INPUT ? "input" : "output", name);
+    for (uint32_t i = 0; (array = pto_program_run_array(session->run, i)) != NULL; i++)
+      if (array->role != PTO_ARRAY_SCRATCH && array->role & roles) {
+        pto_error_append(error, "%s%s", separator, array->name);
+        separator = ", ";
+      }
+    return PTO_EINVAL;
+  }
+  int status = pto_npy_read(pair + length + 1, npy, error);
+  if (status) return status;
+  if (npy->ndims == array->ndims && memcmp(npy->shape, array->shape, npy->ndims * sizeof *npy->shape) == 0) {
+    *array_out = array;
+    return PTO_OK;
+  }
+  char wanted[160], found[160];
+  format_shape(array, wanted, sizeof wanted);
+  pto_error_set(error, PTO_EINVAL, "%s is %s and %.400s holds %s", name, wanted, pair + length + 1,
+                pto_npy_format(npy, found, sizeof found));
+  pto_npy_fini(npy);
+  return PTO_EINVAL;
+}
+
+static int load_input(struct pto_run_session *session, const char *pair) {
+  struct pto_npy npy;
+  struct pto_array *array;
+  struct pto_error reason;
+  int status = read_pair(session, pair, PTO_ARRAY_INPUT, &array, &npy);
+  if (status) return status;
+  status = pto_npy_copy(&npy, array->dtype, array->data, &reason);
+  if (status) pto_error_set(&session->result.error, status, "--input %.400s: %.500s", pair, reason.sentence);
+  pto_npy_fini(&npy);
+  return status;
+}
+
+static int load_golden(struct pto_run_session *session, const char *pair) {
+  struct pto_npy npy;
+  struct pto_array *array;
+  int status = read_pair(session, pair, PTO_ARRAY_OUTPUT, &array, &npy);
+  if (status) return status;
+  double *golden = pto_array_golden(session->run, array);
+  if (golden)
+    for (uint64_t i = 0; i < npy.numel; i++) golden[i] = pto_npy_get(&npy, array->dtype, i);
+  else
+    status = pto_error_set(&session->result.error, PTO_ENOMEM, "no memory for the golden of %s", array->name);
+  pto_npy_fini(&npy);
+  return status;
+}
+
+/* ---- open ---- */
+
+static int open_program_run(struct pto_run_session *session) {
+  const struct pto_run_options *options = session->options;
+  const struct pto_program_request request = {.case_name = options->case_name,
+                                              .settings = options->settings.items,
+                                              .setting_count = options->settings.count,
+                                              .seed = options->seed};
+  int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
+  if (status) return end(session, exit_of_setup(status));
+  describe(session);
+  pto_progress_line_stage("preparing the inputs", 0, 0);
+  status = pto_program_run_prepare(session->run);
+  if (status) return end_as_run(session, exit_of_setup(status));
+  for (uint32_t i = 0; i < options->inputs.count; i++) {
+    status = load_input(session, options->inputs.items[i]);
+    if (status) return end(session, exit_of_setup(status));
+  }
+  if (options->rounds > 1 && pto_program_run_remember(session->run)) return end_as_run(session, PTO_EXIT_FAILED);
+  return PTO_EXIT_OK;
+}
+
+static int open_runtime(struct pto_run_session *session) {
+  struct pto_run_result *result = &session->result;
+  if (pto_program_run_is_host(session->run)) {
+    const struct pto_run_options *options = session->options;
+    if (!options->trace_path && !options->dot_path && !options->deps_path && !options->stats) return PTO_EXIT_OK;
+    pto_error_set(&result->error, PTO_ENOTSUP,
+                  "%s drives contexts of its own, which --trace, --dot, --deps-json and --stats do not see",
+                  session->loaded->name);
+    return end(session, PTO_EXIT_USAGE);
+  }
+  int status = pto_runtime_create_explained(&session->config, &session->rt, result->error.sentence,
+                                            sizeof result->error.sentence);
+  if (status) {
+    result->error.status = status;
+    return end(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);
+  }
+  struct pto_stats stats = {.size = sizeof stats};
+  pto_runtime_stats(session->rt, &stats);
+  result->workers = stats.workers;
+  return PTO_EXIT_OK;
+}
+
+int pto_run_session_open(struct pto_run_session *session, const struct pto_run_options *options, const char *program,
+                         uint32_t record) {
+  memset(session, 0, sizeof *session);
+  session->options = options;
+  session->result.program = program;
+  session->result.seed = options->seed;
+  session->result.rounds = options->rounds;
+  pto_progress_line_stage("loading", 0, 0);
+  int status = pto_program_load(program, &session->loaded, &session->result.error);
+  if (status) return end(session, exit_of_setup(status));
+  session->result.program = session->loaded->name;
+  make_config(session, record);
+  int code = check_chip(session);
+  if (code == PTO_EXIT_OK) code = open_program_run(session);
+  if (code == PTO_EXIT_OK) code = open_runtime(session);
+  return code;
+}
+
+/* ---- execute ---- */
+
+static int order_doubles(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+/* What the last round came to, stats and digests, failed or not. */
+static void take_stats(struct pto_run_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_trace *trace = pto_run_session_trace(session);
+  if (!session->rt) return;
+  result->stats = (struct pto_stats){.size = sizeof result->stats};
+  pto_runtime_stats(session->rt, &result->stats);
+  result->has_run = true;
+  if (result->is_virtual && trace) {
+    result->trace_digest = pto_trace_digest(trace);
+    result->has_trace_digest = true;
+  }
+}
+
+static double monotonic_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* *seconds is the round's wall time: the runtime's, or that of the program's host function. */
+static int run_round(struct pto_run_session *session, uint32_t round, double *seconds) {
+  struct pto_run_result *result = &session->result;
+  uint64_t output_digest = result->output_digest, trace_digest = result->trace_digest;
+  pto_progress_line_stage("running", round + 1, result->rounds);
+  if (round > 0) pto_program_run_rewind(session->run);
+  double begin = monotonic_seconds();
+  int status = pto_program_run_orchestrate(session->run, session->rt);
+  *seconds = monotonic_seconds() - begin;
+  take_stats(session);
+  if (result->has_run) *seconds = (double)result->stats.wall_ns * 1e-9;
+  if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);
+  result->output_digest = pto_program_run_digest(session->run);
+  result->has_output_digest = true;
+  if (round == 0) return PTO_EXIT_OK;
+  if (result->output_digest != output_digest)
+    pto_error_set(&result->error, PTO_OK,
+                  "round %" PRIu32 " of %" PRIu32 " gave other outputs: digest %016" PRIx64 " instead of %016" PRIx64,
+                  round + 1, result->rounds, result->output_digest, output_digest);
+  else if (result->trace_digest != trace_digest)
+    pto_error_set(&result->error, PTO_OK,
+                  "round %" PRIu32 " of %" PRIu32 " went another way: trace digest %016" PRIx64
+                  " instead of %016" PRIx64,
+                  round + 1, result->rounds, result->trace_digest, trace_digest);
+  else
+    return PTO_EXIT_OK;
+  result->verified = PTO_VERDICT_FALSE;
+  return end(session, PTO_EXIT_FINDINGS);
+}
+
+int pto_run_session_execute(struct pto_run_session *session) {
+  struct pto_run_result *result = &session->result;
+  double *seconds = calloc(result->rounds, sizeof *seconds);
+  if (!seconds) {
+    pto_error_set(&result->error, PTO_ENOMEM, "no memory for %" PRIu32 " rounds", result->rounds);
+    return end(session, PTO_EXIT_FAILED);
+  }
+  int code = PTO_EXIT_OK;
+  uint32_t round = 0;
+  while (round < result->rounds && code == PTO_EXIT_OK) {
+    code = run_round(session, round, &seconds[round]);
+    round++;
+  }
+  qsort(seconds, round, sizeof *seconds, order_doubles);
+  result->has_time = true;
+  result->wall_seconds = (seconds[(round - 1) / 2] + seconds[round / 2]) / 2;
+  free(seconds);
+  return code;
+}
+
+/* ---- verify ---- */
+
+/* A case may state its graph; with other options, rules or windows the statement is about another graph. */
+static int check_counts(struct pto_run_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_run_options *options = session->options;
+  const struct pto_case *stated = pto_program_run_case(session->run);
+  if (!stated || !session->rt || options->settings.count || options->inputs.count) return PTO_EXIT_OK;
+  if (stated->tasks && stated->tasks != result->stats.tasks) {
+    pto_error_set(&result->error, PTO_OK, "%" PRIu64 " tasks instead of the %" PRIu64 " that case %s states",
+                  result->stats.tasks, stated->tasks, stated->name);
+    return end(session, PTO_EXIT_FINDINGS);
+  }
+  if (stated->edges && stated->edges != result->stats.edges && session->config.deps == PTO_DEPS_EXACT &&
+      !options->window) {
+    pto_error_set(&result->error, PTO_OK, "%" PRIu64 " edges instead of the %" PRIu64 " that case %s states",
+                  result->stats.edges, stated->edges, stated->name);
+    return end(session, PTO_EXIT_FINDINGS);
+  }
+  return PTO_EXIT_OK;
+}
+
+int pto_run_session_verify(struct pto_run_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_run_options *options = session->options;
+  const struct pto_program *program = session->loaded->program;
+  pto_progress_line_stage("verifying", 0, 0);
+  if (program->expected_status) {
+    pto_error_set(&result->error, PTO_OK, "it was to end in %s and ended well",
+                  pto_status_name(program->expected_status));
+    return end(session, PTO_EXIT_FINDINGS);
+  }
+  int status = pto_program_run_expect(session->run);
+  if (status) return end_as_run(session, exit_of_setup(status));
+  for (uint32_t i = 0; i < options->expects.count; i++) {
+    status = load_golden(session, options->expects.items[i]);
+    if (status) return end(session, exit_of_setup(status));
+  }
+  struct pto_comparison comparison;
+  pto_program_run_compare(session->run, options->has_rtol ? options->rtol : program->rtol,
+                          options->has_atol ? options->atol : program->atol, &comparison);
+  if (comparison.has_golden) {
+    result->verified = comparison.is_verified ? PTO_VERDICT_TRUE : PTO_VERDICT_FALSE;
+    result->max_abs_error = comparison.max_abs_error;
+  }
+  if (result->verified != PTO_VERDICT_FALSE) return check_counts(session);
+  pto_error_set(&result->error, PTO_OK, "%s", comparison.sentence);
+  return end(session, PTO_EXIT_FINDINGS);
+}
+
+void pto_run_session_close(struct pto_run_session *session) {
+  pto_timeline_stats_fini(&session->timeline);
+  pto_runtime_destroy(session->rt);
+  pto_program_run_destroy(session->run);
+  pto_program_unload(session->loaded);
+  memset(session, 0, sizeof *session);
+}
+
+const struct pto_trace *pto_run_session_trace(const struct pto_run_session *session) {
+  return session->rt ? pto_runtime_trace(session->rt) : NULL;
+}
+
+struct pto_export_info pto_run_session_info(const struct pto_run_session *session) {
+  return (struct pto_export_info){.program = session->result.program,
+                                  .engine = session->result.engine,
+                                  .chip = session->result.chip,
+                                  .cluster_count = session->chip.cluster_count};
+}

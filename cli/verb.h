@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verbs of ptosim: one table, one file each, and what they leave with.
+ *
+ * To add a verb: cmd_NAME.c with a function of type pto_verb_main, and one line in PTO_VERB_LIST.
+ */
+#ifndef PTO_VERB_H
+#define PTO_VERB_H
+
+#include <stddef.h>
+
+#include <runtime/base/error.h>
+
+enum pto_exit {
+  PTO_EXIT_OK = 0,
+  PTO_EXIT_FINDINGS = 1, /* ran, wrong result; or something was found */
+  PTO_EXIT_USAGE = 2,    /* bad arguments or input, chip too small */
+  PTO_EXIT_FAILED = 3    /* the run failed */
+};
+
+/* argv[0] is the verb.  Returns an enum pto_exit; has said why where that is not 0. */
+typedef int pto_verb_main(int argc, char **argv);
+
+/* X(name, what it takes, one line of what it does) */
+#define PTO_VERB_LIST(X)                                                                                               \
+  X(list, "[programs|kernels|chips|policies] [NAME...]", "what there is to run, and on what")                          \
+  X(run, "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")                  \
+  X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")
+
+#define X(name, arguments, summary) pto_verb_main pto_cmd_##name;
+PTO_VERB_LIST(X)
+#undef X
+
+struct pto_verb {
+  const char *name, *arguments, *summary;
+  pto_verb_main *main;
+};
+
+/* NULL where there is none. */
+const struct pto_verb *pto_verb_find(const char *name);
+/* By index; NULL past the end. */
+const struct pto_verb *pto_verb_at(size_t index);
+
+/* "ptosim: SENTENCE" on standard error; returns `exit_code`. */
+int pto_complain(int exit_code, const char *format, ...) PTO_PRINTF(2, 3);
+
+/* All of ptosim but main. */
+int pto_ptosim(int argc, char **argv);
+
+#endif

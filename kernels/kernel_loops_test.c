@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* Oracles: the tensor module's scalar conversions, the C library in double, exact integer arithmetic; and each
+ * instruction set against the plainest. */
+#include <kernels/kernel_loops.h>
+#include <kernels/kernel_test_support.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define SEED UINT64_C(77)
+#define MAX_COUNT 131
+
+static uint32_t bits_of(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+static float float_of(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* Any bit pattern; every fourth one special. */
+static float any_float(struct pto_rng *rng) {
+  static const uint32_t specials[] = {0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x00000001,
+                                      0x80000001, 0x3f800000, 0x7f7fffff, 0x00800000, 0x33000000, 0x477fefff};
+  const uint64_t draw = pto_rng_next(rng);
+  return float_of(draw % 4 == 0 ? specials[draw / 4 % PTO_ARRAY_LENGTH(specials)] : (uint32_t)(draw >> 32));
+}
+
+static void test_there_is_always_a_set_and_the_best_is_one_of_them(void **state) {
+  (void)state;
+  uint32_t count = 0;
+  bool is_listed = false;
+  for (; pto_loops_at(count) != NULL; count++) {
+    print_message("%s\n", pto_loops_at(count)->name);
+    is_listed = is_listed || pto_loops_at(count) == pto_loops_best();
+  }
+  assert_true(count > 0 && is_listed);
+}
+
+static void test_every_set_gives_the_same_bits_for_every_operation(void **state) {
+  (void)state;
+  struct pto_rng rng = {SEED};
+  static uint64_t a[MAX_COUNT], b[MAX_COUNT], wanted[MAX_COUNT], got[MAX_COUNT];
+  for (uint32_t set = 1; pto_loops_at(set) != NULL; set++)
+    for (uint32_t op = 0; op < PTO_OP_COUNT; op++)
+      for (uint32_t class_ = 0; class_ < PTO_CLASS_COUNT; class_++)
+        for (uint64_t count = 0; count <= MAX_COUNT; count += 1 + count / 3) {
+          for (uint64_t i = 0; i < MAX_COUNT; i++) {
+            a[i] = pto_rng_next(&rng);
+            b[i] = pto_rng_next(&rng) >> pto_rng_below(&rng, 64);
+            wanted[i] = got[i] = 0;
+          }
+          for (uint64_t i = 0; i < MAX_COUNT && class_ == PTO_CLASS_F32; i++) {
+            ((float *)a)[i] = any_float(&rng);
+            ((float *)b)[i] = any_float(&rng);
+          }
+          struct pto_chunk chunk = {
+              .count = count, .a = a, .b = b, .out = wanted, .scalar = {.u64 = pto_rng_next(&rng)}};
+          pto_loops_at(0)->op[op][class_](&chunk);
+          chunk.out = got;
+          pto_loops_at(set)->op[op][class_](&chunk);
+          for (uint64_t i = 0; i < MAX_COUNT; i++) {
+            const float x = ((float *)wanted)[i], y = ((float *)got)[i];
+            if (class_ == PTO_CLASS_F32 ? bits_of(x) != bits_of(y) && !(x != x && y != y) : wanted[i] != got[i])
+              fail_msg("%s: operation %u class %u differs at element %" PRIu64 " of %" PRIu64 ": %a and %a, %" PRIx64
+                       " and %" PRIx64,
+                       pto_loops_at(set)->name, op, class_, i, count, (double)x, (double)y, wanted[i], got[i]);
+          }
+        }
+}
+
+static void test_all_16_bit_floats_load_as_the_scalar_conversion_says(void **state) {
+  (void)state;
+  static uint16_t stored[65536];
+  static float loaded[65536];
+  for (uint32_t i = 0; i < 65536; i++) stored[i] = (uint16_t)i;
+  for (uint32_t set = 0; pto_loops_at(set) != NULL; set++) {
+    pto_loops_at(set)->load[PTO_CLASS_F32][PTO_FLOAT16](loaded, (const char *)stored, 2, 65536);
+    for (uint32_t i = 0; i < 65536; i++)
+      if (bits_of(loaded[i]) != bits_of(pto_fp16_to_f32((uint16_t)i)))
+        fail_msg("%s: fp16 %04x loads as %08x", pto_loops_at(set)->name, i, bits_of(loaded[i]));
+    pto_loops_at(set)->load[PTO_CLASS_F32][PTO_BFLOAT16](loaded, (const char *)stored, 2, 65536);
+    for (uint32_t i = 0; i < 65536; i++)
+      if (bits_of(loaded[i]) != bits_of(pto_bf16_to_f32((uint16_t)i)))
+        fail_msg("%s: bf16 %04x loads as %08x", pto_loops_at(set)->name, i, bits_of(loaded[i]));
+  }
+}
+
+/* Every sign, exponent and upper mantissa, with lower mantissas on and beside the ties of both formats. */
+static void test_floats_store_in_16_bits_as_the_scalar_conversion_says(void **state) {
+  (void)state;
+  static const uint32_t lows[] = {0,      1,      0x0fff, 0x1000, 0x1001, 0x2fff, 0x3000, 0x3001,
+                                  0x7fff, 0x8000, 0x8001, 0xefff, 0xf000, 0xf001, 0xffff};
+  static float values[65536];
+  static uint16_t stored[65536];
+  for (uint32_t set = 0; pto_loops_at(set) != NULL; set++)
+    for (uint32_t low = 0; low < PTO_ARRAY_LENGTH(lows); low++) {
+      for (uint32_t i = 0; i < 65536; i++) values[i] = float_of(i << 16 | lows[low]);
+      pto_loops_at(set)->store[PTO_CLASS_F32][PTO_FLOAT16](values, (char *)stored, 2, 65536);
+      for (uint32_t i = 0; i < 65536; i++)
+        if (stored[i] != pto_fp16_from_f32(values[i]))
+          fail_msg("%s: %a stores as fp16 %04x", pto_loops_at(set)->name, (double)values[i], stored[i]);
+      pto_loops_at(set)->store[PTO_CLASS_F32][PTO_BFLOAT16](values, (char *)stored, 2, 65536);
+      for (uint32_t i = 0; i < 65536; i++)
+        if (stored[i] != pto_bf16_from_f32(values[i]))
+          fail_msg("%s: %a stores as bf16 %04x", pto_loops_at(set)->name, (double)values[i], stored[i]);
+    }
+}
+
+/* Half a million floats of a range of bit patterns. */
+static void check_rounding(enum pto_op op, double (*reference)(double), uint32_t first, uint32_t end) {
+  enum { BATCH = 1024 };
+  static float x[BATCH], y[BATCH];
+  const uint32_t stride = (end - first) / 500000 | 1;
+  double worst = 0;
+  uint64_t off_count = 0, all_count = 0;
+  for (uint32_t bits = first; bits < end;) {
+    uint64_t count = 0;
+    for (; count < BATCH && bits < end; count++, bits += stride) x[count] = float_of(bits);
+    pto_loops_best()->op[op][PTO_CLASS_F32](&(struct pto_chunk){.count = count, .a = x, .out = y});
+    all_count += count;
+    for (uint64_t i = 0; i < count; i++) {
+      const double right = reference((double)x[i]);
+      if ((float)right == y[i]) continue;
+      off_count++;
+      worst = fmax(worst, fabs((double)y[i] - right) / pto_reference_ulp(PTO_FLOAT32, right));
+    }
+  }
+  print_message("%" PRIu64 " of %" PRIu64 " not rounded correctly, worst %.6f ulp\n", off_count, all_count, worst);
+  assert_true(worst < 0.51);
+  assert_true(off_count * 50000 <= all_count);
+}
+
+static void test_exp_is_rounded_correctly_in_all_but_one_case_in_50000(void **state) {
+  (void)state;
+  check_rounding(PTO_OP_exp, exp, bits_of(0x1p-26f), bits_of(88.7f));
+  check_rounding(PTO_OP_exp, exp, bits_of(-0x1p-26f), bits_of(-104.5f));
+}
+
+static void test_log_is_rounded_correctly_in_all_but_one_case_in_50000(void **state) {
+  (void)state;
+  check_rounding(PTO_OP_log, log, 1, 0x7f800000);
+  check_rounding(PTO_OP_log, log, bits_of(0.5f), bits_of(2.0f));
+}
+
+static float one(enum pto_op op, float a, float b) {
+  float y = 0;
+  pto_loops_best()->op[op][PTO_CLASS_F32](&(struct pto_chunk){.count = 1, .a = &a, .b = &b, .out = &y});
+  return y;
+}
+
+static void test_special_values_follow_ieee_754(void **state) {
+  (void)state;
+  const float inf = INFINITY, nan_value = NAN;
+  assert_true(one(PTO_OP_exp, inf, 0) == inf && one(PTO_OP_exp, -inf, 0) == 0 && one(PTO_OP_exp, 0, 0) == 1);
+  assert_true(isnan(one(PTO_OP_exp, nan_value, 0)));
+  assert_true(one(PTO_OP_exp, 88.8f, 0) == inf && one(PTO_OP_exp, 88.7f, 0) < inf);
+  assert_true(one(PTO_OP_exp, -103.9f, 0) == 0x1p-149f && one(PTO_OP_exp, -104.1f, 0) == 0);
+  assert_true(one(PTO_OP_log, inf, 0) == inf && one(PTO_OP_log, 0.0f, 0) == -inf && one(PTO_OP_log, -0.0f, 0) == -inf);
+  assert_true(isnan(one(PTO_OP_log, -1, 0)) && isnan(one(PTO_OP_log, -inf, 0)) && isnan(one(PTO_OP_log, nan_value, 0)));
+  assert_true(one(PTO_OP_log, 1, 0) == 0);
+  assert_true(isnan(one(PTO_OP_sqrt, -1, 0)) && isnan(one(PTO_OP_div, 0, 0)) && one(PTO_OP_div, -1, 0) == -inf);
+  assert_true(isnan(one(PTO_OP_maximum, nan_value, 1)) && isnan(one(PTO_OP_maximum, 1, nan_value)));
+  assert_true(isnan(one(PTO_OP_minimum, nan_value, 1)) && isnan(one(PTO_OP_minimum, 1, nan_value)));
+  assert_true(isnan(one(PTO_OP_relu, nan_value, 0)) && one(PTO_OP_relu, -inf, 0) == 0 &&
+              one(PTO_OP_relu, inf, 0) == inf);
+}
+
+static int64_t one_i64(enum pto_op op, int64_t a, int64_t b) {
+  int64_t y = 0;
+  pto_loops_best()->op[op][PTO_CLASS_I64](&(struct pto_chunk){.count = 1, .a = &a, .b = &b, .out = &y});
+  return y;
+}
+static uint64_t one_u64(enum pto_op op, uint64_t a, uint64_t b) {
+  uint64_t y = 0;
+  pto_loops_best()->op[op][PTO_CLASS_U64](&(struct pto_chunk){.count = 1, .a = &a, .b = &b, .out = &y});
+  return y;
+}
+
+static void test_integers_wrap_and_divide_as_documented(void **state) {
+  (void)state;
+  assert_true(one_i64(PTO_OP_add, INT64_MAX, 1) == INT64_MIN);
+  assert_true(one_i64(PTO_OP_sub, INT64_MIN, 1) == INT64_MAX);
+  assert_true(one_i64(PTO_OP_neg, INT64_MIN, 0) == INT64_MIN);
+  assert_true(one_i64(PTO_OP_mul, INT64_C(0x100000001), INT64_C(0x100000001)) == INT64_C(0x200000001));
+  assert_true(one_i64(PTO_OP_div, INT64_MIN, -1) == INT64_MIN);
+  assert_true(one_i64(PTO_OP_div, -7, 2) == -3 && one_i64(PTO_OP_div, 7, -2) == -3 && one_i64(PTO_OP_div, 7, 0) == 0);
+  assert_true(one_u64(PTO_OP_div, UINT64_MAX, 2) == INT64_MAX && one_u64(PTO_OP_div, 7, 0) == 0);
+  assert_true(one_u64(PTO_OP_maximum, UINT64_MAX, 1) == UINT64_MAX && one_i64(PTO_OP_maximum, -1, 1) == 1);
+  assert_true(one_u64(PTO_OP_minimum, UINT64_MAX, 1) == 1 && one_i64(PTO_OP_minimum, -1, 1) == -1);
+  assert_true(one_u64(PTO_OP_relu, UINT64_MAX, 0) == UINT64_MAX && one_i64(PTO_OP_relu, -1, 0) == 0);
+}
+
+static void test_a_sum_in_pieces_equals_the_sum_in_one_call_bit_for_bit(void **state) {
+  (void)state;
+  struct pto_rng rng = {SEED};
+  float x[256];
+  for (uint32_t i = 0; i < 256; i++) x[i] = (float)(pto_rng_unit(&rng) * 8 - 4);
+  for (uint64_t count = 1; count <= 256; count += 5) {
+    float whole[PTO_SUM_LANES] = {0}, pieces[PTO_SUM_LANES] = {0};
+    double exact = 0;
+    for (uint64_t i = 0; i < count; i++) exact += (double)x[i];
+    pto_loops_at(0)->sum(whole, x, count);
+    for (uint64_t i = 0; i < count; i += 48) pto_loops_best()->sum(pieces, x + i, pto_min_u64(48, count - i));
+    assert_int_equal(bits_of(pto_sum_lanes(whole)), bits_of(pto_sum_lanes(pieces)));
+    assert_true(fabs(exact - (double)pto_sum_lanes(whole)) < 1e-4);
+  }
+}
+
+static void test_max_sees_every_element_and_every_nan(void **state) {
+  (void)state;
+  for (uint32_t set = 0; pto_loops_at(set) != NULL; set++)
+    for (uint64_t count = 1; count <= 67; count++)
+      for (uint64_t at = 0; at < count; at++) {
+        float x[67];
+        for (uint64_t i = 0; i < count; i++) x[i] = -(float)i - 1;
+        x[at] = 2;
+        assert_true(pto_loops_at(set)->max(-INFINITY, x, count) == 2);
+        assert_true(pto_loops_at(set)->max(3, x, count) == 3);
+        x[at] = NAN;
+        assert_true(isnan(pto_loops_at(set)->max(-INFINITY, x, count)));
+      }
+}
+
+int main(void) {
+  print_message("seed %" PRIu64 "\n", SEED);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_there_is_always_a_set_and_the_best_is_one_of_them),
+      cmocka_unit_test(test_every_set_gives_the_same_bits_for_every_operation),
+      cmocka_unit_test(test_all_16_bit_floats_load_as_the_scalar_conversion_says),
+      cmocka_unit_test(test_floats_store_in_16_bits_as_the_scalar_conversion_says),
+      cmocka_unit_test(test_exp_is_rounded_correctly_in_all_but_one_case_in_50000),
+      cmocka_unit_test(test_log_is_rounded_correctly_in_all_but_one_case_in_50000),
+      cmocka_unit_test(test_special_values_follow_ieee_754),
+      cmocka_unit_test(test_integers_wrap_and_divide_as_documented),
+      cmocka_unit_test(test_a_sum_in_pieces_equals_the_sum_in_one_call_bit_for_bit),
+      cmocka_unit_test(test_max_sees_every_element_and_every_nan),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every general kernel should compute: one plain double-precision function each, and the shapes that it takes.
+ *
+ * Independent of the kernels: elements are read one at a time by index, in double, and nothing of the loops is used.
+ * For tests, and for whoever wants to know how far a result is off.  Constants; any thread; allocates nothing.
+ *
+ * To add one, see kernel_list.h.
+ */
+#ifndef PTO_REFERENCE_H
+#define PTO_REFERENCE_H
+
+#include <pto/kernel.h>
+
+/* The right contents of one written tensor, in row-major order: result r is right where |r − value| ≤ slack + the
+ * reference's ulps in units of the last place of the tensor's dtype.  Integers: the value modulo 2 to the bits. */
+struct pto_golden {
+  double *value;
+  double *slack; /* comes in as zeros */
+};
+
+/* Free sizes from which a kernel's shapes follow, and a random number for its scalars. */
+struct pto_reference_sizes {
+  uint32_t rank;
+  uint64_t extents[PTO_MAX_DIMS];
+  uint64_t draw;
+};
+struct pto_reference_shape {
+  uint32_t ndims;
+  uint64_t shape[PTO_MAX_DIMS];
+};
+
+enum pto_reference_values {
+  PTO_VALUES_ANY,   /* NaN, ±∞, ±0 and subnormals among them */
+  PTO_VALUES_FINITE /* of moderate size */
+};
+
+struct pto_kernel_reference {
+  /* Shapes of the tensor parameters and values of the scalars, in order; false where these sizes are no case of it. */
+  bool (*shapes)(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                 union pto_scalar *scalars);
+  /* Fills golden[i] for each tensor i that is written, from the tensors as they are before the kernel runs. */
+  void (*golden)(const struct pto_kernel_args *args, const struct pto_golden *golden);
+  double ulps;
+  uint32_t values; /* enum pto_reference_values */
+};
+
+/* The reference of pto_kernel_at(index), or NULL. */
+const struct pto_kernel_reference *pto_kernel_reference_at(uint32_t index);
+
+/* Element `index` of `t` in row-major order. */
+double pto_reference_element(const struct pto_kernel_tensor *t, uint64_t index);
+/* One unit in the last place of a float dtype at `value`. */
+double pto_reference_ulp(uint32_t dtype, double value);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include <orchestration/loader/loader.h>
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <runtime/base/base.h>
+
+#define SUFFIX ".so"
+#define SUFFIX_LENGTH 3u
+
+/* ---- where programs are ---- */
+
+/* Places relative to the folder of the running executable, tried in this order. */
+static const char *const relative_folders[] = {"programs", "../lib/pto/programs"};
+
+struct entry {
+  char *name, *path;
+};
+
+struct listing {
+  struct entry *entries;
+  size_t count, capacity;
+  bool is_out_of_memory;
+};
+
+static bool ends_in_suffix(const char *text) {
+  size_t length = strlen(text);
+  return length > SUFFIX_LENGTH && strcmp(text + length - SUFFIX_LENGTH, SUFFIX) == 0;
+}
+
+/* Calls `visit` with each folder that programs are looked for in, existing or not, until it answers true. */
+static bool each_folder(bool (*visit)(void *context, const char *folder), void *context) {
+  char folder[PATH_MAX];
+  const char *list = getenv("PTO_PROGRAM_PATH");
+  if (list && *list) {
+    while (*list) {
+      size_t length = strcspn(list, ":");
+      if (length > 0 && length < sizeof folder) {
+        memcpy(folder, list, length);
+        folder[length] = '\0';
+        if (visit(context, folder)) return true;
+      }
+      list += length + (list[length] == ':');
+    }
+    return false;
+  }
+  char executable[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
+  if (length <= 0) return false;
+  executable[length] = '\0';
+  char *slash = strrchr(executable, '/');
+  if (!slash) return false;
+  *slash = '\0';
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(relative_folders); i++) {
+    int written = snprintf(folder, sizeof folder, "%s/%s", executable, relative_folders[i]);
+    if (written < (int)sizeof folder && visit(context, folder)) return true;
+  }
+  return false;
+}
+
+static void listing_fini(struct listing *listing) {
+  for (size_t i = 0; i < listing->count; i++) {
+    free(listing->entries[i].name);
+    free(listing->entries[i].path);
+  }
+  free(listing->entries);
+}
+
+static void listing_push(struct listing *listing, const char *name, const char *path) {
+  for (size_t i = 0; i < listing->count; i++)
+    if (strcmp(listing->entries[i].name, name) == 0) return; /* an earlier folder has it */
+  if (listing->count == listing->capacity) {
+    size_t capacity = listing->capacity ? 2 * listing->capacity : 32;
+    struct entry *entries = realloc(listing->entries, capacity * sizeof *entries);
+    if (!entries) {
+      listing->is_out_of_memory = true;
+      return;
+    }
+    listing->entries = entries;
+    listing->capacity = capacity;
+  }
+  struct entry entry = {strdup(name), strdup(path)};
+  if (!entry.name || !entry.path) {
+    free(entry.name);
+    free(entry.path);
+    listing->is_out_of_memory = true;
+    return;
+  }
+  listing->entries[listing->count++] = entry;
+}
+
+/* Adds the programs of one folder under `prefix` ("" or "errors/"); sub-folders of the top level are entered once. */
+static void listing_scan(struct listing *listing, const char *folder, const char *prefix) {
+  DIR *directory = opendir(folder);
+  if (!directory) return;
+  for (struct dirent *item; (item = readdir(directory));) {
+    char path[PATH_MAX], name[PATH_MAX];
+    if (item->d_name[0] == '.') continue;
+    int path_length = snprintf(path, sizeof path, "%s/%s", folder, item->d_name);
+    int name_length = snprintf(name, sizeof name, "%s%s", prefix, item->d_name);
+    if (path_length >= (int)sizeof path || name_length >= (int)sizeof name) continue;
+    struct stat status;
+    if (stat(path, &status) != 0) continue;
+    if (S_ISREG(status.st_mode) && ends_in_suffix(name)) {
+      name[name_length - (int)SUFFIX_LENGTH] = '\0';
+      listing_push(listing, name, path);
+    } else if (S_ISDIR(status.st_mode) && *prefix == '\0' && name_length + 1 < (int)sizeof name) {
+      name[name_length] = '/';
+      name[name_length + 1] = '\0';
+      listing_scan(listing, path, name);
+    }
+  }
+  closedir(directory);
+}
+
+static bool scan_folder(void *context, const char *folder) {
+  listing_scan(context, folder, "");
+  return false;
+}
+
+static int compare_entries(const void *a, const void *b) {
+  const char *left = ((const struct entry *)a)->name, *right = ((const struct entry *)b)->name;
+  bool left_is_nested = strchr(left, '/') != NULL, right_is_nested = strchr(right, '/') != NULL;
+  if (left_is_nested != right_is_nested) return left_is_nested ? 1 : -1;
+  return strcmp(left, right);
+}
+
+int pto_program_list(int (*visit)(void *context, const char *name, const char *path), void *context) {
+  struct listing listing = {0};
+  each_folder(scan_folder, &listing);
+  int answer = listing.is_out_of_memory ? PTO_ENOMEM : PTO_OK;
+  if (listing.count > 0) qsort(listing.entries, listing.count, sizeof *listing.entries, compare_entries);
+  for (size_t i = 0; i < listing.count && answer == 0; i++)
+    answer = visit(context, listing.entries[i].name, listing.entries[i].path);
+  listing_fini(&listing);
+  return answer;
+}
+
+/* ---- finding one ---- */
+
+struct search {
+  const char *name;
+  char path[PATH_MAX];
+  char folders[1024]; /* that were looked in, for the sentence */
+};
+
+static bool search_folder(void *context, const char *folder) {
+  struct search *search = context;
+  size_t used = strlen(search->folders);
+  snprintf(search->folders + used, sizeof search->folders - used, "%s%s", used ? ", " : "", folder);
+  int length = snprintf(search->path, sizeof search->path, "%s/%s" SUFFIX, folder, search->name);
+  return length < (int)sizeof search->path && access(search->path, R_OK) == 0;
+}
+
+static int find_program(const char *name_or_path, struct search *search, struct pto_error *error) {
+  memset(search, 0, sizeof *search);
+  if (ends_in_suffix(name_or_path)) {
+    /* dlopen looks a name without a slash up in the library path; a slash makes it the file that was meant. */
+    int length =
+        snprintf(search->path, sizeof search->path, "%s%s", strchr(name_or_path, '/') ? "" : "./", name_or_path);
+    if (length >= (int)sizeof search->path) return pto_error_set(error, PTO_EINVAL, "program path is too long");
+    if (access(search->path, R_OK) != 0)
+      return pto_error_set(error, PTO_EINVAL, "program %s: %s", name_or_path, strerror(errno));
+    return PTO_OK;
+  }
+  search->name = name_or_path;
+  if (*name_or_path && each_folder(search_folder, search)) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "no program \"%s\" (looked in %s)", name_or_path,
+                       *search->folders ? search->folders : "no folder");
+}
+
+/* ---- loading ---- */
+
+/* A copy of the file at `path` in memory of its own: its descriptor, or -1 with errno set. */
+static int copy_of_file(const char *path) {
+  int source = open(path, O_RDONLY | O_CLOEXEC);
+  if (source < 0) return -1;
+  int copy = memfd_create("pto-program", MFD_CLOEXEC);
+  char block[65536];
+  ssize_t got = copy < 0 ? -1 : 0;
+  while (copy >= 0 && (got = read(source, block, sizeof block)) > 0) {
+    for (ssize_t done = 0; done < got;) {
+      ssize_t put = write(copy, block + done, (size_t)(got - done));
+      if (put < 0) {
+        got = -1;
+        break;
+      }
+      done += put;
+    }
+    if (got < 0) break;
+  }
+  int reason = errno;
+  close(source);
+  if (got < 0 && copy >= 0) {
+    close(copy);
+    copy = -1;
+  }
+  errno = reason;
+  return copy;
+}
+
+/* Maps the file, or a copy of it where the file is mapped already: the same file mapped twice is one mapping to the
+ * dynamic linker, with one set of globals.  The copy's descriptor stays open while it is mapped, since the linker knows
+ * the copy by the path /proc/self/fd/N and N must not come to mean another file. */
+static int map_program(struct pto_loaded_program *loaded, struct pto_error *error) {
+  char path[64];
+  const char *mapped = loaded->path;
+  void *present = dlopen(loaded->path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  if (present) {
+    dlclose(present);
+    loaded->copy_fd = copy_of_file(loaded->path);
+    if (loaded->copy_fd < 0)
+      return pto_error_set(error, PTO_ESYSTEM, "program %s: no private copy: %s", loaded->path, strerror(errno));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", loaded->copy_fd);
+    mapped = path;
+  }
+  loaded->handle = dlopen(mapped, RTLD_NOW | RTLD_LOCAL);
+  if (!loaded->handle) return pto_error_set(error, PTO_EINVAL, "program %s: %s", loaded->path, dlerror());
+  return PTO_OK;
+}
+
+static int check_program(struct pto_loaded_program *loaded, struct pto_error *error) {
+  const struct pto_program *program = dlsym(loaded->handle, "pto_program");
+  if (!program) return pto_error_set(error, PTO_EINVAL, "%s has no symbol pto_program", loaded->path);
+  if (program->abi != PTO_PROGRAM_ABI)
+    return pto_error_set(error, PTO_EINVAL, "program %s has abi %u, this one loads %u", loaded->path, program->abi,
+                         PTO_PROGRAM_ABI);
+  if (!program->name || !*program->name)
+    return pto_error_set(error, PTO_EINVAL, "program %s has no name", loaded->path);
+  if (!program->orchestrate == !program->host)
+    return pto_error_set(error, PTO_EINVAL, "program %s has %s", loaded->path,
+                         program->host ? "both orchestrate and host" : "neither orchestrate nor host");
+  loaded->program = program;
+  return PTO_OK;
+}
+
+/* The name that a program goes by: what it was found as, or the last part of its path. */
+static char *name_of(const char *name_or_path) {
+  if (!ends_in_suffix(name_or_path)) return strdup(name_or_path);
+  const char *slash = strrchr(name_or_path, '/');
+  const char *last = slash ? slash + 1 : name_or_path;
+  return strndup(last, strlen(last) - SUFFIX_LENGTH);
+}
+
+int pto_program_load(const char *name_or_path, struct pto_loaded_program **loaded_out, struct pto_error *error) {
+  struct search search;
+  int status = find_program(name_or_path, &search, error);
+  if (status != PTO_OK) return status;
+  struct pto_loaded_program *loaded = calloc(1, sizeof *loaded);
+  if (!loaded) return pto_error_set(error, PTO_ENOMEM, "program %s: out of memory", name_or_path);
+  loaded->copy_fd = -1;
+  loaded->name = name_of(name_or_path);
+  loaded->path = strdup(search.path);
+  status = loaded->name && loaded->path ? map_program(loaded, error)
+                                        : pto_error_set(error, PTO_ENOMEM, "program %s: out of memory", name_or_path);
+  if (status == PTO_OK) status = check_program(loaded, error);
+  if (status != PTO_OK) {
+    pto_program_unload(loaded);
+    return status;
+  }
+  *loaded_out = loaded;
+  return PTO_OK;
+}
+
+void pto_program_unload(struct pto_loaded_program *loaded) {
+  if (!loaded) return;
+  if (loaded->handle) dlclose(loaded->handle);
+  if (loaded->copy_fd >= 0) close(loaded->copy_fd);
+  free(loaded->name);
+  free(loaded->path);
+  free(loaded);
+}

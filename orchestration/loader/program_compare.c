@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Outputs against goldens, and the digest of outputs.  Part of program_run.h; keeps no state.
+ */
+#include <orchestration/loader/program_state.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <runtime/base/base.h>
+
+/* ---- XXH64, after the specification of xxHash (Collet), section "XXH64 algorithm description" ---- */
+
+#define PRIME_1 UINT64_C(0x9E3779B185EBCA87)
+#define PRIME_2 UINT64_C(0xC2B2AE3D27D4EB4F)
+#define PRIME_3 UINT64_C(0x165667B19E3779F9)
+#define PRIME_4 UINT64_C(0x85EBCA77C2B2AE63)
+#define PRIME_5 UINT64_C(0x27D4EB2F165667C5)
+
+static uint64_t rotate_left(uint64_t x, uint32_t count) { return x << count | x >> (64 - count); }
+
+static uint64_t load_64(const unsigned char *p) {
+  uint64_t x = 0;
+  for (int i = 7; i >= 0; i--) x = x << 8 | p[i];
+  return x;
+}
+
+static uint64_t xxh64_round(uint64_t lane, uint64_t input) { return rotate_left(lane + input * PRIME_2, 31) * PRIME_1; }
+
+uint64_t pto_xxh64(const void *data, uint64_t size, uint64_t seed) {
+  const unsigned char *p = data;
+  uint64_t left = size, hash = seed + PRIME_5;
+  if (size >= 32) {
+    uint64_t lanes[4] = {seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed, seed - PRIME_1};
+    for (; left >= 32; left -= 32, p += 32)
+      for (int i = 0; i < 4; i++) lanes[i] = xxh64_round(lanes[i], load_64(p + 8 * i));
+    hash = rotate_left(lanes[0], 1) + rotate_left(lanes[1], 7) + rotate_left(lanes[2], 12) + rotate_left(lanes[3], 18);
+    for (int i = 0; i < 4; i++) hash = (hash ^ xxh64_round(0, lanes[i])) * PRIME_1 + PRIME_4;
+  }
+  hash += size;
+  for (; left >= 8; left -= 8, p += 8) hash = rotate_left(hash ^ xxh64_round(0, load_64(p)), 27) * PRIME_1 + PRIME_4;
+  if (left >= 4) {
+    uint64_t word = p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+    hash = rotate_left(hash ^ word * PRIME_1, 23) * PRIME_2 + PRIME_3;
+    left -= 4;
+    p += 4;
+  }
+  for (; left > 0; left--, p++) hash = rotate_left(hash ^ *p * PRIME_5, 11) * PRIME_1;
+  hash = (hash ^ hash >> 33) * PRIME_2;
+  hash = (hash ^ hash >> 29) * PRIME_3;
+  return hash ^ hash >> 32;
+}
+
+uint64_t pto_program_run_digest(const struct pto_program_run *run) {
+  uint64_t digest = 0;
+  for (uint32_t i = 0; i < run->array_count; i++) {
+    const struct pto_array *array = &run->arrays[i]->array;
+    if (pto_array_is_output(array)) digest = pto_xxh64(array->data, array->size_bytes, digest);
+  }
+  return digest;
+}
+
+/* ---- comparison ---- */
+
+/* The golden value as the array's dtype holds it. */
+static double as_stored(const struct pto_array *array, double golden) {
+  uint64_t memory = 0;
+  struct pto_array one = *array;
+  one.data = &memory;
+  pto_array_set(&one, 0, golden);
+  return pto_array_get(&one, 0);
+}
+
+static bool is_within(const struct pto_array *array, double actual, double golden, double rtol, double atol) {
+  if (isnan(golden) || isnan(actual)) return isnan(golden) && isnan(actual);
+  if (rtol == 0 && atol == 0) {
+    double stored = as_stored(array, golden);
+    return actual == stored && signbit(actual) == signbit(stored);
+  }
+  if (isinf(golden) || isinf(actual)) return actual == golden;
+  return fabs(actual - golden) <= atol + rtol * fabs(golden);
+}
+
+static double error_of(double actual, double golden) {
+  if (actual == golden || (isnan(actual) && isnan(golden))) return 0;
+  double error = fabs(actual - golden);
+  return isnan(error) ? (double)INFINITY : error;
+}
+
+/* "3,17" for row-major `index`. */
+static void format_index(const struct pto_array *array, uint64_t index, char *text, size_t size) {
+  uint64_t parts[PTO_MAX_DIMS];
+  for (uint32_t i = array->ndims; i-- > 0; index /= array->shape[i]) parts[i] = index % array->shape[i];
+  size_t used = 0;
+  text[0] = '\0';
+  for (uint32_t i = 0; i < array->ndims && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%llu", i ? "," : "", (unsigned long long)parts[i]);
+}
+
+static void compare_array(const struct pto_array *array, double rtol, double atol, struct pto_comparison *comparison) {
+  comparison->has_golden = true;
+  comparison->compared += array->numel;
+  for (uint64_t i = 0; i < array->numel; i++) {
+    double actual = pto_array_get(array, i), golden = array->golden[i], error = error_of(actual, golden);
+    if (error > comparison->max_abs_error) comparison->max_abs_error = error;
+    if (is_within(array, actual, golden, rtol, atol)) continue;
+    if (comparison->mismatches++ > 0) continue;
+    comparison->array = array;
+    comparison->index = i;
+    comparison->actual = actual;
+    comparison->golden = golden;
+  }
+}
+
+void pto_program_run_compare(const struct pto_program_run *run, double rtol, double atol,
+                             struct pto_comparison *comparison) {
+  memset(comparison, 0, sizeof *comparison);
+  for (uint32_t i = 0; i < run->array_count; i++) {
+    const struct pto_array *array = &run->arrays[i]->array;
+    if (pto_array_is_output(array) && array->golden) compare_array(array, rtol, atol, comparison);
+  }
+  comparison->is_verified = comparison->has_golden && comparison->mismatches == 0;
+  if (comparison->mismatches == 0) return;
+  char place[PTO_MAX_DIMS * 21];
+  format_index(comparison->array, comparison->index, place, sizeof place);
+  snprintf(comparison->sentence, sizeof comparison->sentence,
+           "output %.40s[%.80s]: %.9g instead of %.9g (%llu of %llu elements differ, by %.3g at most)",
+           comparison->array->name, place, comparison->actual, comparison->golden,
+           (unsigned long long)comparison->mismatches, (unsigned long long)comparison->compared,
+           comparison->max_abs_error);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include <orchestration/loader/program_run.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <orchestration/loader/program_state.h>
+#include <runtime/base/base.h>
+
+/* ---- life ---- */
+
+const struct pto_case *pto_program_case(const struct pto_program *program, const char *name) {
+  for (const struct pto_case *candidate = program->cases; candidate && candidate->name; candidate++)
+    if (strcmp(candidate->name, name) == 0) return candidate;
+  return NULL;
+}
+
+static int choose_case(struct pto_program_run *run, const char *name, struct pto_error *error) {
+  if (!name) return PTO_OK;
+  run->chosen_case = pto_program_case(run->program, name);
+  if (run->chosen_case) return PTO_OK;
+  pto_error_set(error, PTO_EINVAL, "%s has no case \"%s\"", run->program->name, name);
+  const char *separator = "; it has ";
+  for (const struct pto_case *known = run->program->cases; known && known->name; known++, separator = ", ")
+    pto_error_append(error, "%s%s", separator, known->name);
+  return PTO_EINVAL;
+}
+
+int pto_program_run_create(const struct pto_program *program, const struct pto_program_request *request,
+                           struct pto_program_run **run_out, struct pto_error *error) {
+  static const struct pto_program_request nothing_asked;
+  if (!request) request = &nothing_asked;
+  struct pto_program_run *run = calloc(1, sizeof *run);
+  if (!run) return pto_error_set(error, PTO_ENOMEM, "%s: out of memory", program->name);
+  run->program = program;
+  run->seed = request->seed;
+  int status = choose_case(run, request->case_name, error);
+  if (status == PTO_OK) status = pto_program_options_init(run, request, error);
+  if (status != PTO_OK) {
+    pto_program_run_destroy(run);
+    return status;
+  }
+  *run_out = run;
+  return PTO_OK;
+}
+
+void pto_program_run_destroy(struct pto_program_run *run) {
+  if (!run) return;
+  pto_program_arrays_fini(run);
+  pto_program_options_fini(run);
+  while (run->blocks) {
+    struct pto_program_block *block = run->blocks;
+    run->blocks = block->next;
+    free(block->remembered);
+    free(block);
+  }
+  free(run);
+}
+
+/* ---- steps ---- */
+
+/* What a step of the program came to: its own failure first, else its return. */
+static int finish_step(struct pto_program_run *run, const char *step, int status) {
+  if (run->error.status != PTO_OK || status == PTO_OK) return run->error.status;
+  return pto_error_set(&run->error, status < 0 ? status : PTO_EUSER, "%s: its %s returned %d and gave no reason",
+                       run->program->name, step, status);
+}
+
+int pto_program_run_prepare(struct pto_program_run *run) {
+  if (run->error.status != PTO_OK || !run->program->prepare) return run->error.status;
+  return finish_step(run, "prepare", run->program->prepare(run));
+}
+
+int pto_program_run_expect(struct pto_program_run *run) {
+  if (run->error.status != PTO_OK || !run->program->expect) return run->error.status;
+  return finish_step(run, "expect", run->program->expect(run));
+}
+
+static int orchestrate(struct pto_runtime *rt, void *context) {
+  struct pto_program_run *run = context;
+  int status = run->program->orchestrate(rt, run);
+  return run->error.status != PTO_OK ? run->error.status : status;
+}
+
+int pto_program_run_orchestrate(struct pto_program_run *run, struct pto_runtime *rt) {
+  if (run->error.status != PTO_OK) return run->error.status;
+  if (run->program->host) return finish_step(run, "host function", run->program->host(run));
+  int status = pto_run(rt, orchestrate, run);
+  if (run->error.status != PTO_OK || status == PTO_OK) return run->error.status;
+  return pto_error_set(&run->error, status, "%s", pto_last_error(rt));
+}
+
+bool pto_program_run_is_host(const struct pto_program_run *run) { return run->program->host != NULL; }
+
+/* ---- rounds ---- */
+
+static bool remember(const void *data, uint64_t size_bytes, void **copy) {
+  if (!*copy) *copy = malloc(size_bytes + 1);
+  if (*copy) memcpy(*copy, data, size_bytes);
+  return *copy != NULL;
+}
+
+int pto_program_run_remember(struct pto_program_run *run) {
+  if (run->error.status != PTO_OK) return run->error.status;
+  bool is_complete = true;
+  for (uint32_t i = 0; i < run->array_count && is_complete; i++) {
+    struct pto_array_slot *slot = run->arrays[i];
+    if (slot->array.role != PTO_ARRAY_INPUT)
+      is_complete = remember(slot->array.data, slot->array.size_bytes, &slot->remembered);
+  }
+  for (struct pto_program_block *block = run->blocks; block && is_complete; block = block->next)
+    is_complete = remember(block->bytes, block->size_bytes, &block->remembered);
+  if (is_complete) return PTO_OK;
+  return pto_error_set(&run->error, PTO_ENOMEM, "%s: out of memory for a further round", run->program->name);
+}
+
+void pto_program_run_rewind(struct pto_program_run *run) {
+  for (uint32_t i = 0; i < run->array_count; i++) {
+    struct pto_array_slot *slot = run->arrays[i];
+    if (slot->remembered) memcpy(slot->array.data, slot->remembered, slot->array.size_bytes);
+  }
+  for (struct pto_program_block *block = run->blocks; block; block = block->next)
+    if (block->remembered) memcpy(block->bytes, block->remembered, block->size_bytes);
+}
+
+/* ---- questions ---- */
+
+const struct pto_case *pto_program_run_case(const struct pto_program_run *run) { return run->chosen_case; }
+const struct pto_program *pto_program_run_program(const struct pto_program_run *run) { return run->program; }
+const struct pto_error *pto_program_run_error(const struct pto_program_run *run) { return &run->error; }
+
+void pto_program_run_tolerance(const struct pto_program_run *run, double *rtol, double *atol) {
+  *rtol = run->has_tolerance ? run->rtol : run->program->rtol;
+  *atol = run->has_tolerance ? run->atol : run->program->atol;
+}
+
+/* ---- for the program ---- */
+
+uint64_t pto_program_seed(struct pto_program_run *run) { return run->seed; }
+
+void *pto_program_alloc(struct pto_program_run *run, uint64_t size_bytes) {
+  struct pto_program_block *block = NULL;
+  if (size_bytes < UINT64_C(1) << 47)
+    block = aligned_alloc(_Alignof(struct pto_program_block),
+                          pto_align_up(sizeof *block + size_bytes, _Alignof(struct pto_program_block)));
+  if (!block) {
+    pto_program_out_of_memory(run, "memory of its own");
+    return NULL;
+  }
+  memset(block, 0, sizeof *block + size_bytes);
+  block->size_bytes = size_bytes;
+  block->next = run->blocks;
+  run->blocks = block;
+  return block->bytes;
+}
+
+void *pto_program_state(struct pto_program_run *run, uint64_t size_bytes) {
+  if (!run->state) {
+    run->state = pto_program_alloc(run, size_bytes);
+    run->state_bytes = size_bytes;
+  } else if (size_bytes > run->state_bytes) {
+    (void)pto_program_fail(run, "%s: asks for %llu bytes of state and had asked for %llu before", run->program->name,
+                           (unsigned long long)size_bytes, (unsigned long long)run->state_bytes);
+    return NULL;
+  }
+  return run->state;
+}
+
+void pto_program_tolerance(struct pto_program_run *run, double rtol, double atol) {
+  run->has_tolerance = true;
+  run->rtol = rtol;
+  run->atol = atol;
+}
+
+int pto_program_fail(struct pto_program_run *run, const char *format, ...) {
+  if (run->error.status != PTO_OK) return PTO_EINVAL;
+  char sentence[PTO_SENTENCE_SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(sentence, sizeof sentence, format, arguments);
+  va_end(arguments);
+  return pto_error_set(&run->error, PTO_EINVAL, "%s", sentence);
+}
+
+void pto_program_out_of_memory(struct pto_program_run *run, const char *what) {
+  if (run->error.status == PTO_OK)
+    (void)pto_error_set(&run->error, PTO_ENOMEM, "%s: out of memory for %s", run->program->name, what);
+}
+
+void pto_program_print(struct pto_program_run *run, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vfprintf(stdout, format, arguments);
+  va_end(arguments);
+  fflush(stdout);
+}

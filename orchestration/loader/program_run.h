@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program run: one program with its option values, its arrays and their goldens; the caller's side of pto/program.h.
+ *
+ * Life:  create → prepare → (files may replace inputs) → orchestrate, once or more → expect → compare, digest →
+ * destroy.
+ *
+ * Owns every array, golden and memory block that it hands out to the program; all are freed by destroy.  The program
+ * stays the caller's and outlives the run.
+ *
+ * Always true: the first failure is kept; after it every step refuses with the same status and sentence.  An option's
+ * value is that of the last --set that names it, else of the case, else its default; all three are checked at create.
+ *
+ * Threads: the one that created it (the program's functions are called on it).  Two runs share nothing.
+ *
+ * To add an option type: one line in option_types of program_option.c and one accessor.
+ */
+#ifndef PTO_PROGRAM_RUN_H
+#define PTO_PROGRAM_RUN_H
+
+#include <pto/program.h>
+#include <runtime/base/error.h>
+
+/* What the caller asks for.  Zeroed: the defaults, seed 0. */
+struct pto_program_request {
+  const char *case_name;       /* NULL: no case */
+  const char *const *settings; /* "key=value" each, as of --set; a later one wins */
+  uint32_t setting_count;
+  uint64_t seed;
+};
+
+/* Checks the request against the program's options and cases.  PTO_OK, or PTO_EINVAL with a sentence that names the
+ * option, its value and what it accepts, or PTO_ENOMEM.  `program` and its strings are borrowed for the life of the
+ * run, the request for the call. */
+PTO_MUST_CHECK int pto_program_run_create(const struct pto_program *program, const struct pto_program_request *request,
+                                          struct pto_program_run **run_out, struct pto_error *error);
+/* Takes NULL too. */
+void pto_program_run_destroy(struct pto_program_run *run);
+
+/* Calls the program's prepare (none is fine).  PTO_OK, or the run's failure. */
+PTO_MUST_CHECK int pto_program_run_prepare(struct pto_program_run *run);
+
+/* Runs the program's orchestrate on `rt` within a pto_run of its own, or its host function (rt may then be NULL:
+ * pto_program_run_is_host). Returns what the run came to: PTO_OK, or the run's first error with its sentence, for the
+ * caller to hold against program->expected_status.  A failure of the program itself (pto_program_fail, a wrong option)
+ * is PTO_EINVAL. */
+PTO_MUST_CHECK int pto_program_run_orchestrate(struct pto_program_run *run, struct pto_runtime *rt);
+bool pto_program_run_is_host(const struct pto_program_run *run);
+
+/* For several rounds: remember (after prepare and the replacement of inputs) keeps a copy of every array that is no
+ * input and of the program's own memory; rewind puts them back before a further round. */
+PTO_MUST_CHECK int pto_program_run_remember(struct pto_program_run *run);
+void pto_program_run_rewind(struct pto_program_run *run);
+
+/* Calls the program's expect (none is fine).  The caller may then fill further goldens through pto_array_golden. */
+PTO_MUST_CHECK int pto_program_run_expect(struct pto_program_run *run);
+
+/* The outputs against their goldens. */
+struct pto_comparison {
+  bool has_golden;      /* some output has one; where none has, `verified` is null for users */
+  bool is_verified;     /* every element of every output that has a golden is within tolerance */
+  double max_abs_error; /* largest |a − g|; INFINITY where one of the two is NaN and the other not, or they are
+                           infinitely apart */
+  uint64_t compared, mismatches; /* elements */
+  /* The first mismatch, in order of declaration, then row-major. */
+  const struct pto_array *array;
+  uint64_t index; /* row-major */
+  double actual, golden;
+  char sentence[256]; /* "output f[3,17]: 46 instead of 47 (4 of 16384 elements differ, …)"; "" where there is none */
+};
+
+/* The tolerance that the outputs are to be compared with: what the program asked for through pto_program_tolerance, else the
+ * program's own. */
+void pto_program_run_tolerance(const struct pto_program_run *run, double *rtol, double *atol);
+
+/* |a − g| ≤ atol + rtol·|g|.  Where both are 0 the element's bits must be those of the golden rounded to the dtype.  A
+ * NaN matches a NaN, an infinity itself. */
+void pto_program_run_compare(const struct pto_program_run *run, double rtol, double atol,
+                             struct pto_comparison *comparison);
+
+/* Digest of the bytes of all outputs (OUTPUT and INOUT) in order of declaration: XXH64, the digest so far being the
+ * seed of the next array's, 0 that of the first.  Shown to users as 16 lower-case hexadecimal digits. */
+uint64_t pto_program_run_digest(const struct pto_program_run *run);
+/* XXH64 of `size` bytes, after its published specification. */
+uint64_t pto_xxh64(const void *data, uint64_t size, uint64_t seed);
+
+/* Options in the program's order, with the value in force as text and where it comes from; false past the end. */
+struct pto_option_value {
+  const struct pto_option *option;
+  const char *value;
+  const char *source; /* "set", "case" or "default" */
+};
+bool pto_program_run_option(const struct pto_program_run *run, uint32_t index, struct pto_option_value *value);
+/* Arrays in order of declaration; NULL past the end. */
+struct pto_array *pto_program_run_array(struct pto_program_run *run, uint32_t index);
+
+/* The case in force (NULL: none) and the program. */
+const struct pto_case *pto_program_run_case(const struct pto_program_run *run);
+const struct pto_program *pto_program_run_program(const struct pto_program_run *run);
+/* The first failure, or the status PTO_OK and "". */
+const struct pto_error *pto_program_run_error(const struct pto_program_run *run);
+
+/* "integer", "number", "true or false", "text". */
+const char *pto_option_type_name(uint32_t type);
+/* The case called `name`, or NULL. */
+const struct pto_case *pto_program_case(const struct pto_program *program, const char *name);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a program run is made of: shared by the files of this folder alone (program_run.h is what others see).
+ *
+ * Owns nothing beyond what program_run.h says.  Always true: option_values has an entry for each option of the program;
+ * array_count ≤ array_capacity; a struct pto_array is the first member of its pto_array_slot.
+ */
+#ifndef PTO_PROGRAM_STATE_H
+#define PTO_PROGRAM_STATE_H
+
+#include <orchestration/loader/program_run.h>
+
+/* The value of one option, checked: text as given, and its meaning by type. */
+struct pto_option_slot {
+  char *text;
+  const char *source; /* "set", "case" or "default" */
+  union {
+    int64_t integer;
+    double number;
+    bool truth;
+  } value;
+};
+
+struct pto_array_slot {
+  struct pto_array array;
+  void *remembered; /* copy of the data for rewind, or NULL */
+};
+
+/* A block of pto_program_alloc; the program's bytes follow. */
+struct pto_program_block {
+  struct pto_program_block *next;
+  uint64_t size_bytes;
+  void *remembered;
+  _Alignas(64) unsigned char bytes[];
+};
+
+struct pto_program_run {
+  const struct pto_program *program;
+  const struct pto_case *chosen_case;
+  uint64_t seed;
+  struct pto_error error; /* the first failure */
+  struct pto_option_slot *options;
+  uint32_t option_count;
+  struct pto_array_slot **arrays;
+  uint32_t array_count, array_capacity;
+  struct pto_program_block *blocks;
+  bool has_tolerance; /* of its own: rtol and atol hold */
+  double rtol, atol;
+  void *state;
+  uint64_t state_bytes;
+};
+
+/* Checks and stores the values of all options: default, case, settings.  Frees nothing on failure: the run's destroy
+ * does. */
+int pto_program_options_init(struct pto_program_run *run, const struct pto_program_request *request,
+                             struct pto_error *error);
+void pto_program_options_fini(struct pto_program_run *run);
+/* The run fails with PTO_ENOMEM unless it has failed already. */
+void pto_program_out_of_memory(struct pto_program_run *run, const char *what);
+void pto_program_arrays_fini(struct pto_program_run *run);
+
+static inline bool pto_array_is_output(const struct pto_array *array) {
+  return (array->role & PTO_ARRAY_OUTPUT) != 0 && array->role != PTO_ARRAY_SCRATCH;
+}
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * strided_views: kernels that read and write through views, in every dtype.
+ *
+ * For each dtype a box [4, 6, 10] is read through each view of a table: whole, transposed, stepped, a sub-box, a
+ * stepped sub-box of the transpose, a broadcast row, a reshape, and others.  A task copies its view into a dense piece
+ * of the output and reports the descriptor that it was given; both are checked.  Then the box is written back through
+ * views that interleave: even columns by one task, odd columns by another, which share lines but no byte.  The 4-bit
+ * types may only be dense: they are read whole.
+ *
+ * The golden of a view is a formula for the source index of each of its elements, written without strides.  All values
+ * are small integers, exact in every dtype.
+ *
+ * With V views and D dtypes that can be strided:  tasks = D·(V + 2) + 2,  edges = 0.
+ */
+#include <pto/pto.h>
+
+#include <string.h>
+
+enum { PLANES = 4, ROWS = 6, COLUMNS = 10, BOX = PLANES * ROWS * COLUMNS, REPORT = 2 + 2 * PTO_MAX_DIMS };
+
+/* ---- kernel: y = x, and what the descriptor of x says ---- */
+
+/* Offset, in elements, of the `number`-th element in row-major order. */
+static uint64_t offset_of(const struct pto_kernel_tensor *t, uint64_t number) {
+  uint64_t offset = 0;
+  for (uint32_t d = t->ndims; d-- > 0;) {
+    offset += number % t->shape[d] * t->strides[d];
+    number /= t->shape[d];
+  }
+  return offset;
+}
+
+static uint64_t numel_of(const struct pto_kernel_tensor *t) {
+  uint64_t numel = 1;
+  for (uint32_t d = 0; d < t->ndims; d++) numel *= t->shape[d];
+  return numel;
+}
+
+static int run_copy_view(const struct pto_kernel_args *args) {
+  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
+  bool is_packed = pto_dtype_bits(x->dtype) < 8;
+  uint64_t size = pto_dtype_size(x->dtype), numel = numel_of(x);
+  if (x->dtype != y->dtype || numel != numel_of(y))
+    return pto_kernel_error(args, "copy_view: x and y differ in dtype or size");
+  if (is_packed) {
+    memcpy(y->addr, x->addr, (numel + 1) / 2);
+  } else {
+    for (uint64_t i = 0; i < numel; i++)
+      memcpy((char *)y->addr + offset_of(y, i) * size, (const char *)x->addr + offset_of(x, i) * size, size);
+  }
+  if (args->tensor_count < 3) return 0;
+  int64_t *report = args->tensors[2].addr;
+  report[0] = x->dtype;
+  report[1] = x->ndims;
+  for (uint32_t d = 0; d < x->ndims; d++) {
+    report[2 + d] = (int64_t)x->shape[d];
+    report[2 + PTO_MAX_DIMS + d] = (int64_t)x->strides[d];
+  }
+  return 0;
+}
+
+static const struct pto_kernel_param copy_params[] = {
+    {.name = "x", .mode = PTO_INPUT},
+    {.name = "y", .mode = PTO_OUTPUT},
+    {.name = "report", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT64), .min_rank = 1, .max_rank = 1},
+};
+static const struct pto_kernel copy_view = {
+    .name = "copy_view", .cores = PTO_AIV, .params = copy_params, .param_count = 2, .run = run_copy_view};
+static const struct pto_kernel copy_and_report = {
+    .name = "copy_and_report", .cores = PTO_AIV, .params = copy_params, .param_count = 3, .run = run_copy_view};
+
+/* ---- the views: how each is made, what it must look like, and where its elements come from ---- */
+
+static struct pto_tensor make_whole(const struct pto_tensor *box) { return *box; }
+static struct pto_tensor make_transposed(const struct pto_tensor *box) { return pto_tensor_transpose(box, 1, 2); }
+static struct pto_tensor make_permuted(const struct pto_tensor *box) {
+  return pto_tensor_permute(box, (uint32_t[]){2, 0, 1});
+}
+static struct pto_tensor make_stepped(const struct pto_tensor *box) { return pto_tensor_slice(box, 2, 1, COLUMNS, 3); }
+static struct pto_tensor make_sub_box(const struct pto_tensor *box) {
+  return pto_tensor_view(box, (uint64_t[]){1, 2, 3}, (uint64_t[]){2, 3, 5});
+}
+static struct pto_tensor make_mixed(const struct pto_tensor *box) {
+  struct pto_tensor inner = pto_tensor_view(box, (uint64_t[]){1, 0, 2}, (uint64_t[]){3, 6, 8});
+  struct pto_tensor turned = pto_tensor_transpose(&inner, 0, 2);
+  return pto_tensor_slice(&turned, 0, 1, 8, 2);
+}
+static struct pto_tensor make_reshaped(const struct pto_tensor *box) {
+  struct pto_tensor matrix = pto_tensor_reshape(box, 2, (uint64_t[]){PLANES * ROWS, COLUMNS});
+  return pto_tensor_slice(&matrix, 0, 3, PLANES * ROWS, 5);
+}
+static struct pto_tensor make_broadcast(const struct pto_tensor *box) {
+  struct pto_tensor row = pto_tensor_view(box, (uint64_t[]){2, 1, 0}, (uint64_t[]){1, 1, COLUMNS});
+  return pto_tensor_broadcast(&row, 3, (uint64_t[]){2, 3, COLUMNS});
+}
+static struct pto_tensor make_single(const struct pto_tensor *box) {
+  return pto_tensor_view(box, (uint64_t[]){3, 5, 9}, (uint64_t[]){1, 1, 1});
+}
+
+/* Index in the box, row-major. */
+static uint64_t at(uint64_t plane, uint64_t row, uint64_t column) { return (plane * ROWS + row) * COLUMNS + column; }
+
+static uint64_t from_whole(const uint64_t *i) { return at(i[0], i[1], i[2]); }
+static uint64_t from_transposed(const uint64_t *i) { return at(i[0], i[2], i[1]); }
+static uint64_t from_permuted(const uint64_t *i) { return at(i[1], i[2], i[0]); }
+static uint64_t from_stepped(const uint64_t *i) { return at(i[0], i[1], 1 + 3 * i[2]); }
+static uint64_t from_sub_box(const uint64_t *i) { return at(1 + i[0], 2 + i[1], 3 + i[2]); }
+static uint64_t from_mixed(const uint64_t *i) { return at(1 + i[2], i[1], 2 + 1 + 2 * i[0]); }
+static uint64_t from_reshaped(const uint64_t *i) { return (3 + 5 * i[0]) * COLUMNS + i[1]; }
+static uint64_t from_broadcast(const uint64_t *i) { return at(2, 1, i[2]); }
+static uint64_t from_single(const uint64_t *i) { return at(3, 5, 9); }
+
+static const struct {
+  struct pto_tensor (*make)(const struct pto_tensor *box);
+  uint64_t (*from)(const uint64_t *index);
+  uint32_t ndims;
+  uint64_t shape[3], strides[3];
+} views[] = {
+    {make_whole, from_whole, 3, {4, 6, 10}, {60, 10, 1}},
+    {make_transposed, from_transposed, 3, {4, 10, 6}, {60, 1, 10}},
+    {make_permuted, from_permuted, 3, {10, 4, 6}, {1, 60, 10}},
+    {make_stepped, from_stepped, 3, {4, 6, 3}, {60, 10, 3}},
+    {make_sub_box, from_sub_box, 3, {2, 3, 5}, {60, 10, 1}},
+    {make_mixed, from_mixed, 3, {4, 6, 3}, {2, 10, 60}},
+    {make_reshaped, from_reshaped, 2, {5, 10}, {50, 1}},
+    {make_broadcast, from_broadcast, 3, {2, 3, 10}, {0, 0, 1}},
+    {make_single, from_single, 3, {1, 1, 1}, {60, 10, 1}},
+};
+enum { VIEWS = sizeof views / sizeof views[0] };
+
+static uint64_t view_numel(int view) {
+  uint64_t numel = 1;
+  for (uint32_t d = 0; d < views[view].ndims; d++) numel *= views[view].shape[d];
+  return numel;
+}
+
+/* ---- the program ---- */
+
+struct strided {
+  struct pto_array *boxes[PTO_DTYPE_COUNT];   /* [PLANES, ROWS, COLUMNS] */
+  struct pto_array *pieces[PTO_DTYPE_COUNT];  /* all views one behind the other; 4-bit: the box */
+  struct pto_array *weaves[PTO_DTYPE_COUNT];  /* the box's columns in pairs: even ones, then odd ones, swapped */
+  struct pto_array *reports[PTO_DTYPE_COUNT]; /* i64[VIEWS, REPORT] */
+};
+
+static const struct pto_case cases[] = {
+    {"all", "", "nine views of twelve dtypes, and the two of 4 bits", 134, 0, false}, {0}};
+
+static bool is_packed(uint32_t dtype) { return pto_dtype_bits(dtype) < 8; }
+
+static struct pto_array *make_array(struct pto_program_run *run, const char *kind, uint32_t dtype, uint32_t role,
+                                    uint32_t element, uint32_t ndims, const uint64_t *shape) {
+  char name[32];
+  size_t length = strlen(kind);
+  memcpy(name, kind, length);
+  strncpy(name + length, pto_dtype_name(dtype), sizeof name - length - 1);
+  name[sizeof name - 1] = '\0';
+  return pto_program_array(run, name, role, element, ndims, shape);
+}
+
+static int prepare(struct pto_program_run *run) {
+  struct strided *state = pto_program_state(run, sizeof *state);
+  if (state == NULL) return PTO_ENOMEM;
+  const uint64_t box[] = {PLANES, ROWS, COLUMNS}, report[] = {VIEWS, REPORT};
+  uint64_t piece_elems = 0;
+  for (int v = 0; v < VIEWS; v++) piece_elems += view_numel(v);
+  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
+    state->boxes[d] = make_array(run, "box_", d, PTO_ARRAY_INPUT, d, 3, box);
+    state->pieces[d] =
+        make_array(run, "pieces_", d, PTO_ARRAY_OUTPUT, d, 1, is_packed(d) ? (uint64_t[]){BOX} : &piece_elems);
+    if (state->boxes[d] == NULL || state->pieces[d] == NULL) return PTO_ENOMEM;
+    if (!is_packed(d)) {
+      state->weaves[d] = make_array(run, "weave_", d, PTO_ARRAY_OUTPUT, d, 3, box);
+      state->reports[d] = make_array(run, "report_", d, PTO_ARRAY_OUTPUT, PTO_INT64, 2, report);
+      if (state->weaves[d] == NULL || state->reports[d] == NULL) return PTO_ENOMEM;
+    }
+    double most = d == PTO_BOOL ? 2 : is_packed(d) ? 8 : 100;
+    struct pto_array *values = pto_program_find(run, "values");
+    if (values == NULL) values = pto_program_array(run, "values", PTO_ARRAY_SCRATCH, PTO_INT32, 3, box);
+    if (values == NULL) return PTO_ENOMEM;
+    pto_array_fill_uniform(run, values, 0, most);
+    for (uint64_t i = 0; i < BOX; i++) pto_array_set(state->boxes[d], i, pto_array_get(values, i));
+  }
+  return PTO_OK;
+}
+
+/* Every view of one dtype's box, each to its piece and its report. */
+static int submit_views(struct pto_runtime *rt, const struct strided *state, uint32_t dtype) {
+  struct pto_tensor box = pto_array_tensor(rt, state->boxes[dtype]),
+                    pieces = pto_array_tensor(rt, state->pieces[dtype]);
+  struct pto_tensor reports = pto_array_tensor(rt, state->reports[dtype]);
+  uint64_t first = 0;
+  for (int v = 0; v < VIEWS; v++) {
+    struct pto_tensor x = views[v].make(&box);
+    struct pto_tensor piece = pto_tensor_slice(&pieces, 0, first, first + view_numel(v), 1);
+    struct pto_tensor y = pto_tensor_reshape(&piece, views[v].ndims, views[v].shape);
+    struct pto_tensor row = pto_tensor_slice(&reports, 0, (uint64_t)v, (uint64_t)v + 1, 1);
+    struct pto_tensor report = pto_tensor_reshape(&row, 1, (uint64_t[]){REPORT});
+    struct pto_param params[] = {pto_input(&x), pto_output(&y), pto_output(&report)};
+    int status = pto_submit_aiv(rt, &copy_and_report, params, 3);
+    if (status != PTO_OK) return status;
+    first += view_numel(v);
+  }
+  return PTO_OK;
+}
+
+/* Even columns of the box to odd columns of the weave, and odd ones to even ones. */
+static int submit_weave(struct pto_runtime *rt, const struct strided *state, uint32_t dtype) {
+  struct pto_tensor box = pto_array_tensor(rt, state->boxes[dtype]), weave = pto_array_tensor(rt, state->weaves[dtype]);
+  for (uint64_t parity = 0; parity < 2; parity++) {
+    struct pto_tensor x = pto_tensor_slice(&box, 2, parity, COLUMNS, 2);
+    struct pto_tensor y = pto_tensor_slice(&weave, 2, 1 - parity, COLUMNS, 2);
+    struct pto_param params[] = {pto_input(&x), pto_output(&y)};
+    int status = pto_submit_aiv(rt, &copy_view, params, 2);
+    if (status != PTO_OK) return status;
+  }
+  return PTO_OK;
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct strided *state = pto_program_state(run, sizeof *state);
+  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
+    int status;
+    if (is_packed(d)) {
+      struct pto_tensor box = pto_array_tensor(rt, state->boxes[d]), pieces = pto_array_tensor(rt, state->pieces[d]);
+      struct pto_param params[] = {pto_input(&box), pto_output(&pieces)};
+      status = pto_submit_aiv(rt, &copy_view, params, 2);
+    } else {
+      status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+      if (status == PTO_OK) status = submit_views(rt, state, d);
+      if (status == PTO_OK) status = submit_weave(rt, state, d);
+      if (status == PTO_OK) status = pto_scope_end(rt);
+    }
+    if (status != PTO_OK) return status;
+  }
+  return PTO_OK;
+}
+
+static void expect_view(const struct strided *state, uint32_t dtype, int view, double *piece, double *report) {
+  uint64_t index[3] = {0};
+  for (uint64_t i = 0; i < view_numel(view); i++) {
+    uint64_t rest = i;
+    for (uint32_t d = views[view].ndims; d-- > 0; rest /= views[view].shape[d]) index[d] = rest % views[view].shape[d];
+    piece[i] = pto_array_get(state->boxes[dtype], views[view].from(index));
+  }
+  report[0] = dtype;
+  report[1] = views[view].ndims;
+  for (uint32_t d = 0; d < views[view].ndims; d++) {
+    report[2 + d] = (double)views[view].shape[d];
+    report[2 + PTO_MAX_DIMS + d] = (double)views[view].strides[d];
+  }
+}
+
+static int expect(struct pto_program_run *run) {
+  const struct strided *state = pto_program_state(run, sizeof *state);
+  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
+    double *pieces = pto_array_golden(run, state->pieces[d]);
+    if (pieces == NULL) return PTO_ENOMEM;
+    if (is_packed(d)) {
+      for (uint64_t i = 0; i < BOX; i++) pieces[i] = pto_array_get(state->boxes[d], i);
+      continue;
+    }
+    double *weave = pto_array_golden(run, state->weaves[d]), *reports = pto_array_golden(run, state->reports[d]);
+    if (weave == NULL || reports == NULL) return PTO_ENOMEM;
+    for (int v = 0; v < VIEWS; v++) {
+      expect_view(state, d, v, pieces, reports + v * REPORT);
+      pieces += view_numel(v);
+    }
+    for (uint64_t i = 0; i < BOX; i++) weave[i] = pto_array_get(state->boxes[d], i % 2 == 0 ? i + 1 : i - 1);
+  }
+  return PTO_OK;
+}
+
+PTO_API const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "strided_views",
+    .summary = "kernels read and write transposed, stepped, sub-box and broadcast views of every dtype",
+    .cases = cases,
+    .prepare = prepare,
+    .orchestrate = orchestrate,
+    .expect = expect,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/control/runtime_state.h>
+
+#include <string.h>
+
+#include <runtime/tensor/tensor_make.h>
+
+/* Ranges of external memory that nothing is known of any more are dropped when there are this many more than records. */
+#define RANGE_SLACK 1024u
+
+/* Bytes of a row and of a plane of rows in a dense tensor: the coordinates of its space. */
+static void grid_of(const struct pto_tensor *t, uint64_t size_bytes, uint64_t *pitch_bytes, uint64_t *plane_bytes) {
+  uint64_t bits = pto_dtype_bits(t->dtype);
+  *pitch_bytes = *plane_bytes = pto_max_u64(size_bytes, 1);
+  if (t->ndims < 2 || t->shape[t->ndims - 1] * bits % 8) return;
+  uint64_t pitch = t->shape[t->ndims - 1] * bits / 8;
+  if (!pitch) return;
+  *pitch_bytes = pitch;
+  *plane_bytes = pitch * pto_max_u64(t->shape[t->ndims - 2], 1);
+}
+
+struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes) {
+  struct pto_buffer none = {0, 0, 0, 0};
+  if (pto_runtime_check(rt)) return none;
+  struct pto_buffer_record *record =
+      pto_buffer_registry_insert(&rt->buffers, PTO_BUFFER_MANAGED, rt->scope_depth, &rt->scopes[rt->scope_depth].buffers);
+  if (!record) {
+    pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers fill the registry", rt->buffers.live_count);
+    return none;
+  }
+  record->size_bytes = size_bytes;
+  return pto_buffer_registry_handle(record);
+}
+
+/* Why a handle has no live record. */
+static struct pto_tensor stale_tensor(const struct pto_runtime *rt, struct pto_buffer buffer) {
+  bool is_foreign = buffer.id == 0 || (uint16_t)(buffer.generation >> 48) != rt->tag;
+  return pto_tensor_invalid(PTO_MAKER_MANAGED, is_foreign ? PTO_REASON_BUFFER_FOREIGN : PTO_REASON_BUFFER_STALE, buffer.id);
+}
+
+struct pto_tensor pto_managed_tensor(struct pto_runtime *rt, struct pto_buffer buffer, uint32_t dtype, uint32_t ndims,
+                                     const uint64_t *shape) {
+  if (!pto_buffer_registry_lookup(&rt->buffers, &buffer)) return stale_tensor(rt, buffer);
+  return pto_tensor_dense(buffer, dtype, ndims, shape);
+}
+
+bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record, char *addr,
+                            uint32_t owner_slot) {
+  uint64_t pitch, plane;
+  grid_of(t, record->size_bytes, &pitch, &plane);
+  uint32_t space = pto_access_map_add_space(&rt->map, (uint64_t)(uintptr_t)addr, record->size_bytes, pitch, plane);
+  if (space == UINT32_MAX) return false;
+  rt->map.spaces[space].has_creator = 1;
+  rt->map.spaces[space].creator = rt->rings.slots[owner_slot].ref;
+  record->space = space;
+  record->addr = (uint64_t)(uintptr_t)addr;
+  record->owner_slot = owner_slot;
+  pto_buffer_registry_move(&rt->buffers, record, &rt->scopes[record->scope_depth].buffers, &rt->scopes[rt->scope_depth].buffers,
+                           rt->scope_depth);
+  if (rt->config.poison) memset(addr, 0xff, record->size_bytes);
+  return true;
+}
+
+/* ---- external memory ---- */
+
+/* Drops ranges without registrations and without visible accesses. */
+static void collect_ranges(struct pto_runtime *rt) {
+  struct pto_buffer_registry *registry = &rt->buffers;
+  pto_access_map_sweep(&rt->map);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < registry->range_count; i++) {
+    const struct pto_access_space *space = &rt->map.spaces[registry->ranges[i].space];
+    if (space->registrations == 0 && space->entry_count == 0)
+      pto_access_map_remove_space(&rt->map, registry->ranges[i].space);
+    else
+      registry->ranges[kept++] = registry->ranges[i];
+  }
+  registry->range_count = kept;
+}
+
+/* The space of [lo, hi): that of the one range which holds it, or a new one that takes in all ranges it meets. */
+static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *t, uint64_t lo, uint64_t hi) {
+  struct pto_buffer_registry *registry = &rt->buffers;
+  if (registry->range_count > registry->live_count + RANGE_SLACK && registry->range_count % RANGE_SLACK == 0) collect_ranges(rt);
+  uint32_t first = pto_buffer_registry_find_range(registry, lo), last = first;
+  while (last < registry->range_count && registry->ranges[last].lo < hi) last++;
+  uint64_t pitch, plane;
+  grid_of(t, hi - lo, &pitch, &plane);
+  if (last == first + 1 && registry->ranges[first].lo <= lo && registry->ranges[first].hi >= hi) {
+    struct pto_access_space *space = &rt->map.spaces[registry->ranges[first].space];
+    if (space->entry_count == 0 && registry->ranges[first].lo == lo && registry->ranges[first].hi == hi) {
+      space->pitch_bytes = pitch; /* nobody depends on the old coordinates */
+      space->plane_bytes = plane;
+    }
+    return registry->ranges[first].space;
+  }
+  uint64_t all_lo = lo, all_hi = hi;
+  uint32_t registrations = 0;
+  for (uint32_t i = first; i < last; i++) {
+    all_lo = pto_min_u64(all_lo, registry->ranges[i].lo);
+    all_hi = pto_max_u64(all_hi, registry->ranges[i].hi);
+    registrations += rt->map.spaces[registry->ranges[i].space].registrations;
+  }
+  uint32_t space = pto_access_map_add_space(&rt->map, all_lo, all_hi - all_lo, pitch, plane);
+  if (space == UINT32_MAX) return space;
+  for (uint32_t i = first; i < last; i++) {
+    uint32_t old = registry->ranges[i].space;
+    pto_access_map_merge_space(&rt->map, space, old);
+    for (uint32_t r = 0; r < registry->used; r++)
+      if (registry->records[r].kind == PTO_BUFFER_EXTERNAL && registry->records[r].space == old) registry->records[r].space = space;
+  }
+  rt->map.spaces[space].registrations = registrations;
+  if (pto_buffer_registry_replace_ranges(registry, first, last - first, all_lo, all_hi, space)) return space;
+  pto_access_map_remove_space(&rt->map, space);
+  return UINT32_MAX;
+}
+
+static bool meets_arena(const struct pto_runtime *rt, uint64_t lo, uint64_t hi) {
+  uint64_t arena_lo = (uint64_t)(uintptr_t)rt->arena.addr;
+  return lo < arena_lo + rt->arena.size_bytes && arena_lo < hi;
+}
+
+struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
+  struct pto_buffer buffer = {1, 0, (uint64_t)(uintptr_t)addr, 0};
+  if (!pto_tensor_dense_bytes(dtype, ndims, shape, &buffer.size_bytes)) return pto_tensor_dense(buffer, dtype, ndims, shape);
+  struct pto_tensor t = pto_tensor_dense(buffer, dtype, ndims, shape);
+  if (t.status) return t;
+  uint64_t lo = buffer.base, size_bytes = buffer.size_bytes;
+  if (!addr && size_bytes) return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_NULL_ADDRESS, 0);
+  if (size_bytes && meets_arena(rt, lo, lo + size_bytes))
+    return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_OWN_MEMORY, size_bytes, lo);
+  uint32_t depth = rt->is_running ? rt->scope_depth : 0;
+  struct pto_buffer_record *record =
+      pto_buffer_registry_insert(&rt->buffers, PTO_BUFFER_EXTERNAL, depth, pto_runtime_scope_buffers(rt, depth));
+  if (!record) return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_BUFFER_COUNT, rt->buffers.live_count);
+  if (!rt->is_running) rt->buffers.outside_ids = record->id;
+  record->addr = lo;
+  record->size_bytes = size_bytes;
+  if (size_bytes) {
+    record->space = space_of_range(rt, &t, lo, lo + size_bytes);
+    if (record->space == UINT32_MAX) return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_BUFFER_COUNT, rt->buffers.live_count);
+    rt->map.spaces[record->space].registrations++;
+  }
+  t.buffer = pto_buffer_registry_handle(record);
+  return t;
+}
+
+/* ---- ends ---- */
+
+void pto_buffers_end_scope(struct pto_runtime *rt, uint32_t *list) {
+  for (uint32_t i = *list; i != PTO_NONE;) {
+    struct pto_buffer_record *record = &rt->buffers.records[i];
+    i = record->next_in_scope;
+    if (record->space != PTO_NONE) {
+      if (record->kind == PTO_BUFFER_MANAGED)
+        pto_access_map_remove_space(&rt->map, record->space);
+      else
+        rt->map.spaces[record->space].registrations--;
+    }
+    pto_buffer_registry_remove(&rt->buffers, record);
+  }
+  *list = PTO_NONE;
+}
+
+void pto_buffers_end_run(struct pto_runtime *rt) {
+  struct pto_buffer_registry *registry = &rt->buffers;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < registry->range_count; i++) {
+    uint32_t space = registry->ranges[i].space;
+    if (rt->map.spaces[space].registrations == 0) {
+      pto_access_map_remove_space(&rt->map, space);
+    } else {
+      pto_access_map_clear_space(&rt->map, space);
+      registry->ranges[kept++] = registry->ranges[i];
+    }
+  }
+  registry->range_count = kept;
+  for (uint32_t i = rt->outside_buffers; i != PTO_NONE; i = registry->records[i].next_in_scope) registry->records[i].version = 0;
+}
+
+uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer) {
+  const struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &buffer);
+  return record ? record->addr : 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/control/runtime_state.h>
+
+#include <string.h>
+
+#include <runtime/tensor/tensor_make.h>
+
+/* Waits until nobody has these bytes any more that the rules make the host wait for. */
+static int wait_for_bytes(struct pto_runtime *rt, uint32_t space, const struct pto_region *region, bool is_write) {
+  pto_progress_poll(rt);
+  bool has_waited = false;
+  uint64_t begin_time = pto_progress_now(rt);
+  for (;;) {
+    if (rt->has_failed) return rt->error.status;
+    uint32_t slot = pto_hazards_find_unfinished(&rt->hazards, space, region, is_write);
+    if (slot == UINT32_MAX) break;
+    /* the scope is open or not, the slot cannot be given to another task while the host waits */
+    while (!pto_task_state_has_finished(rt->rings.slots[slot].state)) {
+      int status = pto_progress_wait(rt);
+      if (status) return status;
+    }
+    has_waited = true;
+  }
+  if (has_waited) pto_progress_resume(rt);
+  if (rt->port->is_virtual) rt->port->ops->charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_HOST_ACCESS, 1);
+  pto_progress_record(rt, PTO_CONTROL_HOST_ACCESS, begin_time, rt->task_count);
+  return PTO_OK;
+}
+
+/* The element as a tensor of rank 0; its address, and for 4-bit types which nibble. */
+static int locate(struct pto_runtime *rt, const char *what, const struct pto_tensor *t, const uint64_t *index, bool is_write,
+                  char **addr, uint32_t *shift) {
+  int status = pto_runtime_check(rt);
+  if (status) return status;
+  if (!t) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null tensor", what);
+  status = pto_tensor_check(t);
+  if (status) {
+    char text[256];
+    struct pto_tensor refused = pto_tensor_refused(t, PTO_MAKER_TENSOR);
+    pto_tensor_explain(&refused, text, sizeof text);
+    return PTO_REFUSE(rt, status, "%s: %s", what, text);
+  }
+  const struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &t->buffer);
+  if (!record)
+    return PTO_REFUSE(rt, PTO_ESTALE, "%s: buffer %llu is used after its scope has ended, or in another runtime", what,
+                      (unsigned long long)t->buffer.id);
+  if (!record->addr)
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: nothing has written buffer %llu yet", what, (unsigned long long)record->id);
+  if (t->ndims && !index) return PTO_REFUSE(rt, PTO_EINVAL, "%s: a tensor of rank %u needs an index", what, t->ndims);
+  uint64_t element = t->start_offset;
+  for (uint32_t d = 0; d < t->ndims; d++) {
+    if (index[d] >= t->shape[d])
+      return PTO_REFUSE(rt, PTO_EINVAL, "%s: index %llu of dimension %u is beyond its extent %llu", what,
+                        (unsigned long long)index[d], d, (unsigned long long)t->shape[d]);
+    element += index[d] * t->strides[d];
+  }
+  bool is_nibble = pto_dtype_bits(t->dtype) == 4;
+  uint64_t size = pto_dtype_size(t->dtype);
+  uint64_t offset = is_nibble ? element / 2 : element * size;
+  *shift = is_nibble ? 4 * (uint32_t)(element & 1) : UINT32_MAX;
+  *addr = (char *)(uintptr_t)(record->addr + offset);
+  struct pto_region region = {.start = record->addr + offset, .end = record->addr + offset + size, .run_bytes = size};
+  return wait_for_bytes(rt, record->space, &region, is_write);
+}
+
+int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, void *value) {
+  char *addr;
+  uint32_t shift;
+  int status = locate(rt, "read_element", t, index, false, &addr, &shift);
+  if (status) return status;
+  if (shift == UINT32_MAX) {
+    memcpy(value, addr, pto_dtype_size(t->dtype));
+  } else {
+    uint8_t nibble = (uint8_t)(*(uint8_t *)addr >> shift & 15);
+    *(int8_t *)value = t->dtype == PTO_INT4 && nibble > 7 ? (int8_t)(nibble - 16) : (int8_t)nibble;
+  }
+  return PTO_OK;
+}
+
+int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, const void *value) {
+  char *addr;
+  uint32_t shift;
+  int status = locate(rt, "write_element", t, index, true, &addr, &shift);
+  if (status) return status;
+  if (shift == UINT32_MAX)
+    memcpy(addr, value, pto_dtype_size(t->dtype));
+  else
+    *(uint8_t *)addr = (uint8_t)((*(uint8_t *)addr & (0xf0 >> shift)) | ((*(const uint8_t *)value & 15) << shift));
+  return PTO_OK;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/control/runtime_state.h>
+
+#include <stdio.h>
+#include <string.h>
+
+uint64_t pto_progress_now(const struct pto_runtime *rt) {
+  if (!pto_trace_has_timeline(&rt->trace)) return 0;
+  return rt->port->is_virtual ? rt->port->clock : pto_trace_now_ns(&rt->trace);
+}
+
+void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin, uint64_t task_number) {
+  if (!pto_trace_has_timeline(&rt->trace)) return;
+  struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
+  if (control) *control = (struct pto_trace_control){begin, pto_progress_now(rt), activity, (uint32_t)task_number};
+}
+
+static void sample(struct pto_runtime *rt) {
+  struct pto_trace_sample *s = pto_trace_log_append(&rt->trace.samples);
+  if (!s) return;
+  *s = (struct pto_trace_sample){.time = pto_progress_now(rt),
+                                 .ready = rt->scheduler.ready_count,
+                                 .in_flight = rt->scheduler.cores.in_flight};
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
+    s->window_used += (uint32_t)(rt->rings.rings[i].head - rt->rings.rings[i].tail);
+    s->heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
+  }
+}
+
+static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
+  if (PTO_UNLIKELY(rt->port->is_virtual)) rt->port->ops->charge(rt->port, PTO_ACTOR_CURRENT, kind, count);
+}
+
+/* ---- readiness ---- */
+
+static int64_t load_integer(const void *addr, uint32_t dtype) {
+  switch (dtype) {
+  case PTO_INT8: return *(const int8_t *)addr;
+  case PTO_UINT8:
+  case PTO_BOOL: return *(const uint8_t *)addr;
+  case PTO_INT16: return *(const int16_t *)addr;
+  case PTO_UINT16: return *(const uint16_t *)addr;
+  case PTO_INT32: return *(const int32_t *)addr;
+  case PTO_UINT32: return *(const uint32_t *)addr;
+  default: return *(const int64_t *)addr; /* INT64; UINT64 compares as its two's complement */
+  }
+}
+
+static bool predicate_holds(const struct pto_task_cold *cold) {
+  int64_t x = load_integer(cold->predicate_addr, cold->predicate_dtype), y = cold->predicate_value;
+  bool is_less = cold->predicate_dtype == PTO_UINT64 ? (uint64_t)x < (uint64_t)y : x < y;
+  switch ((enum pto_compare)cold->predicate_compare) {
+  case PTO_IF_EQ: return x == y;
+  case PTO_IF_NE: return x != y;
+  case PTO_IF_LT: return is_less;
+  case PTO_IF_LE: return is_less || x == y;
+  case PTO_IF_GT: return !is_less && x != y;
+  case PTO_IF_GE: return !is_less;
+  case PTO_ALWAYS: break;
+  }
+  return true;
+}
+
+void pto_progress_ready(struct pto_runtime *rt, uint32_t index) {
+  struct pto_task_slot *slot = &rt->rings.slots[index];
+  const struct pto_task_cold *cold = &rt->rings.cold[index];
+  if (PTO_UNLIKELY(cold->kind != PTO_TASK_KERNEL || ((slot->flags & PTO_TASK_HAS_PREDICATE) && !predicate_holds(cold))))
+    rt->finished[rt->finished_count++] = index;
+  else
+    pto_scheduler_push(&rt->scheduler, index);
+}
+
+/* ---- completion ---- */
+
+static inline void tell(struct pto_runtime *rt, uint32_t consumer) {
+  struct pto_task_slot *slot = &rt->rings.slots[consumer];
+  PTO_ASSERT(slot->pending > 0);
+  if (--slot->pending == 0) pto_progress_ready(rt, consumer);
+}
+
+static PTO_NOINLINE uint32_t tell_chunks(struct pto_runtime *rt, struct pto_task_slot *slot) {
+  uint32_t told = 0;
+  for (uint32_t i = slot->more_consumers; i;) {
+    struct pto_list_chunk *chunk = &rt->chunks.chunks[i];
+    for (uint32_t k = 0; k < chunk->count; k++) tell(rt, chunk->items.slots[k]);
+    told += chunk->count;
+    uint32_t next = chunk->next;
+    pto_list_chunks_free(&rt->chunks, i);
+    i = next;
+  }
+  slot->more_consumers = 0;
+  return told;
+}
+
+static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_task_slot *slot) {
+  const uint32_t *held = pto_payload_held(slot->payload);
+  for (uint64_t i = 0; i < slot->payload->reserved[1]; i++) {
+    PTO_ASSERT(rt->rings.slots[held[i]].holders > 0);
+    rt->rings.slots[held[i]].holders--;
+  }
+}
+
+/* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order: the chunks' order,
+ * newest first, is turned round by nobody, since consumers beyond the inline ones are rare and their order is as fixed. */
+static void finish(struct pto_runtime *rt, uint32_t index) {
+  struct pto_task_slot *slot = &rt->rings.slots[index];
+  slot->state = PTO_TASK_COMPLETED;
+  rt->completed_count++;
+  uint32_t told = slot->consumer_count;
+  charge(rt, PTO_WORK_COMPLETE, 1);
+  for (uint32_t i = 0; i < slot->consumer_count; i++) tell(rt, slot->consumers[i]);
+  if (PTO_UNLIKELY(slot->more_consumers)) told += tell_chunks(rt, slot);
+  if (told) charge(rt, PTO_WORK_FANOUT, told);
+  if (slot->flags & PTO_TASK_HAS_HELD) release_held(rt, slot);
+  if (slot->payload) {
+    pto_payload_pool_free(&rt->payloads, slot->payload);
+    slot->payload = NULL;
+  }
+}
+
+void pto_progress_finish_all(struct pto_runtime *rt) {
+  while (rt->finished_count) finish(rt, rt->finished[--rt->finished_count]);
+}
+
+static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
+  if (rt->has_failed) return;
+  const struct pto_task_slot *slot = &rt->rings.slots[completion->ticket];
+  const struct pto_payload *payload = slot->payload;
+  uint32_t lane = completion->core % PTO_LANES;
+  const struct pto_kernel *kernel = payload->kernels[lane == 0 ? 0 : payload->kernels[1] ? 1 : 2];
+  if (lane == 2 && payload->kernels[1] && payload->kernels[2]) kernel = payload->kernels[2];
+  const char *message = rt->port->ops->kernel_message(rt->port, completion->core);
+  pto_runtime_fail(rt, PTO_EKERNEL, "task %llu: kernel %s failed on core %u (cluster %u %s)%s%s, status %d; ",
+                   (unsigned long long)payload->task_number, kernel ? kernel->name : "?", completion->core,
+                   completion->core / PTO_LANES, lane == 0 ? "AIC" : lane == 1 ? "AIV0" : "AIV1", message[0] ? ": " : "", message,
+                   completion->status);
+  pto_params_describe(payload, &rt->error);
+}
+
+static inline void complete_message(struct pto_runtime *rt, const struct pto_completion *completion) {
+  struct pto_task_slot *slot = &rt->rings.slots[completion->ticket];
+  pto_core_tracker_pop(&rt->scheduler.cores, completion->core);
+  if (PTO_UNLIKELY(completion->status)) kernel_failed(rt, completion);
+  if (PTO_UNLIKELY(rt->has_failed)) return;
+  charge(rt, PTO_WORK_POLL, 1);
+  PTO_ASSERT(slot->state == PTO_TASK_RUNNING && slot->messages_left > 0);
+  if (--slot->messages_left == 0) {
+    finish(rt, completion->ticket);
+    if (PTO_UNLIKELY(rt->finished_count)) pto_progress_finish_all(rt);
+  } else if (PTO_UNLIKELY(slot->flags & PTO_TASK_SERIAL_BLOCKS) && slot->blocks_left &&
+             slot->messages_left == slot->blocks_left * pto_shape_message_count(slot->shape)) {
+    pto_scheduler_push_again(&rt->scheduler, completion->ticket);
+  }
+}
+
+/* True where there were completions. */
+static bool take_in(struct pto_runtime *rt) {
+  struct pto_completion completions[PTO_POLL_BATCH];
+  uint32_t count = rt->port->ops->poll(rt->port, completions, PTO_POLL_BATCH);
+  for (uint32_t i = 0; i < count; i++) complete_message(rt, &completions[i]);
+  if (count == 0) return false;
+  if (PTO_LIKELY(!rt->has_failed)) {
+    pto_space_retire(rt);
+    if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
+    if (pto_trace_has_timeline(&rt->trace)) sample(rt);
+  }
+  return true;
+}
+
+void pto_progress_poll(struct pto_runtime *rt) {
+  rt->since_poll = 0;
+  while (take_in(rt)) {}
+  rt->port->ops->resume(rt->port, 0);
+}
+
+void pto_progress_resume(struct pto_runtime *rt) { rt->port->ops->resume(rt->port, rt->port->clock); }
+
+int pto_progress_wait(struct pto_runtime *rt) {
+  if (take_in(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
+  if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
+  if (!rt->scheduler.cores.in_flight)
+    return pto_runtime_fail(rt, PTO_EDEADLOCK,
+                            "nothing runs and nothing is ready, but %llu of %llu tasks have not completed (%u ready, none can be "
+                            "placed)",
+                            (unsigned long long)(rt->task_count - rt->completed_count), (unsigned long long)rt->task_count,
+                            rt->scheduler.ready_count);
+  rt->port->ops->wait(rt->port);
+  return PTO_OK;
+}
+
+void pto_progress_quiesce(struct pto_runtime *rt) {
+  pto_scheduler_abandon(&rt->scheduler);
+  while (rt->scheduler.cores.in_flight)
+    if (!take_in(rt)) rt->port->ops->wait(rt->port);
+}

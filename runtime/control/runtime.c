@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/control/runtime_state.h>
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Tags tell handles of one runtime from those of another.  The one thing that runtimes of a process share. */
+static uint16_t next_tag(void) {
+  static atomic_uint last;
+  /* relaxed: only distinctness matters */
+  return (uint16_t)(atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) % UINT16_MAX + 1);
+}
+
+/* ---- errors ---- */
+
+static void store_sentence(struct pto_runtime *rt, int status, const char *format, va_list arguments) {
+  vsnprintf(rt->error.sentence, sizeof rt->error.sentence, format, arguments);
+  rt->error.status = status;
+}
+
+int pto_runtime_refuse(struct pto_runtime *rt, int status, const char *format, ...) {
+  if (rt->has_failed) return rt->error.status;
+  va_list arguments;
+  va_start(arguments, format);
+  store_sentence(rt, status, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...) {
+  if (rt->has_failed) return rt->error.status;
+  va_list arguments;
+  va_start(arguments, format);
+  store_sentence(rt, status, format, arguments);
+  va_end(arguments);
+  rt->has_failed = true;
+  pto_scheduler_abandon(&rt->scheduler);
+  return status;
+}
+
+int pto_report_error(struct pto_runtime *rt, const char *sentence) {
+  if (!rt->is_running) return PTO_REFUSE(rt, PTO_EINVAL, "not within a run");
+  return pto_runtime_fail(rt, PTO_EUSER, "%s", sentence ? sentence : "the orchestration reported an error");
+}
+
+const char *pto_last_error(struct pto_runtime *rt) { return rt->error.sentence; }
+
+/* ---- creation ---- */
+
+static bool reserve_all(struct pto_runtime *rt) {
+  const struct pto_config *config = &rt->config;
+  uint32_t window = (uint32_t)config->window;
+  uint64_t slots = (uint64_t)window * PTO_RING_COUNT;
+  uint64_t accesses = pto_min_u64(slots * PTO_MAX_ACCESSES + 64, UINT32_MAX / 2);
+  uint64_t entries = config->map_entries ? config->map_entries : accesses;
+  uint64_t chunks = config->list_chunks ? config->list_chunks : pto_min_u64(slots * 64 + 4096, UINT32_MAX / 2);
+  uint32_t buckets = (uint32_t)pto_min_u64(pto_max_u64(2 * slots, 1024), UINT64_C(1) << 24);
+  enum pto_policy policy;
+  uint64_t seed;
+  if (!pto_policy_parse(config->policy, &policy, &seed)) return false;
+  return pto_reserve_init(&rt->arena, config->heap_bytes * PTO_RING_COUNT) &&
+         pto_task_rings_init(&rt->rings, window, rt->arena.addr, config->heap_bytes) &&
+         pto_list_chunks_init(&rt->chunks, (uint32_t)chunks) &&
+         pto_access_map_init(&rt->map, (uint32_t)entries, (uint32_t)accesses, buckets, &rt->rings, &rt->chunks) &&
+         pto_payload_pool_init(&rt->payloads, slots * 2 * PTO_PAYLOAD_MAX_UNITS) &&
+         pto_buffer_registry_init(&rt->buffers, (uint32_t)accesses, rt->tag) &&
+         pto_reserve_init(&rt->finished_memory, slots * sizeof *rt->finished) &&
+         pto_scheduler_init(&rt->scheduler, rt->port, &rt->rings, policy, seed) &&
+         pto_trace_init(&rt->trace, config->record, rt->port->worker_count) == PTO_OK;
+}
+
+static int check_config(const struct pto_config *config, struct pto_error *error) {
+  enum pto_policy policy;
+  uint64_t seed;
+  if (config->window < 4 || config->window > PTO_MAX_WINDOW || !pto_is_power_of_two(config->window))
+    return pto_error_set(error, PTO_EINVAL, "window %llu is not a power of two from 4 to %llu", (unsigned long long)config->window,
+                         (unsigned long long)PTO_MAX_WINDOW);
+  if (config->heap_bytes == 0 || config->heap_bytes % PTO_OUTPUT_ALIGN || config->heap_bytes > UINT64_C(1) << 44)
+    return pto_error_set(error, PTO_EINVAL, "heap of %llu bytes is not a multiple of %u up to 16 TiB",
+                         (unsigned long long)config->heap_bytes, PTO_OUTPUT_ALIGN);
+  if (!config->policy || !pto_policy_parse(config->policy, &policy, &seed))
+    return pto_error_set(error, PTO_EINVAL, "policy \"%s\" is none of fifo, lifo, random:SEED", config->policy ? config->policy : "");
+  if (config->deps > PTO_DEPS_PTO) return pto_error_set(error, PTO_EINVAL, "dependency rules %u are none", config->deps);
+  if (config->map_entries > UINT32_MAX / 2 || config->list_chunks > UINT32_MAX / 2)
+    return pto_error_set(error, PTO_EINVAL, "map_entries and list_chunks go up to %u", UINT32_MAX / 2);
+  return PTO_OK;
+}
+
+int pto_control_create(const struct pto_config *config, struct pto_port *port, struct pto_runtime **rt_out,
+                       struct pto_error *error) {
+  int status = check_config(config, error);
+  struct pto_runtime *rt = status ? NULL : calloc(1, sizeof *rt);
+  if (!rt) {
+    port->ops->destroy(port);
+    return status ? status : pto_error_set(error, PTO_ENOMEM, "no memory for the runtime");
+  }
+  rt->config = *config;
+  rt->port = port;
+  rt->tag = next_tag();
+  rt->outside_buffers = PTO_NONE;
+  if (!reserve_all(rt)) {
+    pto_runtime_destroy(rt);
+    return pto_error_set(error, PTO_ENOMEM, "no address space for a window of %llu and heaps of %llu bytes",
+                         (unsigned long long)config->window, (unsigned long long)config->heap_bytes);
+  }
+  rt->finished = rt->finished_memory.addr;
+  rt->config.policy = NULL; /* the caller's text was needed here alone */
+  rt->hazards = (struct pto_hazards){
+      .map = &rt->map, .rings = &rt->rings, .chunks = &rt->chunks, .trace = &rt->trace, .rules = config->deps};
+  if (config->record) rt->port->trace = &rt->trace;
+  rt->config.engine = rt->config.chip = NULL;
+  *rt_out = rt;
+  return PTO_OK;
+}
+
+void pto_runtime_destroy(struct pto_runtime *rt) {
+  if (!rt) return;
+  PTO_ASSERT(!rt->is_running);
+  if (rt->port) rt->port->ops->destroy(rt->port);
+  pto_trace_fini(&rt->trace);
+  pto_scheduler_fini(&rt->scheduler);
+  pto_reserve_fini(&rt->finished_memory);
+  pto_buffer_registry_fini(&rt->buffers);
+  pto_payload_pool_fini(&rt->payloads);
+  pto_access_map_fini(&rt->map);
+  pto_list_chunks_fini(&rt->chunks);
+  pto_task_rings_fini(&rt->rings);
+  pto_reserve_fini(&rt->arena);
+  free(rt);
+}
+
+/* ---- runs ---- */
+
+static uint64_t monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void begin_state(struct pto_runtime *rt) {
+  pto_error_clear(&rt->error);
+  rt->has_failed = false;
+  rt->task_count = rt->completed_count = rt->submit_waits = 0;
+  rt->finished_count = rt->since_poll = 0;
+  rt->scope_depth = rt->scope_serial = 0;
+  rt->virtual_ps = 0;
+  rt->hazards.edges = rt->hazards.live_edges = 0;
+  rt->hazards.is_out_of_chunks = false;
+  rt->map.lookups = rt->map.candidates = rt->map.budget_exhausted = 0;
+  pto_task_rings_reset(&rt->rings, rt->first_sequence);
+  pto_payload_pool_reset(&rt->payloads);
+  pto_scheduler_reset(&rt->scheduler);
+  pto_buffer_registry_new_epoch(&rt->buffers);
+  rt->task_generation = rt->buffers.tag | 1;
+  pto_trace_begin_run(&rt->trace, rt->port->is_virtual);
+}
+
+/* Slots of a failed run are given up as they are; chunks of their lists too. */
+static void end_state(struct pto_runtime *rt) {
+  while (rt->scope_depth) pto_scopes_pop(rt);
+  pto_scopes_pop(rt);
+  pto_buffers_end_run(rt);
+  if (rt->has_failed) {
+    for (uint32_t r = 0; r < PTO_RING_COUNT; r++) {
+      const struct pto_task_ring *ring = &rt->rings.rings[r];
+      for (uint64_t s = ring->tail; s != ring->head; s++) rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
+    }
+    pto_list_chunks_reset(&rt->chunks);
+  }
+  pto_space_retire(rt);
+  PTO_ASSERT(rt->has_failed || (rt->chunks.live_count == 0 && rt->payloads.live_count == 0 && rt->map.live_entries == 0));
+  pto_buffer_registry_new_epoch(&rt->buffers);
+  rt->is_running = false;
+}
+
+static void drain(struct pto_runtime *rt) {
+  uint64_t begin_time = pto_progress_now(rt);
+  while (!rt->has_failed && rt->completed_count < rt->task_count) pto_progress_wait(rt);
+  if (rt->has_failed)
+    pto_progress_quiesce(rt);
+  else
+    pto_progress_resume(rt);
+  pto_progress_record(rt, PTO_CONTROL_WAIT, begin_time, rt->task_count);
+}
+
+int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, void *), void *context) {
+  if (rt->is_running) return PTO_REFUSE(rt, PTO_EINVAL, "a run is going on in this runtime");
+  if (!orchestration) return PTO_REFUSE(rt, PTO_EINVAL, "no orchestration");
+  begin_state(rt);
+  char sentence[PTO_SENTENCE_SIZE] = "";
+  int status = rt->port->ops->begin_run(rt->port, sentence, sizeof sentence);
+  if (status) return PTO_REFUSE(rt, status, "%s", sentence);
+  rt->is_running = true;
+  pto_scopes_push(rt, PTO_SCOPE_AUTO);
+  uint64_t begin_ns = monotonic_ns();
+  int returned = orchestration(rt, context);
+  if (returned && !rt->has_failed) {
+    char refused[PTO_SENTENCE_SIZE];
+    memcpy(refused, rt->error.sentence, sizeof refused);
+    pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned %d (%s)%s%.900s", returned, pto_status_name(returned),
+                     refused[0] ? ": " : "", refused);
+  }
+  if (rt->scope_depth && !rt->has_failed)
+    pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned with %u scopes open", rt->scope_depth);
+  drain(rt);
+  rt->wall_ns = monotonic_ns() - begin_ns;
+  if (rt->port->elapsed_ps) rt->virtual_ps = rt->port->elapsed_ps(rt->port);
+  rt->port->ops->end_run(rt->port);
+  end_state(rt);
+  if (!rt->has_failed) pto_error_clear(&rt->error);
+  return rt->has_failed ? rt->error.status : PTO_OK;
+}
+
+/* ---- questions ---- */
+
+uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds) {
+  uint32_t clusters = rt->port->cluster_count;
+  return ((kinds & PTO_AIC) ? clusters : 0) + ((kinds & PTO_AIV) ? 2 * clusters : 0) + ((kinds & PTO_CLUSTER) ? clusters : 0);
+}
+
+void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
+  struct pto_stats all = {.size = sizeof all,
+                          .tasks = rt->task_count,
+                          .edges = rt->hazards.edges,
+                          .live_edges = rt->hazards.live_edges,
+                          .wall_ns = rt->wall_ns,
+                          .virtual_ps = rt->virtual_ps,
+                          .lookups = rt->map.lookups,
+                          .candidates = rt->map.candidates,
+                          .overlap_budget_exhausted = rt->map.budget_exhausted,
+                          .submit_waits = rt->submit_waits,
+                          .workers = rt->port->worker_count,
+                          .cores = rt->port->cluster_count * PTO_LANES};
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
+    all.window_high_water = pto_max_u64(all.window_high_water, rt->rings.rings[i].high_water);
+    all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);
+  }
+  size_t size = stats->size < sizeof all ? stats->size : sizeof all;
+  all.size = stats->size;
+  memcpy(stats, &all, size);
+}
+
+const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt) { return rt->config.record ? &rt->trace : NULL; }
+struct pto_port *pto_runtime_port(struct pto_runtime *rt) { return rt->port; }

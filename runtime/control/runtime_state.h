@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runtime's state: everything that the control thread owns, and the steps that its files share.
+ *
+ *   runtime.c      create, run, destroy, statistics
+ *   submit.c       a task from its arguments to its edges
+ *   params.c       what submit checks of launch and parameters, and the payload it builds
+ *   progress.c     completions, fan-out, waiting, the end of a failed run
+ *   space.c        room in rings and heaps, and the errors where there is none
+ *   buffers.c      buffers and registrations
+ *   scopes.c       scopes
+ *   host_access.c  elements read and written by the orchestration
+ *
+ * Always true between calls: every slot from tail to head is WAITING, READY, RUNNING or COMPLETED; messages in flight =
+ * Σ messages_left of RUNNING tasks that have been sent; `finished` is empty.
+ */
+#ifndef PTO_RUNTIME_STATE_H
+#define PTO_RUNTIME_STATE_H
+
+#include <runtime/base/error.h>
+#include <runtime/control/control.h>
+#include <runtime/control/payload_pool.h>
+#include <runtime/deps/hazards.h>
+#include <runtime/memory/buffer_registry.h>
+#include <runtime/sched/scheduler.h>
+
+#define PTO_MAX_SCOPE_DEPTH 64u
+/* A task's tensors and its predicate. */
+#define PTO_MAX_ACCESSES (PTO_MAX_TENSORS + 1u)
+/* How many submits pass between polls on an engine whose time is real (hot-path.md: publish and poll in batches of 32–64). */
+#define PTO_POLL_INTERVAL 32u
+#define PTO_POLL_BATCH 64u
+
+struct pto_scope {
+  uint32_t kind; /* enum pto_scope_kind */
+  uint32_t serial;
+  uint32_t ring;
+  uint32_t buffers;          /* list of the records that live in it */
+  uint64_t begin_sequence;   /* head of its ring when it began */
+  uint64_t begin_heap;       /* head of its heap ring then */
+};
+
+/* A tensor parameter while its submit goes on. */
+struct pto_param_work {
+  const struct pto_tensor *tensor;
+  struct pto_buffer_record *record;
+  uint32_t mode;
+  uint16_t index;        /* among the task's parameters; PTO_TAG_PREDICATE */
+  bool is_allocated_now; /* an output whose buffer gets memory by this submit */
+  bool is_merged;        /* the INPUT half of an in-place pair: the OUTPUT half counts as INOUT */
+  bool is_empty;
+};
+
+struct pto_submit_work {
+  uint32_t tensor_count; /* parameters that are tensors; the predicate follows them */
+  uint32_t work_count;   /* tensor_count, and 1 more with a predicate */
+  uint32_t access_count;
+  uint32_t held_count;
+  uint64_t block_bytes;  /* of all outputs allocated now */
+  bool allocates;
+  bool accumulates;
+  struct pto_payload *payload;
+  struct pto_param_work params[PTO_MAX_ACCESSES];
+  struct pto_access accesses[PTO_MAX_ACCESSES];
+};
+
+struct pto_runtime {
+  struct pto_config config;
+  struct pto_port *port;
+  struct pto_trace trace;
+  struct pto_task_rings rings;
+  struct pto_list_chunks chunks;
+  struct pto_access_map map;
+  struct pto_hazards hazards;
+  struct pto_scheduler scheduler;
+  struct pto_payload_pool payloads;
+  struct pto_buffer_registry buffers;
+  struct pto_reserve arena, finished_memory;
+  uint32_t *finished; /* slots whose completion has to be told to their consumers */
+  uint32_t finished_count;
+  uint32_t since_poll;
+  bool is_running, has_failed;
+  uint16_t tag;                  /* of this runtime, in every handle */
+  uint32_t scope_depth;          /* index of the innermost open scope; the run's is 0 */
+  uint32_t scope_serial;
+  struct pto_scope scopes[PTO_MAX_SCOPE_DEPTH + 1];
+  uint32_t outside_buffers;      /* registrations made outside runs */
+  uint64_t first_sequence;       /* where rings start; tests begin just below the wrap */
+  uint64_t task_count, completed_count, submit_waits;
+  uint64_t task_generation;
+  uint64_t wall_ns, virtual_ps;
+  struct pto_error error;        /* the run's first error, else the last refused call's */
+  struct pto_submit_work work;
+};
+
+/* Refuses a call: stores the sentence (unless the run has failed already) and returns the status. */
+#define PTO_REFUSE(rt, ...) pto_runtime_refuse(rt, __VA_ARGS__)
+int pto_runtime_refuse(struct pto_runtime *rt, int status, const char *format, ...) PTO_PRINTF(3, 4);
+/* Ends the run with its first error; later ones are dropped. */
+int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...) PTO_PRINTF(3, 4);
+
+/* PTO_OK where calls of a run may go on; else the run's error, or PTO_EINVAL outside a run. */
+static inline int pto_runtime_check(struct pto_runtime *rt) {
+  if (PTO_LIKELY(rt->is_running && !rt->has_failed)) return PTO_OK;
+  return rt->has_failed ? rt->error.status : PTO_REFUSE(rt, PTO_EINVAL, "not within a run");
+}
+
+static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32_t depth) {
+  return rt->is_running ? &rt->scopes[depth].buffers : &rt->outside_buffers;
+}
+
+/* progress.c */
+/* Takes in what has completed, without waiting, and sends what became ready. */
+void pto_progress_poll(struct pto_runtime *rt);
+/* One step of waiting: something completes, or the run fails.  Its status. */
+int pto_progress_wait(struct pto_runtime *rt);
+/* Back to the orchestration after waiting for something that has just become true. */
+void pto_progress_resume(struct pto_runtime *rt);
+/* A task that lacks nothing any more: to the scheduler, or done at once where it has nothing to run. */
+void pto_progress_ready(struct pto_runtime *rt, uint32_t slot);
+/* Tells the consumers of every finished task. */
+void pto_progress_finish_all(struct pto_runtime *rt);
+/* After a failure: waits until no core is busy. */
+void pto_progress_quiesce(struct pto_runtime *rt);
+
+/* The clock that the timeline is kept in; 0 where there is none. */
+uint64_t pto_progress_now(const struct pto_runtime *rt);
+/* What the control thread did since `begin`, for the timeline. */
+void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin, uint64_t task_number);
+
+/* space.c */
+/* A slot of the current scope's ring and, where `allocates`, a heap block of `block_bytes`: together or not at all. */
+int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_bytes, uint32_t *slot_out, char **block_out);
+/* Retires what can be retired in every ring. */
+bool pto_space_retire(struct pto_runtime *rt);
+
+/* params.c */
+int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
+                       enum pto_shape *shape_out);
+/* Fills addresses that were not known before, and the list of held memory. */
+void pto_params_settle(struct pto_runtime *rt, uint32_t slot);
+/* Writes "param 0 …, param 1 …" of a payload for the sentence of a failed kernel. */
+void pto_params_describe(const struct pto_payload *payload, struct pto_error *error);
+static inline uint32_t *pto_payload_held(struct pto_payload *payload) {
+  return (uint32_t *)(uintptr_t)payload->reserved[0];
+}
+
+/* buffers.c */
+/* Drops a scope's records, and with managed ones every access to their memory. */
+void pto_buffers_end_scope(struct pto_runtime *rt, uint32_t *list);
+/* Forgets all accesses and all ranges but those of outside registrations. */
+void pto_buffers_end_run(struct pto_runtime *rt);
+/* Gives a managed buffer its memory and its address space. */
+bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record, char *addr,
+                            uint32_t owner_slot);
+
+/* scopes.c */
+void pto_scopes_push(struct pto_runtime *rt, uint32_t kind);
+void pto_scopes_pop(struct pto_runtime *rt);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/control/runtime_state.h>
+
+void pto_scopes_push(struct pto_runtime *rt, uint32_t kind) {
+  uint32_t depth = rt->scope_serial ? rt->scope_depth + 1 : 0;
+  uint32_t ring_index = pto_task_ring_of_depth(depth);
+  struct pto_task_ring *ring = &rt->rings.rings[ring_index];
+  rt->scopes[depth] = (struct pto_scope){.kind = kind,
+                                         .serial = rt->scope_serial++,
+                                         .ring = ring_index,
+                                         .buffers = PTO_NONE,
+                                         .begin_sequence = ring->head,
+                                         .begin_heap = ring->heap.head};
+  if (depth == 0 || rt->scopes[depth - 1].ring != ring_index) ring->open_begin = ring->head;
+  rt->scope_depth = depth;
+}
+
+void pto_scopes_pop(struct pto_runtime *rt) {
+  struct pto_scope *scope = &rt->scopes[rt->scope_depth];
+  pto_buffers_end_scope(rt, &scope->buffers);
+  if (rt->scope_depth == 0 || rt->scopes[rt->scope_depth - 1].ring != scope->ring) {
+    struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
+    ring->open_begin = ring->head;
+    pto_task_ring_retire(&rt->rings, scope->ring);
+  }
+  if (rt->scope_depth) rt->scope_depth--;
+}
+
+static void charge_scope(struct pto_runtime *rt) {
+  uint64_t begin_time = pto_progress_now(rt);
+  if (rt->port->is_virtual) rt->port->ops->charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SCOPE, 1);
+  pto_progress_record(rt, PTO_CONTROL_SCOPE, begin_time, rt->task_count);
+}
+
+int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
+  int status = pto_runtime_check(rt);
+  if (status) return status;
+  if (kind != PTO_SCOPE_AUTO && kind != PTO_SCOPE_MANUAL) return PTO_REFUSE(rt, PTO_EINVAL, "scope kind %u is none", kind);
+  if (kind == PTO_SCOPE_AUTO && rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL)
+    return PTO_REFUSE(rt, PTO_EINVAL, "an automatic scope cannot be inside a manual one (scope %u, depth %u)",
+                      rt->scopes[rt->scope_depth].serial, rt->scope_depth);
+  if (rt->scope_depth == PTO_MAX_SCOPE_DEPTH) return PTO_REFUSE(rt, PTO_EINVAL, "scopes nest %u deep at most", PTO_MAX_SCOPE_DEPTH);
+  charge_scope(rt);
+  pto_scopes_push(rt, kind);
+  return PTO_OK;
+}
+
+int pto_scope_end(struct pto_runtime *rt) {
+  int status = pto_runtime_check(rt);
+  if (status) return status;
+  if (rt->scope_depth == 0) return PTO_REFUSE(rt, PTO_EINVAL, "no scope is open but the run's own");
+  charge_scope(rt);
+  pto_scopes_pop(rt);
+  return PTO_OK;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/control/runtime_state.h>
+
+static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
+  if (count) rt->port->ops->charge(rt->port, PTO_ACTOR_ORCHESTRATOR, kind, count);
+}
+
+/* ---- explicit dependencies ---- */
+
+static int check_after(struct pto_runtime *rt, const struct pto_task *after, uint32_t count) {
+  if (count && !after) return PTO_REFUSE(rt, PTO_EINVAL, "%u explicit dependencies at a null pointer", count);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t ring = (uint32_t)(after[i].id >> 62);
+    uint64_t sequence = after[i].id & (UINT64_MAX >> 2);
+    if (after[i].generation == 0)
+      return PTO_REFUSE(rt, PTO_EINVAL, "explicit dependency %u is not a task of this runtime", i);
+    if ((uint16_t)(after[i].generation >> 48) != rt->tag)
+      return PTO_REFUSE(rt, PTO_ESTALE, "explicit dependency %u is a task of another runtime", i);
+    if (after[i].generation != rt->task_generation)
+      return PTO_REFUSE(rt, PTO_ESTALE, "explicit dependency %u is a task of an earlier run", i);
+    /* the submit takes a slot itself: what its own would replace is stale already */
+    uint64_t head = rt->rings.rings[ring].head + (ring == rt->scopes[rt->scope_depth].ring);
+    if (sequence >= rt->rings.rings[ring].head || head - sequence > rt->rings.window)
+      return PTO_REFUSE(rt, PTO_ESTALE, "explicit dependency %u: task %llu of ring %u is more than %u submits old", i,
+                        (unsigned long long)sequence, ring, rt->rings.window);
+  }
+  return PTO_OK;
+}
+
+static void add_explicit(struct pto_runtime *rt, const struct pto_task *after, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    pto_hazards_explicit(&rt->hazards, pto_task_ref_make((uint32_t)(after[i].id >> 62), after[i].id & (UINT64_MAX >> 2)));
+}
+
+/* ---- records ---- */
+
+static PTO_COLD void record_params(struct pto_runtime *rt) {
+  for (uint32_t i = 0; i < rt->work.work_count; i++) {
+    const struct pto_param_work *work = &rt->work.params[i];
+    struct pto_trace_param *param = pto_trace_log_append(&rt->trace.params);
+    if (!param) return;
+    param->index = work->index == PTO_TAG_PREDICATE ? UINT32_MAX : work->index;
+    param->mode = work->mode;
+    param->tensor = *work->tensor;
+    param->tensor.buffer.base = work->record->addr;
+    param->buffer_number = work->record->id;
+  }
+}
+
+static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index, uint64_t begin_time) {
+  const struct pto_task_cold *cold = &rt->rings.cold[slot_index];
+  if (!pto_trace_has_graph(&rt->trace)) return;
+  struct pto_trace_task *task = pto_trace_log_append(&rt->trace.tasks);
+  if (!task) return;
+  *task = (struct pto_trace_task){.number = cold->number,
+                                  .kernels = {launch->aic, launch->aiv0, launch->aiv1},
+                                  .kind = cold->kind,
+                                  .block_count = rt->rings.slots[slot_index].block_count,
+                                  .scope_depth = rt->scope_depth,
+                                  .scope_serial = rt->scopes[rt->scope_depth].serial,
+                                  .ring = rt->scopes[rt->scope_depth].ring,
+                                  .param_count = rt->work.work_count,
+                                  .first_param = rt->trace.params.count,
+                                  .first_edge = rt->trace.edges.count,
+                                  .submit_time = begin_time,
+                                  .is_sync_start = launch->sync_start,
+                                  .has_predicate = launch->predicate.tensor != NULL};
+  record_params(rt);
+}
+
+static PTO_COLD void record_edges(struct pto_runtime *rt, uint64_t first_edge) {
+  struct pto_trace_log *tasks = &rt->trace.tasks;
+  if (!tasks->count) return;
+  struct pto_trace_task *task = pto_trace_log_at(tasks, tasks->count - 1);
+  task->first_edge = first_edge;
+  task->edge_count = rt->trace.edges.count - first_edge;
+}
+
+/* ---- one task ---- */
+
+/* Outputs get their memory: one block, each aligned, in the order of the parameters. */
+static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
+  struct pto_submit_work *submit = &rt->work;
+  for (uint32_t i = 0; i < submit->tensor_count; i++) {
+    struct pto_param_work *work = &submit->params[i];
+    if (!work->is_allocated_now) continue;
+    if (!pto_buffers_set_memory(rt, work->tensor, work->record, block, slot))
+      return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces", rt->map.space_capacity);
+    block += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN);
+    if (work->is_empty) continue;
+    struct pto_access *access = &submit->accesses[submit->access_count++];
+    pto_region_from_tensor(work->tensor, work->record->addr, &access->region);
+    access->space = work->record->space;
+    access->buffer_number = work->record->id;
+    access->tag = (uint16_t)(work->index | PTO_TAG_WRITE);
+  }
+  return PTO_OK;
+}
+
+static void advance_versions(struct pto_runtime *rt) {
+  for (uint32_t i = 0; i < rt->work.tensor_count; i++) {
+    const struct pto_param_work *work = &rt->work.params[i];
+    if (work->mode == PTO_OUTPUT && work->tensor->version > work->record->version) work->record->version = work->tensor->version;
+  }
+}
+
+static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index) {
+  struct pto_submit_work *submit = &rt->work;
+  struct pto_hazards *hazards = &rt->hazards;
+  if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count)))
+    return pto_runtime_fail(rt, PTO_ECAPACITY, "accesses of live tasks fill the region map of %u entries", rt->map.entry_capacity);
+  uint64_t first_edge = rt->trace.edges.count;
+  pto_hazards_begin(hazards, slot_index, rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL);
+  if (launch->after_count) add_explicit(rt, launch->after, launch->after_count);
+  for (uint32_t i = 0; i < submit->access_count; i++) pto_hazards_find(hazards, &submit->accesses[i]);
+  pto_hazards_commit(hazards, submit->accesses, submit->access_count);
+  if (PTO_UNLIKELY(!pto_hazards_end(hazards)))
+    return pto_runtime_fail(rt, PTO_ECAPACITY, "edges and accesses of live tasks fill the %u list chunks", rt->chunks.capacity);
+  if (pto_trace_has_graph(&rt->trace)) record_edges(rt, first_edge);
+  return PTO_OK;
+}
+
+static void charge_submit(struct pto_runtime *rt, uint32_t param_count) {
+  uint32_t allocated = 0;
+  for (uint32_t i = 0; i < rt->work.tensor_count; i++) allocated += rt->work.params[i].is_allocated_now;
+  charge(rt, PTO_WORK_SUBMIT, 1);
+  charge(rt, PTO_WORK_PARAM, param_count);
+  charge(rt, PTO_WORK_LOOKUP, rt->work.access_count);
+  charge(rt, PTO_WORK_ALLOC, allocated);
+  charge(rt, PTO_WORK_EDGE, rt->hazards.task_edges);
+}
+
+static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index, enum pto_shape shape) {
+  struct pto_task_slot *slot = &rt->rings.slots[slot_index];
+  struct pto_task_cold *cold = &rt->rings.cold[slot_index];
+  slot->shape = (uint8_t)shape;
+  slot->block_count = slot->blocks_left = launch->block_count ? launch->block_count : 1;
+  slot->messages_left = slot->block_count * pto_shape_message_count(shape);
+  if (launch->sync_start) slot->flags |= PTO_TASK_SYNC_START;
+  if (rt->work.accumulates && slot->block_count > 1) slot->flags |= PTO_TASK_SERIAL_BLOCKS;
+  if (launch->predicate.tensor && launch->predicate.compare != PTO_ALWAYS) {
+    const struct pto_param_work *work = &rt->work.params[rt->work.work_count - 1];
+    slot->flags |= PTO_TASK_HAS_PREDICATE;
+    cold->predicate_addr =
+        (const char *)(uintptr_t)work->record->addr + work->tensor->start_offset * pto_dtype_size(work->tensor->dtype);
+    cold->predicate_dtype = (uint16_t)work->tensor->dtype;
+    cold->predicate_compare = (uint16_t)launch->predicate.compare;
+    cold->predicate_value = launch->predicate.value;
+  }
+}
+
+/* Gives back what a submit holds that has no slot yet. */
+static int give_up(struct pto_runtime *rt, int status) {
+  if (rt->work.payload) pto_payload_pool_free(&rt->payloads, rt->work.payload);
+  return status;
+}
+
+static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const struct pto_launch *launch,
+                       const struct pto_param *params, uint32_t count, struct pto_task *task_out) {
+  int status = pto_runtime_check(rt);
+  if (PTO_UNLIKELY(status)) return status;
+  if (rt->port->is_virtual || ++rt->since_poll >= PTO_POLL_INTERVAL) {
+    pto_progress_poll(rt);
+    if (PTO_UNLIKELY(rt->has_failed)) return rt->error.status;
+  }
+  uint64_t begin_time = pto_progress_now(rt);
+  enum pto_shape shape = PTO_SHAPE_AIC;
+  status = pto_params_prepare(rt, launch, params, count, kind == PTO_TASK_KERNEL ? &shape : NULL);
+  if (PTO_UNLIKELY(status)) return status;
+  if (PTO_UNLIKELY(launch->after_count)) {
+    status = check_after(rt, launch->after, launch->after_count);
+    if (status) return give_up(rt, status);
+  }
+  uint32_t slot_index;
+  char *block = NULL;
+  status = pto_space_reserve(rt, rt->work.allocates, rt->work.block_bytes, &slot_index, &block);
+  if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  struct pto_task_slot *slot = &rt->rings.slots[slot_index];
+  struct pto_task_cold *cold = &rt->rings.cold[slot_index];
+  cold->kind = (uint8_t)kind;
+  cold->number = rt->task_count++;
+  if (rt->work.payload) rt->work.payload->task_number = cold->number;
+  if (rt->work.allocates) {
+    status = give_memory(rt, slot_index, block);
+    if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  }
+  if (kind == PTO_TASK_KERNEL) describe_blocks(rt, launch, slot_index, shape);
+  if (PTO_UNLIKELY(rt->trace.record)) record_task(rt, launch, slot_index, begin_time);
+  status = wire(rt, launch, slot_index);
+  if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  advance_versions(rt);
+  pto_params_settle(rt, slot_index);
+  if (task_out) *task_out = (struct pto_task){((uint64_t)(slot_index >> rt->rings.window_log2) << 62) | cold->sequence, rt->task_generation};
+  if (rt->port->is_virtual) charge_submit(rt, count);
+  if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, cold->number);
+  if (--slot->pending == 0) {
+    pto_progress_ready(rt, slot_index);
+    if (PTO_UNLIKELY(rt->finished_count)) pto_progress_finish_all(rt);
+    if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
+  }
+  return PTO_OK;
+}
+
+int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
+               struct pto_task *task_out) {
+  if (PTO_UNLIKELY(!launch)) return PTO_REFUSE(rt, PTO_EINVAL, "no launch");
+  return submit_task(rt, PTO_TASK_KERNEL, launch, params, count, task_out);
+}
+
+int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params, uint32_t count) {
+  struct pto_launch launch = {.aic = kernel};
+  return submit_task(rt, PTO_TASK_KERNEL, &launch, params, count, NULL);
+}
+
+int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params, uint32_t count) {
+  struct pto_launch launch = {.aiv0 = kernel};
+  return submit_task(rt, PTO_TASK_KERNEL, &launch, params, count, NULL);
+}
+
+int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count, struct pto_task *task_out) {
+  struct pto_launch launch = {.after = after, .after_count = count};
+  return submit_task(rt, PTO_TASK_BARRIER, &launch, NULL, 0, task_out);
+}
+
+int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count, struct pto_task *task_out) {
+  int status = pto_runtime_check(rt);
+  if (status) return status;
+  if (count > PTO_MAX_TENSORS) return PTO_REFUSE(rt, PTO_EINVAL, "alloc_tensors: more than %u tensors", PTO_MAX_TENSORS);
+  if (count && !tensors) return PTO_REFUSE(rt, PTO_EINVAL, "alloc_tensors: %u tensors at a null pointer", count);
+  struct pto_param params[PTO_MAX_TENSORS];
+  for (uint32_t i = 0; i < count; i++) {
+    struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &tensors[i].buffer);
+    if (record && record->addr)
+      return PTO_REFUSE(rt, PTO_EINVAL, "alloc_tensors: param %u: buffer %llu has memory already", i, (unsigned long long)record->id);
+    params[i] = pto_output(&tensors[i]);
+  }
+  struct pto_launch launch = {0};
+  return submit_task(rt, PTO_TASK_ALLOC, &launch, params, count, task_out);
+}

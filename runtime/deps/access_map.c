@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/deps/access_map.h>
+
+#include <string.h>
+
+#include <runtime/deps/access_grid.h>
+
+/* Cells and accesses of one entry: at most two a dimension. */
+#define LINKS_PER_ENTRY 8u
+/* Below this many live entries a sweep is not worth its walk. */
+#define SWEEP_MIN 1024u
+/* References are compared modulo 2^30; long before that everything invisible has to be gone. */
+#define SWEEP_SUBMITS (UINT64_C(1) << 28)
+/* With the list chunks nearly used up, how many submits between two sweeps. */
+#define SWEEP_CHUNKS 256u
+#define PRUNE_MIN_LOG2 5u
+
+bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity, uint32_t bucket_count,
+                         const struct pto_task_rings *rings, struct pto_list_chunks *chunks) {
+  PTO_ASSERT(pto_is_power_of_two(bucket_count));
+  *map = (struct pto_access_map){.entry_capacity = entry_capacity,
+                                 .link_capacity = (uint32_t)pto_min_u64((uint64_t)entry_capacity * LINKS_PER_ENTRY, UINT32_MAX - 1),
+                                 .space_capacity = space_capacity,
+                                 .class_capacity = entry_capacity,
+                                 .bucket_mask = bucket_count - 1,
+                                 .cell_mask = bucket_count - 1,
+                                 .rings = rings,
+                                 .chunks = chunks,
+                                 .space_free = UINT32_MAX,
+                                 .sweep_at = SWEEP_MIN};
+  if (!pto_reserve_init(&map->entries_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->entries)) return false;
+  if (!pto_reserve_init(&map->wide_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->wide)) return false;
+  if (!pto_reserve_init(&map->links_memory, ((uint64_t)map->link_capacity + 1) * sizeof *map->links)) return false;
+  if (!pto_reserve_init(&map->spaces_memory, (uint64_t)space_capacity * sizeof *map->spaces)) return false;
+  if (!pto_reserve_init(&map->classes_memory, ((uint64_t)map->class_capacity + 1) * sizeof *map->classes)) return false;
+  if (!pto_reserve_init(&map->hits_memory, ((uint64_t)entry_capacity + 1) * (PTO_MAX_TENSORS + 1) * sizeof *map->hits)) return false;
+  if (!pto_reserve_init(&map->buckets_memory, (uint64_t)bucket_count * sizeof *map->buckets)) return false;
+  if (!pto_reserve_init(&map->cells_memory, (uint64_t)bucket_count * sizeof *map->cells)) return false;
+  map->entries = map->entries_memory.addr;
+  map->wide = map->wide_memory.addr;
+  map->links = map->links_memory.addr;
+  map->spaces = map->spaces_memory.addr;
+  map->classes = map->classes_memory.addr;
+  map->hits = map->hits_memory.addr;
+  map->buckets = map->buckets_memory.addr;
+  map->cells = map->cells_memory.addr;
+  return true;
+}
+
+void pto_access_map_fini(struct pto_access_map *map) {
+  pto_reserve_fini(&map->entries_memory);
+  pto_reserve_fini(&map->wide_memory);
+  pto_reserve_fini(&map->links_memory);
+  pto_reserve_fini(&map->spaces_memory);
+  pto_reserve_fini(&map->classes_memory);
+  pto_reserve_fini(&map->hits_memory);
+  pto_reserve_fini(&map->buckets_memory);
+  pto_reserve_fini(&map->cells_memory);
+}
+
+/* ---- spaces ---- */
+
+uint32_t pto_access_map_add_space(struct pto_access_map *map, uint64_t lo, uint64_t size_bytes, uint64_t pitch_bytes,
+                                  uint64_t plane_bytes) {
+  PTO_ASSERT(pitch_bytes && plane_bytes && plane_bytes % pitch_bytes == 0);
+  uint32_t index = map->space_free;
+  if (index != UINT32_MAX)
+    map->space_free = map->spaces[index].next_free;
+  else if (map->spaces_used < map->space_capacity)
+    index = map->spaces_used++;
+  else
+    return UINT32_MAX;
+  map->spaces[index] = (struct pto_access_space){
+      .lo = lo, .size_bytes = size_bytes, .pitch_bytes = pitch_bytes, .plane_bytes = plane_bytes, .is_live = 1};
+  return index;
+}
+
+void pto_access_map_clear_space(struct pto_access_map *map, uint32_t space) {
+  struct pto_access_space *s = &map->spaces[space];
+  while (s->first_class) pto_access_map_remove(map, map->classes[s->first_class].first_entry);
+  PTO_ASSERT(s->entry_count == 0);
+}
+
+void pto_access_map_remove_space(struct pto_access_map *map, uint32_t space) {
+  pto_access_map_clear_space(map, space);
+  map->spaces[space].is_live = 0;
+  map->spaces[space].next_free = map->space_free;
+  map->space_free = space;
+}
+
+void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_t from) {
+  struct pto_access_space *source = &map->spaces[from];
+  while (source->first_class) {
+    uint32_t entry = map->classes[source->first_class].first_entry;
+    bool is_fuzzy = map->entries[entry].flags & PTO_ENTRY_FUZZY;
+    pto_access_grid_remove(map, entry);
+    map->entries[entry].space = to;
+    pto_access_grid_insert(map, entry);
+    source->entry_count--;
+    source->fuzzy_count -= is_fuzzy;
+    map->spaces[to].entry_count++;
+    map->spaces[to].fuzzy_count += is_fuzzy;
+  }
+  pto_access_map_remove_space(map, from);
+}
+
+/* ---- exact hits ---- */
+
+uint64_t pto_access_map_hash(const struct pto_region *region) {
+  uint64_t h = region->start + region->run_bytes * UINT64_C(0x9e3779b97f4a7c15) + region->is_fuzzy;
+  for (uint32_t i = 0; i < region->ndims; i++)
+    h = (h ^ (h >> 29)) + region->extents[i] * UINT64_C(0xc2b2ae3d27d4eb4f) + region->strides[i] * UINT64_C(0x165667b19e3779f9);
+  h *= UINT64_C(0x9e3779b97f4a7c15);
+  return h ^ (h >> 32);
+}
+
+static bool has_geometry(const struct pto_access_map *map, const struct pto_access_entry *entry, const struct pto_region *region) {
+  if (entry->start != region->start || entry->run_bytes != region->run_bytes || entry->ndims != region->ndims ||
+      entry->end != region->end || ((entry->flags & PTO_ENTRY_FUZZY) != 0) != (region->is_fuzzy != 0))
+    return false;
+  const uint64_t *extents = entry->extents, *strides = entry->strides;
+  if (PTO_UNLIKELY(entry->ndims > PTO_ENTRY_DIMS)) {
+    extents = map->wide[entry->wide].extents;
+    strides = map->wide[entry->wide].strides;
+  }
+  for (uint32_t i = 0; i < region->ndims; i++)
+    if (extents[i] != region->extents[i] || strides[i] != region->strides[i]) return false;
+  return true;
+}
+
+uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region, uint64_t hash) {
+  for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
+    if (map->entries[i].hash == hash && has_geometry(map, &map->entries[i], region)) return i;
+  return 0;
+}
+
+void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry, struct pto_region *region) {
+  region->start = entry->start;
+  region->end = entry->end;
+  region->run_bytes = entry->run_bytes;
+  region->ndims = entry->ndims;
+  region->is_fuzzy = (entry->flags & PTO_ENTRY_FUZZY) != 0;
+  const uint64_t *extents = entry->extents, *strides = entry->strides;
+  if (entry->ndims > PTO_ENTRY_DIMS) {
+    extents = map->wide[entry->wide].extents;
+    strides = map->wide[entry->wide].strides;
+  }
+  for (uint32_t i = 0; i < entry->ndims; i++) {
+    region->extents[i] = extents[i];
+    region->strides[i] = strides[i];
+  }
+}
+
+uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint64_t hash) {
+  uint32_t index = map->entry_free;
+  if (index)
+    map->entry_free = map->entries[index].next;
+  else
+    index = ++map->entries_used;
+  PTO_ASSERT(index <= map->entry_capacity);
+  struct pto_access_entry *entry = &map->entries[index];
+  entry->hash = hash;
+  entry->start = region->start;
+  entry->end = region->end;
+  entry->run_bytes = region->run_bytes;
+  entry->space = space;
+  entry->count = 0;
+  entry->ndims = (uint8_t)region->ndims;
+  entry->flags = (uint8_t)(PTO_ENTRY_LIVE | (region->is_fuzzy ? PTO_ENTRY_FUZZY : 0));
+  entry->prune_log2 = PRUNE_MIN_LOG2;
+  entry->more = 0;
+  entry->visit = 0;
+  entry->wide = 0;
+  uint64_t *extents = entry->extents, *strides = entry->strides;
+  if (PTO_UNLIKELY(region->ndims > PTO_ENTRY_DIMS)) {
+    if (map->wide_free) {
+      entry->wide = map->wide_free;
+      map->wide_free = (uint32_t)map->wide[entry->wide].extents[0];
+    } else {
+      entry->wide = ++map->wide_used;
+    }
+    extents = map->wide[entry->wide].extents;
+    strides = map->wide[entry->wide].strides;
+  }
+  for (uint32_t i = 0; i < region->ndims; i++) {
+    extents[i] = region->extents[i];
+    strides[i] = region->strides[i];
+  }
+  uint32_t *bucket = &map->buckets[hash & map->bucket_mask];
+  entry->next = *bucket;
+  *bucket = index;
+  map->live_entries++;
+  map->spaces[space].entry_count++;
+  map->spaces[space].fuzzy_count += region->is_fuzzy != 0;
+  pto_access_grid_insert(map, index);
+  return index;
+}
+
+void pto_access_map_remove(struct pto_access_map *map, uint32_t index) {
+  struct pto_access_entry *entry = &map->entries[index];
+  PTO_ASSERT(entry->flags & PTO_ENTRY_LIVE);
+  pto_access_map_clear_accesses(map, entry);
+  pto_access_grid_remove(map, index);
+  uint32_t *at = &map->buckets[entry->hash & map->bucket_mask];
+  while (*at != index) at = &map->entries[*at].next;
+  *at = entry->next;
+  map->spaces[entry->space].entry_count--;
+  map->spaces[entry->space].fuzzy_count -= (entry->flags & PTO_ENTRY_FUZZY) != 0;
+  if (entry->wide) {
+    map->wide[entry->wide].extents[0] = map->wide_free;
+    map->wide_free = entry->wide;
+  }
+  entry->flags = 0;
+  entry->next = map->entry_free;
+  map->entry_free = index;
+  map->live_entries--;
+}
+
+/* ---- accesses of an entry ---- */
+
+void pto_access_map_clear_accesses(struct pto_access_map *map, struct pto_access_entry *entry) {
+  for (uint32_t chunk = entry->more; chunk;) {
+    uint32_t next = map->chunks->chunks[chunk].next;
+    pto_list_chunks_free(map->chunks, chunk);
+    chunk = next;
+  }
+  entry->more = 0;
+  entry->count = 0;
+  entry->prune_log2 = PRUNE_MIN_LOG2;
+  entry->flags &= (uint8_t)~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
+}
+
+static bool is_expired(const struct pto_access_map *map, const struct pto_list_chunk *chunk) {
+  for (uint32_t i = chunk->count; i-- > 0;) {
+    struct pto_task_ref ref = {chunk->items.accesses.refs[i]};
+    if (pto_task_ref_is_visible(map->rings, ref)) return false;
+  }
+  return true;
+}
+
+/* Frees the chunks without a visible access, and sets when to look again: at twice of what is left, so that a region which
+ * everybody reads and nobody writes costs each reader a constant. */
+static PTO_NOINLINE void prune_chunks(struct pto_access_map *map, struct pto_access_entry *entry) {
+  struct pto_list_chunks *pool = map->chunks;
+  uint32_t left = 0;
+  for (uint32_t *at = &entry->more; *at;) {
+    uint32_t index = *at;
+    struct pto_list_chunk *chunk = &pool->chunks[index];
+    if (is_expired(map, chunk)) {
+      *at = chunk->next;
+      pto_list_chunks_free(pool, index);
+    } else {
+      left += chunk->count;
+      at = &chunk->next;
+    }
+  }
+  if (entry->more) pool->chunks[entry->more].total = left;
+  entry->prune_log2 = (uint8_t)(pto_log2_floor(left | (1u << (PRUNE_MIN_LOG2 - 1))) + 1);
+}
+
+static PTO_NOINLINE bool append_to_chunks(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
+                                          uint16_t tag) {
+  struct pto_list_chunks *pool = map->chunks;
+  if (entry->more && pool->chunks[entry->more].total >= 1u << entry->prune_log2) prune_chunks(map, entry);
+  uint32_t total = entry->more ? pool->chunks[entry->more].total : 0;
+  if (!entry->more || pool->chunks[entry->more].count == PTO_CHUNK_ACCESSES) {
+    uint32_t chunk = pto_list_chunks_alloc(pool);
+    if (!chunk) {
+      pto_access_map_release_chunks(map);
+      chunk = pto_list_chunks_alloc(pool);
+      if (!chunk) return false;
+      if (!entry->more || pool->chunks[entry->more].count < PTO_CHUNK_ACCESSES || entry->count < PTO_ENTRY_ACCESSES) {
+        pto_list_chunks_free(pool, chunk); /* the release made room in this entry itself */
+        return pto_access_map_append(map, entry, ref, tag);
+      }
+      total = pool->chunks[entry->more].total;
+    }
+    pool->chunks[chunk].next = entry->more;
+    entry->more = chunk;
+  }
+  struct pto_list_chunk *chunk = &pool->chunks[entry->more];
+  chunk->items.accesses.refs[chunk->count] = ref.bits;
+  chunk->items.accesses.tags[chunk->count] = tag;
+  chunk->count++;
+  chunk->total = total + 1;
+  return true;
+}
+
+bool pto_access_map_append(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref, uint16_t tag) {
+  if (tag & PTO_TAG_WRITE)
+    entry->flags |= (uint8_t)(PTO_ENTRY_HAS_WRITE | (entry->count || entry->more ? PTO_ENTRY_MANY_WRITES : 0));
+  if (PTO_UNLIKELY(entry->count == PTO_ENTRY_ACCESSES)) return append_to_chunks(map, entry, ref, tag);
+  entry->refs[entry->count] = ref.bits;
+  entry->tags[entry->count] = tag;
+  entry->count++;
+  return true;
+}
+
+/* The order of the inline accesses is kept, so a write that stood first stays first; the chunks' order has no meaning. */
+uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_entry *entry,
+                               bool (*keep)(void *context, struct pto_task_ref ref), void *context) {
+  struct pto_list_chunks *pool = map->chunks;
+  uint32_t count = entry->count, chunk_index = entry->more, left = 0;
+  uint8_t prune_log2 = entry->prune_log2;
+  entry->count = 0;
+  entry->more = 0;
+  entry->prune_log2 = 31; /* no pruning within the filter */
+  entry->flags &= (uint8_t)~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
+  for (uint32_t i = 0; i < count; i++) {
+    struct pto_task_ref ref = {entry->refs[i]};
+    if (!pto_task_ref_is_visible(map->rings, ref) || (keep && !keep(context, ref))) continue;
+    pto_access_map_append(map, entry, ref, entry->tags[i]); /* never behind place i */
+    left++;
+  }
+  while (chunk_index) {
+    struct pto_list_chunk chunk = pool->chunks[chunk_index];
+    pto_list_chunks_free(pool, chunk_index);
+    chunk_index = chunk.next;
+    for (uint32_t i = 0; i < chunk.count; i++) {
+      struct pto_task_ref ref = {chunk.items.accesses.refs[i]};
+      if (!pto_task_ref_is_visible(map->rings, ref) || (keep && !keep(context, ref))) continue;
+      bool has_room = pto_access_map_append(map, entry, ref, chunk.items.accesses.tags[i]);
+      PTO_ASSERT(has_room); /* it needs no more chunks than were freed */
+      (void)has_room;
+      left++;
+    }
+  }
+  entry->prune_log2 = prune_log2;
+  return left;
+}
+
+/* ---- room ---- */
+
+void pto_access_map_release_chunks(struct pto_access_map *map) {
+  for (uint32_t i = 1; i <= map->entries_used; i++)
+    if ((map->entries[i].flags & PTO_ENTRY_LIVE) && map->entries[i].more) pto_access_map_filter(map, &map->entries[i], NULL, NULL);
+}
+
+void pto_access_map_sweep(struct pto_access_map *map) {
+  for (uint32_t i = 1; i <= map->entries_used; i++) {
+    struct pto_access_entry *entry = &map->entries[i];
+    if (!(entry->flags & PTO_ENTRY_LIVE)) continue;
+    if (pto_access_map_filter(map, entry, NULL, NULL) == 0) pto_access_map_remove(map, i);
+  }
+  map->submits_since_sweep = 0;
+  map->sweep_at = (uint32_t)pto_max_u64(SWEEP_MIN, pto_min_u64(2 * (uint64_t)map->live_entries, UINT32_MAX));
+}
+
+bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count) {
+  map->hit_count = 0;
+  map->submits_since_sweep++;
+  uint32_t room = map->entry_capacity - map->live_entries;
+  if (PTO_LIKELY(map->live_entries < map->sweep_at && room >= param_count && map->submits_since_sweep < SWEEP_SUBMITS &&
+                 !(map->chunks->live_count > map->chunks->capacity / 8 * 7 && map->submits_since_sweep >= SWEEP_CHUNKS)))
+    return true;
+  pto_access_map_sweep(map);
+  return map->entry_capacity - map->live_entries >= param_count;
+}
+
+bool pto_access_map_is_valid(const struct pto_access_map *map) {
+  uint32_t live = 0;
+  for (uint32_t i = 1; i <= map->entries_used; i++) {
+    const struct pto_access_entry *entry = &map->entries[i];
+    if (!(entry->flags & PTO_ENTRY_LIVE)) continue;
+    live++;
+    if (entry->count == 0 && !entry->more) return false;
+    if (!map->spaces[entry->space].is_live) return false;
+    struct pto_region region;
+    pto_access_entry_region(map, entry, &region);
+    if (pto_access_map_hash(&region) != entry->hash || pto_access_map_find(map, &region, entry->hash) != i) return false;
+    if (!pto_access_grid_has(map, i)) return false;
+    if (!(entry->flags & PTO_ENTRY_ISOLATED)) continue;
+    for (uint32_t j = 1; j <= map->entries_used; j++) {
+      if (j == i || !(map->entries[j].flags & PTO_ENTRY_LIVE) || map->entries[j].space != entry->space) continue;
+      struct pto_region other;
+      pto_access_entry_region(map, &map->entries[j], &other);
+      if (!region.is_fuzzy && !other.is_fuzzy && pto_region_intersects(&region, &other, NULL)) return false;
+    }
+  }
+  return live == map->live_entries;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/memory/buffer_registry.h>
+
+#include <string.h>
+
+bool pto_buffer_registry_init(struct pto_buffer_registry *registry, uint32_t capacity, uint16_t runtime_tag) {
+  *registry = (struct pto_buffer_registry){.capacity = capacity, .free_head = PTO_NONE, .next_id = 1};
+  registry->tag = (uint64_t)runtime_tag << 48;
+  if (!pto_reserve_init(&registry->records_memory, (uint64_t)capacity * sizeof *registry->records)) return false;
+  registry->records = registry->records_memory.addr;
+  if (!pto_reserve_init(&registry->ranges_memory, (uint64_t)capacity * sizeof *registry->ranges)) return false;
+  registry->ranges = registry->ranges_memory.addr;
+  return true;
+}
+
+void pto_buffer_registry_fini(struct pto_buffer_registry *registry) {
+  pto_reserve_fini(&registry->records_memory);
+  pto_reserve_fini(&registry->ranges_memory);
+}
+
+void pto_buffer_registry_new_epoch(struct pto_buffer_registry *registry) {
+  registry->tag += UINT64_C(1) << 32; /* the run's 16 bits; a carry into the runtime's is masked off */
+  registry->tag = (registry->tag & UINT64_C(0x0000ffff00000000)) | (registry->tag & UINT64_C(0xffff000000000000));
+  registry->next_id = registry->outside_ids + 1;
+}
+
+struct pto_buffer_record *pto_buffer_registry_insert(struct pto_buffer_registry *registry, uint32_t kind, uint32_t scope_depth,
+                                                     uint32_t *list_head) {
+  uint32_t index = registry->free_head;
+  if (index != PTO_NONE) {
+    registry->free_head = registry->records[index].next_in_scope;
+  } else {
+    if (registry->used == registry->capacity) return NULL;
+    index = registry->used++;
+  }
+  struct pto_buffer_record *record = &registry->records[index];
+  *record = (struct pto_buffer_record){
+      .id = registry->next_id++,
+      .generation = registry->tag | index,
+      .kind = kind,
+      .space = PTO_NONE,
+      .owner_slot = PTO_NONE,
+      .scope_depth = scope_depth,
+      .next_in_scope = *list_head,
+      .previous_in_scope = PTO_NONE,
+  };
+  if (*list_head != PTO_NONE) registry->records[*list_head].previous_in_scope = index;
+  *list_head = index;
+  registry->live_count++;
+  return record;
+}
+
+static void unlink_from_scope(struct pto_buffer_registry *registry, struct pto_buffer_record *record, uint32_t *head) {
+  if (record->previous_in_scope != PTO_NONE)
+    registry->records[record->previous_in_scope].next_in_scope = record->next_in_scope;
+  else
+    *head = record->next_in_scope;
+  if (record->next_in_scope != PTO_NONE)
+    registry->records[record->next_in_scope].previous_in_scope = record->previous_in_scope;
+}
+
+void pto_buffer_registry_move(struct pto_buffer_registry *registry, struct pto_buffer_record *record, uint32_t *from_head,
+                              uint32_t *to_head, uint32_t scope_depth) {
+  if (from_head == to_head) return;
+  unlink_from_scope(registry, record, from_head);
+  uint32_t index = pto_buffer_registry_index(registry, record);
+  record->next_in_scope = *to_head;
+  record->previous_in_scope = PTO_NONE;
+  if (*to_head != PTO_NONE) registry->records[*to_head].previous_in_scope = index;
+  *to_head = index;
+  record->scope_depth = scope_depth;
+}
+
+void pto_buffer_registry_remove(struct pto_buffer_registry *registry, struct pto_buffer_record *record) {
+  record->id = 0;
+  record->kind = PTO_BUFFER_FREE;
+  record->next_in_scope = registry->free_head;
+  registry->free_head = pto_buffer_registry_index(registry, record);
+  registry->live_count--;
+}
+
+uint32_t pto_buffer_registry_find_range(const struct pto_buffer_registry *registry, uint64_t lo) {
+  uint32_t low = 0, high = registry->range_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (registry->ranges[middle].hi > lo)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+bool pto_buffer_registry_replace_ranges(struct pto_buffer_registry *registry, uint32_t first, uint32_t count, uint64_t lo,
+                                        uint64_t hi, uint32_t space) {
+  if (count == 0 && registry->range_count == registry->capacity) return false;
+  struct pto_external_range *at = registry->ranges + first;
+  memmove(at + 1, at + count, (registry->range_count - first - count) * sizeof *at);
+  *at = (struct pto_external_range){lo, hi, space};
+  registry->range_count += 1 - count;
+  return true;
+}
+
+bool pto_buffer_registry_is_valid(const struct pto_buffer_registry *registry) {
+  uint32_t live = 0;
+  for (uint32_t i = 0; i < registry->used; i++) {
+    const struct pto_buffer_record *record = &registry->records[i];
+    if (record->id == 0) continue;
+    live++;
+    if ((uint32_t)record->generation != i || record->kind == PTO_BUFFER_FREE) return false;
+  }
+  for (uint32_t i = 0; i < registry->range_count; i++) {
+    if (registry->ranges[i].lo > registry->ranges[i].hi) return false;
+    if (i && registry->ranges[i - 1].hi > registry->ranges[i].lo) return false;
+  }
+  return live == registry->live_count;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Heap ring: the memory that tasks' outputs come from, allocated at the head and released at the tail in task order.
+ *
+ * Positions run free and only grow; the address of position p is base + p mod size.
+ *     0 ≤ head − tail ≤ size_bytes          (equal: empty; size: full; the two never look alike)
+ * A block never crosses the end: what is left there is skipped and belongs to the block that skipped it.  An empty ring
+ * starts again at offset 0.  Blocks are multiples of PTO_OUTPUT_ALIGN, so every output in one is aligned.
+ *
+ * Owns no memory: the GM arena's owner gives it.  Control thread only.
+ */
+#ifndef PTO_HEAP_RING_H
+#define PTO_HEAP_RING_H
+
+#include <runtime/base/base.h>
+
+/* Alignment of outputs: what users of the existing runtime know (behaviours.md, presets). */
+#define PTO_OUTPUT_ALIGN 1024u
+
+struct pto_heap_ring {
+  char *base;
+  uint64_t size_bytes; /* a multiple of PTO_OUTPUT_ALIGN */
+  uint64_t head, tail;
+  uint64_t high_water_bytes;
+};
+
+void pto_heap_ring_init(struct pto_heap_ring *ring, void *base, uint64_t size_bytes);
+/* Empties the ring for a new run. */
+void pto_heap_ring_reset(struct pto_heap_ring *ring);
+
+static inline uint64_t pto_heap_ring_used(const struct pto_heap_ring *ring) { return ring->head - ring->tail; }
+
+/* A block of `size_bytes` (a multiple of PTO_OUTPUT_ALIGN, 0 allowed) at *addr, whose end is the position *end_out.  False,
+ * and nothing changed, where it does not fit now. */
+bool pto_heap_ring_alloc(struct pto_heap_ring *ring, uint64_t size_bytes, char **addr_out, uint64_t *end_out);
+/* Bytes that the ring would have to have so that this request fits behind what is used now. */
+uint64_t pto_heap_ring_enough(const struct pto_heap_ring *ring, uint64_t size_bytes);
+/* Releases everything up to position `end`, the end of a block whose task, and all older ones, are consumed. */
+void pto_heap_ring_retire(struct pto_heap_ring *ring, uint64_t end);
+bool pto_heap_ring_is_valid(const struct pto_heap_ring *ring);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/sched/core_tracker.h>
+
+#include <string.h>
+
+bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_port *port) {
+  *tracker = (struct pto_core_tracker){.cluster_count = port->cluster_count,
+                                       .word_count = (port->cluster_count + 63) / 64,
+                                       .slots_per_core = port->slots_per_core,
+                                       .worker_count = port->worker_count,
+                                       .core_worker = port->core_worker};
+  PTO_ASSERT(port->slots_per_core > 0 && port->slots_per_core <= UINT8_MAX && port->worker_count > 0);
+  uint64_t words = tracker->word_count;
+  uint64_t cores = (uint64_t)port->cluster_count * PTO_LANES;
+  uint64_t bytes = 8 * words * PTO_LANES * (3 + port->worker_count) + pto_align_up(4 * (uint64_t)port->worker_count, 8) + cores;
+  if (!pto_reserve_init(&tracker->memory, bytes)) return false;
+  uint64_t *at = tracker->memory.addr;
+  for (uint32_t lane = 0; lane < PTO_LANES; lane++) {
+    tracker->idle[lane] = at;
+    tracker->room[lane] = at + words;
+    tracker->claimed[lane] = at + 2 * words;
+    at += 3 * words;
+  }
+  tracker->lives_on = at;
+  at += words * PTO_LANES * port->worker_count;
+  tracker->worker_load = (uint32_t *)(void *)at;
+  tracker->load = (uint8_t *)at + pto_align_up(4 * (uint64_t)port->worker_count, 8);
+  for (uint32_t core = 0; core < cores; core++) {
+    uint32_t cluster = core / PTO_LANES;
+    tracker->lives_on[(port->core_worker[core] * PTO_LANES + core % PTO_LANES) * words + cluster / 64] |=
+        UINT64_C(1) << (cluster & 63);
+  }
+  pto_core_tracker_reset(tracker);
+  return true;
+}
+
+void pto_core_tracker_fini(struct pto_core_tracker *tracker) { pto_reserve_fini(&tracker->memory); }
+
+void pto_core_tracker_reset(struct pto_core_tracker *tracker) {
+  for (uint32_t lane = 0; lane < PTO_LANES; lane++) {
+    for (uint32_t word = 0; word < tracker->word_count; word++) {
+      uint32_t left = tracker->cluster_count - word * 64;
+      uint64_t all = left >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << left) - 1;
+      tracker->idle[lane][word] = tracker->room[lane][word] = all;
+      tracker->claimed[lane][word] = 0;
+    }
+    tracker->lane_room[lane] = tracker->cluster_count;
+  }
+  memset(tracker->load, 0, (size_t)tracker->cluster_count * PTO_LANES);
+  memset(tracker->worker_load, 0, sizeof *tracker->worker_load * tracker->worker_count);
+  tracker->in_flight = tracker->claim_count = 0;
+}
+
+/* The lowest core of `worker` on one of `lanes` among `set`. */
+static uint32_t first_of_worker(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t worker,
+                                uint32_t lanes, bool may_use_claimed) {
+  const uint64_t *home = tracker->lives_on + (uint64_t)worker * PTO_LANES * tracker->word_count;
+  for (uint32_t word = 0; word < tracker->word_count; word++)
+    for (uint32_t lane = 0; lane < PTO_LANES; lane++) {
+      if (!(lanes & (1u << lane))) continue;
+      uint64_t bits = set[lane][word] & home[lane * tracker->word_count + word];
+      if (!may_use_claimed) bits &= ~tracker->claimed[lane][word];
+      if (bits) return (word * 64 + (uint32_t)__builtin_ctzll(bits)) * PTO_LANES + lane;
+    }
+  return UINT32_MAX;
+}
+
+static uint32_t least_loaded(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t lanes,
+                             bool may_use_claimed) {
+  uint32_t best = UINT32_MAX, best_load = UINT32_MAX;
+  for (uint32_t worker = 0; worker < tracker->worker_count; worker++) {
+    if (tracker->worker_load[worker] >= best_load) continue;
+    uint32_t core = first_of_worker(tracker, set, worker, lanes, may_use_claimed);
+    if (core == UINT32_MAX) continue;
+    best = core;
+    best_load = tracker->worker_load[worker];
+  }
+  return best;
+}
+
+uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, uint32_t lanes, bool may_use_claimed, bool only_idle) {
+  uint32_t with_room = 0;
+  for (uint32_t lane = 0; lane < PTO_LANES; lane++)
+    if (lanes & (1u << lane)) with_room += tracker->lane_room[lane];
+  if (!with_room) return UINT32_MAX;
+  uint32_t core = least_loaded(tracker, tracker->idle, lanes, may_use_claimed);
+  if (core == UINT32_MAX && !only_idle) core = least_loaded(tracker, tracker->room, lanes, may_use_claimed);
+  return core;
+}
+
+static uint32_t cluster_in(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], bool needs_aic,
+                           uint32_t aiv_count, bool may_use_claimed) {
+  for (uint32_t word = 0; word < tracker->word_count; word++) {
+    uint64_t lane[PTO_LANES];
+    for (uint32_t i = 0; i < PTO_LANES; i++)
+      lane[i] = may_use_claimed ? set[i][word] : set[i][word] & ~tracker->claimed[i][word];
+    uint64_t bits = aiv_count == 2 ? lane[1] & lane[2] : lane[1] | lane[2];
+    if (needs_aic) bits &= lane[0];
+    if (bits) return word * 64 + (uint32_t)__builtin_ctzll(bits);
+  }
+  return UINT32_MAX;
+}
+
+uint32_t pto_core_tracker_pick_cluster(struct pto_core_tracker *tracker, bool needs_aic, uint32_t aiv_count,
+                                       bool may_use_claimed, bool only_idle, uint32_t aiv_lanes[2]) {
+  uint64_t *const *set = tracker->idle;
+  uint32_t cluster = cluster_in(tracker, set, needs_aic, aiv_count, may_use_claimed);
+  if (cluster == UINT32_MAX && !only_idle) {
+    set = tracker->room;
+    cluster = cluster_in(tracker, set, needs_aic, aiv_count, may_use_claimed);
+  }
+  if (cluster == UINT32_MAX) return cluster;
+  uint64_t bit = UINT64_C(1) << (cluster & 63);
+  uint64_t free1 = set[1][cluster / 64] & bit;
+  if (free1 && !may_use_claimed) free1 &= ~tracker->claimed[1][cluster / 64];
+  aiv_lanes[0] = free1 ? 1 : 2;
+  aiv_lanes[1] = 2;
+  return cluster;
+}
+
+void pto_core_tracker_claim(struct pto_core_tracker *tracker, uint32_t core) {
+  uint64_t *word = &tracker->claimed[core % PTO_LANES][core / PTO_LANES / 64];
+  uint64_t bit = UINT64_C(1) << (core / PTO_LANES & 63);
+  if (*word & bit) return;
+  *word |= bit;
+  tracker->claim_count++;
+}
+
+void pto_core_tracker_release_claims(struct pto_core_tracker *tracker) {
+  if (!tracker->claim_count) return;
+  for (uint32_t lane = 0; lane < PTO_LANES; lane++)
+    memset(tracker->claimed[lane], 0, sizeof(uint64_t) * tracker->word_count);
+  tracker->claim_count = 0;
+}
+
+bool pto_core_tracker_is_valid(const struct pto_core_tracker *tracker) {
+  uint32_t sum = 0, claims = 0;
+  for (uint32_t core = 0; core < tracker->cluster_count * PTO_LANES; core++) {
+    uint32_t lane = core % PTO_LANES, word = core / PTO_LANES / 64;
+    uint64_t bit = UINT64_C(1) << (core / PTO_LANES & 63);
+    uint32_t load = tracker->load[core];
+    sum += load;
+    claims += (tracker->claimed[lane][word] & bit) != 0;
+    if (load > tracker->slots_per_core) return false;
+    if (((tracker->idle[lane][word] & bit) != 0) != (load == 0)) return false;
+    if (((tracker->room[lane][word] & bit) != 0) != (load < tracker->slots_per_core)) return false;
+  }
+  return sum == tracker->in_flight && claims == tracker->claim_count;
+}

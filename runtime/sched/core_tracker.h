@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Core tracker: how many messages each core holds, and which core takes the next one.
+ *
+ *     load(core) = messages sent to it − completions polled from it,   0 ≤ load ≤ slots_per_core
+ * A core is idle at load 0 and has room below slots_per_core.  Idle cores come before merely free ones; among equals the one whose
+ * worker thread holds the least, then the lowest cluster.  Cores claimed for a task that needs several at once are hidden
+ * from all others until it has them.
+ *
+ * Control thread only.  Sees of the machine what the port says of it.
+ */
+#ifndef PTO_CORE_TRACKER_H
+#define PTO_CORE_TRACKER_H
+
+#include <runtime/base/reserve.h>
+#include <runtime/port/port.h>
+
+#define PTO_LANES 3u /* of a cluster: AIC, AIV0, AIV1 */
+
+struct pto_core_tracker {
+  struct pto_reserve memory;
+  uint32_t cluster_count, word_count, slots_per_core, worker_count;
+  uint64_t *idle[PTO_LANES];    /* bits by cluster */
+  uint64_t *room[PTO_LANES];
+  uint64_t *claimed[PTO_LANES];
+  uint64_t *lives_on;           /* [worker][lane][word]: cores that live on a worker */
+  uint8_t *load;                /* by core */
+  uint32_t *worker_load;        /* by worker */
+  const uint16_t *core_worker;
+  uint32_t in_flight;           /* sum of all loads */
+  uint32_t claim_count;         /* claimed cores */
+  uint32_t lane_room[PTO_LANES]; /* cores with room, a lane */
+};
+
+bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_port *port);
+void pto_core_tracker_fini(struct pto_core_tracker *tracker);
+void pto_core_tracker_reset(struct pto_core_tracker *tracker);
+
+/* The core for one message on any of `lanes` (bits); UINT32_MAX where none has room.  `may_use_claimed`: for the claimant. */
+uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, uint32_t lanes, bool may_use_claimed, bool only_idle);
+/* A cluster with room (idle ones first) on lane 0 where needs_aic, and on `aiv_count` AIV lanes; its AIV lanes are chosen too.
+ * UINT32_MAX where there is none. */
+uint32_t pto_core_tracker_pick_cluster(struct pto_core_tracker *tracker, bool needs_aic, uint32_t aiv_count,
+                                       bool may_use_claimed, bool only_idle, uint32_t aiv_lanes[2]);
+void pto_core_tracker_claim(struct pto_core_tracker *tracker, uint32_t core);
+void pto_core_tracker_release_claims(struct pto_core_tracker *tracker);
+bool pto_core_tracker_is_valid(const struct pto_core_tracker *tracker);
+
+static inline void pto_core_tracker_push(struct pto_core_tracker *tracker, uint32_t core) {
+  uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;
+  uint64_t bit = UINT64_C(1) << (cluster & 63);
+  PTO_ASSERT(tracker->load[core] < tracker->slots_per_core);
+  tracker->idle[lane][cluster >> 6] &= ~bit;
+  if (++tracker->load[core] == tracker->slots_per_core) {
+    tracker->room[lane][cluster >> 6] &= ~bit;
+    tracker->lane_room[lane]--;
+  }
+  tracker->worker_load[tracker->core_worker[core]]++;
+  tracker->in_flight++;
+}
+static inline void pto_core_tracker_pop(struct pto_core_tracker *tracker, uint32_t core) {
+  uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;
+  uint64_t bit = UINT64_C(1) << (cluster & 63);
+  PTO_ASSERT(tracker->load[core] > 0);
+  if (tracker->load[core]-- == tracker->slots_per_core) {
+    tracker->room[lane][cluster >> 6] |= bit;
+    tracker->lane_room[lane]++;
+  }
+  if (tracker->load[core] == 0) tracker->idle[lane][cluster >> 6] |= bit;
+  tracker->worker_load[tracker->core_worker[core]]--;
+  tracker->in_flight--;
+}
+
+#endif

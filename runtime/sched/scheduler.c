@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/sched/scheduler.h>
+
+#include <errno.h>
+#include <string.h>
+
+static const struct {
+  bool needs_aic;
+  uint32_t aiv_count;
+} shapes[PTO_SHAPE_COUNT] = {
+#define X(name, aic, aiv) {aic, aiv},
+    PTO_SHAPE_LIST(X)
+#undef X
+};
+
+#define AIC_LANES 1u
+#define AIV_LANES 6u
+
+bool pto_policy_parse(const char *text, enum pto_policy *policy, uint64_t *seed) {
+  *seed = 0;
+  if (strcmp(text, "fifo") == 0) {
+    *policy = PTO_POLICY_FIFO;
+    return true;
+  }
+  if (strcmp(text, "lifo") == 0) {
+    *policy = PTO_POLICY_LIFO;
+    return true;
+  }
+  if (strncmp(text, "random:", 7) != 0 || text[7] < '0' || text[7] > '9') return false;
+  char *end;
+  errno = 0;
+  *seed = strtoull(text + 7, &end, 10);
+  *policy = PTO_POLICY_RANDOM;
+  return *end == '\0' && errno == 0;
+}
+
+const char *pto_policy_syntax_at(uint32_t index) {
+  static const char *const names[] = {"fifo", "lifo", "random:SEED"};
+  return index < PTO_ARRAY_LENGTH(names) ? names[index] : NULL;
+}
+
+bool pto_scheduler_init(struct pto_scheduler *scheduler, struct pto_port *port, struct pto_task_rings *rings,
+                        enum pto_policy policy, uint64_t seed) {
+  *scheduler = (struct pto_scheduler){.port = port, .rings = rings, .policy = policy, .seed = seed};
+  uint32_t capacity = rings->window * PTO_RING_COUNT;
+  if (!pto_reserve_init(&scheduler->memory, (uint64_t)capacity * PTO_QUEUE_COUNT * sizeof(struct pto_ready_item))) return false;
+  struct pto_ready_item *at = scheduler->memory.addr;
+  for (uint32_t i = 0; i < PTO_QUEUE_COUNT; i++) {
+    scheduler->queues[i].items = at + (uint64_t)i * capacity;
+    scheduler->queues[i].mask = capacity - 1;
+  }
+  if (!pto_core_tracker_init(&scheduler->cores, port)) return false;
+  pto_scheduler_reset(scheduler);
+  return true;
+}
+
+void pto_scheduler_fini(struct pto_scheduler *scheduler) {
+  pto_core_tracker_fini(&scheduler->cores);
+  pto_reserve_fini(&scheduler->memory);
+}
+
+void pto_scheduler_abandon(struct pto_scheduler *scheduler) {
+  for (uint32_t i = 0; i < PTO_QUEUE_COUNT; i++) {
+    scheduler->queues[i].head = scheduler->queues[i].tail = 0;
+    scheduler->queues[i].has_chosen = false;
+  }
+  scheduler->nonempty = scheduler->ready_count = 0;
+  scheduler->claimant.slot = PTO_NO_SLOT;
+  pto_core_tracker_release_claims(&scheduler->cores);
+}
+
+void pto_scheduler_reset(struct pto_scheduler *scheduler) {
+  pto_scheduler_abandon(scheduler);
+  pto_core_tracker_reset(&scheduler->cores);
+  scheduler->next_order = 0;
+  scheduler->rng.state = scheduler->seed;
+  scheduler->dispatched = 0;
+}
+
+bool pto_scheduler_can_ever_fit(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count) {
+  uint64_t clusters = scheduler->cores.cluster_count;
+  return block_count <= (shape == PTO_SHAPE_AIV ? 2 * clusters : clusters);
+}
+
+static uint32_t queue_of(const struct pto_task_slot *slot) {
+  return slot->shape + (slot->flags & PTO_TASK_SYNC_START ? PTO_SHAPE_COUNT : 0);
+}
+
+void pto_scheduler_push(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  PTO_ASSERT(slot->state == PTO_TASK_WAITING);
+  slot->state = PTO_TASK_READY;
+  scheduler->rings->cold[slot_index].ready_at = scheduler->port->clock;
+  uint32_t queue = queue_of(slot);
+  pto_ready_queue_push(&scheduler->queues[queue], (struct pto_ready_item){slot_index, scheduler->next_order++});
+  scheduler->nonempty |= 1u << queue;
+  scheduler->ready_count++;
+}
+
+void pto_scheduler_push_again(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  uint32_t queue = queue_of(&scheduler->rings->slots[slot_index]);
+  scheduler->rings->cold[slot_index].ready_at = scheduler->port->clock;
+  pto_ready_queue_push_front(&scheduler->queues[queue], (struct pto_ready_item){slot_index, scheduler->next_order++});
+  scheduler->nonempty |= 1u << queue;
+  scheduler->ready_count++;
+}
+
+static void take(struct pto_scheduler *scheduler, uint32_t queue) {
+  pto_ready_queue_pop(&scheduler->queues[queue], scheduler->policy);
+  if (!pto_ready_queue_count(&scheduler->queues[queue])) scheduler->nonempty &= ~(1u << queue);
+  scheduler->ready_count--;
+}
+
+static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role, uint8_t group) {
+  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  const struct pto_payload *payload = slot->payload;
+  struct pto_message message = {
+      .payload = payload,
+      .run = payload->kernels[role]->run,
+      .ticket = slot_index,
+      .block_index = slot->block_count - slot->blocks_left,
+      .core = (uint16_t)core,
+      .role = (uint8_t)role,
+      .tensor_count = (uint8_t)payload->tensor_count,
+      .scalar_count = (uint8_t)payload->scalar_count,
+      .flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) | group),
+  };
+  pto_core_tracker_push(&scheduler->cores, core);
+  scheduler->dispatched++;
+  scheduler->port->ops->dispatch(scheduler->port, &message, scheduler->rings->cold[slot_index].ready_at);
+}
+
+/* The roles that a task of this shape has kernels in: a lone AIV kernel may stand in either AIV role. */
+static uint32_t aiv_role(const struct pto_payload *payload, uint32_t nth) { return payload->kernels[1] ? 1 + nth : 2; }
+
+/* Sends one block where it finds cores; false where there are none now. */
+static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bool is_claimant, bool only_idle, uint8_t group) {
+  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  enum pto_shape shape = slot->shape;
+  if (shape == PTO_SHAPE_AIC || shape == PTO_SHAPE_AIV) {
+    uint32_t lanes = shape == PTO_SHAPE_AIC ? AIC_LANES : AIV_LANES;
+    uint32_t core = pto_core_tracker_pick(&scheduler->cores, lanes, is_claimant, only_idle);
+    if (core == UINT32_MAX) return false;
+    slot->state = PTO_TASK_RUNNING;
+    send(scheduler, slot_index, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), group);
+  } else {
+    uint32_t aiv_lanes[2];
+    uint32_t cluster = pto_core_tracker_pick_cluster(&scheduler->cores, shapes[shape].needs_aic, shapes[shape].aiv_count,
+                                                     is_claimant, only_idle, aiv_lanes);
+    if (cluster == UINT32_MAX) return false;
+    slot->state = PTO_TASK_RUNNING;
+    uint8_t inner = group & (uint8_t)~PTO_MESSAGE_LAST;
+    if (shapes[shape].needs_aic) send(scheduler, slot_index, cluster * PTO_LANES, 0, inner);
+    for (uint32_t i = 0; i < shapes[shape].aiv_count; i++)
+      send(scheduler, slot_index, cluster * PTO_LANES + aiv_lanes[i], aiv_role(slot->payload, i),
+           i + 1 == shapes[shape].aiv_count ? group : inner);
+  }
+  slot->blocks_left--;
+  return true;
+}
+
+/* Claims the cores of the cluster that will have them soonest: the one whose cores hold least. */
+static void claim_cluster(struct pto_scheduler *scheduler, enum pto_shape shape) {
+  struct pto_core_tracker *cores = &scheduler->cores;
+  uint32_t best = 0, best_load = UINT32_MAX;
+  for (uint32_t cluster = 0; cluster < cores->cluster_count; cluster++) {
+    const uint8_t *load = &cores->load[cluster * PTO_LANES];
+    uint32_t sum = (shapes[shape].needs_aic ? load[0] : 0u) + load[1] + load[2];
+    if (sum < best_load) {
+      best = cluster;
+      best_load = sum;
+    }
+  }
+  if (shapes[shape].needs_aic) pto_core_tracker_claim(cores, best * PTO_LANES);
+  pto_core_tracker_claim(cores, best * PTO_LANES + 1);
+  pto_core_tracker_claim(cores, best * PTO_LANES + 2);
+}
+
+/* Claims whole clusters (or single cores) of least load until a sync_start task has as many as it needs. */
+static void claim_for_sync(struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count) {
+  struct pto_core_tracker *cores = &scheduler->cores;
+  uint32_t lanes = shape == PTO_SHAPE_AIC ? AIC_LANES : shape == PTO_SHAPE_AIV ? AIV_LANES : 7u;
+  bool by_core = shape == PTO_SHAPE_AIC || shape == PTO_SHAPE_AIV;
+  uint32_t needed = block_count;
+  for (uint32_t wanted = 0; needed && wanted <= PTO_LANES * cores->slots_per_core; wanted++) {
+    for (uint32_t cluster = 0; needed && cluster < cores->cluster_count; cluster++) {
+      const uint8_t *load = &cores->load[cluster * PTO_LANES];
+      if (by_core) {
+        for (uint32_t lane = 0; needed && lane < PTO_LANES; lane++)
+          if ((lanes & (1u << lane)) && load[lane] == wanted) {
+            pto_core_tracker_claim(cores, cluster * PTO_LANES + lane);
+            needed--;
+          }
+      } else if ((shapes[shape].needs_aic ? load[0] : 0u) + load[1] + load[2] == wanted) {
+        if (shapes[shape].needs_aic) pto_core_tracker_claim(cores, cluster * PTO_LANES);
+        pto_core_tracker_claim(cores, cluster * PTO_LANES + 1);
+        pto_core_tracker_claim(cores, cluster * PTO_LANES + 2);
+        needed--;
+      }
+    }
+  }
+}
+
+/* Idle places for blocks of this shape that the task may use, counted up to `needed`. */
+static uint32_t count_idle(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t needed, bool is_claimant) {
+  const struct pto_core_tracker *cores = &scheduler->cores;
+  uint32_t count = 0;
+  for (uint32_t word = 0; word < cores->word_count && count < needed; word++) {
+    uint64_t idle[PTO_LANES];
+    for (uint32_t lane = 0; lane < PTO_LANES; lane++)
+      idle[lane] = is_claimant ? cores->idle[lane][word] : cores->idle[lane][word] & ~cores->claimed[lane][word];
+    if (shape == PTO_SHAPE_AIC)
+      count += (uint32_t)__builtin_popcountll(idle[0]);
+    else if (shape == PTO_SHAPE_AIV)
+      count += (uint32_t)(__builtin_popcountll(idle[1]) + __builtin_popcountll(idle[2]));
+    else
+      count += (uint32_t)__builtin_popcountll((shapes[shape].needs_aic ? idle[0] : ~UINT64_C(0)) &
+                                              (shapes[shape].aiv_count == 2 ? idle[1] & idle[2] : idle[1] | idle[2]));
+  }
+  return count;
+}
+
+static bool place_sync(struct pto_scheduler *scheduler, uint32_t slot_index, bool is_claimant) {
+  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  if (count_idle(scheduler, slot->shape, slot->blocks_left, is_claimant) < slot->blocks_left) return false;
+  while (slot->blocks_left) {
+    uint8_t group = slot->blocks_left == 1 ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : PTO_MESSAGE_TOGETHER;
+    bool placed = place_block(scheduler, slot_index, is_claimant, true, group);
+    PTO_ASSERT(placed);
+    (void)placed;
+  }
+  return true;
+}
+
+/* Sends what can be sent of a task; true where nothing of it is left to send. */
+static bool place(struct pto_scheduler *scheduler, struct pto_ready_item item, bool may_use_claimed) {
+  struct pto_task_slot *slot = &scheduler->rings->slots[item.slot];
+  if (slot->flags & PTO_TASK_SYNC_START) return place_sync(scheduler, item.slot, may_use_claimed);
+  if (slot->flags & PTO_TASK_SERIAL_BLOCKS) return place_block(scheduler, item.slot, may_use_claimed, false, 0);
+  while (slot->blocks_left && place_block(scheduler, item.slot, may_use_claimed, false, 0)) {}
+  return slot->blocks_left == 0;
+}
+
+/* A claim holds only against tasks that became ready after the claimant. */
+static bool comes_before_claimant(const struct pto_scheduler *scheduler, struct pto_ready_item item) {
+  return scheduler->claimant.slot != PTO_NO_SLOT && scheduler->policy == PTO_POLICY_FIFO &&
+         (int32_t)(item.order - scheduler->claimant.order) < 0;
+}
+
+static void claim_for(struct pto_scheduler *scheduler, struct pto_ready_item item) {
+  const struct pto_task_slot *slot = &scheduler->rings->slots[item.slot];
+  scheduler->claimant = item;
+  if (slot->flags & PTO_TASK_SYNC_START)
+    claim_for_sync(scheduler, slot->shape, slot->blocks_left);
+  else
+    claim_cluster(scheduler, slot->shape);
+}
+
+static void place_claimant(struct pto_scheduler *scheduler) {
+  if (!place(scheduler, scheduler->claimant, true)) return;
+  scheduler->claimant.slot = PTO_NO_SLOT;
+  scheduler->ready_count--;
+  pto_core_tracker_release_claims(&scheduler->cores);
+}
+
+/* The queue whose next task comes first by policy, among `candidates`. */
+static uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t candidates) {
+  uint32_t best = (uint32_t)__builtin_ctz(candidates);
+  candidates &= candidates - 1;
+  if (PTO_LIKELY(!candidates)) return best;
+  uint32_t best_order = pto_ready_queue_peek(&scheduler->queues[best], scheduler->policy, &scheduler->rng).order;
+  for (; candidates; candidates &= candidates - 1) {
+    uint32_t queue = (uint32_t)__builtin_ctz(candidates);
+    uint32_t order = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).order;
+    bool is_older = (int32_t)(order - best_order) < 0;
+    if (scheduler->policy == PTO_POLICY_LIFO ? !is_older : is_older) {
+      best = queue;
+      best_order = order;
+    }
+  }
+  return best;
+}
+
+void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {
+  uint32_t blocked = 0;
+  if (PTO_UNLIKELY(scheduler->claimant.slot != PTO_NO_SLOT)) place_claimant(scheduler);
+  while (scheduler->nonempty & ~blocked) {
+    uint32_t queue = next_queue(scheduler, scheduler->nonempty & ~blocked);
+    struct pto_ready_item item = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng);
+    if (place(scheduler, item, comes_before_claimant(scheduler, item))) {
+      take(scheduler, queue);
+      continue;
+    }
+    uint32_t shape = queue % PTO_SHAPE_COUNT;
+    if (scheduler->claimant.slot == PTO_NO_SLOT && (queue >= PTO_SHAPE_COUNT || shape >= PTO_SHAPE_AIV_X2)) {
+      take(scheduler, queue);
+      scheduler->ready_count++;
+      claim_for(scheduler, item);
+    } else {
+      blocked |= 1u << queue;
+    }
+  }
+}

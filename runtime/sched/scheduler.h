@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scheduler: gives ready tasks to cores.
+ *
+ * A queue for each shape (which cores a block needs), and a second one for sync_start tasks of that shape, so that a task that has
+ * to wait for many cores at once holds up nobody of its shape.  Between queues the policy's order decides (fifo: whoever became
+ * ready first).  A task that needs several cores at once and cannot have them *claims* cores: tasks that became ready later do
+ * not get those any more, all others go on.  One claimant at a time; so nothing starves, and nothing waits for more than the
+ * tasks before it.
+ *
+ * sync_start: all blocks are sent when, and only when, as many idle cores as it needs stand claimed.
+ *
+ * Control thread only.  Sends messages through the port; a slot's state goes READY → RUNNING with its first message.
+ */
+#ifndef PTO_SCHEDULER_H
+#define PTO_SCHEDULER_H
+
+#include <runtime/sched/core_tracker.h>
+#include <runtime/sched/ready_queue.h>
+#include <runtime/task/task_ring.h>
+
+/* Which cores a block needs.  X(name, needs AIC, AIV cores) */
+#define PTO_SHAPE_LIST(X)                                                                                        \
+  X(PTO_SHAPE_AIC, 1, 0)                                                                                         \
+  X(PTO_SHAPE_AIV, 0, 1)                                                                                         \
+  X(PTO_SHAPE_AIV_X2, 0, 2)                                                                                      \
+  X(PTO_SHAPE_MIX_X1, 1, 1)                                                                                      \
+  X(PTO_SHAPE_MIX_X2, 1, 2)
+enum pto_shape {
+#define X(name, aic, aiv) name,
+  PTO_SHAPE_LIST(X)
+#undef X
+  PTO_SHAPE_COUNT
+};
+#define PTO_QUEUE_COUNT (2 * PTO_SHAPE_COUNT) /* shapes, then the same for sync_start */
+
+struct pto_scheduler {
+  struct pto_reserve memory;
+  struct pto_port *port;
+  struct pto_task_rings *rings;
+  struct pto_core_tracker cores;
+  struct pto_ready_queue queues[PTO_QUEUE_COUNT];
+  uint32_t nonempty; /* bits by queue */
+  uint32_t ready_count; /* in queues, and the claimant */
+  uint32_t next_order;
+  enum pto_policy policy;
+  struct pto_rng rng;
+  uint64_t seed;
+  struct pto_ready_item claimant; /* out of its queue, tried before all others; slot PTO_NO_SLOT: none */
+  uint64_t dispatched;     /* messages of the run */
+};
+#define PTO_NO_SLOT UINT32_MAX
+
+/* "fifo", "lifo", "random:SEED"; false where the text is none of these. */
+bool pto_policy_parse(const char *text, enum pto_policy *policy, uint64_t *seed);
+/* Syntax of the policies by index, for lists; NULL past the end. */
+const char *pto_policy_syntax_at(uint32_t index);
+
+bool pto_scheduler_init(struct pto_scheduler *scheduler, struct pto_port *port, struct pto_task_rings *rings,
+                        enum pto_policy policy, uint64_t seed);
+void pto_scheduler_fini(struct pto_scheduler *scheduler);
+void pto_scheduler_reset(struct pto_scheduler *scheduler);
+
+/* A task whose producers have completed and that has a kernel; payload, shape, flags and block counts are set. */
+void pto_scheduler_push(struct pto_scheduler *scheduler, uint32_t slot);
+/* A block of a task with SERIAL_BLOCKS has completed and more are left. */
+void pto_scheduler_push_again(struct pto_scheduler *scheduler, uint32_t slot);
+/* Sends what can be sent. */
+void pto_scheduler_dispatch(struct pto_scheduler *scheduler);
+/* Drops everything that has not been sent: the run has failed. */
+void pto_scheduler_abandon(struct pto_scheduler *scheduler);
+
+/* Whether a sync_start task of this shape and block count can ever start on the chip. */
+bool pto_scheduler_can_ever_fit(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count);
+static inline uint32_t pto_shape_message_count(uint32_t shape) {
+  static const uint8_t counts[] = {
+#define X(name, aic, aiv) aic + aiv,
+      PTO_SHAPE_LIST(X)
+#undef X
+  };
+  return counts[shape];
+}
+
+#endif

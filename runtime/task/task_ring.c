@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/task/task_ring.h>
+
+bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *arena, uint64_t heap_bytes) {
+  *rings = (struct pto_task_rings){.window = window, .window_log2 = pto_log2_floor(window)};
+  uint64_t count = (uint64_t)window * PTO_RING_COUNT;
+  if (!pto_reserve_init(&rings->slots_memory, count * sizeof *rings->slots)) return false;
+  rings->slots = rings->slots_memory.addr;
+  if (!pto_reserve_init(&rings->cold_memory, count * sizeof *rings->cold)) return false;
+  rings->cold = rings->cold_memory.addr;
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++)
+    pto_heap_ring_init(&rings->rings[i].heap, (char *)arena + i * heap_bytes, heap_bytes);
+  return true;
+}
+
+void pto_task_rings_fini(struct pto_task_rings *rings) {
+  pto_reserve_fini(&rings->slots_memory);
+  pto_reserve_fini(&rings->cold_memory);
+}
+
+void pto_task_rings_reset(struct pto_task_rings *rings, uint64_t first_sequence) {
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
+    struct pto_task_ring *ring = &rings->rings[i];
+    ring->head = ring->tail = ring->open_begin = first_sequence;
+    ring->high_water = 0;
+    pto_heap_ring_reset(&ring->heap);
+  }
+}
+
+uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring_index) {
+  struct pto_task_ring *ring = &rings->rings[ring_index];
+  PTO_ASSERT(!pto_task_ring_is_full(rings, ring_index));
+  uint32_t index = pto_task_slot_index(rings, ring_index, ring->head);
+  struct pto_task_slot *slot = &rings->slots[index];
+  PTO_ASSERT(slot->state == PTO_TASK_FREE);
+  slot->ref = pto_task_ref_make(ring_index, ring->head);
+  slot->mark = 0;
+  slot->pending = 1;
+  slot->holders = 0;
+  slot->state = PTO_TASK_WAITING;
+  slot->shape = 0;
+  slot->flags = 0;
+  slot->consumer_count = 0;
+  slot->more_consumers = 0;
+  slot->messages_left = 0;
+  slot->payload = NULL;
+  struct pto_task_cold *cold = &rings->cold[index];
+  cold->sequence = ring->head;
+  cold->kind = 0;
+  ring->head++;
+  ring->high_water = pto_max_u64(ring->high_water, ring->head - ring->tail);
+  return index;
+}
+
+bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring_index) {
+  struct pto_task_ring *ring = &rings->rings[ring_index];
+  uint64_t tail = ring->tail;
+  while (tail != ring->open_begin) {
+    uint32_t index = pto_task_slot_index(rings, ring_index, tail);
+    struct pto_task_slot *slot = &rings->slots[index];
+    if (slot->state != PTO_TASK_COMPLETED || slot->holders) break;
+    if (slot->flags & PTO_TASK_HAS_BLOCK) pto_heap_ring_retire(&ring->heap, rings->cold[index].heap_end);
+    slot->state = PTO_TASK_FREE;
+    tail++;
+  }
+  bool any = tail != ring->tail;
+  ring->tail = tail;
+  return any;
+}
+
+bool pto_task_rings_is_valid(const struct pto_task_rings *rings) {
+  if (!pto_is_power_of_two(rings->window) || rings->window != 1u << rings->window_log2) return false;
+  for (uint32_t r = 0; r < PTO_RING_COUNT; r++) {
+    const struct pto_task_ring *ring = &rings->rings[r];
+    if (ring->head - ring->tail > rings->window - 1) return false;
+    if (ring->open_begin - ring->tail > ring->head - ring->tail) return false;
+    if (!pto_heap_ring_is_valid(&ring->heap)) return false;
+    for (uint64_t s = ring->tail; s != ring->head; s++) {
+      const struct pto_task_slot *slot = &rings->slots[pto_task_slot_index(rings, r, s)];
+      if (slot->state == PTO_TASK_FREE || slot->ref.bits != pto_task_ref_make(r, s).bits) return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Task rings: the slots that tasks live in, from submit to retirement.
+ *
+ * PTO_RING_COUNT rings of `window` slots each, kept apart by scope depth; depths beyond share the last.  Sequence numbers run
+ * free; slot = ring · window + sequence mod window.
+ *     tail ≤ open_begin ≤ head,   head − tail ≤ window − 1
+ * Tasks before open_begin belong to scopes that have ended, because an open scope's tasks are one contiguous run of its ring
+ * (only the innermost scope submits, and deeper ones use other rings or end first).  So a task is CONSUMED when it is completed,
+ * nobody holds its memory and its sequence is below open_begin, and the end of a scope costs O(1).
+ *
+ * A task reference is 32 bits: ring and the low 30 bits of the sequence.  It is *visible* while its slot has not come round
+ * again: head − sequence ≤ window.  References are compared by difference only; whoever keeps them drops invisible ones before
+ * 2^29 further submits have gone by.
+ *
+ * Control thread only.  Owns the slots; payloads belong to the payload pool, list chunks to the chunk pool.
+ */
+#ifndef PTO_TASK_RING_H
+#define PTO_TASK_RING_H
+
+#include <runtime/base/reserve.h>
+#include <runtime/memory/heap_ring.h>
+#include <runtime/port/port.h>
+
+#define PTO_RING_COUNT 4u
+#define PTO_SEQUENCE_BITS 30u
+#define PTO_SEQUENCE_MASK ((1u << PTO_SEQUENCE_BITS) - 1u)
+#define PTO_MAX_WINDOW (UINT64_C(1) << 26)
+
+/* FREE → WAITING → READY → RUNNING → COMPLETED → (CONSUMED) → FREE; in an order that makes "has finished" one comparison.
+ * CONSUMED is not stored: it is COMPLETED, no holders, and below open_begin. */
+enum pto_task_state {
+  PTO_TASK_FREE = 0,
+  PTO_TASK_COMPLETED,
+  PTO_TASK_WAITING,
+  PTO_TASK_READY,
+  PTO_TASK_RUNNING
+};
+static inline bool pto_task_state_has_finished(uint8_t state) { return state <= PTO_TASK_COMPLETED; }
+
+struct pto_task_ref {
+  uint32_t bits;
+};
+
+enum pto_task_flags {
+  PTO_TASK_HAS_PREDICATE = 1,
+  PTO_TASK_SYNC_START = 2,
+  PTO_TASK_SERIAL_BLOCKS = 4, /* ACCUMULATE: a block starts when the one before has completed */
+  PTO_TASK_HAS_HELD = 8,      /* holds memory of other tasks */
+  PTO_TASK_HAS_BLOCK = 16     /* has a heap block */
+};
+
+#define PTO_INLINE_CONSUMERS 5u
+
+/* What fan-out and dispatch touch: one line. */
+struct pto_task_slot {
+  struct pto_task_ref ref;
+  uint32_t mark;     /* serial of the last submit that found this task as its producer */
+  uint32_t pending;  /* producers not completed; one more while the submit goes on */
+  uint32_t holders;  /* live tasks' parameters that hold memory of this task */
+  uint8_t state;     /* enum pto_task_state */
+  uint8_t shape;     /* enum pto_shape of the scheduler */
+  uint8_t flags;     /* enum pto_task_flags */
+  uint8_t consumer_count; /* of the inline ones */
+  uint32_t consumers[PTO_INLINE_CONSUMERS]; /* slots */
+  uint32_t more_consumers; /* chunk list; 0: none */
+  uint32_t messages_left;  /* kernel calls not completed */
+  struct pto_payload *payload;
+  uint32_t blocks_left; /* blocks not dispatched */
+  uint32_t block_count;
+};
+_Static_assert(sizeof(struct pto_task_slot) == PTO_CACHE_LINE, "one line a task");
+
+/* What only submit, rare kinds of tasks, retirement and reports touch. */
+struct pto_task_cold {
+  uint64_t sequence;
+  uint64_t number;   /* in submission order, over all rings of the run */
+  uint64_t heap_end; /* position behind the task's block, with PTO_TASK_HAS_BLOCK */
+  uint64_t ready_at; /* port clock */
+  const void *predicate_addr;
+  int64_t predicate_value;
+  uint16_t predicate_dtype, predicate_compare;
+  uint8_t kind; /* enum pto_task_kind */
+  uint8_t scope_depth;
+  uint16_t reserved;
+  uint32_t scope_serial; /* scopes of the run in order of their begin */
+  uint32_t serial;       /* what this task's submit marked its producers with */
+};
+_Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task");
+
+struct pto_task_ring {
+  uint64_t head, tail;  /* sequences: next to be given, oldest in use */
+  uint64_t open_begin;  /* sequences from here on belong to open scopes */
+  uint64_t high_water;  /* most slots in use */
+  struct pto_heap_ring heap;
+};
+
+struct pto_task_rings {
+  struct pto_reserve slots_memory, cold_memory;
+  struct pto_task_slot *slots;
+  struct pto_task_cold *cold;
+  uint32_t window; /* a power of two */
+  uint32_t window_log2;
+  struct pto_task_ring rings[PTO_RING_COUNT];
+};
+
+/* Rings of `window` slots and heaps of `heap_bytes` in the arena at `arena` (PTO_RING_COUNT · heap_bytes). */
+bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *arena, uint64_t heap_bytes);
+void pto_task_rings_fini(struct pto_task_rings *rings);
+/* A new run; sequences start at `first_sequence` (0; tests start just below a wrap). */
+void pto_task_rings_reset(struct pto_task_rings *rings, uint64_t first_sequence);
+
+static inline uint32_t pto_task_ring_of_depth(uint32_t depth) {
+  return depth < PTO_RING_COUNT - 1 ? depth : PTO_RING_COUNT - 1;
+}
+static inline uint32_t pto_task_slot_index(const struct pto_task_rings *rings, uint32_t ring, uint64_t sequence) {
+  return (ring << rings->window_log2) | ((uint32_t)sequence & (rings->window - 1));
+}
+static inline struct pto_task_ref pto_task_ref_make(uint32_t ring, uint64_t sequence) {
+  struct pto_task_ref ref = {(ring << PTO_SEQUENCE_BITS) | ((uint32_t)sequence & PTO_SEQUENCE_MASK)};
+  return ref;
+}
+static inline uint32_t pto_task_ref_slot(const struct pto_task_rings *rings, struct pto_task_ref ref) {
+  return pto_task_slot_index(rings, ref.bits >> PTO_SEQUENCE_BITS, ref.bits);
+}
+/* Whether the slot still is this task's: fewer than `window` later submits to its ring. */
+static inline bool pto_task_ref_is_visible(const struct pto_task_rings *rings, struct pto_task_ref ref) {
+  uint32_t head = (uint32_t)rings->rings[ref.bits >> PTO_SEQUENCE_BITS].head;
+  return ((head - ref.bits) & PTO_SEQUENCE_MASK) <= rings->window;
+}
+static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, uint32_t ring) {
+  return rings->rings[ring].head - rings->rings[ring].tail >= rings->window - 1;
+}
+
+/* Takes the next slot of a ring that is not full; the slot and its cold half are zeroed but for ref, sequence and state. */
+uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring);
+/* Retires consumed tasks from the tail on, in order, and gives their heap back.  True where any was retired. */
+bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring);
+bool pto_task_rings_is_valid(const struct pto_task_rings *rings);
+
+#endif

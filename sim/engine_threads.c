@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The threads engine: simulated cores multiplexed over W threads, in real time.
+ *
+ * Owns W − 1 worker threads, a pair of mailboxes for each, the cores' descriptions and local memories, and the
+ * watchdog.  Worker 0 is the control thread: its cores' messages go through a pair of mailboxes as well, which then has
+ * both its ends on one thread, so dispatch, poll and the running of kernels are one path for all.
+ *
+ * Always true: core c lives on worker core_worker[c] for ever, and a worker runs its messages in the order sent; so
+ * does a core.  And because
+ *
+ *     in_flight[w] = dispatched to w − polled from w ≤ slots_per_core · cores of w ≤ capacity of its mailboxes,
+ *
+ * no mailbox is ever full.
+ *
+ * Threads.  The control thread calls every operation of the port.  A worker reads `shared` and its own struct, writes
+ * its own lines and records, and sleeps where its inbox is empty; between runs all of them do.  The control thread
+ * sleeps on one pto_wait for all outboxes.  What the control thread writes while a run goes on is in the last part
+ * of `struct pto_threads_engine` and read by nobody else.
+ *
+ * Everything is in two reserves made at creation; nothing is allocated afterwards.  See docs/concurrency.md.
+ */
+#include <sim/engine_threads.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <runtime/trace/trace.h>
+#include <sim/engine_current.h>
+#include <sim/engine_threads_state.h>
+
+static struct pto_threads_engine *engine_of(struct pto_port *port) { return (struct pto_threads_engine *)(void *)port; }
+static const struct pto_threads_engine *const_engine_of(const struct pto_port *port) {
+  return (const struct pto_threads_engine *)(const void *)port;
+}
+
+/* ---- running kernels: on workers and on the control thread ---- */
+
+static void append_span(struct pto_threads_worker *worker, const struct pto_message *message, uint64_t begin,
+                        uint64_t end) {
+  struct pto_trace_span *span = pto_trace_log_append(&worker->shared->trace->spans[worker->index]);
+  if (!span) return;
+  *span = (struct pto_trace_span){.begin = begin,
+                                  .end = end,
+                                  .task = (uint32_t)message->payload->task_number,
+                                  .block_index = message->block_index,
+                                  .core = message->core,
+                                  .role = message->role,
+                                  .worker = (uint8_t)worker->index};
+}
+
+/* Runs the kernel with a span around it.  Kernels that follow each other share one reading of the clock. */
+static PTO_NOINLINE int run_recorded(struct pto_threads_worker *worker, const struct pto_message *message,
+                                     struct pto_core *view) {
+  uint64_t begin = worker->last_end_ns ? worker->last_end_ns : pto_trace_now_ns(worker->shared->trace);
+  int status = pto_message_run(message, view);
+  worker->last_end_ns = pto_trace_now_ns(worker->shared->trace);
+  append_span(worker, message, begin, worker->last_end_ns);
+  return status;
+}
+
+/* Keeps the first sentence of each core: a later kernel on the core may fail while the control thread reads it. */
+static PTO_COLD int16_t keep_failure(struct pto_threads_worker *worker, struct pto_threads_core *core, int status) {
+  if (!core->has_failed) memcpy(core->sentence, worker->sentence, PTO_THREADS_SENTENCE_BYTES);
+  core->has_failed = true;
+  worker->sentence[0] = '\0';
+  return (int16_t)(status > INT16_MAX ? INT16_MAX : status < INT16_MIN ? INT16_MIN : status);
+}
+
+/* Runs the inbox's oldest message and claims its completion, without publishing it.  The message is popped before that,
+ * so that whoever has seen a completion finds the message's slot free. */
+static void run_message(struct pto_threads_worker *worker, const struct pto_message *message) {
+  struct pto_threads_core *core = &worker->cores[message->core];
+  const struct pto_threads_shared *shared = worker->shared;
+  int status;
+  if (PTO_UNLIKELY(shared->has_watchdog)) pto_watchdog_begin(worker->line, message);
+  pto_engine_current_set(message, &core->view);
+  if (PTO_UNLIKELY(shared->trace != NULL))
+    status = run_recorded(worker, message, &core->view);
+  else
+    status = pto_message_run(message, &core->view);
+  pto_engine_current_clear();
+  if (PTO_UNLIKELY(shared->has_watchdog)) pto_watchdog_end(worker->line);
+  struct pto_completion *completion = pto_completion_mailbox_claim(&worker->outbox);
+  completion->ticket = message->ticket;
+  completion->core = message->core;
+  completion->status = 0;
+  if (PTO_UNLIKELY(status != 0))
+    completion->status = keep_failure(worker, core, status);
+  else if (PTO_UNLIKELY(worker->sentence[0] != '\0')) /* left by a kernel that succeeded after all */
+    worker->sentence[0] = '\0';
+  pto_mailbox_pop(&worker->inbox);
+}
+
+static bool worker_is_ready(void *context) {
+  const struct pto_threads_worker *worker = context;
+  return pto_mailbox_has_element(&worker->inbox) || pto_atomic_load(&worker->is_stopping, memory_order_seq_cst);
+}
+
+void *pto_threads_worker_main(void *argument) {
+  struct pto_threads_worker *worker = argument;
+  char name[16];
+  snprintf(name, sizeof name, "pto-worker-%u", worker->index);
+  pthread_setname_np(pthread_self(), name);
+  if (worker->is_pinned) pto_place_pin(worker->place, worker->index, NULL);
+  for (;;) {
+    const struct pto_message *message = pto_message_mailbox_peek(&worker->inbox);
+    if (message) {
+      run_message(worker, message);
+      pto_mailbox_publish_to_sleeper(&worker->outbox);
+      pto_wait_notify(worker->completed);
+      continue;
+    }
+    worker->last_end_ns = 0;
+    pto_wait_until(&worker->wait, worker_is_ready, worker);
+    /* Stopping is asked for only where nothing is in flight. */
+    if (pto_atomic_load(&worker->is_stopping, memory_order_acquire)) return NULL;
+  }
+}
+
+/* ---- the port's operations ---- */
+
+static void publish(struct pto_threads_engine *engine, uint32_t w) {
+  struct pto_threads_worker *worker = &engine->workers[w];
+  engine->unpublished_total -= engine->unpublished[w];
+  engine->unpublished[w] = 0;
+  pto_mailbox_publish_to_sleeper(&worker->inbox);
+  pto_wait_notify(&worker->wait);
+}
+
+static void threads_flush(struct pto_port *port) {
+  struct pto_threads_engine *engine = engine_of(port);
+  for (uint32_t w = 1; engine->unpublished_total; w++)
+    if (engine->unpublished[w]) publish(engine, w);
+}
+
+static void threads_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at) {
+  struct pto_threads_engine *engine = engine_of(port);
+  uint32_t w = engine->core_worker[message->core];
+  struct pto_threads_worker *worker = &engine->workers[w];
+  struct pto_message *slot = pto_message_mailbox_claim(&worker->inbox);
+  PTO_ASSERT(slot); /* else the runtime has sent a core more than slots_per_core */
+  *slot = *message;
+  engine->in_flight[w]++;
+  if (w == 0) {
+    pto_mailbox_publish(&worker->inbox); /* to ourselves */
+    return;
+  }
+  engine->unpublished[w]++;
+  engine->unpublished_total++;
+  if (engine->unpublished[w] >= PTO_THREADS_BATCH || engine->in_flight[w] <= PTO_THREADS_NEARLY_IDLE + 1)
+    publish(engine, w);
+}
+
+static uint32_t poll_worker(struct pto_threads_engine *engine, uint32_t w, struct pto_completion *completions,
+                            uint32_t max) {
+  struct pto_mailbox *outbox = &engine->workers[w].outbox;
+  const struct pto_completion *completion;
+  uint32_t count = 0;
+  while (count < max && (completion = pto_completion_mailbox_peek(outbox))) {
+    completions[count++] = *completion;
+    pto_mailbox_pop(outbox);
+  }
+  engine->in_flight[w] -= count;
+  return count;
+}
+
+static uint32_t threads_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
+  struct pto_threads_engine *engine = engine_of(port);
+  uint32_t worker_count = port->worker_count, count = 0, w = engine->next_polled;
+  threads_flush(port);
+  /* Starts where the last poll ran out of room, so that no worker's completions wait for ever. */
+  for (uint32_t i = 0; i < worker_count && count < max; i++) {
+    if (engine->in_flight[w]) count += poll_worker(engine, w, completions + count, max - count);
+    if (count < max) w = w + 1 == worker_count ? 0 : w + 1;
+  }
+  engine->next_polled = w;
+  return count;
+}
+
+/* W2 of wait.h for the control thread. */
+static bool control_is_ready(void *context) {
+  const struct pto_threads_engine *engine = context;
+  for (uint32_t w = 0; w < engine->port.worker_count; w++)
+    if (engine->in_flight[w] && pto_mailbox_has_element(&engine->workers[w].outbox)) return true;
+  return false;
+}
+
+static void threads_wait(struct pto_port *port) {
+  struct pto_threads_engine *engine = engine_of(port);
+  struct pto_threads_worker *self = &engine->workers[0];
+  threads_flush(port);
+  if (control_is_ready(engine)) return;
+  const struct pto_message *message = pto_message_mailbox_peek(&self->inbox);
+  if (message) {
+    self->last_end_ns = 0;
+    run_message(self, message);
+    pto_mailbox_publish(&self->outbox); /* to ourselves */
+    return;
+  }
+  pto_wait_until(&engine->completed, control_is_ready, engine);
+}
+
+static int threads_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
+  struct pto_threads_engine *engine = engine_of(port);
+  engine->shared.trace = pto_trace_has_timeline(port->trace) ? port->trace : NULL;
+  if (engine->shared.trace && engine->shared.trace->span_log_count < port->worker_count) {
+    snprintf(sentence, sentence_size, "the trace has %u span logs for %u workers", engine->shared.trace->span_log_count,
+             port->worker_count);
+    return PTO_EINVAL;
+  }
+  for (uint32_t c = 0; c < engine->core_count; c++) {
+    if (!engine->cores[c].has_failed) continue;
+    engine->cores[c].has_failed = false;
+    engine->cores[c].sentence[0] = '\0';
+  }
+  /* A control thread that cannot be pinned runs all the same. */
+  if (engine->workers[0].is_pinned) (void)pto_place_pin(&engine->place, 0, &engine->control_affinity);
+  return PTO_OK;
+}
+
+static void threads_end_run(struct pto_port *port) {
+  struct pto_threads_engine *engine = engine_of(port);
+  PTO_INTERNAL(pto_engine_threads_is_valid(port));
+  pto_place_unpin(&engine->place, &engine->control_affinity);
+}
+
+static void threads_resume(struct pto_port *port, uint64_t not_before) {}
+static void threads_charge(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count) {}
+
+static const char *threads_kernel_message(struct pto_port *port, uint32_t core) {
+  const struct pto_threads_engine *engine = engine_of(port);
+  return engine->cores[core].has_failed ? engine->cores[core].sentence : "";
+}
+
+void pto_threads_destroy(struct pto_port *port) {
+  struct pto_threads_engine *engine = engine_of(port);
+  struct pto_reserve memory = engine->memory;
+  pto_watchdog_fini(&engine->watchdog);
+  for (uint32_t w = 1; w <= engine->thread_count; w++) {
+    pto_atomic_store(&engine->workers[w].is_stopping, 1, memory_order_seq_cst); /* N1 of wait.h */
+    pto_wait_notify(&engine->workers[w].wait);
+  }
+  for (uint32_t w = 1; w <= engine->thread_count; w++) pthread_join(engine->threads[w], NULL);
+  pto_place_unpin(&engine->place, &engine->control_affinity); /* a run that ended without end_run */
+  pto_place_fini(&engine->place);
+  pto_reserve_fini(&engine->local_memory);
+  pto_reserve_fini(&memory); /* the engine is in it */
+}
+
+const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
+                                             .end_run = threads_end_run,
+                                             .dispatch = threads_dispatch,
+                                             .flush = threads_flush,
+                                             .poll = threads_poll,
+                                             .resume = threads_resume,
+                                             .wait = threads_wait,
+                                             .charge = threads_charge,
+                                             .kernel_message = threads_kernel_message,
+                                             .destroy = pto_threads_destroy};
+
+/* ---- what tests and reports look at ---- */
+
+const char *pto_engine_threads_report(const struct pto_port *port) { return const_engine_of(port)->report; }
+
+uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker) {
+  const struct pto_threads_engine *engine = const_engine_of(port);
+  return pto_wait_sleep_count(worker ? &engine->workers[worker].wait : &engine->completed);
+}
+
+bool pto_engine_threads_is_valid(const struct pto_port *port) {
+  const struct pto_threads_engine *engine = const_engine_of(port);
+  bool is_valid = engine->unpublished_total == 0;
+  for (uint32_t w = 0; w < port->worker_count; w++) {
+    const struct pto_threads_worker *worker = &engine->workers[w];
+    /* The control thread's ends only: an idle worker still looks at its own. */
+    is_valid = is_valid && engine->in_flight[w] == 0 && engine->unpublished[w] == 0 &&
+               pto_mailbox_is_taken(&worker->inbox) && !pto_mailbox_has_element(&worker->outbox);
+  }
+  return is_valid;
+}

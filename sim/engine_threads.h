@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The threads engine beyond what every engine has: constants and what tests and reports may look at.
+ *
+ * All functions take a port made by pto_engine_threads_create and are called by the control thread.
+ */
+#ifndef PTO_ENGINE_THREADS_H
+#define PTO_ENGINE_THREADS_H
+
+#include <runtime/port/port.h>
+
+/* Messages that a core holds, the running one counted.  Depth counts in time: while the control thread is in a kernel
+ * nobody dispatches, and a worker lives on what it was sent.  8 short kernels outlast one of the control thread's own;
+ * more gained nothing (bench/bench_mailbox, docs/concurrency.md). */
+#define PTO_THREADS_SLOTS_PER_CORE 8u
+/* Messages to a busy worker that go out together: the ring's lines then cross between CPUs once a batch. */
+#define PTO_THREADS_BATCH 32u
+/* A worker that the control thread knows to have no more than this many unfinished messages is sent the next one at
+ * once. */
+#define PTO_THREADS_NEARLY_IDLE 1u
+/* A worker's number is one byte in a span record. */
+#define PTO_THREADS_MAX_WORKERS 256u
+/* What is kept of a failed kernel's sentence. */
+#define PTO_THREADS_SENTENCE_BYTES 512u
+
+/* Where threads went: "2 CPUs on 2 physical cores, …; 2 workers pinned".  Borrowed until the engine's end. */
+const char *pto_engine_threads_report(const struct pto_port *port);
+/* Times that worker `worker` (0: the control thread) has gone to sleep in the kernel. */
+uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker);
+/* While nothing is in flight: every count is 0 and every mailbox empty. */
+bool pto_engine_threads_is_valid(const struct pto_port *port);
+
+#endif

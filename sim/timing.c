@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* The formulas of timing.h: 128-bit products where 64 bits do not hold them, one division each. */
+#include <sim/timing.h>
+
+#define MEGA UINT64_C(1000000)
+#define GIGA UINT64_C(1000000000)
+
+/* ⌈a · b · c / rate⌉, at most PTO_TIMING_MAX_PS; b · c < 2⁶⁴. */
+static uint64_t scale_up(uint64_t a, uint64_t bc, uint64_t rate) {
+  uint64_t product;
+  if (PTO_LIKELY(!__builtin_mul_overflow(a, bc, &product))) {
+    uint64_t quotient = product / rate + (product % rate != 0);
+    return pto_min_u64(quotient, PTO_TIMING_MAX_PS);
+  }
+  unsigned __int128 wide = ((unsigned __int128)a * bc + (rate - 1)) / rate;
+  return wide > PTO_TIMING_MAX_PS ? PTO_TIMING_MAX_PS : (uint64_t)wide;
+}
+
+static uint64_t add_saturating(uint64_t a, uint64_t b) {
+  uint64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t multiply_saturating(uint64_t a, uint64_t b) {
+  uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+void pto_timing_init(struct pto_timing *timing, const struct pto_chip *chip) {
+  timing->core_bandwidth_mbps = chip->core_bandwidth_mbps;
+  timing->chip_bandwidth_mbps = chip->chip_bandwidth_mbps;
+  timing->vector_rate = chip->vector_elems_per_cycle * chip->aiv_clock_khz;
+  timing->cube_rate = chip->cube_macs_per_cycle * chip->aic_clock_khz;
+}
+
+/* Elements; 4-bit dtypes pack two in the byte that pto_dtype_bits halves. */
+static uint64_t tensor_elems(const struct pto_kernel_tensor *tensor) {
+  uint64_t elems = 1;
+  for (uint32_t d = 0; d < tensor->ndims; d++) elems = multiply_saturating(elems, tensor->shape[d]);
+  return elems;
+}
+
+static uint64_t tensor_bytes(const struct pto_kernel_tensor *tensor, uint64_t elems) {
+  static const uint8_t bits[PTO_DTYPE_COUNT] = {
+#define X(constant, value, name, bits_, class_) [value] = bits_,
+      PTO_DTYPE_LIST(X)
+#undef X
+  };
+  PTO_ASSERT(tensor->dtype < PTO_DTYPE_COUNT);
+  uint32_t width = bits[tensor->dtype];
+  return width >= 8 ? multiply_saturating(elems, width / 8) : elems / 2 + elems % 2;
+}
+
+static uint64_t share_of_block(uint64_t total, uint64_t block_count) {
+  return total / block_count + (total % block_count != 0);
+}
+
+static struct pto_cost default_cost(const struct pto_kernel *kernel, const struct pto_kernel_args *args) {
+  struct pto_cost cost = {0};
+  uint32_t param = 0;
+  for (uint32_t i = 0; i < args->tensor_count; i++) {
+    const struct pto_kernel_tensor *tensor = &args->tensors[i];
+    uint64_t elems = tensor_elems(tensor), bytes = tensor_bytes(tensor, elems);
+    while (param < kernel->param_count && kernel->params[param].mode == PTO_SCALAR) param++;
+    if (param >= kernel->param_count) { /* no list, or more tensors than it names */
+      cost.bytes_in = add_saturating(cost.bytes_in, bytes);
+      cost.vector_elems = pto_max_u64(cost.vector_elems, elems);
+      continue;
+    }
+    uint32_t mode = kernel->params[param++].mode;
+    if (mode & PTO_INPUT) cost.bytes_in = add_saturating(cost.bytes_in, bytes);
+    if (mode & PTO_OUTPUT) {
+      cost.bytes_out = add_saturating(cost.bytes_out, bytes);
+      cost.vector_elems = add_saturating(cost.vector_elems, elems);
+    }
+  }
+  uint64_t blocks = pto_max_u64(args->core->block_count, 1);
+  cost.bytes_in = share_of_block(cost.bytes_in, blocks);
+  cost.bytes_out = share_of_block(cost.bytes_out, blocks);
+  cost.vector_elems = share_of_block(cost.vector_elems, blocks);
+  return cost;
+}
+
+struct pto_cost pto_timing_cost(const struct pto_kernel *kernel, const struct pto_kernel_args *args) {
+  return kernel->cost ? kernel->cost(args) : default_cost(kernel, args);
+}
+
+struct pto_timing_load pto_timing_load(const struct pto_timing *timing, const struct pto_cost *cost,
+                                       uint32_t core_kind) {
+  struct pto_timing_load load;
+  uint64_t elems = cost->vector_elems, macs = cost->multiply_adds;
+  if (core_kind == PTO_AIV) {
+    elems = add_saturating(elems, macs);
+    macs = 0;
+  }
+  load.bytes = add_saturating(cost->bytes_in, cost->bytes_out);
+  load.compute_ps = elems ? scale_up(elems, GIGA, timing->vector_rate) : 0;
+  if (macs) load.compute_ps = pto_max_u64(load.compute_ps, scale_up(macs, GIGA, timing->cube_rate));
+  return load;
+}
+
+uint64_t pto_timing_work_ps(const struct pto_timing *timing, const struct pto_timing_load *load, uint32_t sharers) {
+  if (load->bytes == 0) return load->compute_ps;
+  PTO_ASSERT(sharers >= 1);
+  uint64_t alone = scale_up(load->bytes, MEGA, timing->core_bandwidth_mbps);
+  uint64_t shared = scale_up(load->bytes, MEGA * sharers, timing->chip_bandwidth_mbps);
+  return pto_max_u64(load->compute_ps, pto_max_u64(alone, shared));
+}
+
+uint64_t pto_timing_transfer_ps(const struct pto_chip *chip, uint64_t bytes) {
+  return chip->host_latency_ps + scale_up(bytes, MEGA, chip->host_bandwidth_mbps);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* The event loop's inner half: sending, beginning and ending of messages on cores, by the rules of virtual_core.h. */
+#include <sim/virtual_core.h>
+
+#include <sim/engine_current.h>
+
+#include <stdio.h>
+#include <string.h>
+
+/* Rank of an event among those of its instant: ends before begins, then by core. */
+#define BEGIN_RANK (UINT32_C(1) << 31)
+
+static struct pto_virtual_slot *slot_at(const struct pto_virtual_cores *cores, uint32_t core, uint32_t number) {
+  uint32_t mask = (UINT32_C(1) << cores->slot_shift) - 1;
+  return &cores->slots[((size_t)core << cores->slot_shift) + (number & mask)];
+}
+
+static char *sentence_at(const struct pto_virtual_cores *cores, uint32_t core, uint32_t number) {
+  return cores->sentences + (size_t)(slot_at(cores, core, number) - cores->slots) * PTO_VIRTUAL_SENTENCE_SIZE;
+}
+
+/* The next piece of the one reservation; with a NULL base it only adds up. */
+static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
+  void *piece = base ? base + *used_bytes : NULL;
+  *used_bytes += pto_align_up(size_bytes, PTO_CACHE_LINE);
+  return piece;
+}
+
+static uint64_t lay_out(struct pto_virtual_cores *cores, char *base) {
+  uint64_t core_count = cores->core_count, slot_count = core_count << cores->slot_shift, used = 0;
+  cores->heap.events = carve(base, &used, core_count * sizeof *cores->heap.events);
+  cores->cores = carve(base, &used, core_count * sizeof *cores->cores);
+  cores->slots = carve(base, &used, slot_count * sizeof *cores->slots);
+  cores->views = carve(base, &used, core_count * sizeof *cores->views);
+  cores->instant = carve(base, &used, core_count * sizeof *cores->instant);
+  cores->loads = carve(base, &used, core_count * sizeof *cores->loads);
+  cores->groups = carve(base, &used, slot_count * sizeof *cores->groups);
+  cores->free_groups = carve(base, &used, slot_count * sizeof *cores->free_groups);
+  cores->sentences = carve(base, &used, slot_count * PTO_VIRTUAL_SENTENCE_SIZE);
+  return used;
+}
+
+int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chip *chip, const struct pto_port *port) {
+  memset(cores, 0, sizeof *cores);
+  cores->port = port;
+  pto_timing_init(&cores->timing, chip);
+  cores->kernel_start_ps = chip->kernel_start_ps;
+  cores->kernel_end_ps = chip->kernel_end_ps;
+  cores->core_count = 3 * chip->cluster_count;
+  cores->slots_per_core = chip->slots_per_core;
+  cores->slot_shift = pto_log2_floor(2 * (uint64_t)chip->slots_per_core - 1);
+  cores->group_count = cores->core_count << cores->slot_shift; /* a group has a member or more, a member a slot */
+  if (!pto_reserve_init(&cores->memory, lay_out(cores, NULL))) return PTO_ENOMEM;
+  lay_out(cores, cores->memory.addr);
+  if (!pto_local_memories_init(&cores->local, chip, cores->views)) {
+    pto_reserve_fini(&cores->memory);
+    return PTO_ENOMEM;
+  }
+  for (uint32_t i = 0; i < cores->core_count; i++) {
+    cores->views[i].message = cores->message;
+    cores->views[i].message_size = sizeof cores->message;
+  }
+  pto_virtual_cores_reset(cores);
+  return PTO_OK;
+}
+
+void pto_virtual_cores_fini(struct pto_virtual_cores *cores) {
+  pto_local_memories_fini(&cores->local);
+  pto_reserve_fini(&cores->memory);
+}
+
+void pto_virtual_cores_reset(struct pto_virtual_cores *cores) {
+  memset(cores->cores, 0, cores->core_count * sizeof *cores->cores);
+  cores->heap.count = 0;
+  cores->heap.capacity = cores->core_count;
+  cores->sharers = 0;
+  cores->open_group = 0;
+  cores->free_group_count = cores->group_count;
+  for (uint32_t i = 0; i < cores->group_count; i++) cores->free_groups[i] = cores->group_count - 1 - i;
+}
+
+/* The group that this message belongs to, opened by its first message and closed by its last. */
+static uint32_t join_group(struct pto_virtual_cores *cores, uint8_t flags) {
+  if (PTO_LIKELY(!(flags & (PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST)))) return 0;
+  if (!cores->open_group) {
+    PTO_ASSERT(cores->free_group_count > 0);
+    cores->open_group = cores->free_groups[--cores->free_group_count] + 1;
+    cores->groups[cores->open_group - 1] = (struct pto_virtual_group){0};
+  }
+  uint32_t joined = cores->open_group;
+  cores->groups[joined - 1].member_count++;
+  if (flags & PTO_MESSAGE_LAST) {
+    cores->groups[joined - 1].is_closed = true;
+    cores->open_group = 0;
+  }
+  return joined;
+}
+
+void pto_virtual_cores_send(struct pto_virtual_cores *cores, const struct pto_message *message) {
+  PTO_ASSERT(message->core < cores->core_count);
+  struct pto_virtual_core *core = &cores->cores[message->core];
+  PTO_ASSERT(core->sent - core->polled < cores->slots_per_core);
+  struct pto_virtual_slot *slot = slot_at(cores, message->core, core->sent++);
+  slot->message = *message;
+  slot->group = join_group(cores, message->flags);
+}
+
+static struct pto_event begin_event(const struct pto_virtual_cores *cores, uint32_t core, uint64_t base) {
+  return (struct pto_event){.time = base + cores->kernel_start_ps, .rank = BEGIN_RANK | core};
+}
+
+/* The front message of `core` could begin from `base` on but belongs to a group: the last member that comes so far
+ * starts all. */
+static void wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base) {
+  struct pto_virtual_group *group = &cores->groups[joined - 1];
+  group->base = pto_max_u64(group->base, base);
+  cores->cores[core].next_member = group->first_member;
+  group->first_member = core + 1;
+  group->ready_count++;
+  if (!group->is_closed || group->ready_count < group->member_count) return;
+  for (uint32_t member = group->first_member; member; member = cores->cores[member - 1].next_member)
+    pto_event_heap_push(&cores->heap, begin_event(cores, member - 1, group->base));
+  cores->free_groups[cores->free_group_count++] = joined - 1;
+}
+
+void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uint32_t index, uint64_t time) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  struct pto_virtual_slot *slot = slot_at(cores, index, core->arrived);
+  PTO_ASSERT(core->arrived != core->sent);
+  slot->arrival = time;
+  if (core->done != core->arrived++) return; /* waits behind others */
+  PTO_ASSERT(time >= core->free_at);         /* its last end was taken, and nothing arrives in the past */
+  if (PTO_UNLIKELY(slot->group))
+    wait_for_group(cores, index, slot->group, time);
+  else
+    pto_event_heap_push(&cores->heap, begin_event(cores, index, time));
+}
+
+static PTO_COLD int16_t keep_failure(struct pto_virtual_cores *cores, uint32_t core, int status) {
+  snprintf(sentence_at(cores, core, cores->cores[core].begun), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s",
+           PTO_VIRTUAL_SENTENCE_SIZE - 1, cores->message);
+  return (int16_t)(status < INT16_MIN ? INT16_MIN : status > INT16_MAX ? INT16_MAX : status);
+}
+
+/* What the front message of `index` brings; counts it among the sharers. */
+static struct pto_timing_load load_front(struct pto_virtual_cores *cores, uint32_t index) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  const struct pto_message *message = &slot_at(cores, index, core->begun)->message;
+  struct pto_kernel_args args;
+  pto_message_args(message, &cores->views[index], &args);
+  struct pto_cost cost = pto_timing_cost(message->payload->kernels[message->role], &args);
+  struct pto_timing_load load = pto_timing_load(&cores->timing, &cost, cores->views[index].kind);
+  core->moves_bytes = load.bytes > 0;
+  cores->sharers += core->moves_bytes;
+  return load;
+}
+
+static void record_span(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
+                        uint64_t end) {
+  if (!pto_trace_has_timeline(cores->port->trace)) return;
+  struct pto_trace_span *span = pto_trace_log_append(&cores->port->trace->spans[0]);
+  if (!span) return;
+  *span = (struct pto_trace_span){.begin = begin,
+                                  .end = end,
+                                  .task = (uint32_t)message->payload->task_number,
+                                  .block_index = message->block_index,
+                                  .core = message->core,
+                                  .role = message->role};
+}
+
+/* Runs the front message of `index`; gives the event of its end. */
+static struct pto_event begin_front(struct pto_virtual_cores *cores, uint32_t index, const struct pto_timing_load *load,
+                                    uint64_t time) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  struct pto_core *view = &cores->views[index];
+  struct pto_virtual_slot *slot = slot_at(cores, index, core->begun);
+  uint64_t end = time + pto_timing_work_ps(&cores->timing, load, cores->sharers);
+  record_span(cores, &slot->message, time, end);
+  cores->message[0] = '\0';
+  if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, &slot->message);
+  pto_engine_current_set(&slot->message, view);
+  int status = pto_message_run(&slot->message, view);
+  pto_engine_current_clear();
+  if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
+  slot->status = PTO_UNLIKELY(status != 0) ? keep_failure(cores, index, status) : 0;
+  core->begun++;
+  core->free_at = end + cores->kernel_end_ps;
+  return (struct pto_event){.time = core->free_at, .rank = index};
+}
+
+/* All begins of this instant: each counts as a sharer before the first one's work is known. */
+static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint64_t time) {
+  uint32_t count = 0;
+  while (cores->heap.count && cores->heap.events[0].time == time) {
+    uint32_t index = cores->heap.events[0].rank & ~BEGIN_RANK;
+    pto_event_heap_pop(&cores->heap);
+    cores->loads[count] = load_front(cores, index);
+    cores->instant[count++] = index;
+  }
+  for (uint32_t i = 0; i < count; i++)
+    pto_event_heap_push(&cores->heap, begin_front(cores, cores->instant[i], &cores->loads[i], time));
+}
+
+/* The running message of `index`, whose event is the earliest, is visible; the next one follows at once. */
+static void end_front(struct pto_virtual_cores *cores, uint32_t index) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  core->done++;
+  cores->sharers -= core->moves_bytes;
+  if (core->done == core->arrived) {
+    pto_event_heap_pop(&cores->heap);
+    return;
+  }
+  const struct pto_virtual_slot *slot = slot_at(cores, index, core->done);
+  uint64_t base = pto_max_u64(slot->arrival, core->free_at);
+  if (PTO_UNLIKELY(slot->group)) {
+    pto_event_heap_pop(&cores->heap);
+    wait_for_group(cores, index, slot->group, base);
+  } else {
+    pto_event_heap_replace_top(&cores->heap, begin_event(cores, index, base));
+  }
+}
+
+uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores) {
+  PTO_ASSERT(cores->heap.count > 0);
+  struct pto_event event = cores->heap.events[0];
+  uint32_t index = event.rank & ~BEGIN_RANK;
+  if (!(event.rank & BEGIN_RANK)) {
+    end_front(cores, index);
+    return index;
+  }
+  if (PTO_UNLIKELY(pto_event_heap_is_top_shared(&cores->heap))) {
+    begin_together(cores, event.time);
+  } else {
+    struct pto_timing_load load = load_front(cores, index);
+    pto_event_heap_replace_top(&cores->heap, begin_front(cores, index, &load, event.time));
+  }
+  return PTO_VIRTUAL_NO_CORE;
+}
+
+struct pto_completion pto_virtual_cores_poll(struct pto_virtual_cores *cores, uint32_t index) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  PTO_ASSERT(core->polled != core->done);
+  const struct pto_virtual_slot *slot = slot_at(cores, index, core->polled++);
+  return (struct pto_completion){.ticket = slot->message.ticket, .core = (uint16_t)index, .status = slot->status};
+}
+
+const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, uint32_t index) {
+  uint32_t last = cores->cores[index].polled - 1;
+  if (cores->cores[index].polled == 0 || slot_at(cores, index, last)->status == 0) return "";
+  return sentence_at(cores, index, last);
+}
+
+bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
+  uint32_t running = 0, sharers = 0;
+  if (!pto_event_heap_is_valid(&cores->heap)) return false;
+  for (uint32_t i = 0; i < cores->core_count; i++) {
+    const struct pto_virtual_core *core = &cores->cores[i];
+    uint32_t held = core->sent - core->polled, arrived = core->arrived - core->polled;
+    uint32_t begun = core->begun - core->polled, done = core->done - core->polled;
+    if (held > cores->slots_per_core || arrived > held || begun > arrived || done > begun || begun - done > 1)
+      return false;
+    running += begun - done;
+    sharers += begun != done && core->moves_bytes;
+  }
+  return sharers == cores->sharers && running <= cores->heap.count;
+}

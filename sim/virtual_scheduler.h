@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A scheduler of the chip in virtual time: one clock and the things that it has yet to do, in the order in which they
+ * came up.
+ *
+ * Two queues by time: completions that its cores made visible (they come in order) and messages that others asked it to
+ * send (nearly in order: sorted in from the back, equal times in order of asking).  It does one thing at a time, the
+ * earliest first, a completion before a message of the same time:
+ *   next_at = max(clock, earliest in either queue), PTO_VIRTUAL_NEVER where both are empty.
+ *
+ * Owns nothing; the engine lends the queues' memory.  One thread.
+ */
+#ifndef PTO_VIRTUAL_SCHEDULER_H
+#define PTO_VIRTUAL_SCHEDULER_H
+
+#include <sim/virtual_core.h>
+
+struct pto_virtual_notice {
+  uint64_t time;
+  uint32_t core;
+  uint32_t reserved;
+};
+
+/* A ring; head and tail run freely. */
+struct pto_virtual_queue {
+  struct pto_virtual_notice *notices;
+  uint32_t head, tail, mask;
+};
+
+static inline uint64_t pto_virtual_queue_time(const struct pto_virtual_queue *queue) {
+  return queue->head == queue->tail ? PTO_VIRTUAL_NEVER : queue->notices[queue->head & queue->mask].time;
+}
+
+/* Keeps the order by time, equal times in order of insertion. */
+static inline void pto_virtual_queue_insert(struct pto_virtual_queue *queue, uint64_t time, uint32_t core) {
+  PTO_ASSERT(queue->tail - queue->head <= queue->mask);
+  uint32_t at = queue->tail++;
+  for (; at != queue->head && queue->notices[(at - 1) & queue->mask].time > time; at--)
+    queue->notices[at & queue->mask] = queue->notices[(at - 1) & queue->mask];
+  queue->notices[at & queue->mask] = (struct pto_virtual_notice){.time = time, .core = core};
+}
+
+static inline struct pto_virtual_notice pto_virtual_queue_pop(struct pto_virtual_queue *queue) {
+  PTO_ASSERT(queue->head != queue->tail);
+  return queue->notices[queue->head++ & queue->mask];
+}
+
+struct pto_virtual_scheduler {
+  uint64_t clock, next_at;
+  struct pto_virtual_queue completions, messages;
+};
+
+static inline void pto_virtual_scheduler_update(struct pto_virtual_scheduler *scheduler) {
+  uint64_t earliest =
+      pto_min_u64(pto_virtual_queue_time(&scheduler->completions), pto_virtual_queue_time(&scheduler->messages));
+  scheduler->next_at = pto_max_u64(scheduler->clock, earliest);
+}
+
+/* What it does next; only where next_at is not NEVER. */
+static inline bool pto_virtual_scheduler_has_completion_next(const struct pto_virtual_scheduler *scheduler) {
+  return pto_virtual_queue_time(&scheduler->completions) <= pto_virtual_queue_time(&scheduler->messages);
+}
+
+#endif

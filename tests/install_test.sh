@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What `make install` leaves is enough: a C and a C++ program build against it alone and run a task, the installed ptosim finds
+# its programs from wherever it stands, and an example loads into a program that embeds the library.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${PTO_BUILD_DIR:-build}
+case $build in *address* | *thread* | *coverage*) echo 'users link no instrumented library'; exit 77 ;; esac
+[ -x "$build/ptosim" ] || { echo "there is no $build/ptosim"; exit 77; }
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+unset PTO_PROGRAM_PATH
+passed=0 failed=0
+holds() { # WHAT COMMAND…
+  local what=$1
+  shift
+  if "$@" >"$work/log" 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "$what: not so"
+    tail -n 20 "$work/log"
+  fi
+}
+
+holds 'it installs into another root' make install DESTDIR="$work/root" PREFIX=/opt/pto
+installed=$work/root/opt/pto
+mv "$installed" "$work/moved"
+installed=$work/moved
+
+cat >"$work/user.c" <<'EOT'
+#include <pto/pto.h>
+#include <stdio.h>
+
+static int twice(const struct pto_kernel_args *args) {
+  float *x = (float *)args->tensors[0].addr;
+  for (uint64_t i = 0; i < args->tensors[0].shape[0]; i++) x[i * args->tensors[0].strides[0]] *= 2;
+  return 0;
+}
+static int orchestration(struct pto_runtime *rt, void *context) {
+  struct pto_kernel_param param;
+  struct pto_kernel kernel;
+  uint64_t n = 4;
+  param.name = "x", param.mode = PTO_INOUT, param.dtypes = 0, param.min_rank = 1, param.max_rank = 1, param.scalar = 0;
+  kernel.name = "twice", kernel.cores = PTO_AIV, kernel.flags = 0, kernel.params = &param, kernel.param_count = 1;
+  kernel.run = twice, kernel.cost = NULL, kernel.check = NULL;
+  struct pto_tensor x = pto_external_tensor(rt, context, PTO_FLOAT32, 1, &n);
+  struct pto_param p = pto_inout(&x);
+  int status = pto_submit_aiv(rt, &kernel, &p, 1);
+  uint64_t index = 3;
+  float seen = 0;
+  if (status == PTO_OK) status = pto_read_element(rt, &x, &index, &seen);
+  return status == PTO_OK && seen != 8 ? pto_report_error(rt, "3: not 8") : status;
+}
+int main(void) {
+  float x[4] = {1, 2, 3, 4};
+  struct pto_runtime *rt;
+  char sentence[256];
+  if (pto_runtime_create_explained(NULL, &rt, sentence, sizeof sentence) != PTO_OK) return puts(sentence), 1;
+  int status = pto_run(rt, orchestration, x);
+  if (status != PTO_OK) puts(pto_last_error(rt));
+  pto_runtime_destroy(rt);
+  return status != PTO_OK || x[0] != 2;
+}
+EOT
+cp "$work/user.c" "$work/user.cpp"
+flags=(-Wall -Wextra -Wno-unused-parameter -Werror -I"$installed/include" -L"$installed/lib")
+holds 'a C program builds against it' "${CC:-cc}" -std=c17 "${flags[@]}" -o "$work/user_c" "$work/user.c" -lpto
+holds 'and runs a task' env LD_LIBRARY_PATH="$installed/lib" "$work/user_c"
+if command -v g++ >/dev/null; then
+  holds 'a C++ program builds against it' g++ -std=c++17 "${flags[@]}" -o "$work/user_cpp" "$work/user.cpp" -lpto
+  holds 'and runs a task' env LD_LIBRARY_PATH="$installed/lib" "$work/user_cpp"
+fi
+if command -v pkg-config >/dev/null; then
+  holds 'pkg-config knows it' env PKG_CONFIG_PATH="$installed/lib/pkgconfig" pkg-config --exists pto
+fi
+
+cd "$work" || exit 1
+holds 'the installed ptosim finds its programs' bash -c "'$installed/bin/ptosim' list programs | grep -q '^vector_example'"
+holds 'and runs one' "$installed/bin/ptosim" run vector_example --quiet
+holds 'no file names the folder it was built in' bash -c "! grep -rqF '$OLDPWD' '$installed/lib/pkgconfig' '$installed/include'"
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random orchestrations through the runtime on a serial port that explores schedules, against the plain interpreter: the bytes of all
+ * external memory, what the host read, and the number of edges.  PTO_RANDOM_PROGRAMS sets how many, PTO_SEED the first seed.
+ * A failing program is shrunk and printed.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <runtime/control/control.h>
+#include <tests/support/random_program.h>
+#include <tests/support/serial_port.h>
+
+struct setting {
+  uint32_t rules, window;
+  uint64_t heap_bytes, port_seed;
+  const char *policy;
+  uint32_t clusters, slots;
+};
+
+static struct random_program program;
+static struct random_plan plan;
+static struct random_result expected, actual;
+
+static void draw_setting(uint64_t seed, struct setting *setting) {
+  static const char *const policies[] = {"fifo", "lifo", "random:7"};
+  static const uint32_t windows[] = {8, 16, 64, 512, 512, 4096};
+  struct pto_rng rng = {seed ^ 0x5e77};
+  *setting = (struct setting){.rules = pto_rng_below(&rng, 6) == 0 ? PTO_DEPS_PTO : PTO_DEPS_EXACT,
+                              .window = windows[pto_rng_below(&rng, PTO_ARRAY_LENGTH(windows))],
+                              .heap_bytes = pto_rng_below(&rng, 3) ? 1 << 20 : 8192,
+                              .port_seed = pto_rng_below(&rng, 4) ? pto_rng_next(&rng) : 0,
+                              .policy = policies[pto_rng_below(&rng, PTO_ARRAY_LENGTH(policies))],
+                              .clusters = pto_rng_below(&rng, 2) ? 1 : 2,
+                              .slots = 1 + (uint32_t)pto_rng_below(&rng, 3)};
+}
+
+/* What differs, or NULL.  Programs that do not fit the small rings end with the error that says so, which is right too. */
+static const char *difference(const struct setting *setting, bool *fitted) {
+  random_program_interpret(&program, setting->rules, setting->window, &plan, &expected);
+  struct pto_serial_port_config port_config = {
+      .cluster_count = setting->clusters, .slots_per_core = setting->slots, .seed = setting->port_seed};
+  struct pto_config config = {.size = sizeof config, .window = setting->window, .heap_bytes = setting->heap_bytes,
+                              .policy = setting->policy, .deps = setting->rules, .poison = true};
+  struct pto_runtime *rt = NULL;
+  struct pto_error error = {0};
+  assert_int_equal(pto_control_create(&config, pto_serial_port_create(&port_config), &rt, &error), PTO_OK);
+  random_program_run(&program, &plan, rt, &actual);
+  pto_runtime_destroy(rt);
+  *fitted = true;
+  if (actual.status == PTO_ESCOPE || actual.status == PTO_EWINDOW || actual.status == PTO_EHEAP) {
+    *fitted = false;
+    return setting->window >= 512 && setting->heap_bytes > 8192 ? actual.sentence : NULL;
+  }
+  if (actual.status) return actual.sentence;
+  if (actual.tasks != expected.tasks) return "number of tasks";
+  if (actual.edges != expected.edges) return "number of edges";
+  if (setting->rules == PTO_DEPS_PTO) return NULL; /* may be wrong in its bytes, and that is the point of it */
+  if (actual.reads != expected.reads) return "what the host read";
+  return memcmp(actual.externals, expected.externals, sizeof actual.externals) ? "bytes of external memory" : NULL;
+}
+
+/* Drops what can be dropped without the difference going away: halves first, then single operations. */
+static void shrink(const struct setting *setting) {
+  bool fitted;
+  for (uint32_t step = program.op_count / 2; step; step /= 2)
+    for (uint32_t at = 0; at < program.op_count; at += step) {
+      bool was[RANDOM_MAX_OPS];
+      for (uint32_t i = 0; i < program.op_count; i++) was[i] = program.ops[i].is_dropped;
+      for (uint32_t i = at; i < at + step && i < program.op_count; i++) program.ops[i].is_dropped = true;
+      if (difference(setting, &fitted)) continue;
+      for (uint32_t i = 0; i < program.op_count; i++) program.ops[i].is_dropped = was[i];
+    }
+}
+
+static void random_orchestrations_give_the_bytes_and_edges_of_sequential_execution(void **state) {
+  (void)state;
+  const char *count_text = getenv("PTO_RANDOM_PROGRAMS"), *seed_text = getenv("PTO_SEED");
+  uint64_t count = count_text ? strtoull(count_text, NULL, 10) : 3000, first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
+  uint64_t fitted_count = 0, tasks = 0, edges = 0;
+  for (uint64_t seed = first; seed < first + count; seed++) {
+    struct setting setting;
+    draw_setting(seed, &setting);
+    random_program_make(&program, seed);
+    bool fitted;
+    const char *what = difference(&setting, &fitted);
+    fitted_count += fitted;
+    tasks += expected.tasks;
+    edges += expected.edges;
+    if (!what) continue;
+    shrink(&setting);
+    what = difference(&setting, &fitted);
+    printf("seed %llu: %s differs: %llu tasks and %llu edges, expected %llu and %llu (rules %u window %u heap %llu policy %s port seed "
+           "%llu clusters %u slots %u); shrunk to\n",
+           (unsigned long long)seed, what ? what : "?", (unsigned long long)actual.tasks, (unsigned long long)actual.edges,
+           (unsigned long long)expected.tasks, (unsigned long long)expected.edges, setting.rules, setting.window,
+           (unsigned long long)setting.heap_bytes, setting.policy, (unsigned long long)setting.port_seed, setting.clusters, setting.slots);
+    random_program_print(&program);
+    fail();
+  }
+  printf("seeds %llu to %llu: %llu programs fitted their rings; %llu tasks, %llu edges\n", (unsigned long long)first,
+         (unsigned long long)(first + count - 1), (unsigned long long)fitted_count, (unsigned long long)tasks,
+         (unsigned long long)edges);
+  assert_true(fitted_count > count / 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(random_orchestrations_give_the_bytes_and_edges_of_sequential_execution),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

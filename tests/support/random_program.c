@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+#include <tests/support/random_program.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_INT32, PTO_INT16, PTO_INT8, PTO_UINT8, PTO_INT64, PTO_BFLOAT16};
+
+/* ---- making ---- */
+
+static uint32_t below(struct pto_rng *rng, uint32_t bound) { return (uint32_t)pto_rng_below(rng, bound); }
+
+/* A dense base of at most `bytes`, and a box, stepped or transposed, in it. */
+static void make_view(struct pto_rng *rng, struct random_view *view, uint32_t bytes, bool is_whole) {
+  memset(view, 0, sizeof *view);
+  view->dtype = dtypes[below(rng, PTO_ARRAY_LENGTH(dtypes))];
+  uint32_t size = (uint32_t)pto_dtype_size(view->dtype);
+  uint32_t count = bytes / size;
+  view->ndims = 1 + below(rng, 3);
+  static const uint32_t inner[] = {4, 8, 16, 3, 5};
+  uint64_t rest = count;
+  for (uint32_t d = view->ndims; d-- > 1;) {
+    view->root[d] = inner[below(rng, PTO_ARRAY_LENGTH(inner))];
+    if (view->root[d] > rest) view->root[d] = rest;
+    rest /= view->root[d];
+  }
+  view->root[0] = rest;
+  for (uint32_t d = 0; d < view->ndims; d++) {
+    view->shape[d] = view->root[d];
+    view->step[d] = 1;
+    if (is_whole) continue;
+    uint32_t style = below(rng, 8);
+    if (style == 0 && view->root[d] > 1) { /* stepped */
+      view->step[d] = 1 + below(rng, 3);
+      view->offset[d] = below(rng, 2) % view->root[d];
+      view->shape[d] = (view->root[d] - view->offset[d] + view->step[d] - 1) / view->step[d];
+    } else if (style < 6) { /* a tile of a regular tiling, or any box */
+      uint64_t tile = style < 4 ? pto_max_u64(view->root[d] / (2 + below(rng, 3)), 1) : 1 + below(rng, (uint32_t)view->root[d]);
+      uint64_t tiles = view->root[d] / tile;
+      view->offset[d] = style < 4 ? below(rng, (uint32_t)tiles) * tile : below(rng, (uint32_t)(view->root[d] - tile + 1));
+      view->shape[d] = tile;
+    }
+  }
+  view->transpose = view->ndims > 1 && below(rng, 4) == 0;
+  view->fuzzy = !is_whole && below(rng, 40) == 0;
+}
+
+static void make_param(struct pto_rng *rng, struct random_param *param, const uint32_t *buffer_bytes, uint32_t buffer_count) {
+  memset(param, 0, sizeof *param);
+  uint32_t recent = buffer_count > 6 && below(rng, 3) ? buffer_count - 6 : 0;
+  uint32_t buffer = recent ? recent + below(rng, 6) : below(rng, buffer_count);
+  if (below(rng, 3) == 0) buffer = below(rng, RANDOM_EXTERNALS);
+  uint32_t bytes = buffer_bytes[buffer];
+  uint64_t skip = 0;
+  if (buffer < RANDOM_EXTERNALS) { /* registrations at several bases, of a few sizes */
+    skip = below(rng, 3) ? 0 : 64 * below(rng, 8);
+    bytes = below(rng, 3) ? bytes - 512 : 256;
+  }
+  make_view(rng, &param->view, bytes, below(rng, 6) == 0);
+  param->view.buffer = buffer;
+  param->view.skip_bytes = skip;
+  static const uint32_t modes[] = {PTO_INPUT, PTO_INPUT, PTO_INPUT, PTO_OUTPUT, PTO_OUTPUT, PTO_INOUT, PTO_ACCUMULATE};
+  param->mode = modes[below(rng, PTO_ARRAY_LENGTH(modes))];
+  param->advances = param->mode == PTO_OUTPUT && below(rng, 4) == 0;
+}
+
+static void make_allocation(struct pto_rng *rng, struct random_param *param, uint32_t *buffer_bytes, uint32_t *buffer_count) {
+  memset(param, 0, sizeof *param);
+  uint32_t bytes = 64 << below(rng, 4);
+  make_view(rng, &param->view, bytes, true);
+  param->view.transpose = 0;
+  uint64_t dense = pto_dtype_size(param->view.dtype);
+  for (uint32_t d = 0; d < param->view.ndims; d++) dense *= param->view.root[d];
+  param->view.buffer = *buffer_count;
+  param->mode = PTO_OUTPUT;
+  param->allocates = true;
+  buffer_bytes[(*buffer_count)++] = (uint32_t)dense;
+}
+
+static void make_predicate(struct pto_rng *rng, struct random_op *op, const uint32_t *buffer_bytes) {
+  if (op->param_count == RANDOM_MAX_PARAMS) return;
+  struct random_param *param = &op->params[op->param_count++];
+  memset(param, 0, sizeof *param);
+  param->view.buffer = below(rng, RANDOM_EXTERNALS);
+  param->view.dtype = PTO_INT32;
+  param->view.ndims = 1;
+  param->view.root[0] = buffer_bytes[param->view.buffer] / 4;
+  param->view.offset[0] = below(rng, (uint32_t)param->view.root[0]);
+  param->view.shape[0] = param->view.step[0] = 1;
+  param->mode = PTO_INPUT;
+  op->compare = PTO_IF_EQ + below(rng, 6);
+  op->compare_value = (int64_t)below(rng, 256) - 128;
+}
+
+static void make_task(struct pto_rng *rng, struct random_op *op, uint32_t *buffer_bytes, uint32_t *buffer_count) {
+  op->kind = OP_TASK;
+  op->shape = below(rng, 3) ? below(rng, 2) : below(rng, 5);
+  op->block_count = below(rng, 6) ? 1 : 2 + below(rng, 2);
+  op->sync_start = op->shape == 1 && op->block_count == 2 && below(rng, 2);
+  op->param_count = 1 + below(rng, RANDOM_MAX_PARAMS - 1);
+  for (uint32_t i = 0; i < op->param_count; i++) {
+    if (below(rng, 6) == 0 && *buffer_count < RANDOM_MAX_BUFFERS)
+      make_allocation(rng, &op->params[i], buffer_bytes, buffer_count);
+    else
+      make_param(rng, &op->params[i], buffer_bytes, *buffer_count);
+  }
+  if (op->param_count >= 2 && op->shape < 2 && below(rng, 8) == 0 && op->params[0].mode == PTO_INPUT) {
+    op->in_place = 1;
+    op->params[1] = op->params[0];
+    op->params[1].mode = PTO_OUTPUT;
+    op->params[1].advances = below(rng, 2);
+  }
+  for (uint32_t i = 0; i < op->param_count; i++) op->sync_start &= op->params[i].mode != PTO_ACCUMULATE;
+  if (below(rng, 10) == 0) make_predicate(rng, op, buffer_bytes);
+  op->after_count = below(rng, 8) == 0 ? 1 + below(rng, 3) : 0;
+  for (uint32_t i = 0; i < op->after_count; i++) op->after[i] = 1 + below(rng, 12);
+}
+
+void random_program_make(struct random_program *program, uint64_t seed) {
+  struct pto_rng rng = {seed};
+  uint32_t buffer_bytes[RANDOM_MAX_BUFFERS + RANDOM_MAX_PARAMS], buffer_count = RANDOM_EXTERNALS;
+  for (uint32_t i = 0; i < RANDOM_EXTERNALS; i++) buffer_bytes[i] = 1024;
+  program->seed = seed;
+  program->op_count = 10 + below(&rng, below(&rng, 4) ? 60 : RANDOM_MAX_OPS - 10);
+  uint32_t scope_rate = 4 + below(&rng, 20);
+  for (uint32_t i = 0; i < program->op_count; i++) {
+    struct random_op *op = &program->ops[i];
+    memset(op, 0, sizeof *op);
+    op->salt = pto_rng_next(&rng);
+    uint32_t draw = below(&rng, 100);
+    if (below(&rng, scope_rate) == 0) {
+      op->kind = below(&rng, 2) ? OP_SCOPE_BEGIN : OP_SCOPE_END;
+      op->scope_kind = below(&rng, 4) == 0;
+    } else if (draw < 4) {
+      op->kind = OP_BARRIER;
+      op->after_count = below(&rng, 4);
+      for (uint32_t k = 0; k < op->after_count; k++) op->after[k] = 1 + below(&rng, 12);
+    } else if (draw < 8 && buffer_count + RANDOM_MAX_PARAMS < RANDOM_MAX_BUFFERS) {
+      op->kind = OP_ALLOC;
+      op->param_count = 1 + below(&rng, 3);
+      for (uint32_t k = 0; k < op->param_count; k++) make_allocation(&rng, &op->params[k], buffer_bytes, &buffer_count);
+    } else if (draw < 14) {
+      op->kind = draw < 11 ? OP_READ : OP_WRITE;
+      op->param_count = 1;
+      make_param(&rng, &op->params[0], buffer_bytes, buffer_count);
+    } else {
+      make_task(&rng, op, buffer_bytes, &buffer_count);
+    }
+  }
+}
+
+/* ---- what a task does to bytes: the one definition, used by kernels and by the interpreter ---- */
+
+static uint64_t fold(uint64_t hash, uint8_t byte) { return (hash ^ byte) * UINT64_C(0x100000001b3); }
+
+static uint8_t written(uint32_t mode, uint8_t old, uint64_t hash, uint64_t element, uint32_t k, uint32_t block) {
+  uint8_t value = (uint8_t)pto_mix64(hash + element * 31 + k);
+  if (mode == PTO_INOUT) return (uint8_t)(old * 5 + value);
+  if (mode == PTO_ACCUMULATE) return (uint8_t)(old * 3 + value + block);
+  return value;
+}
+
+/* Whether block `block` of `blocks` writes this element; accumulating blocks all write all. */
+static bool is_of_block(uint32_t mode, uint64_t element, uint32_t block, uint32_t blocks) {
+  return mode == PTO_ACCUMULATE || element % blocks == block;
+}
+
+static uint32_t role_count(uint32_t shape) { return shape < 2 ? 1 : shape == 4 ? 3 : 2; }
+
+/* ---- through the runtime ---- */
+
+struct kernel_view {
+  const struct pto_kernel_tensor *tensor;
+  uint64_t index[PTO_MAX_DIMS], numel;
+};
+
+static uint64_t tensor_numel(const struct pto_kernel_tensor *t) {
+  uint64_t n = 1;
+  for (uint32_t d = 0; d < t->ndims; d++) n *= t->shape[d];
+  return n;
+}
+static uint8_t *element_at(const struct pto_kernel_tensor *t, uint64_t linear) {
+  uint64_t offset = 0;
+  for (uint32_t d = t->ndims; d-- > 0;) {
+    offset += linear % t->shape[d] * t->strides[d];
+    linear /= t->shape[d];
+  }
+  return (uint8_t *)t->addr + offset * pto_dtype_size(t->dtype);
+}
+
+/* scalars: salt, modes (4 bits each), roles, in place. */
+static int run_role(const struct pto_kernel_args *a, uint32_t role) {
+  uint64_t hash = a->scalars[0].u64, modes = a->scalars[1].u64;
+  uint32_t roles = (uint32_t)a->scalars[2].u64;
+  bool in_place = a->scalars[3].u64;
+  for (uint32_t i = 0; i < a->tensor_count; i++) {
+    const struct pto_kernel_tensor *t = &a->tensors[i];
+    if ((modes >> (4 * i) & 15) != PTO_INPUT || (in_place && i == 0)) continue;
+    for (uint64_t e = 0, n = tensor_numel(t); e < n; e++)
+      for (uint32_t k = 0; k < pto_dtype_size(t->dtype); k++) hash = fold(hash, element_at(t, e)[k]);
+  }
+  for (uint32_t i = 0; i < a->tensor_count; i++) {
+    const struct pto_kernel_tensor *t = &a->tensors[i];
+    uint32_t mode = modes >> (4 * i) & 15;
+    if (!(mode & PTO_OUTPUT) || i % roles != role) continue;
+    if (in_place && i == 1) mode = PTO_INOUT;
+    for (uint64_t e = 0, n = tensor_numel(t); e < n; e++) {
+      if (!is_of_block(mode, e, a->core->block_index, a->core->block_count)) continue;
+      uint8_t *at = element_at(t, e);
+      for (uint32_t k = 0; k < pto_dtype_size(t->dtype); k++)
+        at[k] = written(mode, at[k], hash + i, e, k, a->core->block_index);
+    }
+  }
+  return 0;
+}
+static int run_role0(const struct pto_kernel_args *a) { return run_role(a, 0); }
+static int run_role1(const struct pto_kernel_args *a) { return run_role(a, 1); }
+static int run_role2(const struct pto_kernel_args *a) { return run_role(a, 2); }
+
+struct op_kernels {
+  struct pto_kernel kernels[3];
+  struct pto_kernel_param params[3][RANDOM_MAX_PARAMS + 4];
+};
+
+struct run_state {
+  const struct random_program *program;
+  const struct random_plan *plan;
+  struct random_result *result;
+  struct op_kernels *kernels;
+  struct pto_buffer buffers[RANDOM_MAX_BUFFERS + RANDOM_MAX_PARAMS];
+  struct pto_task tasks[RANDOM_MAX_OPS];
+};
+
+static struct pto_tensor tensor_of(struct pto_runtime *rt, struct run_state *state, const struct random_param *param, int32_t version) {
+  const struct random_view *view = &param->view;
+  struct pto_tensor t;
+  if (view->buffer < RANDOM_EXTERNALS) {
+    t = pto_external_tensor(rt, state->result->externals[view->buffer] + view->skip_bytes, view->dtype, view->ndims, view->root);
+  } else {
+    if (param->allocates) {
+      uint64_t bytes = pto_dtype_size(view->dtype);
+      for (uint32_t d = 0; d < view->ndims; d++) bytes *= view->root[d];
+      state->buffers[view->buffer] = pto_create_buffer(rt, bytes);
+    }
+    t = pto_managed_tensor(rt, state->buffers[view->buffer], view->dtype, view->ndims, view->root);
+  }
+  for (uint32_t d = 0; d < view->ndims; d++)
+    t = pto_tensor_slice(&t, d, view->offset[d], pto_min_u64(view->offset[d] + view->shape[d] * view->step[d], view->root[d]),
+                         view->step[d]);
+  if (view->transpose) t = pto_tensor_transpose(&t, 0, 1);
+  if (view->fuzzy) t = pto_tensor_with_overlap(&t, PTO_OVERLAP_FUZZY);
+  return pto_tensor_with_version(&t, version);
+}
+
+static uint32_t kernel_tensor_count(const struct random_op *op) { return op->param_count - (op->compare ? 1 : 0); }
+
+static void describe_kernels(const struct random_op *op, struct op_kernels *out) {
+  static int (*const runs[3])(const struct pto_kernel_args *) = {run_role0, run_role1, run_role2};
+  uint32_t count = kernel_tensor_count(op), roles = role_count(op->shape);
+  for (uint32_t r = 0; r < roles; r++) {
+    for (uint32_t i = 0; i < count; i++) {
+      uint32_t mode = op->params[i].mode;
+      out->params[r][i] = (struct pto_kernel_param){.mode = !(mode & PTO_OUTPUT) || i % roles == r ? mode : PTO_UNUSED};
+    }
+    for (uint32_t i = 0; i < 4; i++) out->params[r][count + i] = (struct pto_kernel_param){.mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64};
+    out->kernels[r] = (struct pto_kernel){.name = "fold",
+                                          .cores = PTO_AIC | PTO_AIV,
+                                          .flags = op->in_place ? PTO_KERNEL_IN_PLACE : 0,
+                                          .params = out->params[r],
+                                          .param_count = count + 4,
+                                          .run = runs[r]};
+  }
+}
+
+static int submit_op(struct pto_runtime *rt, struct run_state *state, uint32_t at) {
+  const struct random_op *op = &state->program->ops[at];
+  struct pto_tensor tensors[RANDOM_MAX_PARAMS];
+  struct pto_param params[RANDOM_MAX_PARAMS + 4];
+  struct pto_task after[RANDOM_MAX_OPS];
+  uint64_t modes = 0;
+  for (uint32_t i = 0; i < op->param_count; i++) {
+    tensors[i] = tensor_of(rt, state, &op->params[i], state->plan->versions[at][i]);
+    params[i] = pto_param_tensor(op->params[i].mode, &tensors[i]);
+    modes |= (uint64_t)op->params[i].mode << (4 * i);
+  }
+  for (uint32_t i = 0; i < state->plan->after_count[at]; i++) after[i] = state->tasks[state->plan->after[at][i]];
+  if (op->kind == OP_ALLOC) return pto_alloc_tensors(rt, tensors, op->param_count, &state->tasks[at]);
+  if (op->kind == OP_BARRIER) return pto_submit_barrier(rt, after, state->plan->after_count[at], &state->tasks[at]);
+  struct op_kernels *k = &state->kernels[at];
+  describe_kernels(op, k);
+  uint32_t count = kernel_tensor_count(op);
+  struct pto_launch launch = {.block_count = op->block_count, .sync_start = op->sync_start, .after = after,
+                              .after_count = state->plan->after_count[at]};
+  if (op->compare) launch.predicate = (struct pto_predicate){&tensors[count], op->compare, op->compare_value};
+  const struct pto_kernel **roles[5][3] = {{&launch.aic},
+                                           {&launch.aiv0},
+                                           {&launch.aiv0, &launch.aiv1},
+                                           {&launch.aic, &launch.aiv0},
+                                           {&launch.aic, &launch.aiv0, &launch.aiv1}};
+  for (uint32_t r = 0; r < role_count(op->shape); r++) *roles[op->shape][r] = &k->kernels[r];
+  params[count] = pto_scalar_u64(op->salt);
+  params[count + 1] = pto_scalar_u64(modes);
+  params[count + 2] = pto_scalar_u64(role_count(op->shape));
+  params[count + 3] = pto_scalar_u64(op->in_place);
+  return pto_submit(rt, &launch, params, count + 4, &state->tasks[at]);
+}
+
+static int run_op(struct pto_runtime *rt, struct run_state *state, uint32_t at) {
+  const struct random_op *op = &state->program->ops[at];
+  if (op->kind == OP_SCOPE_BEGIN) return pto_scope_begin(rt, op->scope_kind);
+  if (op->kind == OP_SCOPE_END) return pto_scope_end(rt);
+  if (op->kind != OP_READ && op->kind != OP_WRITE) return submit_op(rt, state, at);
+  struct pto_tensor t = tensor_of(rt, state, &op->params[0], 0);
+  uint64_t index[PTO_MAX_DIMS] = {0}, value = op->salt;
+  for (uint32_t d = 0; d < t.ndims; d++) index[d] = t.shape[d] ? op->salt % t.shape[d] : 0;
+  if (op->kind == OP_WRITE) return pto_write_element(rt, &t, index, &value);
+  value = 0;
+  int status = pto_read_element(rt, &t, index, &value);
+  for (uint32_t k = 0; k < 8; k++) state->result->reads = fold(state->result->reads, (uint8_t)(value >> (8 * k)));
+  return status;
+}
+
+static int orchestrate(struct pto_runtime *rt, void *context) {
+  struct run_state *state = context;
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i < state->program->op_count; i++) {
+    if (!state->plan->runs[i]) continue;
+    int status = run_op(rt, state, i);
+    if (status) return status;
+    if (state->program->ops[i].kind == OP_SCOPE_BEGIN) depth++;
+    if (state->program->ops[i].kind == OP_SCOPE_END) depth--;
+  }
+  while (depth--) {
+    int status = pto_scope_end(rt);
+    if (status) return status;
+  }
+  return 0;
+}
+
+static void fill_externals(struct random_result *result, uint64_t seed) {
+  struct pto_rng rng = {~seed};
+  for (uint32_t i = 0; i < RANDOM_EXTERNALS; i++)
+    for (uint32_t k = 0; k < RANDOM_EXTERNAL_BYTES; k++) result->externals[i][k] = (uint8_t)pto_rng_next(&rng);
+}
+
+void random_program_run(const struct random_program *program, const struct random_plan *plan, struct pto_runtime *rt,
+                        struct random_result *result) {
+  memset(result, 0, sizeof *result);
+  fill_externals(result, program->seed);
+  struct run_state *state = calloc(1, sizeof *state);
+  state->kernels = calloc(RANDOM_MAX_OPS, sizeof *state->kernels);
+  state->program = program;
+  state->plan = plan;
+  state->result = result;
+  result->status = pto_run(rt, orchestrate, state);
+  snprintf(result->sentence, sizeof result->sentence, "%s", pto_last_error(rt));
+  struct pto_stats stats = {.size = sizeof stats};
+  pto_runtime_stats(rt, &stats);
+  result->tasks = stats.tasks;
+  result->edges = stats.edges;
+  free(state->kernels);
+  free(state);
+}
+
+void random_program_print(const struct random_program *program) {
+  static const char *const kinds[] = {"task", "alloc", "barrier", "scope_begin", "scope_end", "read", "write"};
+  for (uint32_t i = 0; i < program->op_count; i++) {
+    const struct random_op *op = &program->ops[i];
+    if (op->is_dropped) continue;
+    printf("  op %u %s shape %u blocks %u%s%s kind %u compare %u after", i, kinds[op->kind], op->shape, op->block_count,
+           op->sync_start ? " sync" : "", op->in_place ? " in-place" : "", op->scope_kind, op->compare);
+    for (uint32_t k = 0; k < op->after_count; k++) printf(" -%u", op->after[k]);
+    printf("\n");
+    for (uint32_t p = 0; p < op->param_count; p++) {
+      const struct random_view *v = &op->params[p].view;
+      printf("    mode %u%s%s buffer %u %s skip %llu%s%s", op->params[p].mode, op->params[p].allocates ? " allocates" : "",
+             op->params[p].advances ? " advances" : "", v->buffer, pto_dtype_name(v->dtype), (unsigned long long)v->skip_bytes,
+             v->transpose ? " transposed" : "", v->fuzzy ? " fuzzy" : "");
+      for (uint32_t d = 0; d < v->ndims; d++)
+        printf(" [%llu+%llu×%llu of %llu]", (unsigned long long)v->offset[d], (unsigned long long)v->shape[d],
+               (unsigned long long)v->step[d], (unsigned long long)v->root[d]);
+      printf("\n");
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random orchestrations: a list of operations made from a seed, which can be executed through the runtime and, one operation after
+ * the other, by a plain interpreter that shares no code with it.
+ *
+ * Operations refer to buffers by number, so any subset of a list is a program again (operations on buffers that nothing makes
+ * are skipped by both sides), which is what the shrinker needs.  Kernels fold every byte that they read into every byte that
+ * they write, so a task that runs too early, too late or twice shows in the bytes.
+ *
+ * The interpreter also says which edges there must be: by comparing byte sets of all earlier accesses, without any map.
+ */
+#ifndef PTO_RANDOM_PROGRAM_H
+#define PTO_RANDOM_PROGRAM_H
+
+#include <pto/pto.h>
+#include <runtime/base/base.h>
+
+#define RANDOM_MAX_OPS 400
+#define RANDOM_MAX_PARAMS 5
+#define RANDOM_EXTERNALS 3
+#define RANDOM_EXTERNAL_BYTES 1536
+#define RANDOM_MAX_BUFFERS 160
+#define RANDOM_BUFFER_BYTES 512
+
+enum random_op_kind { OP_TASK, OP_ALLOC, OP_BARRIER, OP_SCOPE_BEGIN, OP_SCOPE_END, OP_READ, OP_WRITE };
+
+/* A view, as a chain that is replayed on each side's own base tensor. */
+struct random_view {
+  uint32_t buffer;  /* external: 0 … RANDOM_EXTERNALS − 1; managed from there on */
+  uint32_t dtype;
+  uint32_t ndims;
+  uint64_t root[3]; /* shape of the base tensor */
+  uint64_t offset[3], shape[3], step[3];
+  uint32_t transpose; /* swaps the two outer dimensions at the end */
+  uint32_t fuzzy;
+  uint64_t skip_bytes; /* external: the base tensor starts that far into the memory */
+};
+
+struct random_param {
+  struct random_view view;
+  uint32_t mode;
+  bool allocates; /* OUTPUT of a buffer that must not exist yet */
+  bool advances;  /* OUTPUT: names the next version of a managed buffer */
+};
+
+struct random_op {
+  enum random_op_kind kind;
+  uint32_t param_count;
+  struct random_param params[RANDOM_MAX_PARAMS];
+  uint32_t shape;       /* 0 AIC, 1 AIV, 2 AIV×2, 3 AIC+AIV, 4 AIC+AIV×2 */
+  uint32_t block_count; /* 1 … 3 */
+  uint32_t sync_start;
+  uint32_t in_place;    /* INPUT 0 and OUTPUT 1 are the same view */
+  uint32_t compare;     /* not 0: the last parameter is the predicate's tensor, one element of i32 */
+  int64_t compare_value;
+  uint64_t salt;
+  uint32_t scope_kind;
+  uint32_t after_count; /* explicit: that many of the last tasks, by distance */
+  uint32_t after[3];
+  bool is_dropped;      /* by the shrinker */
+};
+
+struct random_program {
+  uint64_t seed;
+  uint32_t op_count;
+  struct random_op ops[RANDOM_MAX_OPS];
+};
+
+/* What the interpreter decided about each operation: the same for every way of running it. */
+struct random_plan {
+  bool runs[RANDOM_MAX_OPS];
+  int32_t versions[RANDOM_MAX_OPS][RANDOM_MAX_PARAMS];
+  uint32_t after_count[RANDOM_MAX_OPS];
+  uint16_t after[RANDOM_MAX_OPS][RANDOM_MAX_OPS]; /* operations */
+};
+
+struct random_result {
+  int status;
+  char sentence[512];
+  _Alignas(64) uint8_t externals[RANDOM_EXTERNALS][RANDOM_EXTERNAL_BYTES];
+  uint64_t reads;  /* fold of everything that the host read */
+  uint64_t tasks, edges;
+};
+
+void random_program_make(struct random_program *program, uint64_t seed);
+/* By the plain interpreter, with rules and the window that edges depend on. */
+void random_program_interpret(const struct random_program *program, uint32_t rules, uint32_t window, struct random_plan *plan,
+                              struct random_result *result);
+/* Through the runtime. */
+void random_program_run(const struct random_program *program, const struct random_plan *plan, struct pto_runtime *rt,
+                        struct random_result *result);
+void random_program_print(const struct random_program *program);
+
+#endif

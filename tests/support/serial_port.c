@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include <tests/support/serial_port.h>
+
+#include <string.h>
+
+#define MAX_SLOTS 8u
+
+struct serial_core {
+  struct pto_message messages[MAX_SLOTS];
+  uint64_t order[MAX_SLOTS];
+  uint32_t count;
+  char message[256];
+};
+
+struct serial_port {
+  struct pto_port port;
+  struct serial_core *cores;
+  uint16_t *core_worker;
+  uint32_t core_count;
+  struct pto_completion *done;
+  uint32_t done_count;
+  uint64_t next_order, calls;
+  struct pto_rng rng;
+  bool is_random;
+};
+
+static struct serial_port *of(struct pto_port *port) { return (struct serial_port *)(void *)port; }
+
+static int begin_run(struct pto_port *port, char *sentence, size_t size) {
+  (void)sentence;
+  (void)size;
+  of(port)->done_count = 0;
+  return 0;
+}
+static void end_run(struct pto_port *port) { (void)port; }
+
+static void dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at) {
+  struct serial_port *p = of(port);
+  struct serial_core *core = &p->cores[message->core];
+  (void)ready_at;
+  if (core->count == port->slots_per_core) abort();
+  core->messages[core->count] = *message;
+  core->order[core->count++] = p->next_order++;
+}
+static void flush(struct pto_port *port) { (void)port; }
+
+static uint32_t poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
+  struct serial_port *p = of(port);
+  uint32_t count = p->done_count < max ? p->done_count : max;
+  memcpy(completions, p->done, count * sizeof *completions);
+  memmove(p->done, p->done + count, (p->done_count - count) * sizeof *completions);
+  p->done_count -= count;
+  return count;
+}
+static void resume(struct pto_port *port, uint64_t not_before) {
+  (void)port;
+  (void)not_before;
+}
+
+static struct serial_core *choose(struct serial_port *p) {
+  struct serial_core *best = NULL;
+  uint32_t seen = 0;
+  for (uint32_t i = 0; i < p->core_count; i++) {
+    struct serial_core *core = &p->cores[i];
+    if (!core->count) continue;
+    seen++;
+    if (p->is_random ? pto_rng_below(&p->rng, seen) == 0 : !best || core->order[0] < best->order[0]) best = core;
+  }
+  return best;
+}
+
+static void run_one(struct pto_port *port) {
+  struct serial_port *p = of(port);
+  struct serial_core *core = choose(p);
+  if (!core) abort();
+  struct pto_message message = core->messages[0];
+  core->count--;
+  memmove(core->messages, core->messages + 1, core->count * sizeof core->messages[0]);
+  memmove(core->order, core->order + 1, core->count * sizeof core->order[0]);
+  core->message[0] = '\0';
+  struct pto_core view = {.kind = message.core % 3 ? PTO_AIV : PTO_AIC,
+                          .index = message.core,
+                          .cluster = message.core / 3,
+                          .lane = message.core % 3,
+                          .message = core->message,
+                          .message_size = sizeof core->message};
+  view.local.size_bytes = view.kind == PTO_AIV ? port->aiv_local_bytes : port->aic_local_bytes;
+  void *local = malloc(view.local.size_bytes);
+  view.local.addr = local;
+  int status = pto_message_run(&message, &view);
+  free(local);
+  p->calls++;
+  p->done[p->done_count++] = (struct pto_completion){message.ticket, message.core, (int16_t)status};
+}
+
+static void charge(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count) {
+  (void)port;
+  (void)actor;
+  (void)kind;
+  (void)count;
+}
+static const char *kernel_message(struct pto_port *port, uint32_t core) { return of(port)->cores[core].message; }
+static void destroy(struct pto_port *port) {
+  struct serial_port *p = of(port);
+  free(p->cores);
+  free(p->core_worker);
+  free(p->done);
+  free(p);
+}
+
+static const struct pto_port_ops ops = {.begin_run = begin_run,
+                                        .end_run = end_run,
+                                        .dispatch = dispatch,
+                                        .flush = flush,
+                                        .poll = poll,
+                                        .resume = resume,
+                                        .wait = run_one,
+                                        .charge = charge,
+                                        .kernel_message = kernel_message,
+                                        .destroy = destroy};
+
+struct pto_port *pto_serial_port_create(const struct pto_serial_port_config *config) {
+  struct serial_port *p = calloc(1, sizeof *p);
+  uint32_t clusters = config->cluster_count ? config->cluster_count : 1;
+  p->core_count = clusters * 3;
+  p->cores = calloc(p->core_count, sizeof *p->cores);
+  p->core_worker = calloc(p->core_count, sizeof *p->core_worker);
+  p->done = calloc((size_t)p->core_count * MAX_SLOTS, sizeof *p->done);
+  p->rng.state = config->seed;
+  p->is_random = config->seed != 0;
+  p->port = (struct pto_port){.ops = &ops,
+                              .cluster_count = clusters,
+                              .slots_per_core = config->slots_per_core ? config->slots_per_core : 2,
+                              .worker_count = 1,
+                              .core_worker = p->core_worker,
+                              .aiv_local_bytes = config->aiv_local_bytes ? config->aiv_local_bytes : 192 << 10,
+                              .aic_local_bytes = config->aic_local_bytes ? config->aic_local_bytes : 512 << 10,
+                              .name = "serial",
+                              .chip_name = "test chip"};
+  return &p->port;
+}
+
+uint64_t pto_serial_port_calls(const struct pto_port *port) { return ((const struct serial_port *)(const void *)port)->calls; }

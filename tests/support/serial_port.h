@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A port for tests: cores that run one kernel at each wait, in an order that a seed decides.
+ *
+ * Every core keeps the order of its messages, as the contract says; which core runs next is drawn from the seed (0: the core with
+ * the oldest message).  So one process explores many legal schedules, deterministically and without threads.
+ * Owned by the runtime that it is handed to.
+ */
+#ifndef PTO_SERIAL_PORT_H
+#define PTO_SERIAL_PORT_H
+
+#include <runtime/port/port.h>
+
+struct pto_serial_port_config {
+  uint32_t cluster_count;  /* 0: 1 */
+  uint32_t slots_per_core; /* 0: 2 */
+  uint64_t seed;
+  uint64_t aiv_local_bytes, aic_local_bytes; /* 0: 192 KiB, 512 KiB */
+};
+
+struct pto_port *pto_serial_port_create(const struct pto_serial_port_config *config);
+/* Kernel calls of the port's life. */
+uint64_t pto_serial_port_calls(const struct pto_port *port);
+
+#endif
