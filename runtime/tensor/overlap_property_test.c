@@ -3,10 +3,10 @@
  * pto_tensor_overlap against byte sets: random descriptors over 4 KiB of memory, made by random chains of constructors
  * and views, compared with a set of bytes that is filled element by element from the public definition of a descriptor.
  *
- * PTO_PROPERTY_PAIRS (default 200000) pairs from PTO_SEED (default 1).  Each pair also checks the canonical form (same
- * bytes, size, invariants), pto_region_intersects, the mirrored question, and that the step budget is never reached.
- * The mix of pairs is such that no relation is rare; the test fails if one becomes so.  A wrong answer is shrunk and
- * printed with its seed.
+ * PTO_PROPERTY_PAIRS (default 200000, 10 million where PTO_TEST_LONG is set) pairs from PTO_SEED (default 1).  Each
+ * pair also checks the canonical form (same bytes, size, invariants), pto_region_intersects, the mirrored question, and
+ * that the step budget is never reached. The mix of pairs is such that no relation is rare; the test fails if one
+ * becomes so.  A wrong answer is shrunk and printed with its seed.
  *
  * A new way to relate two tensors is a case of make_pair, a new view one of random_view.
  */
@@ -436,8 +436,12 @@ static uint64_t number_from_environment(const char *name, uint64_t otherwise) {
   return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
+static uint64_t pair_count(void) {
+  return number_from_environment("PTO_PROPERTY_PAIRS", getenv("PTO_TEST_LONG") ? 10000000 : 200000);
+}
+
 static void test_overlap_of_whatever_views_can_make_agrees_with_byte_sets(void **state) {
-  uint64_t pairs = number_from_environment("PTO_PROPERTY_PAIRS", 200000), seed = number_from_environment("PTO_SEED", 1);
+  uint64_t pairs = pair_count(), seed = number_from_environment("PTO_SEED", 1);
   struct tally tally = {0};
   for (uint64_t i = 0; i < pairs; i++) {
     struct pto_rng rng = {seed + i};
@@ -481,8 +485,7 @@ static void check_bytes_of_region(const struct pto_tensor *t, const struct pto_r
 }
 
 static void test_overlap_of_strides_filled_in_by_hand_is_true_or_partial(void **state) {
-  uint64_t pairs = number_from_environment("PTO_PROPERTY_PAIRS", 200000) / 5,
-           seed = number_from_environment("PTO_SEED", 1);
+  uint64_t pairs = pair_count() / 5, seed = number_from_environment("PTO_SEED", 1);
   uint64_t relations[5] = {0};
   for (uint64_t i = 0; i < pairs; i++) {
     struct pto_rng rng = {~(seed + i)};
@@ -524,8 +527,7 @@ static bool truly_shares_bytes(const struct pto_tensor *t) {
 }
 
 static void test_sharing_of_bytes_is_known_exactly(void **state) {
-  uint64_t count = number_from_environment("PTO_PROPERTY_PAIRS", 200000) / 4,
-           seed = number_from_environment("PTO_SEED", 1);
+  uint64_t count = pair_count() / 4, seed = number_from_environment("PTO_SEED", 1);
   uint64_t sharing = 0;
   for (uint64_t i = 0; i < count; i++) {
     struct pto_rng rng = {seed ^ (i << 20)};
