@@ -494,6 +494,46 @@ static void test_a_wait_runs_one_kernel_of_the_control_threads_own_cores(void **
   port->ops->destroy(port);
 }
 
+static _Atomic uint32_t counted;
+static int count_kernel(const struct pto_kernel_args *args) {
+  atomic_fetch_add_explicit(&counted, 1, memory_order_release);
+  return 0;
+}
+
+static void test_polls_that_run_out_of_room_take_turns_among_the_workers(void **state) {
+  struct pto_port *port = make_engine(1, 3);
+  union body body;
+  struct pto_completion done[2];
+  uint32_t counts[3] = {0};
+  fill_body(&body, NULL, 0, 0);
+  atomic_store_explicit(&counted, 0, memory_order_relaxed);
+  begin(port);
+  for (uint16_t c = 0; c < 3; c++) {
+    for (uint32_t i = 0; i < 4; i++) {
+      struct pto_message message = {.payload = &body.payload, .run = count_kernel, .core = c};
+      port->ops->dispatch(port, &message, 0);
+    }
+  }
+  port->ops->flush(port);
+  /* A worker that sleeps after its last kernel has published all its completions. */
+  while (atomic_load_explicit(&counted, memory_order_acquire) < 8) sched_yield();
+  for (uint32_t w = 1; w < 3; w++)
+    while (!pto_engine_threads_is_asleep(port, w)) sched_yield();
+  for (uint32_t i = 1; i <= 8; i++) {
+    assert_int_equal(port->ops->poll(port, done, 1), 1);
+    counts[port->core_worker[done[0].core]]++;
+    assert_true(counts[1] <= counts[2] + 1 && counts[2] <= counts[1] + 1);
+  }
+  assert_int_equal(counts[0], 0); /* the control thread's own kernels run in wait alone */
+  for (uint32_t i = 0; i < 4;) {
+    port->ops->wait(port);
+    i += port->ops->poll(port, done, 2);
+  }
+  assert_int_equal(atomic_load_explicit(&counted, memory_order_relaxed), 12);
+  port->ops->end_run(port);
+  port->ops->destroy(port);
+}
+
 static void test_every_core_takes_all_its_slots_before_the_first_poll(void **state) {
   struct pto_port *port = make_engine(4, 5);
   uint64_t sums[12] = {0};
@@ -705,6 +745,7 @@ int main(void) {
       cmocka_unit_test(test_the_control_thread_sleeps_while_a_kernel_takes_long),
       cmocka_unit_test(test_idle_workers_sleep_and_wake_for_the_next_message),
       cmocka_unit_test(test_a_wait_runs_one_kernel_of_the_control_threads_own_cores),
+      cmocka_unit_test(test_polls_that_run_out_of_room_take_turns_among_the_workers),
       cmocka_unit_test(test_every_core_takes_all_its_slots_before_the_first_poll),
       cmocka_unit_test(test_each_kernel_leaves_a_span_with_its_worker),
       cmocka_unit_test(test_the_watchdog_reports_an_endless_kernel_on_a_worker),
