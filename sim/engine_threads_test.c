@@ -708,21 +708,42 @@ static void test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same(voi
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+/* What the process may use, before any engine was made. */
+static cpu_set_t at_start;
+
+static void check_affinity(const cpu_set_t *expected) {
+  cpu_set_t now;
+  assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
+  assert_true(CPU_EQUAL(expected, &now));
+}
+
 static void test_the_control_thread_gets_its_affinity_back(void **state) {
-  cpu_set_t before, after;
-  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
   struct pto_port *port = make_engine(1, 2);
-  begin(port);
-  port->ops->end_run(port);
-  assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
-  assert_true(CPU_EQUAL(&before, &after));
+  bool is_pinned = strstr(pto_engine_threads_report(port), "2 workers pinned") != NULL;
+  cpu_set_t inside;
+  check_affinity(&at_start);
+  for (uint32_t run = 0; run < 3; run++) {
+    begin(port);
+    assert_int_equal(sched_getaffinity(0, sizeof inside, &inside), 0);
+    if (is_pinned) assert_int_equal(CPU_COUNT(&inside), 1);
+    port->ops->end_run(port);
+    check_affinity(&at_start);
+  }
   begin(port);
   port->ops->destroy(port); /* in the middle of a run */
-  assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
-  assert_true(CPU_EQUAL(&before, &after));
+  check_affinity(&at_start);
+}
+
+static void test_the_control_thread_of_too_many_workers_stays_free(void **state) {
+  struct pto_port *port = make_engine(24, (uint32_t)CPU_COUNT(&at_start) + 1);
+  begin(port);
+  if (CPU_COUNT(&at_start) < 72) check_affinity(&at_start);
+  port->ops->end_run(port);
+  port->ops->destroy(port);
 }
 
 int main(void) {
+  sched_getaffinity(0, sizeof at_start, &at_start);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_message_completes_once_and_in_its_cores_order_on_one_worker),
       cmocka_unit_test(test_every_message_completes_once_and_in_its_cores_order_on_two_workers),
@@ -755,6 +776,7 @@ int main(void) {
       cmocka_unit_test(test_a_chip_without_clusters_is_refused),
       cmocka_unit_test(test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same),
       cmocka_unit_test(test_the_control_thread_gets_its_affinity_back),
+      cmocka_unit_test(test_the_control_thread_of_too_many_workers_stays_free),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
