@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One question: what does the virtual engine itself cost a message, from dispatch to completion, with every core kept busy?
+ * One question: what does the virtual engine itself cost a message, from dispatch to completion, with every core kept
+ * busy?
  *
- * One JSON line a chip, with and without a timeline, with and without a cost function: nanoseconds of processor time a message (so that
- * other load on the machine counts little), median and minimum of RUNS runs.  Kernels are empty.  No peer does this.
+ * One JSON line a chip, with and without a timeline, with and without a cost function: nanoseconds of processor time a
+ * message (so that other load on the machine counts little), median and minimum of RUNS runs.  Kernels are empty.  No
+ * peer does this.
  */
 #include <runtime/trace/trace.h>
 #include <sim/chip.h>
@@ -32,7 +34,8 @@ static struct pto_cost a_cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.vector_elems = 1000 + args->scalars[0].u64, .bytes_in = 4096};
 }
 static const struct pto_kernel_param params[] = {{.mode = PTO_INPUT}, {.mode = PTO_INPUT}, {.mode = PTO_OUTPUT}};
-static const struct pto_kernel priced = {.name = "priced", .cores = PTO_AIC | PTO_AIV, .run = run_nothing, .cost = a_cost};
+static const struct pto_kernel priced = {
+    .name = "priced", .cores = PTO_AIC | PTO_AIV, .run = run_nothing, .cost = a_cost};
 static const struct pto_kernel unpriced = {
     .name = "unpriced", .cores = PTO_AIC | PTO_AIV, .run = run_nothing, .params = params, .param_count = 3};
 
@@ -51,8 +54,10 @@ static void make_tasks(const struct pto_kernel *kernel) {
   static const uint64_t shape[2] = {64, 64}, strides[2] = {64, 1};
   for (uint32_t i = 0; i < TASKS; i++) {
     struct pto_payload *payload = payload_of(i);
-    *payload = (struct pto_payload){.task_number = i, .block_count = 1, .tensor_count = 3, .scalar_count = 1, .kernels = {kernel}};
-    for (uint32_t j = 0; j < 3; j++) tasks[i].tensors[j] = (struct pto_kernel_tensor){.shape = shape, .strides = strides, .ndims = 2};
+    *payload = (struct pto_payload){
+        .task_number = i, .block_count = 1, .tensor_count = 3, .scalar_count = 1, .kernels = {kernel}};
+    for (uint32_t j = 0; j < 3; j++)
+      tasks[i].tensors[j] = (struct pto_kernel_tensor){.shape = shape, .strides = strides, .ndims = 2};
     tasks[i].scalar.u64 = i * 7919 % 5000; /* so that cores do not end in step */
   }
 }

@@ -172,9 +172,11 @@ void pto_json_double(struct pto_json_writer *w, double value) {
   }
   if (isinf(value)) value = value > 0 ? DBL_MAX : -DBL_MAX;
   begin_item(w);
-  /* The shortest of the two that reads back as the same number. */
-  snprintf(text, sizeof text, "%.15g", value);
-  if (strtod(text, NULL) != value) snprintf(text, sizeof text, "%.17g", value);
+  /* The first that reads back as the same number; 17 digits always do. */
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
   put(w, text, strlen(text));
 }
 

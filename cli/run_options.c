@@ -130,6 +130,7 @@ OPTION(timeout) {
   double seconds = 0;
   int status = pto_parse_double(value, &seconds, error);
   if (status) return status;
+  OPTIONS->has_timeout = true;
   if (seconds > 4000000) return pto_error_set(error, PTO_EINVAL, "\"%s\" seconds are more than 4000000", value);
   /* What is not never is at least a millisecond. */
   OPTIONS->timeout_ms = seconds > 0 ? (uint32_t)fmax(1, ceil(seconds * 1000)) : 0;
@@ -184,7 +185,7 @@ static const struct pto_option_spec specs[] = {
     {"seed", "N", "of the inputs (default 0)", set_seed},
     {"window", "N", "slots of each task ring, a power of two", set_window},
     {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", set_heap},
-    {"timeout", "SECONDS", "that a kernel may take (default 60; 0: for ever)", set_timeout},
+    {"timeout", "SECONDS", "that a kernel may take (default: the program's, else 60; 0: for ever)", set_timeout},
     {"poison", NULL, "fills fresh outputs with a pattern that is NaN in floats", set_poison},
     {"trace", "FILE.json", "writes the timeline, for Perfetto", set_trace},
     {"dot", "FILE", "writes the task graph, for Graphviz", set_dot},

@@ -30,11 +30,11 @@ struct pto_run_options {
   const char *engine, *chip, *policy, *case_name; /* NULL: not given */
   const char *trace_path, *dot_path, *deps_path, *json_path;
   uint32_t workers, deps; /* 0: default */
-  bool has_deps, has_rtol, has_atol;
+  bool has_deps, has_rtol, has_atol, has_timeout;
   double rtol, atol;
   uint32_t rounds; /* ≥ 1 */
   uint64_t seed, window, heap_bytes;
-  uint32_t timeout_ms; /* 0: never */
+  uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
   bool poison, stats, quiet, help;
 };
 

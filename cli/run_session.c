@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include <cli/crash.h>
-#include <cli/progress.h>
+#include <cli/fault_report.h>
+#include <cli/progress_line.h>
 #include <cli/verb.h>
 #include <formats/npy.h>
 #include <runtime/control/control.h>
@@ -47,8 +48,8 @@ static void make_config(struct pto_run_session *session, uint32_t record) {
   if (!config->engine) config->engine = "threads";
   if (!config->chip) config->chip = "tiny";
   if (!config->policy) config->policy = "fifo";
-  config->timeout_ms = options->timeout_ms;
-  config->on_timeout = pto_crash_on_timeout;
+  if (options->has_timeout || !config->timeout_ms) config->timeout_ms = options->timeout_ms;
+  config->on_timeout = pto_fault_report_on_timeout;
   config->record |= record;
   /* The graph has the names of the kernels in a timeline. */
   if (options->trace_path || options->stats || options->dot_path || options->deps_path)
@@ -159,7 +160,7 @@ static int open_program_run(struct pto_run_session *session) {
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   describe(session);
-  pto_progress_stage("preparing the inputs", 0, 0);
+  pto_progress_line_stage("preparing the inputs", 0, 0);
   status = pto_program_run_prepare(session->run);
   if (status) return end_as_run(session, exit_of_setup(status));
   for (uint32_t i = 0; i < options->inputs.count; i++) {
@@ -199,7 +200,7 @@ int pto_run_session_open(struct pto_run_session *session, const struct pto_run_o
   session->result.program = program;
   session->result.seed = options->seed;
   session->result.rounds = options->rounds;
-  pto_progress_stage("loading", 0, 0);
+  pto_progress_line_stage("loading", 0, 0);
   int status = pto_program_load(program, &session->loaded, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   session->result.program = session->loaded->name;
@@ -231,13 +232,23 @@ static void take_stats(struct pto_run_session *session) {
   }
 }
 
-static int run_round(struct pto_run_session *session, uint32_t round) {
+static double monotonic_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* *seconds is the round's wall time: the runtime's, or that of the program's host function. */
+static int run_round(struct pto_run_session *session, uint32_t round, double *seconds) {
   struct pto_run_result *result = &session->result;
   uint64_t output_digest = result->output_digest, trace_digest = result->trace_digest;
-  pto_progress_stage("running", round + 1, result->rounds);
+  pto_progress_line_stage("running", round + 1, result->rounds);
   if (round > 0) pto_program_run_rewind(session->run);
+  double begin = monotonic_seconds();
   int status = pto_program_run_orchestrate(session->run, session->rt);
+  *seconds = monotonic_seconds() - begin;
   take_stats(session);
+  if (result->has_run) *seconds = (double)result->stats.wall_ns * 1e-9;
   if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);
   result->output_digest = pto_program_run_digest(session->run);
   result->has_output_digest = true;
@@ -267,10 +278,11 @@ int pto_run_session_execute(struct pto_run_session *session) {
   int code = PTO_EXIT_OK;
   uint32_t round = 0;
   while (round < result->rounds && code == PTO_EXIT_OK) {
-    code = run_round(session, round);
-    seconds[round++] = (double)result->stats.wall_ns * 1e-9;
+    code = run_round(session, round, &seconds[round]);
+    round++;
   }
   qsort(seconds, round, sizeof *seconds, order_doubles);
+  result->has_time = true;
   result->wall_seconds = (seconds[(round - 1) / 2] + seconds[round / 2]) / 2;
   free(seconds);
   return code;
@@ -302,7 +314,7 @@ int pto_run_session_verify(struct pto_run_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_run_options *options = session->options;
   const struct pto_program *program = session->loaded->program;
-  pto_progress_stage("verifying", 0, 0);
+  pto_progress_line_stage("verifying", 0, 0);
   if (program->expected_status) {
     pto_error_set(&result->error, PTO_OK, "it was to end in %s and ended well",
                   pto_status_name(program->expected_status));

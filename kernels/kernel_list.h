@@ -32,7 +32,7 @@
  *   of integers in T, which is int64_t, or uint64_t for u64 tensors; stored modulo 2 to the output's bits
  *   reference   the same in double; `whole` says that the tensors are integers
  */
-/* clang-format off: columns of expressions */
+/* clang-format off */
 #define PTO_ELEMENTWISE_LIST(X)                                                                                        \
   X(fill, FILL, PTO_DTYPES_FLOAT, 0.5, s, 0, s)                                                                        \
   X(fill_int, FILL_INT, PTO_DTYPES_INTEGER, 0, 0, s, s)                                                                \

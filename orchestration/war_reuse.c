@@ -47,8 +47,8 @@ static int prepare(struct pto_program_run *run) {
   if (readers < 1 || readers > 64) return pto_program_fail(run, "readers is %lld, not 1 to 64", (long long)readers);
   if (pto_option_int(run, "slow_elems") < 0) return pto_program_fail(run, "slow_elems is negative");
   const uint64_t x_shape[] = {NUMEL}, seen_shape[] = {(uint64_t)(rounds * readers), NUMEL};
-  struct pto_array *x = pto_program_array(run, "x", PTO_ARRAY_INOUT, PTO_INT32, 1, x_shape);
   pto_program_array(run, "seen", PTO_ARRAY_OUTPUT, PTO_INT32, 2, seen_shape);
+  struct pto_array *x = pto_program_array(run, "x", PTO_ARRAY_INOUT, PTO_INT32, 1, x_shape);
   for (uint32_t i = 0; x && i < NUMEL; i++) pto_array_set(x, i, i);
   return PTO_OK;
 }

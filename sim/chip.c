@@ -4,7 +4,8 @@
  *
  * `keys` below is the one list of what a file must say: each key exactly once, each a whole number in a range, nothing
  * else allowed.  A new key is one line there and one in each shipped file.  The INI parser (inih) reads through
- * `read_line`, which counts lines and sees what the parser does not report: repeated or empty sections, lines that are too long.
+ * `read_line`, which counts lines and sees what the parser does not report: repeated or empty sections, lines that are
+ * too long.
  */
 #include <sim/chip.h>
 #include <sim/chip_files.h>
@@ -17,11 +18,11 @@
 
 /* Upper bounds keep every product of timing.c inside 128 bits and every sum of a day of virtual time inside 64. */
 #define MAX_LOCAL_BYTES (UINT64_C(256) << 20)
-#define MAX_KHZ UINT64_C(100000000)        /* 100 GHz */
+#define MAX_KHZ UINT64_C(100000000) /* 100 GHz */
 #define MAX_PER_CYCLE UINT64_C(1000000000)
-#define MAX_MBPS UINT64_C(1000000000)      /* 1 PB/s */
+#define MAX_MBPS UINT64_C(1000000000)          /* 1 PB/s */
 #define MAX_LATENCY_PS UINT64_C(1000000000000) /* 1 s */
-#define MAX_WORK_PS UINT64_C(1000000000)   /* 1 ms */
+#define MAX_WORK_PS UINT64_C(1000000000)       /* 1 ms */
 
 struct key {
   const char *section, *name;
@@ -29,29 +30,29 @@ struct key {
   uint64_t min, max;
 };
 
-#define FIELD(section, name, field, min, max) {section, name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field), min, max}
+#define FIELD(section, name, field, min, max)                                                                          \
+  { section, name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field), min, max }
 
-static const struct key keys[] = {
-    FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
-    FIELD("chip", "schedulers", scheduler_count, 1, PTO_CHIP_MAX_SCHEDULERS),
-    FIELD("chip", "slots_per_core", slots_per_core, 1, PTO_CHIP_MAX_SLOTS),
-    FIELD("memory", "ub_bytes", ub_bytes, 1, MAX_LOCAL_BYTES),
-    FIELD("memory", "l1_bytes", l1_bytes, 1, MAX_LOCAL_BYTES),
-    FIELD("memory", "l0a_bytes", l0a_bytes, 1, MAX_LOCAL_BYTES),
-    FIELD("memory", "l0b_bytes", l0b_bytes, 1, MAX_LOCAL_BYTES),
-    FIELD("memory", "l0c_bytes", l0c_bytes, 1, MAX_LOCAL_BYTES),
-    FIELD("rate", "aic_clock_khz", aic_clock_khz, 1, MAX_KHZ),
-    FIELD("rate", "aiv_clock_khz", aiv_clock_khz, 1, MAX_KHZ),
-    FIELD("rate", "cube_macs_per_cycle", cube_macs_per_cycle, 1, MAX_PER_CYCLE),
-    FIELD("rate", "vector_elems_per_cycle", vector_elems_per_cycle, 1, MAX_PER_CYCLE),
-    FIELD("rate", "core_bandwidth_mbps", core_bandwidth_mbps, 1, MAX_MBPS),
-    FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
-    FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
-    FIELD("latency", "kernel_end_ps", kernel_end_ps, 0, MAX_LATENCY_PS),
-    FIELD("latency", "host_latency_ps", host_latency_ps, 0, MAX_LATENCY_PS),
-    FIELD("latency", "host_bandwidth_mbps", host_bandwidth_mbps, 1, MAX_MBPS),
+static const struct key keys[] = {FIELD("chip", "clusters", cluster_count, 1, PTO_CHIP_MAX_CLUSTERS),
+                                  FIELD("chip", "schedulers", scheduler_count, 1, PTO_CHIP_MAX_SCHEDULERS),
+                                  FIELD("chip", "slots_per_core", slots_per_core, 1, PTO_CHIP_MAX_SLOTS),
+                                  FIELD("memory", "ub_bytes", ub_bytes, 1, MAX_LOCAL_BYTES),
+                                  FIELD("memory", "l1_bytes", l1_bytes, 1, MAX_LOCAL_BYTES),
+                                  FIELD("memory", "l0a_bytes", l0a_bytes, 1, MAX_LOCAL_BYTES),
+                                  FIELD("memory", "l0b_bytes", l0b_bytes, 1, MAX_LOCAL_BYTES),
+                                  FIELD("memory", "l0c_bytes", l0c_bytes, 1, MAX_LOCAL_BYTES),
+                                  FIELD("rate", "aic_clock_khz", aic_clock_khz, 1, MAX_KHZ),
+                                  FIELD("rate", "aiv_clock_khz", aiv_clock_khz, 1, MAX_KHZ),
+                                  FIELD("rate", "cube_macs_per_cycle", cube_macs_per_cycle, 1, MAX_PER_CYCLE),
+                                  FIELD("rate", "vector_elems_per_cycle", vector_elems_per_cycle, 1, MAX_PER_CYCLE),
+                                  FIELD("rate", "core_bandwidth_mbps", core_bandwidth_mbps, 1, MAX_MBPS),
+                                  FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
+                                  FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
+                                  FIELD("latency", "kernel_end_ps", kernel_end_ps, 0, MAX_LATENCY_PS),
+                                  FIELD("latency", "host_latency_ps", host_latency_ps, 0, MAX_LATENCY_PS),
+                                  FIELD("latency", "host_bandwidth_mbps", host_bandwidth_mbps, 1, MAX_MBPS),
 #define X(kind, work_name) FIELD("control_ps", work_name, work_ps[kind], 0, MAX_WORK_PS),
-    PTO_WORK_LIST(X)
+                                  PTO_WORK_LIST(X)
 #undef X
 };
 
@@ -69,10 +70,10 @@ struct loader {
 };
 
 /* Keeps the first fault only: what follows it is often its consequence. */
-#define FAULT(loader, format, ...)                                                                               \
-  ((loader)->error->status == PTO_OK                                                                             \
-       ? (void)pto_error_set((loader)->error, PTO_EINVAL, "%s line %u: " format, (loader)->label, (loader)->line, __VA_ARGS__) \
-       : (void)0)
+#define FAULT(loader, format, ...)                                                                                     \
+  ((loader)->error->status == PTO_OK ? (void)pto_error_set((loader)->error, PTO_EINVAL, "%s line %u: " format,         \
+                                                           (loader)->label, (loader)->line, __VA_ARGS__)               \
+                                     : (void)0)
 
 static void check_section(struct loader *loader, const char *text) {
   size_t length = strcspn(text, "]");
@@ -137,8 +138,10 @@ static void set_number(struct loader *loader, size_t index, const char *value) {
           (unsigned long long)key->max);
   } else {
     char *field = (char *)&loader->chip + key->offset;
-    if (key->size == sizeof(uint32_t)) memcpy(field, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
-    else memcpy(field, &number, sizeof number);
+    if (key->size == sizeof(uint32_t))
+      memcpy(field, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
+    else
+      memcpy(field, &number, sizeof number);
     loader->has_key[index] = true;
   }
 }
@@ -155,8 +158,10 @@ static int take_key(void *context, const char *section, const char *name, const 
     set_number(loader, i, value);
     return 1;
   }
-  if (section[0] == '\0') FAULT(loader, "%s = %s stands before the first section", name, value);
-  else FAULT(loader, "unknown key %s = %s in [%s]", name, value, section);
+  if (section[0] == '\0')
+    FAULT(loader, "%s = %s stands before the first section", name, value);
+  else
+    FAULT(loader, "unknown key %s = %s in [%s]", name, value, section);
   return 1;
 }
 
@@ -166,16 +171,19 @@ static int parse(struct loader *loader) {
   if (ferror(loader->file))
     return pto_error_set(loader->error, PTO_ESYSTEM, "%s: cannot be read: %s", loader->label, strerror(errno));
   if (line > 0)
-    return pto_error_set(loader->error, PTO_EINVAL, "%s line %d: neither [section] nor key = value", loader->label, line);
+    return pto_error_set(loader->error, PTO_EINVAL, "%s line %d: neither [section] nor key = value", loader->label,
+                         line);
   if (line < 0) return pto_error_set(loader->error, PTO_ENOMEM, "%s: no memory to read it", loader->label);
   if (!loader->has_name) return pto_error_set(loader->error, PTO_EINVAL, "%s: [chip] name is missing", loader->label);
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
     if (!loader->has_key[i])
-      return pto_error_set(loader->error, PTO_EINVAL, "%s: [%s] %s is missing", loader->label, keys[i].section, keys[i].name);
+      return pto_error_set(loader->error, PTO_EINVAL, "%s: [%s] %s is missing", loader->label, keys[i].section,
+                           keys[i].name);
   }
   if (loader->chip.scheduler_count > loader->chip.cluster_count)
-    return pto_error_set(loader->error, PTO_EINVAL, "%s: schedulers = %u but clusters = %u; each scheduler owns a cluster or more",
-                         loader->label, loader->chip.scheduler_count, loader->chip.cluster_count);
+    return pto_error_set(loader->error, PTO_EINVAL,
+                         "%s: schedulers = %u but clusters = %u; each scheduler owns a cluster or more", loader->label,
+                         loader->chip.scheduler_count, loader->chip.cluster_count);
   return PTO_OK;
 }
 
@@ -207,7 +215,8 @@ int pto_chip_load(const char *name_or_path, struct pto_chip *chip, struct pto_er
   loader.error = error;
   pto_error_clear(error);
   loader.file = open_shipped(name_or_path, &is_shipped);
-  if (!loader.file && is_shipped) return pto_error_set(error, PTO_ENOMEM, "chip %s: no memory to read it", name_or_path);
+  if (!loader.file && is_shipped)
+    return pto_error_set(error, PTO_ENOMEM, "chip %s: no memory to read it", name_or_path);
   if (!loader.file) loader.file = fopen(name_or_path, "re");
   if (!loader.file) return refuse_unknown(name_or_path, error);
   int status = parse(&loader);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Embeds sim/chips/NAME.ini through the assembler, which gcc and clang share (C17 has no #embed).  The paths are relative to the root
- * of the tree or to a -I folder.  The compiler's dependency output does not see them: the build lists them beside the object.
+ * Embeds sim/chips/NAME.ini through the assembler, which gcc and clang share (C17 has no #embed).  The paths are
+ * relative to the root of the tree or to a -I folder.  The compiler's dependency output does not see them: the build
+ * lists them beside the object.
  */
 #include <sim/chip_files.h>
 
 /* "a" without "w": the bytes are shared by all processes that map the library. */
-#define X(chip)                                                                                                  \
-  __asm__(".pushsection .rodata.pto_chip_file,\"a\",%progbits\n"                                                 \
-          ".global pto_chip_file_" #chip "_begin\n.hidden pto_chip_file_" #chip "_begin\n"                       \
-          ".global pto_chip_file_" #chip "_end\n.hidden pto_chip_file_" #chip "_end\n"                           \
-          "pto_chip_file_" #chip "_begin:\n.incbin \"sim/chips/" #chip ".ini\"\n"                                \
-          "pto_chip_file_" #chip "_end:\n.byte 0\n.popsection\n");                                               \
-  extern __attribute__((visibility("hidden"))) const char pto_chip_file_##chip##_begin[];                        \
+#define X(chip)                                                                                                        \
+  __asm__(".pushsection .rodata.pto_chip_file,\"a\",%progbits\n"                                                       \
+          ".global pto_chip_file_" #chip "_begin\n.hidden pto_chip_file_" #chip "_begin\n"                             \
+          ".global pto_chip_file_" #chip "_end\n.hidden pto_chip_file_" #chip "_end\n"                                 \
+          "pto_chip_file_" #chip "_begin:\n.incbin \"sim/chips/" #chip ".ini\"\n"                                      \
+          "pto_chip_file_" #chip "_end:\n.byte 0\n.popsection\n");                                                     \
+  extern __attribute__((visibility("hidden"))) const char pto_chip_file_##chip##_begin[];                              \
   extern __attribute__((visibility("hidden"))) const char pto_chip_file_##chip##_end[];
 PTO_CHIP_LIST(X)
 #undef X

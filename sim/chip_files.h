@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shipped chip descriptions, byte for byte as in sim/chips, inside the library: an installed binary needs no data path.
+ * The shipped chip descriptions, byte for byte as in sim/chips, inside the library: an installed binary needs no data
+ * path.
  *
  * Constant; any thread; nothing to free.  A new chip is one line in PTO_CHIP_LIST and its file sim/chips/NAME.ini.
  */
@@ -11,9 +12,9 @@
 #include <stdint.h>
 
 /* X(name): the chip's name, and its file's without ".ini". */
-#define PTO_CHIP_LIST(X)                                                                                         \
-  X(tiny)                                                                                                        \
-  X(a2a3)                                                                                                        \
+#define PTO_CHIP_LIST(X)                                                                                               \
+  X(tiny)                                                                                                              \
+  X(a2a3)                                                                                                              \
   X(a5)
 
 struct pto_chip_file {

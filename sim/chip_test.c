@@ -101,20 +101,40 @@ static void test_a_file_by_path_gives_the_same_chip_as_the_shipped_one(void **st
 }
 
 static void test_every_key_of_the_file_reaches_its_field(void **state) {
-#define FIELD(name, field) {name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field)}
+#define FIELD(name, field)                                                                                             \
+  { name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field) }
 #define SAME(field) FIELD(#field, field)
   static const struct {
     const char *name;
     size_t offset, size;
-  } fields[] = {
-      FIELD("clusters", cluster_count), SAME(slots_per_core), SAME(ub_bytes), SAME(l1_bytes), SAME(l0a_bytes), SAME(l0b_bytes),
-      SAME(l0c_bytes), SAME(aic_clock_khz), SAME(aiv_clock_khz), SAME(cube_macs_per_cycle), SAME(vector_elems_per_cycle),
-      SAME(core_bandwidth_mbps), SAME(chip_bandwidth_mbps), SAME(kernel_start_ps), SAME(kernel_end_ps), SAME(host_latency_ps),
-      SAME(host_bandwidth_mbps), FIELD("submit", work_ps[PTO_WORK_SUBMIT]), FIELD("param", work_ps[PTO_WORK_PARAM]),
-      FIELD("lookup", work_ps[PTO_WORK_LOOKUP]), FIELD("edge", work_ps[PTO_WORK_EDGE]), FIELD("alloc", work_ps[PTO_WORK_ALLOC]),
-      FIELD("scope", work_ps[PTO_WORK_SCOPE]), FIELD("host_access", work_ps[PTO_WORK_HOST_ACCESS]),
-      FIELD("dispatch", work_ps[PTO_WORK_DISPATCH]), FIELD("poll", work_ps[PTO_WORK_POLL]),
-      FIELD("fanout", work_ps[PTO_WORK_FANOUT]), FIELD("complete", work_ps[PTO_WORK_COMPLETE])};
+  } fields[] = {FIELD("clusters", cluster_count),
+                SAME(slots_per_core),
+                SAME(ub_bytes),
+                SAME(l1_bytes),
+                SAME(l0a_bytes),
+                SAME(l0b_bytes),
+                SAME(l0c_bytes),
+                SAME(aic_clock_khz),
+                SAME(aiv_clock_khz),
+                SAME(cube_macs_per_cycle),
+                SAME(vector_elems_per_cycle),
+                SAME(core_bandwidth_mbps),
+                SAME(chip_bandwidth_mbps),
+                SAME(kernel_start_ps),
+                SAME(kernel_end_ps),
+                SAME(host_latency_ps),
+                SAME(host_bandwidth_mbps),
+                FIELD("submit", work_ps[PTO_WORK_SUBMIT]),
+                FIELD("param", work_ps[PTO_WORK_PARAM]),
+                FIELD("lookup", work_ps[PTO_WORK_LOOKUP]),
+                FIELD("edge", work_ps[PTO_WORK_EDGE]),
+                FIELD("alloc", work_ps[PTO_WORK_ALLOC]),
+                FIELD("scope", work_ps[PTO_WORK_SCOPE]),
+                FIELD("host_access", work_ps[PTO_WORK_HOST_ACCESS]),
+                FIELD("dispatch", work_ps[PTO_WORK_DISPATCH]),
+                FIELD("poll", work_ps[PTO_WORK_POLL]),
+                FIELD("fanout", work_ps[PTO_WORK_FANOUT]),
+                FIELD("complete", work_ps[PTO_WORK_COMPLETE])};
   char text[TEXT_SIZE], path[64];
   struct pto_chip expected, loaded;
   struct pto_error error;
@@ -148,7 +168,8 @@ static void test_every_fault_of_a_file_is_named(void **state) {
       {"clusters = 1 ", "clusters = 1\nclusters = 1 ", " line 7: clusters = 1: clusters is there twice"},
       {"clusters = 1 ", "cluster_count = 1 ", " line 6: unknown key cluster_count = 1 in [chip]"},
       {"clusters = 1 ", "; clusters = 1 ", ": [chip] clusters is missing"},
-      {"clusters = 1 ", "  clusters = 1 ", " line 6: 'clusters = 1                      ; 1 AIC + 2 AIV' does not begin in the first column"},
+      {"clusters = 1 ", "  clusters = 1 ",
+       " line 6: 'clusters = 1                      ; 1 AIC + 2 AIV' does not begin in the first column"},
       {"clusters = 1 ", "clusters ", " line 6: neither [section] nor key = value"},
       {"schedulers = 1 ", "schedulers = 2 ",
        ": schedulers = 2 but clusters = 1; each scheduler owns a cluster or more"},
@@ -216,8 +237,9 @@ static void test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_ch
   struct pto_chip chip;
   struct pto_error error;
   assert_int_equal(pto_chip_load("no-such-chip", &chip, &error), PTO_ESYSTEM);
-  assert_string_equal(error.sentence, "chip 'no-such-chip' is neither shipped (tiny, a2a3, a5) nor a file that opens: No such "
-                                      "file or directory");
+  assert_string_equal(error.sentence,
+                      "chip 'no-such-chip' is neither shipped (tiny, a2a3, a5) nor a file that opens: No such "
+                      "file or directory");
   assert_int_equal(pto_chip_load("/tmp", &chip, &error), PTO_ESYSTEM);
   assert_string_equal(error.sentence, "/tmp: cannot be read: Is a directory");
   assert_int_equal(pto_chip_load("/dev/null", &chip, &error), PTO_EINVAL);
@@ -239,8 +261,10 @@ static void test_damaged_files_are_refused_or_mean_what_they_say(void **state) {
     size_t length = i % 2 ? size : pto_rng_below(&rng, size);
     if (i % 2) damaged[pto_rng_below(&rng, size)] = (char)pto_rng_next(&rng);
     int status = load_text(damaged, length, &chip, &error, path);
-    if (status != PTO_OK) assert_true(error.sentence[0] != '\0');
-    else assert_true(chip.scheduler_count <= chip.cluster_count && chip.chip_bandwidth_mbps > 0);
+    if (status != PTO_OK)
+      assert_true(error.sentence[0] != '\0');
+    else
+      assert_true(chip.scheduler_count <= chip.cluster_count && chip.chip_bandwidth_mbps > 0);
   }
 }
 

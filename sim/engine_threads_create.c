@@ -201,7 +201,8 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
                                    .core_worker = engine->core_worker,
                                    .aiv_local_bytes = chip->ub_bytes,
                                    .aic_local_bytes = chip->l1_bytes,
-                                   .name = "threads"};
+                                   .name = "threads",
+                                   .chip_name = config->chip->name};
   init_workers(engine);
   init_cores(engine);
   int status = PTO_OK;

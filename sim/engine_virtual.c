@@ -3,15 +3,15 @@
  * The virtual-time engine: the port over simulated cores whose time is counted, not measured.
  *
  * One orchestrator clock, a clock for each scheduler, events of the cores.  Everything that happens has a time, and is
- * processed in order of it: first what cores do at that instant (virtual_core.h), then what schedulers do (virtual_scheduler.h),
- * the lowest scheduler first.  A scheduler does either of two things:
- *   sends a message that another actor asked for:  clock = max(clock, asked at) + dispatch price; it arrives then;
- *   takes in a completion:                         clock = max(clock, visible at) + poll price; the runtime handles it then.
- * While the runtime handles a completion the scheduler's clock is port.clock and grows by what is charged; messages that it then
- * sends to its own cores go out at once.  Submits only ask, at the orchestrator's clock.
+ * processed in order of it: first what cores do at that instant (virtual_core.h), then what schedulers do
+ * (virtual_scheduler.h), the lowest scheduler first.  A scheduler does either of two things: sends a message that
+ * another actor asked for:  clock = max(clock, asked at) + dispatch price; it arrives then; takes in a completion:
+ * clock = max(clock, visible at) + poll price; the runtime handles it then. While the runtime handles a completion the
+ * scheduler's clock is port.clock and grows by what is charged; messages that it then sends to its own cores go out at
+ * once.  Submits only ask, at the orchestrator's clock.
  *
- * Nothing is processed past the orchestrator's clock unless it waits; so a completion whose turn comes later than that is one
- * that it cannot know of yet.  No wall time, address, or hash decides anything: same calls, same times.
+ * Nothing is processed past the orchestrator's clock unless it waits; so a completion whose turn comes later than that
+ * is one that it cannot know of yet.  No wall time, address, or hash decides anything: same calls, same times.
  *
  * One thread, but for the watchdog's, which looks at one line.  All memory is reserved at creation.
  */
@@ -27,13 +27,14 @@
 struct engine_virtual {
   struct pto_port port; /* first: the port's address is the engine's */
   uint32_t scheduler_count;
-  uint32_t actor;             /* whose clock port.clock is: a scheduler's index, or ORCHESTRATOR */
+  uint32_t actor;              /* whose clock port.clock is: a scheduler's index, or ORCHESTRATOR */
   uint64_t orchestrator_clock; /* stale while actor is ORCHESTRATOR */
   uint64_t work_ps[PTO_WORK_COUNT];
   struct pto_virtual_scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
   uint16_t *core_worker;
   uint8_t *core_scheduler;
-  uint64_t *core_asked_at; /* latest time at which a message to the core was asked for: a core's messages keep their order */
+  uint64_t
+      *core_asked_at; /* latest time at which a message to the core was asked for: a core's messages keep their order */
   struct pto_virtual_cores cores;
   struct pto_watchdog watchdog;
   struct pto_watchdog_line line;
@@ -67,8 +68,8 @@ static struct pto_virtual_scheduler *first_scheduler(struct engine_virtual *engi
   return first;
 }
 
-/* Processes all that happens up to `limit` and before the next completion is taken in; the scheduler whose turn that is, or NULL
- * where there is none up to then.  limit < PTO_VIRTUAL_NEVER. */
+/* Processes all that happens up to `limit` and before the next completion is taken in; the scheduler whose turn that
+ * is, or NULL where there is none up to then.  limit < PTO_VIRTUAL_NEVER. */
 static struct pto_virtual_scheduler *advance(struct engine_virtual *engine, uint64_t limit) {
   for (;;) {
     struct pto_virtual_scheduler *scheduler = first_scheduler(engine);
@@ -141,8 +142,10 @@ static void engine_charge(struct pto_port *port, enum pto_actor actor, enum pto_
   struct engine_virtual *engine = engine_of(port);
   if (kind == PTO_WORK_DISPATCH || kind == PTO_WORK_POLL) return;
   uint64_t price = engine->work_ps[kind] * count;
-  if (actor == PTO_ACTOR_CURRENT || engine->actor == ORCHESTRATOR) port->clock += price;
-  else engine->orchestrator_clock += price;
+  if (actor == PTO_ACTOR_CURRENT || engine->actor == ORCHESTRATOR)
+    port->clock += price;
+  else
+    engine->orchestrator_clock += price;
 }
 
 static uint64_t engine_elapsed_ps(const struct pto_port *port) {
@@ -208,7 +211,8 @@ static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
 /* With a NULL base it only adds up. */
 static uint64_t lay_out(const struct pto_chip *chip, char *base) {
   uint64_t used = 0, core_count = 3 * (uint64_t)chip->cluster_count;
-  uint64_t slots = pto_align_up(chip->slots_per_core, 2), notices = UINT64_C(1) << pto_log2_floor(2 * core_count * slots - 1);
+  uint64_t slots = pto_align_up(chip->slots_per_core, 2), notices = UINT64_C(1)
+                                                                    << pto_log2_floor(2 * core_count * slots - 1);
   struct engine_virtual *engine = carve(base, &used, sizeof *engine);
   uint16_t *core_worker = carve(base, &used, core_count * sizeof *core_worker);
   uint8_t *core_scheduler = carve(base, &used, core_count * sizeof *core_scheduler);
@@ -241,6 +245,7 @@ static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip
       .aic_local_bytes = chip->l1_bytes,
       .elapsed_ps = engine_elapsed_ps,
       .name = "virtual",
+      .chip_name = chip->name,
   };
   engine->scheduler_count = chip->scheduler_count;
   memcpy(engine->work_ps, chip->work_ps, sizeof engine->work_ps);
@@ -249,7 +254,8 @@ static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip
     engine->core_scheduler[core] = (uint8_t)((uint64_t)(core / 3) * chip->scheduler_count / chip->cluster_count);
 }
 
-int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out, struct pto_error *error) {
+int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                              struct pto_error *error) {
   const struct pto_chip *chip = config->chip;
   struct pto_reserve memory = {0};
   if (!pto_reserve_init(&memory, lay_out(chip, NULL)))

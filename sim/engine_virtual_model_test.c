@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The virtual engine against the model of virtual_model.h, over random scripts that play the runtime: every clock after every call,
- * every completion, every span, and the order in which kernels ran must be the same.  And what must hold of any
- * timeline, model or not.
+ * The virtual engine against the model of virtual_model.h, over random scripts that play the runtime: every clock after
+ * every call, every completion, every span, and the order in which kernels ran must be the same.  And what must hold of
+ * any timeline, model or not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,16 +66,22 @@ static void dispatch(struct player *player, uint32_t core, uint32_t group, uint8
   player->held[core]++;
   player->in_flight++;
   player->model.open_group = flags & PTO_MESSAGE_LAST ? 0 : group;
-  pto_model_dispatch(&player->model, (struct pto_model_message){.core = core, .group = group, .cost = {.vector_elems = elems, .bytes_in = bytes}}, ready_at);
+  pto_model_dispatch(
+      &player->model,
+      (struct pto_model_message){.core = core, .group = group, .cost = {.vector_elems = elems, .bytes_in = bytes}},
+      ready_at);
   player->port->ops->dispatch(player->port, &message, ready_at);
 }
 
 static uint64_t random_ready_at(struct player *player) {
   uint64_t clock = player->port->clock;
   switch (below(player, 4)) {
-  case 0: return clock / 2;
-  case 1: return clock + below(player, 200);
-  default: return clock;
+  case 0:
+    return clock / 2;
+  case 1:
+    return clock + below(player, 200);
+  default:
+    return clock;
   }
 }
 
@@ -90,7 +96,8 @@ static void dispatch_group(struct player *player) {
   uint64_t ready_at = random_ready_at(player);
   player->group_count++;
   for (uint32_t i = 0; i < count; i++)
-    dispatch(player, members[i], player->group_count, PTO_MESSAGE_TOGETHER | (i + 1 == count ? PTO_MESSAGE_LAST : 0), ready_at);
+    dispatch(player, members[i], player->group_count, PTO_MESSAGE_TOGETHER | (i + 1 == count ? PTO_MESSAGE_LAST : 0),
+             ready_at);
 }
 
 static bool poll(struct player *player) {
@@ -170,7 +177,8 @@ static void compare_timelines(const struct player *player) {
     assert_int_equal(span->begin, message->begin);
     assert_int_equal(span->end, message->end);
     assert_int_equal(span->core, message->core);
-    /* Of any timeline: a core does one thing at a time, nothing starts before its cause, kernels run in order of begin. */
+    /* Of any timeline: a core does one thing at a time, nothing starts before its cause, kernels run in order of begin.
+     */
     assert_true(span->begin >= core_end[span->core] && span->begin >= player->ready_at[span->task]);
     assert_true(span->begin >= last_begin);
     core_end[span->core] = span->end;
@@ -187,7 +195,8 @@ static uint64_t play_script(struct player *player, uint64_t seed) {
   player->rng.state = seed;
   player->model.chip = random_chip(player);
   player->model.actor = PTO_MODEL_ORCHESTRATOR;
-  player->trace = (struct pto_trace){.record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &player->spans, .span_log_count = 1};
+  player->trace = (struct pto_trace){
+      .record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &player->spans, .span_log_count = 1};
   const struct pto_engine_config config = {.chip = &player->model.chip};
   pto_script_reset();
   assert_int_equal(pto_engine_virtual_create(&config, &player->port, &error), PTO_OK);

@@ -2,8 +2,8 @@
 /*
  * The virtual engine, driven by hand through its port: each rule of time once, against times worked out on paper.
  *
- * The chip (virtual_script.h): element 1 ps, byte 1 ps alone, two cores at the memory without loss; start 10, end 5, dispatch 3,
- * poll 2, complete 7, submit 20.
+ * The chip (virtual_script.h): element 1 ps, byte 1 ps alone, two cores at the memory without loss; start 10, end 5,
+ * dispatch 3, poll 2, complete 7, submit 20.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,8 @@ static void bench_begin(struct bench *bench, struct pto_chip chip) {
   assert_true(pto_reserve_init(&bench->spans.memory, 1 << 20));
   bench->spans.record_bytes = sizeof(struct pto_trace_span);
   bench->spans.capacity = (1 << 20) / sizeof(struct pto_trace_span);
-  bench->trace = (struct pto_trace){.record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &bench->spans, .span_log_count = 1};
+  bench->trace = (struct pto_trace){
+      .record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &bench->spans, .span_log_count = 1};
   bench->port->trace = &bench->trace;
   char sentence[64];
   assert_int_equal(bench->port->ops->begin_run(bench->port, sentence, sizeof sentence), PTO_OK);
@@ -212,7 +213,8 @@ static void test_a_scheduler_does_what_came_up_first(void **state) {
   wait_until(&b, 118);
   expect_completion(&b, 0, 120);
   b.port->ops->charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
-  dispatch(&b, pto_script_message(5, 10, 0, 0), 127); /* asked at 127: scheduler 1 has the completion of 122 before it */
+  dispatch(&b, pto_script_message(5, 10, 0, 0),
+           127); /* asked at 127: scheduler 1 has the completion of 122 before it */
   wait_until(&b, 122);
   expect_completion(&b, 1, 124);
   b.port->ops->charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1); /* until 131; sent at 134, begins at 144 */
@@ -285,9 +287,9 @@ static struct pto_message together(struct pto_message message, bool is_last) {
 static void test_a_sync_start_group_begins_at_one_instant(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(2, 1));
-  dispatch(&b, pto_script_message(2, 500, 0, 0), 0);                  /* sent at 3, core 2 free at 518 */
-  dispatch(&b, together(pto_script_message(1, 10, 0, 0), false), 0);  /* could begin at 16 */
-  dispatch(&b, together(pto_script_message(2, 20, 0, 0), false), 0);  /* could begin at 528 */
+  dispatch(&b, pto_script_message(2, 500, 0, 0), 0);                 /* sent at 3, core 2 free at 518 */
+  dispatch(&b, together(pto_script_message(1, 10, 0, 0), false), 0); /* could begin at 16 */
+  dispatch(&b, together(pto_script_message(2, 20, 0, 0), false), 0); /* could begin at 528 */
   dispatch(&b, together(pto_script_message(4, 30, 0, 0), true), 0);
   dispatch(&b, pto_script_message(1, 40, 0, 0), 0); /* behind the group's member, which holds the core */
   wait_until(&b, 518);
@@ -323,7 +325,7 @@ static void test_a_core_that_ends_at_an_instant_does_not_share_with_one_that_beg
   struct bench b;
   chip.chip_bandwidth_mbps = chip.core_bandwidth_mbps;
   bench_begin(&b, chip);
-  dispatch(&b, pto_script_message(2, 0, 100, 0), 0); /* begins at 13, visible at 118 */
+  dispatch(&b, pto_script_message(2, 0, 100, 0), 0);   /* begins at 13, visible at 118 */
   dispatch(&b, pto_script_message(1, 0, 100, 0), 105); /* sent at 108, begins at 118 */
   b.port->ops->wait(b.port);
   expect_completion(&b, 0, 120);
@@ -359,7 +361,8 @@ static void test_each_failure_keeps_its_own_sentence(void **state) {
   chip.slots_per_core = 5;
   bench_begin(&b, chip);
   for (uint32_t i = 0; i < 5; i++) dispatch(&b, pto_script_message(1, 10, 0, statuses[i]), 0);
-  b.port->ops->charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1000); /* all five have run before the first poll */
+  b.port->ops->charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT,
+                      1000); /* all five have run before the first poll */
   for (uint32_t i = 0; i < 5; i++) {
     assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
     assert_int_equal(completion.status, clamped[i]);

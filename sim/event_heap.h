@@ -2,9 +2,9 @@
 /*
  * The next event of many cores: a binary heap of (time, rank), earliest first, equal times by rank.
  *
- * Owns nothing: the caller lends an array of as many entries as there are cores.  Always true: a parent is not later than its
- * children; no two entries are equal (a core has one entry at most), so the order of removal does not depend on that of
- * insertion.  One thread.
+ * Owns nothing: the caller lends an array of as many entries as there are cores.  Always true: a parent is not later
+ * than its children; no two entries are equal (a core has one entry at most), so the order of removal does not depend
+ * on that of insertion.  One thread.
  */
 #ifndef PTO_EVENT_HEAP_H
 #define PTO_EVENT_HEAP_H

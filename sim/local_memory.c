@@ -20,7 +20,8 @@ bool pto_local_memories_init(struct pto_local_memories *memories, const struct p
   uint64_t aic_bytes = spread(chip->l1_bytes, page) + spread(chip->l0a_bytes, page) + spread(chip->l0b_bytes, page) +
                        spread(chip->l0c_bytes, page);
   memset(memories, 0, sizeof *memories);
-  if (!pto_reserve_init(&memories->memory, chip->cluster_count * (aic_bytes + 2 * spread(chip->ub_bytes, page)))) return false;
+  if (!pto_reserve_init(&memories->memory, chip->cluster_count * (aic_bytes + 2 * spread(chip->ub_bytes, page))))
+    return false;
   char *at = memories->memory.addr;
   bool is_guarded = true;
   for (uint32_t i = 0; i < 3 * chip->cluster_count; i++) {

@@ -94,7 +94,8 @@ static void test_running_off_the_end_of_a_memory_faults(void **state) {
   uint32_t count = list_pieces(views, pieces);
   assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
   for (uint32_t i = 0; i < count; i++)
-    faults += faults_at((char *)pieces[i].local->addr + pto_align_up(pieces[i].expected_bytes, (uint64_t)sysconf(_SC_PAGESIZE)));
+    faults += faults_at((char *)pieces[i].local->addr +
+                        pto_align_up(pieces[i].expected_bytes, (uint64_t)sysconf(_SC_PAGESIZE)));
   assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
   assert_int_equal(faults, count);
   pto_local_memories_fini(&memories);

@@ -85,7 +85,8 @@ struct pto_cost pto_timing_cost(const struct pto_kernel *kernel, const struct pt
   return kernel->cost ? kernel->cost(args) : default_cost(kernel, args);
 }
 
-struct pto_timing_load pto_timing_load(const struct pto_timing *timing, const struct pto_cost *cost, uint32_t core_kind) {
+struct pto_timing_load pto_timing_load(const struct pto_timing *timing, const struct pto_cost *cost,
+                                       uint32_t core_kind) {
   struct pto_timing_load load;
   uint64_t elems = cost->vector_elems, macs = cost->multiply_adds;
   if (core_kind == PTO_AIV) {

@@ -7,10 +7,10 @@
  *   cube    = ⌈multiply_adds · 10⁹ / (cube_macs_per_cycle · aic_clock_khz)⌉
  *   work    = max(memory, vector, cube)
  *
- * bytes = bytes_in + bytes_out.  sharers: cores that move bytes at the moment of the start, this one counted; the share is
- * fixed then and not revised when others start or end.  An AIV has no cube: there, multiply-adds count as vector elements.
- * An AIC's vector elements cost what an AIV's do.
- * Always true: each quotient is rounded up once, nothing is floating-point, work ≤ PTO_TIMING_MAX_PS (saturating).
+ * bytes = bytes_in + bytes_out.  sharers: cores that move bytes at the moment of the start, this one counted; the share
+ * is fixed then and not revised when others start or end.  An AIV has no cube: there, multiply-adds count as vector
+ * elements. An AIC's vector elements cost what an AIV's do. Always true: each quotient is rounded up once, nothing is
+ * floating-point, work ≤ PTO_TIMING_MAX_PS (saturating).
  *
  * Values and pure functions; any thread.
  */
@@ -36,12 +36,14 @@ struct pto_timing_load {
 
 void pto_timing_init(struct pto_timing *timing, const struct pto_chip *chip);
 
-/* The cost of one block of `kernel`: what its cost function says or, where it has none, the default of kernel.h: every byte
- * of its inputs and outputs moved once (INOUT both ways) and one vector operation an output element, divided by the number of
- * blocks and rounded up.  A kernel without a parameter list has no modes: each tensor is moved once, and the largest is its output. */
+/* The cost of one block of `kernel`: what its cost function says or, where it has none, the default of kernel.h: every
+ * byte of its inputs and outputs moved once (INOUT both ways) and one vector operation an output element, divided by
+ * the number of blocks and rounded up.  A kernel without a parameter list has no modes: each tensor is moved once, and
+ * the largest is its output. */
 struct pto_cost pto_timing_cost(const struct pto_kernel *kernel, const struct pto_kernel_args *args);
 
-struct pto_timing_load pto_timing_load(const struct pto_timing *timing, const struct pto_cost *cost, uint32_t core_kind);
+struct pto_timing_load pto_timing_load(const struct pto_timing *timing, const struct pto_cost *cost,
+                                       uint32_t core_kind);
 
 /* First to last instruction, `sharers` ≥ 1 cores at the memory (read only where the load has bytes). */
 uint64_t pto_timing_work_ps(const struct pto_timing *timing, const struct pto_timing_load *load, uint32_t sharers);

@@ -51,8 +51,8 @@ static void test_bandwidth_is_the_cores_own_until_the_chip_is_full(void **state)
   const struct pto_cost cost = {.bytes_in = 1600000};
   const uint64_t alone = 13888889; /* ⌈1600000 · 10⁶ / 115200⌉ */
   assert_int_equal(work(cost, PTO_AIV, 1), alone);
-  assert_int_equal(work(cost, PTO_AIV, 13), alone);          /* 13 · 115.2 < 1600 */
-  assert_int_equal(work(cost, PTO_AIV, 14), 14000000);       /* 14 · 115.2 > 1600 */
+  assert_int_equal(work(cost, PTO_AIV, 13), alone);    /* 13 · 115.2 < 1600 */
+  assert_int_equal(work(cost, PTO_AIV, 14), 14000000); /* 14 · 115.2 > 1600 */
   assert_int_equal(work(cost, PTO_AIV, 72), 72000000);
 }
 
@@ -68,18 +68,22 @@ static void test_quotients_round_up(void **state) {
 }
 
 static void test_impossible_sizes_saturate(void **state) {
-  assert_int_equal(work((struct pto_cost){.bytes_in = UINT64_MAX, .bytes_out = UINT64_MAX}, PTO_AIV, 3072), PTO_TIMING_MAX_PS);
-  assert_int_equal(work((struct pto_cost){.vector_elems = UINT64_MAX, .multiply_adds = 5}, PTO_AIV, 1), PTO_TIMING_MAX_PS);
+  assert_int_equal(work((struct pto_cost){.bytes_in = UINT64_MAX, .bytes_out = UINT64_MAX}, PTO_AIV, 3072),
+                   PTO_TIMING_MAX_PS);
+  assert_int_equal(work((struct pto_cost){.vector_elems = UINT64_MAX, .multiply_adds = 5}, PTO_AIV, 1),
+                   PTO_TIMING_MAX_PS);
 }
 
 static void test_random_sizes_agree_with_long_double(void **state) {
   struct pto_rng rng = {5};
   print_message("seed 5\n");
   for (uint32_t i = 0; i < 100000; i++) {
-    uint64_t bytes = pto_rng_next(&rng) >> (16 + pto_rng_below(&rng, 48)), elems = pto_rng_next(&rng) >> (16 + pto_rng_below(&rng, 48));
+    uint64_t bytes = pto_rng_next(&rng) >> (16 + pto_rng_below(&rng, 48)),
+             elems = pto_rng_next(&rng) >> (16 + pto_rng_below(&rng, 48));
     uint32_t sharers = 1 + (uint32_t)pto_rng_below(&rng, 108);
     long double memory = fmaxl((long double)bytes * 1e6L / 115200.0L, (long double)bytes * 1e6L * sharers / 1600000.0L);
-    long double expected = fminl(fmaxl(memory, (long double)elems * 1e9L / (64.0L * 1500000.0L)), (long double)PTO_TIMING_MAX_PS);
+    long double expected =
+        fminl(fmaxl(memory, (long double)elems * 1e9L / (64.0L * 1500000.0L)), (long double)PTO_TIMING_MAX_PS);
     uint64_t got = work((struct pto_cost){.bytes_in = bytes, .vector_elems = elems}, PTO_AIV, sharers);
     long double slack = expected * 1e-17L + 1e-6L;
     assert_true((long double)got >= expected - slack && (long double)got <= expected + 1 + slack);
@@ -94,8 +98,8 @@ static void test_a_transfer_pays_latency_and_bytes(void **state) {
 }
 
 /* f32[10,6] in, i4[3,5] in and out, scalar, f16[7] out */
-static const struct pto_kernel_param params[] = {
-    {.mode = PTO_INPUT}, {.mode = PTO_SCALAR}, {.mode = PTO_INOUT}, {.mode = PTO_UNUSED}, {.mode = PTO_SCALAR}, {.mode = PTO_OUTPUT}};
+static const struct pto_kernel_param params[] = {{.mode = PTO_INPUT},  {.mode = PTO_SCALAR}, {.mode = PTO_INOUT},
+                                                 {.mode = PTO_UNUSED}, {.mode = PTO_SCALAR}, {.mode = PTO_OUTPUT}};
 static const uint64_t shapes[4][2] = {{10, 6}, {3, 5}, {100, 100}, {7, 1}};
 static const struct pto_kernel_tensor tensors[] = {{.shape = shapes[0], .ndims = 2, .dtype = PTO_FLOAT32},
                                                    {.shape = shapes[1], .ndims = 2, .dtype = PTO_INT4},
@@ -104,7 +108,8 @@ static const struct pto_kernel_tensor tensors[] = {{.shape = shapes[0], .ndims =
 
 static struct pto_cost default_cost(const struct pto_kernel *kernel, uint32_t tensor_count, uint32_t block_count) {
   const struct pto_core core = {.kind = PTO_AIV, .block_count = block_count};
-  const struct pto_kernel_args args = {.tensors = tensors, .core = &core, .tensor_count = tensor_count, .scalar_count = 2};
+  const struct pto_kernel_args args = {
+      .tensors = tensors, .core = &core, .tensor_count = tensor_count, .scalar_count = 2};
   return pto_timing_cost(kernel, &args);
 }
 

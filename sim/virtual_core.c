@@ -109,7 +109,8 @@ static struct pto_event begin_event(const struct pto_virtual_cores *cores, uint3
   return (struct pto_event){.time = base + cores->kernel_start_ps, .rank = BEGIN_RANK | core};
 }
 
-/* The front message of `core` could begin from `base` on but belongs to a group: the last member that comes so far starts all. */
+/* The front message of `core` could begin from `base` on but belongs to a group: the last member that comes so far
+ * starts all. */
 static void wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base) {
   struct pto_virtual_group *group = &cores->groups[joined - 1];
   group->base = pto_max_u64(group->base, base);
@@ -129,8 +130,10 @@ void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uint32_t index, u
   slot->arrival = time;
   if (core->done != core->arrived++) return; /* waits behind others */
   PTO_ASSERT(time >= core->free_at);         /* its last end was taken, and nothing arrives in the past */
-  if (PTO_UNLIKELY(slot->group)) wait_for_group(cores, index, slot->group, time);
-  else pto_event_heap_push(&cores->heap, begin_event(cores, index, time));
+  if (PTO_UNLIKELY(slot->group))
+    wait_for_group(cores, index, slot->group, time);
+  else
+    pto_event_heap_push(&cores->heap, begin_event(cores, index, time));
 }
 
 static PTO_COLD int16_t keep_failure(struct pto_virtual_cores *cores, uint32_t core, int status) {
@@ -152,7 +155,8 @@ static struct pto_timing_load load_front(struct pto_virtual_cores *cores, uint32
   return load;
 }
 
-static void record_span(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin, uint64_t end) {
+static void record_span(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
+                        uint64_t end) {
   if (!pto_trace_has_timeline(cores->port->trace)) return;
   struct pto_trace_span *span = pto_trace_log_append(&cores->port->trace->spans[0]);
   if (!span) return;
@@ -253,7 +257,8 @@ bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
     const struct pto_virtual_core *core = &cores->cores[i];
     uint32_t held = core->sent - core->polled, arrived = core->arrived - core->polled;
     uint32_t begun = core->begun - core->polled, done = core->done - core->polled;
-    if (held > cores->slots_per_core || arrived > held || begun > arrived || done > begun || begun - done > 1) return false;
+    if (held > cores->slots_per_core || arrived > held || begun > arrived || done > begun || begun - done > 1)
+      return false;
     running += begun - done;
     sharers += begun != done && core->moves_bytes;
   }

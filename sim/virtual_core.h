@@ -4,15 +4,15 @@
  *
  * Each core has a queue of slots that a message passes in order, counted by free-running numbers:
  *   polled ≤ done ≤ begun ≤ arrived ≤ sent,   sent − polled ≤ slots_per_core,   begun − done ≤ 1.
- * sent: a slot is taken; arrived: its scheduler has written it to the core; begun: its kernel has run and its end is known; done:
- * the end has passed and the scheduler can see it; polled: the runtime has it and the slot is free.
+ * sent: a slot is taken; arrived: its scheduler has written it to the core; begun: its kernel has run and its end is
+ * known; done: the end has passed and the scheduler can see it; polled: the runtime has it and the slot is free.
  *
  * Rules of time, for a message that arrives at a on a core that is free from f on:
  *   begins at   max(a, f) + kernel_start_ps, or with its sync_start group at the latest of the members' such times;
  *   ends at     begin + work (timing.h), the sharers being those at that instant after all of its ends and begins;
  *   is visible, and the core free again, at   end + kernel_end_ps.
- * Events are taken in order of time; at one instant ends come before begins, each by core index.  The kernel runs when its begin
- * is taken, so kernels see memory in the order of their begins.
+ * Events are taken in order of time; at one instant ends come before begins, each by core index.  The kernel runs when
+ * its begin is taken, so kernels see memory in the order of their begins.
  *
  * Owns its memory (reserved at init, nothing allocated later).  One thread.
  */
@@ -51,23 +51,23 @@ struct pto_virtual_group {
 };
 
 struct pto_virtual_cores {
-  const struct pto_port *port; /* where the trace is found; borrowed */
+  const struct pto_port *port;             /* where the trace is found; borrowed */
   struct pto_watchdog_line *watchdog_line; /* NULL: nobody watches */
   struct pto_timing timing;
   uint64_t kernel_start_ps, kernel_end_ps;
   uint32_t core_count, slots_per_core, slot_shift; /* 1 << slot_shift slots a core, a power of two */
-  uint32_t sharers; /* cores whose kernel moves bytes now */
+  uint32_t sharers;                                /* cores whose kernel moves bytes now */
   struct pto_event_heap heap;
   struct pto_virtual_core *cores;
   struct pto_virtual_slot *slots;
   struct pto_core *views;
-  uint32_t *instant; /* cores that begin at one instant */
+  uint32_t *instant;             /* cores that begin at one instant */
   struct pto_timing_load *loads; /* theirs */
   struct pto_virtual_group *groups;
   uint32_t *free_groups;
   uint32_t free_group_count, group_count;
-  uint32_t open_group; /* index + 1 of the group being sent; 0: none */
-  char *sentences; /* PTO_VIRTUAL_SENTENCE_SIZE a slot, of the kernels that failed */
+  uint32_t open_group;                     /* index + 1 of the group being sent; 0: none */
+  char *sentences;                         /* PTO_VIRTUAL_SENTENCE_SIZE a slot, of the kernels that failed */
   char message[PTO_VIRTUAL_SENTENCE_SIZE]; /* of the kernel that runs now */
   struct pto_reserve memory;
   struct pto_local_memories local;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests: the rules of docs/virtual-time.md once more, as a plain list of messages that is searched from end to end for
- * whatever happens next.  Slow, no queues, no heap; shares nothing with the engine but the chip and the duration formula.
+ * For tests: the rules of docs/virtual-time.md once more, as a plain list of messages that is searched from end to end
+ * for whatever happens next.  Slow, no queues, no heap; shares nothing with the engine but the chip and the duration
+ * formula.
  */
 #ifndef PTO_VIRTUAL_MODEL_H
 #define PTO_VIRTUAL_MODEL_H
@@ -38,7 +39,8 @@ struct pto_model_next {
 
 static inline uint32_t pto_model_owner(const struct pto_model *model, uint32_t core) {
   uint32_t owner = 0;
-  while ((uint64_t)(owner + 1) * model->chip.cluster_count <= (uint64_t)(core / 3) * model->chip.scheduler_count) owner++;
+  while ((uint64_t)(owner + 1) * model->chip.cluster_count <= (uint64_t)(core / 3) * model->chip.scheduler_count)
+    owner++;
   return owner;
 }
 
@@ -77,8 +79,10 @@ static inline bool pto_model_begin_time(const struct pto_model *model, uint32_t 
 }
 
 /* Order of things at one instant: ends, begins (each by core), then schedulers. */
-static inline bool pto_model_is_before(const struct pto_model *model, struct pto_model_next a, struct pto_model_next b) {
-  if (a.what == PTO_MODEL_NOTHING || b.what == PTO_MODEL_NOTHING) return b.what == PTO_MODEL_NOTHING && a.what != PTO_MODEL_NOTHING;
+static inline bool pto_model_is_before(const struct pto_model *model, struct pto_model_next a,
+                                       struct pto_model_next b) {
+  if (a.what == PTO_MODEL_NOTHING || b.what == PTO_MODEL_NOTHING)
+    return b.what == PTO_MODEL_NOTHING && a.what != PTO_MODEL_NOTHING;
   if (a.time != b.time) return a.time < b.time;
   uint32_t rank_a = a.what >= PTO_MODEL_COMPLETION ? 3 : a.what, rank_b = b.what >= PTO_MODEL_COMPLETION ? 3 : b.what;
   if (rank_a != rank_b) return rank_a < rank_b;
@@ -91,13 +95,16 @@ static inline struct pto_model_next pto_model_scheduler_next(const struct pto_mo
   for (uint32_t i = 0; i < model->count; i++) {
     const struct pto_model_message *message = &model->messages[i];
     bool is_completion = message->state == PTO_MODEL_VISIBLE;
-    if (pto_model_owner(model, message->core) != scheduler || (!is_completion && message->state != PTO_MODEL_ASKED)) continue;
+    if (pto_model_owner(model, message->core) != scheduler || (!is_completion && message->state != PTO_MODEL_ASKED))
+      continue;
     uint64_t time = is_completion ? message->visible : message->asked;
     struct pto_model_next other = {is_completion ? PTO_MODEL_COMPLETION : PTO_MODEL_SENDING, time, i, scheduler};
     bool is_first = next.what == PTO_MODEL_NOTHING || other.time < next.time;
     if (!is_first && other.time == next.time) {
-      if (other.what != next.what) is_first = is_completion;
-      else if (is_completion) is_first = message->core < model->messages[next.ticket].core;
+      if (other.what != next.what)
+        is_first = is_completion;
+      else if (is_completion)
+        is_first = message->core < model->messages[next.ticket].core;
     }
     if (is_first) next = other;
   }

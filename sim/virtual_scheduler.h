@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scheduler of the chip in virtual time: one clock and the things that it has yet to do, in the order in which they came up.
+ * A scheduler of the chip in virtual time: one clock and the things that it has yet to do, in the order in which they
+ * came up.
  *
  * Two queues by time: completions that its cores made visible (they come in order) and messages that others asked it to
  * send (nearly in order: sorted in from the back, equal times in order of asking).  It does one thing at a time, the
@@ -50,7 +51,8 @@ struct pto_virtual_scheduler {
 };
 
 static inline void pto_virtual_scheduler_update(struct pto_virtual_scheduler *scheduler) {
-  uint64_t earliest = pto_min_u64(pto_virtual_queue_time(&scheduler->completions), pto_virtual_queue_time(&scheduler->messages));
+  uint64_t earliest =
+      pto_min_u64(pto_virtual_queue_time(&scheduler->completions), pto_virtual_queue_time(&scheduler->messages));
   scheduler->next_at = pto_max_u64(scheduler->clock, earliest);
 }
 

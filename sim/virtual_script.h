@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests of the virtual engine: tasks whose cost and result are written into their scalars, so that a test plays the runtime and
- * drives the port by hand.
+ * For tests of the virtual engine: tasks whose cost and result are written into their scalars, so that a test plays the
+ * runtime and drives the port by hand.
  *
- * scalars: 0 vector elements, 1 bytes, 2 what the kernel returns.  A kernel that runs appends its task number to the log.
- * One test at a time; statics are reset by pto_script_reset.
+ * scalars: 0 vector elements, 1 bytes, 2 what the kernel returns.  A kernel that runs appends its task number to the
+ * log. One test at a time; statics are reset by pto_script_reset.
  */
 #ifndef PTO_VIRTUAL_SCRIPT_H
 #define PTO_VIRTUAL_SCRIPT_H
@@ -31,7 +31,8 @@ static uint64_t pto_script_log[PTO_SCRIPT_TASKS]; /* task numbers in the order i
 static uint32_t pto_script_log_count;
 
 static int pto_script_run(const struct pto_kernel_args *args) {
-  const union pto_script_task *task = (const void *)((const char *)args->tensors - offsetof(struct pto_payload, tensors));
+  const union pto_script_task *task =
+      (const void *)((const char *)args->tensors - offsetof(struct pto_payload, tensors));
   pto_script_log[pto_script_log_count++ % PTO_SCRIPT_TASKS] = task->payload.task_number;
   int status = (int)args->scalars[2].i64;
   if (status != 0 && status != -2)
@@ -61,14 +62,12 @@ static inline struct pto_message pto_script_message(uint32_t core, uint64_t elem
   task->body.scalars[0].u64 = elems;
   task->body.scalars[1].u64 = bytes;
   task->body.scalars[2].i64 = status;
-  return (struct pto_message){.payload = &task->payload,
-                              .run = pto_script_run,
-                              .ticket = number,
-                              .core = (uint16_t)core,
-                              .scalar_count = 3};
+  return (struct pto_message){
+      .payload = &task->payload, .run = pto_script_run, .ticket = number, .core = (uint16_t)core, .scalar_count = 3};
 }
 
-/* A chip in small round numbers: an element and (for a core alone) a byte take 1 ps; two cores share the memory without loss. */
+/* A chip in small round numbers: an element and (for a core alone) a byte take 1 ps; two cores share the memory without
+ * loss. */
 static inline struct pto_chip pto_script_chip(uint32_t clusters, uint32_t schedulers) {
   struct pto_chip chip = {.name = "script",
                           .cluster_count = clusters,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random programs through the public interface in virtual time, on every shipped chip and policy: the bytes are those of sequential
- * execution, the timeline keeps every edge, and the same program gives the same timeline again, in the same runtime, in a second
- * one, and in one that ran something else before.
+ * Random programs through the public interface in virtual time, on every shipped chip and policy: the bytes are those
+ * of sequential execution, the timeline keeps every edge, and the same program gives the same timeline again, in the
+ * same runtime, in a second one, and in one that ran something else before.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,8 +40,12 @@ static struct pto_cost mix_cost(const struct pto_kernel_args *args) {
 
 static const struct pto_kernel_param mix_params[] = {
     {.mode = PTO_INPUT}, {.mode = PTO_INPUT}, {.mode = PTO_INOUT}, {.mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
-static const struct pto_kernel mix = {
-    .name = "mix", .cores = PTO_AIC | PTO_AIV, .params = mix_params, .param_count = 4, .run = mix_run, .cost = mix_cost};
+static const struct pto_kernel mix = {.name = "mix",
+                                      .cores = PTO_AIC | PTO_AIV,
+                                      .params = mix_params,
+                                      .param_count = 4,
+                                      .run = mix_run,
+                                      .cost = mix_cost};
 /* The same without a cost of its own. */
 static const struct pto_kernel plain_mix = {
     .name = "plain_mix", .cores = PTO_AIC | PTO_AIV, .params = mix_params, .param_count = 4, .run = mix_run};
@@ -130,7 +134,8 @@ static uint64_t run(struct pto_runtime *rt, struct random_program *program) {
 }
 
 /* One block a task here, so spans can be found by task. */
-static void check_timeline(const struct pto_trace *trace, const struct pto_chip *chip, uint32_t task_count, uint64_t elapsed) {
+static void check_timeline(const struct pto_trace *trace, const struct pto_chip *chip, uint32_t task_count,
+                           uint64_t elapsed) {
   static uint64_t begins[MAX_TASKS], ends[MAX_TASKS];
   uint64_t core_free[3 * 36] = {0}, last_begin = 0;
   assert_int_equal(trace->spans[0].count, task_count);
@@ -182,7 +187,9 @@ static void test_random_programs_are_right_ordered_and_repeatable(void **state) 
 }
 
 /* Long enough that cores and not submits are what there is too little of. */
-static struct pto_cost heavy_cost(const struct pto_kernel_args *args) { return (struct pto_cost){.vector_elems = 1000000}; }
+static struct pto_cost heavy_cost(const struct pto_kernel_args *args) {
+  return (struct pto_cost){.vector_elems = 1000000};
+}
 static const struct pto_kernel heavy = {
     .name = "heavy", .cores = PTO_AIV, .params = mix_params, .param_count = 4, .run = mix_run, .cost = heavy_cost};
 
@@ -191,7 +198,8 @@ static int wide(struct pto_runtime *rt, void *context) {
   const uint64_t shape[] = {MAX_TASKS, TILE_ELEMS}, tile[] = {1, TILE_ELEMS};
   struct pto_tensor whole = pto_external_tensor(rt, memory, PTO_UINT32, 2, shape);
   for (uint64_t i = 0; i + 3 <= MAX_TASKS; i += 3) {
-    struct pto_tensor a = pto_tensor_view(&whole, (uint64_t[]){i, 0}, tile), b = pto_tensor_view(&whole, (uint64_t[]){i + 1, 0}, tile);
+    struct pto_tensor a = pto_tensor_view(&whole, (uint64_t[]){i, 0}, tile),
+                      b = pto_tensor_view(&whole, (uint64_t[]){i + 1, 0}, tile);
     struct pto_tensor out = pto_tensor_view(&whole, (uint64_t[]){i + 2, 0}, tile);
     const struct pto_param params[] = {pto_input(&a), pto_input(&b), pto_inout(&out), pto_scalar_u64(1)};
     int status = pto_submit_aiv(rt, &heavy, params, 4);

@@ -9,6 +9,7 @@
 static int wait_for_bytes(struct pto_runtime *rt, uint32_t space, const struct pto_region *region, bool is_write) {
   pto_progress_poll(rt);
   bool has_waited = false;
+  uint64_t begin_time = pto_progress_now(rt);
   for (;;) {
     if (rt->has_failed) return rt->error.status;
     uint32_t slot = pto_hazards_find_unfinished(&rt->hazards, space, region, is_write);
@@ -22,6 +23,7 @@ static int wait_for_bytes(struct pto_runtime *rt, uint32_t space, const struct p
   }
   if (has_waited) pto_progress_resume(rt);
   if (rt->port->is_virtual) rt->port->ops->charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_HOST_ACCESS, 1);
+  pto_progress_record(rt, PTO_CONTROL_HOST_ACCESS, begin_time, rt->task_count);
   return PTO_OK;
 }
 

@@ -177,11 +177,13 @@ static void end_state(struct pto_runtime *rt) {
 }
 
 static void drain(struct pto_runtime *rt) {
+  uint64_t begin_time = pto_progress_now(rt);
   while (!rt->has_failed && rt->completed_count < rt->task_count) pto_progress_wait(rt);
   if (rt->has_failed)
     pto_progress_quiesce(rt);
   else
     pto_progress_resume(rt);
+  pto_progress_record(rt, PTO_CONTROL_WAIT, begin_time, rt->task_count);
 }
 
 int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, void *), void *context) {

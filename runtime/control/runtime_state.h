@@ -123,6 +123,11 @@ void pto_progress_finish_all(struct pto_runtime *rt);
 /* After a failure: waits until no core is busy. */
 void pto_progress_quiesce(struct pto_runtime *rt);
 
+/* The clock that the timeline is kept in; 0 where there is none. */
+uint64_t pto_progress_now(const struct pto_runtime *rt);
+/* What the control thread did since `begin`, for the timeline. */
+void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin, uint64_t task_number);
+
 /* space.c */
 /* A slot of the current scope's ring and, where `allocates`, a heap block of `block_bytes`: together or not at all. */
 int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_bytes, uint32_t *slot_out, char **block_out);

@@ -55,7 +55,7 @@ int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_byt
   uint32_t ring_index = rt->scopes[rt->scope_depth].ring;
   struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   bool has_waited = false;
-  uint64_t heap_end = 0;
+  uint64_t heap_end = 0, begin_time = 0;
   if (PTO_UNLIKELY(block_bytes > ring->heap.size_bytes))
     return pto_runtime_fail(rt, PTO_EHEAP,
                             "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; a heap of %llu bytes would "
@@ -67,6 +67,7 @@ int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_byt
     if (!is_full && (!allocates || pto_heap_ring_alloc(&ring->heap, block_bytes, block_out, &heap_end))) break;
     if (pto_task_ring_retire(&rt->rings, ring_index)) continue;
     if (ring->tail == ring->open_begin) return is_full ? fail_window(rt, ring_index) : fail_heap(rt, ring_index, block_bytes);
+    if (!has_waited) begin_time = pto_progress_now(rt);
     has_waited = true;
     int status = pto_progress_wait(rt);
     if (status) return status;
@@ -74,6 +75,7 @@ int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_byt
   if (has_waited) {
     rt->submit_waits++;
     pto_progress_resume(rt);
+    pto_progress_record(rt, PTO_CONTROL_WAIT, begin_time, rt->task_count);
   }
   *slot_out = pto_task_ring_alloc(&rt->rings, ring_index);
   if (allocates) {

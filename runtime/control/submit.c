@@ -49,11 +49,6 @@ static PTO_COLD void record_params(struct pto_runtime *rt) {
 
 static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index, uint64_t begin_time) {
   const struct pto_task_cold *cold = &rt->rings.cold[slot_index];
-  uint64_t now = rt->port->is_virtual ? rt->port->clock : pto_trace_now_ns(&rt->trace);
-  if (pto_trace_has_timeline(&rt->trace)) {
-    struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
-    if (control) *control = (struct pto_trace_control){begin_time, now, PTO_CONTROL_SUBMIT, (uint32_t)cold->number};
-  }
   if (!pto_trace_has_graph(&rt->trace)) return;
   struct pto_trace_task *task = pto_trace_log_append(&rt->trace.tasks);
   if (!task) return;
@@ -168,8 +163,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
     pto_progress_poll(rt);
     if (PTO_UNLIKELY(rt->has_failed)) return rt->error.status;
   }
-  uint64_t begin_time = 0;
-  if (pto_trace_has_timeline(&rt->trace)) begin_time = rt->port->is_virtual ? rt->port->clock : pto_trace_now_ns(&rt->trace);
+  uint64_t begin_time = pto_progress_now(rt);
   enum pto_shape shape = PTO_SHAPE_AIC;
   status = pto_params_prepare(rt, launch, params, count, kind == PTO_TASK_KERNEL ? &shape : NULL);
   if (PTO_UNLIKELY(status)) return status;
@@ -198,6 +192,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   pto_params_settle(rt, slot_index);
   if (task_out) *task_out = (struct pto_task){((uint64_t)(slot_index >> rt->rings.window_log2) << 62) | cold->sequence, rt->task_generation};
   if (rt->port->is_virtual) charge_submit(rt, count);
+  if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, cold->number);
   if (--slot->pending == 0) {
     pto_progress_ready(rt, slot_index);
     if (PTO_UNLIKELY(rt->finished_count)) pto_progress_finish_all(rt);

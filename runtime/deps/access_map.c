@@ -230,14 +230,38 @@ void pto_access_map_clear_accesses(struct pto_access_map *map, struct pto_access
   entry->flags &= (uint8_t)~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
 }
 
+static bool is_expired(const struct pto_access_map *map, const struct pto_list_chunk *chunk) {
+  for (uint32_t i = chunk->count; i-- > 0;) {
+    struct pto_task_ref ref = {chunk->items.accesses.refs[i]};
+    if (pto_task_ref_is_visible(map->rings, ref)) return false;
+  }
+  return true;
+}
+
+/* Frees the chunks without a visible access, and sets when to look again: at twice of what is left, so that a region which
+ * everybody reads and nobody writes costs each reader a constant. */
+static PTO_NOINLINE void prune_chunks(struct pto_access_map *map, struct pto_access_entry *entry) {
+  struct pto_list_chunks *pool = map->chunks;
+  uint32_t left = 0;
+  for (uint32_t *at = &entry->more; *at;) {
+    uint32_t index = *at;
+    struct pto_list_chunk *chunk = &pool->chunks[index];
+    if (is_expired(map, chunk)) {
+      *at = chunk->next;
+      pto_list_chunks_free(pool, index);
+    } else {
+      left += chunk->count;
+      at = &chunk->next;
+    }
+  }
+  if (entry->more) pool->chunks[entry->more].total = left;
+  entry->prune_log2 = (uint8_t)(pto_log2_floor(left | (1u << (PRUNE_MIN_LOG2 - 1))) + 1);
+}
+
 static PTO_NOINLINE bool append_to_chunks(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
                                           uint16_t tag) {
   struct pto_list_chunks *pool = map->chunks;
-  if (entry->more && pool->chunks[entry->more].total >= 1u << entry->prune_log2) {
-    uint32_t left = pto_access_map_filter(map, entry, NULL, NULL);
-    entry->prune_log2 = (uint8_t)(pto_log2_floor(left | (1u << (PRUNE_MIN_LOG2 - 1))) + 1);
-    return pto_access_map_append(map, entry, ref, tag);
-  }
+  if (entry->more && pool->chunks[entry->more].total >= 1u << entry->prune_log2) prune_chunks(map, entry);
   uint32_t total = entry->more ? pool->chunks[entry->more].total : 0;
   if (!entry->more || pool->chunks[entry->more].count == PTO_CHUNK_ACCESSES) {
     uint32_t chunk = pto_list_chunks_alloc(pool);
@@ -280,7 +304,7 @@ uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_ent
   uint8_t prune_log2 = entry->prune_log2;
   entry->count = 0;
   entry->more = 0;
-  entry->prune_log2 = 31; /* no pruning within the pruning */
+  entry->prune_log2 = 31; /* no pruning within the filter */
   entry->flags &= (uint8_t)~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
   for (uint32_t i = 0; i < count; i++) {
     struct pto_task_ref ref = {entry->refs[i]};

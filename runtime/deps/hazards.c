@@ -239,21 +239,33 @@ void pto_hazards_commit(struct pto_hazards *hazards, struct pto_access *accesses
 
 /* ---- end ---- */
 
-static int by_producer(const void *a, const void *b) {
-  const struct pto_trace_edge *x = a, *y = b;
-  if (x->producer != y->producer) return x->producer < y->producer ? -1 : 1;
-  if (x->consumer_param != y->consumer_param) return x->consumer_param + 1 < y->consumer_param + 1 ? -1 : 1;
-  if (x->producer_param != y->producer_param) return x->producer_param + 1 < y->producer_param + 1 ? -1 : 1;
-  return (x->reason > y->reason) - (x->reason < y->reason);
+static bool comes_before(const struct pto_trace_edge *x, const struct pto_trace_edge *y) {
+  if (x->producer != y->producer) return x->producer < y->producer;
+  if (x->consumer_param != y->consumer_param) return x->consumer_param < y->consumer_param;
+  if (x->producer_param != y->producer_param) return x->producer_param < y->producer_param;
+  return x->reason < y->reason;
 }
 
+/* Shell's sort with Ciura's gaps (2001): in place, as a run allocates nothing, and the order of equals has no meaning. */
+static void sort_edges(struct pto_trace_edge *edges, uint64_t count) {
+  static const uint64_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+  for (size_t g = 0; g < PTO_ARRAY_LENGTH(gaps); g++)
+    for (uint64_t i = gaps[g]; i < count; i++) {
+      struct pto_trace_edge edge = edges[i];
+      uint64_t k = i;
+      for (; k >= gaps[g] && comes_before(&edge, &edges[k - gaps[g]]); k -= gaps[g]) edges[k] = edges[k - gaps[g]];
+      edges[k] = edge;
+    }
+}
+
+/* The reasons of an edge follow each other, producers in the order of their submits. */
 static PTO_COLD void group_records(struct pto_hazards *hazards) {
   struct pto_trace_log *log = &hazards->trace->edges;
   uint64_t consumer = hazards->rings->cold[hazards->consumer].number;
   uint64_t first = log->count;
   struct pto_trace_edge *edges = log->memory.addr;
   while (first && edges[first - 1].consumer == consumer) first--;
-  qsort(edges + first, log->count - first, sizeof *edges, by_producer);
+  sort_edges(edges + first, log->count - first);
   for (uint64_t i = first; i < log->count; i++)
     edges[i].is_first = i == first || edges[i].producer != edges[i - 1].producer;
 }

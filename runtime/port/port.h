@@ -101,8 +101,8 @@ struct pto_port_ops {
   /* Sends a message.  `ready_at` is the clock at which its task became ready.  May hold it back until flush, poll or wait. */
   void (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at);
   void (*flush)(struct pto_port *port);
-  /* Takes up to `max` completions, never blocking; virtual time: those of the next instant that the orchestrator's clock has
-   * reached, and the clock is their scheduler's until the next poll, flush of the context by `resume`, or wait. */
+  /* Takes up to `max` completions, never blocking; virtual time: the one that a scheduler takes in next, where the orchestrator's
+   * clock has reached that moment, and the clock is that scheduler's until the next poll, resume or wait. */
   uint32_t (*poll)(struct pto_port *port, struct pto_completion *completions, uint32_t max);
   /* The control thread goes on with the orchestration: `clock` is the orchestrator's again, at least `not_before` if it had to
    * wait for something that was true only then. */

@@ -2,8 +2,8 @@
 /*
  * Element types: names, sizes, and the two 16-bit float formats in software.
  *
- * Owns nothing.  Everything is derived from PTO_DTYPE_LIST, but for the long names, whose table has to have as many lines as
- * the list.  Any thread.  A new dtype is a line in the list and one in `long_names`.
+ * Owns nothing.  Everything is derived from PTO_DTYPE_LIST, but for the long names, whose table has to have as many
+ * lines as the list.  Any thread.  A new dtype is a line in the list and one in `long_names`.
  *
  * Conversions follow IEEE 754 without touching the floating-point environment, so that they give the same bits on every
  * machine, with every compiler, in every rounding mode.
@@ -28,17 +28,17 @@ static const char *const dtype_names[] = {
 };
 
 static const char *const long_names[] = {
-    [PTO_FLOAT32] = "float32",   [PTO_FLOAT16] = "float16", [PTO_INT32] = "int32",   [PTO_INT16] = "int16",
-    [PTO_INT8] = "int8",         [PTO_UINT8] = "uint8",     [PTO_BFLOAT16] = "bfloat16", [PTO_INT64] = "int64",
-    [PTO_UINT64] = "uint64",     [PTO_UINT32] = "uint32",   [PTO_UINT16] = "uint16", [PTO_BOOL] = "boolean",
-    [PTO_INT4] = "int4",         [PTO_UINT4] = "uint4",
+    [PTO_FLOAT32] = "float32", [PTO_FLOAT16] = "float16", [PTO_INT32] = "int32",       [PTO_INT16] = "int16",
+    [PTO_INT8] = "int8",       [PTO_UINT8] = "uint8",     [PTO_BFLOAT16] = "bfloat16", [PTO_INT64] = "int64",
+    [PTO_UINT64] = "uint64",   [PTO_UINT32] = "uint32",   [PTO_UINT16] = "uint16",     [PTO_BOOL] = "boolean",
+    [PTO_INT4] = "int4",       [PTO_UINT4] = "uint4",
 };
 
 _Static_assert(PTO_ARRAY_LENGTH(dtype_bits) == PTO_DTYPE_COUNT, "values of the list are 0 … count − 1");
 _Static_assert(PTO_ARRAY_LENGTH(long_names) == PTO_DTYPE_COUNT, "each dtype has a long name");
 
 /* The packed table of the hot path says the same as the list. */
-#define X(constant, value, name, bits, class_)                                                                   \
+#define X(constant, value, name, bits, class_)                                                                         \
   _Static_assert((8u << PTO_DTYPE_SHIFT(value)) == ((bits) < 8 ? 8u : (bits)), name ": PTO_DTYPE_SHIFTS");
 PTO_DTYPE_LIST(X)
 #undef X

@@ -2,10 +2,10 @@
 /*
  * Dtypes: the list's promises, and the 16-bit floats against double arithmetic.
  *
- * The oracle of a narrowing conversion is the sorted list of all finite values of the narrow format, each computed with ldexp: the
- * answer has to be the nearest, the even one of two.  Between two neighbours the answer can change only at their midpoint, so
- * all neighbours with the floats at, just below and just above each midpoint are all there is to know; random bit patterns
- * come on top, and every one of the 2^32 floats with PTO_ALL_FLOATS=1.
+ * The oracle of a narrowing conversion is the sorted list of all finite values of the narrow format, each computed with
+ * ldexp: the answer has to be the nearest, the even one of two.  Between two neighbours the answer can change only at
+ * their midpoint, so all neighbours with the floats at, just below and just above each midpoint are all there is to
+ * know; random bit patterns come on top, and every one of the 2^32 floats with PTO_ALL_FLOATS=1.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -54,9 +54,11 @@ static double value_of(const struct format *f, uint32_t bits) {
 
 static void expect_narrow(const struct format *f, uint32_t bits, uint16_t expected) {
   uint16_t found = f->narrow(float_of(bits));
-  if (found != expected) fail_msg("%s of float 0x%08" PRIx32 ": 0x%04x, expected 0x%04x", f->name, bits, found, expected);
+  if (found != expected)
+    fail_msg("%s of float 0x%08" PRIx32 ": 0x%04x, expected 0x%04x", f->name, bits, found, expected);
   found = f->narrow(float_of(bits | 0x80000000u));
-  if (found != (expected | 0x8000)) fail_msg("%s of float 0x%08" PRIx32 ", negative: 0x%04x", f->name, bits | 0x80000000u, found);
+  if (found != (expected | 0x8000))
+    fail_msg("%s of float 0x%08" PRIx32 ", negative: 0x%04x", f->name, bits | 0x80000000u, found);
 }
 
 static void test_every_16_bit_float_widens_to_its_value(void **state) {
@@ -135,8 +137,10 @@ static uint16_t nearest(const struct format *f, double magnitude) {
   if (magnitude >= value_of(f, high)) return f->infinity;
   while (high - low > 1) {
     uint32_t middle = (low + high) / 2;
-    if (value_of(f, middle) <= magnitude) low = middle;
-    else high = middle;
+    if (value_of(f, middle) <= magnitude)
+      low = middle;
+    else
+      high = middle;
   }
   double below = magnitude - value_of(f, low), above = value_of(f, high) - magnitude;
   return (uint16_t)(below < above || (below == above && low % 2 == 0) ? low : high);
@@ -154,16 +158,16 @@ static void test_floats_of_any_bits_round_to_nearest_even(void **state) {
 }
 
 static void test_the_first_nine_dtypes_have_the_order_of_the_existing_runtime(void **state) {
-  static const uint32_t order[] = {PTO_FLOAT32, PTO_FLOAT16, PTO_INT32, PTO_INT16, PTO_INT8,
+  static const uint32_t order[] = {PTO_FLOAT32, PTO_FLOAT16,  PTO_INT32, PTO_INT16, PTO_INT8,
                                    PTO_UINT8,   PTO_BFLOAT16, PTO_INT64, PTO_UINT64};
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(order); i++) assert_int_equal(order[i], i);
 }
 
 static void test_each_dtype_has_its_size_bits_and_name(void **state) {
-#define X(constant, value, name, bits, class_)                                                                   \
-  assert_int_equal(pto_dtype_bits(constant), bits);                                                              \
-  assert_int_equal(pto_dtype_size(constant), (bits) < 8 ? 1 : (bits) / 8);                                       \
-  assert_string_equal(pto_dtype_name(constant), name);                                                           \
+#define X(constant, value, name, bits, class_)                                                                         \
+  assert_int_equal(pto_dtype_bits(constant), bits);                                                                    \
+  assert_int_equal(pto_dtype_size(constant), (bits) < 8 ? 1 : (bits) / 8);                                             \
+  assert_string_equal(pto_dtype_name(constant), name);                                                                 \
   assert_int_equal(pto_dtype_from_name(name), constant);
   PTO_DTYPE_LIST(X)
 #undef X
@@ -177,7 +181,8 @@ static void test_long_names_are_known_too(void **state) {
                {"int16", PTO_INT16},     {"int32", PTO_INT32},     {"int64", PTO_INT64},       {"uint8", PTO_UINT8},
                {"uint16", PTO_UINT16},   {"uint32", PTO_UINT32},   {"uint64", PTO_UINT64},     {"int4", PTO_INT4},
                {"uint4", PTO_UINT4},     {"bool", PTO_BOOL}};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++) assert_int_equal(pto_dtype_from_name(names[i].name), names[i].dtype);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++)
+    assert_int_equal(pto_dtype_from_name(names[i].name), names[i].dtype);
 }
 
 static void test_what_is_no_dtype_has_no_size_and_no_name(void **state) {

@@ -2,15 +2,16 @@
 /*
  * Decides whether a linear form takes a value in an interval: reduce, then answer or split, recursively.
  *
- * Always true inside: coefficients descend; after `reduce` has not answered, 0 < lo ≤ hi < total, the coefficients have no
- * common divisor, each is larger than hi − lo + 1, and every remaining index value may occur in a solution as far as the
- * bounds of the others tell.  Each part of a split has one term less, so the recursion is at most PTO_FORM_TERMS deep.
+ * Always true inside: coefficients descend; after `reduce` has not answered, 0 < lo ≤ hi < total, the coefficients have
+ * no common divisor, each is larger than hi − lo + 1, and every remaining index value may occur in a solution as far as
+ * the bounds of the others tell.  Each part of a split has one term less, so the recursion is at most PTO_FORM_TERMS
+ * deep.
  *
- * Values only, any thread.  Another way to split is a candidate in `choose_split` and a function beside split_by_lines.
+ * Values only, any thread.  Another way to split is a candidate in `choose_split` and a function beside fix_line.
  */
 #include <runtime/tensor/linear_form.h>
 
-#include <string.h>
+#include <runtime/tensor/lattice_search.h>
 
 typedef __int128 wide;
 
@@ -31,8 +32,8 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b) {
   return a;
 }
 
-/* Euclid's algorithm on (a, m): where no multiple of `a` below m hits l … r, the first hit lies after y wraps round m, and y is
- * the first hit of the same question modulo a. */
+/* Euclid's algorithm on (a, m): where no multiple of `a` below m hits l … r, the first hit lies after y wraps round m,
+ * and y is the first hit of the same question modulo a. */
 uint64_t pto_first_in_residues(uint64_t a, uint64_t m, uint64_t l, uint64_t r, struct pto_step_budget *budget) {
   budget->used++;
   if (l == 0) return 0;
@@ -101,8 +102,8 @@ static int64_t total_of(const struct pto_linear_form *f) {
   return (int64_t)total;
 }
 
-/* Cuts off index values that no solution has: those above hi / coef, and those with which all the others together stay below
- * lo.  True where something was cut. */
+/* Cuts off index values that no solution has: those above hi / coef, and those with which all the others together stay
+ * below lo.  True where something was cut. */
 static bool tighten(struct pto_linear_form *f, int64_t total) {
   bool is_changed = false;
   for (uint32_t k = f->count; k-- > 0;) {
@@ -150,8 +151,8 @@ static enum pto_answer reduce(struct pto_linear_form *f) {
 
 /* ---- one and two terms ---- */
 
-/* x·a + y·b in lo … hi.  For a given x some y in 0 … last fits where a multiple of b lies in lo − x·a … hi − x·a, which is as
- * much as (hi − x·a) mod b ≤ hi − lo, as long as that interval meets 0 … b·last: true of x within first … end. */
+/* x·a + y·b in lo … hi.  For a given x some y in 0 … last fits where a multiple of b lies in lo − x·a … hi − x·a, which
+ * is as much as (hi − x·a) mod b ≤ hi − lo, as long as that interval meets 0 … b·last: true of x within first … end. */
 static enum pto_answer decide_two(const struct pto_linear_form *f, struct pto_step_budget *budget) {
   int64_t a = (int64_t)f->coef[0], b = (int64_t)f->coef[1];
   int64_t first = max_i64(0, ceil_div(f->lo - b * (int64_t)f->last[1], a));
@@ -167,8 +168,8 @@ static enum pto_answer decide_two(const struct pto_linear_form *f, struct pto_st
 
 /* ---- splits ---- */
 
-/* The index pairs (x, y) of two terms lie on lines p·x + q·y = l.  Along a line x grows by q, y falls by p, and the value
- * a·x + b·y changes by δ = q·a − p·b.  p/q is a convergent of a/b, q_before the denominator of the one before. */
+/* The index pairs (x, y) of two terms lie on lines p·x + q·y = l.  Along a line x grows by q, y falls by p, and the
+ * value a·x + b·y changes by δ = q·a − p·b.  p/q is a convergent of a/b, q_before the denominator of the one before. */
 struct lines {
   int64_t p, q, q_before;
   int64_t delta;
@@ -198,8 +199,8 @@ static void bound_lines(struct lines *lines, const struct pto_linear_form *f, co
   lines->end = corner < end ? (int64_t)corner : end;
 }
 
-/* Improves *best where the lines of terms k and l in some direction are fewer.  The directions to try are the convergents of
- * coef[k] / coef[l]: the longer the step, the less the value changes, and both count. */
+/* Improves *best where the lines of terms k and l in some direction are fewer.  The directions to try are the
+ * convergents of coef[k] / coef[l]: the longer the step, the less the value changes, and both count. */
 static void try_lines(const struct pto_linear_form *f, uint32_t k, uint32_t l, int64_t total, struct split *best) {
   int64_t a = (int64_t)f->coef[k], b = (int64_t)f->coef[l];
   int64_t rest = total - a * (int64_t)f->last[k] - b * (int64_t)f->last[l];
@@ -211,11 +212,14 @@ static void try_lines(const struct pto_linear_form *f, uint32_t k, uint32_t l, i
     p_before = p, q_before = q;
     p = p_next, q = q_next;
     high = low, low = remainder;
-    s.lines = (struct lines){.p = p, .q = q, .q_before = q_before, .delta = is_odd ? -remainder : remainder, .is_odd = is_odd};
+    s.lines = (struct lines){
+        .p = p, .q = q, .q_before = q_before, .delta = is_odd ? -remainder : remainder, .is_odd = is_odd};
     bound_lines(&s.lines, f, &s, rest);
     s.parts = s.lines.end < s.lines.first ? 0 : (uint64_t)(s.lines.end - s.lines.first) + 1;
-    if (s.parts < best->parts) *best = s;
-    else if (q > 1 && s.parts / 2 > best->parts) break;
+    if (s.parts < best->parts)
+      *best = s;
+    else if (q > 1 && s.parts / 2 > best->parts)
+      break;
   }
 }
 
@@ -236,15 +240,16 @@ static struct split choose_split(const struct pto_linear_form *f) {
 static enum pto_answer solve(struct pto_linear_form *f, struct pto_step_budget *budget);
 
 /* The form that is left of `f` when x[k] is `value`. */
-static void fix_value(const struct pto_linear_form *f, const struct split *s, int64_t value, struct pto_linear_form *part) {
+static void fix_value(const struct pto_linear_form *f, const struct split *s, int64_t value,
+                      struct pto_linear_form *part) {
   *part = *f;
   remove_term(part, s->term);
   part->lo -= (int64_t)f->coef[s->term] * value;
   part->hi -= (int64_t)f->coef[s->term] * value;
 }
 
-/* The form that is left of `f` on line l: the two terms become one that runs along the line.  False where the line has no
- * index pair. */
+/* The form that is left of `f` on line l: the two terms become one that runs along the line.  False where the line has
+ * no index pair. */
 static bool fix_line(const struct pto_linear_form *f, const struct split *s, int64_t l, struct pto_linear_form *part) {
   const struct lines *n = &s->lines;
   int64_t a = (int64_t)f->coef[s->term], b = (int64_t)f->coef[s->second];
@@ -281,8 +286,10 @@ static enum pto_answer split(const struct pto_linear_form *f, struct pto_step_bu
     int64_t at = i % 2 ? middle - away : middle + away;
     if (budget->used >= budget->limit) return PTO_ANSWER_UNKNOWN;
     budget->used++;
-    if (is_values) fix_value(f, &s, at, &part);
-    else if (!fix_line(f, &s, at, &part)) continue;
+    if (is_values)
+      fix_value(f, &s, at, &part);
+    else if (!fix_line(f, &s, at, &part))
+      continue;
     enum pto_answer answer = solve(&part, budget);
     if (answer != PTO_ANSWER_NO) return answer;
   }
@@ -297,9 +304,16 @@ static enum pto_answer solve(struct pto_linear_form *f, struct pto_step_budget *
   return f->count == 2 ? decide_two(f, budget) : split(f, budget);
 }
 
+/* Splitting settles nearly everything in a few steps; what it does not goes to the lattice search, reduced as far as it
+ * is. */
 enum pto_answer pto_linear_form_meets(const struct pto_linear_form *form, struct pto_step_budget *budget) {
+  enum { QUICK_STEPS = 1000 }; /* about as long as the reduction of a basis takes */
   struct pto_linear_form f = {.lo = form->lo, .hi = form->hi};
   for (uint32_t k = 0; k < form->count; k++) insert_term(&f, form->coef[k], form->last[k]);
-  budget->used++;
-  return solve(&f, budget);
+  struct pto_step_budget quick = {0,
+                                  pto_min_u64(QUICK_STEPS, budget->limit - pto_min_u64(budget->used, budget->limit))};
+  enum pto_answer answer = reduce(&f);
+  if (answer == PTO_ANSWER_UNKNOWN) answer = f.count == 2 ? decide_two(&f, &quick) : split(&f, &quick);
+  budget->used += quick.used + 1;
+  return answer == PTO_ANSWER_UNKNOWN && budget->used < budget->limit ? pto_lattice_search(&f, budget) : answer;
 }

@@ -4,13 +4,14 @@
  *     Σ coef[k] · x[k],  0 ≤ x[k] ≤ last[k],
  * take a value in lo … hi?
  *
- * Two byte sets A and B meet where  Σ S[i]·x[i] + u = D + Σ T[j]·y[j] + v  has a solution; with y turned round (y → last − y)
- * all coefficients are positive and the run bytes u, v are the width of lo … hi.
+ * Two byte sets A and B meet where  Σ S[i]·x[i] + u = D + Σ T[j]·y[j] + v  has a solution; with y turned round (y →
+ * last − y) all coefficients are positive and the run bytes u, v are the width of lo … hi.
  *
- * The answer is exact unless the budget of steps runs out.  One or two distinct strides are settled by Euclid's algorithm in
- * O(log) steps; more by splitting: over one index where it has few values left, else over the lattice lines of the two strides
- * that the fewest of them cover (about the square root of the number of index pairs).  Nested strides, as views of dense
- * tensors have, leave two or three values a dimension.
+ * The answer is exact unless the budget of steps runs out.  One or two distinct strides are settled by Euclid's
+ * algorithm in O(log) steps; more by splitting: over one index where it has few values left, else over the lattice
+ * lines of the two strides that the fewest of them cover (about the square root of the number of index pairs).  Nested
+ * strides, as views of dense tensors have, leave two or three values a dimension.  What takes too many parts goes to
+ * lattice_search.h.
  *
  * Values only, no allocation, any thread.
  */
@@ -31,7 +32,7 @@ struct pto_linear_form {
 
 enum pto_answer { PTO_ANSWER_NO, PTO_ANSWER_YES, PTO_ANSWER_UNKNOWN };
 
-/* Steps: parts of a split looked at, and rounds of Euclid's algorithm. */
+/* Steps: parts of a split looked at, rounds of Euclid's algorithm, and those of lattice_search.h. */
 struct pto_step_budget {
   uint64_t used, limit;
 };

@@ -2,7 +2,8 @@
 /*
  * Linear forms against listing every value; first hits of residues against trying every x.
  *
- * The random forms are of the kinds that regions give (two nested chains) and of any other kind.  Fixed seeds, printed on failure.
+ * The random forms are of the kinds that regions give (two nested chains) and of any other kind.  Fixed seeds, printed
+ * on failure.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <runtime/tensor/lattice_search.h>
 #include <runtime/tensor/linear_form.h>
 
 enum { MOST_VALUES = 4096 };
@@ -42,7 +44,8 @@ static void check_intervals(struct pto_linear_form *f, struct pto_rng *rng, uint
     for (int64_t v = f->lo < 0 ? 0 : f->lo; v <= f->hi && v <= (int64_t)total; v++) expected |= is_value[v];
     enum pto_answer answer = pto_linear_form_meets(f, &budget);
     if (answer == (expected ? PTO_ANSWER_YES : PTO_ANSWER_NO)) continue;
-    print_error("seed %" PRIu64 ": answer %d, expected %d; %" PRId64 " … %" PRId64 " from", seed, answer, expected, f->lo, f->hi);
+    print_error("seed %" PRIu64 ": answer %d, expected %d; %" PRId64 " … %" PRId64 " from", seed, answer, expected,
+                f->lo, f->hi);
     for (uint32_t k = 0; k < f->count; k++) print_error(" %" PRIu64 "·(0…%" PRIu64 ")", f->coef[k], f->last[k]);
     print_error("\n");
     fail();
@@ -63,8 +66,10 @@ static void test_forms_of_any_coefficients_agree_with_listing(void **state) {
     struct pto_rng rng = {seed};
     struct pto_linear_form f = {0};
     uint64_t terms = pto_rng_below(&rng, 6), largest = 3 + pto_rng_below(&rng, 200);
-    for (uint64_t k = 0; k < terms; k++)
-      pto_linear_form_add(&f, 1 + pto_rng_below(&rng, largest), pto_rng_below(&rng, 1 + pto_rng_below(&rng, 20)));
+    for (uint64_t k = 0; k < terms; k++) {
+      uint64_t coef = 1 + pto_rng_below(&rng, largest);
+      pto_linear_form_add(&f, coef, pto_rng_below(&rng, 1 + pto_rng_below(&rng, 20)));
+    }
     if (!is_small(&f)) continue;
     check_intervals(&f, &rng, seed);
     done++;
@@ -97,7 +102,10 @@ static void test_forms_of_three_long_terms_agree_with_listing(void **state) {
   for (uint64_t seed = 1; seed <= 6000; seed++) {
     struct pto_rng rng = {seed << 32};
     struct pto_linear_form f = {0};
-    for (int k = 0; k < 3; k++) pto_linear_form_add(&f, 20 + pto_rng_below(&rng, 60), 5 + pto_rng_below(&rng, 12));
+    for (int k = 0; k < 3; k++) {
+      uint64_t coef = 20 + pto_rng_below(&rng, 60);
+      pto_linear_form_add(&f, coef, 5 + pto_rng_below(&rng, 12));
+    }
     if (is_small(&f)) check_intervals(&f, &rng, seed);
   }
 }
@@ -138,6 +146,8 @@ static void test_forms_of_sparse_values_agree_with_trying_each(void **state) {
     bool expected = meets_by_trying(&f);
     enum pto_answer answer = pto_linear_form_meets(&f, &budget);
     if (answer != (expected ? PTO_ANSWER_YES : PTO_ANSWER_NO)) fail_msg("seed %" PRIu64 ": answer %d", seed, answer);
+    if (seed % 2 == 0 && pto_lattice_search(&f, &budget) != answer)
+      fail_msg("seed %" PRIu64 ": the lattice search differs", seed);
     answers[expected]++;
   }
   assert_true(answers[0] > 1000 && answers[1] > 1000);
@@ -186,7 +196,10 @@ static void test_an_exhausted_budget_is_unknown_and_nothing_else(void **state) {
     struct pto_rng rng = {seed};
     struct pto_linear_form f = {0};
     struct pto_step_budget small = {0, 3}, large = {0, 1000000};
-    for (int k = 0; k < 6; k++) pto_linear_form_add(&f, 1000 + pto_rng_below(&rng, 9000), 3 + pto_rng_below(&rng, 9));
+    for (int k = 0; k < 6; k++) {
+      uint64_t coef = 1000 + pto_rng_below(&rng, 9000);
+      pto_linear_form_add(&f, coef, 3 + pto_rng_below(&rng, 9));
+    }
     f.lo = f.hi = (int64_t)(2000 + pto_rng_below(&rng, 40000));
     enum pto_answer few = pto_linear_form_meets(&f, &small), many = pto_linear_form_meets(&f, &large);
     assert_int_not_equal(many, PTO_ANSWER_UNKNOWN);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The truth table of pto_tensor_overlap: every way in which two descriptors can differ, with each relation that it allows, and the
- * cases by which other implementations were found wrong.  The answers follow from the picture that each test draws; the same
- * question the other way round, and pto_region_intersects, have to agree.
+ * The truth table of pto_tensor_overlap: every way in which two descriptors can differ, with each relation that it
+ * allows, and the cases by which other implementations were found wrong.  The answers follow from the picture that each
+ * test draws; the same question the other way round, and pto_region_intersects, have to agree.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -13,20 +13,26 @@
 #include <runtime/tensor/region.h>
 #include <runtime/tensor/tensor_make.h>
 
-#define SHAPE(...) (uint32_t)PTO_ARRAY_LENGTH(((const uint64_t[]){__VA_ARGS__})), (const uint64_t[]){__VA_ARGS__}
-#define LIST(...) (const uint64_t[]){__VA_ARGS__}
+#define SHAPE(...)                                                                                                     \
+  (uint32_t) PTO_ARRAY_LENGTH(((const uint64_t[]){__VA_ARGS__})), (const uint64_t[]) { __VA_ARGS__ }
+#define LIST(...)                                                                                                      \
+  (const uint64_t[]) { __VA_ARGS__ }
 #define BASE UINT64_C(0x100000)
 
 /* Dense memory of the caller at `address`, with room behind it. */
 static struct pto_tensor external(uint64_t address, uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
-  return pto_tensor_dense((struct pto_buffer){.id = address, .generation = 1, .base = address, .size_bytes = 1 << 20}, dtype, ndims, shape);
+  return pto_tensor_dense((struct pto_buffer){.id = address, .generation = 1, .base = address, .size_bytes = 1 << 20},
+                          dtype, ndims, shape);
 }
 
-static struct pto_tensor f32(uint32_t ndims, const uint64_t *shape) { return external(BASE, PTO_FLOAT32, ndims, shape); }
+static struct pto_tensor f32(uint32_t ndims, const uint64_t *shape) {
+  return external(BASE, PTO_FLOAT32, ndims, shape);
+}
 
 static struct pto_tensor managed(uint64_t id, uint64_t generation, uint64_t size_bytes, uint32_t dtype, uint32_t ndims,
                                  const uint64_t *shape) {
-  return pto_tensor_dense((struct pto_buffer){.id = id, .generation = generation, .size_bytes = size_bytes}, dtype, ndims, shape);
+  return pto_tensor_dense((struct pto_buffer){.id = id, .generation = generation, .size_bytes = size_bytes}, dtype,
+                          ndims, shape);
 }
 
 /* t[first : first + count] */
@@ -158,41 +164,49 @@ static void test_a_tile_of_one_row_is_a_range(void **state) {
 
 static void test_tiles_of_two_planes_are_disjoint(void **state) {
   struct pto_tensor t = f32(SHAPE(4, 6, 8));
-  expect(PTO_DISJOINT, pto_tensor_view(&t, LIST(0, 1, 2), LIST(2, 3, 4)), pto_tensor_view(&t, LIST(2, 1, 2), LIST(2, 3, 4)));
+  expect(PTO_DISJOINT, pto_tensor_view(&t, LIST(0, 1, 2), LIST(2, 3, 4)),
+         pto_tensor_view(&t, LIST(2, 1, 2), LIST(2, 3, 4)));
 }
 
 static void test_boxes_apart_in_the_middle_dimension_are_disjoint(void **state) {
   struct pto_tensor t = f32(SHAPE(4, 6, 8));
-  expect(PTO_DISJOINT, pto_tensor_view(&t, LIST(0, 0, 2), LIST(4, 3, 4)), pto_tensor_view(&t, LIST(0, 3, 2), LIST(4, 3, 4)));
+  expect(PTO_DISJOINT, pto_tensor_view(&t, LIST(0, 0, 2), LIST(4, 3, 4)),
+         pto_tensor_view(&t, LIST(0, 3, 2), LIST(4, 3, 4)));
 }
 
 static void test_the_same_box_is_equal(void **state) {
   struct pto_tensor t = f32(SHAPE(4, 6, 8));
-  expect(PTO_EQUAL, pto_tensor_view(&t, LIST(0, 1, 2), LIST(2, 3, 4)), pto_tensor_view(&t, LIST(0, 1, 2), LIST(2, 3, 4)));
+  expect(PTO_EQUAL, pto_tensor_view(&t, LIST(0, 1, 2), LIST(2, 3, 4)),
+         pto_tensor_view(&t, LIST(0, 1, 2), LIST(2, 3, 4)));
 }
 
 static void test_a_box_covers_a_box_inside(void **state) {
   struct pto_tensor t = f32(SHAPE(4, 6, 8));
-  expect(PTO_COVERS, pto_tensor_view(&t, LIST(0, 1, 2), LIST(4, 4, 5)), pto_tensor_view(&t, LIST(1, 2, 2), LIST(2, 3, 4)));
+  expect(PTO_COVERS, pto_tensor_view(&t, LIST(0, 1, 2), LIST(4, 4, 5)),
+         pto_tensor_view(&t, LIST(1, 2, 2), LIST(2, 3, 4)));
 }
 
 static void test_a_box_is_covered_by_its_planes(void **state) {
   struct pto_tensor t = f32(SHAPE(4, 6, 8));
-  expect(PTO_COVERED, pto_tensor_view(&t, LIST(1, 2, 2), LIST(2, 3, 4)), pto_tensor_view(&t, LIST(1, 0, 0), LIST(2, 6, 8)));
+  expect(PTO_COVERED, pto_tensor_view(&t, LIST(1, 2, 2), LIST(2, 3, 4)),
+         pto_tensor_view(&t, LIST(1, 0, 0), LIST(2, 6, 8)));
 }
 
 static void test_boxes_that_share_an_edge_are_partial(void **state) {
   struct pto_tensor t = f32(SHAPE(4, 6, 8));
-  expect(PTO_PARTIAL, pto_tensor_view(&t, LIST(0, 0, 0), LIST(4, 3, 4)), pto_tensor_view(&t, LIST(0, 2, 3), LIST(4, 4, 5)));
+  expect(PTO_PARTIAL, pto_tensor_view(&t, LIST(0, 0, 0), LIST(4, 3, 4)),
+         pto_tensor_view(&t, LIST(0, 2, 3), LIST(4, 4, 5)));
 }
 
 static void test_a_box_longer_in_one_dimension_and_shorter_in_another_is_partial(void **state) {
   struct pto_tensor t = f32(SHAPE(4, 6, 8));
-  expect(PTO_PARTIAL, pto_tensor_view(&t, LIST(0, 0, 0), LIST(4, 3, 4)), pto_tensor_view(&t, LIST(1, 0, 0), LIST(2, 4, 4)));
+  expect(PTO_PARTIAL, pto_tensor_view(&t, LIST(0, 0, 0), LIST(4, 3, 4)),
+         pto_tensor_view(&t, LIST(1, 0, 0), LIST(2, 4, 4)));
 }
 
 static void test_boxes_of_rank_8_compare_by_dimension(void **state) {
-  struct pto_tensor t = f32(SHAPE(3, 3, 3, 3, 3, 3, 3, 3)), a = pto_tensor_view(&t, LIST(0, 0, 0, 0, 0, 0, 0, 0), LIST(2, 2, 2, 2, 2, 2, 2, 2));
+  struct pto_tensor t = f32(SHAPE(3, 3, 3, 3, 3, 3, 3, 3)),
+                    a = pto_tensor_view(&t, LIST(0, 0, 0, 0, 0, 0, 0, 0), LIST(2, 2, 2, 2, 2, 2, 2, 2));
   expect(PTO_PARTIAL, a, pto_tensor_view(&t, LIST(1, 1, 1, 1, 1, 1, 1, 1), LIST(2, 2, 2, 2, 2, 2, 2, 2)));
   expect(PTO_DISJOINT, a, pto_tensor_view(&t, LIST(0, 0, 0, 0, 2, 0, 0, 0), LIST(2, 2, 2, 2, 1, 2, 2, 2)));
   expect(PTO_COVERS, a, pto_tensor_view(&t, LIST(1, 0, 1, 0, 1, 0, 1, 0), LIST(1, 2, 1, 2, 1, 2, 1, 2)));
@@ -221,19 +235,23 @@ static void test_a_run_inside_a_row_is_covered_by_the_tile(void **state) {
 }
 
 static void test_shifted_rows_of_one_pitch_that_wrap_are_partial(void **state) {
-  expect(PTO_PARTIAL, tile(f32(SHAPE(6, 10)), 0, 4, 0, 4), tile(reshaped(part(f32(SHAPE(60)), 5, 50), SHAPE(5, 10)), 0, 3, 3, 7));
+  expect(PTO_PARTIAL, tile(f32(SHAPE(6, 10)), 0, 4, 0, 4),
+         tile(reshaped(part(f32(SHAPE(60)), 5, 50), SHAPE(5, 10)), 0, 3, 3, 7));
 }
 
 static void test_shifted_rows_of_one_pitch_in_the_gap_are_disjoint(void **state) {
-  expect(PTO_DISJOINT, tile(f32(SHAPE(6, 10)), 0, 4, 0, 4), tile(reshaped(part(f32(SHAPE(60)), 5, 50), SHAPE(5, 10)), 0, 3, 0, 5));
+  expect(PTO_DISJOINT, tile(f32(SHAPE(6, 10)), 0, 4, 0, 4),
+         tile(reshaped(part(f32(SHAPE(60)), 5, 50), SHAPE(5, 10)), 0, 3, 0, 5));
 }
 
 static void test_rows_that_wrap_only_behind_the_last_row_are_disjoint(void **state) {
-  expect(PTO_DISJOINT, tile(f32(SHAPE(6, 10)), 0, 2, 0, 4), tile(reshaped(part(f32(SHAPE(60)), 17, 40), SHAPE(4, 10)), 0, 3, 0, 5));
+  expect(PTO_DISJOINT, tile(f32(SHAPE(6, 10)), 0, 2, 0, 4),
+         tile(reshaped(part(f32(SHAPE(60)), 17, 40), SHAPE(4, 10)), 0, 3, 0, 5));
 }
 
 static void test_rows_that_wrap_into_the_last_row_are_partial(void **state) {
-  expect(PTO_PARTIAL, tile(f32(SHAPE(6, 10)), 0, 3, 0, 4), tile(reshaped(part(f32(SHAPE(60)), 17, 40), SHAPE(4, 10)), 0, 3, 0, 5));
+  expect(PTO_PARTIAL, tile(f32(SHAPE(6, 10)), 0, 3, 0, 4),
+         tile(reshaped(part(f32(SHAPE(60)), 17, 40), SHAPE(4, 10)), 0, 3, 0, 5));
 }
 
 /* ---- reshape: another pitch over the same memory ---- */
@@ -243,7 +261,8 @@ static void test_the_whole_8x8_equals_its_reshape_to_64(void **state) {
 }
 
 static void test_a_column_of_another_pitch_that_stays_out_of_a_tile_is_disjoint(void **state) {
-  expect(PTO_DISJOINT, tile(f32(SHAPE(8, 12)), 0, 8, 0, 4), tile(reshaped(f32(SHAPE(8, 12)), SHAPE(16, 6)), 0, 16, 4, 6));
+  expect(PTO_DISJOINT, tile(f32(SHAPE(8, 12)), 0, 8, 0, 4),
+         tile(reshaped(f32(SHAPE(8, 12)), SHAPE(16, 6)), 0, 16, 4, 6));
 }
 
 static void test_half_columns_of_half_the_pitch_are_covered(void **state) {
@@ -252,15 +271,18 @@ static void test_half_columns_of_half_the_pitch_are_covered(void **state) {
 
 static void test_both_halves_of_the_pitch_together_are_equal(void **state) {
   struct pto_tensor halves = reshaped(f32(SHAPE(8, 12)), SHAPE(8, 2, 6));
-  expect(PTO_EQUAL, pto_tensor_view(&halves, LIST(2, 0, 1), LIST(3, 2, 4)), tile(reshaped(halves, SHAPE(16, 6)), 4, 10, 1, 5));
+  expect(PTO_EQUAL, pto_tensor_view(&halves, LIST(2, 0, 1), LIST(3, 2, 4)),
+         tile(reshaped(halves, SHAPE(16, 6)), 4, 10, 1, 5));
 }
 
 static void test_tiles_of_coprime_pitches_are_partial(void **state) {
-  expect(PTO_PARTIAL, tile(f32(SHAPE(7, 11)), 0, 7, 0, 3), tile(reshaped(f32(SHAPE(7, 11)), SHAPE(11, 7)), 0, 11, 5, 7));
+  expect(PTO_PARTIAL, tile(f32(SHAPE(7, 11)), 0, 7, 0, 3),
+         tile(reshaped(f32(SHAPE(7, 11)), SHAPE(11, 7)), 0, 11, 5, 7));
 }
 
 static void test_tiles_of_coprime_pitches_can_miss_each_other(void **state) {
-  expect(PTO_DISJOINT, tile(f32(SHAPE(7, 11)), 1, 3, 0, 1), tile(reshaped(f32(SHAPE(7, 11)), SHAPE(11, 7)), 0, 4, 5, 6));
+  expect(PTO_DISJOINT, tile(f32(SHAPE(7, 11)), 1, 3, 0, 1),
+         tile(reshaped(f32(SHAPE(7, 11)), SHAPE(11, 7)), 0, 4, 5, 6));
 }
 
 static void test_a_box_equals_the_box_of_its_merged_dimensions(void **state) {
@@ -328,7 +350,8 @@ static void test_steps_of_4_and_6_from_odd_distance_are_disjoint(void **state) {
 }
 
 static void test_the_remaining_columns_of_a_step_are_disjoint_from_it(void **state) {
-  for (uint64_t start = 1; start < 5; start++) expect(PTO_DISJOINT, step(f32(SHAPE(6, 23)), 1, 0, 5), step(f32(SHAPE(6, 23)), 1, start, 5));
+  for (uint64_t start = 1; start < 5; start++)
+    expect(PTO_DISJOINT, step(f32(SHAPE(6, 23)), 1, 0, 5), step(f32(SHAPE(6, 23)), 1, start, 5));
 }
 
 static void test_every_second_row_is_covered_by_all_rows_and_partial_to_a_tile(void **state) {
@@ -357,7 +380,8 @@ static void test_int8_one_byte_into_an_f32_range_is_partial(void **state) {
 }
 
 static void test_an_f32_covers_any_of_its_bytes(void **state) {
-  for (uint64_t byte = 40; byte < 44; byte++) expect(PTO_COVERS, part(f32(SHAPE(100)), 10, 1), part(external(BASE, PTO_UINT8, SHAPE(400)), byte, 1));
+  for (uint64_t byte = 40; byte < 44; byte++)
+    expect(PTO_COVERS, part(f32(SHAPE(100)), 10, 1), part(external(BASE, PTO_UINT8, SHAPE(400)), byte, 1));
 }
 
 static void test_a_tile_reinterpreted_is_equal(void **state) {
@@ -399,7 +423,8 @@ static void test_halves_of_a_padded_buffer_are_disjoint(void **state) {
 }
 
 static void test_a_padded_buffer_equals_what_it_holds_and_not_its_padding(void **state) {
-  struct pto_tensor t = managed(3, 1, 2048, PTO_FLOAT32, SHAPE(3, 100)), all = managed(3, 1, 2048, PTO_UINT8, SHAPE(2048));
+  struct pto_tensor t = managed(3, 1, 2048, PTO_FLOAT32, SHAPE(3, 100)),
+                    all = managed(3, 1, 2048, PTO_UINT8, SHAPE(2048));
   expect(PTO_COVERED, t, all);
   expect(PTO_EQUAL, t, part(all, 0, 1200));
   expect(PTO_DISJOINT, t, part(all, 1200, 848));
@@ -446,7 +471,8 @@ static void test_registrations_that_overlap_are_partial(void **state) {
 }
 
 static void test_columns_of_two_registrations_of_one_matrix_are_disjoint(void **state) {
-  expect(PTO_DISJOINT, tile(f32(SHAPE(8, 12)), 0, 8, 0, 4), tile(external(BASE + 16, PTO_FLOAT32, SHAPE(7, 12)), 0, 7, 0, 8));
+  expect(PTO_DISJOINT, tile(f32(SHAPE(8, 12)), 0, 8, 0, 4),
+         tile(external(BASE + 16, PTO_FLOAT32, SHAPE(7, 12)), 0, 7, 0, 8));
 }
 
 static void test_registrations_off_by_a_byte_interleave_within_elements(void **state) {

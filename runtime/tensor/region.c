@@ -2,8 +2,8 @@
 /*
  * The canonical form of a tensor's byte set, and what follows from the form alone.
  *
- * The usual tensors (rank 1 to 3, strides descending) take a path without loops; any rank with descending strides one pass;
- * transposed, folding and 4-bit ones the general way, which sorts.  All of them give the same form.
+ * The usual tensors (rank 1 to 3, strides descending) take a path without loops; any rank with descending strides one
+ * pass; transposed, folding and 4-bit ones the general way, which sorts.  All of them give the same form.
  *
  * Values only, any thread.
  */
@@ -36,8 +36,8 @@ static uint32_t collect_ascending(const struct pto_tensor *t, uint32_t shift, ui
   return count;
 }
 
-/* Any order of strides, folding ones too.  A stride within the run makes the run longer; a multiple of the next inner stride that
- * does not step over its end makes that dimension longer: both are the same bytes in fewer dimensions. */
+/* Any order of strides, folding ones too.  A stride within the run makes the run longer; a multiple of the next inner
+ * stride that does not step over its end makes that dimension longer: both are the same bytes in fewer dimensions. */
 static PTO_NOINLINE void set_sorted(const struct pto_tensor *t, uint32_t shift, struct pto_region *r) {
   uint64_t extents[PTO_MAX_DIMS], strides[PTO_MAX_DIMS], run = UINT64_C(1) << shift;
   uint32_t count = collect_ascending(t, shift, extents, strides), kept = 0;
@@ -71,7 +71,8 @@ static PTO_NOINLINE void set_four_bit(const struct pto_tensor *t, uint64_t base,
   r->ndims = 0;
 }
 
-/* One pass from the outermost dimension inwards.  False where the strides do not descend far enough to be seen as nested here. */
+/* One pass from the outermost dimension inwards.  False where the strides do not descend far enough to be seen as
+ * nested here. */
 static inline bool set_descending(const struct pto_tensor *t, uint32_t shift, struct pto_region *r) {
   uint64_t size = UINT64_C(1) << shift, run = size, span = 0, extent = 0, stride = 0;
   uint32_t kept = 0; /* the last one kept is in extent and stride, not yet stored */
@@ -117,9 +118,12 @@ static bool is_empty_shape(const struct pto_tensor *t) {
 static PTO_NOINLINE void set_general(const struct pto_tensor *t, uint64_t base, struct pto_region *r) {
   uint32_t shift = pto_dtype_shift(t->dtype);
   r->start = base + (t->start_offset << shift);
-  if (is_empty_shape(t)) set_empty(r);
-  else if (pto_dtype_is_four_bit(t->dtype)) set_four_bit(t, base, r);
-  else if (!set_descending(t, shift, r)) set_sorted(t, shift, r);
+  if (is_empty_shape(t))
+    set_empty(r);
+  else if (pto_dtype_is_four_bit(t->dtype))
+    set_four_bit(t, base, r);
+  else if (!set_descending(t, shift, r))
+    set_sorted(t, shift, r);
 }
 
 /* A tile or a row block: rows of n contiguous elements that do not meet. */
@@ -140,7 +144,8 @@ static inline bool set_two(const struct pto_tensor *t, uint64_t start, uint32_t 
 /* The same of planes, none of them with a single index. */
 static inline bool set_three(const struct pto_tensor *t, uint64_t start, uint32_t shift, struct pto_region *r) {
   uint64_t planes = t->shape[0], rows = t->shape[1], n = t->shape[2], depth = t->strides[0], pitch = t->strides[1];
-  if (PTO_UNLIKELY(t->strides[2] != 1 || planes < 2 || rows < 2 || n == 0 || pitch < n || depth < rows * pitch)) return false;
+  if (PTO_UNLIKELY(t->strides[2] != 1 || planes < 2 || rows < 2 || n == 0 || pitch < n || depth < rows * pitch))
+    return false;
   bool has_dense_rows = pitch == n, has_even_rows = depth == rows * pitch;
   r->start = start;
   r->end = start + (((planes - 1) * depth + (rows - 1) * pitch + n) << shift);
@@ -191,9 +196,9 @@ uint64_t pto_region_bytes(const struct pto_region *region) {
   return bytes;
 }
 
-/* Two different index vectors give the same element where Σ s[k]·d[k] = 0 for some d ≠ 0, |d[k]| < n[k].  With d's first non-zero
- * part positive that is a question for each k: does s[k] + s[k]·x + Σ (s[l]·y − s[l]·(n[l] − 1)), l > k, 0 ≤ y ≤ 2·(n[l] − 1),
- * take the value 0? */
+/* Two different index vectors give the same element where Σ s[k]·d[k] = 0 for some d ≠ 0, |d[k]| < n[k].  With d's
+ * first non-zero part positive that is a question for each k: does s[k] + s[k]·x + Σ (s[l]·y − s[l]·(n[l] − 1)), l > k,
+ * 0 ≤ y ≤ 2·(n[l] − 1), take the value 0? */
 static bool folds(uint32_t count, const uint64_t *extents, const uint64_t *strides) {
   struct pto_step_budget budget = {0, PTO_REGION_STEP_LIMIT};
   for (uint32_t k = 1; k < count; k++) {

@@ -3,10 +3,11 @@
  * A region: the byte set of a tensor in canonical form, at absolute addresses, whatever dtype or rank described it.
  *
  * Bytes  start + Σ index[i]·strides[i] + k,  0 ≤ index[i] < extents[i],  0 ≤ k < run_bytes.
- * Always true after pto_region_from_tensor: run_bytes ≥ 1 unless the region is empty (run_bytes 0, ndims 0); extents ≥ 2;
- * strides in bytes and descending; dimensions that continue the next inner one without a gap are merged with it, stride-0
- * dimensions and extents of 1 are gone.  So equal canonical fields mean equal byte sets, and a dense tensor is one run.
- * (The other direction does not hold: two forms may denote the same bytes.  pto_region_overlap decides exactly.)
+ * Always true after pto_region_from_tensor: run_bytes ≥ 1 unless the region is empty (run_bytes 0, ndims 0); extents ≥
+ * 2; strides in bytes and descending; dimensions that continue the next inner one without a gap are merged with it,
+ * stride-0 dimensions and extents of 1 are gone.  So equal canonical fields mean equal byte sets, and a dense tensor is
+ * one run. (The other direction does not hold: two forms may denote the same bytes.  pto_region_overlap decides
+ * exactly.)
  *
  * A value; no allocation; any thread.
  */
@@ -25,9 +26,10 @@ struct pto_region {
   uint64_t strides[PTO_MAX_DIMS]; /* bytes */
 };
 
-/* Work that one question may cost before it answers "partial": steps of linear_form.h.  Strides of constructors and views stay
- * below a tenth of it (overlap_property_test.c, overlap_scale_test.c). */
-#define PTO_REGION_STEP_LIMIT UINT64_C(1000000)
+/* Work that one question may cost before it answers "partial": steps of linear_form.h, about a tenth of a second in
+ * all.  What views can make stays below a tenth of it (overlap_property_test.c, overlap_scale_test.c; a hill climb over
+ * root shapes and slices of 2^40 bytes came to 4000). */
+#define PTO_REGION_STEP_LIMIT UINT64_C(100000)
 
 /* The region of a valid tensor whose buffer's first byte is at `base`. */
 void pto_region_from_tensor(const struct pto_tensor *t, uint64_t base, struct pto_region *region);
@@ -37,8 +39,8 @@ void pto_region_from_tensor(const struct pto_tensor *t, uint64_t base, struct pt
 enum pto_overlap pto_region_overlap(const struct pto_region *a, const struct pto_region *b, uint64_t *budget_exhausted);
 
 /* The same, with the work laid open: adds the steps that it took to *steps (0 for the closed forms). */
-enum pto_overlap pto_region_overlap_steps(const struct pto_region *a, const struct pto_region *b, uint64_t *budget_exhausted,
-                                          uint64_t *steps);
+enum pto_overlap pto_region_overlap_steps(const struct pto_region *a, const struct pto_region *b,
+                                          uint64_t *budget_exhausted, uint64_t *steps);
 
 /* Whether the two byte sets share a byte: pto_region_overlap(…) != PTO_DISJOINT, at less cost. */
 bool pto_region_intersects(const struct pto_region *a, const struct pto_region *b, uint64_t *budget_exhausted);

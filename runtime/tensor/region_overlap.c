@@ -2,13 +2,15 @@
 /*
  * The exact relation of two byte sets in canonical form.
  *
- * From cheap to dear: bounding ranges; equal fields; a run with anything of one stride; rows of one pitch; boxes of one stride
- * system; then number theory.  A and B meet where a linear form takes a value in an interval (linear_form.h).  A covers B where B meets none of A's
- * gaps, and the gaps of nested progressions are progressions of the same kind, one for each dimension of A.  Sizes say which
- * of the two can cover the other, and that two sets of one size of which one covers the other are equal.
+ * From cheap to dear: bounding ranges; equal fields; a run with anything of one stride; rows of one pitch; boxes of one
+ * stride system; then number theory.  A and B meet where a linear form takes a value in an interval (linear_form.h).  A
+ * covers B where B meets none of A's gaps, and the gaps of nested progressions are progressions of the same kind, one
+ * for each dimension of A.  Sizes say which of the two can cover the other, and that two sets of one size of which one
+ * covers the other are equal.
  *
  * So nothing is counted or listed.  Only strides that fold onto each other, which no view makes, have gaps that are no
- * progressions: for those each byte of B is looked up in A, within the budget, and an exhausted budget answers PTO_PARTIAL.
+ * progressions: for those each byte of B is looked up in A, within the budget, and an exhausted budget answers
+ * PTO_PARTIAL.
  *
  * Values only, any thread.
  */
@@ -49,8 +51,9 @@ static enum pto_overlap relate_run_to_rows(const struct pto_region *run, const s
   return row <= run->start && run->end <= row + r ? PTO_COVERED : PTO_PARTIAL;
 }
 
-/* Rows of one pitch, both with runs shorter than it.  In units of b's rows, a begins `down` rows and `right` bytes after b; its runs
- * have a part at `right` and, if they reach into the next row of b, a part at column 0 of that row. */
+/* Rows of one pitch, both with runs shorter than it.  In units of b's rows, a begins `down` rows and `right` bytes
+ * after b; its runs have a part at `right` and, if they reach into the next row of b, a part at column 0 of that row.
+ */
 static enum pto_overlap relate_rows(const struct pto_region *a, const struct pto_region *b) {
   if (a->start < b->start) return mirrored(relate_rows(b, a));
   uint64_t pitch = a->strides[0], ra = a->run_bytes, rb = b->run_bytes;
@@ -67,9 +70,10 @@ static enum pto_overlap relate_rows(const struct pto_region *a, const struct pto
   return PTO_PARTIAL;
 }
 
-/* Boxes of one stride system: `b`, which does not start before `a`, begins at index q[k] of each dimension of `a` and `rest`
- * bytes into the run.  As long as no block of `b`, moved by that, reaches into the next block outside it, both are boxes of
- * the same indices, and equal bytes have equal indices: the relation of two boxes.  False where a block does reach. */
+/* Boxes of one stride system: `b`, which does not start before `a`, begins at index q[k] of each dimension of `a` and
+ * `rest` bytes into the run.  As long as no block of `b`, moved by that, reaches into the next block outside it, both
+ * are boxes of the same indices, and equal bytes have equal indices: the relation of two boxes.  False where a block
+ * does reach. */
 static bool relate_boxes(const struct pto_region *a, const struct pto_region *b, enum pto_overlap *relation) {
   uint64_t rest = b->start - a->start, q[PTO_MAX_DIMS];
   for (uint32_t k = 0; k < a->ndims; k++) {
@@ -96,8 +100,10 @@ static bool relate_boxes(const struct pto_region *a, const struct pto_region *b,
 static bool closed_form(const struct pto_region *a, const struct pto_region *b, enum pto_overlap *relation) {
   if (a->ndims == 0 || b->ndims == 0) {
     if (a->ndims > 1 || b->ndims > 1) return false;
-    if (a->ndims == b->ndims) *relation = relate_runs(a, b);
-    else *relation = a->ndims == 0 ? relate_run_to_rows(a, b) : mirrored(relate_run_to_rows(b, a));
+    if (a->ndims == b->ndims)
+      *relation = relate_runs(a, b);
+    else
+      *relation = a->ndims == 0 ? relate_run_to_rows(a, b) : mirrored(relate_run_to_rows(b, a));
     return true;
   }
   if (a->ndims != b->ndims) return false;
@@ -114,8 +120,8 @@ static bool closed_form(const struct pto_region *a, const struct pto_region *b, 
 
 /* ---- general ---- */
 
-/* Σ S·x + u = (b.start − a.start) + Σ T·y + v; with y turned round, T·(M − 1 − y) = T·y' up to the constant that moves b's first run
- * to its last. */
+/* Σ S·x + u = (b.start − a.start) + Σ T·y + v; with y turned round, T·(M − 1 − y) = T·y' up to the constant that moves
+ * b's first run to its last. */
 static enum pto_answer meets(const struct pto_region *a, const struct pto_region *b, struct pto_step_budget *budget) {
   struct pto_linear_form form;
   int64_t distance = (int64_t)(b->end - b->run_bytes - a->start);
@@ -137,8 +143,8 @@ static bool is_nested(const struct pto_region *r) {
   return true;
 }
 
-/* b ⊆ a, for nested `a` with a range that contains b's.  Dimension k of `a` leaves a gap behind each of its blocks but the last, as
- * long as what the stride is longer than the block; the dimensions outside repeat it. */
+/* b ⊆ a, for nested `a` with a range that contains b's.  Dimension k of `a` leaves a gap behind each of its blocks but
+ * the last, as long as what the stride is longer than the block; the dimensions outside repeat it. */
 static enum pto_answer covers_nested(const struct pto_region *a, const struct pto_region *b,
                                      struct pto_step_budget *budget) {
   struct pto_region gap = *a;
@@ -220,8 +226,8 @@ static enum pto_overlap relate(const struct pto_region *a, const struct pto_regi
   return is_a_larger ? PTO_COVERS : PTO_COVERED;
 }
 
-enum pto_overlap pto_region_overlap_steps(const struct pto_region *a, const struct pto_region *b, uint64_t *budget_exhausted,
-                                          uint64_t *steps) {
+enum pto_overlap pto_region_overlap_steps(const struct pto_region *a, const struct pto_region *b,
+                                          uint64_t *budget_exhausted, uint64_t *steps) {
   if (pto_region_is_empty(a) || pto_region_is_empty(b) || !pto_region_ranges_meet(a, b)) return PTO_DISJOINT;
   if (a->is_fuzzy || b->is_fuzzy) return PTO_PARTIAL;
   if (has_equal_fields(a, b)) return PTO_EQUAL;
@@ -235,7 +241,8 @@ enum pto_overlap pto_region_overlap_steps(const struct pto_region *a, const stru
   return relation;
 }
 
-enum pto_overlap pto_region_overlap(const struct pto_region *a, const struct pto_region *b, uint64_t *budget_exhausted) {
+enum pto_overlap pto_region_overlap(const struct pto_region *a, const struct pto_region *b,
+                                    uint64_t *budget_exhausted) {
   return pto_region_overlap_steps(a, b, budget_exhausted, NULL);
 }
 

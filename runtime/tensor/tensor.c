@@ -2,9 +2,9 @@
 /*
  * Tensor descriptors: the dense constructor, views, and what makes a descriptor valid.
  *
- * Every view has the same form: refuse an invalid source with the source's own reason, refuse impossible arguments with a
- * reason and its values, compute the result from a copy.  A view of a valid tensor needs no second validation unless it changes
- * the element size or the element count: its bytes are a subset of the source's.
+ * Every view has the same form: refuse an invalid source with the source's own reason, refuse impossible arguments with
+ * a reason and its values, compute the result from a copy.  A view of a valid tensor needs no second validation unless
+ * it changes the element size or the element count: its bytes are a subset of the source's.
  *
  * Values only, no allocation, any thread.  A new view: a word in PTO_TENSOR_MAKER_LIST, its reasons, one function.
  */
@@ -23,8 +23,10 @@ struct pto_tensor pto_tensor_invalid_values(enum pto_tensor_maker maker, enum pt
                                             const uint64_t *values) {
   struct pto_tensor t = {.start_offset = reason, .version = (int32_t)maker, .status = reason_status[reason]};
   for (uint32_t i = 0; i < count && i < PTO_TENSOR_REASON_VALUES; i++) {
-    if (i < PTO_MAX_DIMS) t.shape[i] = values[i];
-    else t.strides[i - PTO_MAX_DIMS] = values[i];
+    if (i < PTO_MAX_DIMS)
+      t.shape[i] = values[i];
+    else
+      t.strides[i - PTO_MAX_DIMS] = values[i];
   }
   return t;
 }
@@ -46,7 +48,8 @@ static void add_list(struct values *v, uint32_t count, const uint64_t *list) {
   for (uint32_t i = 0; i < count; i++) add_value(v, list[i]);
 }
 
-static struct pto_tensor invalid_with(enum pto_tensor_maker maker, enum pto_tensor_reason reason, const struct values *v) {
+static struct pto_tensor invalid_with(enum pto_tensor_maker maker, enum pto_tensor_reason reason,
+                                      const struct values *v) {
   return pto_tensor_invalid_values(maker, reason, v->count, v->items);
 }
 
@@ -71,8 +74,8 @@ static bool count_elements(uint32_t ndims, const uint64_t *shape, uint64_t *coun
   return true;
 }
 
-/* Sets rank, shape and row-major strides.  The element count fits 64 bits, so every stride of a non-empty shape does; with an
- * empty one the strides are those of its extents of 1 at least, and 0 where even that does not fit. */
+/* Sets rank, shape and row-major strides.  The element count fits 64 bits, so every stride of a non-empty shape does;
+ * with an empty one the strides are those of its extents of 1 at least, and 0 where even that does not fit. */
 static void set_row_major(struct pto_tensor *t, uint32_t ndims, const uint64_t *shape) {
   uint64_t stride = 1;
   t->ndims = ndims;
@@ -143,7 +146,8 @@ static struct pto_tensor refuse_extent(const struct pto_tensor *t, enum pto_tens
   return *t;
 }
 
-/* The tensor itself where every rule holds, else an invalid one with the first rule that does not.  status is PTO_OK. */
+/* The tensor itself where every rule holds, else an invalid one with the first rule that does not.  status is PTO_OK.
+ */
 static PTO_COLD struct pto_tensor refuse_fields(const struct pto_tensor *t, enum pto_tensor_maker maker) {
   uint64_t count;
   struct pto_tensor result;
@@ -242,7 +246,8 @@ struct pto_tensor pto_tensor_view(const struct pto_tensor *t, const uint64_t *of
   return checked_view(&result, PTO_MAKER_VIEW);
 }
 
-struct pto_tensor pto_tensor_slice(const struct pto_tensor *t, uint32_t dim, uint64_t start, uint64_t end, uint64_t step) {
+struct pto_tensor pto_tensor_slice(const struct pto_tensor *t, uint32_t dim, uint64_t start, uint64_t end,
+                                   uint64_t step) {
   if (is_refused(t)) return pto_tensor_refused(t, PTO_MAKER_SLICE);
   if (dim >= t->ndims) return pto_tensor_invalid(PTO_MAKER_SLICE, PTO_REASON_DIMENSION, dim, t->ndims);
   if (step == 0) return pto_tensor_invalid(PTO_MAKER_SLICE, PTO_REASON_STEP, dim);
@@ -367,7 +372,8 @@ struct pto_tensor pto_tensor_reinterpret(const struct pto_tensor *t, uint32_t dt
       return pto_tensor_invalid(maker, PTO_REASON_INNERMOST_BYTES, t->shape[inner], t->dtype, dtype);
     result.strides[inner] = 1;
     for (uint32_t i = 0; i < inner; i++) {
-      /* A dimension with one index takes no steps: its stride means nothing, and becomes 0 where it cannot be expressed. */
+      /* A dimension with one index takes no steps: its stride means nothing, and becomes 0 where it cannot be
+       * expressed. */
       if (convert_count(t->strides[i], from, to, &result.strides[i])) continue;
       if (t->shape[i] > 1) return pto_tensor_invalid(maker, PTO_REASON_STRIDE_BYTES, i, t->strides[i], t->dtype, dtype);
       result.strides[i] = 0;

@@ -2,9 +2,10 @@
 /*
  * Tensors as text: the sentence of an invalid one, and the line that stands for a valid one in messages.
  *
- * Always true: pto_tensor_parse of what pto_tensor_format wrote for a valid tensor gives that tensor again, given its buffer.
- * Texts are cut to the caller's size, ended by a 0, and the length returned is that of the whole, as with snprintf.
- * No allocation, any thread.  A new reason needs nothing here; a new kind of value in sentences is a case of add_reason.
+ * Always true: pto_tensor_parse of what pto_tensor_format wrote for a valid tensor gives that tensor again, given its
+ * buffer. Texts are cut to the caller's size, ended by a 0, and the length returned is that of the whole, as with
+ * snprintf. No allocation, any thread.  A new reason needs nothing here; a new kind of value in sentences is a case of
+ * add_reason.
  */
 #include <pto/tensor.h>
 
@@ -68,15 +69,20 @@ static void add_reason(struct text *text, const struct pto_tensor *t) {
     uint64_t value = values[next];
     if (next < PTO_TENSOR_REASON_VALUES) next++;
     switch (*++s) {
-    case 'x': add(text, "0x%" PRIx64, value); break;
-    case 't': add(text, "%s", value < PTO_DTYPE_COUNT ? pto_dtype_name((uint32_t)value) : "?"); break;
+    case 'x':
+      add(text, "0x%" PRIx64, value);
+      break;
+    case 't':
+      add(text, "%s", value < PTO_DTYPE_COUNT ? pto_dtype_name((uint32_t)value) : "?");
+      break;
     case 'l': {
       uint32_t count = (uint32_t)pto_min_u64(value, PTO_TENSOR_REASON_VALUES - next);
       add_list(text, count, values + next);
       next += count;
       break;
     }
-    default: add(text, "%" PRIu64, value);
+    default:
+      add(text, "%" PRIu64, value);
     }
   }
 }
@@ -169,8 +175,9 @@ int pto_tensor_parse(const char *text, struct pto_buffer buffer, struct pto_tens
   if (text == NULL) return PTO_EINVAL;
   bool is_read = read_word(&text, "buffer ") && read_number(&text, &id) && read_word(&text, " ") &&
                  read_dtype(&text, &t.dtype) && read_list(&text, t.shape, &t.ndims) && read_word(&text, " strides ") &&
-                 read_list(&text, t.strides, &stride_count) && stride_count == t.ndims && read_word(&text, " offset ") &&
-                 read_number(&text, &t.start_offset) && read_word(&text, " v") && read_version(&text, &t.version);
+                 read_list(&text, t.strides, &stride_count) && stride_count == t.ndims &&
+                 read_word(&text, " offset ") && read_number(&text, &t.start_offset) && read_word(&text, " v") &&
+                 read_version(&text, &t.version);
   if (!is_read) return PTO_EINVAL;
   if (read_word(&text, " fuzzy")) t.overlap = PTO_OVERLAP_FUZZY;
   if (*text != '\0' || pto_tensor_check(&t) != PTO_OK) return PTO_EINVAL;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/trace/trace_digest.h>
 
-static uint64_t chain(uint64_t hash, uint64_t word) { return pto_mix64(hash ^ pto_mix64(word + UINT64_C(0x9e3779b97f4a7c15))); }
+static uint64_t chain(uint64_t hash, uint64_t word) {
+  return pto_mix64(hash ^ pto_mix64(word + UINT64_C(0x9e3779b97f4a7c15)));
+}
 
 /* A sum over the spans: the same whatever log each of them is in. */
 uint64_t pto_trace_digest(const struct pto_trace *trace) {

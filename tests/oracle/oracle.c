@@ -4,7 +4,8 @@
  * held against.
  *
  *   oracle PROGRAM [--case C] [--set k=v]… [--seed N] [--clusters N] [--poison] [--json -]
- *   oracle all [PROGRAM]…     every program (or those named), its defaults and each case that is not long
+ *   oracle all [PROGRAM]… [--seed N] [--clusters N] [--poison]
+ *                            every program (or those named), its defaults and each case that is not long
  *
  * Exit: 0 ran, and verified where there is a golden; 1 ran, wrong; 2 bad arguments; 3 the run failed.  A program that
  * is there to provoke an error counts as failed as expected (exit 3, and "as expected" in the table of `all`).
@@ -219,39 +220,47 @@ static int take_option(struct arguments *arguments, char **argv) {
   return 2;
 }
 
-int main(int argc, char **argv) {
-  struct arguments arguments = {0};
-  if (argc < 2) {
-    fprintf(stderr, "oracle PROGRAM [--case C] [--set k=v]... [--seed N] [--clusters N] [--poison] [--json -]\n"
-                    "oracle all [PROGRAM]...\n");
-    return EXIT_ARGUMENTS;
-  }
-  if (strcmp(argv[1], "all") == 0) return run_all(&arguments, argv + 2, argc - 2);
-  arguments.program = argv[1];
-  for (int i = 2, words; i < argc; i += words)
-    if ((words = take_option(&arguments, argv + i)) == 0) {
-      fprintf(stderr, "oracle: %s: unknown option, or its value is wrong\n", argv[i]);
-      return EXIT_ARGUMENTS;
-    }
-  arguments.request.settings = arguments.settings;
+static int run_one(struct arguments *arguments) {
   struct pto_loaded_program *loaded = NULL;
   struct pto_error error = {0};
   struct outcome outcome = {0};
-  if (pto_program_load(arguments.program, &loaded, &error) != PTO_OK) {
+  int code = EXIT_ARGUMENTS;
+  if (pto_program_load(arguments->program, &loaded, &error) != PTO_OK) {
     fprintf(stderr, "oracle: %s\n", error.sentence);
-    return EXIT_ARGUMENTS;
+    return code;
   }
-  int code;
   if (loaded->program->host) {
-    code = EXIT_ARGUMENTS;
-    snprintf(outcome.sentence, sizeof outcome.sentence, "%s drives contexts of its own", arguments.program);
+    snprintf(outcome.sentence, sizeof outcome.sentence, "%s drives contexts of its own", arguments->program);
     outcome.status = PTO_ENOTSUP;
   } else
-    code = run_program(loaded->program, &arguments, &outcome);
-  if (arguments.json)
-    print_json(&arguments, &outcome, code);
+    code = run_program(loaded->program, arguments, &outcome);
+  if (arguments->json)
+    print_json(arguments, &outcome, code);
   else
-    print_line(&arguments, &outcome, code);
+    print_line(arguments, &outcome, code);
   pto_program_unload(loaded);
   return code;
+}
+
+int main(int argc, char **argv) {
+  struct arguments arguments = {0};
+  int names = 0; /* argv[1 … names] */
+  for (int i = 1, words; i < argc; i += words) {
+    words = 1;
+    if (argv[i][0] != '-')
+      argv[++names] = argv[i];
+    else if ((words = take_option(&arguments, argv + i)) == 0) {
+      fprintf(stderr, "oracle: %s: unknown option, or its value is wrong\n", argv[i]);
+      return EXIT_ARGUMENTS;
+    }
+  }
+  arguments.request.settings = arguments.settings;
+  if (names > 0 && strcmp(argv[1], "all") == 0) return run_all(&arguments, argv + 2, names - 1);
+  if (names != 1) {
+    fprintf(stderr, "oracle PROGRAM [--case C] [--set k=v]... [--seed N] [--clusters N] [--poison] [--json -]\n"
+                    "oracle all [PROGRAM]... [--seed N] [--clusters N] [--poison]\n");
+    return EXIT_ARGUMENTS;
+  }
+  arguments.program = argv[1];
+  return run_one(&arguments);
 }

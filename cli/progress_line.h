@@ -5,16 +5,16 @@
  * Owns a thread that writes to standard error while begin … end, and takes the line away again.  Does nothing where
  * standard error is no terminal.  One at a time in a process; the functions are for the thread that began.
  */
-#ifndef PTO_PROGRESS_H
-#define PTO_PROGRESS_H
+#ifndef PTO_PROGRESS_LINE_H
+#define PTO_PROGRESS_LINE_H
 
 #include <stdbool.h>
 
 /* `title` is borrowed until end.  Where `is_wanted` is false, or a thread cannot be had, nothing is shown. */
-void pto_progress_begin(const char *title, bool is_wanted);
+void pto_progress_line_begin(const char *title, bool is_wanted);
 /* What is being done now; a string that outlives end, NULL for nothing in particular.  `step` of `steps` where steps
  * > 1. */
-void pto_progress_stage(const char *stage, unsigned step, unsigned steps);
-void pto_progress_end(void);
+void pto_progress_line_stage(const char *stage, unsigned step, unsigned steps);
+void pto_progress_line_end(void);
 
 #endif

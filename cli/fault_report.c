@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <cli/crash.h>
+#include <cli/fault_report.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ static const struct fault {
 
 /* Handlers have no argument of ours, so this is the one process-wide state of the tool. */
 static struct {
-  pto_crash_report *report;
+  pto_fault_reporter *report;
   void *context;
   pthread_t reporter;
   bool is_installed;
@@ -53,14 +53,14 @@ static struct {
   sem_t wake;
   atomic_bool is_ending;
   char sentence[PTO_SENTENCE_SIZE];
-} crash;
+} faulted;
 static char signal_stack[STACK_BYTES];
 
 /* ---- on the faulting thread: async-signal-safe ---- */
 
 static size_t append(size_t used, const char *text) {
-  while (*text && used + 1 < sizeof crash.sentence) crash.sentence[used++] = *text++;
-  crash.sentence[used] = '\0';
+  while (*text && used + 1 < sizeof faulted.sentence) faulted.sentence[used++] = *text++;
+  faulted.sentence[used] = '\0';
   return used;
 }
 
@@ -96,28 +96,28 @@ static void describe(int signal, const siginfo_t *info) {
 
 static void on_fault(int signal, siginfo_t *info, void *context) {
   int nobody = 0, self = (int)gettid();
-  if (crash.is_installed && pthread_equal(pthread_self(), crash.reporter)) {
+  if (faulted.is_installed && pthread_equal(pthread_self(), faulted.reporter)) {
     static const char message[] = "ptosim: a fault while a fault was reported\n";
     (void)!write(STDERR_FILENO, message, sizeof message - 1);
     _exit(3);
   }
-  if (atomic_compare_exchange_strong_explicit(&crash.claimed_by, &nobody, self, memory_order_relaxed,
+  if (atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &nobody, self, memory_order_relaxed,
                                               memory_order_relaxed))
     describe(signal, info);
   else if (nobody != self)
     sleep_for_ever();
-  sem_post(&crash.wake);
+  sem_post(&faulted.wake);
   sleep_for_ever();
 }
 
 /* ---- on ordinary threads ---- */
 
 static void *report_main(void *unused) {
-  while (sem_wait(&crash.wake) != 0 && errno == EINTR) {
+  while (sem_wait(&faulted.wake) != 0 && errno == EINTR) {
   }
   /* Acquire: pairs with the release in fini; the sentence itself is handed over by the semaphore. */
-  if (!atomic_load_explicit(&crash.is_ending, memory_order_acquire))
-    crash.report(crash.context, PTO_EKERNEL, crash.sentence);
+  if (!atomic_load_explicit(&faulted.is_ending, memory_order_acquire))
+    faulted.report(faulted.context, PTO_EKERNEL, faulted.sentence);
   return NULL;
 }
 
@@ -128,51 +128,51 @@ static bool install(size_t index) {
   /* NODEFER: a second fault of the same kind must come back to the handler instead of killing the process unheard. */
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
-  return sigaction(faults[index].signal, &action, &crash.old_actions[index]) == 0;
+  return sigaction(faults[index].signal, &action, &faulted.old_actions[index]) == 0;
 }
 
-int pto_crash_init(pto_crash_report *report, void *context, struct pto_error *error) {
-  crash.report = report;
-  crash.context = context;
-  atomic_store_explicit(&crash.claimed_by, 0, memory_order_relaxed);
-  atomic_store_explicit(&crash.is_ending, false, memory_order_relaxed);
+int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error) {
+  faulted.report = report;
+  faulted.context = context;
+  atomic_store_explicit(&faulted.claimed_by, 0, memory_order_relaxed);
+  atomic_store_explicit(&faulted.is_ending, false, memory_order_relaxed);
   if (HAS_SANITIZER || pto_is_under_valgrind()) return PTO_OK;
   int reason = 0;
-  if (sem_init(&crash.wake, 0, 0) != 0) return pto_error_set(error, PTO_ESYSTEM, "no semaphore: %s", strerror(errno));
-  if (!pto_thread_start(&crash.reporter, report_main, NULL, &reason)) {
-    sem_destroy(&crash.wake);
-    return pto_error_set(error, PTO_ESYSTEM, "no thread for crash reports: %s", strerror(reason));
+  if (sem_init(&faulted.wake, 0, 0) != 0) return pto_error_set(error, PTO_ESYSTEM, "no semaphore: %s", strerror(errno));
+  if (!pto_thread_start(&faulted.reporter, report_main, NULL, &reason)) {
+    sem_destroy(&faulted.wake);
+    return pto_error_set(error, PTO_ESYSTEM, "no thread to report faults: %s", strerror(reason));
   }
   const stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof signal_stack};
   sigaltstack(&stack, NULL);
-  crash.is_installed = true;
+  faulted.is_installed = true;
   for (size_t i = 0; i < FAULT_COUNT; i++)
     if (!install(i)) {
       int status = pto_error_set(error, PTO_ESYSTEM, "no handler for %s: %s", faults[i].name, strerror(errno));
       /* Those that follow are not ours yet: put back what they are. */
-      for (; i < FAULT_COUNT; i++) sigaction(faults[i].signal, NULL, &crash.old_actions[i]);
-      pto_crash_fini();
+      for (; i < FAULT_COUNT; i++) sigaction(faults[i].signal, NULL, &faulted.old_actions[i]);
+      pto_fault_report_fini();
       return status;
     }
   return PTO_OK;
 }
 
-void pto_crash_fini(void) {
-  if (!crash.is_installed) return;
-  for (size_t i = 0; i < FAULT_COUNT; i++) sigaction(faults[i].signal, &crash.old_actions[i], NULL);
+void pto_fault_report_fini(void) {
+  if (!faulted.is_installed) return;
+  for (size_t i = 0; i < FAULT_COUNT; i++) sigaction(faults[i].signal, &faulted.old_actions[i], NULL);
   const stack_t none = {.ss_flags = SS_DISABLE};
   sigaltstack(&none, NULL);
-  atomic_store_explicit(&crash.is_ending, true, memory_order_release);
-  sem_post(&crash.wake);
-  pthread_join(crash.reporter, NULL);
-  sem_destroy(&crash.wake);
-  crash.is_installed = false;
+  atomic_store_explicit(&faulted.is_ending, true, memory_order_release);
+  sem_post(&faulted.wake);
+  pthread_join(faulted.reporter, NULL);
+  sem_destroy(&faulted.wake);
+  faulted.is_installed = false;
 }
 
-void pto_crash_on_timeout(void *context, const char *sentence) {
+void pto_fault_report_on_timeout(void *context, const char *sentence) {
   int nobody = 0;
-  if (!atomic_compare_exchange_strong_explicit(&crash.claimed_by, &nobody, (int)gettid(), memory_order_relaxed,
+  if (!atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &nobody, (int)gettid(), memory_order_relaxed,
                                                memory_order_relaxed))
     sleep_for_ever();
-  crash.report(crash.context, PTO_ETIMEOUT, sentence);
+  faulted.report(faulted.context, PTO_ETIMEOUT, sentence);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <cli/progress.h>
+#include <cli/progress_line.h>
 
 #include <pthread.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void *show_main(void *unused) {
   return NULL;
 }
 
-void pto_progress_begin(const char *title, bool is_wanted) {
+void pto_progress_line_begin(const char *title, bool is_wanted) {
   pthread_condattr_t attributes;
   int reason;
   if (!is_wanted || progress.is_running || !isatty(STDERR_FILENO)) return;
@@ -57,7 +57,7 @@ void pto_progress_begin(const char *title, bool is_wanted) {
   if (!progress.is_running) pthread_cond_destroy(&progress.end);
 }
 
-void pto_progress_stage(const char *stage, unsigned step, unsigned steps) {
+void pto_progress_line_stage(const char *stage, unsigned step, unsigned steps) {
   pthread_mutex_lock(&progress.mutex);
   progress.stage = stage;
   progress.step = step;
@@ -65,7 +65,7 @@ void pto_progress_stage(const char *stage, unsigned step, unsigned steps) {
   pthread_mutex_unlock(&progress.mutex);
 }
 
-void pto_progress_end(void) {
+void pto_progress_line_end(void) {
   if (!progress.is_running) return;
   pthread_mutex_lock(&progress.mutex);
   progress.is_ending = true;

@@ -14,20 +14,20 @@
  * Under a sanitizer or valgrind no handler is installed: their report is the better one.  Time-outs are reported all
  * the same.
  */
-#ifndef PTO_CRASH_H
-#define PTO_CRASH_H
+#ifndef PTO_FAULT_REPORT_H
+#define PTO_FAULT_REPORT_H
 
 #include <runtime/base/error.h>
 
 /* Never returns.  `status` is PTO_EKERNEL or PTO_ETIMEOUT. */
-typedef void pto_crash_report(void *context, int status, const char *sentence);
+typedef void pto_fault_reporter(void *context, int status, const char *sentence);
 
 /* PTO_OK, or PTO_ESYSTEM with nothing installed. */
-PTO_MUST_CHECK int pto_crash_init(pto_crash_report *report, void *context, struct pto_error *error);
+PTO_MUST_CHECK int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error);
 /* Takes the handlers away and ends the reporter.  Also where init failed or was not called. */
-void pto_crash_fini(void);
+void pto_fault_report_fini(void);
 
 /* For pto_config.on_timeout; the context is not used. */
-void pto_crash_on_timeout(void *context, const char *sentence);
+void pto_fault_report_on_timeout(void *context, const char *sentence);
 
 #endif

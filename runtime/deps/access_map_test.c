@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <runtime/deps/access_map.h>
+
+#define WINDOW 65536u
+
+struct fixture {
+  struct pto_reserve arena;
+  struct pto_task_rings rings;
+  struct pto_list_chunks chunks;
+  struct pto_access_map map;
+};
+
+static void make(struct fixture *f, uint32_t window, uint32_t entries) {
+  memset(f, 0, sizeof *f);
+  assert_true(pto_reserve_init(&f->arena, 4 * 4096));
+  assert_true(pto_task_rings_init(&f->rings, window, f->arena.addr, 4096));
+  assert_true(pto_list_chunks_init(&f->chunks, 1 << 16));
+  assert_true(pto_access_map_init(&f->map, entries, 1024, 1 << 17, &f->rings, &f->chunks));
+}
+
+static void drop(struct fixture *f) {
+  pto_access_map_fini(&f->map);
+  pto_list_chunks_fini(&f->chunks);
+  pto_task_rings_fini(&f->rings);
+  pto_reserve_fini(&f->arena);
+}
+
+/* The reference of a new task in ring 0, whose slot nobody looks at. */
+static struct pto_task_ref submit(struct fixture *f) { return pto_task_ref_make(0, f->rings.rings[0].head++); }
+
+static struct pto_region box(uint64_t start, uint64_t run, uint64_t rows, uint64_t pitch) {
+  struct pto_region r = {.start = start, .run_bytes = run, .end = start + run};
+  if (rows > 1) {
+    r.ndims = 1;
+    r.extents[0] = rows;
+    r.strides[0] = pitch;
+    r.end += (rows - 1) * pitch;
+  }
+  return r;
+}
+
+static uint32_t enter(struct fixture *f, uint32_t space, const struct pto_region *r, uint16_t tag) {
+  assert_true(pto_access_map_make_room(&f->map, 1));
+  uint64_t hash = pto_access_map_hash(r);
+  uint32_t entry = pto_access_map_find(&f->map, r, hash);
+  if (!entry) {
+    pto_access_map_search(&f->map, space, r, 0, 0);
+    entry = pto_access_map_insert(&f->map, space, r, hash);
+    if (f->map.hit_count == 0) f->map.entries[entry].flags |= PTO_ENTRY_ISOLATED;
+    for (uint32_t i = 0; i < f->map.hit_count; i++)
+      f->map.entries[f->map.hits[i].entry].flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
+  }
+  assert_true(pto_access_map_append(&f->map, &f->map.entries[entry], submit(f), tag));
+  return entry;
+}
+
+static void the_same_region_is_found_by_its_geometry(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  uint32_t space = pto_access_map_add_space(&f.map, 0x10000, 4096, 64, 4096);
+  struct pto_region a = box(0x10000, 16, 4, 64), b = box(0x10010, 16, 4, 64);
+  uint32_t entry = enter(&f, space, &a, PTO_TAG_WRITE);
+  assert_int_equal(pto_access_map_find(&f.map, &a, pto_access_map_hash(&a)), entry);
+  assert_int_equal(pto_access_map_find(&f.map, &b, pto_access_map_hash(&b)), 0);
+  assert_true(pto_access_map_is_valid(&f.map));
+  drop(&f);
+}
+
+static void regions_of_more_than_two_dimensions_keep_all_of_them(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 20, 64, 4096);
+  struct pto_region r = {.start = 128, .run_bytes = 8, .ndims = 4, .extents = {2, 3, 2, 2}, .strides = {65536, 4096, 128, 16}};
+  r.end = 128 + 65536 + 2 * 4096 + 128 + 16 + 8;
+  uint32_t entry = enter(&f, space, &r, PTO_TAG_READ);
+  struct pto_region back;
+  pto_access_entry_region(&f.map, &f.map.entries[entry], &back);
+  assert_int_equal(back.ndims, 4);
+  assert_memory_equal(back.extents, r.extents, 4 * sizeof back.extents[0]);
+  assert_memory_equal(back.strides, r.strides, 4 * sizeof back.strides[0]);
+  r.extents[3] = 3;
+  assert_int_equal(pto_access_map_find(&f.map, &r, pto_access_map_hash(&r)), 0);
+  pto_access_map_remove(&f.map, entry);
+  assert_int_equal(f.map.live_entries, 0);
+  assert_true(pto_access_map_is_valid(&f.map));
+  drop(&f);
+}
+
+/* ---- flat lookup ---- */
+
+enum tiling { TILING_LINES, TILING_TILES, TILING_STRIPS };
+
+/* Tile `i` of `count` disjoint ones that fill a space. */
+static struct pto_region tile(enum tiling tiling, uint32_t i, uint32_t count) {
+  if (tiling == TILING_LINES) return box((uint64_t)i * 64, 64, 1, 0);
+  if (tiling == TILING_STRIPS) return box((uint64_t)i * 16, 16, 64, (uint64_t)count * 16);
+  uint32_t side = 1;
+  while (side * side < count) side *= 2;
+  uint64_t pitch = (uint64_t)side * 32;
+  return box((uint64_t)(i / side) * 8 * pitch + (uint64_t)(i % side) * 32, 32, 8, pitch);
+}
+
+static uint32_t tiled_space(struct fixture *f, enum tiling tiling, uint32_t count) {
+  struct pto_region last = tile(tiling, count - 1, count);
+  uint64_t pitch = tiling == TILING_LINES ? last.end : last.strides[0];
+  return pto_access_map_add_space(&f->map, 0, last.end, pitch, pto_align_up(last.end, 1) / pitch * pitch + pitch);
+}
+
+/* Candidates a search, over all tiles: those met by a region of the tiling that is already in (hit), and by one that is new (miss). */
+static double candidates_a_search(enum tiling tiling, uint32_t count) {
+  static struct fixture f;
+  make(&f, WINDOW * 2, WINDOW * 2);
+  uint32_t space = tiled_space(&f, tiling, count);
+  for (uint32_t i = 0; i < count; i++) {
+    struct pto_region r = tile(tiling, i, count);
+    enter(&f, space, &r, PTO_TAG_WRITE);
+    assert_int_equal(f.map.hit_count, 0); /* disjoint from all others */
+  }
+  uint64_t before = f.map.candidates, searches = 0;
+  for (uint32_t i = 0; i < count; i += 1 + count / 1024, searches++) {
+    struct pto_region r = tile(tiling, i, count);
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &r, 0, 0);
+    assert_int_equal(f.map.hit_count, 1); /* itself */
+    assert_true(f.map.hits[0].is_covered);
+  }
+  double result = (double)(f.map.candidates - before) / (double)searches;
+  drop(&f);
+  return result;
+}
+
+static void a_lookup_among_disjoint_tiles_meets_at_most_two_candidates_however_many_are_live(void **state) {
+  static const char *const names[] = {"lines", "tiles", "strips"};
+  for (int tiling = TILING_LINES; tiling <= TILING_STRIPS; tiling++)
+    for (uint32_t count = 64; count <= 65536; count *= 32) {
+      double candidates = candidates_a_search((enum tiling)tiling, count);
+      printf("%s, %u live: %.2f candidates a search\n", names[tiling], count, candidates);
+      assert_true(candidates <= 2.0);
+    }
+}
+
+static void a_region_over_all_tiles_meets_every_one(void **state) {
+  static const uint32_t counts[] = {20, 64, 391};
+  for (uint32_t c = 0; c < PTO_ARRAY_LENGTH(counts); c++)
+    for (int tiling = TILING_LINES; tiling <= TILING_STRIPS; tiling++) {
+      struct fixture f;
+      make(&f, 1024, 1024);
+      uint32_t space = tiled_space(&f, (enum tiling)tiling, counts[c]);
+      uint64_t end = 0;
+      for (uint32_t i = 0; i < counts[c]; i++) {
+        struct pto_region r = tile((enum tiling)tiling, i, counts[c]);
+        enter(&f, space, &r, PTO_TAG_READ);
+        end = pto_max_u64(end, r.end);
+      }
+      struct pto_region all = box(0, end, 1, 0);
+      f.map.hit_count = 0;
+      pto_access_map_search(&f.map, space, &all, 0, 0);
+      assert_int_equal(f.map.hit_count, counts[c]);
+      for (uint32_t i = 0; i < f.map.hit_count; i++) assert_true(f.map.hits[i].is_covered);
+      drop(&f);
+    }
+}
+
+/* ---- against comparing with all entries ---- */
+
+static struct pto_region random_region(struct pto_rng *rng, uint64_t base) {
+  uint64_t pitch = 64 << pto_rng_below(rng, 2), rows = 1 + pto_rng_below(rng, 6), run = 1 + pto_rng_below(rng, 40);
+  struct pto_region r = box(base + pto_rng_below(rng, 2048), run, rows, pitch);
+  if (pto_rng_below(rng, 8) == 0) r = box(base + pto_rng_below(rng, 1024), 1 + pto_rng_below(rng, 1024), 1, 0);
+  if (pto_rng_below(rng, 5) == 0) {
+    r.ndims = 2;
+    r.run_bytes = run = 1 + pto_rng_below(rng, 7);
+    r.extents[0] = 1 + rows;
+    r.strides[0] = 256;
+    r.extents[1] = 2 + pto_rng_below(rng, 6);
+    r.strides[1] = 8 + pto_rng_below(rng, 20);
+    r.end = r.start + rows * 256 + (r.extents[1] - 1) * r.strides[1] + run;
+  }
+  r.is_fuzzy = pto_rng_below(rng, 64) == 0;
+  return r;
+}
+
+static void random_regions_are_found_as_by_comparing_with_all(void **state) {
+  struct pto_rng rng = {7};
+  for (int round = 0; round < 60; round++) {
+    struct fixture f;
+    make(&f, 4096, 4096);
+    uint64_t base = 4096;
+    uint32_t space = pto_access_map_add_space(&f.map, base, 8192, 64, 64 << pto_rng_below(&rng, 5));
+    uint32_t entries[512], count = 0;
+    for (int step = 0; step < 400; step++) {
+      struct pto_region r = random_region(&rng, base);
+      uint32_t own = pto_access_map_find(&f.map, &r, pto_access_map_hash(&r)), expected = 0;
+      f.map.hit_count = 0;
+      pto_access_map_search(&f.map, space, &r, own, 0);
+      for (uint32_t i = 0; i < count; i++) {
+        struct pto_region other;
+        pto_access_entry_region(&f.map, &f.map.entries[entries[i]], &other);
+        enum pto_overlap relation = pto_region_overlap(&r, &other, NULL);
+        if (entries[i] == own || relation == PTO_DISJOINT) continue;
+        expected++;
+        bool is_found = false;
+        for (uint32_t h = 0; h < f.map.hit_count; h++)
+          if (f.map.hits[h].entry == entries[i]) {
+            is_found = true;
+            assert_int_equal(f.map.hits[h].is_covered, relation == PTO_EQUAL || relation == PTO_COVERS);
+          }
+        assert_true(is_found);
+      }
+      assert_int_equal(f.map.hit_count, expected);
+      if (count && pto_rng_below(&rng, 3) == 0) {
+        uint32_t victim = (uint32_t)pto_rng_below(&rng, count);
+        pto_access_map_remove(&f.map, entries[victim]);
+        entries[victim] = entries[--count];
+      } else if (!own) {
+        entries[count++] = enter(&f, space, &r, PTO_TAG_READ);
+      }
+    }
+    assert_true(pto_access_map_is_valid(&f.map));
+    drop(&f);
+  }
+}
+
+/* ---- lists, expiry, spaces ---- */
+
+static void a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region r = box(0, 64, 1, 0);
+  for (int i = 0; i < 100000; i++) enter(&f, space, &r, PTO_TAG_READ);
+  assert_true(f.chunks.live_count <= 2 * 64 / PTO_CHUNK_ACCESSES + 4);
+  assert_int_equal(pto_access_map_filter(&f.map, &f.map.entries[1], NULL, NULL), 64);
+  assert_true(pto_access_map_is_valid(&f.map));
+  drop(&f);
+}
+
+static void the_sweep_removes_what_no_task_can_wait_for_any_more(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 20, 64, 1 << 20);
+  for (uint32_t i = 0; i < 200; i++) {
+    struct pto_region r = box(i * 64, 64, 1, 0);
+    enter(&f, space, &r, PTO_TAG_WRITE);
+  }
+  assert_int_equal(f.map.live_entries, 200);
+  pto_access_map_sweep(&f.map);
+  assert_int_equal(f.map.live_entries, 64);
+  assert_true(pto_access_map_is_valid(&f.map));
+  drop(&f);
+}
+
+static void expired_entries_never_exhaust_the_map(void **state) {
+  struct fixture f;
+  make(&f, 64, 100);
+  uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 30, 64, 1 << 30);
+  for (uint32_t i = 0; i < 20000; i++) {
+    struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
+    enter(&f, space, &r, PTO_TAG_WRITE);
+  }
+  assert_true(f.map.live_entries <= 100);
+  drop(&f);
+}
+
+static void live_entries_that_fill_the_map_leave_no_room(void **state) {
+  struct fixture f;
+  make(&f, 4096, 100);
+  uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 20, 64, 1 << 20);
+  for (uint32_t i = 0; i < 100; i++) {
+    struct pto_region r = box(i * 64, 64, 1, 0);
+    enter(&f, space, &r, PTO_TAG_WRITE);
+  }
+  assert_false(pto_access_map_make_room(&f.map, 1));
+  drop(&f);
+}
+
+static void a_dead_space_forgets_everything(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  uint32_t first = pto_access_map_add_space(&f.map, 0, 4096, 64, 4096);
+  uint32_t second = pto_access_map_add_space(&f.map, 8192, 4096, 64, 4096);
+  struct pto_region a = box(0, 64, 1, 0), b = box(8192, 64, 1, 0);
+  enter(&f, first, &a, PTO_TAG_WRITE);
+  enter(&f, second, &b, PTO_TAG_WRITE);
+  pto_access_map_remove_space(&f.map, first);
+  assert_int_equal(f.map.live_entries, 1);
+  assert_int_equal(pto_access_map_find(&f.map, &a, pto_access_map_hash(&a)), 0);
+  assert_int_equal(pto_access_map_add_space(&f.map, 0, 4096, 64, 4096), first); /* its place is free again */
+  drop(&f);
+}
+
+static void merged_spaces_keep_the_entries_of_both(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  uint32_t low = pto_access_map_add_space(&f.map, 0, 4096, 64, 4096);
+  uint32_t high = pto_access_map_add_space(&f.map, 8192, 4096, 256, 4096);
+  struct pto_region a = box(128, 64, 1, 0), b = box(8192 + 256, 64, 4, 256);
+  enter(&f, low, &a, PTO_TAG_WRITE);
+  enter(&f, high, &b, PTO_TAG_WRITE);
+  uint32_t all = pto_access_map_add_space(&f.map, 0, 12288, 128, 12288);
+  pto_access_map_merge_space(&f.map, all, low);
+  pto_access_map_merge_space(&f.map, all, high);
+  struct pto_region whole = box(0, 12288, 1, 0);
+  f.map.hit_count = 0;
+  pto_access_map_search(&f.map, all, &whole, 0, 0);
+  assert_int_equal(f.map.hit_count, 2);
+  assert_true(pto_access_map_is_valid(&f.map));
+  drop(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_same_region_is_found_by_its_geometry),
+      cmocka_unit_test(regions_of_more_than_two_dimensions_keep_all_of_them),
+      cmocka_unit_test(a_lookup_among_disjoint_tiles_meets_at_most_two_candidates_however_many_are_live),
+      cmocka_unit_test(a_region_over_all_tiles_meets_every_one),
+      cmocka_unit_test(random_regions_are_found_as_by_comparing_with_all),
+      cmocka_unit_test(a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more),
+      cmocka_unit_test(the_sweep_removes_what_no_task_can_wait_for_any_more),
+      cmocka_unit_test(expired_entries_never_exhaust_the_map),
+      cmocka_unit_test(live_entries_that_fill_the_map_leave_no_room),
+      cmocka_unit_test(a_dead_space_forgets_everything),
+      cmocka_unit_test(merged_spaces_keep_the_entries_of_both),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include <runtime/memory/heap_ring.h>
+
+#define KIB 1024u
+static _Alignas(1024) char arena[16 * KIB];
+
+static void make(struct pto_heap_ring *ring, uint64_t kib) { pto_heap_ring_init(ring, arena, kib * KIB); }
+
+/* Allocates and returns the offset in the arena; UINT64_MAX where refused. */
+static uint64_t take(struct pto_heap_ring *ring, uint64_t kib, uint64_t *end) {
+  char *addr = NULL;
+  uint64_t ignored;
+  if (!pto_heap_ring_alloc(ring, kib * KIB, &addr, end ? end : &ignored)) return UINT64_MAX;
+  assert_true(pto_heap_ring_is_valid(ring));
+  return (uint64_t)(addr - arena);
+}
+
+static void blocks_follow_each_other_from_offset_zero(void **state) {
+  struct pto_heap_ring ring;
+  make(&ring, 8);
+  assert_int_equal(take(&ring, 1, NULL), 0);
+  assert_int_equal(take(&ring, 2, NULL), KIB);
+  assert_int_equal(take(&ring, 1, NULL), 3 * KIB);
+  assert_int_equal(pto_heap_ring_used(&ring), 4 * KIB);
+}
+
+static void a_block_as_large_as_the_ring_fits_once(void **state) {
+  struct pto_heap_ring ring;
+  uint64_t end;
+  make(&ring, 8);
+  assert_int_equal(take(&ring, 8, &end), 0);
+  assert_int_equal(take(&ring, 1, NULL), UINT64_MAX);
+  pto_heap_ring_retire(&ring, end);
+  assert_int_equal(take(&ring, 8, NULL), 0);
+}
+
+static void a_full_ring_does_not_look_empty(void **state) {
+  struct pto_heap_ring ring;
+  make(&ring, 4);
+  for (int i = 0; i < 4; i++) assert_int_equal(take(&ring, 1, NULL), (uint64_t)i * KIB);
+  assert_int_equal(pto_heap_ring_used(&ring), 4 * KIB);
+  assert_int_equal(take(&ring, 1, NULL), UINT64_MAX);
+}
+
+static void a_request_larger_than_the_ring_is_refused_and_changes_nothing(void **state) {
+  struct pto_heap_ring ring;
+  make(&ring, 4);
+  take(&ring, 1, NULL);
+  struct pto_heap_ring before = ring;
+  assert_int_equal(take(&ring, 5, NULL), UINT64_MAX);
+  assert_memory_equal(&ring, &before, sizeof ring);
+}
+
+static void a_block_that_fits_exactly_at_the_end_goes_there(void **state) {
+  struct pto_heap_ring ring;
+  uint64_t first;
+  make(&ring, 4);
+  take(&ring, 2, &first);
+  take(&ring, 1, NULL);
+  pto_heap_ring_retire(&ring, first);
+  assert_int_equal(take(&ring, 1, NULL), 3 * KIB);
+  assert_int_equal(take(&ring, 2, NULL), 0); /* and the next one at the start, up to the tail */
+  assert_int_equal(take(&ring, 1, NULL), UINT64_MAX);
+}
+
+static void a_block_never_crosses_the_end_and_the_wasted_bytes_come_back_with_it(void **state) {
+  struct pto_heap_ring ring;
+  uint64_t first, second, third;
+  make(&ring, 8);
+  take(&ring, 5, &first);
+  take(&ring, 1, &second);
+  pto_heap_ring_retire(&ring, first);
+  assert_int_equal(take(&ring, 4, &third), 0); /* 2 KiB at the end are skipped */
+  assert_int_equal(pto_heap_ring_used(&ring), (1 + 2 + 4) * KIB);
+  pto_heap_ring_retire(&ring, second);
+  assert_int_equal(pto_heap_ring_used(&ring), (2 + 4) * KIB);
+  pto_heap_ring_retire(&ring, third);
+  assert_int_equal(pto_heap_ring_used(&ring), 0);
+}
+
+static void a_wrapped_request_equal_to_the_space_before_the_tail_fits(void **state) {
+  struct pto_heap_ring ring;
+  uint64_t first;
+  make(&ring, 8);
+  take(&ring, 3, &first);
+  take(&ring, 5, NULL);
+  pto_heap_ring_retire(&ring, first);
+  assert_int_equal(take(&ring, 3, NULL), 0);
+  assert_int_equal(pto_heap_ring_used(&ring), 8 * KIB);
+  assert_int_equal(take(&ring, 0, NULL), 3 * KIB); /* nothing still fits */
+}
+
+static void an_empty_ring_starts_over_and_a_block_that_would_not_fit_behind_the_head_fits(void **state) {
+  struct pto_heap_ring ring;
+  uint64_t end;
+  make(&ring, 8);
+  take(&ring, 5, &end);
+  pto_heap_ring_retire(&ring, end);
+  assert_int_equal(take(&ring, 6, NULL), 0);
+}
+
+static void a_zero_size_block_has_an_address_and_takes_nothing(void **state) {
+  struct pto_heap_ring ring;
+  uint64_t end;
+  make(&ring, 4);
+  take(&ring, 1, NULL);
+  assert_int_equal(take(&ring, 0, &end), KIB);
+  assert_int_equal(end, ring.head);
+  assert_int_equal(pto_heap_ring_used(&ring), KIB);
+}
+
+static void retiring_a_zero_size_block_after_the_ring_started_over_frees_nothing_new(void **state) {
+  struct pto_heap_ring ring;
+  uint64_t first, empty, second;
+  make(&ring, 4);
+  take(&ring, 1, &first);
+  take(&ring, 0, &empty);
+  pto_heap_ring_retire(&ring, first);
+  assert_int_equal(take(&ring, 2, &second), 0); /* starts over */
+  pto_heap_ring_retire(&ring, empty);
+  assert_int_equal(pto_heap_ring_used(&ring), 2 * KIB);
+  pto_heap_ring_retire(&ring, second);
+  assert_int_equal(pto_heap_ring_used(&ring), 0);
+}
+
+static void the_high_water_mark_keeps_the_most_that_was_used(void **state) {
+  struct pto_heap_ring ring;
+  uint64_t end;
+  make(&ring, 8);
+  take(&ring, 6, &end);
+  pto_heap_ring_retire(&ring, end);
+  take(&ring, 2, NULL);
+  assert_int_equal(ring.high_water_bytes, 6 * KIB);
+  pto_heap_ring_reset(&ring);
+  assert_int_equal(ring.high_water_bytes, 0);
+}
+
+/* Against a model that marks every KiB with the block that has it. */
+static void random_blocks_never_overlap_and_are_refused_only_when_no_place_is_left(void **state) {
+  struct pto_rng rng = {20261120};
+  for (int round = 0; round < 200; round++) {
+    struct pto_heap_ring ring;
+    uint64_t kib = 1 + pto_rng_below(&rng, 16), ends[256], offsets[256], sizes[256];
+    uint32_t oldest = 0, newest = 0;
+    make(&ring, kib);
+    for (int step = 0; step < 200; step++) {
+      if (newest != oldest && pto_rng_below(&rng, 2)) {
+        pto_heap_ring_retire(&ring, ends[oldest++ % 256]);
+        continue;
+      }
+      uint64_t size = pto_rng_below(&rng, kib + 2), offset = take(&ring, size, &ends[newest % 256]);
+      bool busy[16] = {false};
+      for (uint32_t i = oldest; i != newest; i++)
+        for (uint64_t k = 0; k < sizes[i % 256]; k++) busy[offsets[i % 256] / KIB + k] = true;
+      if (offset == UINT64_MAX) {
+        assert_true(newest != oldest || size > kib); /* an empty ring takes whatever it can hold */
+        continue;
+      }
+      assert_true(offset / KIB + size <= kib);
+      for (uint64_t k = 0; k < size; k++) assert_false(busy[offset / KIB + k]);
+      offsets[newest % 256] = offset;
+      sizes[newest++ % 256] = size;
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(blocks_follow_each_other_from_offset_zero),
+      cmocka_unit_test(a_block_as_large_as_the_ring_fits_once),
+      cmocka_unit_test(a_full_ring_does_not_look_empty),
+      cmocka_unit_test(a_request_larger_than_the_ring_is_refused_and_changes_nothing),
+      cmocka_unit_test(a_block_that_fits_exactly_at_the_end_goes_there),
+      cmocka_unit_test(a_block_never_crosses_the_end_and_the_wasted_bytes_come_back_with_it),
+      cmocka_unit_test(a_wrapped_request_equal_to_the_space_before_the_tail_fits),
+      cmocka_unit_test(an_empty_ring_starts_over_and_a_block_that_would_not_fit_behind_the_head_fits),
+      cmocka_unit_test(a_zero_size_block_has_an_address_and_takes_nothing),
+      cmocka_unit_test(retiring_a_zero_size_block_after_the_ring_started_over_frees_nothing_new),
+      cmocka_unit_test(the_high_water_mark_keeps_the_most_that_was_used),
+      cmocka_unit_test(random_blocks_never_overlap_and_are_refused_only_when_no_place_is_left),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/* `ptosim run` from outside: exit codes, sentences, JSON keys and files, with real programs. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <formats/npy.h>
+#include <tests/support/ptosim_child.h>
+
+/* ---- run: results ---- */
+
+static void test_a_right_run_leaves_with_0_and_has_every_key(void **state) {
+  static const char *const strings[] = {"program", "engine", "chip", "deps", "policy", "output_digest", "status"};
+  static const char *const integers[] = {"workers",
+                                         "seed",
+                                         "rounds",
+                                         "tasks",
+                                         "edges",
+                                         "live_edges",
+                                         "window_high_water",
+                                         "heap_high_water_bytes",
+                                         "h2d_bytes",
+                                         "d2h_bytes",
+                                         "d2d_bytes",
+                                         "exit"};
+  assert_int_equal(pto_ptosim_run("run vector_example --json -"), 0);
+  assert_string_equal(pto_ptosim_last.err, "");
+  assert_ptr_equal(strchr(pto_ptosim_last.out, '\n'),
+                   pto_ptosim_last.out + strlen(pto_ptosim_last.out) - 1); /* one line */
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) pto_json_text(root, strings[i]);
+  for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) pto_json_integer(root, integers[i]);
+  assert_int_equal(pto_json_integer(root, "tasks"), 5);
+  assert_int_equal(pto_json_integer(root, "edges"), 6);
+  assert_string_equal(pto_json_text(root, "program"), "vector_example");
+  assert_string_equal(pto_json_text(root, "engine"), "threads");
+  assert_string_equal(pto_json_text(root, "chip"), "tiny");
+  assert_string_equal(pto_json_text(root, "deps"), "exact");
+  assert_true(json_is_null(json_object_get(root, "case")));
+  assert_true(json_is_real(json_object_get(root, "wall_seconds")));
+  assert_true(json_is_null(json_object_get(root, "virtual_us")));
+  assert_true(json_is_null(json_object_get(root, "trace_digest")));
+  assert_true(json_is_true(json_object_get(root, "verified")));
+  assert_true(json_number_value(json_object_get(root, "max_abs_error")) <= 1e-3);
+  assert_true(json_is_null(json_object_get(root, "error")));
+  json_decref(root);
+}
+
+static void test_virtual_time_is_the_same_for_any_number_of_workers(void **state) {
+  char first[32] = "", outputs[32] = "";
+  double us = 0;
+  for (int workers = 1; workers <= 3; workers++) {
+    assert_int_equal(pto_ptosim_run("run paged_attention --engine virtual --chip a2a3 --workers %d --json -", workers),
+                     0);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    if (workers == 1) {
+      snprintf(first, sizeof first, "%s", pto_json_text(root, "trace_digest"));
+      snprintf(outputs, sizeof outputs, "%s", pto_json_text(root, "output_digest"));
+      us = json_number_value(json_object_get(root, "virtual_us"));
+      assert_true(us > 0);
+    }
+    assert_string_equal(pto_json_text(root, "trace_digest"), first);
+    assert_string_equal(pto_json_text(root, "output_digest"), outputs);
+    assert_true(json_number_value(json_object_get(root, "virtual_us")) == us);
+    json_decref(root);
+  }
+  assert_int_equal(
+      pto_ptosim_run(
+          "run paged_attention --engine threads --chip a5 --workers 2 --policy random:3 --window 64 --json -"),
+      0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_string_equal(pto_json_text(root, "output_digest"), outputs);
+  json_decref(root);
+}
+
+static void test_a_seed_makes_the_inputs(void **state) {
+  char digests[2][32];
+  for (int seed = 0; seed < 2; seed++) {
+    assert_int_equal(pto_ptosim_run("run bgemm --case 32x64x4 --seed %d --json -", seed), 0);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    snprintf(digests[seed], sizeof digests[seed], "%s", pto_json_text(root, "output_digest"));
+    assert_int_equal(pto_json_integer(root, "seed"), seed);
+    assert_string_equal(pto_json_text(root, "case"), "32x64x4");
+    assert_int_equal(pto_json_integer(root, "tasks"), 64);
+    json_decref(root);
+  }
+  assert_string_not_equal(digests[0], digests[1]);
+}
+
+static void test_rounds_agree_and_say_so(void **state) {
+  assert_int_equal(pto_ptosim_run("run inplace_update --rounds 4 --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_int_equal(pto_json_integer(root, "rounds"), 4);
+  assert_true(json_is_true(json_object_get(root, "verified")));
+  json_decref(root);
+  assert_int_equal(pto_ptosim_run("run scalar_data --engine virtual --rounds 3"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "3 rounds"));
+}
+
+static void test_weaker_rules_that_break_a_program_leave_with_1(void **state) {
+  assert_int_equal(pto_ptosim_run("run war_reuse --case short --deps pto --engine virtual --policy lifo --json %s",
+                                  pto_ptosim_path("war.json")),
+                   1);
+  pto_ptosim_assert_complaint(1, "instead of");
+  assert_non_null(strstr(pto_ptosim_last.out, "WRONG"));
+  json_t *root = pto_ptosim_load(pto_ptosim_path("war.json"));
+  assert_true(json_is_false(json_object_get(root, "verified")));
+  assert_string_equal(pto_json_text(root, "deps"), "pto");
+  assert_int_equal(pto_json_integer(root, "exit"), 1);
+  assert_non_null(strstr(pto_json_text(root, "error"), "output"));
+  json_decref(root);
+  assert_int_equal(pto_ptosim_run("run war_reuse --case short --engine virtual --policy lifo --quiet"), 0);
+}
+
+static void test_quiet_means_nothing(void **state) {
+  assert_int_equal(pto_ptosim_run("run vector_example --quiet"), 0);
+  assert_string_equal(pto_ptosim_last.out, "");
+  assert_string_equal(pto_ptosim_last.err, "");
+  assert_int_equal(pto_ptosim_run("run errors/heap --quiet --json %s", pto_ptosim_path("quiet.json")), 3);
+  assert_string_equal(pto_ptosim_last.out, "");
+  assert_string_equal(pto_ptosim_last.err, "");
+  json_t *root = pto_ptosim_load(pto_ptosim_path("quiet.json"));
+  assert_string_equal(pto_json_text(root, "status"), "PTO_EHEAP");
+  json_decref(root);
+}
+
+static void test_stats_say_where_the_time_went(void **state) {
+  assert_int_equal(pto_ptosim_run("run bgemm --case 32x64x4 --engine virtual --stats --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *stats = json_object_get(root, "stats"),
+         *kernels = json_object_get(stats, "kernels");
+  assert_int_equal(pto_json_integer(stats, "calls"), 64);
+  assert_true(json_array_size(kernels) >= 2);
+  double total = 0, busy = json_number_value(json_object_get(json_object_get(stats, "aic"), "busy_seconds")) +
+                           json_number_value(json_object_get(json_object_get(stats, "aiv"), "busy_seconds"));
+  for (size_t i = 0; i < json_array_size(kernels); i++) {
+    total += json_number_value(json_object_get(json_array_get(kernels, i), "total_seconds"));
+    assert_true(strlen(pto_json_text(json_array_get(kernels, i), "name")) > 1);
+  }
+  assert_true(fabs(total - busy) <= 1e-9 * busy && busy > 0);
+  json_decref(root);
+}
+
+/* ---- run: files ---- */
+
+static void write_matrix(const char *name, uint64_t rows, float value) {
+  static float data[128 * 128];
+  struct pto_error error;
+  for (size_t i = 0; i < 128 * 128; i++) data[i] = value;
+  assert_int_equal(pto_npy_write(pto_ptosim_path(name), PTO_FLOAT32, 2, (const uint64_t[]){rows, 128}, data, &error),
+                   PTO_OK);
+}
+
+static void test_inputs_come_from_files(void **state) {
+  write_matrix("a.npy", 128, 1);
+  /* a = 1, b = 3: (4 + 1)(4 + 2) + 4 = 34 */
+  write_matrix("f34.npy", 128, 34);
+  assert_int_equal(pto_ptosim_run("run vector_example --input a=%s --expect f=%s --json -", pto_ptosim_path("a.npy"),
+                                  pto_ptosim_path("f34.npy")),
+                   0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_true(json_is_true(json_object_get(root, "verified")));
+  json_decref(root);
+}
+
+static void test_a_golden_from_a_file_decides_and_tolerances_move_it(void **state) {
+  write_matrix("f46.npy", 128, 46); /* 47 is right */
+  assert_int_equal(pto_ptosim_run("run vector_example --expect f=%s", pto_ptosim_path("f46.npy")), 1);
+  pto_ptosim_assert_complaint(1, "47 instead of 46");
+  assert_int_equal(pto_ptosim_run("run vector_example --expect f=%s --atol 1.5", pto_ptosim_path("f46.npy")), 0);
+  assert_int_equal(pto_ptosim_run("run vector_example --expect f=%s --atol 0 --rtol 0.03", pto_ptosim_path("f46.npy")),
+                   0);
+  assert_int_equal(pto_ptosim_run("run vector_example --expect f=%s --atol 0 --rtol 0.02", pto_ptosim_path("f46.npy")),
+                   1);
+}
+
+static void test_files_that_do_not_fit_are_refused(void **state) {
+  write_matrix("short.npy", 64, 1);
+  pto_ptosim_run("run vector_example --input a=%s", pto_ptosim_path("short.npy"));
+  pto_ptosim_assert_complaint(2, "a is f32[128,128]");
+  pto_ptosim_run("run vector_example --input f=%s", pto_ptosim_path("short.npy"));
+  pto_ptosim_assert_complaint(2, "no input called \"f\"; it has a, b");
+  pto_ptosim_run("run vector_example --expect a=%s", pto_ptosim_path("short.npy"));
+  pto_ptosim_assert_complaint(2, "no output called \"a\"; it has f");
+  pto_ptosim_run("run vector_example --input a=%s", pto_ptosim_path("missing.npy"));
+  pto_ptosim_assert_complaint(2, "missing.npy");
+}
+
+static void test_a_trace_has_a_slice_for_each_call(void **state) {
+  for (int is_virtual = 0; is_virtual < 2; is_virtual++) {
+    assert_int_equal(pto_ptosim_run("run vector_example --engine %s --trace %s", is_virtual ? "virtual" : "threads",
+                                    pto_ptosim_path("t.json")),
+                     0);
+    json_t *root = pto_ptosim_load(pto_ptosim_path("t.json")), *events = json_object_get(root, "traceEvents"), *event;
+    size_t index;
+    int kernels = 0, starts = 0, ends = 0;
+    json_array_foreach(events, index, event) {
+      const char *phase = pto_json_text(event, "ph");
+      json_t *category = json_object_get(event, "cat");
+      kernels += strcmp(phase, "X") == 0 && strcmp(json_string_value(category), "kernel") == 0;
+      starts += strcmp(phase, "s") == 0;
+      ends += strcmp(phase, "f") == 0;
+    }
+    assert_int_equal(kernels, 5);
+    assert_int_equal(starts, 6);
+    assert_int_equal(ends, 6);
+    json_decref(root);
+  }
+}
+
+static void test_the_graph_is_the_same_text_on_every_engine(void **state) {
+  static const char *const configurations[] = {"--engine threads --chip a2a3", "--engine virtual --policy lifo",
+                                               "--engine threads --workers 1 --chip a5"};
+  char *deps = NULL, *dot = NULL;
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(pto_ptosim_run("run paged_attention --case var4 %s --deps-json %s --dot %s --quiet",
+                                    configurations[i], pto_ptosim_path("d.json"), pto_ptosim_path("d.dot")),
+                     0);
+    char *new_deps = pto_ptosim_read_file(pto_ptosim_path("d.json")),
+         *new_dot = pto_ptosim_read_file(pto_ptosim_path("d.dot"));
+    if (i == 0) {
+      deps = new_deps;
+      dot = new_dot;
+      continue;
+    }
+    assert_string_equal(new_deps, deps);
+    assert_string_equal(new_dot, dot);
+    free(new_deps);
+    free(new_dot);
+  }
+  json_t *root = pto_ptosim_parse(deps);
+  assert_int_equal(json_array_size(json_object_get(root, "tasks")), 68);
+  assert_int_equal(json_array_size(json_object_get(root, "edges")), 80);
+  json_decref(root);
+  free(deps);
+  free(dot);
+}
+
+static void test_a_report_that_cannot_be_written_is_a_failure(void **state) {
+  pto_ptosim_run("run vector_example --trace /nonexistent/t.json");
+  pto_ptosim_assert_complaint(3, "/nonexistent/t.json");
+  pto_ptosim_run("run vector_example --json /nonexistent/r.json");
+  pto_ptosim_assert_complaint(3, "/nonexistent/r.json");
+}
+
+/* ---- run: mistakes ---- */
+
+static void test_bad_arguments_leave_with_2_and_one_sentence(void **state) {
+  static const char *const rows[][2] = {
+      {"run", "which program"},
+      {"run vector_example bgemm", "\"bgemm\""},
+      {"run no_such_program", "no_such_program"},
+      {"run /nonexistent/x.so", "/nonexistent/x.so"},
+      {"run vector_example --speed", "--speed"},
+      {"run vector_example --seed", "--seed"},
+      {"run vector_example --workers 0", "--workers"},
+      {"run vector_example --workers 99999", "99999"},
+      {"run vector_example --engine steam", "steam"},
+      {"run vector_example --chip no_such_chip", "no_such_chip"},
+      {"run vector_example --policy best", "best"},
+      {"run vector_example --deps loose", "loose"},
+      {"run vector_example --window 1000", "1000"},
+      {"run vector_example --heap 1500", "1500"},
+      {"run vector_example --case nope", "nope"},
+      {"run bgemm --set tile=many", "many"},
+      {"run bgemm --set speed=1", "speed"},
+      {"run spmd_sync_start --chip tiny", "clusters"},
+      {"dance", "dance"},
+      {"list colours", "colours"},
+      {"list chips more", "more"},
+      {"list programs nope", "nope"},
+      {"suite --case x", "--case"},
+      {"suite --engine steam", "steam"},
+      {"suite nope", "nope"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    pto_ptosim_run("%s", rows[i][0]);
+    pto_ptosim_assert_complaint(2, rows[i][1]);
+  }
+}
+
+static void test_failures_after_the_options_are_in_the_json_too(void **state) {
+  assert_int_equal(pto_ptosim_run("run no_such_program --json %s", pto_ptosim_path("none.json")), 2);
+  json_t *root = pto_ptosim_load(pto_ptosim_path("none.json"));
+  assert_int_equal(pto_json_integer(root, "exit"), 2);
+  assert_non_null(strstr(pto_json_text(root, "error"), "no_such_program"));
+  assert_true(json_is_null(json_object_get(root, "tasks")));
+  json_decref(root);
+}
+
+/* ---- run: failures ---- */
+
+static void test_each_error_program_leaves_with_3_and_its_status(void **state) {
+  static const char *const rows[][2] = {{"errors/heap", "PTO_EHEAP"},         {"errors/scope", "PTO_ESCOPE"},
+                                        {"errors/window", "PTO_EWINDOW"},     {"errors/kernel", "PTO_EKERNEL"},
+                                        {"errors/capacity", "PTO_ECAPACITY"}, {"errors/user", "PTO_EUSER"}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (int is_virtual = 0; is_virtual < 2; is_virtual++) {
+      assert_int_equal(pto_ptosim_run("run %s --engine %s --json %s", rows[i][0], is_virtual ? "virtual" : "threads",
+                                      pto_ptosim_path("e.json")),
+                       3);
+      json_t *root = pto_ptosim_load(pto_ptosim_path("e.json"));
+      assert_string_equal(pto_json_text(root, "status"), rows[i][1]);
+      assert_non_null(strstr(pto_ptosim_last.err, pto_json_text(root, "error")));
+      assert_true(json_is_null(json_object_get(root, "verified")));
+      json_decref(root);
+    }
+}
+
+/* The JSON of a process that had to leave: the same keys, status and sentence. */
+static void assert_last_words(const char *program, const char *options, const char *status, const char *part) {
+  for (int is_virtual = 0; is_virtual < 2; is_virtual++) {
+    assert_int_equal(
+        pto_ptosim_run("run %s --engine %s %s --json -", program, is_virtual ? "virtual" : "threads", options), 3);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    assert_string_equal(pto_json_text(root, "status"), status);
+    assert_string_equal(pto_json_text(root, "program"), program);
+    assert_int_equal(pto_json_integer(root, "exit"), 3);
+    assert_non_null(strstr(pto_json_text(root, "error"), part));
+    assert_non_null(strstr(pto_json_text(root, "error"), "task 0 ("));
+    assert_non_null(strstr(pto_json_text(root, "error"), "on core"));
+    assert_non_null(json_object_get(root, "output_digest"));
+    json_decref(root);
+  }
+}
+
+static void test_a_fault_in_a_kernel_is_reported_with_task_and_core(void **state) {
+  if (!pto_ptosim_reports_faults) skip(); /* whose report it then is */
+  assert_last_words("errors/crash", "--quiet", "PTO_EKERNEL", "SIGSEGV at address 0x");
+}
+
+static void test_a_kernel_that_does_not_come_back_is_reported(void **state) {
+  assert_last_words("errors/timeout", "--timeout 0.05", "PTO_ETIMEOUT", "time-out of 50 ms");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_right_run_leaves_with_0_and_has_every_key),
+      cmocka_unit_test(test_virtual_time_is_the_same_for_any_number_of_workers),
+      cmocka_unit_test(test_a_seed_makes_the_inputs),
+      cmocka_unit_test(test_rounds_agree_and_say_so),
+      cmocka_unit_test(test_weaker_rules_that_break_a_program_leave_with_1),
+      cmocka_unit_test(test_quiet_means_nothing),
+      cmocka_unit_test(test_stats_say_where_the_time_went),
+      cmocka_unit_test(test_inputs_come_from_files),
+      cmocka_unit_test(test_a_golden_from_a_file_decides_and_tolerances_move_it),
+      cmocka_unit_test(test_files_that_do_not_fit_are_refused),
+      cmocka_unit_test(test_a_trace_has_a_slice_for_each_call),
+      cmocka_unit_test(test_the_graph_is_the_same_text_on_every_engine),
+      cmocka_unit_test(test_a_report_that_cannot_be_written_is_a_failure),
+      cmocka_unit_test(test_bad_arguments_leave_with_2_and_one_sentence),
+      cmocka_unit_test(test_failures_after_the_options_are_in_the_json_too),
+      cmocka_unit_test(test_each_error_program_leaves_with_3_and_its_status),
+      cmocka_unit_test(test_a_fault_in_a_kernel_is_reported_with_task_and_core),
+      cmocka_unit_test(test_a_kernel_that_does_not_come_back_is_reported),
+  };
+  return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* The other verbs of ptosim from outside: list, suite, help. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <tests/support/ptosim_child.h>
+
+/* ---- the other verbs ---- */
+
+/* The first words of the lines of `text`, parted by blanks. */
+static void first_words(const char *text, char *words, size_t size) {
+  size_t used = 0;
+  for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+    used += (size_t)snprintf(words + used, size - used, " %.*s", (int)strcspn(line, " \n"), line);
+}
+
+static void test_list_has_each_name_as_the_first_word_of_its_line(void **state) {
+  char words[4096];
+  assert_int_equal(pto_ptosim_run("list"), 0);
+  first_words(pto_ptosim_last.out, words, sizeof words);
+  assert_non_null(strstr(words, " vector_example"));
+  assert_non_null(strstr(words, " paged_attention_ringbuffer"));
+  assert_non_null(strstr(words, " errors/heap"));
+  assert_int_equal(pto_ptosim_run("list kernels"), 0);
+  first_words(pto_ptosim_last.out, words, sizeof words);
+  assert_non_null(strstr(words, " matmul"));
+  assert_int_equal(pto_ptosim_run("list chips"), 0);
+  first_words(pto_ptosim_last.out, words, sizeof words);
+  assert_string_equal(words, " tiny a2a3 a5");
+  assert_int_equal(pto_ptosim_run("list policies"), 0);
+  first_words(pto_ptosim_last.out, words, sizeof words);
+  assert_string_equal(words, " fifo lifo random:SEED");
+}
+
+static void test_list_shows_options_and_cases_of_a_program(void **state) {
+  assert_int_equal(pto_ptosim_run("list programs bgemm"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "--set task_num=64"));
+  assert_non_null(strstr(pto_ptosim_last.out, "--case 500x128x2"));
+  assert_non_null(strstr(pto_ptosim_last.out, "1000 tasks, 750 edges"));
+}
+
+static void test_every_listed_program_can_be_run_by_its_name(void **state) {
+  char words[4096], *rest = words;
+  assert_int_equal(pto_ptosim_run("list programs"), 0);
+  first_words(pto_ptosim_last.out, words, sizeof words);
+  for (char *name; (name = strsep(&rest, " ")) != NULL;)
+    if (*name) {
+      pto_ptosim_run("list programs %s", name);
+      pto_ptosim_assert_ok();
+    }
+}
+
+static void test_help_and_version_are_no_mistakes(void **state) {
+  static const char *const rows[][2] = {{"--help", "ptosim run"},
+                                        {"run --help", "--deps-json"},
+                                        {"suite --help", "--long"},
+                                        {"list --help", "policies"},
+                                        {"--version", "ptosim "}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    assert_int_equal(pto_ptosim_run("%s", rows[i][0]), 0);
+    assert_non_null(strstr(pto_ptosim_last.out, rows[i][1]));
+  }
+  char *const nothing[] = {(char *)"ptosim", NULL};
+  pto_ptosim_run_words(nothing);
+  pto_ptosim_assert_complaint(2, "no verb");
+}
+
+static void test_a_suite_is_right_where_all_rows_are_as_expected(void **state) {
+  assert_int_equal(
+      pto_ptosim_run("suite vector_example errors/heap spmd_sync_start --json %s", pto_ptosim_path("s.json")), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "failed as expected (PTO_EHEAP)"));
+  assert_non_null(strstr(pto_ptosim_last.out, "skipped: needs"));
+  assert_non_null(strstr(pto_ptosim_last.out, " ok\n"));
+  json_t *root = pto_ptosim_load(pto_ptosim_path("s.json")), *rows = json_object_get(root, "rows");
+  assert_int_equal(pto_json_integer(root, "bad"), 0);
+  assert_int_equal(pto_json_integer(root, "ok") + pto_json_integer(root, "failed_as_expected"), json_array_size(rows));
+  assert_string_equal(pto_json_text(json_array_get(rows, 0), "program"), "vector_example");
+  json_decref(root);
+}
+
+static void test_a_suite_with_a_wrong_row_leaves_with_1_and_goes_on(void **state) {
+  assert_int_equal(pto_ptosim_run("suite war_reuse vector_example --engine virtual --deps pto --policy lifo"), 1);
+  assert_non_null(strstr(pto_ptosim_last.out, "WRONG"));
+  assert_non_null(strstr(strstr(pto_ptosim_last.out, "WRONG"), "vector_example"));
+}
+
+static void test_a_crash_is_one_row_of_a_suite(void **state) {
+  if (!pto_ptosim_reports_faults) skip();
+  assert_int_equal(pto_ptosim_run("suite errors/crash vector_example --engine threads"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "failed as expected (PTO_EKERNEL)"));
+  assert_non_null(strstr(pto_ptosim_last.out, "1 right, 1 failed as expected, 0 skipped, 0 not as expected"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_list_has_each_name_as_the_first_word_of_its_line),
+      cmocka_unit_test(test_list_shows_options_and_cases_of_a_program),
+      cmocka_unit_test(test_every_listed_program_can_be_run_by_its_name),
+      cmocka_unit_test(test_help_and_version_are_no_mistakes),
+      cmocka_unit_test(test_a_suite_is_right_where_all_rows_are_as_expected),
+      cmocka_unit_test(test_a_suite_with_a_wrong_row_leaves_with_1_and_goes_on),
+      cmocka_unit_test(test_a_crash_is_one_row_of_a_suite),
+  };
+  return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
+}
