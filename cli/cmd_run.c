@@ -39,7 +39,7 @@ static void last_words(void *context, int status, const char *sentence) {
   pto_error_set(&result.error, status, "%s", sentence);
   result.exit_code = PTO_EXIT_FAILED;
   result.verified = PTO_VERDICT_NONE;
-  result.has_run = result.has_output_digest = result.has_trace_digest = false;
+  result.has_run = result.has_time = result.has_output_digest = result.has_trace_digest = false;
   result.timeline = NULL;
   int length = snprintf(line, sizeof line, "ptosim: %s\n", result.error.sentence);
   const char *path = session->options->json_path;
@@ -86,7 +86,7 @@ static int finish(struct pto_run_session *session) {
   struct pto_error error;
   /* Text beside JSON on standard output would spoil it for whoever parses that. */
   bool has_text = !options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0);
-  if (result->has_run && has_text) pto_run_result_print(result);
+  if (result->has_time && has_text) pto_run_result_print(result);
   fflush(stdout);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
@@ -104,7 +104,7 @@ static int run_program(const struct pto_run_options *options) {
   int code = pto_run_session_open(&session, options, options->programs.items[0], 0);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&session);
   if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&session);
-  if (session.result.has_run) write_records(&session);
+  write_records(&session);
   pto_progress_line_end();
   code = finish(&session);
   pto_run_session_close(&session);

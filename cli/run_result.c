@@ -30,7 +30,7 @@ static void put_digest(struct pto_json_writer *w, const char *key, bool is_known
 
 static void put_times(struct pto_json_writer *w, const struct pto_run_result *result) {
   pto_json_key(w, "wall_seconds");
-  if (result->has_run)
+  if (result->has_time)
     pto_json_double(w, result->wall_seconds);
   else
     pto_json_null(w);
@@ -97,7 +97,9 @@ int pto_run_result_write_json(const struct pto_run_result *result, const char *p
 /* ---- for people ---- */
 
 const char *pto_format_seconds(double seconds, char *text, size_t size) {
-  if (seconds < 1e-3)
+  if (seconds < 1e-6)
+    snprintf(text, size, "%.0f ns", seconds * 1e9);
+  else if (seconds < 1e-3)
     snprintf(text, size, "%.1f us", seconds * 1e6);
   else if (seconds < 1)
     snprintf(text, size, "%.2f ms", seconds * 1e3);
@@ -139,16 +141,19 @@ void pto_run_result_print(const struct pto_run_result *result) {
   if (result->case_name) printf(", case %s", result->case_name);
   printf("\n  on       %s, %s engine, %" PRIu32 " %s, %s dependencies, seed %" PRIu64 "\n", result->chip,
          result->engine, result->workers, result->workers == 1 ? "thread" : "threads", result->deps, result->seed);
-  if (result->has_run) {
+  if (result->has_run)
     printf("  tasks    %" PRIu64 ", %" PRIu64 " edges (%" PRIu64 " to a task that was not finished)\n", stats->tasks,
            stats->edges, stats->live_edges);
+  if (result->has_time) {
     printf("  time     %s", pto_format_seconds(result->wall_seconds, text, sizeof text));
     if (result->is_virtual)
       printf(", %s on the chip", pto_format_seconds((double)stats->virtual_ps * 1e-12, text, sizeof text));
     if (result->rounds > 1) printf(" (median of %" PRIu32 " rounds)", result->rounds);
-    printf("\n  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
-           pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
+    putchar('\n');
   }
+  if (result->has_run)
+    printf("  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
+           pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
   if (result->error.status == PTO_OK) print_verdict(result);
   if (result->has_output_digest) printf("  digest   %016" PRIx64 "\n", result->output_digest);
   if (result->timeline) pto_timeline_stats_print(result->timeline, stats);

@@ -22,7 +22,8 @@ struct pto_run_result {
   const char *program, *case_name, *engine, *chip, *deps, *policy; /* NULL: null */
   uint64_t seed;
   uint32_t workers, rounds;
-  bool has_run; /* stats and wall_seconds are those of a run, failed or not */
+  bool has_run;  /* stats are those of a run, failed or not */
+  bool has_time; /* wall_seconds too; also of programs that drive contexts of their own */
   bool is_virtual;
   struct pto_stats stats; /* of the last round */
   double wall_seconds;    /* median of the rounds */

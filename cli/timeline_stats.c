@@ -125,7 +125,7 @@ void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct p
   for (uint32_t kind = AIC; kind <= AIV; kind++)
     printf("             %s  %5.1f %% busy, %" PRIu32 " of %" PRIu32 " cores used\n", kind_names[kind],
            100 * busy_share(t, kind), t->used_count[kind], t->core_count[kind]);
-  printf("  control  %s submitting, %s waiting; %" PRIu64 " submits had to wait for space\n",
+  printf("  control  %s in submits, %s waiting; %" PRIu64 " submits had to wait for space\n",
          pto_format_seconds(t->submitting, text, sizeof text), pto_format_seconds(t->waiting, more, sizeof more),
          stats->submit_waits);
   printf("  regions  %" PRIu64 " lookups, %.2f candidates a lookup\n", stats->lookups,
