@@ -9,6 +9,8 @@
  * becomes so.  A wrong answer is shrunk and printed with its seed.
  *
  * A new way to relate two tensors is a case of make_pair, a new view one of random_view.
+ *
+ * Long by its oracle, which shares nothing with the library.
  */
 #include <inttypes.h>
 #include <setjmp.h>

@@ -4,6 +4,8 @@
  *
  * Views are checked against the elements themselves: element i of a view has to be the element of the source that the
  * operation's definition names, found through offsets and not through strides.
+ *
+ * Long: one list of sentences, a test a rule.
  */
 #include <inttypes.h>
 #include <setjmp.h>
