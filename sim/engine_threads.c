@@ -169,10 +169,10 @@ static uint32_t threads_poll(struct pto_port *port, struct pto_completion *compl
   struct pto_threads_engine *engine = engine_of(port);
   uint32_t worker_count = port->worker_count, count = 0, w = engine->next_polled;
   threads_flush(port);
-  /* Starts where the last poll ran out of room, so that no worker's completions wait for ever. */
+  /* Starts behind the worker that filled the last poll, so that no worker's completions wait for ever. */
   for (uint32_t i = 0; i < worker_count && count < max; i++) {
     if (engine->in_flight[w]) count += poll_worker(engine, w, completions + count, max - count);
-    if (count < max) w = w + 1 == worker_count ? 0 : w + 1;
+    w = w + 1 == worker_count ? 0 : w + 1;
   }
   engine->next_polled = w;
   return count;
@@ -266,6 +266,11 @@ const char *pto_engine_threads_report(const struct pto_port *port) { return cons
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker) {
   const struct pto_threads_engine *engine = const_engine_of(port);
   return pto_wait_sleep_count(worker ? &engine->workers[worker].wait : &engine->completed);
+}
+
+bool pto_engine_threads_is_asleep(const struct pto_port *port, uint32_t worker) {
+  const struct pto_threads_engine *engine = const_engine_of(port);
+  return pto_wait_is_asleep(worker ? &engine->workers[worker].wait : &engine->completed);
 }
 
 bool pto_engine_threads_is_valid(const struct pto_port *port) {
