@@ -48,6 +48,7 @@
   X(add_scalar_int, SCALED_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_WRAP(a, +, s), a + s)                                    \
   X(mul_scalar_int, SCALED_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_WRAP(a, *, s), a * s)                                    \
   X(add_inplace, INPLACE, PTO_DTYPES_NUMBER, 0.5, b + a, PTO_WRAP(b, +, a), b + a)                                     \
+  X(cast, UNARY, PTO_DTYPES_FLOAT, 0.5, a, 0, a)                                                                       \
   X(neg, UNARY, PTO_DTYPES_NUMBER, 0.5, -a, PTO_WRAP(0, -, a), -a)                                                     \
   X(relu, UNARY, PTO_DTYPES_NUMBER, 0.5, a < 0 ? 0 : a, a > 0 ? a : 0, a < 0 ? 0 : a)                                  \
   X(exp, UNARY, PTO_DTYPES_FLOAT, 0.51, exp_f32(a), 0, exp(a))                                                         \
