@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every program, in each of its cases that is not long, on both engines, under several chips, policies and numbers of
- * workers.  The digest of its outputs is that of the oracle, which executes one task at a time and shares no code with the
- * runtime, and there they verify; its tasks and edges are the same everywhere, and those that the case states.  Programs
- * that provoke an error end with that error and a sentence.
+ * workers.  The digest of its outputs is that of the oracle, which executes one task at a time and shares no code with
+ * the runtime, and there they verify; its tasks and edges are the same everywhere, and those that the case states.
+ * Programs that provoke an error end with that error and a sentence.
  *
  * One line a failure; the last line has the count.  A test is one case in one configuration.
  */
@@ -23,12 +23,13 @@ static const struct configuration {
   const char *name, *engine, *chip, *policy;
   uint32_t workers;
   bool poison;
+  uint32_t rounds; /* runs of the one runtime; the last one is looked at */
 } configurations[] = {
-    {"threads tiny fifo", "threads", "tiny", "fifo", 2, false},
-    {"threads a2a3 lifo poison", "threads", "a2a3", "lifo", 3, true},
-    {"threads a2a3 one worker", "threads", "a2a3", "fifo", 1, false},
-    {"virtual tiny lifo", "virtual", "tiny", "lifo", 0, true},
-    {"virtual a2a3 random", "virtual", "a2a3", "random:7", 0, false},
+    {"threads tiny fifo", "threads", "tiny", "fifo", 2, false, 3},
+    {"threads a2a3 lifo poison", "threads", "a2a3", "lifo", 3, true, 1},
+    {"threads a2a3 one worker", "threads", "a2a3", "fifo", 1, false, 1},
+    {"virtual tiny lifo", "virtual", "tiny", "lifo", 0, true, 2},
+    {"virtual a2a3 random", "virtual", "a2a3", "random:7", 0, false, 1},
 };
 
 static uint32_t passed, failed;
@@ -79,12 +80,17 @@ struct outcome {
   char sentence[PTO_SENTENCE_SIZE]; /* of the failure, or of the first wrong element */
 };
 
-static void execute(struct pto_program_run *run, struct pto_runtime *rt, bool has_truth, struct outcome *outcome) {
+static void execute(struct pto_program_run *run, struct pto_runtime *rt, bool has_truth, uint32_t rounds,
+                    struct outcome *outcome) {
   const struct pto_program *program = pto_program_run_program(run);
   struct pto_stats stats = {.size = sizeof stats};
   struct pto_comparison comparison;
   int status = pto_program_run_prepare(run);
-  if (status == PTO_OK) status = pto_program_run_orchestrate(run, rt);
+  if (status == PTO_OK) status = pto_program_run_remember(run);
+  for (uint32_t round = 0; round < rounds && status == PTO_OK; round++) {
+    pto_program_run_rewind(run);
+    status = pto_program_run_orchestrate(run, rt);
+  }
   if (status == PTO_OK && !has_truth) status = pto_program_run_expect(run);
   pto_runtime_stats(rt, &stats);
   outcome->status = status;
@@ -115,7 +121,7 @@ static struct outcome run_program(const struct pto_program *program, const char 
   int status = pto_program_run_create(program, &request, &run, &error);
   if (status == PTO_OK) status = pto_runtime_create_explained(&config, &rt, error.sentence, sizeof error.sentence);
   if (status == PTO_OK)
-    execute(run, rt, has_truth, &outcome);
+    execute(run, rt, has_truth, c->rounds, &outcome);
   else
     snprintf(outcome.sentence, sizeof outcome.sentence, "%s", error.sentence);
   pto_runtime_destroy(rt);
@@ -206,7 +212,7 @@ static void check_war_reuse(void) {
       .size = sizeof config, .engine = "virtual", .chip = "tiny", .policy = "lifo", .deps = PTO_DEPS_PTO};
   struct pto_program program = *loaded->program;
   program.config = &config;
-  const struct configuration weaker = {"deps pto", "virtual", "tiny", "lifo", 0, false};
+  const struct configuration weaker = {"deps pto", "virtual", "tiny", "lifo", 0, false, 1};
   for (const struct pto_case *one = program.cases; one->name; one++) {
     struct outcome outcome = run_program(&program, one->name, false, &weaker);
     record(outcome.status == PTO_OK && strstr(outcome.sentence, "output seen["), "war_reuse", one->name, weaker.name,
