@@ -214,6 +214,7 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
     engine->cores[c].has_failed = false;
     engine->cores[c].sentence[0] = '\0';
   }
+  pto_place_unpin(&engine->place, &engine->control_affinity); /* of a run that was not ended */
   /* A control thread that cannot be pinned runs all the same. */
   if (engine->workers[0].is_pinned) (void)pto_place_pin(&engine->place, 0, &engine->control_affinity);
   return PTO_OK;
