@@ -3,8 +3,11 @@
 #include <sim/engine_threads.h>
 
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <runtime/base/reserve.h>
 #include <runtime/base/thread.h>
@@ -82,6 +85,42 @@ static void test_the_watchdog_reports_an_endless_kernel_on_a_worker(void **state
 static void test_the_watchdog_reports_an_endless_kernel_on_the_control_thread(void **state) {
   check_timeout_on_core(2);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static void report_fault(int number) {
+  char text[128];
+  _exit(pto_engine_describe_current(text, sizeof text) && strncmp(text, "task 5 (deep) ", 14) == 0 ? 42 : 1);
+}
+static PTO_NOINLINE int go_deeper(const struct pto_kernel_args *args) {
+  char frame[4096];
+  __asm__ volatile("" : : "r"(frame) : "memory"); /* the frame is used, so it is there */
+  return args->tensor_count ? 0 : go_deeper(args) + frame[0];
+}
+/* In a child process: it does not come back. */
+static void test_a_kernel_that_overflows_a_workers_stack_can_be_described(void **state) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    static const struct pto_kernel kernel = {.name = "deep", .run = go_deeper};
+    struct sigaction action = {.sa_handler = report_fault, .sa_flags = SA_ONSTACK};
+    struct pto_payload payload = {.task_number = 5, .block_count = 1, .kernels = {&kernel}};
+    struct pto_message message = {.payload = &payload, .run = go_deeper, .core = 1};
+    struct pto_port *port = script_engine(1, 2);
+    sigaction(SIGSEGV, &action, NULL);
+    script_begin(port);
+    script_run_one(port, &message);
+    _exit(2);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 42);
+}
+#else
+static void test_a_kernel_that_overflows_a_workers_stack_can_be_described(void **state) {
+  skip(); /* the sanitizers report it themselves */
+}
+#endif
 
 static void test_creation_survives_the_failure_of_each_reserve(void **state) {
   struct pto_chip chip = script_chip(2);
@@ -196,6 +235,7 @@ int main(void) {
       cmocka_unit_test(test_each_kernel_leaves_a_span_with_its_worker),
       cmocka_unit_test(test_the_watchdog_reports_an_endless_kernel_on_a_worker),
       cmocka_unit_test(test_the_watchdog_reports_an_endless_kernel_on_the_control_thread),
+      cmocka_unit_test(test_a_kernel_that_overflows_a_workers_stack_can_be_described),
       cmocka_unit_test(test_creation_survives_the_failure_of_each_reserve),
       cmocka_unit_test(test_creation_survives_the_failure_of_each_thread),
       cmocka_unit_test(test_a_chip_without_clusters_is_refused),
