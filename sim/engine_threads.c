@@ -243,6 +243,14 @@ static const char *threads_kernel_message(struct pto_port *port, uint32_t core) 
   return engine->cores[core].has_failed ? engine->cores[core].sentence : "";
 }
 
+/* Global memory belongs to all cores: it is left to first touch where they live on several nodes, and kept on theirs else. */
+static void threads_place_memory(struct pto_port *port, void *addr, uint64_t size_bytes) {
+  struct pto_threads_engine *engine = engine_of(port);
+  for (uint32_t w = 1; w < port->worker_count && w < engine->place.cpu_count; w++)
+    if (engine->place.nodes[w] != engine->place.nodes[0]) return;
+  pto_place_memory(&engine->place, 0, addr, size_bytes);
+}
+
 void pto_threads_destroy(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   struct pto_reserve memory = engine->memory;
@@ -267,6 +275,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .wait = threads_wait,
                                              .charge = threads_charge,
                                              .kernel_message = threads_kernel_message,
+                                             .place_memory = threads_place_memory,
                                              .destroy = pto_threads_destroy};
 
 /* ---- what tests and reports look at ---- */
