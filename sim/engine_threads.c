@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/base/thread.h>
 #include <runtime/trace/trace.h>
 #include <sim/engine_current.h>
 #include <sim/engine_threads_state.h>
@@ -97,12 +98,8 @@ static bool worker_is_ready(void *context) {
   return pto_mailbox_has_element(&worker->inbox) || pto_atomic_load(&worker->is_stopping, memory_order_seq_cst);
 }
 
-void *pto_threads_worker_main(void *argument) {
-  struct pto_threads_worker *worker = argument;
-  char name[16];
-  snprintf(name, sizeof name, "pto-worker-%u", worker->index);
-  pthread_setname_np(pthread_self(), name);
-  if (worker->is_pinned) pto_place_pin(worker->place, worker->index, NULL);
+/* Runs messages until it is told to stop, which is asked for only where nothing is in flight. */
+static void work(struct pto_threads_worker *worker) {
   for (;;) {
     const struct pto_message *message = pto_message_mailbox_peek(&worker->inbox);
     if (message) {
@@ -113,9 +110,21 @@ void *pto_threads_worker_main(void *argument) {
     }
     worker->last_end_ns = 0;
     pto_wait_until(&worker->wait, worker_is_ready, worker);
-    /* Stopping is asked for only where nothing is in flight. */
-    if (pto_atomic_load(&worker->is_stopping, memory_order_acquire)) return NULL;
+    if (pto_atomic_load(&worker->is_stopping, memory_order_acquire)) return;
   }
+}
+
+void *pto_threads_worker_main(void *argument) {
+  struct pto_threads_worker *worker = argument;
+  char fault_stack[PTO_THREAD_FAULT_STACK_BYTES]; /* an overflow happens at the other end of this thread's stack */
+  bool has_fault_stack = pto_thread_use_fault_stack(fault_stack);
+  char name[16];
+  snprintf(name, sizeof name, "pto-worker-%u", worker->index);
+  pthread_setname_np(pthread_self(), name);
+  if (worker->is_pinned) pto_place_pin(worker->place, worker->index, NULL);
+  work(worker);
+  if (has_fault_stack) pto_thread_drop_fault_stack();
+  return NULL;
 }
 
 /* ---- the port's operations ---- */
@@ -214,6 +223,7 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
     engine->cores[c].has_failed = false;
     engine->cores[c].sentence[0] = '\0';
   }
+  pto_place_unpin(&engine->place, &engine->control_affinity); /* of a run that was not ended */
   /* A control thread that cannot be pinned runs all the same. */
   if (engine->workers[0].is_pinned) (void)pto_place_pin(&engine->place, 0, &engine->control_affinity);
   return PTO_OK;

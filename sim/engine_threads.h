@@ -11,7 +11,8 @@
 
 /* Messages that a core holds, the running one counted.  Depth counts in time, not in tasks: while the control thread is
  * in a kernel nobody dispatches, and a worker lives on what it was sent.  With 8 it outlasts a kernel of the control
- * thread that is up to 8 times as long as its own for each core it has.  A chip with more slots gets more. */
+ * thread that is up to 8 times as long as its own for each core it has.  A chip with more slots gets more.  Other
+ * depths have not been measured. */
 #define PTO_THREADS_SLOTS_PER_CORE 8u
 /* Messages to a busy worker that go out together: the ring's lines then cross between CPUs once a batch. */
 #define PTO_THREADS_BATCH 32u

@@ -27,10 +27,11 @@
 #include <runtime/base/atomic.h>
 #include <runtime/base/base.h>
 
-/* A sleep and its wake-up cost about 66 µs (docs/concurrency.md: condition-variable round trip), so spinning for as
- * long at most doubles what any wait costs.  A round with its pause instruction takes 20 to 50 ns on today's x86. */
+/* Spinning for about as long as a sleep and its wake-up cost at most doubles what any wait costs.  Those cost 9 to 66
+ * µs a round trip through a condition variable, by machine and load (bench/bench_mailbox); a round with its pause
+ * instruction is taken to be 20 to 50 ns, which is an estimate: no bench has varied this constant. */
 #define PTO_WAIT_SPIN_ROUNDS 2000u
-/* After that, a few turns for whoever else wants this CPU; about 0.5 µs each where nobody does. */
+/* After that, a few turns for whoever else wants this CPU.  Not measured either. */
 #define PTO_WAIT_YIELD_ROUNDS 16u
 
 enum pto_wait_state { PTO_WAIT_AWAKE = 0, PTO_WAIT_SLEEPING = 1 };
