@@ -77,12 +77,18 @@ static double measure_ring(void) {
   return sum == (uint64_t)count * (count - 1) / 2 ? ns : -1;
 }
 
+static bool there_is_ready(void *context) { return pto_mailbox_has_element(&there); }
+static bool back_is_ready(void *context) { return pto_mailbox_has_element(&back); }
+
 #define STREAM 2000000u
 static void *stream_consumer(void *argument) {
   uint64_t *sum = argument;
   for (uint32_t i = 0; i < STREAM;) {
     const struct pto_message *m = pto_message_mailbox_peek(&there);
-    if (!m) continue;
+    if (!m) {
+      pto_wait_until(&worker_wait, there_is_ready, NULL);
+      continue;
+    }
     *sum += m->ticket;
     pto_mailbox_pop(&there);
     i++;
@@ -94,24 +100,24 @@ static double measure_ring_two_threads(void) {
   uint64_t sum = 0;
   int error;
   init_mailboxes();
+  pto_wait_init(&worker_wait, PTO_WAIT_SPIN_ROUNDS);
   if (!pto_thread_start(&thread, stream_consumer, &sum, &error)) return -1;
   double begin = now_ns();
   for (uint32_t i = 0; i < STREAM;) {
     struct pto_message *m = pto_message_mailbox_claim(&there);
-    if (!m) {
-      pto_mailbox_publish(&there);
-      continue;
+    if (m) *m = (struct pto_message){.ticket = i++};
+    if (!m || i % 32 == 0 || i == STREAM) {
+      pto_mailbox_publish_to_sleeper(&there);
+      pto_wait_notify(&worker_wait);
     }
-    *m = (struct pto_message){.ticket = i++};
-    if (i % 32 == 0 || i == STREAM) pto_mailbox_publish(&there);
+    if (!m) sched_yield();
   }
   pthread_join(thread, NULL);
-  return (now_ns() - begin) / STREAM;
+  double ns = (now_ns() - begin) / STREAM;
+  return sum == (uint64_t)STREAM * (STREAM - 1) / 2 ? ns : -1;
 }
 
 static uint32_t trips;
-static bool there_is_ready(void *context) { return pto_mailbox_has_element(&there); }
-static bool back_is_ready(void *context) { return pto_mailbox_has_element(&back); }
 static void *echo(void *context) {
   for (uint32_t i = 0; i < trips; i++) {
     pto_wait_until(&worker_wait, there_is_ready, NULL);

@@ -103,10 +103,10 @@ static int join_run(const struct pto_kernel_args *a) {
   { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_UINT32), .min_rank = 1, .max_rank = 1 }
 #define U64(name_)                                                                                                     \
   { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64 }
-#define KERNEL(name_, cores_)                                                                                          \
+#define KERNEL(name_, cores_, params_, run_)                                                                           \
   {                                                                                                                    \
-    .name = #name_, .cores = cores_, .params = name_##_params,                                                         \
-    .param_count = sizeof name_##_params / sizeof name_##_params[0], .run = name_##_run, .cost = cost_of               \
+    .name = name_, .cores = cores_, .params = params_, .param_count = sizeof params_ / sizeof params_[0], .run = run_, \
+    .cost = cost_of                                                                                                    \
   }
 static const struct pto_kernel_param one_params[] = {TILE("x", PTO_INPUT), TILE("z", PTO_OUTPUT), U64("number"),
                                                      U64("grain")};
@@ -118,50 +118,57 @@ static const struct pto_kernel_param update_two_params[] = {TILE("x", PTO_INPUT)
                                                             TILE("z", PTO_INOUT), U64("number"), U64("grain")};
 static const struct pto_kernel_param join_params[] = {TILE("row", PTO_INOUT), TILE("z", PTO_INOUT), U64("number"),
                                                       U64("grain"), U64("tile")};
-static const struct pto_kernel one = KERNEL(one, PTO_AIV), two = KERNEL(two, PTO_AIC | PTO_AIV),
-                               update_one = KERNEL(update_one, PTO_AIV), update_two = KERNEL(update_two, PTO_AIV),
-                               join = KERNEL(join, PTO_AIV);
+static const struct pto_kernel one = KERNEL("one", PTO_AIV, one_params, one_run);
+static const struct pto_kernel two = KERNEL("two", PTO_AIV, two_params, two_run);
+static const struct pto_kernel product = KERNEL("product", PTO_AIC, two_params, two_run);
+static const struct pto_kernel update_one = KERNEL("update_one", PTO_AIV, update_one_params, update_one_run);
+static const struct pto_kernel update_two = KERNEL("update_two", PTO_AIV, update_two_params, update_two_run);
+static const struct pto_kernel join = KERNEL("join", PTO_AIV, join_params, join_run);
 
 /* ---- patterns: what task i reads and writes ---- */
 
-/* A tile: which of the two buffers, and which of its tiles. */
-struct place {
-  uint32_t buffer;
-  uint64_t index;
-};
+#define MAX_PLACES 3
 
+/* The tensor parameters of a task: tiles, each of one of the two buffers.  The last one is written. */
 struct step {
   const struct pto_kernel *kernel;
-  struct place inputs[2], output;
-  uint32_t input_count;
-  bool is_row; /* the first parameter is `width` tiles from inputs[0] on, updated too */
+  uint64_t tiles[MAX_PLACES];
+  uint8_t buffers[MAX_PLACES];
+  uint8_t count;
+  bool is_row; /* the first parameter is `width` tiles from tiles[0] on, updated too */
 };
+
+static struct step reads_one(const struct pto_kernel *kernel, uint8_t from, uint64_t tile, uint8_t to,
+                             uint64_t written) {
+  return (struct step){.kernel = kernel, .tiles = {tile, written}, .buffers = {from, to}, .count = 2};
+}
+static struct step reads_two(const struct pto_kernel *kernel, uint8_t from, const uint64_t tiles[2], uint8_t to,
+                             uint64_t written) {
+  return (struct step){
+      .kernel = kernel, .tiles = {tiles[0], tiles[1], written}, .buffers = {from, from, to}, .count = 3};
+}
 
 struct bench {
   uint64_t tasks, width, tile, scope, grain;
-  /* Where task i is: its row of `columns` tasks, and its column in it. */
-  uint64_t row, column, columns;
+  /* Where task i is: its row of `columns` tasks, that modulo width, and its column in it. */
+  uint64_t row, group, column, columns;
 };
 
-static struct step independent_step(const struct bench *b, uint64_t i) {
-  return (struct step){.kernel = &one, .inputs = {{0, b->column}}, .output = {1, i}, .input_count = 1};
-}
+static struct step independent_step(const struct bench *b, uint64_t i) { return reads_one(&one, 0, b->column, 1, i); }
 
-static struct step chain_step(const struct bench *b, uint64_t i) {
-  return (struct step){.kernel = &update_one, .inputs = {{0, b->column}}, .output = {1, 0}, .input_count = 1};
-}
+static struct step chain_step(const struct bench *b, uint64_t i) { return reads_one(&update_one, 0, b->column, 1, 0); }
 
 static struct step stencil_1d_step(const struct bench *b, uint64_t i) {
-  uint32_t to = (uint32_t)(b->row + 1) % 2, from = 1 - to;
-  uint64_t left = b->column ? b->column - 1 : b->width - 1, right = b->column + 1 < b->width ? b->column + 1 : 0;
-  return (struct step){
-      .kernel = &two, .inputs = {{from, left}, {from, right}}, .output = {to, b->column}, .input_count = 2};
+  const uint64_t j = b->column, w = b->width, sides[] = {j > 0 ? j - 1 : w - 1, j + 1 < w ? j + 1 : 0};
+  uint8_t to = (uint8_t)((b->row + 1) % 2);
+  return reads_two(&two, (uint8_t)(1 - to), sides, to, j);
 }
 
 static struct step fork_join_step(const struct bench *b, uint64_t i) {
-  if (b->column < b->width)
-    return (struct step){.kernel = &one, .inputs = {{0, 0}}, .output = {1, b->column}, .input_count = 1};
-  return (struct step){.kernel = &join, .inputs = {{1, 0}}, .output = {0, 0}, .input_count = 1, .is_row = true};
+  if (b->column < b->width) return reads_one(&one, 0, 0, 1, b->column);
+  struct step step = reads_one(&join, 1, 0, 0, 0);
+  step.is_row = true;
+  return step;
 }
 
 /* The mix of SplitMix64: what a task draws depends on its number alone, so the graph is the same for every seed. */
@@ -173,25 +180,18 @@ static uint64_t draw(uint64_t i) {
 }
 
 static struct step random_dag_step(const struct bench *b, uint64_t i) {
-  uint64_t bits = draw(i);
-  uint64_t near = 1 + (bits & 0xffffffffu) % (RANDOM_SPAN - 1), far = 1 + (bits >> 32) % (RANDOM_SPAN - 1);
-  return (struct step){
-      .kernel = &update_two,
-      .inputs = {{0, (i + RANDOM_SPAN - near) % RANDOM_SPAN}, {0, (i + RANDOM_SPAN - far) % RANDOM_SPAN}},
-      .output = {0, i % RANDOM_SPAN},
-      .input_count = 2};
+  uint64_t bits = draw(i),
+           back[] = {1 + (bits & 0xffffffffu) % (RANDOM_SPAN - 1), 1 + (bits >> 32) % (RANDOM_SPAN - 1)};
+  const uint64_t tiles[] = {(i + RANDOM_SPAN - back[0]) % RANDOM_SPAN, (i + RANDOM_SPAN - back[1]) % RANDOM_SPAN};
+  return reads_two(&update_two, 0, tiles, 0, i % RANDOM_SPAN);
 }
 
 /* A row is one tile of C: pairs of tasks, k = 0 … depth − 1.  Buffer 0 holds A and B, buffer 1 first C, then P. */
 static struct step bgemm_step(const struct bench *b, uint64_t i) {
-  uint64_t group = b->row % b->width, k = b->column / 2, product = b->width + group * BGEMM_DEPTH + k;
-  if (b->column % 2)
-    return (struct step){.kernel = &update_one, .inputs = {{1, product}}, .output = {1, group}, .input_count = 1};
-  return (struct step){
-      .kernel = &two,
-      .inputs = {{0, group * BGEMM_DEPTH + k}, {0, (b->width + k) * BGEMM_DEPTH + group % BGEMM_DEPTH}},
-      .output = {1, product},
-      .input_count = 2};
+  uint64_t c = b->group, k = b->column / 2, p = b->width + c * BGEMM_DEPTH + k;
+  if (b->column % 2) return reads_one(&update_one, 1, p, 1, c);
+  const uint64_t factors[] = {c * BGEMM_DEPTH + k, (b->width + k) * BGEMM_DEPTH + c % BGEMM_DEPTH};
+  return reads_two(&product, 0, factors, 1, p);
 }
 
 /* X(pattern, tasks of a row, tiles of buffer 0, tiles of buffer 1; all in terms of w and n, width and tasks) */
@@ -235,6 +235,7 @@ static void advance(struct bench *b) {
   if (++b->column < b->columns) return;
   b->column = 0;
   b->row++;
+  if (++b->group == b->width) b->group = 0;
 }
 
 /* ---- preparing ---- */
@@ -292,44 +293,55 @@ static int prepare(struct pto_program_run *run) {
 
 /* ---- the orchestration ---- */
 
+/* Descriptors made once: views of one tile differ in start_offset alone, so a parameter's is moved from task to task.
+ */
+struct views {
+  struct pto_tensor tiles[MAX_PLACES][2]; /* by parameter and buffer */
+  struct pto_tensor row;
+};
+
+static void make_views(struct pto_runtime *rt, struct pto_program_run *run, const struct bench *b,
+                       struct views *views) {
+  const uint64_t zero[] = {0}, one_tile[] = {b->tile}, row[] = {b->width * b->tile};
+  for (int buffer = 0; buffer < 2; buffer++) {
+    struct pto_tensor whole = pto_array_tensor(rt, pto_program_find(run, buffer ? "buffer1" : "buffer0"));
+    for (int place = 0; place < MAX_PLACES; place++)
+      views->tiles[place][buffer] = pto_tensor_view(&whole, zero, one_tile);
+    views->row = pto_tensor_view(&whole, zero, row);
+  }
+}
+
+static int submit(struct pto_runtime *rt, const struct bench *b, struct views *views, const struct step *step,
+                  uint64_t i) {
+  struct pto_param params[MAX_PLACES + 3];
+  uint32_t count = 0;
+  for (; count < step->count; count++) {
+    struct pto_tensor *view = &views->tiles[count][step->buffers[count]];
+    view->start_offset = step->tiles[count] * b->tile;
+    params[count] = pto_param_tensor(step->kernel->params[count].mode, view);
+  }
+  if (step->is_row) params[0].value.tensor = &views->row;
+  params[count++] = pto_scalar_u64(i);
+  params[count++] = pto_scalar_u64(b->grain);
+  if (step->is_row) params[count++] = pto_scalar_u64(b->tile);
+  return step->kernel == &product ? pto_submit_aic(rt, step->kernel, params, count)
+                                  : pto_submit_aiv(rt, step->kernel, params, count);
+}
+
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct bench b = *(const struct bench *)pto_program_state(run, sizeof b);
   struct step (*step_of)(const struct bench *, uint64_t) = pattern_of(run)->step;
-  const uint64_t zero[] = {0}, one_tile[] = {b.tile}, row_of_tiles[] = {b.width * b.tile};
-  const struct pto_tensor buffers[2] = {pto_array_tensor(rt, pto_program_find(run, "buffer0")),
-                                        pto_array_tensor(rt, pto_program_find(run, "buffer1"))};
-  /* Views of one tile differ in buffer and start_offset alone, so a parameter's descriptor is made once and moved. */
-  struct pto_tensor tile = pto_tensor_view(&buffers[0], zero, one_tile), views[3] = {tile, tile, tile};
+  struct views views;
+  make_views(rt, run, &b, &views);
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-  uint64_t until_scope = b.scope;
+  uint64_t left_in_scope = b.scope;
   for (uint64_t i = 0; i < b.tasks && status == PTO_OK; i++, advance(&b)) {
     struct step step = step_of(&b, i);
-    struct pto_param params[6];
-    uint32_t count = 0;
-    for (; count < step.input_count; count++) {
-      views[count].buffer = buffers[step.inputs[count].buffer].buffer;
-      views[count].start_offset = step.inputs[count].index * b.tile;
-      params[count] = pto_input(&views[count]);
-    }
-    struct pto_tensor row;
-    if (step.is_row) {
-      row = pto_tensor_view(&buffers[1], zero, row_of_tiles);
-      params[0] = pto_inout(&row);
-    }
-    views[2].buffer = buffers[step.output.buffer].buffer;
-    views[2].start_offset = step.output.index * b.tile;
-    params[count] = step.kernel->params[count].mode == PTO_OUTPUT ? pto_output(&views[2]) : pto_inout(&views[2]);
-    params[count + 1] = pto_scalar_u64(i);
-    params[count + 2] = pto_scalar_u64(b.grain);
-    params[count + 3] = pto_scalar_u64(b.tile);
-    count += step.is_row ? 4 : 3;
-    bool is_cube = step.kernel == &two && step_of == bgemm_step;
-    status = is_cube ? pto_submit_aic(rt, step.kernel, params, count) : pto_submit_aiv(rt, step.kernel, params, count);
-    if (--until_scope == 0 && status == PTO_OK) {
-      until_scope = b.scope;
-      status = pto_scope_end(rt);
-      if (status == PTO_OK) status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-    }
+    status = submit(rt, &b, &views, &step, i);
+    if (--left_in_scope > 0 || status != PTO_OK) continue;
+    left_in_scope = b.scope;
+    status = pto_scope_end(rt);
+    if (status == PTO_OK) status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   }
   return status == PTO_OK ? pto_scope_end(rt) : status;
 }
@@ -354,16 +366,15 @@ static int expect(struct pto_program_run *run) {
   for (uint64_t i = 0; i < b.tasks; i++, advance(&b)) {
     struct step step = pattern->step(&b, i);
     uint32_t x = (uint32_t)i;
-    double *z = &memory[step.output.buffer][step.output.index * b.tile];
-    for (uint32_t k = 0; k < step.input_count; k++) {
-      double *from = &memory[step.inputs[k].buffer][step.inputs[k].index * b.tile];
+    for (uint32_t k = 0; k + 1 < step.count; k++) {
+      double *from = &memory[step.buffers[k]][step.tiles[k] * b.tile];
       for (uint64_t tile = 0; tile < (step.is_row ? b.width : 1); tile++, from += b.tile) {
         x = fold(x, (uint32_t)*from);
         if (step.is_row) *from = x;
       }
     }
-    if (step.kernel != &one && step.kernel != &two) x = fold(x, (uint32_t)*z);
-    *z = x;
+    double *z = &memory[step.buffers[step.count - 1]][step.tiles[step.count - 1] * b.tile];
+    *z = step.kernel->params[step.count - 1].mode == PTO_INOUT ? fold(x, (uint32_t)*z) : x;
   }
   return PTO_OK;
 }

@@ -106,6 +106,26 @@ static void test_the_tolerance_is_absolute_plus_relative_to_the_golden(void **st
   assert_false(is_equal(PTO_INT32, 5, 7, 0, 1));
 }
 
+static void test_a_run_has_the_tolerance_of_its_program_until_it_asks_for_its_own(void **state) {
+  struct pto_program tolerant = program;
+  tolerant.rtol = 0.25;
+  tolerant.atol = 0.5;
+  struct pto_program_run *run = NULL, *other = NULL;
+  struct pto_error error;
+  double rtol = -1, atol = -1;
+  assert_int_equal(pto_program_run_create(&tolerant, NULL, &run, &error), PTO_OK);
+  assert_int_equal(pto_program_run_create(&tolerant, NULL, &other, &error), PTO_OK);
+  pto_program_run_tolerance(run, &rtol, &atol);
+  assert_true(rtol == 0.25 && atol == 0.5);
+  pto_program_tolerance(run, 0, 0);
+  pto_program_run_tolerance(run, &rtol, &atol);
+  assert_true(rtol == 0 && atol == 0);
+  pto_program_run_tolerance(other, &rtol, &atol);
+  assert_true(rtol == 0.25 && atol == 0.5);
+  pto_program_run_destroy(run);
+  pto_program_run_destroy(other);
+}
+
 static void test_without_tolerance_the_bits_decide(void **state) {
   assert_true(is_equal(PTO_FLOAT32, 0.1, 0.1, 0, 0)); /* the golden rounds to the same float */
   assert_false(is_equal(PTO_FLOAT32, 0.1, 0.1 + 1e-8, 0, 0));
@@ -180,6 +200,7 @@ int main(void) {
       cmocka_unit_test(test_the_hash_does_not_depend_on_alignment),
       cmocka_unit_test(test_the_digest_chains_the_outputs_in_order_of_declaration),
       cmocka_unit_test(test_the_tolerance_is_absolute_plus_relative_to_the_golden),
+      cmocka_unit_test(test_a_run_has_the_tolerance_of_its_program_until_it_asks_for_its_own),
       cmocka_unit_test(test_without_tolerance_the_bits_decide),
       cmocka_unit_test(test_infinities_and_nans_match_themselves_alone),
       cmocka_unit_test(test_the_first_mismatch_is_named_with_index_and_values),

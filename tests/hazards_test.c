@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hazards: mode × mode × relation of the bytes × rules, each with the reasons that the edge must state, by the table of the
+ * semantics written out here once more as a plain function; then what replaces what.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <tests/support/runtime_fixture.h>
+
+/* ---- mode × mode × relation × rules ---- */
+
+enum relation { RELATION_EQUAL, RELATION_COVERS, RELATION_COVERED, RELATION_PARTIAL, RELATION_TOUCHING, RELATION_COLUMNS, RELATION_EMPTY,
+                RELATION_COUNT };
+
+static const struct {
+  const char *words;
+  uint64_t earlier[4], later[4]; /* row, rows, column, columns of an 8×16 matrix */
+  bool meets;
+} relations[RELATION_COUNT] = {
+    {"equal bytes", {0, 4, 0, 8}, {0, 4, 0, 8}, true},
+    {"a later region that covers the earlier", {2, 2, 4, 4}, {0, 8, 0, 16}, true},
+    {"a later region within the earlier", {0, 8, 0, 16}, {2, 2, 4, 4}, true},
+    {"regions that overlap in part", {0, 4, 0, 8}, {2, 4, 4, 8}, true},
+    {"regions that only touch", {0, 4, 0, 16}, {4, 4, 0, 16}, false},
+    {"disjoint columns of the same rows", {0, 8, 0, 8}, {0, 8, 8, 8}, false},
+    {"an empty later region", {0, 8, 0, 16}, {2, 0, 4, 4}, false},
+};
+
+static const struct {
+  char letter;
+  const char *words;
+  bool reads, writes;
+} modes[] = {{'i', "input", true, false}, {'o', "output", false, true}, {'b', "inout", true, true}, {'a', "accumulate", true, true}};
+
+struct hazard_case {
+  uint32_t earlier, later, relation, rules;
+  char name[160];
+};
+
+static uint32_t expected_reasons(const struct hazard_case *c) {
+  uint32_t reasons = 0;
+  if (!relations[c->relation].meets) return 0;
+  bool exact = c->rules == PTO_DEPS_EXACT;
+  if (modes[c->earlier].writes && modes[c->later].reads) reasons |= PTO_EDGE_RAW;
+  if (modes[c->earlier].writes && modes[c->later].writes && (exact || modes[c->later].reads)) reasons |= PTO_EDGE_WAW;
+  if (modes[c->earlier].reads && modes[c->later].writes && exact) reasons |= PTO_EDGE_WAR;
+  return reasons;
+}
+
+static const struct hazard_case *current_case;
+
+static int two_accesses(struct pto_runtime *rt, struct fixture *f) {
+  const uint64_t *a = relations[current_case->relation].earlier, *b = relations[current_case->relation].later;
+  struct pto_tensor matrix = fixture_matrix(f, 8, 16);
+  struct pto_tensor first = fixture_box(&matrix, a[0], a[1], a[2], a[3]), second = fixture_box(&matrix, b[0], b[1], b[2], b[3]);
+  char earlier[2] = {modes[current_case->earlier].letter, 0}, later[2] = {modes[current_case->later].letter, 0};
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, earlier, &first), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, later, &second), PTO_OK);
+  return 0;
+}
+
+static void hazard(void **state) {
+  static struct fixture f;
+  memset(&f, 0, sizeof f);
+  current_case = *state;
+  f.config.deps = current_case->rules;
+  fixture_open(&f);
+  fixture_run(&f, two_accesses, PTO_OK);
+  uint32_t expected = expected_reasons(current_case);
+  assert_int_equal(fixture_reasons(f.rt, 0, 1), expected);
+  assert_int_equal(fixture_edges(f.rt), expected ? 1 : 0);
+  fixture_close(&f);
+}
+
+/* ---- what replaces what ---- */
+
+static struct fixture fixture;
+
+static int setup(void **state) {
+  (void)state;
+  memset(&fixture, 0, sizeof fixture);
+  return 0;
+}
+
+static void run_exact(int (*body)(struct pto_runtime *, struct fixture *)) {
+  fixture_open(&fixture);
+  fixture_run(&fixture, body, PTO_OK);
+}
+
+static int inout_chain(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  for (int i = 0; i < 20; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);
+  return 0;
+}
+static void test_n_inouts_of_one_tile_make_n_minus_1_edges(void **state) {
+  (void)state;
+  run_exact(inout_chain);
+  assert_int_equal(fixture_edges(fixture.rt), 19);
+  for (uint64_t i = 1; i < 20; i++)
+    assert_int_equal(fixture_reasons(fixture.rt, i - 1, i), PTO_EDGE_RAW | PTO_EDGE_WAW | PTO_EDGE_WAR);
+  fixture_close(&fixture);
+}
+
+static int readers_between(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK); /* 0 */
+  for (int i = 0; i < 3; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK); /* 1 2 3 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK); /* 4 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK); /* 5 */
+  return 0;
+}
+static void test_readers_stay_concurrent_and_a_writer_waits_for_all_of_them(void **state) {
+  (void)state;
+  run_exact(readers_between);
+  assert_int_equal(fixture_edges(fixture.rt), 3 + 4 + 1);
+  for (uint64_t r = 1; r <= 3; r++) {
+    assert_int_equal(fixture_reasons(fixture.rt, 0, r), PTO_EDGE_RAW);
+    assert_int_equal(fixture_reasons(fixture.rt, r, 4), PTO_EDGE_WAR);
+    assert_int_equal(fixture_reasons(fixture.rt, r, 5), 0);
+  }
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 4), PTO_EDGE_WAW);
+  assert_int_equal(fixture_reasons(fixture.rt, 4, 5), PTO_EDGE_RAW);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 5), 0);
+  fixture_close(&fixture);
+}
+
+static int covering_write(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor matrix = fixture_matrix(f, 8, 16);
+  for (uint64_t i = 0; i < 8; i++) { /* 0 … 7: one row each */
+    struct pto_tensor row = fixture_box(&matrix, i, 1, 0, 16);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &row), PTO_OK);
+  }
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &matrix), PTO_OK); /* 8 */
+  struct pto_tensor column = fixture_box(&matrix, 0, 8, 3, 1);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &column), PTO_OK); /* 9 */
+  return 0;
+}
+static void test_a_covering_write_waits_for_all_it_covers_and_takes_their_place(void **state) {
+  (void)state;
+  run_exact(covering_write);
+  assert_int_equal(fixture_edges(fixture.rt), 8 + 1);
+  assert_int_equal(fixture_reasons(fixture.rt, 8, 9), PTO_EDGE_RAW);
+  fixture_close(&fixture);
+}
+
+static int partly_covered(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor whole = fixture_bytes(f, 0, 64), half = fixture_bytes(f, 0, 32), rest = fixture_bytes(f, 32, 32);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &whole), PTO_OK); /* 0 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &half), PTO_OK);  /* 1 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &rest), PTO_OK);  /* 2: still the first writer */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &half), PTO_OK);  /* 3: both, one covers it and the other is not gone */
+  return 0;
+}
+static void test_a_partly_covered_writer_survives(void **state) {
+  (void)state;
+  run_exact(partly_covered);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 2), PTO_EDGE_RAW);
+  assert_int_equal(fixture_reasons(fixture.rt, 1, 2), 0);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 3), PTO_EDGE_RAW);
+  assert_int_equal(fixture_reasons(fixture.rt, 1, 3), PTO_EDGE_RAW);
+  fixture_close(&fixture);
+}
+
+/* The case that once said "covered" and deleted a live writer. */
+static int side_by_side_tiles(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor matrix = fixture_matrix(f, 4, 12);
+  struct pto_tensor left = fixture_box(&matrix, 0, 4, 0, 4), right = fixture_box(&matrix, 0, 4, 8, 4);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &left), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &right), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &left), PTO_OK);
+  return 0;
+}
+static void test_tiles_side_by_side_are_independent_and_the_first_writer_lives(void **state) {
+  (void)state;
+  run_exact(side_by_side_tiles);
+  assert_int_equal(fixture_edges(fixture.rt), 1);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 2), PTO_EDGE_RAW);
+  fixture_close(&fixture);
+}
+
+static int row_and_column_blocks(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor matrix = fixture_matrix(f, 16, 16);
+  for (uint64_t i = 0; i < 4; i++) {
+    struct pto_tensor rows = fixture_box(&matrix, 4 * i, 4, 0, 16);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &rows), PTO_OK);
+  }
+  for (uint64_t i = 0; i < 4; i++) {
+    struct pto_tensor columns = fixture_box(&matrix, 0, 16, 4 * i, 4);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &columns), PTO_OK);
+  }
+  return 0;
+}
+static void test_row_blocks_and_column_blocks_depend_pair_by_pair(void **state) {
+  (void)state;
+  run_exact(row_and_column_blocks);
+  assert_int_equal(fixture_edges(fixture.rt), 16);
+  fixture_close(&fixture);
+}
+
+static uint32_t fan_in_count;
+static int fan_in(struct pto_runtime *rt, struct fixture *f) {
+  for (uint64_t i = 0; i < fan_in_count; i++) {
+    struct pto_tensor one = fixture_bytes(f, 16 * i, 16);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &one), PTO_OK);
+  }
+  struct pto_tensor all = fixture_bytes(f, 0, 16 * fan_in_count);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &all), PTO_OK);
+  return 0;
+}
+static void test_an_access_meets_every_task_that_it_touches(void **state) {
+  (void)state;
+  static const uint32_t counts[] = {16, 17, 20, 64, 391, 1000};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(counts); i++) {
+    fixture.config.window = 2048;
+    fan_in_count = counts[i];
+    run_exact(fan_in);
+    assert_int_equal(fixture_edges(fixture.rt), counts[i]);
+    fixture_close(&fixture);
+  }
+}
+
+static int fan_out(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor source = fixture_bytes(f, 0, 16);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &source), PTO_OK);
+  for (uint32_t i = 0; i < fan_in_count; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &source), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &source), PTO_OK);
+  return 0;
+}
+static void test_fan_out_and_the_fan_in_of_its_readers_have_no_cap(void **state) {
+  (void)state;
+  static const uint32_t counts[] = {5, 6, 18, 19, 391, 1000};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(counts); i++) {
+    fixture.config.window = 2048;
+    fan_in_count = counts[i];
+    run_exact(fan_out);
+    assert_int_equal(fixture_edges(fixture.rt), 2 * counts[i] + 1);
+    fixture_close(&fixture);
+  }
+}
+
+static int same_bytes_as_other_dtype(struct pto_runtime *rt, struct fixture *f) {
+  uint64_t shape = 32;
+  struct pto_tensor floats = pto_external_tensor(rt, f->memory, PTO_FLOAT32, 1, &shape);
+  struct pto_tensor part = pto_tensor_slice(&floats, 0, 10, 20, 1);
+  struct pto_tensor bytes = fixture_bytes(f, 40, 40);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &part), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &bytes), PTO_OK);
+  return 0;
+}
+static void test_the_same_bytes_through_another_dtype_and_registration_depend(void **state) {
+  (void)state;
+  run_exact(same_bytes_as_other_dtype);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 1), PTO_EDGE_RAW);
+  fixture_close(&fixture);
+}
+
+static int creator_and_tiles(struct pto_runtime *rt, struct fixture *f) {
+  (void)f;
+  struct pto_tensor whole = fixture_managed(rt, 64);
+  fixture_expect(rt, pto_alloc_tensors(rt, &whole, 1, NULL), PTO_OK); /* 0 */
+  uint64_t offset = 0, count = 32;
+  struct pto_tensor low = pto_tensor_view(&whole, &offset, &count);
+  offset = 32;
+  struct pto_tensor high = pto_tensor_view(&whole, &offset, &count);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &low), PTO_OK);  /* 1 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &high), PTO_OK); /* 2 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &low), PTO_OK);  /* 3: after 1, and the allocation which nobody covered yet */
+  return 0;
+}
+static void test_the_task_that_allocates_counts_as_writer_of_the_whole_buffer(void **state) {
+  (void)state;
+  run_exact(creator_and_tiles);
+  assert_int_equal(fixture_edges(fixture.rt), 4);
+  for (uint64_t t = 1; t <= 3; t++) assert_int_equal(fixture_reasons(fixture.rt, 0, t), PTO_EDGE_WAW);
+  fixture_close(&fixture);
+}
+static void test_under_pto_rules_a_second_output_waits_for_the_creator_alone(void **state) {
+  (void)state;
+  fixture.config.deps = PTO_DEPS_PTO;
+  run_exact(creator_and_tiles);
+  assert_int_equal(fixture_edges(fixture.rt), 3);
+  assert_int_equal(fixture_reasons(fixture.rt, 1, 3), 0);
+  fixture_close(&fixture);
+}
+
+static int two_outputs_then_a_read(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK);
+  return 0;
+}
+static void test_under_pto_rules_a_write_replaces_only_what_it_has_an_edge_to(void **state) {
+  (void)state;
+  fixture.config.deps = PTO_DEPS_PTO;
+  run_exact(two_outputs_then_a_read);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 1), 0);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 2), PTO_EDGE_RAW);
+  assert_int_equal(fixture_reasons(fixture.rt, 1, 2), PTO_EDGE_RAW);
+  fixture_close(&fixture);
+}
+
+static int manual_then_automatic(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  const struct pto_tensor *const tensors[] = {&t};
+  struct pto_task first;
+  fixture_expect(rt, fixture_submit(rt, "o", tensors, &first), PTO_OK); /* 0 */
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_MANUAL), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK); /* 1: nobody orders it */
+  struct pto_param param = pto_output(&t);
+  struct pto_launch launch = {.aiv0 = fixture_kernel("o"), .after = &first, .after_count = 1};
+  fixture_expect(rt, pto_submit(rt, &launch, &param, 1, NULL), PTO_OK); /* 2: after 0 alone */
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK); /* 3 */
+  return 0;
+}
+static void test_in_a_manual_scope_only_explicit_edges_order_and_later_automatic_tasks_see_all(void **state) {
+  (void)state;
+  run_exact(manual_then_automatic);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 1), 0);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 2), PTO_EDGE_EXPLICIT);
+  assert_int_equal(fixture_reasons(fixture.rt, 1, 2), 0);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 3), 0); /* replaced by 2, which has an edge to it */
+  assert_int_equal(fixture_reasons(fixture.rt, 1, 3), PTO_EDGE_RAW);
+  assert_int_equal(fixture_reasons(fixture.rt, 2, 3), PTO_EDGE_RAW);
+  fixture_close(&fixture);
+}
+
+static int explicit_and_data(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  const struct pto_tensor *const tensors[] = {&t};
+  struct pto_task first[2];
+  fixture_expect(rt, fixture_submit(rt, "o", tensors, &first[0]), PTO_OK);
+  first[1] = first[0];
+  struct pto_param param = pto_input(&t);
+  struct pto_launch launch = {.aiv0 = fixture_kernel("i"), .after = first, .after_count = 2};
+  fixture_expect(rt, pto_submit(rt, &launch, &param, 1, NULL), PTO_OK);
+  return 0;
+}
+static void test_an_explicit_and_a_derived_reason_are_one_edge(void **state) {
+  (void)state;
+  run_exact(explicit_and_data);
+  assert_int_equal(fixture_edges(fixture.rt), 1);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 1), PTO_EDGE_EXPLICIT | PTO_EDGE_RAW);
+  fixture_close(&fixture);
+}
+
+/* window submits later the slot comes round, and the access with it */
+static int expiry(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64), other = fixture_bytes(f, 1024, 64);
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK);
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  for (uint32_t i = 0; i < fan_in_count; i++) {
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &other), PTO_OK);
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  }
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK);
+  return pto_scope_end(rt);
+}
+static void test_an_access_is_seen_until_its_slot_comes_round_whether_its_task_has_finished_or_not(void **state) {
+  (void)state;
+  fan_in_count = 62; /* the last submit is the 63rd after the first: the slot is still its own */
+  run_exact(expiry);
+  assert_int_equal(fixture_edges(fixture.rt), 1);
+  fixture_close(&fixture);
+  fan_in_count = 63; /* the last submit takes the first one's slot */
+  run_exact(expiry);
+  assert_int_equal(fixture_edges(fixture.rt), 0);
+  fixture_close(&fixture);
+}
+
+static int fuzzy_pair(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor matrix = fixture_matrix(f, 8, 16);
+  struct pto_tensor left = fixture_box(&matrix, 0, 8, 0, 8), right = fixture_box(&matrix, 0, 8, 8, 8);
+  struct pto_tensor fuzzy = pto_tensor_with_overlap(&right, PTO_OVERLAP_FUZZY);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &left), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &right), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &fuzzy), PTO_OK);
+  return 0;
+}
+static void test_a_fuzzy_region_meets_whatever_its_bounding_range_meets(void **state) {
+  (void)state;
+  run_exact(fuzzy_pair);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 1), 0);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 2), PTO_EDGE_RAW);
+  fixture_close(&fixture);
+}
+
+static int recycled_memory(struct pto_runtime *rt, struct fixture *f) {
+  (void)f;
+  for (int i = 0; i < 3; i++) {
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    struct pto_tensor t = fixture_managed(rt, 64);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK);
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  }
+  return 0;
+}
+static void test_recycled_memory_of_a_dead_buffer_orders_nothing(void **state) {
+  (void)state;
+  run_exact(recycled_memory);
+  assert_int_equal(fixture_edges(fixture.rt), 3);
+  fixture_close(&fixture);
+}
+
+static int host_access(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  static const uint64_t index = 3;
+  uint8_t value = 0;
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK);
+  fixture_expect(rt, pto_read_element(rt, &t, &index, &value), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK);
+  value = 9;
+  fixture_expect(rt, pto_write_element(rt, &t, &index, &value), PTO_OK);
+  value = 0;
+  fixture_expect(rt, pto_read_element(rt, &t, &index, &value), PTO_OK);
+  assert_int_equal(value, 9);
+  return 0;
+}
+static void test_the_host_waits_and_makes_no_edges(void **state) {
+  (void)state;
+  run_exact(host_access);
+  assert_int_equal(fixture_edges(fixture.rt), 1);
+  fixture_close(&fixture);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+
+int main(void) {
+  const struct CMUnitTest fixed[] = {
+      TEST(test_n_inouts_of_one_tile_make_n_minus_1_edges),
+      TEST(test_readers_stay_concurrent_and_a_writer_waits_for_all_of_them),
+      TEST(test_a_covering_write_waits_for_all_it_covers_and_takes_their_place),
+      TEST(test_a_partly_covered_writer_survives),
+      TEST(test_tiles_side_by_side_are_independent_and_the_first_writer_lives),
+      TEST(test_row_blocks_and_column_blocks_depend_pair_by_pair),
+      TEST(test_an_access_meets_every_task_that_it_touches),
+      TEST(test_fan_out_and_the_fan_in_of_its_readers_have_no_cap),
+      TEST(test_the_same_bytes_through_another_dtype_and_registration_depend),
+      TEST(test_the_task_that_allocates_counts_as_writer_of_the_whole_buffer),
+      TEST(test_under_pto_rules_a_second_output_waits_for_the_creator_alone),
+      TEST(test_under_pto_rules_a_write_replaces_only_what_it_has_an_edge_to),
+      TEST(test_in_a_manual_scope_only_explicit_edges_order_and_later_automatic_tasks_see_all),
+      TEST(test_an_explicit_and_a_derived_reason_are_one_edge),
+      TEST(test_an_access_is_seen_until_its_slot_comes_round_whether_its_task_has_finished_or_not),
+      TEST(test_a_fuzzy_region_meets_whatever_its_bounding_range_meets),
+      TEST(test_recycled_memory_of_a_dead_buffer_orders_nothing),
+      TEST(test_the_host_waits_and_makes_no_edges),
+  };
+  enum { FIXED = PTO_ARRAY_LENGTH(fixed), MODES = PTO_ARRAY_LENGTH(modes), PAIRS = MODES * MODES, CASES = 2 * PAIRS * RELATION_COUNT };
+  static struct hazard_case cases[CASES];
+  static struct CMUnitTest tests[CASES + FIXED];
+  memcpy(tests, fixed, sizeof fixed);
+  for (uint32_t i = 0; i < CASES; i++) {
+    struct hazard_case *c = &cases[i];
+    *c = (struct hazard_case){.earlier = i % MODES, .later = i / MODES % MODES, .relation = i / PAIRS % RELATION_COUNT,
+                              .rules = i / PAIRS / RELATION_COUNT};
+    uint32_t reasons = expected_reasons(c);
+    snprintf(c->name, sizeof c->name, "under %s rules %s after %s with %s: %s%s%s%s", c->rules == PTO_DEPS_EXACT ? "exact" : "pto",
+             modes[c->later].words, modes[c->earlier].words, relations[c->relation].words, reasons ? "" : "no edge",
+             reasons & PTO_EDGE_RAW ? "RAW " : "", reasons & PTO_EDGE_WAW ? "WAW " : "", reasons & PTO_EDGE_WAR ? "WAR" : "");
+    tests[FIXED + i] = (struct CMUnitTest){.name = c->name, .test_func = hazard, .initial_state = c};
+  }
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
