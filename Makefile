@@ -94,8 +94,10 @@ LIBS = -ljansson -linih $(OPTIONAL_LIBS) -ldl -lm
 # Optional libraries have one home each, and only that file sees the macro.
 HWLOC_HOME := sim/place.c
 NUMA_HOME := sim/place.c
+VALGRIND_HOME := cli/valgrind_probe.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
+$(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
 
 # Objects are made again when the flags change, archives and programs also when the list of sources does.
 FLAGS = $(shell $(CC) -dumpfullversion -dumpversion 2>&1) $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(HAVE_ALL) $(LIBS)
