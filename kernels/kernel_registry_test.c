@@ -169,12 +169,15 @@ static void trial_compare_contiguous(struct trial *trial, struct pto_test_tensor
 
 static void copy_values(const struct trial *trial, struct pto_test_tensor *to) {
   for (uint32_t i = 0; i < trial->call.args.tensor_count; i++) {
-    const struct pto_reference_shape shape = {trial->tensors[i].t.ndims, {0}};
-    struct pto_reference_shape same = shape;
-    memcpy(same.shape, trial->tensors[i].shape, sizeof same.shape);
-    pto_test_tensor_init(&to[i], trial->tensors[i].t.dtype, &same, PTO_TEST_CONTIGUOUS, true, NULL);
-    for (uint64_t j = 0; j < pto_test_numel(&to[i]); j++)
-      pto_test_set(&to[i], j, pto_reference_element(&trial->tensors[i].t, j));
+    struct pto_reference_shape shape = {.ndims = trial->tensors[i].t.ndims};
+    memcpy(shape.shape, trial->tensors[i].shape, sizeof shape.shape);
+    pto_test_tensor_init(&to[i], trial->tensors[i].t.dtype, &shape, PTO_TEST_CONTIGUOUS, true, NULL);
+    const uint64_t size = pto_dtype_size(to[i].t.dtype);
+    if (pto_dtype_bits(to[i].t.dtype) < 8)
+      memcpy(to[i].memory, trial->tensors[i].memory, to[i].memory_bytes);
+    else
+      for (uint64_t j = 0; j < pto_test_numel(&to[i]); j++)
+        memcpy(pto_test_addr(&to[i], j), pto_test_addr(&trial->tensors[i], j), size);
   }
 }
 

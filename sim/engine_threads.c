@@ -169,10 +169,10 @@ static uint32_t threads_poll(struct pto_port *port, struct pto_completion *compl
   struct pto_threads_engine *engine = engine_of(port);
   uint32_t worker_count = port->worker_count, count = 0, w = engine->next_polled;
   threads_flush(port);
-  /* Starts where the last poll ran out of room, so that no worker's completions wait for ever. */
+  /* Starts behind the worker that filled the last poll, so that no worker's completions wait for ever. */
   for (uint32_t i = 0; i < worker_count && count < max; i++) {
     if (engine->in_flight[w]) count += poll_worker(engine, w, completions + count, max - count);
-    if (count < max) w = w + 1 == worker_count ? 0 : w + 1;
+    w = w + 1 == worker_count ? 0 : w + 1;
   }
   engine->next_polled = w;
   return count;
@@ -233,6 +233,14 @@ static const char *threads_kernel_message(struct pto_port *port, uint32_t core) 
   return engine->cores[core].has_failed ? engine->cores[core].sentence : "";
 }
 
+/* Global memory belongs to all cores: it is left to first touch where they live on several nodes, and kept on theirs else. */
+static void threads_place_memory(struct pto_port *port, void *addr, uint64_t size_bytes) {
+  struct pto_threads_engine *engine = engine_of(port);
+  for (uint32_t w = 1; w < port->worker_count && w < engine->place.cpu_count; w++)
+    if (engine->place.nodes[w] != engine->place.nodes[0]) return;
+  pto_place_memory(&engine->place, 0, addr, size_bytes);
+}
+
 void pto_threads_destroy(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   struct pto_reserve memory = engine->memory;
@@ -257,6 +265,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .wait = threads_wait,
                                              .charge = threads_charge,
                                              .kernel_message = threads_kernel_message,
+                                             .place_memory = threads_place_memory,
                                              .destroy = pto_threads_destroy};
 
 /* ---- what tests and reports look at ---- */
@@ -266,6 +275,11 @@ const char *pto_engine_threads_report(const struct pto_port *port) { return cons
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker) {
   const struct pto_threads_engine *engine = const_engine_of(port);
   return pto_wait_sleep_count(worker ? &engine->workers[worker].wait : &engine->completed);
+}
+
+bool pto_engine_threads_is_asleep(const struct pto_port *port, uint32_t worker) {
+  const struct pto_threads_engine *engine = const_engine_of(port);
+  return pto_wait_is_asleep(worker ? &engine->workers[worker].wait : &engine->completed);
 }
 
 bool pto_engine_threads_is_valid(const struct pto_port *port) {

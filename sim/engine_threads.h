@@ -9,9 +9,9 @@
 
 #include <runtime/port/port.h>
 
-/* Messages that a core holds, the running one counted.  Depth counts in time: while the control thread is in a kernel
- * nobody dispatches, and a worker lives on what it was sent.  8 short kernels outlast one of the control thread's own;
- * more gained nothing (bench/bench_mailbox, docs/concurrency.md). */
+/* Messages that a core holds, the running one counted.  Depth counts in time, not in tasks: while the control thread is
+ * in a kernel nobody dispatches, and a worker lives on what it was sent.  With 8 it outlasts a kernel of the control
+ * thread that is up to 8 times as long as its own for each core it has.  A chip with more slots gets more. */
 #define PTO_THREADS_SLOTS_PER_CORE 8u
 /* Messages to a busy worker that go out together: the ring's lines then cross between CPUs once a batch. */
 #define PTO_THREADS_BATCH 32u
@@ -27,6 +27,8 @@
 const char *pto_engine_threads_report(const struct pto_port *port);
 /* Times that worker `worker` (0: the control thread) has gone to sleep in the kernel. */
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker);
+/* Whether worker `worker` (0: the control thread) sleeps, or is about to: it has found nothing to do. */
+bool pto_engine_threads_is_asleep(const struct pto_port *port, uint32_t worker);
 /* While nothing is in flight: every count is 0 and every mailbox empty. */
 bool pto_engine_threads_is_valid(const struct pto_port *port);
 

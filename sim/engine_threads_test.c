@@ -494,6 +494,46 @@ static void test_a_wait_runs_one_kernel_of_the_control_threads_own_cores(void **
   port->ops->destroy(port);
 }
 
+static _Atomic uint32_t counted;
+static int count_kernel(const struct pto_kernel_args *args) {
+  atomic_fetch_add_explicit(&counted, 1, memory_order_release);
+  return 0;
+}
+
+static void test_polls_that_run_out_of_room_take_turns_among_the_workers(void **state) {
+  struct pto_port *port = make_engine(1, 3);
+  union body body;
+  struct pto_completion done[2];
+  uint32_t counts[3] = {0};
+  fill_body(&body, NULL, 0, 0);
+  atomic_store_explicit(&counted, 0, memory_order_relaxed);
+  begin(port);
+  for (uint16_t c = 0; c < 3; c++) {
+    for (uint32_t i = 0; i < 4; i++) {
+      struct pto_message message = {.payload = &body.payload, .run = count_kernel, .core = c};
+      port->ops->dispatch(port, &message, 0);
+    }
+  }
+  port->ops->flush(port);
+  /* A worker that sleeps after its last kernel has published all its completions. */
+  while (atomic_load_explicit(&counted, memory_order_acquire) < 8) sched_yield();
+  for (uint32_t w = 1; w < 3; w++)
+    while (!pto_engine_threads_is_asleep(port, w)) sched_yield();
+  for (uint32_t i = 1; i <= 8; i++) {
+    assert_int_equal(port->ops->poll(port, done, 1), 1);
+    counts[port->core_worker[done[0].core]]++;
+    assert_true(counts[1] <= counts[2] + 1 && counts[2] <= counts[1] + 1);
+  }
+  assert_int_equal(counts[0], 0); /* the control thread's own kernels run in wait alone */
+  for (uint32_t i = 0; i < 4;) {
+    port->ops->wait(port);
+    i += port->ops->poll(port, done, 2);
+  }
+  assert_int_equal(atomic_load_explicit(&counted, memory_order_relaxed), 12);
+  port->ops->end_run(port);
+  port->ops->destroy(port);
+}
+
 static void test_every_core_takes_all_its_slots_before_the_first_poll(void **state) {
   struct pto_port *port = make_engine(4, 5);
   uint64_t sums[12] = {0};
@@ -668,21 +708,42 @@ static void test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same(voi
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+/* What the process may use, before any engine was made. */
+static cpu_set_t at_start;
+
+static void check_affinity(const cpu_set_t *expected) {
+  cpu_set_t now;
+  assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
+  assert_true(CPU_EQUAL(expected, &now));
+}
+
 static void test_the_control_thread_gets_its_affinity_back(void **state) {
-  cpu_set_t before, after;
-  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
   struct pto_port *port = make_engine(1, 2);
-  begin(port);
-  port->ops->end_run(port);
-  assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
-  assert_true(CPU_EQUAL(&before, &after));
+  bool is_pinned = strstr(pto_engine_threads_report(port), "2 workers pinned") != NULL;
+  cpu_set_t inside;
+  check_affinity(&at_start);
+  for (uint32_t run = 0; run < 3; run++) {
+    begin(port);
+    assert_int_equal(sched_getaffinity(0, sizeof inside, &inside), 0);
+    if (is_pinned) assert_int_equal(CPU_COUNT(&inside), 1);
+    port->ops->end_run(port);
+    check_affinity(&at_start);
+  }
   begin(port);
   port->ops->destroy(port); /* in the middle of a run */
-  assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
-  assert_true(CPU_EQUAL(&before, &after));
+  check_affinity(&at_start);
+}
+
+static void test_the_control_thread_of_too_many_workers_stays_free(void **state) {
+  struct pto_port *port = make_engine(24, (uint32_t)CPU_COUNT(&at_start) + 1);
+  begin(port);
+  if (CPU_COUNT(&at_start) < 72) check_affinity(&at_start);
+  port->ops->end_run(port);
+  port->ops->destroy(port);
 }
 
 int main(void) {
+  sched_getaffinity(0, sizeof at_start, &at_start);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_message_completes_once_and_in_its_cores_order_on_one_worker),
       cmocka_unit_test(test_every_message_completes_once_and_in_its_cores_order_on_two_workers),
@@ -705,6 +766,7 @@ int main(void) {
       cmocka_unit_test(test_the_control_thread_sleeps_while_a_kernel_takes_long),
       cmocka_unit_test(test_idle_workers_sleep_and_wake_for_the_next_message),
       cmocka_unit_test(test_a_wait_runs_one_kernel_of_the_control_threads_own_cores),
+      cmocka_unit_test(test_polls_that_run_out_of_room_take_turns_among_the_workers),
       cmocka_unit_test(test_every_core_takes_all_its_slots_before_the_first_poll),
       cmocka_unit_test(test_each_kernel_leaves_a_span_with_its_worker),
       cmocka_unit_test(test_the_watchdog_reports_an_endless_kernel_on_a_worker),
@@ -714,6 +776,7 @@ int main(void) {
       cmocka_unit_test(test_a_chip_without_clusters_is_refused),
       cmocka_unit_test(test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same),
       cmocka_unit_test(test_the_control_thread_gets_its_affinity_back),
+      cmocka_unit_test(test_the_control_thread_of_too_many_workers_stays_free),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

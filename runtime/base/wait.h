@@ -60,6 +60,12 @@ static inline uint32_t pto_wait_sleep_count(const struct pto_wait *wait) {
   return atomic_load_explicit(&wait->sleep_count, memory_order_relaxed);
 }
 
+/* Whether the waiter has announced its sleep and nobody has woken it since. */
+static inline bool pto_wait_is_asleep(const struct pto_wait *wait) {
+  /* Acquire: what the waiter did before it slept is visible. */
+  return pto_atomic_load(&wait->state, memory_order_acquire) == PTO_WAIT_SLEEPING;
+}
+
 /* How the kernel puts a thread to sleep while *word is `expected`, and wakes one; replaced under PTO_INTERLEAVE. */
 void pto_futex_wait(_Atomic uint32_t *word, uint32_t expected);
 void pto_futex_wake(_Atomic uint32_t *word);

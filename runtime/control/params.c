@@ -175,6 +175,12 @@ static int check_allocation(struct pto_runtime *rt, const char *what, struct pto
   return PTO_OK;
 }
 
+static inline bool has_zero_extent(const struct pto_tensor *t) {
+  bool is_empty = false;
+  for (uint32_t i = 0; i < t->ndims; i++) is_empty |= t->shape[i] == 0;
+  return is_empty;
+}
+
 static int check_tensor(struct pto_runtime *rt, const char *what, struct pto_param_work *work) {
   const struct pto_tensor *t = work->tensor;
   struct pto_submit_work *submit = &rt->work;
@@ -188,7 +194,7 @@ static int check_tensor(struct pto_runtime *rt, const char *what, struct pto_par
                       (unsigned long long)record->size_bytes);
   work->record = record;
   work->is_allocated_now = work->is_merged = false;
-  work->is_empty = pto_tensor_numel(t) == 0;
+  work->is_empty = has_zero_extent(t);
   status = check_version(rt, what, work);
   if (PTO_UNLIKELY(status)) return status;
   if (PTO_UNLIKELY((work->mode & PTO_OUTPUT) && pto_tensor_shares_bytes(t)))
@@ -284,7 +290,7 @@ static int check_aliasing(struct pto_runtime *rt, const char *what, const struct
 
 static void fill_tensor(struct pto_kernel_tensor *out, const struct pto_tensor *t, uint64_t base, uint64_t **dims) {
   uint64_t *shape = *dims, *strides = shape + t->ndims;
-  uint64_t offset = pto_dtype_bits(t->dtype) == 4 ? t->start_offset / 2 : t->start_offset * pto_dtype_size(t->dtype);
+  uint64_t offset = pto_dtype_is_four_bit(t->dtype) ? t->start_offset / 2 : t->start_offset << pto_dtype_shift(t->dtype);
   out->addr = base ? (char *)(uintptr_t)base + offset : NULL;
   out->shape = shape;
   out->strides = strides;

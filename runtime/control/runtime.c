@@ -107,6 +107,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
                          (unsigned long long)config->window, (unsigned long long)config->heap_bytes);
   }
   rt->finished = rt->finished_memory.addr;
+  if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.addr, rt->arena.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
   rt->hazards = (struct pto_hazards){
       .map = &rt->map, .rings = &rt->rings, .chunks = &rt->chunks, .trace = &rt->trace, .rules = config->deps};

@@ -115,6 +115,8 @@ struct pto_port_ops {
   void (*charge)(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count);
   /* The sentence that the failed kernel on `core` left; "" where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
+  /* Before the first touch: asks for the pages of [addr, addr + size_bytes) where the cores want them.  NULL: no wish. */
+  void (*place_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);
   void (*destroy)(struct pto_port *port);
 };
 

@@ -44,29 +44,39 @@ void pto_core_tracker_reset(struct pto_core_tracker *tracker) {
       tracker->idle[lane][word] = tracker->room[lane][word] = all;
       tracker->claimed[lane][word] = 0;
     }
-    tracker->lane_room[lane] = tracker->cluster_count;
+    tracker->lane_room[lane] = tracker->lane_idle[lane] = tracker->cluster_count;
   }
   memset(tracker->load, 0, (size_t)tracker->cluster_count * PTO_LANES);
   memset(tracker->worker_load, 0, sizeof *tracker->worker_load * tracker->worker_count);
   tracker->in_flight = tracker->claim_count = 0;
 }
 
-/* The lowest core of `worker` on one of `lanes` among `set`. */
-static uint32_t first_of_worker(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t worker,
-                                uint32_t lanes, bool may_use_claimed) {
-  const uint64_t *home = tracker->lives_on + (uint64_t)worker * PTO_LANES * tracker->word_count;
-  for (uint32_t word = 0; word < tracker->word_count; word++)
-    for (uint32_t lane = 0; lane < PTO_LANES; lane++) {
-      if (!(lanes & (1u << lane))) continue;
-      uint64_t bits = set[lane][word] & home[lane * tracker->word_count + word];
-      if (!may_use_claimed) bits &= ~tracker->claimed[lane][word];
-      if (bits) return (word * 64 + (uint32_t)__builtin_ctzll(bits)) * PTO_LANES + lane;
-    }
-  return UINT32_MAX;
+/* Cores of one word of `set` on one of `lanes` that live on `home`: the lowest, lane 0 of a cluster before lane 1. */
+static inline uint32_t first_of_word(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], const uint64_t *home,
+                                     uint32_t lanes, uint32_t word, bool may_use_claimed) {
+  uint64_t bits[PTO_LANES], any = 0;
+  for (uint32_t lane = 0; lane < PTO_LANES; lane++) {
+    bits[lane] = lanes & (1u << lane) ? set[lane][word] & home[lane * tracker->word_count + word] : 0;
+    if (!may_use_claimed) bits[lane] &= ~tracker->claimed[lane][word];
+    any |= bits[lane];
+  }
+  if (!any) return UINT32_MAX;
+  uint32_t cluster = (uint32_t)__builtin_ctzll(any);
+  uint32_t lane = bits[0] >> cluster & 1 ? 0 : bits[1] >> cluster & 1 ? 1 : 2;
+  return (word * 64 + cluster) * PTO_LANES + lane;
 }
 
-static uint32_t least_loaded(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t lanes,
-                             bool may_use_claimed) {
+static inline uint32_t first_of_worker(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t worker,
+                                       uint32_t lanes, bool may_use_claimed) {
+  const uint64_t *home = tracker->lives_on + (uint64_t)worker * PTO_LANES * tracker->word_count;
+  uint32_t core = first_of_word(tracker, set, home, lanes, 0, may_use_claimed);
+  for (uint32_t word = 1; core == UINT32_MAX && word < tracker->word_count; word++)
+    core = first_of_word(tracker, set, home, lanes, word, may_use_claimed);
+  return core;
+}
+
+static inline uint32_t least_loaded(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t lanes,
+                                    bool may_use_claimed) {
   uint32_t best = UINT32_MAX, best_load = UINT32_MAX;
   for (uint32_t worker = 0; worker < tracker->worker_count; worker++) {
     if (tracker->worker_load[worker] >= best_load) continue;
@@ -79,12 +89,15 @@ static uint32_t least_loaded(const struct pto_core_tracker *tracker, uint64_t *c
 }
 
 uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, uint32_t lanes, bool may_use_claimed, bool only_idle) {
-  uint32_t with_room = 0;
+  uint32_t with_room = 0, idle = 0;
   for (uint32_t lane = 0; lane < PTO_LANES; lane++)
-    if (lanes & (1u << lane)) with_room += tracker->lane_room[lane];
-  if (!with_room) return UINT32_MAX;
-  uint32_t core = least_loaded(tracker, tracker->idle, lanes, may_use_claimed);
-  if (core == UINT32_MAX && !only_idle) core = least_loaded(tracker, tracker->room, lanes, may_use_claimed);
+    if (lanes & (1u << lane)) {
+      with_room += tracker->lane_room[lane];
+      idle += tracker->lane_idle[lane];
+    }
+  uint32_t core = UINT32_MAX;
+  if (idle) core = least_loaded(tracker, tracker->idle, lanes, may_use_claimed);
+  if (core == UINT32_MAX && with_room && !only_idle) core = least_loaded(tracker, tracker->room, lanes, may_use_claimed);
   return core;
 }
 

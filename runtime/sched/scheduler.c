@@ -263,6 +263,21 @@ static void place_claimant(struct pto_scheduler *scheduler) {
   pto_core_tracker_release_claims(&scheduler->cores);
 }
 
+void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  bool is_first = !(scheduler->nonempty & 1u << queue_of(slot));
+  bool is_single = slot->shape <= PTO_SHAPE_AIV;
+  bool is_simple = is_single && is_first && slot->block_count == 1 && scheduler->claimant.slot == PTO_NO_SLOT;
+  if (PTO_LIKELY(is_simple)) {
+    scheduler->rings->cold[slot_index].ready_at = scheduler->port->clock;
+    if (place_block(scheduler, slot_index, false, false, slot->flags & PTO_TASK_SYNC_START ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0))
+      return;
+  }
+  pto_scheduler_push(scheduler, slot_index);
+  if (is_simple || (is_single && !is_first)) return; /* no core had room for those before it */
+  pto_scheduler_dispatch(scheduler);
+}
+
 /* The queue whose next task comes first by policy, among `candidates`. */
 static uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t candidates) {
   uint32_t best = (uint32_t)__builtin_ctz(candidates);

@@ -5,7 +5,7 @@
  * The oracle of a narrowing conversion is the sorted list of all finite values of the narrow format, each computed with
  * ldexp: the answer has to be the nearest, the even one of two.  Between two neighbours the answer can change only at
  * their midpoint, so all neighbours with the floats at, just below and just above each midpoint are all there is to
- * know; random bit patterns come on top, and every one of the 2^32 floats with PTO_ALL_FLOATS=1.
+ * know; random bit patterns come on top, and every one of the 2^32 floats with PTO_TEST_LONG=1.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -148,7 +148,7 @@ static uint16_t nearest(const struct format *f, double magnitude) {
 
 static void test_floats_of_any_bits_round_to_nearest_even(void **state) {
   struct pto_rng rng = {20};
-  bool is_all = getenv("PTO_ALL_FLOATS") != NULL;
+  bool is_all = getenv("PTO_TEST_LONG") != NULL;
   uint64_t count = is_all ? 0x7f800000u : 300000;
   for (uint64_t k = 0; k < count; k++) {
     uint32_t bits = is_all ? (uint32_t)k : (uint32_t)pto_rng_below(&rng, 0x7f800000u);
