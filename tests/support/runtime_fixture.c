@@ -231,8 +231,11 @@ static void expect_whole(const struct pto_runtime *rt) {
   assert_true(pto_core_tracker_is_valid(&rt->scheduler.cores));
   assert_int_equal(rt->chunks.live_count, 0);
   assert_int_equal(rt->scheduler.ready_count, 0);
-  if (rt->has_failed) return;
+  uint32_t outside = 0;
+  for (uint32_t i = rt->outside_buffers; i != PTO_NONE; i = rt->buffers.records[i].next_in_scope) outside++;
+  assert_int_equal(rt->buffers.live_count, outside);
   assert_int_equal(rt->payloads.live_count, 0);
+  assert_int_equal(rt->map.live_entries, 0);
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     assert_true(rt->rings.rings[i].head == rt->rings.rings[i].tail);
     assert_true(pto_heap_ring_used(&rt->rings.rings[i].heap) == 0);
