@@ -200,7 +200,9 @@ static int check_tensor(struct pto_runtime *rt, const char *what, struct pto_par
   if (PTO_UNLIKELY((work->mode & PTO_OUTPUT) && pto_tensor_shares_bytes(t)))
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has elements that share bytes; such a tensor may be read, not written", what,
                       work->index, mode_name(work->mode));
-  if (!record->addr && (!work->is_empty || work->mode == PTO_OUTPUT)) return check_allocation(rt, what, work);
+  /* empty external memory may be at NULL, and has all that it needs */
+  if (!record->addr && record->kind == PTO_BUFFER_MANAGED && (!work->is_empty || work->mode == PTO_OUTPUT))
+    return check_allocation(rt, what, work);
   if (work->is_empty) return PTO_OK;
   struct pto_access *access = &submit->accesses[submit->access_count++];
   pto_region_from_tensor(t, record->addr, &access->region);
