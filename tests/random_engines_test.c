@@ -4,7 +4,8 @@
  * number of tasks and of edges; in virtual time also the timeline, which repeats with any number of workers.
  *
  * Every program runs once on threads and on the virtual engine, in settings that rotate with the seed: chips, workers, policies,
- * windows and heaps.  The weaker rules run in virtual time alone: on threads they let kernels race, which is their nature and not
+ * windows, heaps and first
+ * sequences.  The weaker rules run in virtual time alone: on threads they let kernels race, which is their nature and not
  * a finding.  PTO_RANDOM_PROGRAMS sets how many programs, PTO_SEED the first seed.  A failing program is shrunk and printed.
  */
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <runtime/control/control.h>
+#include <runtime/control/runtime_state.h>
 #include <runtime/trace/trace_digest.h>
 #include <tests/support/random_program.h>
 
@@ -25,7 +26,8 @@
 
 struct setting {
   struct pto_config config;
-  uint32_t other_workers; /* virtual: must not matter */
+  uint32_t other_workers;  /* virtual: must not matter */
+  uint64_t first_sequence; /* where the task rings start: at 0 and just below the wraps of references and of 32 bits */
 };
 
 static struct random_program program;
@@ -41,6 +43,7 @@ static void draw_setting(uint64_t seed, bool is_virtual, struct setting *setting
   static const uint64_t windows[] = {8, 16, 64, 512, 512, 4096};
   struct pto_rng rng = {seed * 2 + is_virtual};
   bool is_weak = is_virtual && pto_rng_below(&rng, 6) == 0;
+  static const uint64_t starts[] = {0, (UINT64_C(1) << 30) - 20, (UINT64_C(1) << 32) - 20, (UINT64_C(1) << 31) - 20};
   uint64_t turn = seed / 2;
   *setting = (struct setting){
       .config = {.size = sizeof setting->config,
@@ -53,7 +56,8 @@ static void draw_setting(uint64_t seed, bool is_virtual, struct setting *setting
                  .heap_bytes = pto_rng_below(&rng, 3) ? 1 << 20 : 8192,
                  .poison = pto_rng_below(&rng, 2),
                  .record = is_virtual ? PTO_RECORD_TIMELINE : 0},
-      .other_workers = 1 + (uint32_t)pto_rng_below(&rng, 7)};
+      .other_workers = 1 + (uint32_t)pto_rng_below(&rng, 7),
+      .first_sequence = starts[pto_rng_below(&rng, PTO_ARRAY_LENGTH(starts))]};
 }
 
 /* ---- one comparison ---- */
@@ -75,16 +79,17 @@ static const char *wrong_outcome(const struct pto_config *config, bool *fitted) 
   return memcmp(actual.externals, expected.externals, sizeof actual.externals) ? "bytes of external memory differ" : NULL;
 }
 
-static struct pto_runtime *make_runtime(const struct pto_config *config) {
+static struct pto_runtime *make_runtime(const struct pto_config *config, uint64_t first_sequence) {
   struct pto_runtime *rt = NULL;
   char sentence[PTO_SENTENCE_SIZE] = "";
   if (pto_runtime_create_explained(config, &rt, sentence, sizeof sentence) != PTO_OK) fail_msg("%s", sentence);
+  rt->first_sequence = first_sequence;
   return rt;
 }
 
 /* Two runs in one runtime: the second finds everything as the first left it. */
-static const char *run_twice(const struct pto_config *config, bool *fitted, uint64_t *timeline) {
-  struct pto_runtime *rt = make_runtime(config);
+static const char *run_twice(const struct pto_config *config, uint64_t first_sequence, bool *fitted, uint64_t *timeline) {
+  struct pto_runtime *rt = make_runtime(config, first_sequence);
   const char *wrong = NULL;
   for (int round = 0; round < 2 && !wrong; round++) {
     random_program_run(&program, &plan, rt, &actual);
@@ -100,11 +105,11 @@ static const char *run_twice(const struct pto_config *config, bool *fitted, uint
 static const char *difference(const struct setting *setting, bool *fitted) {
   uint64_t timeline = 0, other = 0;
   random_program_interpret(&program, setting->config.deps, (uint32_t)setting->config.window, &plan, &expected);
-  const char *wrong = run_twice(&setting->config, fitted, &timeline);
+  const char *wrong = run_twice(&setting->config, setting->first_sequence, fitted, &timeline);
   if (wrong || !setting->config.record) return wrong;
   struct pto_config config = setting->config;
   config.workers = setting->other_workers;
-  wrong = run_twice(&config, fitted, &other);
+  wrong = run_twice(&config, setting->first_sequence, fitted, &other);
   return !wrong && other != timeline ? "with other workers the timeline is another" : wrong;
 }
 
@@ -124,7 +129,7 @@ static uint64_t number_of(const char *variable, uint64_t otherwise) {
 }
 
 static void run_programs(bool is_virtual) {
-  uint64_t count = number_of("PTO_RANDOM_PROGRAMS", 300), first = number_of("PTO_SEED", 1);
+  uint64_t count = number_of("PTO_RANDOM_PROGRAMS", 500), first = number_of("PTO_SEED", 1);
   uint64_t fitted_count = 0, tasks = 0, edges = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
     struct setting setting;
@@ -137,9 +142,9 @@ static void run_programs(bool is_virtual) {
     edges += expected.edges;
     if (!what) continue;
     const struct pto_config *c = &setting.config;
-    printf("seed %llu: %s (%s %s, workers %u and %u, policy %s, rules %u, window %llu, heap %llu); shrunk to\n",
+    printf("seed %llu: %s (%s %s, workers %u and %u, policy %s, rules %u, window %llu, heap %llu, sequences from %llu); shrunk to\n",
            (unsigned long long)seed, what, c->engine, c->chip, c->workers, setting.other_workers, c->policy, c->deps,
-           (unsigned long long)c->window, (unsigned long long)c->heap_bytes);
+           (unsigned long long)c->window, (unsigned long long)c->heap_bytes, (unsigned long long)setting.first_sequence);
     random_program_shrink(&program, still_fails, &setting);
     random_program_print(&program);
     fail();
