@@ -175,12 +175,6 @@ static int check_allocation(struct pto_runtime *rt, const char *what, struct pto
   return PTO_OK;
 }
 
-static inline bool has_zero_extent(const struct pto_tensor *t) {
-  bool is_empty = false;
-  for (uint32_t i = 0; i < t->ndims; i++) is_empty |= t->shape[i] == 0;
-  return is_empty;
-}
-
 static int check_tensor(struct pto_runtime *rt, const char *what, struct pto_param_work *work) {
   const struct pto_tensor *t = work->tensor;
   struct pto_submit_work *submit = &rt->work;
@@ -194,7 +188,7 @@ static int check_tensor(struct pto_runtime *rt, const char *what, struct pto_par
                       (unsigned long long)record->size_bytes);
   work->record = record;
   work->is_allocated_now = work->is_merged = false;
-  work->is_empty = has_zero_extent(t);
+  work->is_empty = pto_tensor_is_empty(t);
   status = check_version(rt, what, work);
   if (PTO_UNLIKELY(status)) return status;
   if (PTO_UNLIKELY((work->mode & PTO_OUTPUT) && pto_tensor_shares_bytes(t)))
