@@ -325,12 +325,21 @@ static void test_idle_workers_sleep_and_wake_for_the_next_message(void **state) 
   port->ops->destroy(port);
 }
 
-static void test_a_wait_runs_one_kernel_of_the_control_threads_own_cores(void **state) {
+static int slow_add_kernel(const struct pto_kernel_args *args) {
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do clock_gettime(CLOCK_MONOTONIC, &now);
+  while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < PTO_THREADS_OWN_BATCH_NS);
+  return add_kernel(args);
+}
+
+/* A kernel as long as the batch ends it; nothing but a wait runs a kernel, and none where a completion is there. */
+static void test_a_wait_runs_one_long_kernel_of_the_control_threads_own_cores(void **state) {
   struct pto_port *port = script_engine(1, 1);
   uint64_t sum = 0;
   union script_body body;
   script_fill(&body, &sum, 0, 0);
-  struct pto_message message = {.payload = &body.payload, .run = add_kernel, .block_index = 1, .tensor_count = 1};
+  struct pto_message message = {.payload = &body.payload, .run = slow_add_kernel, .block_index = 1, .tensor_count = 1};
   struct pto_completion done[8];
   script_begin(port);
   for (uint32_t i = 0; i < 5; i++) port->ops->dispatch(port, &message, 0);
@@ -343,6 +352,31 @@ static void test_a_wait_runs_one_kernel_of_the_control_threads_own_cores(void **
     port->ops->wait(port); /* a completion is there: nothing runs */
     assert_int_equal(sum, i);
     assert_int_equal(port->ops->poll(port, done, 8), 1);
+  }
+  port->ops->end_run(port);
+  port->ops->destroy(port);
+}
+
+static void test_a_wait_runs_no_more_short_kernels_than_a_batch(void **state) {
+  struct pto_port *port = script_engine(3, 1);
+  uint64_t sum = 0;
+  union script_body body;
+  script_fill(&body, &sum, 0, 0);
+  struct pto_message message = {.payload = &body.payload, .run = add_kernel, .block_index = 1, .tensor_count = 1};
+  struct pto_completion done[64];
+  uint32_t sent = 0, polled = 0;
+  script_begin(port);
+  for (uint32_t core = 0; core < 9; core++)
+    for (uint32_t k = 0; k < port->slots_per_core && sent < 40; k++, sent++) {
+      message.core = (uint16_t)core;
+      port->ops->dispatch(port, &message, 0);
+    }
+  while (polled < sent) {
+    uint64_t before = sum;
+    port->ops->wait(port);
+    assert_true(sum > before && sum - before <= PTO_THREADS_OWN_BATCH);
+    polled += port->ops->poll(port, done, 64);
+    assert_int_equal(polled, sum);
   }
   port->ops->end_run(port);
   port->ops->destroy(port);
@@ -439,7 +473,8 @@ int main(void) {
       cmocka_unit_test(test_a_status_that_does_not_fit_is_clamped_and_never_becomes_success),
       cmocka_unit_test(test_the_control_thread_sleeps_while_a_kernel_takes_long),
       cmocka_unit_test(test_idle_workers_sleep_and_wake_for_the_next_message),
-      cmocka_unit_test(test_a_wait_runs_one_kernel_of_the_control_threads_own_cores),
+      cmocka_unit_test(test_a_wait_runs_one_long_kernel_of_the_control_threads_own_cores),
+      cmocka_unit_test(test_a_wait_runs_no_more_short_kernels_than_a_batch),
       cmocka_unit_test(test_polls_that_run_out_of_room_take_turns_among_the_workers),
       cmocka_unit_test(test_every_core_takes_all_its_slots_before_the_first_poll),
   };

@@ -107,7 +107,7 @@ struct pto_port_ops {
   /* The control thread goes on with the orchestration: `clock` is the orchestrator's again, at least `not_before` if it had to
    * wait for something that was true only then. */
   void (*resume)(struct pto_port *port, uint64_t not_before);
-  /* Nothing to do until something completes: runs a kernel of the control thread's own cores, or blocks, or moves virtual time to
+  /* Nothing to do until something completes: runs kernels of the control thread's own cores (one, or a few short ones), or blocks, or moves virtual time to
    * the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */
   void (*wait)(struct pto_port *port);
   /* `count` pieces of work on an actor's clock.  DISPATCH and POLL are charged by the engine itself, in dispatch and poll, which
