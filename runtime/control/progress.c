@@ -79,9 +79,21 @@ static inline void tell(struct pto_runtime *rt, uint32_t consumer) {
     pto_scheduler_push(&rt->scheduler, consumer);
 }
 
+/* The list has its newest chunk first; consumers are told oldest first. */
+static uint32_t oldest_first(struct pto_list_chunks *pool, uint32_t newest) {
+  uint32_t first = 0;
+  for (uint32_t i = newest; i;) {
+    uint32_t next = pool->chunks[i].next;
+    pool->chunks[i].next = first;
+    first = i;
+    i = next;
+  }
+  return first;
+}
+
 static PTO_NOINLINE uint32_t tell_chunks(struct pto_runtime *rt, struct pto_task_slot *slot) {
   uint32_t told = 0;
-  for (uint32_t i = slot->more_consumers; i;) {
+  for (uint32_t i = oldest_first(&rt->chunks, slot->more_consumers); i;) {
     struct pto_list_chunk *chunk = &rt->chunks.chunks[i];
     for (uint32_t k = 0; k < chunk->count; k++) tell(rt, chunk->items.slots[k]);
     told += chunk->count;
@@ -101,8 +113,7 @@ static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_t
   }
 }
 
-/* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order: the chunks' order,
- * newest first, is turned round by nobody, since consumers beyond the inline ones are rare and their order is as fixed. */
+/* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order, however many. */
 static void finish(struct pto_runtime *rt, uint32_t index) {
   struct pto_task_slot *slot = &rt->rings.slots[index];
   slot->state = PTO_TASK_COMPLETED;
