@@ -85,6 +85,7 @@ struct pto_runtime {
   uint32_t scope_serial;
   struct pto_scope scopes[PTO_MAX_SCOPE_DEPTH + 1];
   uint32_t outside_buffers;      /* registrations made outside runs */
+  uint64_t collect_ranges_at;    /* look for external ranges to drop when there are this many */
   uint64_t first_sequence;       /* where rings start; tests begin just below the wrap */
   uint64_t task_count, completed_count, submit_waits;
   uint64_t task_generation;
