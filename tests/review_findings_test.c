@@ -112,6 +112,27 @@ static void test_consumers_that_become_ready_at_once_run_in_the_order_of_their_s
 
 /* ---- counters that wrap ---- */
 
+static int scopes_over_the_wrap(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64), inner = t;
+  rt->scope_serial = UINT32_MAX - 2;
+  for (int i = 0; i < 6; i++) {
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    inner = fixture_bytes(f, 1024, 64);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &t, &inner), PTO_OK);
+    assert_int_equal(rt->scope_depth, 1);
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &inner), PTO_ESTALE);
+  }
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK); /* the run's own scope is as it was */
+  return 0;
+}
+static void test_scopes_nest_rightly_when_the_count_of_scopes_wraps(void **state) {
+  (void)state;
+  fixture_open(&fixture);
+  fixture_run(&fixture, scopes_over_the_wrap, PTO_OK);
+  fixture_close(&fixture);
+}
+
 static int chain_with_readers(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor t = fixture_bytes(f, 0, 64), half = fixture_bytes(f, 16, 16);
   rt->hazards.serial = UINT32_MAX - 4;
@@ -141,6 +162,7 @@ int main(void) {
       TEST(test_buffers_find_room_behind_registrations_whose_scopes_have_ended),
       TEST(test_live_registrations_that_fill_the_registry_end_the_run),
       TEST(test_consumers_that_become_ready_at_once_run_in_the_order_of_their_submits),
+      TEST(test_scopes_nest_rightly_when_the_count_of_scopes_wraps),
       TEST(test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
