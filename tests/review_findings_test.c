@@ -110,6 +110,27 @@ static void test_consumers_that_become_ready_at_once_run_in_the_order_of_their_s
 
 /* ---- what a refusal says ---- */
 
+static int predicates(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64), flag = fixture_bytes(f, 1024, 1);
+  struct pto_tensor stale = fixture_bytes(f, 2048, 1), fresh = fixture_managed(rt, 1), late = pto_tensor_with_version(&flag, 3);
+  stale.buffer.id += 1000;
+  const struct pto_tensor *const wrong[] = {&stale, &fresh, &late};
+  static const int statuses[] = {PTO_ESTALE, PTO_EINVAL, PTO_EINVAL};
+  struct pto_param param = pto_input(&t);
+  for (int i = 0; i < 3; i++) {
+    struct pto_launch launch = {.aiv0 = fixture_kernel("i"), .predicate = {wrong[i], PTO_IF_EQ, 0}};
+    fixture_expect(rt, pto_submit(rt, &launch, &param, 1, NULL), statuses[i]);
+    fixture_expect_sentence(rt, "kernel: predicate");
+  }
+  return 0;
+}
+static void test_a_refused_predicate_is_called_the_predicate(void **state) {
+  (void)state;
+  fixture_open(&fixture);
+  fixture_run(&fixture, predicates, PTO_OK);
+  fixture_close(&fixture);
+}
+
 /* ---- counters that wrap ---- */
 
 static int scopes_over_the_wrap(struct pto_runtime *rt, struct fixture *f) {
@@ -162,6 +183,7 @@ int main(void) {
       TEST(test_buffers_find_room_behind_registrations_whose_scopes_have_ended),
       TEST(test_live_registrations_that_fill_the_registry_end_the_run),
       TEST(test_consumers_that_become_ready_at_once_run_in_the_order_of_their_submits),
+      TEST(test_a_refused_predicate_is_called_the_predicate),
       TEST(test_scopes_nest_rightly_when_the_count_of_scopes_wraps),
       TEST(test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge),
   };
