@@ -131,6 +131,21 @@ static void test_a_refused_predicate_is_called_the_predicate(void **state) {
   fixture_close(&fixture);
 }
 
+static int nothing_to_run(struct pto_runtime *rt, struct fixture *f) {
+  (void)f;
+  static const struct pto_kernel empty = {.name = "hollow", .cores = PTO_AIV};
+  fixture_expect(rt, pto_submit_aiv(rt, &empty, NULL, 0), PTO_EINVAL);
+  fixture_expect_sentence(rt, "hollow");
+  assert_int_equal(fixture_tasks(rt), 0);
+  return 0;
+}
+static void test_a_kernel_without_a_function_is_refused(void **state) {
+  (void)state;
+  fixture_open(&fixture);
+  fixture_run(&fixture, nothing_to_run, PTO_OK);
+  fixture_close(&fixture);
+}
+
 /* ---- counters that wrap ---- */
 
 static int scopes_over_the_wrap(struct pto_runtime *rt, struct fixture *f) {
@@ -184,6 +199,7 @@ int main(void) {
       TEST(test_live_registrations_that_fill_the_registry_end_the_run),
       TEST(test_consumers_that_become_ready_at_once_run_in_the_order_of_their_submits),
       TEST(test_a_refused_predicate_is_called_the_predicate),
+      TEST(test_a_kernel_without_a_function_is_refused),
       TEST(test_scopes_nest_rightly_when_the_count_of_scopes_wraps),
       TEST(test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge),
   };

@@ -38,20 +38,22 @@ static struct label label_of(uint32_t index) {
 
 /* ---- launch ---- */
 
-static int check_core_kinds(struct pto_runtime *rt, const struct pto_launch *launch) {
-  const struct pto_kernel *aiv[2] = {launch->aiv0, launch->aiv1};
-  if (launch->aic && !(launch->aic->cores & PTO_AIC))
-    return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s does not run on AIC cores", launch->aic->name);
-  for (int i = 0; i < 2; i++)
-    if (aiv[i] && !(aiv[i]->cores & PTO_AIV))
-      return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s does not run on AIV cores", aiv[i]->name);
+static int check_kernels(struct pto_runtime *rt, const struct pto_launch *launch) {
+  const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
+  for (int i = 0; i < 3; i++) {
+    const struct pto_kernel *kernel = kernels[i];
+    if (!kernel) continue;
+    if (PTO_UNLIKELY(!(kernel->cores & (i == 0 ? PTO_AIC : PTO_AIV))))
+      return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s does not run on %s cores", kernel->name, i == 0 ? "AIC" : "AIV");
+    if (PTO_UNLIKELY(!kernel->run)) return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s has no function to run", kernel->name);
+  }
   return PTO_OK;
 }
 
 static int check_launch(struct pto_runtime *rt, const struct pto_launch *launch, enum pto_shape *shape_out) {
   uint32_t aiv_count = (launch->aiv0 != NULL) + (launch->aiv1 != NULL);
   if (!launch->aic && !aiv_count) return PTO_REFUSE(rt, PTO_EINVAL, "a task needs a kernel");
-  int status = check_core_kinds(rt, launch);
+  int status = check_kernels(rt, launch);
   if (status) return status;
   enum pto_shape shape = launch->aic ? (aiv_count == 2   ? PTO_SHAPE_MIX_X2
                                         : aiv_count == 1 ? PTO_SHAPE_MIX_X1
