@@ -149,7 +149,6 @@ static void begin_state(struct pto_runtime *rt) {
   rt->scope_depth = rt->scope_serial = 0;
   rt->virtual_ps = 0;
   rt->hazards.edges = rt->hazards.live_edges = 0;
-  rt->hazards.is_out_of_chunks = false;
   rt->map.lookups = rt->map.candidates = rt->map.budget_exhausted = 0;
   pto_task_rings_reset(&rt->rings, rt->first_sequence);
   pto_payload_pool_reset(&rt->payloads);
