@@ -221,6 +221,24 @@ static void test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge(voi
 
 /* ---- the smallest rings ---- */
 
+static int one_at_a_time(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  for (int i = 0; i < 10; i++) {
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  }
+  return 0;
+}
+static void test_a_window_of_two_slots_has_room_for_one_task(void **state) {
+  (void)state;
+  fixture.config.window = 2;
+  fixture_open(&fixture);
+  fixture_run(&fixture, one_at_a_time, PTO_OK);
+  assert_int_equal(fixture_edges(fixture.rt), 9);
+  fixture_close(&fixture);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void) {
@@ -234,6 +252,7 @@ int main(void) {
       TEST(test_a_kernel_without_a_function_is_refused),
       TEST(test_scopes_nest_rightly_when_the_count_of_scopes_wraps),
       TEST(test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge),
+      TEST(test_a_window_of_two_slots_has_room_for_one_task),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
