@@ -177,6 +177,59 @@ static void test_a_kernel_without_a_function_is_refused(void **state) {
   fixture_close(&fixture);
 }
 
+static int heap_that_started_over(struct pto_runtime *rt, struct fixture *f) {
+  (void)f;
+  uint8_t value;
+  static const uint64_t index = 0;
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  struct pto_tensor small = fixture_managed(rt, 1024);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &small), PTO_OK);
+  fixture_expect(rt, pto_read_element(rt, &small, &index, &value), PTO_OK);
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK); /* the ring is empty, with its head behind the small block */
+  struct pto_tensor whole = fixture_managed(rt, 4096), more = fixture_managed(rt, 1024);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &whole), PTO_OK);
+  return FIXTURE_SUBMIT(rt, "o", &more);
+}
+static void test_bytes_that_a_new_start_of_the_ring_skipped_are_held_by_nobody(void **state) {
+  (void)state;
+  fixture.config.heap_bytes = 4096;
+  fixture_open(&fixture);
+  fixture_run(&fixture, heap_that_started_over, PTO_EHEAP);
+  fixture_expect_sentence(fixture.rt, "holds 1 tasks and 4096 bytes");
+  fixture_expect_sentence(fixture.rt, "a heap of 5120 bytes");
+  fixture_close(&fixture);
+}
+
+static int heap_that_wraps(struct pto_runtime *rt, struct fixture *f) {
+  (void)f;
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  struct pto_tensor first = fixture_managed(rt, 1024);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &first), PTO_OK);
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK); /* the first task has not run: its block stays for now */
+  for (int i = 0; i < 2; i++) {
+    struct pto_tensor t = fixture_managed(rt, 2048);
+    int status = FIXTURE_SUBMIT(rt, "o", &t);
+    if (status) return status;
+  }
+  return pto_scope_end(rt);
+}
+static void test_the_heap_that_an_error_says_is_enough_is_enough(void **state) {
+  (void)state;
+  fixture.config.heap_bytes = 4096;
+  fixture_open(&fixture);
+  fixture_run(&fixture, heap_that_wraps, PTO_EHEAP);
+  const char *named = strstr(pto_last_error(fixture.rt), "a heap of ");
+  assert_non_null(named);
+  uint64_t enough = strtoull(named + strlen("a heap of "), NULL, 10);
+  fixture_close(&fixture);
+  fixture.config.heap_bytes = enough;
+  fixture_open(&fixture);
+  fixture_run(&fixture, heap_that_wraps, PTO_OK);
+  fixture_close(&fixture);
+}
+
 /* ---- counters that wrap ---- */
 
 static int scopes_over_the_wrap(struct pto_runtime *rt, struct fixture *f) {
@@ -250,6 +303,8 @@ int main(void) {
       TEST(test_consumers_that_become_ready_at_once_run_in_the_order_of_their_submits),
       TEST(test_a_refused_predicate_is_called_the_predicate),
       TEST(test_a_kernel_without_a_function_is_refused),
+      TEST(test_bytes_that_a_new_start_of_the_ring_skipped_are_held_by_nobody),
+      TEST(test_the_heap_that_an_error_says_is_enough_is_enough),
       TEST(test_scopes_nest_rightly_when_the_count_of_scopes_wraps),
       TEST(test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge),
       TEST(test_a_window_of_two_slots_has_room_for_one_task),
