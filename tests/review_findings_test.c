@@ -230,6 +230,22 @@ static void test_the_heap_that_an_error_says_is_enough_is_enough(void **state) {
   fixture_close(&fixture);
 }
 
+static int two_in_a_row(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  rt->trace.tasks.capacity = 1;
+  for (int i = 0; i < 3; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);
+  return 0;
+}
+static void test_edges_of_a_task_that_the_full_log_drops_are_not_given_to_another(void **state) {
+  (void)state;
+  fixture_open(&fixture);
+  fixture_run(&fixture, two_in_a_row, PTO_OK);
+  const struct pto_trace *trace = pto_runtime_trace(fixture.rt);
+  assert_int_equal(trace->tasks.count, 1);
+  assert_int_equal(((const struct pto_trace_task *)pto_trace_log_at(&trace->tasks, 0))->edge_count, 0);
+  fixture_close(&fixture);
+}
+
 /* ---- counters that wrap ---- */
 
 static int scopes_over_the_wrap(struct pto_runtime *rt, struct fixture *f) {
@@ -305,6 +321,7 @@ int main(void) {
       TEST(test_a_kernel_without_a_function_is_refused),
       TEST(test_bytes_that_a_new_start_of_the_ring_skipped_are_held_by_nobody),
       TEST(test_the_heap_that_an_error_says_is_enough_is_enough),
+      TEST(test_edges_of_a_task_that_the_full_log_drops_are_not_given_to_another),
       TEST(test_scopes_nest_rightly_when_the_count_of_scopes_wraps),
       TEST(test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge),
       TEST(test_a_window_of_two_slots_has_room_for_one_task),
