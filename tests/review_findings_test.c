@@ -246,6 +246,21 @@ static void test_edges_of_a_task_that_the_full_log_drops_are_not_given_to_anothe
   fixture_close(&fixture);
 }
 
+static int immense_output(struct pto_runtime *rt, struct fixture *f) {
+  (void)f;
+  uint64_t count = UINT64_C(1) << 59; /* of f32: 2^61 bytes, 2^64 bits */
+  struct pto_tensor t = pto_managed_tensor(rt, pto_create_buffer(rt, 4 * count), PTO_FLOAT32, 1, &count);
+  fixture_expect(rt, pto_tensor_status(&t), PTO_OK);
+  return FIXTURE_SUBMIT(rt, "o", &t);
+}
+static void test_an_output_of_2_to_the_61_bytes_is_too_large_for_the_heap_and_nothing_else(void **state) {
+  (void)state;
+  fixture_open(&fixture);
+  fixture_run(&fixture, immense_output, PTO_EHEAP);
+  fixture_expect_sentence(fixture.rt, "2305843009213693952 bytes");
+  fixture_close(&fixture);
+}
+
 /* ---- counters that wrap ---- */
 
 static int scopes_over_the_wrap(struct pto_runtime *rt, struct fixture *f) {
@@ -322,6 +337,7 @@ int main(void) {
       TEST(test_bytes_that_a_new_start_of_the_ring_skipped_are_held_by_nobody),
       TEST(test_the_heap_that_an_error_says_is_enough_is_enough),
       TEST(test_edges_of_a_task_that_the_full_log_drops_are_not_given_to_another),
+      TEST(test_an_output_of_2_to_the_61_bytes_is_too_large_for_the_heap_and_nothing_else),
       TEST(test_scopes_nest_rightly_when_the_count_of_scopes_wraps),
       TEST(test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge),
       TEST(test_a_window_of_two_slots_has_room_for_one_task),
