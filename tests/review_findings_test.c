@@ -261,6 +261,22 @@ static void test_an_output_of_2_to_the_61_bytes_is_too_large_for_the_heap_and_no
   fixture_close(&fixture);
 }
 
+static int nowhere_to_put_it(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  static const uint64_t index = 0;
+  fixture_expect(rt, pto_read_element(rt, &t, &index, NULL), PTO_EINVAL);
+  fixture_expect_sentence(rt, "read_element");
+  fixture_expect(rt, pto_write_element(rt, &t, &index, NULL), PTO_EINVAL);
+  fixture_expect_sentence(rt, "write_element");
+  return 0;
+}
+static void test_an_element_needs_a_value_to_go_to_or_to_come_from(void **state) {
+  (void)state;
+  fixture_open(&fixture);
+  fixture_run(&fixture, nowhere_to_put_it, PTO_OK);
+  fixture_close(&fixture);
+}
+
 /* ---- counters that wrap ---- */
 
 static int scopes_over_the_wrap(struct pto_runtime *rt, struct fixture *f) {
@@ -338,6 +354,7 @@ int main(void) {
       TEST(test_the_heap_that_an_error_says_is_enough_is_enough),
       TEST(test_edges_of_a_task_that_the_full_log_drops_are_not_given_to_another),
       TEST(test_an_output_of_2_to_the_61_bytes_is_too_large_for_the_heap_and_nothing_else),
+      TEST(test_an_element_needs_a_value_to_go_to_or_to_come_from),
       TEST(test_scopes_nest_rightly_when_the_count_of_scopes_wraps),
       TEST(test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge),
       TEST(test_a_window_of_two_slots_has_room_for_one_task),

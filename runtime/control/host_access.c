@@ -28,10 +28,12 @@ static int wait_for_bytes(struct pto_runtime *rt, uint32_t space, const struct p
 }
 
 /* The element as a tensor of rank 0; its address, and for 4-bit types which nibble. */
-static int locate(struct pto_runtime *rt, const char *what, const struct pto_tensor *t, const uint64_t *index, bool is_write,
+static int locate(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, bool is_write, const void *value,
                   char **addr, uint32_t *shift) {
+  const char *what = is_write ? "write_element" : "read_element";
   int status = pto_runtime_check(rt);
   if (status) return status;
+  if (!value) return PTO_REFUSE(rt, PTO_EINVAL, "%s: the value is at a null pointer", what);
   if (!t) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null tensor", what);
   status = pto_tensor_check(t);
   if (status) {
@@ -66,7 +68,7 @@ static int locate(struct pto_runtime *rt, const char *what, const struct pto_ten
 int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, void *value) {
   char *addr;
   uint32_t shift;
-  int status = locate(rt, "read_element", t, index, false, &addr, &shift);
+  int status = locate(rt, t, index, false, value, &addr, &shift);
   if (status) return status;
   if (shift == UINT32_MAX) {
     memcpy(value, addr, pto_dtype_size(t->dtype));
@@ -80,7 +82,7 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
 int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, const void *value) {
   char *addr;
   uint32_t shift;
-  int status = locate(rt, "write_element", t, index, true, &addr, &shift);
+  int status = locate(rt, t, index, true, value, &addr, &shift);
   if (status) return status;
   if (shift == UINT32_MAX)
     memcpy(addr, value, pto_dtype_size(t->dtype));
