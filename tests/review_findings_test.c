@@ -139,6 +139,38 @@ static void test_consumers_that_become_ready_at_once_run_in_the_order_of_their_s
   fixture_close(&fixture);
 }
 
+static int readers_behind_barriers(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_kernel kernel = fixture_kernel_with("s", 0, note);
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  const struct pto_tensor *const tensors[] = {&t};
+  struct pto_task gate, barriers[8];
+  fixture_expect(rt, fixture_submit(rt, "o", tensors, &gate), PTO_OK);
+  for (int i = 0; i < 8; i++) fixture_expect(rt, pto_submit_barrier(rt, &gate, 1, &barriers[i]), PTO_OK);
+  for (uint64_t i = 0; i < 8; i++) {
+    struct pto_param param = pto_scalar_u64(i);
+    struct pto_launch launch = {.aic = &kernel, .after = &barriers[i], .after_count = 1};
+    fixture_expect(rt, pto_submit(rt, &launch, &param, 1, NULL), PTO_OK);
+  }
+  while (rt->completed_count < rt->task_count) fixture_expect(rt, pto_progress_wait(rt), PTO_OK);
+  free((void *)(uintptr_t)kernel.params);
+  return 0;
+}
+static void test_tasks_behind_barriers_that_end_at_once_run_in_the_order_of_their_submits(void **state) {
+  (void)state;
+  ran_count = 0;
+  fixture_open(&fixture);
+  fixture_run(&fixture, readers_behind_barriers, PTO_OK);
+  assert_int_equal(ran_count, 8);
+  for (uint64_t i = 0; i < 8; i++) assert_int_equal(ran[i], i);
+  fixture_close(&fixture);
+}
+
+static uint32_t mix_lane;
+static int note_lane(const struct pto_kernel_args *args) {
+  if (args->core->kind == PTO_AIV) mix_lane = args->core->lane;
+  return 0;
+}
+
 /* ---- what a refusal says ---- */
 
 static int predicates(struct pto_runtime *rt, struct fixture *f) {
@@ -348,6 +380,7 @@ int main(void) {
       TEST(test_live_registrations_that_fill_the_registry_end_the_run),
       TEST(test_list_chunks_that_run_out_on_the_way_through_a_region_lose_no_edge),
       TEST(test_consumers_that_become_ready_at_once_run_in_the_order_of_their_submits),
+      TEST(test_tasks_behind_barriers_that_end_at_once_run_in_the_order_of_their_submits),
       TEST(test_a_refused_predicate_is_called_the_predicate),
       TEST(test_a_kernel_without_a_function_is_refused),
       TEST(test_bytes_that_a_new_start_of_the_ring_skipped_are_held_by_nobody),
