@@ -170,6 +170,24 @@ static int note_lane(const struct pto_kernel_args *args) {
   if (args->core->kind == PTO_AIV) mix_lane = args->core->lane;
   return 0;
 }
+static int mix_beside_a_busy_core(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_kernel kernel = fixture_kernel_with("", 0, note_lane);
+  (void)f;
+  fixture_expect(rt, pto_submit_aic(rt, fixture_kernel(""), NULL, 0), PTO_OK); /* the AIC core is busy: no cluster is idle */
+  fixture_expect(rt, pto_submit_aiv(rt, fixture_kernel(""), NULL, 0), PTO_OK); /* AIV0 is busy, AIV1 is not */
+  struct pto_launch launch = {.aic = &kernel, .aiv0 = &kernel};
+  fixture_expect(rt, pto_submit(rt, &launch, NULL, 0, NULL), PTO_OK);
+  while (rt->completed_count < rt->task_count) fixture_expect(rt, pto_progress_wait(rt), PTO_OK);
+  free((void *)(uintptr_t)kernel.params);
+  return 0;
+}
+static void test_a_mix_of_two_takes_the_idle_vector_core_of_its_cluster(void **state) {
+  (void)state;
+  fixture_open(&fixture);
+  fixture_run(&fixture, mix_beside_a_busy_core, PTO_OK);
+  assert_int_equal(mix_lane, 2);
+  fixture_close(&fixture);
+}
 
 /* ---- what a refusal says ---- */
 
@@ -381,6 +399,7 @@ int main(void) {
       TEST(test_list_chunks_that_run_out_on_the_way_through_a_region_lose_no_edge),
       TEST(test_consumers_that_become_ready_at_once_run_in_the_order_of_their_submits),
       TEST(test_tasks_behind_barriers_that_end_at_once_run_in_the_order_of_their_submits),
+      TEST(test_a_mix_of_two_takes_the_idle_vector_core_of_its_cluster),
       TEST(test_a_refused_predicate_is_called_the_predicate),
       TEST(test_a_kernel_without_a_function_is_refused),
       TEST(test_bytes_that_a_new_start_of_the_ring_skipped_are_held_by_nobody),
