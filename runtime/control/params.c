@@ -83,6 +83,15 @@ static PTO_COLD int refuse_mode(struct pto_runtime *rt, const struct pto_kernel 
                     expected->name ? expected->name : "", mode_name(param->mode), mode_name(mode));
 }
 
+/* Whether check_param has nothing against it: the usual case in a few instructions. */
+static inline bool fits(const struct pto_kernel_param *expected, const struct pto_param *param) {
+  if (param->mode == PTO_SCALAR) return expected->scalar == 0 || expected->scalar == param->scalar_type;
+  const struct pto_tensor *t = param->value.tensor;
+  uint32_t dtypes = expected->dtypes ? expected->dtypes : UINT32_MAX;
+  uint32_t max_rank = expected->max_rank ? expected->max_rank : UINT32_MAX;
+  return t && !t->status && (dtypes >> (t->dtype & 31) & 1) && t->dtype < 32 && t->ndims >= expected->min_rank && t->ndims <= max_rank;
+}
+
 static int check_against_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                                 uint32_t count) {
   if (PTO_UNLIKELY(kernel->param_count != count))
@@ -90,6 +99,7 @@ static int check_against_kernel(struct pto_runtime *rt, const struct pto_kernel 
   for (uint32_t i = 0; i < count; i++) {
     const struct pto_kernel_param *expected = &kernel->params[i];
     if (PTO_UNLIKELY(expected->mode != params[i].mode)) return refuse_mode(rt, kernel, expected, &params[i], i, expected->mode);
+    if (PTO_LIKELY(fits(expected, &params[i]))) continue;
     int status = check_param(rt, kernel, expected, &params[i], i);
     if (PTO_UNLIKELY(status)) return status;
   }
