@@ -44,25 +44,6 @@ struct pto_tensor pto_managed_tensor(struct pto_runtime *rt, struct pto_buffer b
   return pto_tensor_dense(buffer, dtype, ndims, shape);
 }
 
-bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record, char *addr,
-                            uint32_t owner_slot) {
-  uint64_t pitch, plane;
-  grid_of(t, record->size_bytes, &pitch, &plane);
-  uint32_t space = pto_access_map_add_space(&rt->map, (uint64_t)(uintptr_t)addr, record->size_bytes, pitch, plane);
-  if (space == UINT32_MAX) return false;
-  rt->map.spaces[space].has_creator = 1;
-  rt->map.spaces[space].creator = rt->rings.slots[owner_slot].ref;
-  record->space = space;
-  record->addr = (uint64_t)(uintptr_t)addr;
-  record->owner_slot = owner_slot;
-  pto_buffer_registry_move(&rt->buffers, record, &rt->scopes[record->scope_depth].buffers, &rt->scopes[rt->scope_depth].buffers,
-                           rt->scope_depth);
-  if (rt->config.poison) memset(addr, 0xff, record->size_bytes);
-  return true;
-}
-
-/* ---- external memory ---- */
-
 /* Drops ranges without registrations and without visible accesses. */
 static void collect_ranges(struct pto_runtime *rt) {
   struct pto_buffer_registry *registry = &rt->buffers;
@@ -78,10 +59,33 @@ static void collect_ranges(struct pto_runtime *rt) {
   registry->range_count = kept;
 }
 
-/* The space of [lo, hi): that of the one range which holds it, or a new one that takes in all ranges it meets. */
-static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *t, uint64_t lo, uint64_t hi) {
+bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record, char *addr,
+                            uint32_t owner_slot) {
+  uint64_t pitch, plane;
+  grid_of(t, record->size_bytes, &pitch, &plane);
+  uint32_t space = pto_access_map_add_space(&rt->map, (uint64_t)(uintptr_t)addr, record->size_bytes, pitch, plane);
+  if (PTO_UNLIKELY(space == UINT32_MAX)) { /* ranges that nobody needs may have them all */
+    collect_ranges(rt);
+    space = pto_access_map_add_space(&rt->map, (uint64_t)(uintptr_t)addr, record->size_bytes, pitch, plane);
+    if (space == UINT32_MAX) return false;
+  }
+  rt->map.spaces[space].has_creator = 1;
+  rt->map.spaces[space].creator = rt->rings.slots[owner_slot].ref;
+  record->space = space;
+  record->addr = (uint64_t)(uintptr_t)addr;
+  record->owner_slot = owner_slot;
+  pto_buffer_registry_move(&rt->buffers, record, &rt->scopes[record->scope_depth].buffers, &rt->scopes[rt->scope_depth].buffers,
+                           rt->scope_depth);
+  if (rt->config.poison) memset(addr, 0xff, record->size_bytes);
+  return true;
+}
+
+/* ---- external memory ---- */
+
+/* The space of [lo, hi): that of the one range which holds it, or a new one that takes in all ranges it meets; UINT32_MAX, with
+ * nothing changed, where there is no room for it. */
+static uint32_t find_or_make_space(struct pto_runtime *rt, const struct pto_tensor *t, uint64_t lo, uint64_t hi) {
   struct pto_buffer_registry *registry = &rt->buffers;
-  if (registry->range_count > registry->live_count + RANGE_SLACK && registry->range_count % RANGE_SLACK == 0) collect_ranges(rt);
   uint32_t first = pto_buffer_registry_find_range(registry, lo), last = first;
   while (last < registry->range_count && registry->ranges[last].lo < hi) last++;
   uint64_t pitch, plane;
@@ -113,6 +117,15 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
   if (pto_buffer_registry_replace_ranges(registry, first, last - first, all_lo, all_hi, space)) return space;
   pto_access_map_remove_space(&rt->map, space);
   return UINT32_MAX;
+}
+
+static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *t, uint64_t lo, uint64_t hi) {
+  const struct pto_buffer_registry *registry = &rt->buffers;
+  if (registry->range_count > registry->live_count + RANGE_SLACK && registry->range_count % RANGE_SLACK == 0) collect_ranges(rt);
+  uint32_t space = find_or_make_space(rt, t, lo, hi);
+  if (PTO_LIKELY(space != UINT32_MAX)) return space;
+  collect_ranges(rt);
+  return find_or_make_space(rt, t, lo, hi);
 }
 
 static bool meets_arena(const struct pto_runtime *rt, uint64_t lo, uint64_t hi) {

@@ -402,6 +402,7 @@ static int collect_predicate(struct pto_runtime *rt, const char *what, const str
   struct pto_submit_work *submit = &rt->work;
   const struct pto_tensor *t = predicate->tensor;
   if (predicate->compare > PTO_IF_GE) return PTO_REFUSE(rt, PTO_EINVAL, "%s: predicate: %u is no comparison", what, predicate->compare);
+  if (!t) return PTO_REFUSE(rt, PTO_EINVAL, "%s: the predicate compares a null tensor", what);
   struct pto_param_work *work = &submit->params[submit->work_count++];
   work->tensor = t;
   work->mode = PTO_INPUT;
@@ -436,7 +437,7 @@ int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
   }
   status = collect_tensors(rt, what, params, count);
   if (PTO_UNLIKELY(status)) return status;
-  if (PTO_UNLIKELY(launch->predicate.tensor)) {
+  if (PTO_UNLIKELY(launch->predicate.tensor || launch->predicate.compare != PTO_ALWAYS)) {
     status = collect_predicate(rt, what, &launch->predicate);
     if (status) return status;
   }
