@@ -326,9 +326,11 @@ int pto_run_session_verify(struct pto_run_session *session) {
     status = load_golden(session, options->expects.items[i]);
     if (status) return end(session, exit_of_setup(status));
   }
+  double rtol, atol;
+  pto_program_run_tolerance(session->run, &rtol, &atol);
   struct pto_comparison comparison;
-  pto_program_run_compare(session->run, options->has_rtol ? options->rtol : program->rtol,
-                          options->has_atol ? options->atol : program->atol, &comparison);
+  pto_program_run_compare(session->run, options->has_rtol ? options->rtol : rtol, options->has_atol ? options->atol : atol,
+                          &comparison);
   if (comparison.has_golden) {
     result->verified = comparison.is_verified ? PTO_VERDICT_TRUE : PTO_VERDICT_FALSE;
     result->max_abs_error = comparison.max_abs_error;

@@ -5,12 +5,13 @@
  * A descriptor denotes the byte set
  *     address + (start_offset + Σ index[i]·strides[i]) · element size + k,   0 ≤ index[i] < shape[i], 0 ≤ k < element size.
  * Shape, strides and offset count elements; the outermost dimension comes first.  PTO_INT4 and PTO_UINT4 hold two
- * elements a byte, low nibble first, and may only be dense.
+ * elements a byte, low nibble first, and may only be dense: contiguous, from a whole byte on.
  *
- * Always true of a descriptor with status PTO_OK: ndims ≤ PTO_MAX_DIMS, no product overflows, and the byte set lies
- * inside buffer.size_bytes.  A constructor or view that is asked for something impossible returns an *invalid* tensor:
- * its status is negative, and it remembers the reason with its values (pto_tensor_explain); views of an invalid
- * tensor stay invalid for the first reason, and whoever it is passed to refuses it with that reason.
+ * Always true of a descriptor with status PTO_OK: ndims ≤ PTO_MAX_DIMS, no product overflows, the byte set lies inside
+ * buffer.size_bytes, its address is aligned to the element size, and addresses and sizes are below 2^62.  A constructor or
+ * view that is asked for something impossible returns an *invalid* tensor: its status is negative, and it remembers the
+ * reason with its values (pto_tensor_explain); views of an invalid tensor stay invalid for the first reason, and whoever it
+ * is passed to refuses it with that reason.
  *
  * Nothing here allocates, and any thread may call it; descriptors are copied by assignment and own nothing.
  * A tensor with a 0 in its shape is empty: legal, touches no byte.

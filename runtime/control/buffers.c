@@ -122,11 +122,11 @@ static bool meets_arena(const struct pto_runtime *rt, uint64_t lo, uint64_t hi) 
 
 struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
   struct pto_buffer buffer = {1, 0, (uint64_t)(uintptr_t)addr, 0};
+  if (!addr) return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_NULL_ADDRESS, 0);
   if (!pto_tensor_dense_bytes(dtype, ndims, shape, &buffer.size_bytes)) return pto_tensor_dense(buffer, dtype, ndims, shape);
   struct pto_tensor t = pto_tensor_dense(buffer, dtype, ndims, shape);
   if (t.status) return t;
   uint64_t lo = buffer.base, size_bytes = buffer.size_bytes;
-  if (!addr && size_bytes) return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_NULL_ADDRESS, 0);
   if (size_bytes && meets_arena(rt, lo, lo + size_bytes))
     return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_OWN_MEMORY, size_bytes, lo);
   uint32_t depth = rt->is_running ? rt->scope_depth : 0;

@@ -83,6 +83,15 @@ static PTO_COLD int refuse_mode(struct pto_runtime *rt, const struct pto_kernel 
                     expected->name ? expected->name : "", mode_name(param->mode), mode_name(mode));
 }
 
+/* Whether check_param has nothing against it: the usual case in a few instructions. */
+static inline bool fits(const struct pto_kernel_param *expected, const struct pto_param *param) {
+  if (param->mode == PTO_SCALAR) return expected->scalar == 0 || expected->scalar == param->scalar_type;
+  const struct pto_tensor *t = param->value.tensor;
+  uint32_t dtypes = expected->dtypes ? expected->dtypes : UINT32_MAX;
+  uint32_t max_rank = expected->max_rank ? expected->max_rank : UINT32_MAX;
+  return t && !t->status && (dtypes >> (t->dtype & 31) & 1) && t->dtype < 32 && t->ndims >= expected->min_rank && t->ndims <= max_rank;
+}
+
 static int check_against_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                                 uint32_t count) {
   if (PTO_UNLIKELY(kernel->param_count != count))
@@ -90,6 +99,7 @@ static int check_against_kernel(struct pto_runtime *rt, const struct pto_kernel 
   for (uint32_t i = 0; i < count; i++) {
     const struct pto_kernel_param *expected = &kernel->params[i];
     if (PTO_UNLIKELY(expected->mode != params[i].mode)) return refuse_mode(rt, kernel, expected, &params[i], i, expected->mode);
+    if (PTO_LIKELY(fits(expected, &params[i]))) continue;
     int status = check_param(rt, kernel, expected, &params[i], i);
     if (PTO_UNLIKELY(status)) return status;
   }
@@ -188,13 +198,15 @@ static int check_tensor(struct pto_runtime *rt, const char *what, struct pto_par
                       (unsigned long long)record->size_bytes);
   work->record = record;
   work->is_allocated_now = work->is_merged = false;
-  work->is_empty = pto_tensor_numel(t) == 0;
+  work->is_empty = pto_tensor_is_empty(t);
   status = check_version(rt, what, work);
   if (PTO_UNLIKELY(status)) return status;
   if (PTO_UNLIKELY((work->mode & PTO_OUTPUT) && pto_tensor_shares_bytes(t)))
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has elements that share bytes; such a tensor may be read, not written", what,
                       work->index, mode_name(work->mode));
-  if (!record->addr && (!work->is_empty || work->mode == PTO_OUTPUT)) return check_allocation(rt, what, work);
+  /* empty external memory may be at NULL, and has all that it needs */
+  if (!record->addr && record->kind == PTO_BUFFER_MANAGED && (!work->is_empty || work->mode == PTO_OUTPUT))
+    return check_allocation(rt, what, work);
   if (work->is_empty) return PTO_OK;
   struct pto_access *access = &submit->accesses[submit->access_count++];
   pto_region_from_tensor(t, record->addr, &access->region);
@@ -284,7 +296,7 @@ static int check_aliasing(struct pto_runtime *rt, const char *what, const struct
 
 static void fill_tensor(struct pto_kernel_tensor *out, const struct pto_tensor *t, uint64_t base, uint64_t **dims) {
   uint64_t *shape = *dims, *strides = shape + t->ndims;
-  uint64_t offset = pto_dtype_bits(t->dtype) == 4 ? t->start_offset / 2 : t->start_offset * pto_dtype_size(t->dtype);
+  uint64_t offset = pto_dtype_is_four_bit(t->dtype) ? t->start_offset / 2 : t->start_offset << pto_dtype_shift(t->dtype);
   out->addr = base ? (char *)(uintptr_t)base + offset : NULL;
   out->shape = shape;
   out->strides = strides;

@@ -107,6 +107,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
                          (unsigned long long)config->window, (unsigned long long)config->heap_bytes);
   }
   rt->finished = rt->finished_memory.addr;
+  if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.addr, rt->arena.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
   rt->hazards = (struct pto_hazards){
       .map = &rt->map, .rings = &rt->rings, .chunks = &rt->chunks, .trace = &rt->trace, .rules = config->deps};
@@ -158,20 +159,25 @@ static void begin_state(struct pto_runtime *rt) {
   pto_trace_begin_run(&rt->trace, rt->port->is_virtual);
 }
 
-/* Slots of a failed run are given up as they are; chunks of their lists too. */
+/* Slots of a failed run are given up as they are, with their heap, payloads and lists. */
+static void give_up_tasks(struct pto_runtime *rt) {
+  for (uint32_t r = 0; r < PTO_RING_COUNT; r++) {
+    struct pto_task_ring *ring = &rt->rings.rings[r];
+    for (uint64_t s = ring->tail; s != ring->head; s++) rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
+    ring->tail = ring->open_begin = ring->head;
+    pto_heap_ring_retire(&ring->heap, ring->heap.head);
+  }
+  pto_list_chunks_reset(&rt->chunks);
+  pto_payload_pool_reset(&rt->payloads);
+}
+
 static void end_state(struct pto_runtime *rt) {
   while (rt->scope_depth) pto_scopes_pop(rt);
   pto_scopes_pop(rt);
   pto_buffers_end_run(rt);
-  if (rt->has_failed) {
-    for (uint32_t r = 0; r < PTO_RING_COUNT; r++) {
-      const struct pto_task_ring *ring = &rt->rings.rings[r];
-      for (uint64_t s = ring->tail; s != ring->head; s++) rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
-    }
-    pto_list_chunks_reset(&rt->chunks);
-  }
+  if (rt->has_failed) give_up_tasks(rt);
   pto_space_retire(rt);
-  PTO_ASSERT(rt->has_failed || (rt->chunks.live_count == 0 && rt->payloads.live_count == 0 && rt->map.live_entries == 0));
+  PTO_ASSERT(rt->chunks.live_count == 0 && rt->payloads.live_count == 0 && rt->map.live_entries == 0);
   pto_buffer_registry_new_epoch(&rt->buffers);
   rt->is_running = false;
 }

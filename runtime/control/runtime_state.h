@@ -116,10 +116,8 @@ void pto_progress_poll(struct pto_runtime *rt);
 int pto_progress_wait(struct pto_runtime *rt);
 /* Back to the orchestration after waiting for something that has just become true. */
 void pto_progress_resume(struct pto_runtime *rt);
-/* A task that lacks nothing any more: to the scheduler, or done at once where it has nothing to run. */
-void pto_progress_ready(struct pto_runtime *rt, uint32_t slot);
-/* Tells the consumers of every finished task. */
-void pto_progress_finish_all(struct pto_runtime *rt);
+/* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to run. */
+void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot);
 /* After a failure: waits until no core is busy. */
 void pto_progress_quiesce(struct pto_runtime *rt);
 

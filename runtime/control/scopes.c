@@ -51,5 +51,6 @@ int pto_scope_end(struct pto_runtime *rt) {
   if (rt->scope_depth == 0) return PTO_REFUSE(rt, PTO_EINVAL, "no scope is open but the run's own");
   charge_scope(rt);
   pto_scopes_pop(rt);
+  rt->port->ops->flush(rt->port); /* what was held back for a batch goes out: the orchestration may be busy elsewhere now */
   return PTO_OK;
 }

@@ -412,8 +412,7 @@ static void check_sent(uint32_t from) {
 static void check_nothing_idles(void) {
   for (uint32_t shape = PTO_SHAPE_AIC; shape <= PTO_SHAPE_AIV; shape++) {
     if (!pto_ready_queue_count(&scheduler.queues[shape])) continue;
-    uint32_t lanes = shape == PTO_SHAPE_AIC ? 1 : 6;
-    assert_int_equal(pto_core_tracker_pick(&scheduler.cores, lanes, false, false), UINT32_MAX);
+    assert_int_equal(pto_core_tracker_pick(&scheduler.cores, shape == PTO_SHAPE_AIC, false, false), UINT32_MAX);
   }
 }
 

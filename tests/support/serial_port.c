@@ -20,6 +20,8 @@ struct serial_port {
   struct pto_completion *done;
   uint32_t done_count;
   uint64_t next_order, calls;
+  struct pto_serial_sent *sent;
+  uint32_t sent_count;
   struct pto_rng rng;
   bool is_random;
 };
@@ -29,7 +31,7 @@ static struct serial_port *of(struct pto_port *port) { return (struct serial_por
 static int begin_run(struct pto_port *port, char *sentence, size_t size) {
   (void)sentence;
   (void)size;
-  of(port)->done_count = 0;
+  of(port)->done_count = of(port)->sent_count = 0;
   return 0;
 }
 static void end_run(struct pto_port *port) { (void)port; }
@@ -39,6 +41,9 @@ static void dispatch(struct pto_port *port, const struct pto_message *message, u
   struct serial_core *core = &p->cores[message->core];
   (void)ready_at;
   if (core->count == port->slots_per_core) abort();
+  if (p->sent_count < PTO_SERIAL_MAX_SENT)
+    p->sent[p->sent_count++] = (struct pto_serial_sent){message->payload->task_number, message->core, message->block_index,
+                                                        message->role, message->flags, core->count};
   core->messages[core->count] = *message;
   core->order[core->count++] = p->next_order++;
 }
@@ -104,6 +109,7 @@ static void destroy(struct pto_port *port) {
   struct serial_port *p = of(port);
   free(p->cores);
   free(p->core_worker);
+  free(p->sent);
   free(p->done);
   free(p);
 }
@@ -126,6 +132,7 @@ struct pto_port *pto_serial_port_create(const struct pto_serial_port_config *con
   p->cores = calloc(p->core_count, sizeof *p->cores);
   p->core_worker = calloc(p->core_count, sizeof *p->core_worker);
   p->done = calloc((size_t)p->core_count * MAX_SLOTS, sizeof *p->done);
+  p->sent = calloc(PTO_SERIAL_MAX_SENT, sizeof *p->sent);
   p->rng.state = config->seed;
   p->is_random = config->seed != 0;
   p->port = (struct pto_port){.ops = &ops,
@@ -141,3 +148,9 @@ struct pto_port *pto_serial_port_create(const struct pto_serial_port_config *con
 }
 
 uint64_t pto_serial_port_calls(const struct pto_port *port) { return ((const struct serial_port *)(const void *)port)->calls; }
+
+const struct pto_serial_sent *pto_serial_port_sent(const struct pto_port *port, uint32_t *count) {
+  const struct serial_port *p = (const struct serial_port *)(const void *)port;
+  *count = p->sent_count;
+  return p->sent;
+}

@@ -22,4 +22,13 @@ struct pto_port *pto_serial_port_create(const struct pto_serial_port_config *con
 /* Kernel calls of the port's life. */
 uint64_t pto_serial_port_calls(const struct pto_port *port);
 
+/* What was sent, in order, since the last begin of a run; up to PTO_SERIAL_MAX_SENT messages are kept. */
+#define PTO_SERIAL_MAX_SENT 4096u
+struct pto_serial_sent {
+  uint64_t task_number;
+  uint32_t core, block_index, role, flags;
+  uint32_t load; /* messages that the core held before it */
+};
+const struct pto_serial_sent *pto_serial_port_sent(const struct pto_port *port, uint32_t *count);
+
 #endif
