@@ -200,7 +200,7 @@ int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, v
   int status = rt->port->ops->begin_run(rt->port, sentence, sizeof sentence);
   if (status) return PTO_REFUSE(rt, status, "%s", sentence);
   rt->is_running = true;
-  pto_scopes_push(rt, PTO_SCOPE_AUTO);
+  pto_scopes_push(rt, 0, PTO_SCOPE_AUTO);
   uint64_t begin_ns = monotonic_ns();
   int returned = orchestration(rt, context);
   if (returned && !rt->has_failed) {

@@ -135,6 +135,9 @@ void pto_access_map_fini(struct pto_access_map *map);
  * PTO_NONE-like UINT32_MAX where no space is left. */
 uint32_t pto_access_map_add_space(struct pto_access_map *map, uint64_t lo, uint64_t size_bytes, uint64_t pitch_bytes,
                                   uint64_t plane_bytes);
+static inline bool pto_access_map_has_space(const struct pto_access_map *map) {
+  return map->space_free != UINT32_MAX || map->spaces_used < map->space_capacity;
+}
 /* Forgets every access to the space, and the space. */
 void pto_access_map_remove_space(struct pto_access_map *map, uint32_t space);
 /* Forgets every access to the space. */
