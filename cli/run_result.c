@@ -154,7 +154,8 @@ void pto_run_result_print(const struct pto_run_result *result) {
   if (result->has_run)
     printf("  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
            pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
-  if (result->error.status == PTO_OK) print_verdict(result);
+  /* A report that could not be written makes an error of a run that was verified. */
+  if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result);
   if (result->has_output_digest) printf("  digest   %016" PRIx64 "\n", result->output_digest);
   if (result->timeline) pto_timeline_stats_print(result->timeline, stats);
 }
