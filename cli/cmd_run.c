@@ -57,6 +57,13 @@ static void note_failure(struct pto_run_session *session, const struct pto_error
   session->result.exit_code = PTO_EXIT_FAILED;
 }
 
+/* A wrong output is written too: that is when it is needed. */
+static void write_outputs(struct pto_run_session *session) {
+  struct pto_error error;
+  if (!session->result.has_output_digest) return;
+  if (pto_run_session_write_outputs(session, &error)) note_failure(session, &error);
+}
+
 /* What was recorded is written also for a run that failed: that is when it is needed. */
 static void write_records(struct pto_run_session *session) {
   const struct pto_run_options *options = session->options;
@@ -104,6 +111,7 @@ static int run_program(const struct pto_run_options *options) {
   int code = pto_run_session_open(&session, options, options->programs.items[0], 0);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&session);
   if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&session);
+  write_outputs(&session);
   write_records(&session);
   pto_progress_line_end();
   code = finish(&session);

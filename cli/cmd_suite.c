@@ -68,9 +68,9 @@ static int check_options(const struct pto_run_options *o) {
   const struct {
     bool is_given;
     const char *name;
-  } single[] = {{o->case_name, "case"},       {o->settings.count, "set"}, {o->inputs.count, "input"},
-                {o->expects.count, "expect"}, {o->trace_path, "trace"},   {o->dot_path, "dot"},
-                {o->deps_path, "deps-json"},  {o->stats, "stats"}};
+  } single[] = {{o->case_name, "case"},       {o->settings.count, "set"},   {o->inputs.count, "input"},
+                {o->expects.count, "expect"}, {o->outputs.count, "output"}, {o->trace_path, "trace"},
+                {o->dot_path, "dot"},         {o->deps_path, "deps-json"},  {o->stats, "stats"}};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(single); i++)
     if (single[i].is_given)
       return pto_complain(PTO_EXIT_USAGE, "suite: --%s is for one run: `ptosim run`", single[i].name);

@@ -104,6 +104,7 @@ OPTION(case) {
 OPTION(set) { return add_pair(&OPTIONS->settings, value, error); }
 OPTION(input) { return add_pair(&OPTIONS->inputs, value, error); }
 OPTION(expect) { return add_pair(&OPTIONS->expects, value, error); }
+OPTION(output) { return add_pair(&OPTIONS->outputs, value, error); }
 OPTION(rtol) {
   OPTIONS->has_rtol = true;
   return pto_parse_double(value, &OPTIONS->rtol, error);
@@ -179,6 +180,7 @@ static const struct pto_option_spec specs[] = {
     {"set", "KEY=VALUE", "an option of the program; may be repeated", set_set},
     {"input", "NAME=FILE.npy", "an input from a file; may be repeated", set_input},
     {"expect", "NAME=FILE.npy", "the golden of an output from a file; may be repeated", set_expect},
+    {"output", "NAME=FILE.npy", "writes an output to a file; may be repeated", set_output},
     {"rtol", "X", "relative tolerance (default: the program's)", set_rtol},
     {"atol", "X", "absolute tolerance (default: the program's)", set_atol},
     {"rounds", "N", "runs it N times; all must give the same bytes", set_rounds},
@@ -264,6 +266,7 @@ void pto_run_options_fini(struct pto_run_options *options) {
   free(options->settings.items);
   free(options->inputs.items);
   free(options->expects.items);
+  free(options->outputs.items);
   memset(options, 0, sizeof *options);
 }
 
