@@ -104,10 +104,11 @@ static int list_chips(int count, char **names) {
     struct pto_chip chip;
     struct pto_error error;
     if (pto_chip_load(name, &chip, &error)) return pto_complain(PTO_EXIT_FAILED, "list: %s", error.sentence);
-    printf("%-*s %" PRIu32 " %s (%" PRIu32 " AIC, %" PRIu32 " AIV), %" PRIu32 " schedulers, %" PRIu64
-           " KiB of UB, %" PRIu64 " KiB of L1\n",
+    printf("%-*s %" PRIu32 " %s (%" PRIu32 " AIC, %" PRIu32 " AIV), %" PRIu32 " %s, %" PRIu64 " KiB of UB, %" PRIu64
+           " KiB of L1\n",
            NAME_COLUMN, name, chip.cluster_count, chip.cluster_count == 1 ? "cluster" : "clusters", chip.cluster_count,
-           2 * chip.cluster_count, chip.scheduler_count, chip.ub_bytes >> 10, chip.l1_bytes >> 10);
+           2 * chip.cluster_count, chip.scheduler_count, chip.scheduler_count == 1 ? "scheduler" : "schedulers",
+           chip.ub_bytes >> 10, chip.l1_bytes >> 10);
   }
   return PTO_EXIT_OK;
 }
@@ -129,8 +130,14 @@ static const struct list {
              {"chips", list_chips, false},
              {"policies", list_policies, false}};
 
+static bool asks_for_help(int argc, char **argv) {
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  return false;
+}
+
 int pto_cmd_list(int argc, char **argv) {
-  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+  if (asks_for_help(argc, argv)) {
     puts("ptosim list [programs|kernels|chips|policies]    what there is, a line each; without a word, programs\n"
          "ptosim list programs PROGRAM...                  their options and cases");
     return PTO_EXIT_OK;
@@ -142,5 +149,8 @@ int pto_cmd_list(int argc, char **argv) {
       return pto_complain(PTO_EXIT_USAGE, "list %s: takes nothing more, not \"%s\"", argv[1], argv[2]);
     return lists[i].print(argc - 2, argv + 2);
   }
-  return pto_complain(PTO_EXIT_USAGE, "list: \"%s\" is none of programs, kernels, chips, policies", argv[1]);
+  return pto_complain(PTO_EXIT_USAGE,
+                      "list: \"%s\" is none of programs, kernels, chips, policies; a program's options and cases are "
+                      "shown by `ptosim list programs NAME`",
+                      argv[1]);
 }

@@ -141,9 +141,11 @@ void pto_run_result_print(const struct pto_run_result *result) {
   if (result->case_name) printf(", case %s", result->case_name);
   printf("\n  on       %s, %s engine, %" PRIu32 " %s, %s dependencies, seed %" PRIu64 "\n", result->chip,
          result->engine, result->workers, result->workers == 1 ? "thread" : "threads", result->deps, result->seed);
-  if (result->has_run)
-    printf("  tasks    %" PRIu64 ", %" PRIu64 " edges (%" PRIu64 " to a task that was not finished)\n", stats->tasks,
-           stats->edges, stats->live_edges);
+  if (result->has_run) {
+    printf("  tasks    %" PRIu64 ", %" PRIu64 " %s", stats->tasks, stats->edges, stats->edges == 1 ? "edge" : "edges");
+    if (stats->edges) printf(" (%" PRIu64 " from a task not yet done at the submit)", stats->live_edges);
+    putchar('\n');
+  }
   if (result->has_time) {
     printf("  time     %s", pto_format_seconds(result->wall_seconds, text, sizeof text));
     if (result->is_virtual)
