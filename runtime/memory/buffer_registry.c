@@ -19,8 +19,9 @@ void pto_buffer_registry_fini(struct pto_buffer_registry *registry) {
 }
 
 void pto_buffer_registry_new_epoch(struct pto_buffer_registry *registry) {
-  registry->tag += UINT64_C(1) << 32; /* the run's 16 bits; a carry into the runtime's is masked off */
-  registry->tag = (registry->tag & UINT64_C(0x0000ffff00000000)) | (registry->tag & UINT64_C(0xffff000000000000));
+  const uint64_t run_bits = UINT64_C(0x0000ffff00000000);
+  /* no carry from the run's 16 bits into the runtime's */
+  registry->tag = (registry->tag & ~run_bits) | ((registry->tag + (UINT64_C(1) << 32)) & run_bits);
   registry->next_id = registry->outside_ids + 1;
 }
 
