@@ -75,6 +75,37 @@ static void test_live_registrations_that_fill_the_registry_end_the_run(void **st
 
 /* Every task before the slot is CONSUMED: the scopes that are open have none in the shared ring. */
 
+/* A writer W meets, on its way through the readers of one region: old ones that have expired, P whose list of consumers
+ * needs a chunk that only the expired ones can give, and Q behind it. */
+static int chunks_run_out_on_the_way(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor shared = fixture_bytes(f, 0, 64), tile = fixture_bytes(f, 1024, 64);
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  for (int i = 0; i < 4; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &shared), PTO_OK); /* 0 … 3: expire below */
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  for (int i = 0; i < 16; i++) {
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    fixture_expect(rt, pto_submit_barrier(rt, NULL, 0, NULL), PTO_OK); /* 4 … 19 */
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  }
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &shared), PTO_OK); /* 20: Q, in the chunk that the others leave behind */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &shared, &tile), PTO_OK);                      /* 21: P */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &shared), PTO_OK);                              /* 22: Q' */
+  for (int i = 0; i < 5; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tile), PTO_OK);    /* 23 … 27 */
+  return FIXTURE_SUBMIT(rt, "o", &shared);                                                   /* 28: W */
+}
+static void test_list_chunks_that_run_out_on_the_way_through_a_region_lose_no_edge(void **state) {
+  (void)state;
+  for (uint64_t chunks = 1; chunks <= 6; chunks++) {
+    fixture.config.window = 16;
+    fixture.config.list_chunks = chunks;
+    fixture_open(&fixture);
+    fixture_run(&fixture, chunks_run_out_on_the_way, chunks < 2 ? PTO_ECAPACITY : PTO_OK);
+    if (chunks >= 2)
+      for (uint64_t reader = 20; reader <= 22; reader++) assert_int_equal(fixture_reasons(fixture.rt, reader, 28), PTO_EDGE_WAR);
+    fixture_close(&fixture);
+  }
+}
+
 /* ---- order among equals ---- */
 
 static uint64_t ran[128];
@@ -190,6 +221,24 @@ static void test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge(voi
 
 /* ---- the smallest rings ---- */
 
+static int one_at_a_time(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  for (int i = 0; i < 10; i++) {
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  }
+  return 0;
+}
+static void test_a_window_of_two_slots_has_room_for_one_task(void **state) {
+  (void)state;
+  fixture.config.window = 2;
+  fixture_open(&fixture);
+  fixture_run(&fixture, one_at_a_time, PTO_OK);
+  assert_int_equal(fixture_edges(fixture.rt), 9);
+  fixture_close(&fixture);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void) {
@@ -197,11 +246,13 @@ int main(void) {
       TEST(test_registrations_whose_scopes_have_ended_take_no_room_in_the_smallest_window),
       TEST(test_buffers_find_room_behind_registrations_whose_scopes_have_ended),
       TEST(test_live_registrations_that_fill_the_registry_end_the_run),
+      TEST(test_list_chunks_that_run_out_on_the_way_through_a_region_lose_no_edge),
       TEST(test_consumers_that_become_ready_at_once_run_in_the_order_of_their_submits),
       TEST(test_a_refused_predicate_is_called_the_predicate),
       TEST(test_a_kernel_without_a_function_is_refused),
       TEST(test_scopes_nest_rightly_when_the_count_of_scopes_wraps),
       TEST(test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge),
+      TEST(test_a_window_of_two_slots_has_room_for_one_task),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
