@@ -98,6 +98,15 @@ static PTO_COLD int refuse_mode(struct pto_runtime *rt, const struct pto_kernel 
                     expected->name ? expected->name : "", mode_name(param->mode), mode_name(mode));
 }
 
+/* Whether check_param has nothing against it: the usual case in a few instructions. */
+static inline bool fits(const struct pto_kernel_param *expected, const struct pto_param *param) {
+  if (param->mode == PTO_SCALAR) return expected->scalar == 0 || expected->scalar == param->scalar_type;
+  const struct pto_tensor *t = param->value.tensor;
+  uint32_t dtypes = expected->dtypes ? expected->dtypes : UINT32_MAX;
+  uint32_t max_rank = expected->max_rank ? expected->max_rank : UINT32_MAX;
+  return t && !t->status && (dtypes >> (t->dtype & 31) & 1) && t->dtype < 32 && t->ndims >= expected->min_rank && t->ndims <= max_rank;
+}
+
 static int check_against_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                                 uint32_t count) {
   if (PTO_UNLIKELY(kernel->param_count != count))
@@ -105,6 +114,7 @@ static int check_against_kernel(struct pto_runtime *rt, const struct pto_kernel 
   for (uint32_t i = 0; i < count; i++) {
     const struct pto_kernel_param *expected = &kernel->params[i];
     if (PTO_UNLIKELY(expected->mode != params[i].mode)) return refuse_mode(rt, kernel, expected, &params[i], i, expected->mode);
+    if (PTO_LIKELY(fits(expected, &params[i]))) continue;
     int status = check_param(rt, kernel, expected, &params[i], i);
     if (PTO_UNLIKELY(status)) return status;
   }
@@ -405,6 +415,7 @@ static int collect_predicate(struct pto_runtime *rt, const char *what, const str
   struct pto_submit_work *submit = &rt->work;
   const struct pto_tensor *t = predicate->tensor;
   if (predicate->compare > PTO_IF_GE) return PTO_REFUSE(rt, PTO_EINVAL, "%s: predicate: %u is no comparison", what, predicate->compare);
+  if (!t) return PTO_REFUSE(rt, PTO_EINVAL, "%s: the predicate compares a null tensor", what);
   struct pto_param_work *work = &submit->params[submit->work_count++];
   work->tensor = t;
   work->mode = PTO_INPUT;
@@ -439,7 +450,7 @@ int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
   }
   status = collect_tensors(rt, what, params, count);
   if (PTO_UNLIKELY(status)) return status;
-  if (PTO_UNLIKELY(launch->predicate.tensor)) {
+  if (PTO_UNLIKELY(launch->predicate.tensor || launch->predicate.compare != PTO_ALWAYS)) {
     status = collect_predicate(rt, what, &launch->predicate);
     if (status) return status;
   }
