@@ -48,6 +48,7 @@ SUPPORT_SRC := $(call code,tests/support/*.c)
 TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
               formats/*_test.c device/*_test.c graph/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c)
 TEST_SCRIPTS := $(wildcard tests/*_test.sh)
+LONG_TEST_SCRIPTS := $(wildcard tests/long/*_test.sh)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_SUPPORT_SRC := $(wildcard bench/support/*.c)
@@ -94,8 +95,10 @@ LIBS = -ljansson -linih $(OPTIONAL_LIBS) -ldl -lm
 # Optional libraries have one home each, and only that file sees the macro.
 HWLOC_HOME := sim/place.c
 NUMA_HOME := sim/place.c
+VALGRIND_HOME := cli/valgrind_probe.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
+$(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
 
 # Objects are made again when the flags change, archives and programs also when the list of sources does.
 FLAGS = $(shell $(CC) -dumpfullversion -dumpversion 2>&1) $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(HAVE_ALL) $(LIBS)
@@ -191,8 +194,8 @@ test:
 test-long:
 	@scripts/deps
 	$(AGAIN) tests
-	@PTO_TEST_LONG=1 scripts/run_tests --build $(B) --timeout 1800 $(if $(TESTS),--only '$(TESTS)') \
-	  $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS)
+	@scripts/run_tests --build $(B) --timeout 7200 $(if $(TESTS),--only '$(TESTS)') \
+	  $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS) $(LONG_TEST_SCRIPTS)
 bench:
 	@scripts/deps
 	$(AGAIN) benches
@@ -233,10 +236,10 @@ format-check:
 
 # ---- installing -----------------------------------------------------------------------------------------------------
 PREFIX ?= /usr/local
-VERSION := 0.1
+VERSION = $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' cli/version.h)
 INSTALLED := $(DESTDIR)$(PREFIX)
 define PKGCONFIG
-prefix=$(PREFIX)
+prefix=$(abspath $(PREFIX))
 
 Name: pto
 Description: PTO task runtime and chip simulator

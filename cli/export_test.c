@@ -207,8 +207,8 @@ static void record_fan_in(struct pto_trace *trace, const uint64_t producers[3], 
                                             .consumer = 3,
                                             .reason = PTO_EDGE_RAW,
                                             .is_first = 1,
-                                            .begin = base + 4 * producers[i],
-                                            .end = base + 4 * producers[i] + 4,
+                                            .begin = base,
+                                            .end = base + 4,
                                             .buffer_number = 1});
 }
 

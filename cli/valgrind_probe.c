@@ -2,10 +2,8 @@
 /* The one user of valgrind.h in the command line; the header is optional. */
 #include <cli/valgrind_probe.h>
 
-#if defined(__has_include)
-#if __has_include(<valgrind/valgrind.h>)
+#if PTO_HAVE_VALGRIND
 #include <valgrind/valgrind.h>
-#endif
 #endif
 
 #ifndef RUNNING_ON_VALGRIND

@@ -77,18 +77,16 @@ static uint64_t bytes_of(const struct pto_kernel_args *args, uint32_t first, uin
 
 /* ---- rows ---- */
 
-static char *matrix_at(const struct pto_matrix *m, uint64_t row, uint64_t col) {
-  return (char *)m->addr + (row * m->row_stride + col * m->col_stride) * pto_dtype_size(m->dtype);
-}
 static float *row_at(const struct pto_kernel_tensor *t, uint64_t row) { return (float *)t->addr + row * t->strides[0]; }
 
 static void load(const struct pto_loops *loops, const struct pto_matrix *m, uint64_t row, uint64_t col, float *buffer,
                  uint64_t count) {
-  loops->load[PTO_CLASS_F32][m->dtype](buffer, matrix_at(m, row, col), m->col_stride * pto_dtype_size(m->dtype), count);
+  loops->load[PTO_CLASS_F32][m->dtype](buffer, pto_matrix_at(m, row, col), m->col_stride * pto_dtype_size(m->dtype),
+                                       count);
 }
 static void store(const struct pto_loops *loops, const struct pto_matrix *m, uint64_t row, uint64_t col,
                   const float *buffer, uint64_t count) {
-  loops->store[PTO_CLASS_F32][m->dtype](buffer, matrix_at(m, row, col), m->col_stride * pto_dtype_size(m->dtype),
+  loops->store[PTO_CLASS_F32][m->dtype](buffer, pto_matrix_at(m, row, col), m->col_stride * pto_dtype_size(m->dtype),
                                         count);
 }
 

@@ -120,23 +120,19 @@ struct block {
   float *packed_a, *packed_b;    /* [BLOCK_DEPTH, micro rows], [BLOCK_COLS / micro cols][BLOCK_DEPTH, micro cols] */
 };
 
-static const char *matrix_at(const struct pto_matrix *m, uint64_t row, uint64_t col) {
-  return (const char *)m->addr + (row * m->row_stride + col * m->col_stride) * pto_dtype_size(m->dtype);
-}
-
 /* packed[p · width + i] = m[row + i, col + p] for i < width, p < depth; rows past `rows` are 0. */
 static void pack_rows(const struct block *block, const struct pto_matrix *m, uint64_t row, uint64_t col, uint64_t rows,
                       uint64_t width, uint64_t depth, float *packed) {
   const uint64_t elem_bytes = pto_dtype_size(m->dtype);
   pto_load_loop *load = block->loops->load[PTO_CLASS_F32][m->dtype];
   if (m->row_stride == 1 && rows == width) {
-    for (uint64_t p = 0; p < depth; p++) load(packed + p * width, matrix_at(m, row, col + p), elem_bytes, width);
+    for (uint64_t p = 0; p < depth; p++) load(packed + p * width, pto_matrix_at(m, row, col + p), elem_bytes, width);
     return;
   }
   float line[BLOCK_DEPTH];
   for (uint64_t i = 0; i < width; i++) {
     if (i < rows)
-      load(line, matrix_at(m, row + i, col), m->col_stride * elem_bytes, depth);
+      load(line, pto_matrix_at(m, row + i, col), m->col_stride * elem_bytes, depth);
     else
       memset(line, 0, depth * sizeof(float));
     for (uint64_t p = 0; p < depth; p++) packed[p * width + i] = line[p];
@@ -165,7 +161,7 @@ static void set_a(const struct block *block, uint64_t i, uint64_t k, struct micr
   const struct pto_matrix *a = &block->gemm->a;
   const uint64_t width = block->micro->rows;
   if (a->dtype == PTO_FLOAT32 && i + width <= block->rows) {
-    operands->a = (const float *)matrix_at(a, block->row + i, k);
+    operands->a = (const float *)pto_matrix_at(a, block->row + i, k);
     operands->a_row = a->row_stride;
     operands->a_step = a->col_stride;
     return;
@@ -184,8 +180,8 @@ static void block_multiply(const struct block *block, uint64_t k, uint64_t depth
     set_a(block, i, k, &operands);
     for (uint64_t j = 0; j < block->cols; j += cols) {
       const bool is_direct = is_b_direct(block, j);
-      operands.b =
-          is_direct ? (const float *)matrix_at(&block->gemm->b, k, block->col + j) : block->packed_b + j * BLOCK_DEPTH;
+      operands.b = is_direct ? (const float *)pto_matrix_at(&block->gemm->b, k, block->col + j)
+                             : block->packed_b + j * BLOCK_DEPTH;
       operands.b_step = is_direct ? block->gemm->b.row_stride : cols;
       block->micro->run(&operands, block->sums + i * BLOCK_COLS + j);
     }
@@ -198,7 +194,7 @@ static void block_store(const struct block *block) {
   const uint64_t step_bytes = c->col_stride * pto_dtype_size(c->dtype);
   for (uint64_t i = 0; i < block->rows; i++) {
     float *sums = block->sums + i * BLOCK_COLS, old[BLOCK_COLS];
-    char *addr = (char *)c->addr + (matrix_at(c, block->row + i, block->col) - (const char *)c->addr);
+    char *addr = pto_matrix_at(c, block->row + i, block->col);
     struct pto_chunk chunk = {.count = block->cols, .a = sums, .out = sums};
     if (gemm->alpha != 1.0f) {
       chunk.scalar.f32 = gemm->alpha;

@@ -9,7 +9,8 @@
  * do. To add any other kernel, add a line to PTO_OTHER_LIST, define `const struct pto_kernel pto_general_NAME`, and in
  * reference.c `const struct pto_kernel_reference pto_reference_NAME`.
  *
- * Constants; any thread.
+ * A general kernel takes the whole of its tensors in every block: a task of one runs as one block, and SPMD work is cut
+ * up by views.  Its `run` trusts that `check` has accepted the arguments.  Constants; any thread.
  */
 #ifndef PTO_KERNEL_LIST_H
 #define PTO_KERNEL_LIST_H
@@ -47,6 +48,7 @@
   X(add_scalar_int, SCALED_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_WRAP(a, +, s), a + s)                                    \
   X(mul_scalar_int, SCALED_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_WRAP(a, *, s), a * s)                                    \
   X(add_inplace, INPLACE, PTO_DTYPES_NUMBER, 0.5, b + a, PTO_WRAP(b, +, a), b + a)                                     \
+  X(cast, UNARY, PTO_DTYPES_FLOAT, 0.5, a, 0, a)                                                                       \
   X(neg, UNARY, PTO_DTYPES_NUMBER, 0.5, -a, PTO_WRAP(0, -, a), -a)                                                     \
   X(relu, UNARY, PTO_DTYPES_NUMBER, 0.5, a < 0 ? 0 : a, a > 0 ? a : 0, a < 0 ? 0 : a)                                  \
   X(exp, UNARY, PTO_DTYPES_FLOAT, 0.51, exp_f32(a), 0, exp(a))                                                         \

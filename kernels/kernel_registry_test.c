@@ -169,12 +169,15 @@ static void trial_compare_contiguous(struct trial *trial, struct pto_test_tensor
 
 static void copy_values(const struct trial *trial, struct pto_test_tensor *to) {
   for (uint32_t i = 0; i < trial->call.args.tensor_count; i++) {
-    const struct pto_reference_shape shape = {trial->tensors[i].t.ndims, {0}};
-    struct pto_reference_shape same = shape;
-    memcpy(same.shape, trial->tensors[i].shape, sizeof same.shape);
-    pto_test_tensor_init(&to[i], trial->tensors[i].t.dtype, &same, PTO_TEST_CONTIGUOUS, true, NULL);
-    for (uint64_t j = 0; j < pto_test_numel(&to[i]); j++)
-      pto_test_set(&to[i], j, pto_reference_element(&trial->tensors[i].t, j));
+    struct pto_reference_shape shape = {.ndims = trial->tensors[i].t.ndims};
+    memcpy(shape.shape, trial->tensors[i].shape, sizeof shape.shape);
+    pto_test_tensor_init(&to[i], trial->tensors[i].t.dtype, &shape, PTO_TEST_CONTIGUOUS, true, NULL);
+    const uint64_t size = pto_dtype_size(to[i].t.dtype);
+    if (pto_dtype_bits(to[i].t.dtype) < 8)
+      memcpy(to[i].memory, trial->tensors[i].memory, to[i].memory_bytes);
+    else
+      for (uint64_t j = 0; j < pto_test_numel(&to[i]); j++)
+        memcpy(pto_test_addr(&to[i], j), pto_test_addr(&trial->tensors[i], j), size);
   }
 }
 
@@ -263,38 +266,43 @@ static void test_every_kernel_that_takes_mixed_floats_agrees_with_its_reference(
   for_each_case(mixed_floats);
 }
 
-/* The output is the first input: the same result as in memory of its own. */
-static void in_place(struct trial *trial, const struct pto_reference_shape *shapes, uint32_t layout, uint64_t seed) {
-  uint32_t out = 0, dtypes[PTO_MAX_TENSORS];
-  while (out < trial->call.args.tensor_count && trial->params[out]->mode != PTO_OUTPUT) out++;
-  if ((trial->kernel->flags & PTO_KERNEL_IN_PLACE) == 0 || out == trial->call.args.tensor_count || out == 0 ||
-      layout == PTO_TEST_BROADCAST)
-    return;
-  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++) {
-    bool is_allowed = true;
-    for (uint32_t i = 0; i < trial->call.args.tensor_count; i++) {
-      dtypes[i] = dtype;
-      is_allowed = is_allowed && (dtypes_of(trial->params[i]) & PTO_DTYPE_BIT(dtype)) != 0;
-    }
-    if (!is_allowed) continue;
-    struct pto_rng rng = {pto_mix64(seed + dtype)};
-    snprintf(trial->text, sizeof trial->text, "%s in place, %s, %s, seed %" PRIu64, trial->kernel->name,
-             pto_test_layout_name(layout), pto_dtype_name(dtype), seed);
-    trial_alloc(trial, shapes, dtypes, layout, &rng);
-    trial->reference->golden(&trial->call.args, trial->golden);
-    trial->call.tensors[out] = trial->tensors[0].t;
-    assert_int_equal(trial->kernel->run(&trial->call.args), 0);
-    for (uint64_t j = 0; j < pto_test_numel(&trial->tensors[0]); j++) {
-      const double value = trial->golden[out].value[j];
-      if (!pto_test_is_right(&trial->tensors[0], j, value, trial->golden[out].slack[j], trial->reference->ulps))
-        fail_msg("%s: element %" PRIu64 ": got %.9g, reference %.17g", trial->text, j,
-                 pto_reference_element(&trial->tensors[0].t, j), value);
-    }
-    trial_free(trial);
+/* One run of `dtype` whose output is tensor `in`. */
+static void run_in_place(struct trial *trial, const struct pto_reference_shape *shapes, uint32_t dtype, uint32_t in,
+                         uint32_t out, uint32_t layout, uint64_t seed) {
+  uint32_t dtypes[PTO_MAX_TENSORS];
+  struct pto_rng rng = {pto_mix64(seed + dtype)};
+  for (uint32_t i = 0; i < trial->call.args.tensor_count; i++) {
+    dtypes[i] = dtype;
+    if ((dtypes_of(trial->params[i]) & PTO_DTYPE_BIT(dtype)) == 0) return;
   }
+  snprintf(trial->text, sizeof trial->text, "%s over input %u, %s, %s, seed %" PRIu64, trial->kernel->name, in,
+           pto_test_layout_name(layout), pto_dtype_name(dtype), seed);
+  trial_alloc(trial, shapes, dtypes, layout, &rng);
+  trial->reference->golden(&trial->call.args, trial->golden);
+  trial->call.tensors[out] = trial->tensors[in].t;
+  assert_int_equal(trial->kernel->run(&trial->call.args), 0);
+  for (uint64_t j = 0; j < pto_test_numel(&trial->tensors[in]); j++) {
+    const double value = trial->golden[out].value[j];
+    if (!pto_test_is_right(&trial->tensors[in], j, value, trial->golden[out].slack[j], trial->reference->ulps))
+      fail_msg("%s: element %" PRIu64 ": got %.9g, reference %.17g", trial->text, j,
+               pto_reference_element(&trial->tensors[in].t, j), value);
+  }
+  trial_free(trial);
 }
 
-static void test_every_in_place_kernel_may_write_over_its_first_input(void **state) {
+/* The output is one of the inputs: the same result as in memory of its own. */
+static void in_place(struct trial *trial, const struct pto_reference_shape *shapes, uint32_t layout, uint64_t seed) {
+  uint32_t out = 0;
+  while (out < trial->call.args.tensor_count && trial->params[out]->mode != PTO_OUTPUT) out++;
+  if ((trial->kernel->flags & PTO_KERNEL_IN_PLACE) == 0 || out == trial->call.args.tensor_count ||
+      layout == PTO_TEST_BROADCAST)
+    return;
+  for (uint32_t in = 0; in < out; in++)
+    for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++)
+      run_in_place(trial, shapes, dtype, in, out, layout, seed);
+}
+
+static void test_every_in_place_kernel_may_write_over_any_input(void **state) {
   (void)state;
   for_each_case(in_place);
 }
@@ -378,7 +386,7 @@ int main(void) {
       cmocka_unit_test(test_every_kernel_declares_tensors_before_scalars_and_names_them),
       cmocka_unit_test(test_every_kernel_agrees_with_its_reference_on_every_dtype_layout_and_size),
       cmocka_unit_test(test_every_kernel_that_takes_mixed_floats_agrees_with_its_reference),
-      cmocka_unit_test(test_every_in_place_kernel_may_write_over_its_first_input),
+      cmocka_unit_test(test_every_in_place_kernel_may_write_over_any_input),
       cmocka_unit_test(test_every_kernel_refuses_shapes_that_do_not_match_and_says_which),
       cmocka_unit_test(test_a_kernel_error_without_room_for_a_sentence_is_still_an_error),
   };

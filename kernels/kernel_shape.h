@@ -43,6 +43,9 @@ struct pto_matrix {
 int pto_check_matrix(const struct pto_kernel_args *args, const char *kernel, uint32_t i);
 struct pto_matrix pto_kernel_matrix(const struct pto_kernel_tensor *t);
 struct pto_matrix pto_matrix_transpose(struct pto_matrix m);
+static inline char *pto_matrix_at(const struct pto_matrix *m, uint64_t row, uint64_t col) {
+  return (char *)m->addr + (row * m->row_stride + col * m->col_stride) * pto_dtype_size(m->dtype);
+}
 
 /* "[4,8]".  Truncates to `size`. */
 void pto_format_shape(const struct pto_kernel_tensor *t, char *text, size_t size);

@@ -14,20 +14,21 @@ static float *at(const struct pto_kernel_tensor *t, uint64_t row, uint64_t colum
   return (float *)t->addr + row * t->strides[0] + column * t->strides[1];
 }
 static int add_run(const struct pto_kernel_args *a) {
-  for (uint64_t i = 0; i < SIDE; i++)
-    for (uint64_t j = 0; j < SIDE; j++)
-      *at(&a->tensors[2], i, j) = *at(&a->tensors[0], i, j) + *at(&a->tensors[1], i, j);
+  const struct pto_kernel_tensor *x = &a->tensors[0], *y = &a->tensors[1], *z = &a->tensors[2];
+  for (uint64_t i = 0; i < z->shape[0]; i++)
+    for (uint64_t j = 0; j < z->shape[1]; j++) *at(z, i, j) = *at(x, i, j) + *at(y, i, j);
   return 0;
 }
 static int mul_run(const struct pto_kernel_args *a) {
-  for (uint64_t i = 0; i < SIDE; i++)
-    for (uint64_t j = 0; j < SIDE; j++)
-      *at(&a->tensors[2], i, j) = *at(&a->tensors[0], i, j) * *at(&a->tensors[1], i, j);
+  const struct pto_kernel_tensor *x = &a->tensors[0], *y = &a->tensors[1], *z = &a->tensors[2];
+  for (uint64_t i = 0; i < z->shape[0]; i++)
+    for (uint64_t j = 0; j < z->shape[1]; j++) *at(z, i, j) = *at(x, i, j) * *at(y, i, j);
   return 0;
 }
 static int add_scalar_run(const struct pto_kernel_args *a) {
-  for (uint64_t i = 0; i < SIDE; i++)
-    for (uint64_t j = 0; j < SIDE; j++) *at(&a->tensors[1], i, j) = *at(&a->tensors[0], i, j) + a->scalars[0].f32;
+  const struct pto_kernel_tensor *x = &a->tensors[0], *z = &a->tensors[1];
+  for (uint64_t i = 0; i < z->shape[0]; i++)
+    for (uint64_t j = 0; j < z->shape[1]; j++) *at(z, i, j) = *at(x, i, j) + a->scalars[0].f32;
   return 0;
 }
 

@@ -24,7 +24,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include <runtime/base/thread.h>
 #include <runtime/trace/trace.h>
 #include <sim/engine_current.h>
 #include <sim/engine_threads_state.h>
@@ -97,12 +99,8 @@ static bool worker_is_ready(void *context) {
   return pto_mailbox_has_element(&worker->inbox) || pto_atomic_load(&worker->is_stopping, memory_order_seq_cst);
 }
 
-void *pto_threads_worker_main(void *argument) {
-  struct pto_threads_worker *worker = argument;
-  char name[16];
-  snprintf(name, sizeof name, "pto-worker-%u", worker->index);
-  pthread_setname_np(pthread_self(), name);
-  if (worker->is_pinned) pto_place_pin(worker->place, worker->index, NULL);
+/* Runs messages until it is told to stop, which is asked for only where nothing is in flight. */
+static void work(struct pto_threads_worker *worker) {
   for (;;) {
     const struct pto_message *message = pto_message_mailbox_peek(&worker->inbox);
     if (message) {
@@ -113,9 +111,21 @@ void *pto_threads_worker_main(void *argument) {
     }
     worker->last_end_ns = 0;
     pto_wait_until(&worker->wait, worker_is_ready, worker);
-    /* Stopping is asked for only where nothing is in flight. */
-    if (pto_atomic_load(&worker->is_stopping, memory_order_acquire)) return NULL;
+    if (pto_atomic_load(&worker->is_stopping, memory_order_acquire)) return;
   }
+}
+
+void *pto_threads_worker_main(void *argument) {
+  struct pto_threads_worker *worker = argument;
+  char fault_stack[PTO_THREAD_FAULT_STACK_BYTES]; /* an overflow happens at the other end of this thread's stack */
+  bool has_fault_stack = pto_thread_use_fault_stack(fault_stack);
+  char name[16];
+  snprintf(name, sizeof name, "pto-worker-%u", worker->index);
+  pthread_setname_np(pthread_self(), name);
+  if (worker->is_pinned) pto_place_pin(worker->place, worker->index, NULL);
+  work(worker);
+  if (has_fault_stack) pto_thread_drop_fault_stack();
+  return NULL;
 }
 
 /* ---- the port's operations ---- */
@@ -169,10 +179,10 @@ static uint32_t threads_poll(struct pto_port *port, struct pto_completion *compl
   struct pto_threads_engine *engine = engine_of(port);
   uint32_t worker_count = port->worker_count, count = 0, w = engine->next_polled;
   threads_flush(port);
-  /* Starts where the last poll ran out of room, so that no worker's completions wait for ever. */
+  /* Starts behind the worker that filled the last poll, so that no worker's completions wait for ever. */
   for (uint32_t i = 0; i < worker_count && count < max; i++) {
     if (engine->in_flight[w]) count += poll_worker(engine, w, completions + count, max - count);
-    if (count < max) w = w + 1 == worker_count ? 0 : w + 1;
+    w = w + 1 == worker_count ? 0 : w + 1;
   }
   engine->next_polled = w;
   return count;
@@ -186,19 +196,42 @@ static bool control_is_ready(void *context) {
   return false;
 }
 
+static uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static bool others_have_completed(const struct pto_threads_engine *engine) {
+  for (uint32_t w = 1; w < engine->port.worker_count; w++)
+    if (engine->in_flight[w] && pto_mailbox_has_element(&engine->workers[w].outbox)) return true;
+  return false;
+}
+
+/* Runs kernels of the control thread's own cores: one, and as many more as take less together than telling of each apart. */
+static void run_own(struct pto_threads_engine *engine, const struct pto_message *message) {
+  struct pto_threads_worker *self = &engine->workers[0];
+  self->last_end_ns = 0;
+  bool has_more = engine->in_flight[0] > 1;
+  uint64_t begin_ns = has_more ? now_ns() : 0;
+  for (uint32_t count = 1;; count++) {
+    run_message(self, message);
+    message = has_more ? pto_message_mailbox_peek(&self->inbox) : NULL;
+    if (!message || count == PTO_THREADS_OWN_BATCH || others_have_completed(engine)) break;
+    if (now_ns() - begin_ns >= PTO_THREADS_OWN_BATCH_NS) break;
+  }
+  pto_mailbox_publish(&self->outbox); /* to ourselves */
+}
+
 static void threads_wait(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
-  struct pto_threads_worker *self = &engine->workers[0];
   threads_flush(port);
   if (control_is_ready(engine)) return;
-  const struct pto_message *message = pto_message_mailbox_peek(&self->inbox);
-  if (message) {
-    self->last_end_ns = 0;
-    run_message(self, message);
-    pto_mailbox_publish(&self->outbox); /* to ourselves */
-    return;
-  }
-  pto_wait_until(&engine->completed, control_is_ready, engine);
+  const struct pto_message *message = pto_message_mailbox_peek(&engine->workers[0].inbox);
+  if (message)
+    run_own(engine, message);
+  else
+    pto_wait_until(&engine->completed, control_is_ready, engine);
 }
 
 static int threads_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
@@ -214,6 +247,7 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
     engine->cores[c].has_failed = false;
     engine->cores[c].sentence[0] = '\0';
   }
+  pto_place_unpin(&engine->place, &engine->control_affinity); /* of a run that was not ended */
   /* A control thread that cannot be pinned runs all the same. */
   if (engine->workers[0].is_pinned) (void)pto_place_pin(&engine->place, 0, &engine->control_affinity);
   return PTO_OK;
@@ -231,6 +265,14 @@ static void threads_charge(struct pto_port *port, enum pto_actor actor, enum pto
 static const char *threads_kernel_message(struct pto_port *port, uint32_t core) {
   const struct pto_threads_engine *engine = engine_of(port);
   return engine->cores[core].has_failed ? engine->cores[core].sentence : "";
+}
+
+/* Global memory belongs to all cores: it is left to first touch where they live on several nodes, and kept on theirs else. */
+static void threads_place_memory(struct pto_port *port, void *addr, uint64_t size_bytes) {
+  struct pto_threads_engine *engine = engine_of(port);
+  for (uint32_t w = 1; w < port->worker_count && w < engine->place.cpu_count; w++)
+    if (engine->place.nodes[w] != engine->place.nodes[0]) return;
+  pto_place_memory(&engine->place, 0, addr, size_bytes);
 }
 
 void pto_threads_destroy(struct pto_port *port) {
@@ -257,6 +299,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .wait = threads_wait,
                                              .charge = threads_charge,
                                              .kernel_message = threads_kernel_message,
+                                             .place_memory = threads_place_memory,
                                              .destroy = pto_threads_destroy};
 
 /* ---- what tests and reports look at ---- */
@@ -266,6 +309,11 @@ const char *pto_engine_threads_report(const struct pto_port *port) { return cons
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker) {
   const struct pto_threads_engine *engine = const_engine_of(port);
   return pto_wait_sleep_count(worker ? &engine->workers[worker].wait : &engine->completed);
+}
+
+bool pto_engine_threads_is_asleep(const struct pto_port *port, uint32_t worker) {
+  const struct pto_threads_engine *engine = const_engine_of(port);
+  return pto_wait_is_asleep(worker ? &engine->workers[worker].wait : &engine->completed);
 }
 
 bool pto_engine_threads_is_valid(const struct pto_port *port) {

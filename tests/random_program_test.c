@@ -67,16 +67,9 @@ static const char *difference(const struct setting *setting, bool *fitted) {
 }
 
 /* Drops what can be dropped without the difference going away: halves first, then single operations. */
-static void shrink(const struct setting *setting) {
+static bool still_fails(void *context) {
   bool fitted;
-  for (uint32_t step = program.op_count / 2; step; step /= 2)
-    for (uint32_t at = 0; at < program.op_count; at += step) {
-      bool was[RANDOM_MAX_OPS];
-      for (uint32_t i = 0; i < program.op_count; i++) was[i] = program.ops[i].is_dropped;
-      for (uint32_t i = at; i < at + step && i < program.op_count; i++) program.ops[i].is_dropped = true;
-      if (difference(setting, &fitted)) continue;
-      for (uint32_t i = 0; i < program.op_count; i++) program.ops[i].is_dropped = was[i];
-    }
+  return difference(context, &fitted) != NULL;
 }
 
 static void random_orchestrations_give_the_bytes_and_edges_of_sequential_execution(void **state) {
@@ -94,7 +87,7 @@ static void random_orchestrations_give_the_bytes_and_edges_of_sequential_executi
     tasks += expected.tasks;
     edges += expected.edges;
     if (!what) continue;
-    shrink(&setting);
+    random_program_shrink(&program, still_fails, &setting);
     what = difference(&setting, &fitted);
     printf("seed %llu: %s differs: %llu tasks and %llu edges, expected %llu and %llu (rules %u window %u heap %llu policy %s port seed "
            "%llu clusters %u slots %u); shrunk to\n",

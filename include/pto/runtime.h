@@ -78,7 +78,7 @@ enum pto_compare { PTO_ALWAYS = 0, PTO_IF_EQ, PTO_IF_NE, PTO_IF_LT, PTO_IF_LE, P
 struct pto_predicate {
   const struct pto_tensor *tensor; /* exactly one element of an integer or bool dtype */
   uint32_t compare;                /* enum pto_compare: element <compare> value */
-  int64_t value;
+  int64_t value;           /* against a PTO_UINT64 element: its bits, as an unsigned number */
 };
 
 /* How a task runs; zero is the default. */

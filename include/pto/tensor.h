@@ -5,12 +5,13 @@
  * A descriptor denotes the byte set
  *     address + (start_offset + Σ index[i]·strides[i]) · element size + k,   0 ≤ index[i] < shape[i], 0 ≤ k < element size.
  * Shape, strides and offset count elements; the outermost dimension comes first.  PTO_INT4 and PTO_UINT4 hold two
- * elements a byte, low nibble first, and may only be dense.
+ * elements a byte, low nibble first, and may only be dense: contiguous, from a whole byte on.
  *
- * Always true of a descriptor with status PTO_OK: ndims ≤ PTO_MAX_DIMS, no product overflows, and the byte set lies
- * inside buffer.size_bytes.  A constructor or view that is asked for something impossible returns an *invalid* tensor:
- * its status is negative, and it remembers the reason with its values (pto_tensor_explain); views of an invalid
- * tensor stay invalid for the first reason, and whoever it is passed to refuses it with that reason.
+ * Always true of a descriptor with status PTO_OK: ndims ≤ PTO_MAX_DIMS, no product overflows, the byte set lies inside
+ * buffer.size_bytes, its address is aligned to the element size, and addresses and sizes are below 2^62.  A constructor or
+ * view that is asked for something impossible returns an *invalid* tensor: its status is negative, and it remembers the
+ * reason with its values (pto_tensor_explain); views of an invalid tensor stay invalid for the first reason, and whoever it
+ * is passed to refuses it with that reason.
  *
  * Nothing here allocates, and any thread may call it; descriptors are copied by assignment and own nothing.
  * A tensor with a 0 in its shape is empty: legal, touches no byte.
@@ -105,7 +106,7 @@ PTO_API struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t siz
 
 /* Dense tensor over the caller's memory at `addr`, registered with `rt` until the current scope ends (made outside a
  * run: until the runtime is destroyed).  The memory stays the caller's and must last until the run ends.  Registrations
- * whose ranges intersect are one memory.  Invalid with PTO_EINVAL where addr is NULL or misaligned for `dtype`, the size
+ * whose ranges intersect are one memory.  Invalid with PTO_EINVAL where addr is NULL (unless the tensor is empty) or misaligned for `dtype`, the size
  * overflows, or the range intersects the runtime's own memory. */
 PTO_API struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32_t dtype, uint32_t ndims,
                                               const uint64_t *shape);

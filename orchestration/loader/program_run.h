@@ -69,8 +69,8 @@ struct pto_comparison {
   char sentence[256]; /* "output f[3,17]: 46 instead of 47 (4 of 16384 elements differ, …)"; "" where there is none */
 };
 
-/* The tolerance that the outputs are to be compared with: what the program asked for through pto_program_tolerance, else the
- * program's own. */
+/* The tolerance that the outputs are to be compared with: what the program asked for through pto_program_tolerance,
+ * else the program's own. */
 void pto_program_run_tolerance(const struct pto_program_run *run, double *rtol, double *atol);
 
 /* |a − g| ≤ atol + rtol·|g|.  Where both are 0 the element's bits must be those of the golden rounded to the dtype.  A

@@ -21,3 +21,14 @@ bool pto_thread_start(pthread_t *thread_out, void *(*run)(void *), void *argumen
   if (error) *error_out = error;
   return error == 0;
 }
+
+bool pto_thread_use_fault_stack(void *memory) {
+  stack_t stack = {.ss_sp = memory, .ss_size = PTO_THREAD_FAULT_STACK_BYTES}, before;
+  if (sigaltstack(NULL, &before) != 0 || !(before.ss_flags & SS_DISABLE)) return false;
+  return sigaltstack(&stack, NULL) == 0;
+}
+
+void pto_thread_drop_fault_stack(void) {
+  stack_t none = {.ss_flags = SS_DISABLE};
+  sigaltstack(&none, NULL);
+}

@@ -16,6 +16,15 @@
 /* False where the system refuses, with *error_out the errno value. */
 bool pto_thread_start(pthread_t *thread_out, void *(*run)(void *), void *argument, int *error_out);
 
+/* What a handler that describes a fault needs, with room for the registers that the kernel saves (AVX-512: 3.5 KiB). */
+#define PTO_THREAD_FAULT_STACK_BYTES 65536u
+
+/* Lets handlers with SA_ONSTACK run on `memory` (PTO_THREAD_FAULT_STACK_BYTES, may be in the thread's first frame), so
+ * that a kernel that has used up its stack can be reported.  Nothing, and false, where the thread has such a stack
+ * already (sanitizers give it one).  To be taken back by pto_thread_drop_fault_stack before `memory` goes. */
+bool pto_thread_use_fault_stack(void *memory);
+void pto_thread_drop_fault_stack(void);
+
 /* For tests of creation: the n-th start from now on fails (0: none).  Per process, set by tests alone. */
 extern uint32_t pto_thread_fail_countdown;
 

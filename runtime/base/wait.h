@@ -27,10 +27,11 @@
 #include <runtime/base/atomic.h>
 #include <runtime/base/base.h>
 
-/* A sleep and its wake-up cost about 66 µs (docs/concurrency.md: condition-variable round trip), so spinning for as
- * long at most doubles what any wait costs.  A round with its pause instruction takes 20 to 50 ns on today's x86. */
+/* Spinning for about as long as a sleep and its wake-up cost at most doubles what any wait costs.  Those cost 9 to 66
+ * µs a round trip through a condition variable, by machine and load (bench/bench_mailbox); a round with its pause
+ * instruction is taken to be 20 to 50 ns, which is an estimate: no bench has varied this constant. */
 #define PTO_WAIT_SPIN_ROUNDS 2000u
-/* After that, a few turns for whoever else wants this CPU; about 0.5 µs each where nobody does. */
+/* After that, a few turns for whoever else wants this CPU.  Not measured either. */
 #define PTO_WAIT_YIELD_ROUNDS 16u
 
 enum pto_wait_state { PTO_WAIT_AWAKE = 0, PTO_WAIT_SLEEPING = 1 };
@@ -58,6 +59,12 @@ static inline void pto_wait_notify(struct pto_wait *wait) {
 }
 static inline uint32_t pto_wait_sleep_count(const struct pto_wait *wait) {
   return atomic_load_explicit(&wait->sleep_count, memory_order_relaxed);
+}
+
+/* Whether the waiter has announced its sleep and nobody has woken it since. */
+static inline bool pto_wait_is_asleep(const struct pto_wait *wait) {
+  /* Acquire: what the waiter did before it slept is visible. */
+  return pto_atomic_load(&wait->state, memory_order_acquire) == PTO_WAIT_SLEEPING;
 }
 
 /* How the kernel puts a thread to sleep while *word is `expected`, and wakes one; replaced under PTO_INTERLEAVE. */

@@ -26,6 +26,8 @@ struct pto_payload_pool {
 bool pto_payload_pool_init(struct pto_payload_pool *pool, uint64_t unit_capacity);
 void pto_payload_pool_fini(struct pto_payload_pool *pool);
 void pto_payload_pool_reset(struct pto_payload_pool *pool);
+/* Free pieces are aligned, in the part handed out so far, in the list of their class; with the live ones they are no more than that. */
+bool pto_payload_pool_is_valid(const struct pto_payload_pool *pool);
 
 /* Class of a size: 1, 2, 3, 4 units are classes 0 … 3, then four classes an octave. */
 static inline uint32_t pto_payload_class(uint32_t units) {

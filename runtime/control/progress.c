@@ -61,13 +61,10 @@ static bool predicate_holds(const struct pto_task_cold *cold) {
   return true;
 }
 
-void pto_progress_ready(struct pto_runtime *rt, uint32_t index) {
-  struct pto_task_slot *slot = &rt->rings.slots[index];
+static inline bool has_nothing_to_run(const struct pto_runtime *rt, uint32_t index) {
   const struct pto_task_cold *cold = &rt->rings.cold[index];
-  if (PTO_UNLIKELY(cold->kind != PTO_TASK_KERNEL || ((slot->flags & PTO_TASK_HAS_PREDICATE) && !predicate_holds(cold))))
-    rt->finished[rt->finished_count++] = index;
-  else
-    pto_scheduler_push(&rt->scheduler, index);
+  return PTO_UNLIKELY(cold->kind != PTO_TASK_KERNEL ||
+                      ((rt->rings.slots[index].flags & PTO_TASK_HAS_PREDICATE) && !predicate_holds(cold)));
 }
 
 /* ---- completion ---- */
@@ -75,7 +72,11 @@ void pto_progress_ready(struct pto_runtime *rt, uint32_t index) {
 static inline void tell(struct pto_runtime *rt, uint32_t consumer) {
   struct pto_task_slot *slot = &rt->rings.slots[consumer];
   PTO_ASSERT(slot->pending > 0);
-  if (--slot->pending == 0) pto_progress_ready(rt, consumer);
+  if (--slot->pending) return;
+  if (has_nothing_to_run(rt, consumer))
+    rt->finished[rt->finished_count++] = consumer;
+  else
+    pto_scheduler_push(&rt->scheduler, consumer);
 }
 
 /* The list has its newest chunk first; consumers are told oldest first. */
@@ -129,8 +130,19 @@ static void finish(struct pto_runtime *rt, uint32_t index) {
   }
 }
 
-void pto_progress_finish_all(struct pto_runtime *rt) {
+/* Without recursion: a chain of barriers may be as long as the window. */
+static void finish_all(struct pto_runtime *rt) {
   while (rt->finished_count) finish(rt, rt->finished[--rt->finished_count]);
+}
+
+void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot) {
+  if (has_nothing_to_run(rt, slot)) {
+    finish(rt, slot);
+    finish_all(rt);
+    if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
+  } else {
+    pto_scheduler_offer(&rt->scheduler, slot);
+  }
 }
 
 static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
@@ -157,7 +169,7 @@ static inline void complete_message(struct pto_runtime *rt, const struct pto_com
   PTO_ASSERT(slot->state == PTO_TASK_RUNNING && slot->messages_left > 0);
   if (--slot->messages_left == 0) {
     finish(rt, completion->ticket);
-    if (PTO_UNLIKELY(rt->finished_count)) pto_progress_finish_all(rt);
+    if (PTO_UNLIKELY(rt->finished_count)) finish_all(rt);
   } else if (PTO_UNLIKELY(slot->flags & PTO_TASK_SERIAL_BLOCKS) && slot->blocks_left &&
              slot->messages_left == slot->blocks_left * pto_shape_message_count(slot->shape)) {
     pto_scheduler_push_again(&rt->scheduler, completion->ticket);

@@ -107,6 +107,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
                          (unsigned long long)config->window, (unsigned long long)config->heap_bytes);
   }
   rt->finished = rt->finished_memory.addr;
+  if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.addr, rt->arena.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
   rt->hazards = (struct pto_hazards){
       .map = &rt->map, .rings = &rt->rings, .chunks = &rt->chunks, .trace = &rt->trace, .rules = config->deps};
@@ -199,7 +200,7 @@ int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, v
   int status = rt->port->ops->begin_run(rt->port, sentence, sizeof sentence);
   if (status) return PTO_REFUSE(rt, status, "%s", sentence);
   rt->is_running = true;
-  pto_scopes_push(rt, PTO_SCOPE_AUTO);
+  pto_scopes_push(rt, 0, PTO_SCOPE_AUTO);
   uint64_t begin_ns = monotonic_ns();
   int returned = orchestration(rt, context);
   if (returned && !rt->has_failed) {

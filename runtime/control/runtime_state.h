@@ -82,9 +82,10 @@ struct pto_runtime {
   bool is_running, has_failed;
   uint16_t tag;                  /* of this runtime, in every handle */
   uint32_t scope_depth;          /* index of the innermost open scope; the run's is 0 */
-  uint32_t scope_serial;
+  uint32_t scope_serial;         /* scopes begun in the run, modulo 2^32: for reports alone */
   struct pto_scope scopes[PTO_MAX_SCOPE_DEPTH + 1];
   uint32_t outside_buffers;      /* registrations made outside runs */
+  uint64_t collect_ranges_at;    /* look for external ranges to drop when there are this many */
   uint64_t first_sequence;       /* where rings start; tests begin just below the wrap */
   uint64_t task_count, completed_count, submit_waits;
   uint64_t task_generation;
@@ -116,10 +117,8 @@ void pto_progress_poll(struct pto_runtime *rt);
 int pto_progress_wait(struct pto_runtime *rt);
 /* Back to the orchestration after waiting for something that has just become true. */
 void pto_progress_resume(struct pto_runtime *rt);
-/* A task that lacks nothing any more: to the scheduler, or done at once where it has nothing to run. */
-void pto_progress_ready(struct pto_runtime *rt, uint32_t slot);
-/* Tells the consumers of every finished task. */
-void pto_progress_finish_all(struct pto_runtime *rt);
+/* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to run. */
+void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot);
 /* After a failure: waits until no core is busy. */
 void pto_progress_quiesce(struct pto_runtime *rt);
 
@@ -155,7 +154,8 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
                             uint32_t owner_slot);
 
 /* scopes.c */
-void pto_scopes_push(struct pto_runtime *rt, uint32_t kind);
+/* Opens a scope at `depth`: 0 for the run's own, else one more than the innermost's. */
+void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind);
 void pto_scopes_pop(struct pto_runtime *rt);
 
 #endif

@@ -193,11 +193,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   if (task_out) *task_out = (struct pto_task){((uint64_t)(slot_index >> rt->rings.window_log2) << 62) | cold->sequence, rt->task_generation};
   if (rt->port->is_virtual) charge_submit(rt, count);
   if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, cold->number);
-  if (--slot->pending == 0) {
-    pto_progress_ready(rt, slot_index);
-    if (PTO_UNLIKELY(rt->finished_count)) pto_progress_finish_all(rt);
-    if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
-  }
+  if (--slot->pending == 0) pto_progress_submitted(rt, slot_index);
   return PTO_OK;
 }
 

@@ -19,9 +19,9 @@ void pto_buffer_registry_fini(struct pto_buffer_registry *registry) {
 }
 
 void pto_buffer_registry_new_epoch(struct pto_buffer_registry *registry) {
-  const uint64_t run_bits = UINT64_C(0x0000ffff00000000);
-  /* no carry from the run's 16 bits into the runtime's */
-  registry->tag = (registry->tag & ~run_bits) | ((registry->tag + (UINT64_C(1) << 32)) & run_bits);
+  /* The run's 16 bits count round; the runtime's above them stay. */
+  uint64_t run = (registry->tag + (UINT64_C(1) << 32)) & UINT64_C(0x0000ffff00000000);
+  registry->tag = (registry->tag & UINT64_C(0xffff000000000000)) | run;
   registry->next_id = registry->outside_ids + 1;
 }
 
@@ -109,6 +109,7 @@ bool pto_buffer_registry_is_valid(const struct pto_buffer_registry *registry) {
     if (record->id == 0) continue;
     live++;
     if ((uint32_t)record->generation != i || record->kind == PTO_BUFFER_FREE) return false;
+    if (record->next_in_scope != PTO_NONE && registry->records[record->next_in_scope].previous_in_scope != i) return false;
   }
   for (uint32_t i = 0; i < registry->range_count; i++) {
     if (registry->ranges[i].lo > registry->ranges[i].hi) return false;

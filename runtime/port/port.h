@@ -107,7 +107,7 @@ struct pto_port_ops {
   /* The control thread goes on with the orchestration: `clock` is the orchestrator's again, at least `not_before` if it had to
    * wait for something that was true only then. */
   void (*resume)(struct pto_port *port, uint64_t not_before);
-  /* Nothing to do until something completes: runs a kernel of the control thread's own cores, or blocks, or moves virtual time to
+  /* Nothing to do until something completes: runs kernels of the control thread's own cores (one, or a few short ones), or blocks, or moves virtual time to
    * the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */
   void (*wait)(struct pto_port *port);
   /* `count` pieces of work on an actor's clock.  DISPATCH and POLL are charged by the engine itself, in dispatch and poll, which
@@ -115,6 +115,8 @@ struct pto_port_ops {
   void (*charge)(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count);
   /* The sentence that the failed kernel on `core` left; "" where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
+  /* Before the first touch: asks for the pages of [addr, addr + size_bytes) where the cores want them.  NULL: no wish. */
+  void (*place_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);
   void (*destroy)(struct pto_port *port);
 };
 

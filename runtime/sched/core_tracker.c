@@ -44,33 +44,40 @@ void pto_core_tracker_reset(struct pto_core_tracker *tracker) {
       tracker->idle[lane][word] = tracker->room[lane][word] = all;
       tracker->claimed[lane][word] = 0;
     }
-    tracker->lane_room[lane] = tracker->cluster_count;
+    tracker->lane_room[lane] = tracker->lane_idle[lane] = tracker->cluster_count;
   }
   memset(tracker->load, 0, (size_t)tracker->cluster_count * PTO_LANES);
   memset(tracker->worker_load, 0, sizeof *tracker->worker_load * tracker->worker_count);
   tracker->in_flight = tracker->claim_count = 0;
 }
 
-/* The lowest core of `worker` on one of `lanes` among `set`. */
-static uint32_t first_of_worker(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t worker,
-                                uint32_t lanes, bool may_use_claimed) {
-  const uint64_t *home = tracker->lives_on + (uint64_t)worker * PTO_LANES * tracker->word_count;
-  for (uint32_t word = 0; word < tracker->word_count; word++)
-    for (uint32_t lane = 0; lane < PTO_LANES; lane++) {
-      if (!(lanes & (1u << lane))) continue;
-      uint64_t bits = set[lane][word] & home[lane * tracker->word_count + word];
-      if (!may_use_claimed) bits &= ~tracker->claimed[lane][word];
-      if (bits) return (word * 64 + (uint32_t)__builtin_ctzll(bits)) * PTO_LANES + lane;
+/* The lowest core of `worker` among `set`: the AIC of a cluster, or its first AIV that is there. */
+static inline uint32_t first_of_worker(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t worker,
+                                       bool is_aic, bool may_use_claimed) {
+  uint32_t words = tracker->word_count;
+  const uint64_t *home = tracker->lives_on + (uint64_t)worker * PTO_LANES * words;
+  uint64_t shown = may_use_claimed ? UINT64_MAX : 0;
+  for (uint32_t word = 0; word < words; word++) {
+    if (is_aic) {
+      uint64_t aic = set[0][word] & home[word] & (~tracker->claimed[0][word] | shown);
+      if (aic) return (word * 64 + (uint32_t)__builtin_ctzll(aic)) * PTO_LANES;
+      continue;
     }
+    uint64_t aiv0 = set[1][word] & home[words + word] & (~tracker->claimed[1][word] | shown);
+    uint64_t aiv1 = set[2][word] & home[2 * words + word] & (~tracker->claimed[2][word] | shown);
+    if (!(aiv0 | aiv1)) continue;
+    uint32_t cluster = (uint32_t)__builtin_ctzll(aiv0 | aiv1);
+    return (word * 64 + cluster) * PTO_LANES + (aiv0 >> cluster & 1 ? 1 : 2);
+  }
   return UINT32_MAX;
 }
 
-static uint32_t least_loaded(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t lanes,
-                             bool may_use_claimed) {
+static inline uint32_t least_loaded(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], bool is_aic,
+                                    bool may_use_claimed) {
   uint32_t best = UINT32_MAX, best_load = UINT32_MAX;
   for (uint32_t worker = 0; worker < tracker->worker_count; worker++) {
     if (tracker->worker_load[worker] >= best_load) continue;
-    uint32_t core = first_of_worker(tracker, set, worker, lanes, may_use_claimed);
+    uint32_t core = first_of_worker(tracker, set, worker, is_aic, may_use_claimed);
     if (core == UINT32_MAX) continue;
     best = core;
     best_load = tracker->worker_load[worker];
@@ -78,13 +85,12 @@ static uint32_t least_loaded(const struct pto_core_tracker *tracker, uint64_t *c
   return best;
 }
 
-uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, uint32_t lanes, bool may_use_claimed, bool only_idle) {
-  uint32_t with_room = 0;
-  for (uint32_t lane = 0; lane < PTO_LANES; lane++)
-    if (lanes & (1u << lane)) with_room += tracker->lane_room[lane];
-  if (!with_room) return UINT32_MAX;
-  uint32_t core = least_loaded(tracker, tracker->idle, lanes, may_use_claimed);
-  if (core == UINT32_MAX && !only_idle) core = least_loaded(tracker, tracker->room, lanes, may_use_claimed);
+uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle) {
+  const uint32_t *idle = tracker->lane_idle, *room = tracker->lane_room;
+  uint32_t core = UINT32_MAX;
+  if (is_aic ? idle[0] : idle[1] + idle[2]) core = least_loaded(tracker, tracker->idle, is_aic, may_use_claimed);
+  if (core == UINT32_MAX && !only_idle && (is_aic ? room[0] : room[1] + room[2]))
+    core = least_loaded(tracker, tracker->room, is_aic, may_use_claimed);
   return core;
 }
 

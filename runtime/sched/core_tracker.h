@@ -29,15 +29,15 @@ struct pto_core_tracker {
   const uint16_t *core_worker;
   uint32_t in_flight;           /* sum of all loads */
   uint32_t claim_count;         /* claimed cores */
-  uint32_t lane_room[PTO_LANES]; /* cores with room, a lane */
+  uint32_t lane_room[PTO_LANES], lane_idle[PTO_LANES]; /* how many cores of a lane */
 };
 
 bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_port *port);
 void pto_core_tracker_fini(struct pto_core_tracker *tracker);
 void pto_core_tracker_reset(struct pto_core_tracker *tracker);
 
-/* The core for one message on any of `lanes` (bits); UINT32_MAX where none has room.  `may_use_claimed`: for the claimant. */
-uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, uint32_t lanes, bool may_use_claimed, bool only_idle);
+/* The AIC, or the AIV, for one message; UINT32_MAX where none has room.  `may_use_claimed`: for the claimant. */
+uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle);
 /* A cluster with room (idle ones first) on lane 0 where needs_aic, and on `aiv_count` AIV lanes; its AIV lanes are chosen too.
  * UINT32_MAX where there is none. */
 uint32_t pto_core_tracker_pick_cluster(struct pto_core_tracker *tracker, bool needs_aic, uint32_t aiv_count,
@@ -50,7 +50,10 @@ static inline void pto_core_tracker_push(struct pto_core_tracker *tracker, uint3
   uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;
   uint64_t bit = UINT64_C(1) << (cluster & 63);
   PTO_ASSERT(tracker->load[core] < tracker->slots_per_core);
-  tracker->idle[lane][cluster >> 6] &= ~bit;
+  if (tracker->load[core] == 0) {
+    tracker->idle[lane][cluster >> 6] &= ~bit;
+    tracker->lane_idle[lane]--;
+  }
   if (++tracker->load[core] == tracker->slots_per_core) {
     tracker->room[lane][cluster >> 6] &= ~bit;
     tracker->lane_room[lane]--;
@@ -66,7 +69,10 @@ static inline void pto_core_tracker_pop(struct pto_core_tracker *tracker, uint32
     tracker->room[lane][cluster >> 6] |= bit;
     tracker->lane_room[lane]++;
   }
-  if (tracker->load[core] == 0) tracker->idle[lane][cluster >> 6] |= bit;
+  if (tracker->load[core] == 0) {
+    tracker->idle[lane][cluster >> 6] |= bit;
+    tracker->lane_idle[lane]++;
+  }
   tracker->worker_load[tracker->core_worker[core]]--;
   tracker->in_flight--;
 }

@@ -138,8 +138,7 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   enum pto_shape shape = slot->shape;
   if (shape == PTO_SHAPE_AIC || shape == PTO_SHAPE_AIV) {
-    uint32_t lanes = shape == PTO_SHAPE_AIC ? AIC_LANES : AIV_LANES;
-    uint32_t core = pto_core_tracker_pick(&scheduler->cores, lanes, is_claimant, only_idle);
+    uint32_t core = pto_core_tracker_pick(&scheduler->cores, shape == PTO_SHAPE_AIC, is_claimant, only_idle);
     if (core == UINT32_MAX) return false;
     slot->state = PTO_TASK_RUNNING;
     send(scheduler, slot_index, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), group);
@@ -261,6 +260,21 @@ static void place_claimant(struct pto_scheduler *scheduler) {
   scheduler->claimant.slot = PTO_NO_SLOT;
   scheduler->ready_count--;
   pto_core_tracker_release_claims(&scheduler->cores);
+}
+
+void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  bool is_first = !(scheduler->nonempty & 1u << queue_of(slot));
+  bool is_single = slot->shape <= PTO_SHAPE_AIV;
+  bool is_simple = is_single && is_first && slot->block_count == 1 && scheduler->claimant.slot == PTO_NO_SLOT;
+  if (PTO_LIKELY(is_simple)) {
+    scheduler->rings->cold[slot_index].ready_at = scheduler->port->clock;
+    if (place_block(scheduler, slot_index, false, false, slot->flags & PTO_TASK_SYNC_START ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0))
+      return;
+  }
+  pto_scheduler_push(scheduler, slot_index);
+  if (is_simple || (is_single && !is_first)) return; /* no core had room for those before it */
+  pto_scheduler_dispatch(scheduler);
 }
 
 /* The queue whose next task comes first by policy, among `candidates`. */

@@ -11,3 +11,13 @@ bool pto_list_chunks_init(struct pto_list_chunks *pool, uint32_t capacity) {
 void pto_list_chunks_fini(struct pto_list_chunks *pool) { pto_reserve_fini(&pool->memory); }
 
 void pto_list_chunks_reset(struct pto_list_chunks *pool) { pool->used = pool->free_head = pool->live_count = 0; }
+
+bool pto_list_chunks_is_valid(const struct pto_list_chunks *pool) {
+  uint32_t free_count = 0;
+  if (pool->used > pool->capacity || pool->live_count > pool->used) return false;
+  for (uint32_t i = pool->free_head; i; i = pool->chunks[i].next) {
+    if (i > pool->used || free_count == pool->used - pool->live_count) return false;
+    free_count++;
+  }
+  return free_count + pool->live_count == pool->used;
+}

@@ -37,6 +37,8 @@ struct pto_list_chunks {
 bool pto_list_chunks_init(struct pto_list_chunks *pool, uint32_t capacity);
 void pto_list_chunks_fini(struct pto_list_chunks *pool);
 void pto_list_chunks_reset(struct pto_list_chunks *pool);
+/* free + live = handed out so far, and the free list stays among those. */
+bool pto_list_chunks_is_valid(const struct pto_list_chunks *pool);
 
 /* An empty chunk; 0 where all are live. */
 static inline uint32_t pto_list_chunks_alloc(struct pto_list_chunks *pool) {

@@ -3,6 +3,8 @@
  * The truth table of pto_tensor_overlap: every way in which two descriptors can differ, with each relation that it
  * allows, and the cases by which other implementations were found wrong.  The answers follow from the picture that each
  * test draws; the same question the other way round, and pto_region_intersects, have to agree.
+ *
+ * Long: one list of sentences, a test a case.
  */
 #include <inttypes.h>
 #include <setjmp.h>

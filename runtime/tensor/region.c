@@ -108,17 +108,11 @@ static inline bool set_descending(const struct pto_tensor *t, uint32_t shift, st
   return true;
 }
 
-static bool is_empty_shape(const struct pto_tensor *t) {
-  for (uint32_t i = 0; i < t->ndims; i++)
-    if (t->shape[i] == 0) return true;
-  return false;
-}
-
 /* Any valid tensor. */
 static PTO_NOINLINE void set_general(const struct pto_tensor *t, uint64_t base, struct pto_region *r) {
   uint32_t shift = pto_dtype_shift(t->dtype);
   r->start = base + (t->start_offset << shift);
-  if (is_empty_shape(t))
+  if (pto_tensor_is_empty(t))
     set_empty(r);
   else if (pto_dtype_is_four_bit(t->dtype))
     set_four_bit(t, base, r);
@@ -219,7 +213,7 @@ static bool folds(uint32_t count, const uint64_t *extents, const uint64_t *strid
 /* Strides that do not descend with steps over all that lies inside. */
 static PTO_NOINLINE bool shares_bytes_unsorted(const struct pto_tensor *t) {
   uint64_t extents[PTO_MAX_DIMS], strides[PTO_MAX_DIMS], span = 0;
-  if (is_empty_shape(t)) return false;
+  if (pto_tensor_is_empty(t)) return false;
   for (uint32_t i = 0; i < t->ndims; i++)
     if (t->strides[i] == 0 && t->shape[i] > 1) return true;
   uint32_t count = collect_ascending(t, 0, extents, strides);

@@ -202,6 +202,14 @@ struct pto_tensor pto_tensor_dense(struct pto_buffer buffer, uint32_t dtype, uin
     add_list(&v, ndims, shape);
     return invalid_with(maker, PTO_REASON_COUNT, &v);
   }
+  if (dtype >= PTO_DTYPE_COUNT) return pto_tensor_invalid(maker, PTO_REASON_DTYPE, dtype);
+  uint64_t bytes;
+  if (!bytes_of_count(dtype, count, &bytes)) {
+    struct values v = {0};
+    add_list(&v, ndims, shape);
+    add_value(&v, dtype);
+    return invalid_with(maker, PTO_REASON_BYTES, &v);
+  }
   set_row_major(&t, ndims, shape);
   return refuse_fields(&t, maker);
 }

@@ -61,6 +61,7 @@ enum pto_tensor_maker {
   X(PTO_REASON_DTYPE, PTO_EINVAL, "%u is no dtype")                                                                    \
   X(PTO_REASON_OVERLAP_MODE, PTO_EINVAL, "%u is no overlap mode")                                                      \
   X(PTO_REASON_COUNT, PTO_EINVAL, "shape %l has more than 2^64 - 1 elements")                                          \
+  X(PTO_REASON_BYTES, PTO_EINVAL, "shape %l of %t has 2^62 bytes or more")                                             \
   X(PTO_REASON_EXTENT, PTO_EINVAL, "dimension %u: extent %u with stride %u overflows")                                 \
   X(PTO_REASON_OUTSIDE, PTO_EINVAL, "needs %u bytes, its buffer has %u")                                               \
   X(PTO_REASON_OFFSET, PTO_EINVAL, "offset %u %t lies outside its buffer of %u bytes")                                 \
@@ -120,6 +121,13 @@ bool pto_tensor_dense_bytes(uint32_t dtype, uint32_t ndims, const uint64_t *shap
 /* The invalid tensor that says why pto_tensor_check refuses `t` (may be NULL): `t` itself where it was made invalid,
  * else a new one for the fields that were filled in by hand.  A valid tensor comes back as it is. */
 struct pto_tensor pto_tensor_refused(const struct pto_tensor *t, enum pto_tensor_maker maker);
+
+/* No element: touches no byte, whatever else it says.  For tensors that pto_tensor_check accepts. */
+static inline bool pto_tensor_is_empty(const struct pto_tensor *t) {
+  for (uint32_t i = 0; i < t->ndims; i++)
+    if (t->shape[i] == 0) return true;
+  return false;
+}
 
 /* The rest of pto_tensor_check: empty, 4-bit and very large tensors, and whatever is about to be refused. */
 int pto_tensor_check_rare(const struct pto_tensor *t);

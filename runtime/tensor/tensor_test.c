@@ -4,6 +4,8 @@
  *
  * Views are checked against the elements themselves: element i of a view has to be the element of the source that the
  * operation's definition names, found through offsets and not through strides.
+ *
+ * Long: one list of sentences, a test a rule.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -119,7 +121,7 @@ static void test_a_product_of_the_shape_over_64_bits_is_refused(void **state) {
 
 static void test_a_byte_count_over_64_bits_is_refused(void **state) {
   expect_invalid(f32(SHAPE(UINT64_C(1) << 62)),
-                 "external tensor: dimension 0: extent 4611686018427387904 with stride 1 overflows");
+                 "external tensor: shape [4611686018427387904] of f32 has 2^62 bytes or more");
 }
 
 static void test_the_whole_buffer_is_valid(void **state) {

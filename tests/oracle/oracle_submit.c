@@ -252,14 +252,11 @@ union cell {
   uint8_t u8;
 };
 
-/* Its value; what exceeds int64 is as good as the largest of these, which no comparison tells apart from it but with
- * itself. */
+/* Its value, of every dtype but UINT64. */
 static int64_t value_of(const union cell *cell, uint32_t dtype) {
   switch (dtype) {
   case PTO_INT64:
     return cell->i64;
-  case PTO_UINT64:
-    return cell->u64 > INT64_MAX ? INT64_MAX : (int64_t)cell->u64;
   case PTO_INT32:
     return cell->i32;
   case PTO_UINT32:
@@ -276,20 +273,27 @@ static int64_t value_of(const union cell *cell, uint32_t dtype) {
   }
 }
 
-static bool compares(int64_t x, uint32_t compare, int64_t value) {
+/* −1, 0 or 1 as the element is below, at or above the value; with UINT64 the value's bits count as unsigned too. */
+static int order_of(const union cell *cell, uint32_t dtype, int64_t value) {
+  if (dtype == PTO_UINT64) return (cell->u64 > (uint64_t)value) - (cell->u64 < (uint64_t)value);
+  int64_t x = value_of(cell, dtype);
+  return (x > value) - (x < value);
+}
+
+static bool holds_of(int order, uint32_t compare) {
   switch (compare) {
   case PTO_IF_EQ:
-    return x == value;
+    return order == 0;
   case PTO_IF_NE:
-    return x != value;
+    return order != 0;
   case PTO_IF_LT:
-    return x < value;
+    return order < 0;
   case PTO_IF_LE:
-    return x <= value;
+    return order <= 0;
   case PTO_IF_GT:
-    return x > value;
+    return order > 0;
   default:
-    return x >= value;
+    return order >= 0;
   }
 }
 
@@ -306,7 +310,7 @@ static int evaluate(struct submission *s, const struct pto_predicate *predicate,
   const uint64_t origin[PTO_MAX_DIMS] = {0};
   union cell cell = {0};
   status = pto_read_element(s->rt, t, origin, &cell);
-  if (status == PTO_OK) *holds = compares(value_of(&cell, t->dtype), predicate->compare, predicate->value);
+  if (status == PTO_OK) *holds = holds_of(order_of(&cell, t->dtype, predicate->value), predicate->compare);
   return status;
 }
 

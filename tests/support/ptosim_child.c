@@ -31,7 +31,7 @@
 #define MOST_WORDS 40
 
 static char ptosim[PATH_MAX];
-static char folder[64]; /* for files */
+static char folder[PATH_MAX - 64]; /* for files */
 
 /* ---- running it ---- */
 
@@ -82,7 +82,7 @@ int pto_ptosim_run(const char *format, ...) {
 }
 
 const char *pto_ptosim_path(const char *name) {
-  static char paths[4][128];
+  static char paths[4][PATH_MAX];
   static unsigned next;
   char *path = paths[next++ % 4];
   snprintf(path, sizeof paths[0], "%s/%s", folder, name);
@@ -100,12 +100,12 @@ int pto_ptosim_setup(void **state) {
     for (int up = 0; up < 3; up++) *strrchr(ptosim, '/') = '\0';
     strcat(ptosim, "/ptosim");
   }
-  snprintf(folder, sizeof folder, "%.40s/pto_cli_XXXXXX", temporary ? temporary : "/tmp");
+  snprintf(folder, sizeof folder, "%s/pto_cli_XXXXXX", temporary ? temporary : "/tmp");
   return mkdtemp(folder) ? 0 : -1;
 }
 
 int pto_ptosim_teardown(void **state) {
-  char command[128];
+  char command[PATH_MAX];
   forget();
   snprintf(command, sizeof command, "rm -rf '%s'", folder);
   return system(command);

@@ -383,3 +383,14 @@ void random_program_print(const struct random_program *program) {
     }
   }
 }
+
+void random_program_shrink(struct random_program *program, bool (*still_fails)(void *context), void *context) {
+  for (uint32_t step = program->op_count / 2; step; step /= 2)
+    for (uint32_t at = 0; at < program->op_count; at += step) {
+      bool was[RANDOM_MAX_OPS];
+      for (uint32_t i = 0; i < program->op_count; i++) was[i] = program->ops[i].is_dropped;
+      for (uint32_t i = at; i < at + step && i < program->op_count; i++) program->ops[i].is_dropped = true;
+      if (still_fails(context)) continue;
+      for (uint32_t i = 0; i < program->op_count; i++) program->ops[i].is_dropped = was[i];
+    }
+}

@@ -90,5 +90,7 @@ void random_program_interpret(const struct random_program *program, uint32_t rul
 void random_program_run(const struct random_program *program, const struct random_plan *plan, struct pto_runtime *rt,
                         struct random_result *result);
 void random_program_print(const struct random_program *program);
+/* Drops operations of a failing program for as long as `still_fails` says so. */
+void random_program_shrink(struct random_program *program, bool (*still_fails)(void *context), void *context);
 
 #endif
