@@ -72,6 +72,14 @@ static int shapes_take_turns(struct pto_runtime *rt, struct fixture *f) {
   for (uint32_t i = 0; i < 6; i++) assert_int_equal(sent[i + 1].task_number, i + 1);
   return 0;
 }
+/* Forty barriers are done at once, and each lets one task go. */
+static int forty_behind_barriers(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_task gate, barrier[40];
+  FIXTURE_DO(rt, .label = 100, .out = &gate);
+  for (uint64_t i = 0; i < 40; i++) fixture_expect(rt, pto_submit_barrier(rt, &gate, 1, &barrier[i]), PTO_OK);
+  for (uint64_t i = 0; i < 40; i++) FIXTURE_DO(rt, .label = i, .launch = {.after = &barrier[i], .after_count = 1});
+  return 0;
+}
 static uint64_t remembered[2][41];
 static void remember(uint32_t which) {
   assert_int_equal(fixture_call_count, 41);
@@ -612,6 +620,8 @@ static int two_producers_and_a_consumer(struct pto_runtime *rt, struct fixture *
 static const struct fixture_case fixed[] = {
     {.name = "fifo runs independent tasks in the order of their submits", .body = twenty_independent, .slots_per_core = 1, .after = in_order_of_submits},
     {.name = "fifo runs tasks that become ready at once in the order of their submits", .body = forty_behind_a_gate, .slots_per_core = 1,
+     .after = in_order_behind_the_gate},
+    {.name = "fifo holds behind barriers that are done at once", .body = forty_behind_barriers, .slots_per_core = 1, .window = 128,
      .after = in_order_behind_the_gate},
     {.name = "lifo runs the newest of those that are ready", .body = forty_behind_a_gate, .slots_per_core = 1, .policy = "lifo", .after = newest_first},
     {.name = "fifo goes across shapes", .body = shapes_take_turns},
