@@ -162,7 +162,8 @@ static PTO_COLD int refuse_stale(struct pto_runtime *rt, const char *what, uint3
 }
 
 static uint64_t dense_bytes(const struct pto_tensor *t) {
-  return (pto_tensor_numel(t) * pto_dtype_bits(t->dtype) + 7) / 8;
+  uint64_t numel = pto_tensor_numel(t); /* 2^62 bytes are no overflow, their bits are */
+  return pto_dtype_is_four_bit(t->dtype) ? (numel + 1) / 2 : numel * pto_dtype_size(t->dtype);
 }
 
 /* The version rule of semantics §2: inputs name the current version, outputs that or the next. */
@@ -212,7 +213,7 @@ static int check_tensor(struct pto_runtime *rt, const char *what, struct pto_par
                       (unsigned long long)record->id, (unsigned long long)t->buffer.size_bytes,
                       (unsigned long long)record->size_bytes);
   work->record = record;
-  work->is_allocated_now = work->is_merged = false;
+  work->is_allocated_now = false;
   work->is_empty = pto_tensor_is_empty(t);
   status = check_version(rt, what, work);
   if (PTO_UNLIKELY(status)) return status;
@@ -265,7 +266,6 @@ static bool merge_in_place(struct pto_runtime *rt, const struct pto_launch *laun
   for (int k = 0; k < 3; k++)
     if (kernels[k] && !(kernels[k]->flags & PTO_KERNEL_IN_PLACE)) return false;
   if (a->region.start != b->region.start || !has_equal_layout(x->tensor, y->tensor)) return false;
-  x->is_merged = true;
   a->region.run_bytes = 0; /* empty: leaves the list of accesses below */
   a->region.end = a->region.start;
   b->tag |= PTO_TAG_READ;

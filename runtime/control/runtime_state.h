@@ -47,7 +47,6 @@ struct pto_param_work {
   uint32_t mode;
   uint16_t index;        /* among the task's parameters; PTO_TAG_PREDICATE */
   bool is_allocated_now; /* an output whose buffer gets memory by this submit */
-  bool is_merged;        /* the INPUT half of an in-place pair: the OUTPUT half counts as INOUT */
   bool is_empty;
 };
 
