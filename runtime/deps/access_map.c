@@ -104,35 +104,7 @@ void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_
   pto_access_map_remove_space(map, from);
 }
 
-/* ---- exact hits ---- */
-
-uint64_t pto_access_map_hash(const struct pto_region *region) {
-  uint64_t h = region->start + region->run_bytes * UINT64_C(0x9e3779b97f4a7c15) + region->is_fuzzy;
-  for (uint32_t i = 0; i < region->ndims; i++)
-    h = (h ^ (h >> 29)) + region->extents[i] * UINT64_C(0xc2b2ae3d27d4eb4f) + region->strides[i] * UINT64_C(0x165667b19e3779f9);
-  h *= UINT64_C(0x9e3779b97f4a7c15);
-  return h ^ (h >> 32);
-}
-
-static bool has_geometry(const struct pto_access_map *map, const struct pto_access_entry *entry, const struct pto_region *region) {
-  if (entry->start != region->start || entry->run_bytes != region->run_bytes || entry->ndims != region->ndims ||
-      entry->end != region->end || ((entry->flags & PTO_ENTRY_FUZZY) != 0) != (region->is_fuzzy != 0))
-    return false;
-  const uint64_t *extents = entry->extents, *strides = entry->strides;
-  if (PTO_UNLIKELY(entry->ndims > PTO_ENTRY_DIMS)) {
-    extents = map->wide[entry->wide].extents;
-    strides = map->wide[entry->wide].strides;
-  }
-  for (uint32_t i = 0; i < region->ndims; i++)
-    if (extents[i] != region->extents[i] || strides[i] != region->strides[i]) return false;
-  return true;
-}
-
-uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region, uint64_t hash) {
-  for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
-    if (map->entries[i].hash == hash && has_geometry(map, &map->entries[i], region)) return i;
-  return 0;
-}
+/* ---- entries ---- */
 
 void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry, struct pto_region *region) {
   region->start = entry->start;
@@ -258,8 +230,7 @@ static PTO_NOINLINE void prune_chunks(struct pto_access_map *map, struct pto_acc
   entry->prune_log2 = (uint8_t)(pto_log2_floor(left | (1u << (PRUNE_MIN_LOG2 - 1))) + 1);
 }
 
-static PTO_NOINLINE bool append_to_chunks(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
-                                          uint16_t tag) {
+bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref, uint16_t tag) {
   struct pto_list_chunks *pool = map->chunks;
   if (entry->more && pool->chunks[entry->more].total >= 1u << entry->prune_log2) prune_chunks(map, entry);
   uint32_t total = entry->more ? pool->chunks[entry->more].total : 0;
@@ -283,16 +254,6 @@ static PTO_NOINLINE bool append_to_chunks(struct pto_access_map *map, struct pto
   chunk->items.accesses.tags[chunk->count] = tag;
   chunk->count++;
   chunk->total = total + 1;
-  return true;
-}
-
-bool pto_access_map_append(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref, uint16_t tag) {
-  if (tag & PTO_TAG_WRITE)
-    entry->flags |= (uint8_t)(PTO_ENTRY_HAS_WRITE | (entry->count || entry->more ? PTO_ENTRY_MANY_WRITES : 0));
-  if (PTO_UNLIKELY(entry->count == PTO_ENTRY_ACCESSES)) return append_to_chunks(map, entry, ref, tag);
-  entry->refs[entry->count] = ref.bits;
-  entry->tags[entry->count] = tag;
-  entry->count++;
   return true;
 }
 

@@ -135,6 +135,9 @@ void pto_access_map_fini(struct pto_access_map *map);
  * PTO_NONE-like UINT32_MAX where no space is left. */
 uint32_t pto_access_map_add_space(struct pto_access_map *map, uint64_t lo, uint64_t size_bytes, uint64_t pitch_bytes,
                                   uint64_t plane_bytes);
+static inline bool pto_access_map_has_space(const struct pto_access_map *map) {
+  return map->space_free != UINT32_MAX || map->spaces_used < map->space_capacity;
+}
 /* Forgets every access to the space, and the space. */
 void pto_access_map_remove_space(struct pto_access_map *map, uint32_t space);
 /* Forgets every access to the space. */
@@ -145,9 +148,37 @@ void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_
 /* Before the lookups of a submit with `param_count` tensors: sweeps where it is due.  False where live work leaves no room. */
 bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count);
 
-uint64_t pto_access_map_hash(const struct pto_region *region);
+/* A hash of the canonical fields; equal regions have equal ones. */
+static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
+  uint64_t h = region->start + region->run_bytes * UINT64_C(0x9e3779b97f4a7c15) + region->is_fuzzy;
+  for (uint32_t i = 0; i < region->ndims; i++)
+    h = (h ^ (h >> 29)) + region->extents[i] * UINT64_C(0xc2b2ae3d27d4eb4f) + region->strides[i] * UINT64_C(0x165667b19e3779f9);
+  h *= UINT64_C(0x9e3779b97f4a7c15);
+  return h ^ (h >> 32);
+}
+
+/* Whether an entry's region is this one, to the field. */
+static inline bool pto_access_entry_is(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                                       const struct pto_region *region) {
+  if (entry->start != region->start || entry->run_bytes != region->run_bytes || entry->ndims != region->ndims ||
+      entry->end != region->end || ((entry->flags & PTO_ENTRY_FUZZY) != 0) != (region->is_fuzzy != 0))
+    return false;
+  const uint64_t *extents = entry->extents, *strides = entry->strides;
+  if (PTO_UNLIKELY(entry->ndims > PTO_ENTRY_DIMS)) {
+    extents = map->wide[entry->wide].extents;
+    strides = map->wide[entry->wide].strides;
+  }
+  for (uint32_t i = 0; i < region->ndims; i++)
+    if (extents[i] != region->extents[i] || strides[i] != region->strides[i]) return false;
+  return true;
+}
+
 /* The entry of exactly this region; 0 where there is none. */
-uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region, uint64_t hash);
+static inline uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region, uint64_t hash) {
+  for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
+    if (map->entries[i].hash == hash && pto_access_entry_is(map, &map->entries[i], region)) return i;
+  return 0;
+}
 /* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own entry. */
 void pto_access_map_search(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint32_t skip,
                            uint8_t param);
@@ -155,8 +186,20 @@ void pto_access_map_search(struct pto_access_map *map, uint32_t space, const str
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint64_t hash);
 void pto_access_map_remove(struct pto_access_map *map, uint32_t entry);
 
+/* The rest of pto_access_map_append, for entries whose own places are full. */
+bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref, uint16_t tag);
+
 /* Adds an access behind the others.  False where the list chunks are exhausted. */
-bool pto_access_map_append(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref, uint16_t tag);
+static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
+                                         uint16_t tag) {
+  if (tag & PTO_TAG_WRITE)
+    entry->flags |= (uint8_t)(PTO_ENTRY_HAS_WRITE | (entry->count || entry->more ? PTO_ENTRY_MANY_WRITES : 0));
+  if (PTO_UNLIKELY(entry->count == PTO_ENTRY_ACCESSES)) return pto_access_map_append_chunk(map, entry, ref, tag);
+  entry->refs[entry->count] = ref.bits;
+  entry->tags[entry->count] = tag;
+  entry->count++;
+  return true;
+}
 /* Drops all accesses. */
 void pto_access_map_clear_accesses(struct pto_access_map *map, struct pto_access_entry *entry);
 /* Keeps the visible accesses for which `keep(context, ref)` (NULL: all visible ones).  Returns how many are left. */
@@ -164,7 +207,8 @@ uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_ent
                                bool (*keep)(void *context, struct pto_task_ref ref), void *context);
 /* Drops every invisible access, and the entries that are left without any. */
 void pto_access_map_sweep(struct pto_access_map *map);
-/* Gives the list chunks of invisible accesses back, in the middle of a submit too: removes no entry. */
+/* Gives the list chunks of invisible accesses back, in the middle of a submit too: removes no entry, but moves the accesses of
+ * entries with chunks, so nobody may be on his way through them. */
 void pto_access_map_release_chunks(struct pto_access_map *map);
 
 void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry, struct pto_region *region);

@@ -51,36 +51,33 @@ void pto_core_tracker_reset(struct pto_core_tracker *tracker) {
   tracker->in_flight = tracker->claim_count = 0;
 }
 
-/* Cores of one word of `set` on one of `lanes` that live on `home`: the lowest, lane 0 of a cluster before lane 1. */
-static inline uint32_t first_of_word(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], const uint64_t *home,
-                                     uint32_t lanes, uint32_t word, bool may_use_claimed) {
-  uint64_t bits[PTO_LANES], any = 0;
-  for (uint32_t lane = 0; lane < PTO_LANES; lane++) {
-    bits[lane] = lanes & (1u << lane) ? set[lane][word] & home[lane * tracker->word_count + word] : 0;
-    if (!may_use_claimed) bits[lane] &= ~tracker->claimed[lane][word];
-    any |= bits[lane];
-  }
-  if (!any) return UINT32_MAX;
-  uint32_t cluster = (uint32_t)__builtin_ctzll(any);
-  uint32_t lane = bits[0] >> cluster & 1 ? 0 : bits[1] >> cluster & 1 ? 1 : 2;
-  return (word * 64 + cluster) * PTO_LANES + lane;
-}
-
+/* The lowest core of `worker` among `set`: the AIC of a cluster, or its first AIV that is there. */
 static inline uint32_t first_of_worker(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t worker,
-                                       uint32_t lanes, bool may_use_claimed) {
-  const uint64_t *home = tracker->lives_on + (uint64_t)worker * PTO_LANES * tracker->word_count;
-  uint32_t core = first_of_word(tracker, set, home, lanes, 0, may_use_claimed);
-  for (uint32_t word = 1; core == UINT32_MAX && word < tracker->word_count; word++)
-    core = first_of_word(tracker, set, home, lanes, word, may_use_claimed);
-  return core;
+                                       bool is_aic, bool may_use_claimed) {
+  uint32_t words = tracker->word_count;
+  const uint64_t *home = tracker->lives_on + (uint64_t)worker * PTO_LANES * words;
+  uint64_t shown = may_use_claimed ? UINT64_MAX : 0;
+  for (uint32_t word = 0; word < words; word++) {
+    if (is_aic) {
+      uint64_t aic = set[0][word] & home[word] & (~tracker->claimed[0][word] | shown);
+      if (aic) return (word * 64 + (uint32_t)__builtin_ctzll(aic)) * PTO_LANES;
+      continue;
+    }
+    uint64_t aiv0 = set[1][word] & home[words + word] & (~tracker->claimed[1][word] | shown);
+    uint64_t aiv1 = set[2][word] & home[2 * words + word] & (~tracker->claimed[2][word] | shown);
+    if (!(aiv0 | aiv1)) continue;
+    uint32_t cluster = (uint32_t)__builtin_ctzll(aiv0 | aiv1);
+    return (word * 64 + cluster) * PTO_LANES + (aiv0 >> cluster & 1 ? 1 : 2);
+  }
+  return UINT32_MAX;
 }
 
-static inline uint32_t least_loaded(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t lanes,
+static inline uint32_t least_loaded(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], bool is_aic,
                                     bool may_use_claimed) {
   uint32_t best = UINT32_MAX, best_load = UINT32_MAX;
   for (uint32_t worker = 0; worker < tracker->worker_count; worker++) {
     if (tracker->worker_load[worker] >= best_load) continue;
-    uint32_t core = first_of_worker(tracker, set, worker, lanes, may_use_claimed);
+    uint32_t core = first_of_worker(tracker, set, worker, is_aic, may_use_claimed);
     if (core == UINT32_MAX) continue;
     best = core;
     best_load = tracker->worker_load[worker];
@@ -88,16 +85,12 @@ static inline uint32_t least_loaded(const struct pto_core_tracker *tracker, uint
   return best;
 }
 
-uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, uint32_t lanes, bool may_use_claimed, bool only_idle) {
-  uint32_t with_room = 0, idle = 0;
-  for (uint32_t lane = 0; lane < PTO_LANES; lane++)
-    if (lanes & (1u << lane)) {
-      with_room += tracker->lane_room[lane];
-      idle += tracker->lane_idle[lane];
-    }
+uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle) {
+  const uint32_t *idle = tracker->lane_idle, *room = tracker->lane_room;
   uint32_t core = UINT32_MAX;
-  if (idle) core = least_loaded(tracker, tracker->idle, lanes, may_use_claimed);
-  if (core == UINT32_MAX && with_room && !only_idle) core = least_loaded(tracker, tracker->room, lanes, may_use_claimed);
+  if (is_aic ? idle[0] : idle[1] + idle[2]) core = least_loaded(tracker, tracker->idle, is_aic, may_use_claimed);
+  if (core == UINT32_MAX && !only_idle && (is_aic ? room[0] : room[1] + room[2]))
+    core = least_loaded(tracker, tracker->room, is_aic, may_use_claimed);
   return core;
 }
 

@@ -36,8 +36,8 @@ bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_po
 void pto_core_tracker_fini(struct pto_core_tracker *tracker);
 void pto_core_tracker_reset(struct pto_core_tracker *tracker);
 
-/* The core for one message on any of `lanes` (bits); UINT32_MAX where none has room.  `may_use_claimed`: for the claimant. */
-uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, uint32_t lanes, bool may_use_claimed, bool only_idle);
+/* The AIC, or the AIV, for one message; UINT32_MAX where none has room.  `may_use_claimed`: for the claimant. */
+uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle);
 /* A cluster with room (idle ones first) on lane 0 where needs_aic, and on `aiv_count` AIV lanes; its AIV lanes are chosen too.
  * UINT32_MAX where there is none. */
 uint32_t pto_core_tracker_pick_cluster(struct pto_core_tracker *tracker, bool needs_aic, uint32_t aiv_count,

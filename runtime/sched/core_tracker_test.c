@@ -88,10 +88,10 @@ static void test_a_fresh_chip_is_idle_everywhere_and_gives_the_lowest_core_of_ea
   (void)state;
   make(65, 2, 1);
   assert_true(pto_core_tracker_is_valid(&tracker));
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, true), 0);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 6, false, true), 1);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, true), 0);
+  assert_int_equal(pto_core_tracker_pick(&tracker, false, false, true), 1);
   for (uint32_t i = 0; i < 64; i++) push(i * PTO_LANES);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, true), 64 * PTO_LANES); /* in the second word */
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, true), 64 * PTO_LANES); /* in the second word */
   pto_core_tracker_fini(&tracker);
 }
 
@@ -99,15 +99,15 @@ static void test_idle_cores_come_before_those_with_room_and_full_ones_are_refuse
   (void)state;
   make(2, 2, 1);
   push(0);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, false), 3);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), 3);
   push(3);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, true), UINT32_MAX);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, false), 0);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, true), UINT32_MAX);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), 0);
   push(0);
   push(3);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, false), UINT32_MAX);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), UINT32_MAX);
   pop(3);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, false), 3);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), 3);
   assert_true(pto_core_tracker_is_valid(&tracker));
   pto_core_tracker_fini(&tracker);
 }
@@ -116,9 +116,9 @@ static void test_among_idle_cores_the_one_whose_worker_holds_least_is_taken(void
   (void)state;
   make(2, 2, 2); /* core 0 AIC on worker 0, core 3 AIC on worker 1 */
   push(2);       /* worker 0 */
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, false), 3);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), 3);
   pop(2);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, false), 0);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), 0);
   pto_core_tracker_fini(&tracker);
 }
 
@@ -128,13 +128,13 @@ static void test_a_claimed_core_is_hidden_from_all_but_the_claimant(void **state
   claim(0);
   claim(0); /* twice is once */
   assert_int_equal(tracker.claim_count, 1);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, false), UINT32_MAX);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, true, false), 0);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), UINT32_MAX);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, true, false), 0);
   uint32_t lanes[2];
   assert_int_equal(pto_core_tracker_pick_cluster(&tracker, true, 1, false, false, lanes), UINT32_MAX);
   assert_int_equal(pto_core_tracker_pick_cluster(&tracker, true, 1, true, false, lanes), 0);
   pto_core_tracker_release_claims(&tracker);
-  assert_int_equal(pto_core_tracker_pick(&tracker, 1, false, false), 0);
+  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), 0);
   assert_true(pto_core_tracker_is_valid(&tracker));
   pto_core_tracker_fini(&tracker);
 }
@@ -153,7 +153,7 @@ static void test_a_cluster_with_one_busy_AIV_gives_the_other_one(void **state) {
 static void check_picks(struct pto_rng *rng) {
   bool may_use_claimed = pto_rng_below(rng, 2), only_idle = pto_rng_below(rng, 2), needs_aic = pto_rng_below(rng, 2);
   uint32_t lanes = pto_rng_below(rng, 2) ? 1 : 6;
-  uint32_t core = pto_core_tracker_pick(&tracker, lanes, may_use_claimed, only_idle);
+  uint32_t core = pto_core_tracker_pick(&tracker, lanes == 1, may_use_claimed, only_idle);
   uint32_t best = best_core(lanes, may_use_claimed, only_idle);
   assert_int_equal(core == UINT32_MAX, best == UINT32_MAX);
   if (core != UINT32_MAX) {

@@ -138,8 +138,7 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   enum pto_shape shape = slot->shape;
   if (shape == PTO_SHAPE_AIC || shape == PTO_SHAPE_AIV) {
-    uint32_t lanes = shape == PTO_SHAPE_AIC ? AIC_LANES : AIV_LANES;
-    uint32_t core = pto_core_tracker_pick(&scheduler->cores, lanes, is_claimant, only_idle);
+    uint32_t core = pto_core_tracker_pick(&scheduler->cores, shape == PTO_SHAPE_AIC, is_claimant, only_idle);
     if (core == UINT32_MAX) return false;
     slot->state = PTO_TASK_RUNNING;
     send(scheduler, slot_index, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), group);

@@ -293,7 +293,27 @@ static void test_sync_start_waits_until_all_its_blocks_have_idle_cores_and_marks
   close_all();
 }
 
-static void test_a_waiting_sync_start_lets_older_tasks_pass_and_younger_ones_off_its_cores(void **state) {
+static void test_a_waiting_sync_start_lets_older_tasks_have_its_cores(void **state) {
+  (void)state;
+  open_fifo(1, 1);
+  uint32_t older = push(PTO_SHAPE_AIV, 3, 0);
+  dispatch(); /* two of its blocks are on their cores */
+  uint32_t together = push(PTO_SHAPE_AIV, 2, PTO_TASK_SYNC_START);
+  dispatch();
+  assert_int_equal(scheduler.cores.claim_count, 2);
+  complete(0);
+  dispatch();
+  assert_int_equal(sent_count, 3);
+  assert_int_equal(sent[2].ticket, older);
+  complete(1);
+  complete(2);
+  dispatch();
+  assert_int_equal(sent_count, 5);
+  assert_int_equal(sent[3].ticket, together);
+  close_all();
+}
+
+static void test_a_waiting_sync_start_keeps_its_cores_from_younger_tasks_and_nothing_else(void **state) {
   (void)state;
   open_fifo(1, 1);
   push(PTO_SHAPE_AIV, 1, 0);
@@ -392,8 +412,7 @@ static void check_sent(uint32_t from) {
 static void check_nothing_idles(void) {
   for (uint32_t shape = PTO_SHAPE_AIC; shape <= PTO_SHAPE_AIV; shape++) {
     if (!pto_ready_queue_count(&scheduler.queues[shape])) continue;
-    uint32_t lanes = shape == PTO_SHAPE_AIC ? 1 : 6;
-    assert_int_equal(pto_core_tracker_pick(&scheduler.cores, lanes, false, false), UINT32_MAX);
+    assert_int_equal(pto_core_tracker_pick(&scheduler.cores, shape == PTO_SHAPE_AIC, false, false), UINT32_MAX);
   }
 }
 
@@ -499,7 +518,8 @@ int main(void) {
       cmocka_unit_test(test_a_random_order_is_that_of_its_seed),
       cmocka_unit_test(test_a_reset_starts_the_random_order_again),
       cmocka_unit_test(test_sync_start_waits_until_all_its_blocks_have_idle_cores_and_marks_the_last),
-      cmocka_unit_test(test_a_waiting_sync_start_lets_older_tasks_pass_and_younger_ones_off_its_cores),
+      cmocka_unit_test(test_a_waiting_sync_start_lets_older_tasks_have_its_cores),
+      cmocka_unit_test(test_a_waiting_sync_start_keeps_its_cores_from_younger_tasks_and_nothing_else),
       cmocka_unit_test(test_a_mix_task_is_not_starved_by_a_stream_of_single_core_tasks),
       cmocka_unit_test(test_what_can_never_start_together_is_known),
       cmocka_unit_test(test_what_is_abandoned_is_not_sent_and_cores_drain),

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that fail, from outside: each one in errors/ leaves ptosim with 3 and the sentence that says why, with the values in it, on
+ * both engines and on small and large chips; war_reuse is right under exact rules and wrong under the weaker ones.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <runtime/base/base.h>
+#include <tests/support/ptosim_child.h>
+
+struct expectation {
+  const char *program, *case_name, *status, *words[4]; /* words: all in the sentence */
+};
+
+static const struct expectation expectations[] = {
+    {"capacity", NULL, "PTO_ECAPACITY", {"live tasks", "region map of 64 entries"}},
+    {"fit", "local", "PTO_EUSER", {"huge needs 1073741824 KiB of UB", "has 192"}},
+    {"fit", "sync_start", "PTO_EUSER", {"sync_start", "can never start together"}},
+    {"heap", "too_large", "PTO_EHEAP", {"outputs take 131072 bytes", "whole heap has 65536", "heap of 131072 bytes would have been enough"}},
+    {"heap", "held", "PTO_EHEAP", {"65536 of 65536 used", "held by open scopes", "open scope 0 (depth 0) holds 4 tasks"}},
+    {"invalid_argument", "count", "PTO_EUSER", {"takes 2 parameters, 3 were passed"}},
+    {"invalid_argument", "mode", "PTO_EUSER", {"param 1", "inout", "output is expected"}},
+    {"invalid_argument", "dtype", "PTO_EUSER", {"param 0", "dtype f32"}},
+    {"invalid_argument", "rank", "PTO_EUSER", {"param 0", "rank 2"}},
+    {"invalid_argument", "core_kind", "PTO_EUSER", {"copy_i32 does not run on AIC"}},
+    {"invalid_argument", "view", "PTO_EUSER", {"param 0", "start 8, end 17", "0 … 16"}},
+    {"invalid_argument", "aliasing", "PTO_EUSER", {"param 0 (input) and param 1 (output) share bytes"}},
+    {"invalid_argument", "shared_bytes", "PTO_EUSER", {"param 1", "elements that share bytes"}},
+    {"invalid_argument", "unwritten", "PTO_EUSER", {"param 0", "nothing has written yet"}},
+    {"invalid_argument", "partial_allocation", "PTO_EUSER", {"param 1", "not the whole of it, dense"}},
+    {"invalid_argument", "version", "PTO_EUSER", {"names version 3", "at version 0"}},
+    {"kernel", NULL, "PTO_EKERNEL", {"check_positive failed on core", "element 11 is -3", "i32[16]"}},
+    {"scope", NULL, "PTO_ESCOPE", {"scope holds 15 tasks", "window of 16", "at least 32"}},
+    {"stale_handle", NULL, "PTO_EUSER", {"param 0: buffer 1", "after its scope has ended"}},
+    {"user", NULL, "PTO_EUSER", {"length is above 64"}},
+    {"window", NULL, "PTO_EWINDOW", {"nested scopes hold 15 tasks", "window of 16", "open scope 6 (depth 6)"}},
+};
+
+static void expect_failure(const struct expectation *e, const char *engine, const char *chip) {
+  int code = pto_ptosim_run("run errors/%s%s%s --engine %s --chip %s --json -", e->program, e->case_name ? " --case " : "",
+                            e->case_name ? e->case_name : "", engine, chip);
+  if (code != 3) fail_msg("errors/%s %s on %s %s left with %d", e->program, e->case_name ? e->case_name : "", engine, chip, code);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  const char *sentence = pto_json_text(root, "error");
+  assert_string_equal(pto_json_text(root, "status"), e->status);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(e->words) && e->words[i]; i++) {
+    if (!strstr(sentence, e->words[i])) fail_msg("errors/%s: no \"%s\" in \"%s\"", e->program, e->words[i], sentence);
+    assert_non_null(strstr(pto_ptosim_last.err, e->words[i]));
+  }
+  assert_true(json_is_null(json_object_get(root, "output_digest")));
+  assert_false(json_is_true(json_object_get(root, "verified")));
+  json_decref(root);
+}
+
+static void expect_failures(const char *engine, const char *chip) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(expectations); i++) expect_failure(&expectations[i], engine, chip);
+}
+
+static void test_each_error_program_leaves_with_3_and_its_sentence_on_threads(void **state) { expect_failures("threads", "tiny"); }
+static void test_each_error_program_leaves_with_3_and_its_sentence_in_virtual_time(void **state) {
+  expect_failures("virtual", "tiny");
+}
+static void test_each_error_program_says_the_same_on_a_large_chip(void **state) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(expectations); i++)
+    if (!expectations[i].case_name || i % 2) expect_failure(&expectations[i], i % 4 < 2 ? "threads" : "virtual", "a2a3");
+}
+
+static void test_a_crash_and_a_kernel_without_end_are_named_on_both_engines(void **state) {
+  static const char *const engines[] = {"threads", "virtual"};
+  static const struct expectation faults[] = {
+      {"crash", NULL, "PTO_EKERNEL", {"SIGSEGV at address 0x", "(crasher)", "core", "u32[16]"}},
+      {"timeout", NULL, "PTO_ETIMEOUT", {"outlived the time-out of 200 ms", "(sleeper)", "core"}}};
+  if (!pto_ptosim_reports_faults) skip();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(engines); i++)
+    for (size_t k = 0; k < PTO_ARRAY_LENGTH(faults); k++) expect_failure(&faults[k], engines[i], i ? "a2a3" : "tiny");
+}
+
+/* ---- rules ---- */
+
+static void expect_war_reuse(int code, const char *options) {
+  int got = pto_ptosim_run("run war_reuse %s --json -", options);
+  if (got != code) fail_msg("war_reuse %s left with %d: %s%s", options, got, pto_ptosim_last.out, pto_ptosim_last.err);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_int_equal(json_is_true(json_object_get(root, "verified")), code == 0);
+  json_decref(root);
+}
+
+static void test_writes_after_reads_are_right_under_exact_rules_everywhere(void **state) {
+  static const char *const options[] = {
+      "--engine threads --chip tiny --policy fifo --workers 1",
+      "--engine threads --chip tiny --policy lifo --workers 2",
+      "--engine threads --chip a2a3 --policy random:5 --workers 5",
+      "--engine threads --chip a5 --policy lifo --workers 2",
+      "--engine virtual --chip tiny --policy lifo",
+      "--engine virtual --chip a2a3 --policy lifo",
+      "--engine virtual --chip a5 --policy random:5",
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(options); i++) expect_war_reuse(0, options[i]);
+}
+
+static void test_writes_after_reads_are_wrong_under_the_weaker_rules_every_time(void **state) {
+  for (int i = 0; i < 3; i++) {
+    expect_war_reuse(1, "--engine virtual --chip tiny --deps pto --policy lifo");
+    expect_war_reuse(1, "--engine virtual --chip tiny --deps pto --policy lifo --case short");
+  }
+  expect_war_reuse(1, "--engine virtual --chip tiny --deps pto --policy lifo --seed 7 --workers 5");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_each_error_program_leaves_with_3_and_its_sentence_on_threads),
+      cmocka_unit_test(test_each_error_program_leaves_with_3_and_its_sentence_in_virtual_time),
+      cmocka_unit_test(test_each_error_program_says_the_same_on_a_large_chip),
+      cmocka_unit_test(test_a_crash_and_a_kernel_without_end_are_named_on_both_engines),
+      cmocka_unit_test(test_writes_after_reads_are_right_under_exact_rules_everywhere),
+      cmocka_unit_test(test_writes_after_reads_are_wrong_under_the_weaker_rules_every_time),
+  };
+  return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
+}
