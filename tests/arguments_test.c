@@ -2,6 +2,9 @@
 /*
  * Arguments: every refusal of a submit and its kin has its status and a sentence with the parameter and the values; nothing was
  * submitted, nothing has changed, and the run goes on.
+ *
+ * To add one: a function that attempts it and a line in `refusals`; what it must leave alone is looked at by `refused`.  Longer than
+ * other files, because each refusal is a function of a few lines.
  */
 #include <setjmp.h>
 #include <stdarg.h>

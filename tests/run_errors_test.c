@@ -214,6 +214,33 @@ static int expired_regions_make_room(struct pto_runtime *rt, struct fixture *f) 
   }
   return 0;
 }
+static int too_many_buffers(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_buffer buffer = {0, 0, 0, 0};
+  uint64_t live = 0;
+  while ((buffer = pto_create_buffer(rt, 8)).id) live++;
+  assert_int_equal(live, rt->buffers.capacity);
+  return expect_over(rt, f, PTO_ECAPACITY);
+}
+static int too_many_registrations(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t;
+  uint64_t live = 0;
+  while (t = fixture_bytes(f, live % 1000, 8), pto_tensor_status(&t) == PTO_OK) live++;
+  assert_int_equal(live, rt->buffers.capacity);
+  assert_int_equal(pto_tensor_status(&t), PTO_ECAPACITY);
+  return expect_over(rt, f, PTO_ECAPACITY);
+}
+static int buffers_of_ended_scopes_come_back(struct pto_runtime *rt, struct fixture *f) {
+  for (uint32_t i = 0; i < 5; i++) {
+    begin(rt);
+    for (uint32_t k = 0; k < rt->buffers.capacity / 2; k++) {
+      struct pto_tensor t = fixture_bytes(f, k, 8);
+      assert_int_equal(pto_tensor_status(&t), PTO_OK);
+      assert_true(pto_create_buffer(rt, 8).id != 0);
+    }
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  }
+  return 0;
+}
 /* No public call makes one without waiting kernels: a task that lacks a producer which does not exist. */
 static int nothing_can_go_on(struct pto_runtime *rt, struct fixture *f) {
   struct pto_task first;
@@ -335,6 +362,11 @@ static const struct fixture_case cases[] = {
     {.name = "a map full of live accesses is an error with its capacity", .body = too_many_regions, .status = PTO_ECAPACITY, .map_entries = 32,
      .sentence = "accesses of live tasks fill the region map of 32 entries"},
     {.name = "expired accesses never fill a small map", .body = expired_regions_make_room, .map_entries = 64, .window = 8},
+    {.name = "more buffers than the registry holds are an error with their number", .body = too_many_buffers, .status = PTO_ECAPACITY, .window = 4,
+     .sentence = "592 live buffers fill the registry"},
+    {.name = "more registrations than the registry holds are the same error", .body = too_many_registrations, .status = PTO_ECAPACITY, .window = 4,
+     .sentence = "592 live buffers and registrations fill the registry"},
+    {.name = "buffers and registrations of ended scopes come back", .body = buffers_of_ended_scopes_come_back, .window = 4},
     {.name = "a run that cannot go on is known at once", .body = nothing_can_go_on, .status = PTO_EDEADLOCK,
      .sentence = "nothing runs and nothing is ready, but 1 of 2 tasks have not completed"},
     {.name = "the orchestration may end its run with a sentence", .body = says_so, .status = PTO_EUSER, .sentence = "the weights have 3 layers, 4 were asked for"},
