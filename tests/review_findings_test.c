@@ -371,21 +371,30 @@ static void test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge(voi
 
 /* ---- the smallest rings ---- */
 
-static int one_at_a_time(struct pto_runtime *rt, struct fixture *f) {
+static int window_at_a_time(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor t = fixture_bytes(f, 0, 64);
   for (int i = 0; i < 10; i++) {
     fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
-    fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);
+    for (uint64_t k = 0; k < PTO_MIN_WINDOW - 1; k++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);
     fixture_expect(rt, pto_scope_end(rt), PTO_OK);
   }
   return 0;
 }
-static void test_a_window_of_two_slots_has_room_for_one_task(void **state) {
+static void test_both_ways_to_a_runtime_take_the_smallest_window_and_refuse_the_next_smaller(void **state) {
   (void)state;
-  fixture.config.window = 2;
+  fixture.config.window = PTO_MIN_WINDOW;
   fixture_open(&fixture);
-  fixture_run(&fixture, one_at_a_time, PTO_OK);
-  assert_int_equal(fixture_edges(fixture.rt), 9);
+  fixture_run(&fixture, window_at_a_time, PTO_OK);
+  assert_int_equal(fixture_edges(fixture.rt), 10 * (PTO_MIN_WINDOW - 1) - 1);
+  struct pto_config config = fixture.config;
+  config.window = PTO_MIN_WINDOW / 2;
+  struct pto_runtime *rt = NULL;
+  struct pto_error error = {0};
+  char sentence[PTO_SENTENCE_SIZE];
+  assert_int_equal(pto_control_create(&config, pto_serial_port_create(&fixture.port), &rt, &error), PTO_EINVAL);
+  assert_int_equal(pto_runtime_create_explained(&config, &rt, sentence, sizeof sentence), PTO_EINVAL);
+  assert_string_equal(sentence, error.sentence);
+  assert_null(rt);
   fixture_close(&fixture);
 }
 
@@ -409,7 +418,7 @@ int main(void) {
       TEST(test_an_element_needs_a_value_to_go_to_or_to_come_from),
       TEST(test_scopes_nest_rightly_when_the_count_of_scopes_wraps),
       TEST(test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge),
-      TEST(test_a_window_of_two_slots_has_room_for_one_task),
+      TEST(test_both_ways_to_a_runtime_take_the_smallest_window_and_refuse_the_next_smaller),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@
 #define PTO_RING_COUNT 4u
 #define PTO_SEQUENCE_BITS 30u
 #define PTO_SEQUENCE_MASK ((1u << PTO_SEQUENCE_BITS) - 1u)
-#define PTO_MIN_WINDOW UINT64_C(2) /* one slot of a ring stays free */
+#define PTO_MIN_WINDOW UINT64_C(4) /* one slot stays free; fewer than three tasks alive overlap nothing */
 #define PTO_MAX_WINDOW (UINT64_C(1) << 24) /* so the accesses of four full rings, 33 a task, are counted in 32 bits */
 
 /* FREE → WAITING → READY → RUNNING → COMPLETED → (CONSUMED) → FREE; in an order that makes "has finished" one comparison.
