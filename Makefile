@@ -236,10 +236,10 @@ format-check:
 
 # ---- installing -----------------------------------------------------------------------------------------------------
 PREFIX ?= /usr/local
-VERSION := 0.1
+VERSION = $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' cli/version.h)
 INSTALLED := $(DESTDIR)$(PREFIX)
 define PKGCONFIG
-prefix=$(PREFIX)
+prefix=$(abspath $(PREFIX))
 
 Name: pto
 Description: PTO task runtime and chip simulator

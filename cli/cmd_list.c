@@ -81,17 +81,60 @@ static int list_programs(int count, char **names) {
 
 /* ---- kernels ---- */
 
-static int list_kernels(int count, char **names) {
+static const char *param_mode(const struct pto_kernel_param *param) {
+  return param->mode == PTO_UNUSED ? "unused" : pto_mode_name(param->mode);
+}
+
+static void print_kernel(const struct pto_kernel *kernel) {
   static const char *const cores[] = {"-", "AIC", "AIV", "AIC or AIV"};
-  for (uint32_t i = 0; i < pto_kernel_count(); i++) {
-    const struct pto_kernel *kernel = pto_kernel_at(i);
-    printf("%-*s %-10s", NAME_COLUMN, kernel->name, cores[kernel->cores & 3]);
+  printf("%-*s %-10s", NAME_COLUMN, kernel->name, cores[kernel->cores & 3]);
+  for (uint32_t k = 0; k < kernel->param_count; k++) {
+    const struct pto_kernel_param *param = &kernel->params[k];
+    printf("%s %s%s%s", k ? "," : " ", param_mode(param), param->name ? " " : "", param->name ? param->name : "");
+  }
+  putchar('\n');
+}
+
+/* "f32 fp16, rank 2 to 4" */
+static void print_param_needs(const struct pto_kernel_param *param) {
+  static const char *const scalars[] = {
+      "any type", [PTO_SCALAR_F32] = "f32", [PTO_SCALAR_I64] = "i64", [PTO_SCALAR_U64] = "u64"};
+  if (param->mode == PTO_SCALAR) {
+    puts(param->scalar < PTO_ARRAY_LENGTH(scalars) ? scalars[param->scalar] : "?");
+    return;
+  }
+  const char *separator = "";
+  if (param->dtypes == 0 || (param->dtypes & PTO_DTYPES_ALL) == PTO_DTYPES_ALL)
+    fputs("any dtype", stdout);
+  else
+    for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++) {
+      if (!(param->dtypes & PTO_DTYPE_BIT(dtype))) continue;
+      printf("%s%s", separator, pto_dtype_name(dtype));
+      separator = " ";
+    }
+  if (param->max_rank == 0 && param->min_rank == 0)
+    puts(", any rank");
+  else if (param->max_rank == 0)
+    printf(", rank %" PRIu32 " or more\n", param->min_rank);
+  else if (param->min_rank == param->max_rank)
+    printf(", rank %" PRIu32 "\n", param->max_rank);
+  else
+    printf(", rank %" PRIu32 " to %" PRIu32 "\n", param->min_rank, param->max_rank);
+}
+
+/* The kernels named, with what each parameter must be, or all of them, a line each. */
+static int list_kernels(int count, char **names) {
+  for (uint32_t i = 0; count == 0 && i < pto_kernel_count(); i++) print_kernel(pto_kernel_at(i));
+  for (int i = 0; i < count; i++) {
+    const struct pto_kernel *kernel = pto_kernel_find(names[i]);
+    if (!kernel)
+      return pto_complain(PTO_EXIT_USAGE, "list: no kernel \"%s\"; `ptosim list kernels` names them", names[i]);
+    print_kernel(kernel);
     for (uint32_t k = 0; k < kernel->param_count; k++) {
       const struct pto_kernel_param *param = &kernel->params[k];
-      printf("%s %s%s%s", k ? "," : " ", param->mode == PTO_UNUSED ? "unused" : pto_mode_name(param->mode),
-             param->name ? " " : "", param->name ? param->name : "");
+      printf("    %-10s %-15s ", param_mode(param), param->name ? param->name : "");
+      print_param_needs(param);
     }
-    putchar('\n');
   }
   return PTO_EXIT_OK;
 }
@@ -104,10 +147,11 @@ static int list_chips(int count, char **names) {
     struct pto_chip chip;
     struct pto_error error;
     if (pto_chip_load(name, &chip, &error)) return pto_complain(PTO_EXIT_FAILED, "list: %s", error.sentence);
-    printf("%-*s %" PRIu32 " %s (%" PRIu32 " AIC, %" PRIu32 " AIV), %" PRIu32 " schedulers, %" PRIu64
-           " KiB of UB, %" PRIu64 " KiB of L1\n",
+    printf("%-*s %" PRIu32 " %s (%" PRIu32 " AIC, %" PRIu32 " AIV), %" PRIu32 " %s, %" PRIu64 " KiB of UB, %" PRIu64
+           " KiB of L1\n",
            NAME_COLUMN, name, chip.cluster_count, chip.cluster_count == 1 ? "cluster" : "clusters", chip.cluster_count,
-           2 * chip.cluster_count, chip.scheduler_count, chip.ub_bytes >> 10, chip.l1_bytes >> 10);
+           2 * chip.cluster_count, chip.scheduler_count, chip.scheduler_count == 1 ? "scheduler" : "schedulers",
+           chip.ub_bytes >> 10, chip.l1_bytes >> 10);
   }
   return PTO_EXIT_OK;
 }
@@ -125,14 +169,21 @@ static const struct list {
   int (*print)(int count, char **names);
   bool takes_names;
 } lists[] = {{"programs", list_programs, true},
-             {"kernels", list_kernels, false},
+             {"kernels", list_kernels, true},
              {"chips", list_chips, false},
              {"policies", list_policies, false}};
 
+static bool asks_for_help(int argc, char **argv) {
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  return false;
+}
+
 int pto_cmd_list(int argc, char **argv) {
-  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+  if (asks_for_help(argc, argv)) {
     puts("ptosim list [programs|kernels|chips|policies]    what there is, a line each; without a word, programs\n"
-         "ptosim list programs PROGRAM...                  their options and cases");
+         "ptosim list programs PROGRAM...                  their options and cases\n"
+         "ptosim list kernels KERNEL...                    what each of their parameters must be");
     return PTO_EXIT_OK;
   }
   if (argc == 1) return list_programs(0, NULL);
@@ -142,5 +193,8 @@ int pto_cmd_list(int argc, char **argv) {
       return pto_complain(PTO_EXIT_USAGE, "list %s: takes nothing more, not \"%s\"", argv[1], argv[2]);
     return lists[i].print(argc - 2, argv + 2);
   }
-  return pto_complain(PTO_EXIT_USAGE, "list: \"%s\" is none of programs, kernels, chips, policies", argv[1]);
+  return pto_complain(PTO_EXIT_USAGE,
+                      "list: \"%s\" is none of programs, kernels, chips, policies; a program's options and cases are "
+                      "shown by `ptosim list programs NAME`",
+                      argv[1]);
 }

@@ -17,7 +17,7 @@
 static int help(const char *program) {
   printf("ptosim run PROGRAM [OPTION...]\n\n"
          "PROGRAM is a name of `ptosim list programs`, or a path that ends in .so.\n\n");
-  pto_run_options_help(NULL);
+  pto_run_options_help(NULL, true);
   if (program)
     printf("\n`ptosim list programs %s` shows its own options and cases.\n", program);
   else
@@ -55,6 +55,13 @@ static void note_failure(struct pto_run_session *session, const struct pto_error
   if (session->result.exit_code != PTO_EXIT_OK) return;
   session->result.error = *error;
   session->result.exit_code = PTO_EXIT_FAILED;
+}
+
+/* A wrong output is written too: that is when it is needed. */
+static void write_outputs(struct pto_run_session *session) {
+  struct pto_error error;
+  if (!session->result.has_output_digest) return;
+  if (pto_run_session_write_outputs(session, &error)) note_failure(session, &error);
 }
 
 /* What was recorded is written also for a run that failed: that is when it is needed. */
@@ -104,6 +111,7 @@ static int run_program(const struct pto_run_options *options) {
   int code = pto_run_session_open(&session, options, options->programs.items[0], 0);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&session);
   if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&session);
+  write_outputs(&session);
   write_records(&session);
   pto_progress_line_end();
   code = finish(&session);

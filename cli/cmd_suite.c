@@ -59,21 +59,14 @@ static int set_row_timeout(void *target, const char *value, struct pto_error *er
   return status;
 }
 static const struct pto_option_spec extra[] = {
-    {"long", NULL, "suite: the long cases too", set_long},
-    {"row-timeout", "SECONDS", "suite: that a row may take in all (default 300; 0: for ever)", set_row_timeout},
+    {"long", NULL, "the long cases too", set_long, false},
+    {"row-timeout", "SECONDS", "that a row may take in all (default 300; 0: for ever)", set_row_timeout, false},
     {0}};
 
 /* Options that mean one run are refused rather than dropped. */
 static int check_options(const struct pto_run_options *o) {
-  const struct {
-    bool is_given;
-    const char *name;
-  } single[] = {{o->case_name, "case"},       {o->settings.count, "set"}, {o->inputs.count, "input"},
-                {o->expects.count, "expect"}, {o->trace_path, "trace"},   {o->dot_path, "dot"},
-                {o->deps_path, "deps-json"},  {o->stats, "stats"}};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(single); i++)
-    if (single[i].is_given)
-      return pto_complain(PTO_EXIT_USAGE, "suite: --%s is for one run: `ptosim run`", single[i].name);
+  if (o->one_run_option)
+    return pto_complain(PTO_EXIT_USAGE, "suite: --%s is for one run: `ptosim run`", o->one_run_option);
   if (o->engine && strcmp(o->engine, "both") && strcmp(o->engine, "threads") && strcmp(o->engine, "virtual"))
     return pto_complain(PTO_EXIT_USAGE, "suite: --engine \"%s\" is none of both, threads, virtual", o->engine);
   return PTO_EXIT_OK;
@@ -315,8 +308,8 @@ int pto_cmd_suite(int argc, char **argv) {
     puts("ptosim suite [PROGRAM...] [OPTION...]\n\n"
          "Runs all programs, or those named: each case that is not long, on both engines.  Options as of `ptosim run`, "
          "but for\n"
-         "those that mean one run; --engine may be both (default).  --json writes the results of all rows.\n");
-    pto_run_options_help(extra);
+         "those that mean one run.  --json writes the results of all rows.\n");
+    pto_run_options_help(extra, false);
     code = PTO_EXIT_OK;
   } else {
     code = check_options(&suite.options);

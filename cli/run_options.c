@@ -104,6 +104,7 @@ OPTION(case) {
 OPTION(set) { return add_pair(&OPTIONS->settings, value, error); }
 OPTION(input) { return add_pair(&OPTIONS->inputs, value, error); }
 OPTION(expect) { return add_pair(&OPTIONS->expects, value, error); }
+OPTION(output) { return add_pair(&OPTIONS->outputs, value, error); }
 OPTION(rtol) {
   OPTIONS->has_rtol = true;
   return pto_parse_double(value, &OPTIONS->rtol, error);
@@ -170,30 +171,33 @@ OPTION(help) {
 }
 
 static const struct pto_option_spec specs[] = {
-    {"engine", "ENGINE", "threads (default) or virtual: real threads, or exact virtual time", set_engine},
-    {"chip", "CHIP", "tiny (default), a2a3, a5, or a chip file", set_chip},
-    {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)", set_workers},
-    {"deps", "RULES", "exact (default), or pto: the hazard rules of the existing runtime", set_deps},
-    {"policy", "POLICY", "order among ready tasks: fifo (default), lifo, random:SEED", set_policy},
-    {"case", "NAME", "a named set of the program's options", set_case},
-    {"set", "KEY=VALUE", "an option of the program; may be repeated", set_set},
-    {"input", "NAME=FILE.npy", "an input from a file; may be repeated", set_input},
-    {"expect", "NAME=FILE.npy", "the golden of an output from a file; may be repeated", set_expect},
-    {"rtol", "X", "relative tolerance (default: the program's)", set_rtol},
-    {"atol", "X", "absolute tolerance (default: the program's)", set_atol},
-    {"rounds", "N", "runs it N times; all must give the same bytes", set_rounds},
-    {"seed", "N", "of the inputs (default 0)", set_seed},
-    {"window", "N", "slots of each task ring, a power of two", set_window},
-    {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", set_heap},
-    {"timeout", "SECONDS", "that a kernel may take (default: the program's, else 60; 0: for ever)", set_timeout},
-    {"poison", NULL, "fills fresh outputs with a pattern that is NaN in floats", set_poison},
-    {"trace", "FILE.json", "writes the timeline, for Perfetto", set_trace},
-    {"dot", "FILE", "writes the task graph, for Graphviz", set_dot},
-    {"deps-json", "FILE", "writes tasks, parameters and edges with their reasons", set_deps_json},
-    {"stats", NULL, "says where the time went", set_stats},
-    {"json", "FILE", "writes the result as one JSON object; - is standard output", set_json},
-    {"quiet", NULL, "prints nothing but the program's own text and JSON", set_quiet},
-    {"help", NULL, "this text", set_help},
+    {"engine", "ENGINE", "threads or virtual: real threads, or exact virtual time (default: run threads, suite both)",
+     set_engine, false},
+    {"chip", "CHIP", "tiny (default), a2a3, a5, or a chip file", set_chip, false},
+    {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)", set_workers,
+     false},
+    {"deps", "RULES", "exact (default), or pto: the hazard rules of the existing runtime", set_deps, false},
+    {"policy", "POLICY", "order among ready tasks: fifo (default), lifo, random:SEED", set_policy, false},
+    {"case", "NAME", "a named set of the program's options", set_case, true},
+    {"set", "KEY=VALUE", "an option of the program; may be repeated", set_set, true},
+    {"input", "NAME=FILE.npy", "an input from a file; may be repeated", set_input, true},
+    {"expect", "NAME=FILE.npy", "the golden of an output from a file; may be repeated", set_expect, true},
+    {"output", "NAME=FILE.npy", "writes an output to a file; may be repeated", set_output, true},
+    {"rtol", "X", "relative tolerance (default: the program's)", set_rtol, false},
+    {"atol", "X", "absolute tolerance (default: the program's)", set_atol, false},
+    {"rounds", "N", "runs it N times; all must give the same bytes", set_rounds, false},
+    {"seed", "N", "of the inputs (default 0)", set_seed, false},
+    {"window", "N", "slots of each task ring, a power of two", set_window, false},
+    {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", set_heap, false},
+    {"timeout", "SECONDS", "that a kernel may take (default: the program's, else 60; 0: for ever)", set_timeout, false},
+    {"poison", NULL, "fills fresh outputs with a pattern that is NaN in floats", set_poison, false},
+    {"trace", "FILE.json", "writes the timeline, for Perfetto", set_trace, true},
+    {"dot", "FILE", "writes the task graph, for Graphviz", set_dot, true},
+    {"deps-json", "FILE", "writes tasks, parameters and edges with their reasons", set_deps_json, true},
+    {"stats", NULL, "says where the time went", set_stats, true},
+    {"json", "FILE", "writes the result as one JSON object; - is standard output", set_json, false},
+    {"quiet", NULL, "prints nothing but the program's own text and JSON", set_quiet, false},
+    {"help", NULL, "this text", set_help, false},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
 
@@ -216,7 +220,8 @@ static int explain_refusal(int answer, const char *word, const struct option *ta
   for (; word[length] && length > 2 && table->name; table++)
     if (strlen(table->name) == length - 2 && strncmp(table->name, word + 2, length - 2) == 0)
       return pto_error_set(error, PTO_EINVAL, "--%s takes no value: %s", table->name, word);
-  return pto_error_set(error, PTO_EINVAL, "there is no option %s, or it is short for more than one", word);
+  return pto_error_set(error, PTO_EINVAL, "there is no option %s, or it is short for more than one; --help lists them",
+                       word);
 }
 
 int pto_run_options_parse(int argc, char **argv, const struct pto_option_spec *extra, void *extra_target,
@@ -237,7 +242,7 @@ int pto_run_options_parse(int argc, char **argv, const struct pto_option_spec *e
   optind = 0; /* glibc: start over, whatever was parsed before */
   opterr = 0;
   for (;;) {
-    int answer = getopt_long(argc, argv, "-:", table, NULL);
+    int answer = getopt_long(argc, argv, "-:h", table, NULL);
     if (answer == -1) break;
     int status;
     if (answer == 1)
@@ -246,9 +251,12 @@ int pto_run_options_parse(int argc, char **argv, const struct pto_option_spec *e
       size_t index = (size_t)(answer - FIRST_VALUE);
       const struct pto_option_spec *spec = spec_at(extra, index);
       struct pto_error reason;
+      if (spec->is_for_one_run && !options->one_run_option) options->one_run_option = spec->name;
       status = spec->set(index < PTO_ARRAY_LENGTH(specs) ? options : extra_target, optarg, &reason);
       if (status) pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence);
-    } else
+    } else if (answer == 'h')
+      status = set_help(options, NULL, error);
+    else
       status = explain_refusal(answer, argv[optind - 1], table, error);
     if (status) return status;
   }
@@ -264,13 +272,15 @@ void pto_run_options_fini(struct pto_run_options *options) {
   free(options->settings.items);
   free(options->inputs.items);
   free(options->expects.items);
+  free(options->outputs.items);
   memset(options, 0, sizeof *options);
 }
 
-void pto_run_options_help(const struct pto_option_spec *extra) {
+void pto_run_options_help(const struct pto_option_spec *extra, bool is_for_one_run) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(extra); i++) {
     const struct pto_option_spec *spec = spec_at(extra, i);
     char left[64];
+    if (spec->is_for_one_run && !is_for_one_run) continue;
     snprintf(left, sizeof left, "--%s%s%s", spec->name, spec->argument ? " " : "",
              spec->argument ? spec->argument : "");
     printf("  %-24s %s\n", left, spec->help);

@@ -27,6 +27,7 @@ struct pto_run_options {
   struct pto_string_list settings;                /* key=value */
   struct pto_string_list inputs;                  /* name=FILE.npy */
   struct pto_string_list expects;                 /* name=FILE.npy */
+  struct pto_string_list outputs;                 /* name=FILE.npy */
   const char *engine, *chip, *policy, *case_name; /* NULL: not given */
   const char *trace_path, *dot_path, *deps_path, *json_path;
   uint32_t workers, deps; /* 0: default */
@@ -36,6 +37,7 @@ struct pto_run_options {
   uint64_t seed, window, heap_bytes;
   uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
   bool poison, stats, quiet, help;
+  const char *one_run_option; /* the first option given that is for one run; NULL: none was */
 };
 
 /* How one option is taken in.  `set` gets the option's argument (NULL where `argument` is) and returns PTO_OK, or
@@ -45,6 +47,7 @@ struct pto_option_spec {
   const char *argument; /* "SECONDS"; NULL: takes none */
   const char *help;
   int (*set)(void *target, const char *value, struct pto_error *error);
+  bool is_for_one_run; /* makes no sense for a verb that runs many programs */
 };
 
 #define PTO_OPTION_SPECS_MAX 64
@@ -55,8 +58,8 @@ PTO_MUST_CHECK int pto_run_options_parse(int argc, char **argv, const struct pto
                                          struct pto_run_options *options, struct pto_error *error);
 void pto_run_options_fini(struct pto_run_options *options);
 
-/* The options, one a line, for --help. */
-void pto_run_options_help(const struct pto_option_spec *extra);
+/* The options, one a line, for --help; those for one run only where the verb takes them. */
+void pto_run_options_help(const struct pto_option_spec *extra, bool is_for_one_run);
 
 /* "4M" is 4194304; K, M and G stand for 2^10, 2^20 and 2^30.  PTO_OK, or PTO_EINVAL. */
 PTO_MUST_CHECK int pto_parse_bytes(const char *text, uint64_t *bytes, struct pto_error *error);

@@ -135,7 +135,7 @@ static int set_flag(void *target, const char *value, struct pto_error *e) {
 }
 
 static void test_a_verb_adds_options_of_its_own(void **state) {
-  static const struct pto_option_spec extra[] = {{"depth", "N", "how deep", set_flag}, {0}};
+  static const struct pto_option_spec extra[] = {{"depth", "N", "how deep", set_flag, false}, {0}};
   char *argv[] = {(char *)"explore", (char *)"p", (char *)"--depth", (char *)"4", (char *)"--seed", (char *)"9"};
   const char *depth = NULL;
   pto_run_options_fini(&options);

@@ -141,9 +141,11 @@ void pto_run_result_print(const struct pto_run_result *result) {
   if (result->case_name) printf(", case %s", result->case_name);
   printf("\n  on       %s, %s engine, %" PRIu32 " %s, %s dependencies, seed %" PRIu64 "\n", result->chip,
          result->engine, result->workers, result->workers == 1 ? "thread" : "threads", result->deps, result->seed);
-  if (result->has_run)
-    printf("  tasks    %" PRIu64 ", %" PRIu64 " edges (%" PRIu64 " to a task that was not finished)\n", stats->tasks,
-           stats->edges, stats->live_edges);
+  if (result->has_run) {
+    printf("  tasks    %" PRIu64 ", %" PRIu64 " %s", stats->tasks, stats->edges, stats->edges == 1 ? "edge" : "edges");
+    if (stats->edges) printf(" (%" PRIu64 " from a task not yet done at the submit)", stats->live_edges);
+    putchar('\n');
+  }
   if (result->has_time) {
     printf("  time     %s", pto_format_seconds(result->wall_seconds, text, sizeof text));
     if (result->is_virtual)
@@ -154,7 +156,8 @@ void pto_run_result_print(const struct pto_run_result *result) {
   if (result->has_run)
     printf("  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
            pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
-  if (result->error.status == PTO_OK) print_verdict(result);
+  /* A report that could not be written makes an error of a run that was verified. */
+  if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result);
   if (result->has_output_digest) printf("  digest   %016" PRIx64 "\n", result->output_digest);
   if (result->timeline) pto_timeline_stats_print(result->timeline, stats);
 }

@@ -90,9 +90,9 @@ static void format_shape(const struct pto_array *array, char *text, size_t size)
   if ((size_t)used < size) snprintf(text + used, size - (size_t)used, "]");
 }
 
-/* The array that "name=FILE" names, if it has one of `roles`, and the file. */
-static int read_pair(struct pto_run_session *session, const char *pair, uint32_t roles, struct pto_array **array_out,
-                     struct pto_npy *npy) {
+/* The array that "name=FILE" names, if it has one of `roles`; *path_out is the file's. */
+static int find_array(struct pto_run_session *session, const char *pair, uint32_t roles, struct pto_array **array_out,
+                      const char **path_out) {
   struct pto_error *error = &session->result.error;
   char name[128];
   size_t length = strcspn(pair, "=");
@@ -109,7 +109,19 @@ static int read_pair(struct pto_run_session *session, const char *pair, uint32_t
       }
     return PTO_EINVAL;
   }
-  int status = pto_npy_read(pair + length + 1, npy, error);
+  *array_out = array;
+  *path_out = pair + length + 1;
+  return PTO_OK;
+}
+
+/* The same with the file's elements, if they are as many in every dimension. */
+static int read_pair(struct pto_run_session *session, const char *pair, uint32_t roles, struct pto_array **array_out,
+                     struct pto_npy *npy) {
+  struct pto_error *error = &session->result.error;
+  struct pto_array *array;
+  const char *path;
+  int status = find_array(session, pair, roles, &array, &path);
+  if (status == PTO_OK) status = pto_npy_read(path, npy, error);
   if (status) return status;
   if (npy->ndims == array->ndims && memcmp(npy->shape, array->shape, npy->ndims * sizeof *npy->shape) == 0) {
     *array_out = array;
@@ -117,7 +129,7 @@ static int read_pair(struct pto_run_session *session, const char *pair, uint32_t
   }
   char wanted[160], found[160];
   format_shape(array, wanted, sizeof wanted);
-  pto_error_set(error, PTO_EINVAL, "%s is %s and %.400s holds %s", name, wanted, pair + length + 1,
+  pto_error_set(error, PTO_EINVAL, "%.120s is %s and %.400s holds %s", array->name, wanted, path,
                 pto_npy_format(npy, found, sizeof found));
   pto_npy_fini(npy);
   return PTO_EINVAL;
@@ -149,6 +161,18 @@ static int load_golden(struct pto_run_session *session, const char *pair) {
   return status;
 }
 
+int pto_run_session_write_outputs(struct pto_run_session *session, struct pto_error *error) {
+  const struct pto_string_list *outputs = &session->options->outputs;
+  int status = PTO_OK;
+  for (uint32_t i = 0; i < outputs->count && status == PTO_OK; i++) {
+    struct pto_array *array;
+    const char *path;
+    status = find_array(session, outputs->items[i], PTO_ARRAY_OUTPUT, &array, &path);
+    if (status == PTO_OK) status = pto_npy_write(path, array->dtype, array->ndims, array->shape, array->data, error);
+  }
+  return status;
+}
+
 /* ---- open ---- */
 
 static int open_program_run(struct pto_run_session *session) {
@@ -165,6 +189,13 @@ static int open_program_run(struct pto_run_session *session) {
   if (status) return end_as_run(session, exit_of_setup(status));
   for (uint32_t i = 0; i < options->inputs.count; i++) {
     status = load_input(session, options->inputs.items[i]);
+    if (status) return end(session, exit_of_setup(status));
+  }
+  /* A wrong name is said before the run, not after it. */
+  for (uint32_t i = 0; i < options->outputs.count; i++) {
+    struct pto_array *array;
+    const char *path;
+    status = find_array(session, options->outputs.items[i], PTO_ARRAY_OUTPUT, &array, &path);
     if (status) return end(session, exit_of_setup(status));
   }
   if (options->rounds > 1 && pto_program_run_remember(session->run)) return end_as_run(session, PTO_EXIT_FAILED);
@@ -329,8 +360,8 @@ int pto_run_session_verify(struct pto_run_session *session) {
   double rtol, atol;
   pto_program_run_tolerance(session->run, &rtol, &atol);
   struct pto_comparison comparison;
-  pto_program_run_compare(session->run, options->has_rtol ? options->rtol : rtol, options->has_atol ? options->atol : atol,
-                          &comparison);
+  pto_program_run_compare(session->run, options->has_rtol ? options->rtol : rtol,
+                          options->has_atol ? options->atol : atol, &comparison);
   if (comparison.has_golden) {
     result->verified = comparison.is_verified ? PTO_VERDICT_TRUE : PTO_VERDICT_FALSE;
     result->max_abs_error = comparison.max_abs_error;

@@ -39,6 +39,9 @@ int pto_run_session_open(struct pto_run_session *session, const struct pto_run_o
                          uint32_t record);
 int pto_run_session_execute(struct pto_run_session *session);
 int pto_run_session_verify(struct pto_run_session *session);
+/* Writes the outputs of --output, those of the last round.  PTO_OK, or the status of the first file that cannot be
+ * written. */
+PTO_MUST_CHECK int pto_run_session_write_outputs(struct pto_run_session *session, struct pto_error *error);
 void pto_run_session_close(struct pto_run_session *session);
 
 /* What was recorded; NULL where nothing was. */

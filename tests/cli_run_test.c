@@ -178,6 +178,26 @@ static void test_a_golden_from_a_file_decides_and_tolerances_move_it(void **stat
                    1);
 }
 
+static void test_an_output_goes_to_a_file_and_comes_back_as_a_golden(void **state) {
+  struct pto_npy npy;
+  struct pto_error error;
+  write_matrix("f46.npy", 128, 46);
+  /* Wrong as it is by that golden, it is written. */
+  assert_int_equal(pto_ptosim_run("run vector_example --output f=%s --expect f=%s", pto_ptosim_path("f.npy"),
+                                  pto_ptosim_path("f46.npy")),
+                   1);
+  assert_int_equal(pto_npy_read(pto_ptosim_path("f.npy"), &npy, &error), PTO_OK);
+  assert_int_equal(npy.ndims, 2);
+  assert_int_equal(npy.numel, 128 * 128);
+  assert_true(pto_npy_holds(&npy, PTO_FLOAT32));
+  for (uint64_t i = 0; i < npy.numel; i++) assert_true(pto_npy_get(&npy, PTO_FLOAT32, i) == 47);
+  pto_npy_fini(&npy);
+  assert_int_equal(pto_ptosim_run("run vector_example --expect f=%s --atol 0 --rtol 0", pto_ptosim_path("f.npy")), 0);
+  pto_ptosim_run("run vector_example --output a=%s", pto_ptosim_path("a.npy"));
+  pto_ptosim_assert_complaint(2, "no output called \"a\"; it has f");
+  assert_ptr_equal(strstr(pto_ptosim_last.out, "tasks"), NULL); /* before anything ran */
+}
+
 static void test_files_that_do_not_fit_are_refused(void **state) {
   write_matrix("short.npy", 64, 1);
   pto_ptosim_run("run vector_example --input a=%s", pto_ptosim_path("short.npy"));
@@ -243,6 +263,9 @@ static void test_the_graph_is_the_same_text_on_every_engine(void **state) {
 static void test_a_report_that_cannot_be_written_is_a_failure(void **state) {
   pto_ptosim_run("run vector_example --trace /nonexistent/t.json");
   pto_ptosim_assert_complaint(3, "/nonexistent/t.json");
+  pto_ptosim_run("run vector_example --output f=/nonexistent/f.npy");
+  pto_ptosim_assert_complaint(3, "/nonexistent/f.npy");
+  assert_non_null(strstr(pto_ptosim_last.out, "verified")); /* the verdict stands all the same */
   pto_ptosim_run("run vector_example --json /nonexistent/r.json");
   pto_ptosim_assert_complaint(3, "/nonexistent/r.json");
 }
@@ -348,6 +371,7 @@ int main(void) {
       cmocka_unit_test(test_stats_say_where_the_time_went),
       cmocka_unit_test(test_inputs_come_from_files),
       cmocka_unit_test(test_a_golden_from_a_file_decides_and_tolerances_move_it),
+      cmocka_unit_test(test_an_output_goes_to_a_file_and_comes_back_as_a_golden),
       cmocka_unit_test(test_files_that_do_not_fit_are_refused),
       cmocka_unit_test(test_a_trace_has_a_slice_for_each_call),
       cmocka_unit_test(test_the_graph_is_the_same_text_on_every_engine),

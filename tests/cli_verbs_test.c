@@ -44,6 +44,16 @@ static void test_list_shows_options_and_cases_of_a_program(void **state) {
   assert_non_null(strstr(pto_ptosim_last.out, "1000 tasks, 750 edges"));
 }
 
+static void test_list_shows_what_the_parameters_of_a_kernel_must_be(void **state) {
+  assert_int_equal(pto_ptosim_run("list kernels add_scalar_int pv copy"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "SCALAR     value           i64\n"));
+  assert_non_null(strstr(pto_ptosim_last.out, "INPUT      v               f32 fp16 bf16, rank 2 to 4\n"));
+  assert_non_null(strstr(pto_ptosim_last.out, "OUTPUT     o_new           f32, rank 2 or more\n"));
+  assert_non_null(strstr(pto_ptosim_last.out, "INPUT      x               any dtype, any rank\n"));
+  pto_ptosim_run("list kernels nope");
+  pto_ptosim_assert_complaint(2, "no kernel \"nope\"");
+}
+
 static void test_every_listed_program_can_be_run_by_its_name(void **state) {
   char words[4096], *rest = words;
   assert_int_equal(pto_ptosim_run("list programs"), 0);
@@ -56,15 +66,15 @@ static void test_every_listed_program_can_be_run_by_its_name(void **state) {
 }
 
 static void test_help_and_version_are_no_mistakes(void **state) {
-  static const char *const rows[][2] = {{"--help", "ptosim run"},
-                                        {"run --help", "--deps-json"},
-                                        {"suite --help", "--long"},
-                                        {"list --help", "policies"},
-                                        {"--version", "ptosim "}};
+  static const char *const rows[][2] = {{"--help", "ptosim run"},    {"run --help", "--deps-json"},
+                                        {"run -h", "--deps-json"},   {"suite --help", "--long"},
+                                        {"list --help", "policies"}, {"--version", "ptosim "}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     assert_int_equal(pto_ptosim_run("%s", rows[i][0]), 0);
     assert_non_null(strstr(pto_ptosim_last.out, rows[i][1]));
   }
+  assert_int_equal(pto_ptosim_run("suite -h"), 0);
+  assert_null(strstr(pto_ptosim_last.out, "--trace")); /* which it would refuse */
   char *const nothing[] = {(char *)"ptosim", NULL};
   pto_ptosim_run_words(nothing);
   pto_ptosim_assert_complaint(2, "no verb");
@@ -100,6 +110,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_list_has_each_name_as_the_first_word_of_its_line),
       cmocka_unit_test(test_list_shows_options_and_cases_of_a_program),
+      cmocka_unit_test(test_list_shows_what_the_parameters_of_a_kernel_must_be),
       cmocka_unit_test(test_every_listed_program_can_be_run_by_its_name),
       cmocka_unit_test(test_help_and_version_are_no_mistakes),
       cmocka_unit_test(test_a_suite_is_right_where_all_rows_are_as_expected),

@@ -2,6 +2,9 @@
 /*
  * Dispatch: which ready task goes to which core and when, by policy, shape and what the cores hold; blocks, sync_start,
  * accumulation, predicates and barriers.  The serial port says what was sent where; labels say what ran in which order.
+ *
+ * To add one: an orchestration and a line in `fixed`.  Admission of each shape and predicates of each dtype are made from tables.
+ * Longer than other files, because each case is a program of its own.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -67,6 +70,14 @@ static int shapes_take_turns(struct pto_runtime *rt, struct fixture *f) {
   const struct pto_serial_sent *sent = sent_of(rt, &count);
   assert_int_equal(count, 7);
   for (uint32_t i = 0; i < 6; i++) assert_int_equal(sent[i + 1].task_number, i + 1);
+  return 0;
+}
+/* Forty barriers are done at once, and each lets one task go. */
+static int forty_behind_barriers(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_task gate, barrier[40];
+  FIXTURE_DO(rt, .label = 100, .out = &gate);
+  for (uint64_t i = 0; i < 40; i++) fixture_expect(rt, pto_submit_barrier(rt, &gate, 1, &barrier[i]), PTO_OK);
+  for (uint64_t i = 0; i < 40; i++) FIXTURE_DO(rt, .label = i, .launch = {.after = &barrier[i], .after_count = 1});
   return 0;
 }
 static uint64_t remembered[2][41];
@@ -574,9 +585,43 @@ static void each_message_once_and_in_order(struct fixture *f) {
   assert_int_equal(f->rt->completed_count, 300);
 }
 
+/* ---- what producers wrote, seen on other threads ---- */
+
+enum { HALF = 2048, ROUNDS = 300 };
+static int fill_with(const struct pto_kernel_args *args) {
+  memset(args->tensors[0].addr, (int)args->scalars[0].u64, args->tensors[0].shape[0]);
+  return 0;
+}
+static int expect_filled(const struct pto_kernel_args *args) {
+  const uint8_t *bytes = args->tensors[0].addr;
+  for (uint64_t i = 0; i < args->tensors[0].shape[0]; i++)
+    if (bytes[i] != (uint8_t)args->scalars[0].u64) return pto_kernel_error(args, "byte %d of round %d is %d", (int)i, (int)args->scalars[0].u64, bytes[i]);
+  return 0;
+}
+static int two_producers_and_a_consumer(struct pto_runtime *rt, struct fixture *f) {
+  static struct pto_kernel writer, reader;
+  if (!writer.run) {
+    writer = fixture_kernel_with("os", 0, fill_with);
+    reader = fixture_kernel_with("is", 0, expect_filled);
+  }
+  struct pto_tensor whole = fixture_bytes(f, 0, 2 * HALF), left = fixture_bytes(f, 0, HALF), right = fixture_bytes(f, HALF, HALF);
+  for (uint64_t i = 0; i < ROUNDS; i++) {
+    struct pto_param a[2] = {pto_output(&left), pto_scalar_u64(i)}, b[2] = {pto_output(&right), pto_scalar_u64(i)},
+                     c[2] = {pto_input(&whole), pto_scalar_u64(i)};
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    fixture_expect(rt, i % 2 ? pto_submit_aic(rt, &writer, a, 2) : pto_submit_aiv(rt, &writer, a, 2), PTO_OK);
+    fixture_expect(rt, pto_submit_aiv(rt, &writer, b, 2), PTO_OK);
+    fixture_expect(rt, i % 3 ? pto_submit_aic(rt, &reader, c, 2) : pto_submit_aiv(rt, &reader, c, 2), PTO_OK);
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  }
+  return 0;
+}
+
 static const struct fixture_case fixed[] = {
     {.name = "fifo runs independent tasks in the order of their submits", .body = twenty_independent, .slots_per_core = 1, .after = in_order_of_submits},
     {.name = "fifo runs tasks that become ready at once in the order of their submits", .body = forty_behind_a_gate, .slots_per_core = 1,
+     .after = in_order_behind_the_gate},
+    {.name = "fifo holds behind barriers that are done at once", .body = forty_behind_barriers, .slots_per_core = 1, .window = 128,
      .after = in_order_behind_the_gate},
     {.name = "lifo runs the newest of those that are ready", .body = forty_behind_a_gate, .slots_per_core = 1, .policy = "lifo", .after = newest_first},
     {.name = "fifo goes across shapes", .body = shapes_take_turns},
@@ -618,6 +663,9 @@ static const struct fixture_case fixed[] = {
     {.name = "also in a random order of cores", .body = layered, .window = 512, .clusters = 3, .seed = 1, .after = each_message_once_and_in_order},
     {.name = "also under lifo", .body = layered, .window = 512, .clusters = 3, .seed = 2, .policy = "lifo", .after = each_message_once_and_in_order},
     {.name = "also under a random policy", .body = layered, .window = 512, .clusters = 3, .seed = 3, .policy = "random:5", .after = each_message_once_and_in_order},
+    {.name = "a consumer sees what producers on two threads wrote", .body = two_producers_and_a_consumer, .engine = "threads"},
+    {.name = "and so it does in virtual time", .body = two_producers_and_a_consumer, .engine = "virtual"},
+    {.name = "and on the serial port in a random order of cores", .body = two_producers_and_a_consumer, .seed = 21},
     {.name = "also with one slot a core", .body = layered, .window = 512, .clusters = 3, .seed = 4, .slots_per_core = 1, .after = each_message_once_and_in_order},
 };
 

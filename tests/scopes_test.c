@@ -2,6 +2,8 @@
 /*
  * Scopes and lifetime: what a scope keeps alive and what comes back when it ends, which handles are stale from when on, how deep
  * scopes nest, and what holds memory without them.
+ *
+ * To add one: an orchestration and a line in `cases`.  Longer than other files, because each case is a program of its own.
  */
 #include <setjmp.h>
 #include <stdarg.h>

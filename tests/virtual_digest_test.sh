@@ -37,6 +37,18 @@ for program in bgemm paged_attention spmd_sync_start war_reuse scalar_data; do
   done
 done
 
+# Under valgrind addresses, threads and speed are others.  (A sanitizer's build does not run there.)
+if command -v valgrind >/dev/null && ! ldd "$build/ptosim" | grep -qE 'lib(a|t|ub)san'; then
+  for program in vector_example bgemm; do
+    settings=()
+    [ "$program" = bgemm ] && settings=(--set task_num=16 --set tile=16 --set grid_k=2)
+    expected=$(times "$program" a2a3 "${settings[@]}")
+    valgrind -q "$build/ptosim" run "$program" --engine virtual --chip a2a3 --quiet --json "$work/json" "${settings[@]}" \
+      >"$work/log" 2>&1 || cat "$work/log"
+    same "$program under valgrind" "$expected" "$(grep -oE '"(trace_digest|output_digest|virtual_us)":[^,]*' "$work/json" | tr '\n' ' ')"
+  done
+fi
+
 # Another chip is another timeline, and the same bytes.
 one=$(times bgemm a2a3) other=$(times bgemm a5)
 digest() { grep -o "\"$1\":[^ ]*" <<<"$2"; }

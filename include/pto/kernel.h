@@ -103,16 +103,16 @@ struct pto_cost {
 
 enum pto_kernel_flags {
   PTO_KERNEL_IN_PLACE = 1, /* an INPUT and an OUTPUT may be the same bytes in the same layout */
-  PTO_KERNEL_WAITS = 2     /* waits for other cores of its task; needs a stack of its own */
+  PTO_KERNEL_WAITS = 2     /* reserved for kernels that wait for other cores of their task; no effect */
 };
 
 struct pto_kernel {
   const char *name;
   uint32_t cores; /* PTO_AIC | PTO_AIV: where it can run */
   uint32_t flags; /* enum pto_kernel_flags */
-  const struct pto_kernel_param *params;
+  const struct pto_kernel_param *params; /* tensors and scalars in the order of the submit; without any it takes none */
   uint32_t param_count;
-  int (*run)(const struct pto_kernel_args *args);
+  int (*run)(const struct pto_kernel_args *args); /* never NULL */
   /* NULL: every byte of inputs and outputs moved once, one vector operation an output element, no local memory.  Called
    * with the block's own core description; tensors may have no address yet. */
   struct pto_cost (*cost)(const struct pto_kernel_args *args);

@@ -152,7 +152,7 @@ struct pto_config {
   /* Called once, on the watchdog's thread, with the sentence of PTO_ETIMEOUT; the process must leave soon after. */
   void (*on_timeout)(void *context, const char *sentence);
   void *on_timeout_context;
-  uint64_t list_chunks;       /* chunks of 14 list entries for fan-out and readers beyond the inline ones [never short] */
+  uint64_t list_chunks;       /* chunks of 13 consumers or 8 readers beyond the inline ones [never short] */
   uint64_t map_entries;       /* accesses that the region map can hold [never short] */
 };
 

@@ -98,6 +98,9 @@ static void format_index(const struct pto_array *array, uint64_t index, char *te
     used += (size_t)snprintf(text + used, size - used, "%s%llu", i ? "," : "", (unsigned long long)parts[i]);
 }
 
+/* For the sentence: printf shows the sign of a NaN, which means nothing here. */
+static double without_nan_sign(double value) { return isnan(value) ? (double)NAN : value; }
+
 static void compare_array(const struct pto_array *array, double rtol, double atol, struct pto_comparison *comparison) {
   comparison->has_golden = true;
   comparison->compared += array->numel;
@@ -126,7 +129,7 @@ void pto_program_run_compare(const struct pto_program_run *run, double rtol, dou
   format_index(comparison->array, comparison->index, place, sizeof place);
   snprintf(comparison->sentence, sizeof comparison->sentence,
            "output %.40s[%.80s]: %.9g instead of %.9g (%llu of %llu elements differ, by %.3g at most)",
-           comparison->array->name, place, comparison->actual, comparison->golden,
+           comparison->array->name, place, without_nan_sign(comparison->actual), without_nan_sign(comparison->golden),
            (unsigned long long)comparison->mismatches, (unsigned long long)comparison->compared,
            comparison->max_abs_error);
 }

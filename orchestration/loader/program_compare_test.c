@@ -174,6 +174,16 @@ static void test_the_first_mismatch_is_named_with_index_and_values(void **state)
   pto_program_run_destroy(run);
 }
 
+static void test_the_sentence_names_a_nan_without_a_sign(void **state) {
+  struct pto_program_run *run = run_new();
+  struct pto_array *out = array(run, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2);
+  pto_array_golden(run, out)[1] = copysign(NAN, -1);
+  struct pto_comparison comparison;
+  pto_program_run_compare(run, 1e-3, 1e-3, &comparison);
+  assert_string_equal(comparison.sentence, "output out[1]: 0 instead of nan (1 of 2 elements differ, by inf at most)");
+  pto_program_run_destroy(run);
+}
+
 static void test_only_outputs_with_a_golden_are_compared(void **state) {
   struct pto_program_run *run = run_new();
   struct pto_array *input = array(run, "input", PTO_ARRAY_INPUT, PTO_FLOAT32, 4);
@@ -204,6 +214,7 @@ int main(void) {
       cmocka_unit_test(test_without_tolerance_the_bits_decide),
       cmocka_unit_test(test_infinities_and_nans_match_themselves_alone),
       cmocka_unit_test(test_the_first_mismatch_is_named_with_index_and_values),
+      cmocka_unit_test(test_the_sentence_names_a_nan_without_a_sign),
       cmocka_unit_test(test_only_outputs_with_a_golden_are_compared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

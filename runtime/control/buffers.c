@@ -5,8 +5,9 @@
 
 #include <runtime/tensor/tensor_make.h>
 
-/* Ranges of external memory that nothing is known of any more are dropped when there are this many more than records. */
-#define RANGE_SLACK 1024u
+/* Ranges of external memory that nothing is known of any more are looked for when there are twice as many ranges as were left the
+ * last time, and this many at least. */
+#define RANGES_MIN 1024u
 
 /* Bytes of a row and of a plane of rows in a dense tensor: the coordinates of its space. */
 static void grid_of(const struct pto_tensor *t, uint64_t size_bytes, uint64_t *pitch_bytes, uint64_t *plane_bytes) {
@@ -44,10 +45,28 @@ struct pto_tensor pto_managed_tensor(struct pto_runtime *rt, struct pto_buffer b
   return pto_tensor_dense(buffer, dtype, ndims, shape);
 }
 
+/* Drops ranges without registrations and without visible accesses, and their spaces.  Not between a submit's lookups and its
+ * commit. */
+static void collect_ranges(struct pto_runtime *rt) {
+  struct pto_buffer_registry *registry = &rt->buffers;
+  pto_access_map_sweep(&rt->map);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < registry->range_count; i++) {
+    const struct pto_access_space *space = &rt->map.spaces[registry->ranges[i].space];
+    if (space->registrations == 0 && space->entry_count == 0)
+      pto_access_map_remove_space(&rt->map, registry->ranges[i].space);
+    else
+      registry->ranges[kept++] = registry->ranges[i];
+  }
+  registry->range_count = kept;
+  rt->collect_ranges_at = pto_max_u64(2 * (uint64_t)kept, RANGES_MIN);
+}
+
 bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record, char *addr,
                             uint32_t owner_slot) {
   uint64_t pitch, plane;
   grid_of(t, record->size_bytes, &pitch, &plane);
+  if (PTO_UNLIKELY(!pto_access_map_has_space(&rt->map))) collect_ranges(rt);
   uint32_t space = pto_access_map_add_space(&rt->map, (uint64_t)(uintptr_t)addr, record->size_bytes, pitch, plane);
   if (space == UINT32_MAX) return false;
   rt->map.spaces[space].has_creator = 1;
@@ -63,25 +82,12 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
 
 /* ---- external memory ---- */
 
-/* Drops ranges without registrations and without visible accesses. */
-static void collect_ranges(struct pto_runtime *rt) {
-  struct pto_buffer_registry *registry = &rt->buffers;
-  pto_access_map_sweep(&rt->map);
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < registry->range_count; i++) {
-    const struct pto_access_space *space = &rt->map.spaces[registry->ranges[i].space];
-    if (space->registrations == 0 && space->entry_count == 0)
-      pto_access_map_remove_space(&rt->map, registry->ranges[i].space);
-    else
-      registry->ranges[kept++] = registry->ranges[i];
-  }
-  registry->range_count = kept;
-}
-
 /* The space of [lo, hi): that of the one range which holds it, or a new one that takes in all ranges it meets. */
 static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *t, uint64_t lo, uint64_t hi) {
   struct pto_buffer_registry *registry = &rt->buffers;
-  if (registry->range_count > registry->live_count + RANGE_SLACK && registry->range_count % RANGE_SLACK == 0) collect_ranges(rt);
+  if (registry->range_count >= rt->collect_ranges_at || registry->range_count == registry->capacity ||
+      !pto_access_map_has_space(&rt->map))
+    collect_ranges(rt);
   uint32_t first = pto_buffer_registry_find_range(registry, lo), last = first;
   while (last < registry->range_count && registry->ranges[last].lo < hi) last++;
   uint64_t pitch, plane;
@@ -103,11 +109,11 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
   }
   uint32_t space = pto_access_map_add_space(&rt->map, all_lo, all_hi - all_lo, pitch, plane);
   if (space == UINT32_MAX) return space;
-  for (uint32_t i = first; i < last; i++) {
-    uint32_t old = registry->ranges[i].space;
-    pto_access_map_merge_space(&rt->map, space, old);
-    for (uint32_t r = 0; r < registry->used; r++)
-      if (registry->records[r].kind == PTO_BUFFER_EXTERNAL && registry->records[r].space == old) registry->records[r].space = space;
+  for (uint32_t i = first; i < last; i++) pto_access_map_merge_space(&rt->map, space, registry->ranges[i].space);
+  for (uint32_t r = 0; r < registry->used && registrations; r++) {
+    struct pto_buffer_record *record = &registry->records[r];
+    if (record->kind == PTO_BUFFER_EXTERNAL && record->space != PTO_NONE && record->addr >= all_lo && record->addr < all_hi)
+      record->space = space;
   }
   rt->map.spaces[space].registrations = registrations;
   if (pto_buffer_registry_replace_ranges(registry, first, last - first, all_lo, all_hi, space)) return space;
@@ -120,10 +126,20 @@ static bool meets_arena(const struct pto_runtime *rt, uint64_t lo, uint64_t hi) 
   return lo < arena_lo + rt->arena.size_bytes && arena_lo < hi;
 }
 
+/* Live registrations have all the room that there is: within a run that ends it. */
+static PTO_COLD struct pto_tensor too_many_registrations(struct pto_runtime *rt) {
+  uint32_t count = rt->buffers.live_count;
+  if (rt->is_running) pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers and registrations fill the registry", count);
+  return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_BUFFER_COUNT, count);
+}
+
 struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
   struct pto_buffer buffer = {1, 0, (uint64_t)(uintptr_t)addr, 0};
-  if (!addr) return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_NULL_ADDRESS, 0);
-  if (!pto_tensor_dense_bytes(dtype, ndims, shape, &buffer.size_bytes)) return pto_tensor_dense(buffer, dtype, ndims, shape);
+  if (!pto_tensor_dense_bytes(dtype, ndims, shape, &buffer.size_bytes)) {
+    buffer.base = PTO_CACHE_LINE; /* whatever it is, it is refused for its shape, as external */
+    return pto_tensor_dense(buffer, dtype, ndims, shape);
+  }
+  if (!addr && buffer.size_bytes) return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_NULL_ADDRESS, 0);
   struct pto_tensor t = pto_tensor_dense(buffer, dtype, ndims, shape);
   if (t.status) return t;
   uint64_t lo = buffer.base, size_bytes = buffer.size_bytes;
@@ -132,13 +148,13 @@ struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32
   uint32_t depth = rt->is_running ? rt->scope_depth : 0;
   struct pto_buffer_record *record =
       pto_buffer_registry_insert(&rt->buffers, PTO_BUFFER_EXTERNAL, depth, pto_runtime_scope_buffers(rt, depth));
-  if (!record) return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_BUFFER_COUNT, rt->buffers.live_count);
+  if (!record) return too_many_registrations(rt);
   if (!rt->is_running) rt->buffers.outside_ids = record->id;
   record->addr = lo;
   record->size_bytes = size_bytes;
   if (size_bytes) {
     record->space = space_of_range(rt, &t, lo, lo + size_bytes);
-    if (record->space == UINT32_MAX) return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_BUFFER_COUNT, rt->buffers.live_count);
+    if (record->space == PTO_NONE) return too_many_registrations(rt);
     rt->map.spaces[record->space].registrations++;
   }
   t.buffer = pto_buffer_registry_handle(record);

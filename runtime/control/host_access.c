@@ -27,12 +27,23 @@ static int wait_for_bytes(struct pto_runtime *rt, uint32_t space, const struct p
   return PTO_OK;
 }
 
+/* An element that the orchestration asks for. */
+struct host_element {
+  const char *what; /* the call, for sentences */
+  const struct pto_tensor *tensor;
+  const uint64_t *index;
+  const void *value;
+  bool is_write;
+};
+
 /* The element as a tensor of rank 0; its address, and for 4-bit types which nibble. */
-static int locate(struct pto_runtime *rt, const char *what, const struct pto_tensor *t, const uint64_t *index, bool is_write,
-                  char **addr, uint32_t *shift) {
+static int locate(struct pto_runtime *rt, const struct host_element *wanted, char **addr, uint32_t *shift) {
+  const char *what = wanted->what;
+  const struct pto_tensor *t = wanted->tensor;
+  const uint64_t *index = wanted->index;
   int status = pto_runtime_check(rt);
   if (status) return status;
-  if (!t) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null tensor", what);
+  if (!t || !wanted->value) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null %s", what, t ? "value" : "tensor");
   status = pto_tensor_check(t);
   if (status) {
     char text[256];
@@ -46,6 +57,8 @@ static int locate(struct pto_runtime *rt, const char *what, const struct pto_ten
                       (unsigned long long)t->buffer.id);
   if (!record->addr)
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: nothing has written buffer %llu yet", what, (unsigned long long)record->id);
+  if (wanted->is_write && pto_tensor_shares_bytes(t))
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: elements of the tensor share bytes; such a tensor may be read, not written", what);
   if (t->ndims && !index) return PTO_REFUSE(rt, PTO_EINVAL, "%s: a tensor of rank %u needs an index", what, t->ndims);
   uint64_t element = t->start_offset;
   for (uint32_t d = 0; d < t->ndims; d++) {
@@ -60,13 +73,14 @@ static int locate(struct pto_runtime *rt, const char *what, const struct pto_ten
   *shift = is_nibble ? 4 * (uint32_t)(element & 1) : UINT32_MAX;
   *addr = (char *)(uintptr_t)(record->addr + offset);
   struct pto_region region = {.start = record->addr + offset, .end = record->addr + offset + size, .run_bytes = size};
-  return wait_for_bytes(rt, record->space, &region, is_write);
+  return wait_for_bytes(rt, record->space, &region, wanted->is_write);
 }
 
 int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, void *value) {
   char *addr;
   uint32_t shift;
-  int status = locate(rt, "read_element", t, index, false, &addr, &shift);
+  struct host_element wanted = {"read_element", t, index, value, false};
+  int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
   if (shift == UINT32_MAX) {
     memcpy(value, addr, pto_dtype_size(t->dtype));
@@ -80,7 +94,8 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
 int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, const void *value) {
   char *addr;
   uint32_t shift;
-  int status = locate(rt, "write_element", t, index, true, &addr, &shift);
+  struct host_element wanted = {"write_element", t, index, value, true};
+  int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
   if (shift == UINT32_MAX)
     memcpy(addr, value, pto_dtype_size(t->dtype));

@@ -23,22 +23,37 @@ static const char *scalar_name(uint32_t type) {
   return type < PTO_ARRAY_LENGTH(names) ? names[type] : "?";
 }
 
+/* What sentences call a parameter: "param 3", or "predicate". */
+struct label {
+  char text[24];
+};
+static struct label label_of(uint32_t index) {
+  struct label label;
+  if (index == PTO_TAG_PREDICATE)
+    snprintf(label.text, sizeof label.text, "predicate");
+  else
+    snprintf(label.text, sizeof label.text, "param %u", index);
+  return label;
+}
+
 /* ---- launch ---- */
 
-static int check_core_kinds(struct pto_runtime *rt, const struct pto_launch *launch) {
-  const struct pto_kernel *aiv[2] = {launch->aiv0, launch->aiv1};
-  if (launch->aic && !(launch->aic->cores & PTO_AIC))
-    return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s does not run on AIC cores", launch->aic->name);
-  for (int i = 0; i < 2; i++)
-    if (aiv[i] && !(aiv[i]->cores & PTO_AIV))
-      return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s does not run on AIV cores", aiv[i]->name);
+static int check_kernels(struct pto_runtime *rt, const struct pto_launch *launch) {
+  const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
+  for (int i = 0; i < 3; i++) {
+    const struct pto_kernel *kernel = kernels[i];
+    if (!kernel) continue;
+    if (PTO_UNLIKELY(!(kernel->cores & (i == 0 ? PTO_AIC : PTO_AIV))))
+      return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s does not run on %s cores", kernel->name, i == 0 ? "AIC" : "AIV");
+    if (PTO_UNLIKELY(!kernel->run)) return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s has no function to run", kernel->name);
+  }
   return PTO_OK;
 }
 
 static int check_launch(struct pto_runtime *rt, const struct pto_launch *launch, enum pto_shape *shape_out) {
   uint32_t aiv_count = (launch->aiv0 != NULL) + (launch->aiv1 != NULL);
   if (!launch->aic && !aiv_count) return PTO_REFUSE(rt, PTO_EINVAL, "a task needs a kernel");
-  int status = check_core_kinds(rt, launch);
+  int status = check_kernels(rt, launch);
   if (status) return status;
   enum pto_shape shape = launch->aic ? (aiv_count == 2   ? PTO_SHAPE_MIX_X2
                                         : aiv_count == 1 ? PTO_SHAPE_MIX_X1
@@ -134,28 +149,29 @@ static PTO_COLD int refuse_tensor(struct pto_runtime *rt, const char *what, uint
   char text[256];
   struct pto_tensor refused = pto_tensor_refused(t, PTO_MAKER_TENSOR);
   pto_tensor_explain(&refused, text, sizeof text);
-  return PTO_REFUSE(rt, status, "%s: param %u: %s", what, index, text);
+  return PTO_REFUSE(rt, status, "%s: %s: %s", what, label_of(index).text, text);
 }
 
 static PTO_COLD int refuse_stale(struct pto_runtime *rt, const char *what, uint32_t index, const struct pto_tensor *t) {
-  if (t->buffer.id == 0) return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u has no buffer", what, index);
+  if (t->buffer.id == 0) return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s has no buffer", what, label_of(index).text);
   if ((uint16_t)(t->buffer.generation >> 48) != rt->tag)
-    return PTO_REFUSE(rt, PTO_ESTALE, "%s: param %u: buffer %llu belongs to another runtime", what, index,
+    return PTO_REFUSE(rt, PTO_ESTALE, "%s: %s: buffer %llu belongs to another runtime", what, label_of(index).text,
                       (unsigned long long)t->buffer.id);
-  return PTO_REFUSE(rt, PTO_ESTALE, "%s: param %u: buffer %llu is used after its scope has ended", what, index,
+  return PTO_REFUSE(rt, PTO_ESTALE, "%s: %s: buffer %llu is used after its scope has ended", what, label_of(index).text,
                     (unsigned long long)t->buffer.id);
 }
 
 static uint64_t dense_bytes(const struct pto_tensor *t) {
-  return (pto_tensor_numel(t) * pto_dtype_bits(t->dtype) + 7) / 8;
+  uint64_t numel = pto_tensor_numel(t); /* 2^62 bytes are no overflow, their bits are */
+  return pto_dtype_is_four_bit(t->dtype) ? (numel + 1) / 2 : numel * pto_dtype_size(t->dtype);
 }
 
 /* The version rule of semantics §2: inputs name the current version, outputs that or the next. */
 static int check_version(struct pto_runtime *rt, const char *what, const struct pto_param_work *work) {
   int32_t named = work->tensor->version, current = work->record->version;
   if (PTO_LIKELY(named == current)) return PTO_OK;
-  if (work->mode == PTO_OUTPUT && named == current + 1 && current != INT32_MAX) return PTO_OK;
-  return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) names version %d of buffer %llu, which is at version %d", what, work->index,
+  if (work->mode == PTO_OUTPUT && current != INT32_MAX && named == current + 1) return PTO_OK;
+  return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) names version %d of buffer %llu, which is at version %d", what, label_of(work->index).text,
                     mode_name(work->mode), named, (unsigned long long)work->record->id, current);
 }
 
@@ -163,7 +179,7 @@ static int check_allocation(struct pto_runtime *rt, const char *what, struct pto
   const struct pto_tensor *t = work->tensor;
   struct pto_submit_work *submit = &rt->work;
   if (work->mode != PTO_OUTPUT)
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) uses buffer %llu, which nothing has written yet", what, work->index,
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) uses buffer %llu, which nothing has written yet", what, label_of(work->index).text,
                       mode_name(work->mode), (unsigned long long)work->record->id);
   if (t->start_offset || !pto_tensor_is_contiguous(t) || dense_bytes(t) != work->record->size_bytes)
     return PTO_REFUSE(rt, PTO_EINVAL,
@@ -193,11 +209,11 @@ static int check_tensor(struct pto_runtime *rt, const char *what, struct pto_par
   struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &t->buffer);
   if (PTO_UNLIKELY(!record)) return refuse_stale(rt, what, work->index, t);
   if (PTO_UNLIKELY(record->size_bytes != t->buffer.size_bytes))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u says that buffer %llu has %llu bytes; it has %llu", what, work->index,
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s says that buffer %llu has %llu bytes; it has %llu", what, label_of(work->index).text,
                       (unsigned long long)record->id, (unsigned long long)t->buffer.size_bytes,
                       (unsigned long long)record->size_bytes);
   work->record = record;
-  work->is_allocated_now = work->is_merged = false;
+  work->is_allocated_now = false;
   work->is_empty = pto_tensor_is_empty(t);
   status = check_version(rt, what, work);
   if (PTO_UNLIKELY(status)) return status;
@@ -250,7 +266,6 @@ static bool merge_in_place(struct pto_runtime *rt, const struct pto_launch *laun
   for (int k = 0; k < 3; k++)
     if (kernels[k] && !(kernels[k]->flags & PTO_KERNEL_IN_PLACE)) return false;
   if (a->region.start != b->region.start || !has_equal_layout(x->tensor, y->tensor)) return false;
-  x->is_merged = true;
   a->region.run_bytes = 0; /* empty: leaves the list of accesses below */
   a->region.end = a->region.start;
   b->tag |= PTO_TAG_READ;
@@ -266,11 +281,9 @@ static PTO_NOINLINE int check_pair(struct pto_runtime *rt, const char *what, con
   b->region.is_fuzzy = fuzzy_b;
   if (!meet || merge_in_place(rt, launch, a, b)) return PTO_OK;
   const struct pto_param_work *x = param_of_access(&rt->work, a), *y = param_of_access(&rt->work, b);
-  char first[16], second[16];
-  snprintf(first, sizeof first, x->index == PTO_TAG_PREDICATE ? "predicate" : "param %u", x->index);
-  snprintf(second, sizeof second, y->index == PTO_TAG_PREDICATE ? "predicate" : "param %u", y->index);
-  return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) and %s (%s) share bytes of buffer %llu and one of them is written", what, first,
-                    mode_name(x->mode), second, mode_name(y->mode), (unsigned long long)y->record->id);
+  return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) and %s (%s) share bytes of buffer %llu and one of them is written", what,
+                    label_of(x->index).text, mode_name(x->mode), label_of(y->index).text, mode_name(y->mode),
+                    (unsigned long long)y->record->id);
 }
 
 static int check_aliasing(struct pto_runtime *rt, const char *what, const struct pto_launch *launch) {
@@ -402,6 +415,7 @@ static int collect_predicate(struct pto_runtime *rt, const char *what, const str
   struct pto_submit_work *submit = &rt->work;
   const struct pto_tensor *t = predicate->tensor;
   if (predicate->compare > PTO_IF_GE) return PTO_REFUSE(rt, PTO_EINVAL, "%s: predicate: %u is no comparison", what, predicate->compare);
+  if (!t) return PTO_REFUSE(rt, PTO_EINVAL, "%s: the predicate compares a null tensor", what);
   struct pto_param_work *work = &submit->params[submit->work_count++];
   work->tensor = t;
   work->mode = PTO_INPUT;
@@ -436,7 +450,7 @@ int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
   }
   status = collect_tensors(rt, what, params, count);
   if (PTO_UNLIKELY(status)) return status;
-  if (PTO_UNLIKELY(launch->predicate.tensor)) {
+  if (PTO_UNLIKELY(launch->predicate.tensor || launch->predicate.compare != PTO_ALWAYS)) {
     status = collect_predicate(rt, what, &launch->predicate);
     if (status) return status;
   }

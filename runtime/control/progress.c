@@ -130,9 +130,11 @@ static void finish(struct pto_runtime *rt, uint32_t index) {
   }
 }
 
-/* Without recursion: a chain of barriers may be as long as the window. */
+/* Without recursion: a chain of barriers may be as long as the window.  First in, first out, so that what they let go is queued in
+ * the order of submits; a slot finishes once between two retirements, so there is a place for each. */
 static void finish_all(struct pto_runtime *rt) {
-  while (rt->finished_count) finish(rt, rt->finished[--rt->finished_count]);
+  for (uint32_t i = 0; i < rt->finished_count; i++) finish(rt, rt->finished[i]);
+  rt->finished_count = 0;
 }
 
 void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot) {

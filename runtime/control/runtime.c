@@ -75,9 +75,9 @@ static bool reserve_all(struct pto_runtime *rt) {
 static int check_config(const struct pto_config *config, struct pto_error *error) {
   enum pto_policy policy;
   uint64_t seed;
-  if (config->window < 4 || config->window > PTO_MAX_WINDOW || !pto_is_power_of_two(config->window))
-    return pto_error_set(error, PTO_EINVAL, "window %llu is not a power of two from 4 to %llu", (unsigned long long)config->window,
-                         (unsigned long long)PTO_MAX_WINDOW);
+  if (config->window < PTO_MIN_WINDOW || config->window > PTO_MAX_WINDOW || !pto_is_power_of_two(config->window))
+    return pto_error_set(error, PTO_EINVAL, "window %llu is not a power of two from %llu to %llu", (unsigned long long)config->window,
+                         (unsigned long long)PTO_MIN_WINDOW, (unsigned long long)PTO_MAX_WINDOW);
   if (config->heap_bytes == 0 || config->heap_bytes % PTO_OUTPUT_ALIGN || config->heap_bytes > UINT64_C(1) << 44)
     return pto_error_set(error, PTO_EINVAL, "heap of %llu bytes is not a multiple of %u up to 16 TiB",
                          (unsigned long long)config->heap_bytes, PTO_OUTPUT_ALIGN);
@@ -149,7 +149,6 @@ static void begin_state(struct pto_runtime *rt) {
   rt->scope_depth = rt->scope_serial = 0;
   rt->virtual_ps = 0;
   rt->hazards.edges = rt->hazards.live_edges = 0;
-  rt->hazards.is_out_of_chunks = false;
   rt->map.lookups = rt->map.candidates = rt->map.budget_exhausted = 0;
   pto_task_rings_reset(&rt->rings, rt->first_sequence);
   pto_payload_pool_reset(&rt->payloads);
@@ -200,7 +199,7 @@ int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, v
   int status = rt->port->ops->begin_run(rt->port, sentence, sizeof sentence);
   if (status) return PTO_REFUSE(rt, status, "%s", sentence);
   rt->is_running = true;
-  pto_scopes_push(rt, PTO_SCOPE_AUTO);
+  pto_scopes_push(rt, 0, PTO_SCOPE_AUTO);
   uint64_t begin_ns = monotonic_ns();
   int returned = orchestration(rt, context);
   if (returned && !rt->has_failed) {

@@ -47,7 +47,6 @@ struct pto_param_work {
   uint32_t mode;
   uint16_t index;        /* among the task's parameters; PTO_TAG_PREDICATE */
   bool is_allocated_now; /* an output whose buffer gets memory by this submit */
-  bool is_merged;        /* the INPUT half of an in-place pair: the OUTPUT half counts as INOUT */
   bool is_empty;
 };
 
@@ -82,9 +81,10 @@ struct pto_runtime {
   bool is_running, has_failed;
   uint16_t tag;                  /* of this runtime, in every handle */
   uint32_t scope_depth;          /* index of the innermost open scope; the run's is 0 */
-  uint32_t scope_serial;
+  uint32_t scope_serial;         /* scopes begun in the run, modulo 2^32: for reports alone */
   struct pto_scope scopes[PTO_MAX_SCOPE_DEPTH + 1];
   uint32_t outside_buffers;      /* registrations made outside runs */
+  uint64_t collect_ranges_at;    /* look for external ranges to drop when there are this many */
   uint64_t first_sequence;       /* where rings start; tests begin just below the wrap */
   uint64_t task_count, completed_count, submit_waits;
   uint64_t task_generation;
@@ -153,7 +153,8 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
                             uint32_t owner_slot);
 
 /* scopes.c */
-void pto_scopes_push(struct pto_runtime *rt, uint32_t kind);
+/* Opens a scope at `depth`: 0 for the run's own, else one more than the innermost's. */
+void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind);
 void pto_scopes_pop(struct pto_runtime *rt);
 
 #endif

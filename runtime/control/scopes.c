@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/control/runtime_state.h>
 
-void pto_scopes_push(struct pto_runtime *rt, uint32_t kind) {
-  uint32_t depth = rt->scope_serial ? rt->scope_depth + 1 : 0;
+void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
   uint32_t ring_index = pto_task_ring_of_depth(depth);
   struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   rt->scopes[depth] = (struct pto_scope){.kind = kind,
@@ -41,7 +40,7 @@ int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
                       rt->scopes[rt->scope_depth].serial, rt->scope_depth);
   if (rt->scope_depth == PTO_MAX_SCOPE_DEPTH) return PTO_REFUSE(rt, PTO_EINVAL, "scopes nest %u deep at most", PTO_MAX_SCOPE_DEPTH);
   charge_scope(rt);
-  pto_scopes_push(rt, kind);
+  pto_scopes_push(rt, rt->scope_depth + 1, kind);
   return PTO_OK;
 }
 

@@ -10,7 +10,8 @@ bool pto_space_retire(struct pto_runtime *rt) {
   return any;
 }
 
-/* "scope 0 (depth 0) holds 5 tasks and 2048 bytes, …" for every open scope of the ring. */
+/* "open scope 0 (depth 0) holds 5 tasks and 2048 bytes; …" for every open scope of the ring.  A scope that began when the heap was
+ * empty begins where the heap started over. */
 static void append_holders(struct pto_runtime *rt, uint32_t ring_index) {
   const struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   for (uint32_t depth = 0; depth <= rt->scope_depth; depth++) {
@@ -18,9 +19,10 @@ static void append_holders(struct pto_runtime *rt, uint32_t ring_index) {
     if (scope->ring != ring_index) continue;
     bool has_next = depth < rt->scope_depth && rt->scopes[depth + 1].ring == ring_index;
     uint64_t end = has_next ? rt->scopes[depth + 1].begin_sequence : ring->head;
-    uint64_t heap_end = has_next ? rt->scopes[depth + 1].begin_heap : ring->heap.head;
+    uint64_t heap_begin = pto_max_u64(scope->begin_heap, ring->heap.tail);
+    uint64_t heap_end = has_next ? pto_max_u64(rt->scopes[depth + 1].begin_heap, heap_begin) : ring->heap.head;
     pto_error_append(&rt->error, "; open scope %u (depth %u) holds %llu tasks and %llu bytes", scope->serial, depth,
-                     (unsigned long long)(end - scope->begin_sequence), (unsigned long long)(heap_end - scope->begin_heap));
+                     (unsigned long long)(end - scope->begin_sequence), (unsigned long long)(heap_end - heap_begin));
   }
 }
 

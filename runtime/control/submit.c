@@ -68,10 +68,10 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
   record_params(rt);
 }
 
-static PTO_COLD void record_edges(struct pto_runtime *rt, uint64_t first_edge) {
+static PTO_COLD void record_edges(struct pto_runtime *rt, uint64_t number, uint64_t first_edge) {
   struct pto_trace_log *tasks = &rt->trace.tasks;
-  if (!tasks->count) return;
-  struct pto_trace_task *task = pto_trace_log_at(tasks, tasks->count - 1);
+  if (number >= tasks->count) return; /* the full log has dropped the task */
+  struct pto_trace_task *task = pto_trace_log_at(tasks, number);
   task->first_edge = first_edge;
   task->edge_count = rt->trace.edges.count - first_edge;
 }
@@ -116,7 +116,7 @@ static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_
   pto_hazards_commit(hazards, submit->accesses, submit->access_count);
   if (PTO_UNLIKELY(!pto_hazards_end(hazards)))
     return pto_runtime_fail(rt, PTO_ECAPACITY, "edges and accesses of live tasks fill the %u list chunks", rt->chunks.capacity);
-  if (pto_trace_has_graph(&rt->trace)) record_edges(rt, first_edge);
+  if (pto_trace_has_graph(&rt->trace)) record_edges(rt, rt->rings.cold[slot_index].number, first_edge);
   return PTO_OK;
 }
 

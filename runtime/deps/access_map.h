@@ -135,6 +135,9 @@ void pto_access_map_fini(struct pto_access_map *map);
  * PTO_NONE-like UINT32_MAX where no space is left. */
 uint32_t pto_access_map_add_space(struct pto_access_map *map, uint64_t lo, uint64_t size_bytes, uint64_t pitch_bytes,
                                   uint64_t plane_bytes);
+static inline bool pto_access_map_has_space(const struct pto_access_map *map) {
+  return map->space_free != UINT32_MAX || map->spaces_used < map->space_capacity;
+}
 /* Forgets every access to the space, and the space. */
 void pto_access_map_remove_space(struct pto_access_map *map, uint32_t space);
 /* Forgets every access to the space. */
@@ -204,7 +207,8 @@ uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_ent
                                bool (*keep)(void *context, struct pto_task_ref ref), void *context);
 /* Drops every invisible access, and the entries that are left without any. */
 void pto_access_map_sweep(struct pto_access_map *map);
-/* Gives the list chunks of invisible accesses back, in the middle of a submit too: removes no entry. */
+/* Gives the list chunks of invisible accesses back, in the middle of a submit too: removes no entry, but moves the accesses of
+ * entries with chunks, so nobody may be on his way through them. */
 void pto_access_map_release_chunks(struct pto_access_map *map);
 
 void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry, struct pto_region *region);

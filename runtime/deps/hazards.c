@@ -11,6 +11,7 @@ void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot, bool
   }
   hazards->consumer = consumer_slot;
   hazards->is_manual = is_manual;
+  hazards->is_short = hazards->has_released = hazards->is_out_of_chunks = false;
   hazards->task_edges = 0;
 }
 
@@ -21,11 +22,7 @@ static PTO_NOINLINE bool add_consumer_chunk(struct pto_hazards *hazards, struct 
   uint32_t index = producer->more_consumers;
   if (!index || pool->chunks[index].count == PTO_CHUNK_SLOTS) {
     uint32_t fresh = pto_list_chunks_alloc(pool);
-    if (!fresh) {
-      pto_access_map_release_chunks(hazards->map);
-      fresh = pto_list_chunks_alloc(pool);
-      if (!fresh) return false;
-    }
+    if (!fresh) return false;
     pool->chunks[fresh].next = index;
     producer->more_consumers = index = fresh;
   }
@@ -33,18 +30,29 @@ static PTO_NOINLINE bool add_consumer_chunk(struct pto_hazards *hazards, struct 
   return true;
 }
 
+/* Where no chunk is left, nothing is changed and is_short is set: whoever walks the lists of accesses must not have them moved
+ * under his feet, so what expired ones hold is released when the walk is over, and the walk done again. */
 static inline void wire(struct pto_hazards *hazards, struct pto_task_slot *producer) {
+  if (!pto_task_state_has_finished(producer->state)) {
+    if (PTO_LIKELY(producer->consumer_count < PTO_INLINE_CONSUMERS)) {
+      producer->consumers[producer->consumer_count++] = hazards->consumer;
+    } else if (!add_consumer_chunk(hazards, producer)) {
+      hazards->is_short = true;
+      return;
+    }
+    hazards->live_edges++;
+    hazards->rings->slots[hazards->consumer].pending++;
+  }
   producer->mark = hazards->serial;
   hazards->task_edges++;
-  if (pto_task_state_has_finished(producer->state)) return;
-  hazards->live_edges++;
-  if (PTO_LIKELY(producer->consumer_count < PTO_INLINE_CONSUMERS))
-    producer->consumers[producer->consumer_count++] = hazards->consumer;
-  else if (!add_consumer_chunk(hazards, producer)) {
-    hazards->is_out_of_chunks = true;
-    return;
-  }
-  hazards->rings->slots[hazards->consumer].pending++;
+}
+
+/* Takes back from expired accesses what can be had.  Once a submit, as nothing expires within one. */
+static PTO_COLD void begin_again(struct pto_hazards *hazards) {
+  hazards->is_short = false;
+  hazards->is_out_of_chunks = hazards->has_released;
+  if (!hazards->has_released) pto_access_map_release_chunks(hazards->map);
+  hazards->has_released = true;
 }
 
 static uint32_t param_of(uint16_t tag) {
@@ -75,9 +83,13 @@ static PTO_COLD void record(struct pto_hazards *hazards, uint32_t producer_slot,
 void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref ref) {
   uint32_t index = pto_task_ref_slot(hazards->rings, ref);
   struct pto_task_slot *producer = &hazards->rings->slots[index];
-  bool is_repeated = producer->mark == hazards->serial;
-  if (!is_repeated) wire(hazards, producer);
-  if (pto_trace_has_graph(hazards->trace) && !is_repeated) record(hazards, index, PTO_EDGE_EXPLICIT, NULL, NULL, 0);
+  if (producer->mark == hazards->serial) return; /* named twice */
+  wire(hazards, producer);
+  if (PTO_UNLIKELY(hazards->is_short)) {
+    begin_again(hazards);
+    wire(hazards, producer);
+  }
+  if (pto_trace_has_graph(hazards->trace)) record(hazards, index, PTO_EDGE_EXPLICIT, NULL, NULL, 0);
 }
 
 /* ---- rules ---- */
@@ -134,6 +146,20 @@ static inline void meet_entry(struct pto_hazards *hazards, const struct pto_acce
   if (PTO_UNLIKELY(entry->more)) meet_chunks(hazards, access, entry);
 }
 
+static void meet_entries(struct pto_hazards *hazards, const struct pto_access *access) {
+  const struct pto_access_map *map = hazards->map;
+  if (access->entry) meet_entry(hazards, access, &map->entries[access->entry]);
+  for (uint32_t i = access->hit_begin; i < access->hit_end; i++)
+    meet_entry(hazards, access, &map->entries[map->hits[i].entry]);
+}
+
+/* Producers that are wired already are passed over by their mark; records are written anew. */
+static PTO_COLD void meet_entries_again(struct pto_hazards *hazards, const struct pto_access *access, uint64_t recorded) {
+  begin_again(hazards);
+  if (pto_trace_has_graph(hazards->trace)) hazards->trace->edges.count = recorded;
+  meet_entries(hazards, access);
+}
+
 void pto_hazards_find(struct pto_hazards *hazards, struct pto_access *access) {
   struct pto_access_map *map = hazards->map;
   const struct pto_access_space *space = &map->spaces[access->space];
@@ -143,19 +169,17 @@ void pto_hazards_find(struct pto_hazards *hazards, struct pto_access *access) {
   access->is_new = false;
   access->was_searched = false;
   map->lookups++;
-  const struct pto_access_entry *own = &map->entries[access->entry];
-  if (access->entry) {
-    map->candidates++;
-    if (!hazards->is_manual) meet_entry(hazards, access, own);
-    if ((own->flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count) return;
+  map->candidates += access->entry != 0;
+  bool is_isolated = access->entry && (map->entries[access->entry].flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count;
+  if (!is_isolated && space->entry_count) {
+    access->was_searched = true;
+    pto_access_map_search(map, access->space, &access->region, access->entry, (uint8_t)(access->tag & PTO_TAG_PARAM_MASK));
+    access->hit_end = map->hit_count;
   }
-  if (!space->entry_count) return;
-  access->was_searched = true;
-  pto_access_map_search(map, access->space, &access->region, access->entry, (uint8_t)(access->tag & PTO_TAG_PARAM_MASK));
-  access->hit_end = map->hit_count;
   if (hazards->is_manual) return;
-  for (uint32_t i = access->hit_begin; i < access->hit_end; i++)
-    meet_entry(hazards, access, &map->entries[map->hits[i].entry]);
+  uint64_t recorded = pto_trace_has_graph(hazards->trace) ? hazards->trace->edges.count : 0;
+  meet_entries(hazards, access);
+  if (PTO_UNLIKELY(hazards->is_short)) meet_entries_again(hazards, access, recorded);
 }
 
 /* ---- entering ---- */
@@ -230,7 +254,7 @@ static void commit_one(struct pto_hazards *hazards, struct pto_access *accesses,
   else if (access->was_searched)
     own->flags |= PTO_ENTRY_ISOLATED;
   if (PTO_UNLIKELY(!pto_access_map_append(map, own, hazards->rings->slots[hazards->consumer].ref, access->tag)))
-    hazards->is_out_of_chunks = true;
+    hazards->is_short = true;
 }
 
 void pto_hazards_commit(struct pto_hazards *hazards, struct pto_access *accesses, uint32_t count) {
@@ -273,7 +297,7 @@ static PTO_COLD void group_records(struct pto_hazards *hazards) {
 bool pto_hazards_end(struct pto_hazards *hazards) {
   hazards->edges += hazards->task_edges;
   if (pto_trace_has_graph(hazards->trace)) group_records(hazards);
-  return !hazards->is_out_of_chunks;
+  return !hazards->is_short && !hazards->is_out_of_chunks;
 }
 
 /* ---- the host ---- */

@@ -42,7 +42,9 @@ struct pto_hazards {
   uint32_t serial;
   uint32_t consumer;       /* slot of the task being submitted */
   bool is_manual;
-  bool is_out_of_chunks;
+  bool is_short;         /* a list chunk was wanted and there was none */
+  bool has_released;     /* chunks of expired accesses, in this submit */
+  bool is_out_of_chunks; /* wanted again after that: live work has them all */
   uint32_t task_edges;     /* of the task being submitted */
   uint64_t edges, live_edges; /* of the run */
 };

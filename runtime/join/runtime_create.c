@@ -19,14 +19,12 @@
 
 #include <runtime/base/error.h>
 #include <runtime/control/control.h>
+#include <runtime/task/task_ring.h>
 #include <sim/chip.h>
 #include <sim/engine.h>
 
 #define DEFAULT_WINDOW UINT64_C(16384)
 #define DEFAULT_HEAP_BYTES (UINT64_C(256) << 20)
-#define HEAP_UNIT_BYTES 1024u
-#define LEAST_WINDOW 2u /* one slot of a ring stays free */
-#define LARGEST_WINDOW (UINT64_C(1) << 24)
 #define MOST_WORKERS (3u * PTO_CHIP_MAX_CLUSTERS + 1u) /* a thread a core of the largest chip, and the control thread  \
                                                         */
 
@@ -79,12 +77,12 @@ static int copy_known(const struct pto_config *given, struct pto_config *config,
 }
 
 static int check_rings(const struct pto_config *config, struct pto_error *error) {
-  if (!pto_is_power_of_two(config->window) || config->window < LEAST_WINDOW || config->window > LARGEST_WINDOW)
-    return pto_error_set(error, PTO_EINVAL, "window %" PRIu64 " is not a power of two from %u to %" PRIu64,
-                         config->window, LEAST_WINDOW, LARGEST_WINDOW);
-  if (config->heap_bytes % HEAP_UNIT_BYTES)
+  if (!pto_is_power_of_two(config->window) || config->window < PTO_MIN_WINDOW || config->window > PTO_MAX_WINDOW)
+    return pto_error_set(error, PTO_EINVAL, "window %" PRIu64 " is not a power of two from %" PRIu64 " to %" PRIu64,
+                         config->window, PTO_MIN_WINDOW, PTO_MAX_WINDOW);
+  if (config->heap_bytes % PTO_OUTPUT_ALIGN)
     return pto_error_set(error, PTO_EINVAL, "heap of %" PRIu64 " bytes is not a multiple of %u", config->heap_bytes,
-                         HEAP_UNIT_BYTES);
+                         PTO_OUTPUT_ALIGN);
   return PTO_OK;
 }
 

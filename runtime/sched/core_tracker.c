@@ -116,10 +116,14 @@ uint32_t pto_core_tracker_pick_cluster(struct pto_core_tracker *tracker, bool ne
     cluster = cluster_in(tracker, set, needs_aic, aiv_count, may_use_claimed);
   }
   if (cluster == UINT32_MAX) return cluster;
-  uint64_t bit = UINT64_C(1) << (cluster & 63);
-  uint64_t free1 = set[1][cluster / 64] & bit;
-  if (free1 && !may_use_claimed) free1 &= ~tracker->claimed[1][cluster / 64];
-  aiv_lanes[0] = free1 ? 1 : 2;
+  uint32_t word = cluster / 64;
+  uint64_t bit = UINT64_C(1) << (cluster & 63), free1 = set[1][word], free2 = set[2][word];
+  if (!may_use_claimed) {
+    free1 &= ~tracker->claimed[1][word];
+    free2 &= ~tracker->claimed[2][word];
+  }
+  bool is_second_better = aiv_count == 1 && (free2 & bit) && (tracker->idle[2][word] & bit) && !(tracker->idle[1][word] & bit);
+  aiv_lanes[0] = (free1 & bit) && !is_second_better ? 1 : 2;
   aiv_lanes[1] = 2;
   return cluster;
 }

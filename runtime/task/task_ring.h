@@ -25,7 +25,8 @@
 #define PTO_RING_COUNT 4u
 #define PTO_SEQUENCE_BITS 30u
 #define PTO_SEQUENCE_MASK ((1u << PTO_SEQUENCE_BITS) - 1u)
-#define PTO_MAX_WINDOW (UINT64_C(1) << 26)
+#define PTO_MIN_WINDOW UINT64_C(2) /* one slot of a ring stays free */
+#define PTO_MAX_WINDOW (UINT64_C(1) << 24) /* so the accesses of four full rings, 33 a task, are counted in 32 bits */
 
 /* FREE → WAITING → READY → RUNNING → COMPLETED → (CONSUMED) → FREE; in an order that makes "has finished" one comparison.
  * CONSUMED is not stored: it is COMPLETED, no holders, and below open_begin. */

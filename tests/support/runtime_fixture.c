@@ -20,6 +20,10 @@ void fixture_open(struct fixture *f) {
   if (!c->policy) c->policy = "fifo";
   if (!c->record) c->record = PTO_RECORD_GRAPH;
   struct pto_error error = {0};
+  if (c->engine) {
+    if (pto_runtime_create_explained(c, &f->rt, error.sentence, sizeof error.sentence)) fail_msg("%s", error.sentence);
+    return;
+  }
   if (pto_control_create(c, pto_serial_port_create(&f->port), &f->rt, &error)) fail_msg("%s", error.sentence);
 }
 
@@ -246,7 +250,7 @@ static void run_case(void **state) {
   const struct fixture_case *c = fixture_current = *state;
   static struct fixture f;
   memset(&f, 0, sizeof f);
-  f.config = (struct pto_config){.window = c->window, .heap_bytes = c->heap_bytes, .policy = c->policy, .poison = c->poison,
+  f.config = (struct pto_config){.window = c->window, .heap_bytes = c->heap_bytes, .policy = c->policy, .engine = c->engine, .poison = c->poison,
                                  .list_chunks = c->list_chunks, .map_entries = c->map_entries};
   f.port = (struct pto_serial_port_config){.cluster_count = c->clusters, .slots_per_core = c->slots_per_core, .seed = c->seed};
   fixture_call_count = 0;

@@ -22,7 +22,8 @@ struct fixture {
   _Alignas(1024) uint8_t memory[FIXTURE_MEMORY_BYTES];
 };
 
-/* Zeroed fields of `config` get a window of 64, heaps of 64 KiB, fifo, exact rules and a recorded graph. */
+/* Zeroed fields of `config` get a window of 64, heaps of 64 KiB, fifo, exact rules and a recorded graph.  Without an engine the
+ * runtime stands on the serial port; with one, on a chip as programs get it. */
 void fixture_open(struct fixture *f);
 void fixture_close(struct fixture *f);
 
@@ -102,7 +103,7 @@ struct fixture_case {
   uint64_t window, heap_bytes;
   uint32_t clusters, slots_per_core;
   uint64_t seed;
-  const char *policy;
+  const char *policy, *engine;
   bool poison;
   uint64_t first_sequence, list_chunks, map_entries;
   const void *context;                /* for bodies that several cases share */
