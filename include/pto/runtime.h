@@ -152,19 +152,19 @@ struct pto_config {
   /* Called once, on the watchdog's thread, with the sentence of PTO_ETIMEOUT; the process must leave soon after. */
   void (*on_timeout)(void *context, const char *sentence);
   void *on_timeout_context;
-  uint64_t list_chunks;       /* chunks of 13 consumers or 8 readers beyond the inline ones [never short] */
-  uint64_t map_entries;       /* accesses that the region map can hold [never short] */
+  uint64_t list_chunks;       /* chunks of 13 consumers or 8 readers beyond the inline ones [64 a slot] */
+  uint64_t map_entries;       /* regions that the map can hold [never short] */
 };
 
-/* Counts since the runtime was made, or (high-water marks) over its life. */
+/* Counts of the last run, or of the one that is going on. */
 struct pto_stats {
   size_t size;
-  uint64_t tasks;                     /* submitted in the last run */
-  uint64_t edges;                     /* distinct pairs found in the last run */
+  uint64_t tasks;                     /* submitted */
+  uint64_t edges;                     /* distinct pairs found */
   uint64_t live_edges;                /* those whose producer was unfinished at the submit */
-  uint64_t window_high_water;         /* most slots in use of any ring in the last run */
-  uint64_t heap_high_water_bytes;     /* most bytes in use of any heap ring in the last run */
-  uint64_t wall_ns;                   /* the last run, orchestration start to drain */
+  uint64_t window_high_water;         /* most slots in use of any ring */
+  uint64_t heap_high_water_bytes;     /* most bytes in use of any heap ring */
+  uint64_t wall_ns;                   /* orchestration start to drain; of the last run that has ended */
   uint64_t virtual_ps;                /* the same in virtual time; 0 on threads */
   uint64_t lookups, candidates;       /* region lookups, and entries whose overlap had to be decided */
   uint64_t overlap_budget_exhausted;

@@ -56,6 +56,10 @@ static bool reserve_all(struct pto_runtime *rt) {
   uint64_t slots = (uint64_t)window * PTO_RING_COUNT;
   uint64_t accesses = pto_min_u64(slots * PTO_MAX_ACCESSES + 64, UINT32_MAX / 2);
   uint64_t entries = config->map_entries ? config->map_entries : accesses;
+  /* A piece of the payload pool never changes its class: 576 units are one of every class up to the largest payload, for the tasks
+   * of the three rings that come round within a run; those of the run's own scope come once.  Together less than 2048 a slot of
+   * the window, so only live tasks can fill it. */
+  uint64_t payload_units = slots * 2 * PTO_PAYLOAD_MAX_UNITS;
   uint64_t chunks = config->list_chunks ? config->list_chunks : pto_min_u64(slots * 64 + 4096, UINT32_MAX / 2);
   uint32_t buckets = (uint32_t)pto_min_u64(pto_max_u64(2 * slots, 1024), UINT64_C(1) << 24);
   enum pto_policy policy;
@@ -65,7 +69,7 @@ static bool reserve_all(struct pto_runtime *rt) {
          pto_task_rings_init(&rt->rings, window, rt->arena.addr, config->heap_bytes) &&
          pto_list_chunks_init(&rt->chunks, (uint32_t)chunks) &&
          pto_access_map_init(&rt->map, (uint32_t)entries, (uint32_t)accesses, buckets, &rt->rings, &rt->chunks) &&
-         pto_payload_pool_init(&rt->payloads, slots * 2 * PTO_PAYLOAD_MAX_UNITS) &&
+         pto_payload_pool_init(&rt->payloads, payload_units) &&
          pto_buffer_registry_init(&rt->buffers, (uint32_t)accesses, rt->tag) &&
          pto_reserve_init(&rt->finished_memory, slots * sizeof *rt->finished) &&
          pto_scheduler_init(&rt->scheduler, rt->port, &rt->rings, policy, seed) &&

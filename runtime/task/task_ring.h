@@ -82,10 +82,7 @@ struct pto_task_cold {
   int64_t predicate_value;
   uint16_t predicate_dtype, predicate_compare;
   uint8_t kind; /* enum pto_task_kind */
-  uint8_t scope_depth;
-  uint16_t reserved;
-  uint32_t scope_serial; /* scopes of the run in order of their begin */
-  uint32_t serial;       /* what this task's submit marked its producers with */
+  uint8_t reserved[11];
 };
 _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task");
 
@@ -133,7 +130,8 @@ static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, uin
   return rings->rings[ring].head - rings->rings[ring].tail >= rings->window - 1;
 }
 
-/* Takes the next slot of a ring that is not full; the slot and its cold half are zeroed but for ref, sequence and state. */
+/* Takes the next slot of a ring that is not full: WAITING, with one pending for the submit, and nothing of the task before.  Of
+ * the cold half, sequence and kind are set; the rest means something only where a flag of the slot says so, or the submit set it. */
 uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring);
 /* Retires consumed tasks from the tail on, in order, and gives their heap back.  True where any was retired. */
 bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring);
