@@ -63,8 +63,9 @@ static int check_launch(struct pto_runtime *rt, const struct pto_launch *launch,
   if (PTO_UNLIKELY(block_count > UINT32_MAX / 3))
     return PTO_REFUSE(rt, PTO_EINVAL, "%u blocks are too many", block_count);
   if (launch->sync_start && !pto_scheduler_can_ever_fit(&rt->scheduler, shape, block_count))
-    return PTO_REFUSE(rt, PTO_EFIT, "sync_start: %u blocks can never start together, %s has %u clusters", block_count,
-                      rt->port->chip_name ? rt->port->chip_name : "the chip", rt->port->cluster_count);
+    return PTO_REFUSE(rt, PTO_EFIT, "sync_start: %u blocks can never start together, %s has %u cluster%s", block_count,
+                      rt->port->chip_name ? rt->port->chip_name : "the chip", rt->port->cluster_count,
+                      rt->port->cluster_count == 1 ? "" : "s");
   *shape_out = shape;
   return PTO_OK;
 }
