@@ -73,7 +73,49 @@ static void test_live_registrations_that_fill_the_registry_end_the_run(void **st
   fixture_close(&fixture);
 }
 
+static int deep_scopes(struct pto_runtime *rt, struct fixture *f) {
+  for (int depth = 1; depth <= 3; depth++) fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  for (int round = 0; round < 100; round++) {
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    for (int i = 0; i < 5; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  }
+  for (int i = 0; i < 7; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);
+  for (int depth = 1; depth <= 3; depth++) fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  return 0;
+}
 /* Every task before the slot is CONSUMED: the scopes that are open have none in the shared ring. */
+static void test_slots_of_scopes_that_share_the_last_ring_come_back_where_no_open_scope_has_an_older_task(void **state) {
+  (void)state;
+  fixture.config.window = 8;
+  fixture_open(&fixture);
+  fixture_run(&fixture, deep_scopes, PTO_OK);
+  assert_int_equal(fixture_tasks(fixture.rt), 507);
+  fixture_close(&fixture);
+}
+
+static int deep_scopes_with_an_older_task(struct pto_runtime *rt, struct fixture *f) {
+  for (int depth = 1; depth <= 3; depth++) fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  for (int i = 0; i < 5; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK); /* depth 3 */
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  for (int i = 0; i < 6; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK);
+  assert_int_equal(FIXTURE_SUBMIT(rt, "b", &t), PTO_EWINDOW);
+  return 0;
+}
+static void test_an_older_task_of_an_open_scope_holds_the_shared_ring(void **state) {
+  (void)state;
+  fixture.config.window = 8;
+  fixture_open(&fixture);
+  fixture_run(&fixture, deep_scopes_with_an_older_task, PTO_EWINDOW);
+  fixture_expect_sentence(fixture.rt, "open scope 3 (depth 3) holds 1 tasks");
+  fixture_expect_sentence(fixture.rt, "open scope 5 (depth 4) holds 6 tasks");
+  fixture_close(&fixture);
+}
 
 /* A writer W meets, on its way through the readers of one region: old ones that have expired, P whose list of consumers
  * needs a chunk that only the expired ones can give, and Q behind it. */
@@ -405,6 +447,8 @@ int main(void) {
       TEST(test_registrations_whose_scopes_have_ended_take_no_room_in_the_smallest_window),
       TEST(test_buffers_find_room_behind_registrations_whose_scopes_have_ended),
       TEST(test_live_registrations_that_fill_the_registry_end_the_run),
+      TEST(test_slots_of_scopes_that_share_the_last_ring_come_back_where_no_open_scope_has_an_older_task),
+      TEST(test_an_older_task_of_an_open_scope_holds_the_shared_ring),
       TEST(test_list_chunks_that_run_out_on_the_way_through_a_region_lose_no_edge),
       TEST(test_consumers_that_become_ready_at_once_run_in_the_order_of_their_submits),
       TEST(test_tasks_behind_barriers_that_end_at_once_run_in_the_order_of_their_submits),

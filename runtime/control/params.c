@@ -63,13 +63,37 @@ static int check_launch(struct pto_runtime *rt, const struct pto_launch *launch,
   if (PTO_UNLIKELY(block_count > UINT32_MAX / 3))
     return PTO_REFUSE(rt, PTO_EINVAL, "%u blocks are too many", block_count);
   if (launch->sync_start && !pto_scheduler_can_ever_fit(&rt->scheduler, shape, block_count))
-    return PTO_REFUSE(rt, PTO_EFIT, "sync_start: %u blocks can never start together, %s has %u clusters", block_count,
-                      rt->port->chip_name ? rt->port->chip_name : "the chip", rt->port->cluster_count);
+    return PTO_REFUSE(rt, PTO_EFIT, "sync_start: %u blocks can never start together, %s has %u cluster%s", block_count,
+                      rt->port->chip_name ? rt->port->chip_name : "the chip", rt->port->cluster_count,
+                      rt->port->cluster_count == 1 ? "" : "s");
   *shape_out = shape;
   return PTO_OK;
 }
 
 /* ---- parameters against the kernels' lists ---- */
+
+static PTO_COLD int refuse_dtype(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_kernel_param *expected,
+                                 uint32_t dtype, uint32_t index) {
+  int status = PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has dtype %s, the kernel takes", kernel->name, index,
+                          expected->name ? expected->name : "", pto_dtype_name(dtype));
+  const char *separator = " ";
+  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++)
+    if (expected->dtypes & PTO_DTYPE_BIT(d)) {
+      pto_error_append(&rt->error, "%s%s", separator, pto_dtype_name(d));
+      separator = ", ";
+    }
+  return status;
+}
+
+static PTO_COLD int refuse_rank(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_kernel_param *expected,
+                                uint32_t rank, uint32_t index) {
+  uint32_t most = expected->max_rank ? expected->max_rank : PTO_MAX_DIMS;
+  const char *name = expected->name ? expected->name : "";
+  if (expected->min_rank == most)
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has rank %u, %u is expected", kernel->name, index, name, rank, most);
+  return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has rank %u, %u to %u is expected", kernel->name, index, name, rank,
+                    expected->min_rank, most);
+}
 
 static int check_param(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_kernel_param *expected,
                        const struct pto_param *param, uint32_t index) {
@@ -84,11 +108,9 @@ static int check_param(struct pto_runtime *rt, const struct pto_kernel *kernel, 
   if (PTO_UNLIKELY(!t)) return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) is a null tensor", kernel->name, index, name);
   if (PTO_UNLIKELY(t->status)) return PTO_OK; /* refused with its own reason */
   if (PTO_UNLIKELY(expected->dtypes && !(t->dtype < PTO_DTYPE_COUNT && (expected->dtypes & PTO_DTYPE_BIT(t->dtype)))))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has dtype %s, which the kernel does not take", kernel->name, index, name,
-                      pto_dtype_name(t->dtype));
+    return refuse_dtype(rt, kernel, expected, t->dtype, index);
   if (PTO_UNLIKELY(t->ndims < expected->min_rank || (expected->max_rank && t->ndims > expected->max_rank)))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has rank %u, %u to %u is expected", kernel->name, index, name, t->ndims,
-                      expected->min_rank, expected->max_rank ? expected->max_rank : PTO_MAX_DIMS);
+    return refuse_rank(rt, kernel, expected, t->ndims, index);
   return PTO_OK;
 }
 

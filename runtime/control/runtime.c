@@ -213,7 +213,8 @@ int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, v
                      refused[0] ? ": " : "", refused);
   }
   if (rt->scope_depth && !rt->has_failed)
-    pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned with %u scopes open", rt->scope_depth);
+    pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned with %u scope%s open", rt->scope_depth,
+                     rt->scope_depth == 1 ? "" : "s");
   drain(rt);
   rt->wall_ns = monotonic_ns() - begin_ns;
   if (rt->port->elapsed_ps) rt->virtual_ps = rt->port->elapsed_ps(rt->port);

@@ -10,15 +10,17 @@ void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
                                          .buffers = PTO_NONE,
                                          .begin_sequence = ring->head,
                                          .begin_heap = ring->heap.head};
-  if (depth == 0 || rt->scopes[depth - 1].ring != ring_index) ring->open_begin = ring->head;
+  PTO_ASSERT((depth && rt->scopes[depth - 1].ring == ring_index) || ring->open_begin == ring->head);
   rt->scope_depth = depth;
 }
 
+/* What was submitted since the scope began belongs to it or to scopes that ended within it; so where no open scope has an older
+ * task in the ring, all of the ring's tasks belong to scopes that have ended now. */
 void pto_scopes_pop(struct pto_runtime *rt) {
   struct pto_scope *scope = &rt->scopes[rt->scope_depth];
+  struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
   pto_buffers_end_scope(rt, &scope->buffers);
-  if (rt->scope_depth == 0 || rt->scopes[rt->scope_depth - 1].ring != scope->ring) {
-    struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
+  if ((int64_t)(ring->open_begin - scope->begin_sequence) >= 0) {
     ring->open_begin = ring->head;
     pto_task_ring_retire(&rt->rings, scope->ring);
   }

@@ -10,19 +10,22 @@ bool pto_space_retire(struct pto_runtime *rt) {
   return any;
 }
 
+static uint64_t later_of(uint64_t a, uint64_t b) { return (int64_t)(a - b) > 0 ? a : b; }
+
 /* "open scope 0 (depth 0) holds 5 tasks and 2048 bytes; …" for every open scope of the ring.  A scope that began when the heap was
- * empty begins where the heap started over. */
+ * empty begins where the heap started over; what ended scopes left behind an open scope's task is held by that scope. */
 static void append_holders(struct pto_runtime *rt, uint32_t ring_index) {
   const struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   for (uint32_t depth = 0; depth <= rt->scope_depth; depth++) {
     const struct pto_scope *scope = &rt->scopes[depth];
     if (scope->ring != ring_index) continue;
     bool has_next = depth < rt->scope_depth && rt->scopes[depth + 1].ring == ring_index;
-    uint64_t end = has_next ? rt->scopes[depth + 1].begin_sequence : ring->head;
+    uint64_t begin = later_of(scope->begin_sequence, ring->tail);
+    uint64_t end = has_next ? later_of(rt->scopes[depth + 1].begin_sequence, begin) : ring->head;
     uint64_t heap_begin = pto_max_u64(scope->begin_heap, ring->heap.tail);
     uint64_t heap_end = has_next ? pto_max_u64(rt->scopes[depth + 1].begin_heap, heap_begin) : ring->heap.head;
     pto_error_append(&rt->error, "; open scope %u (depth %u) holds %llu tasks and %llu bytes", scope->serial, depth,
-                     (unsigned long long)(end - scope->begin_sequence), (unsigned long long)(heap_end - heap_begin));
+                     (unsigned long long)(end - begin), (unsigned long long)(heap_end - heap_begin));
   }
 }
 
@@ -30,7 +33,7 @@ static int fail_window(struct pto_runtime *rt, uint32_t ring_index) {
   const struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   const struct pto_scope *scope = &rt->scopes[rt->scope_depth];
   uint64_t held = ring->head - ring->tail;
-  bool is_one_scope = ring->head - scope->begin_sequence == held;
+  bool is_one_scope = later_of(scope->begin_sequence, ring->tail) == ring->tail;
   uint64_t enough = UINT64_C(2) << pto_log2_floor(held + 1);
   pto_runtime_fail(rt, is_one_scope ? PTO_ESCOPE : PTO_EWINDOW,
                    is_one_scope ? "ring %u: the scope holds %llu tasks, all that a window of %u has room for; its tasks are retired "

@@ -141,7 +141,7 @@ int pto_runtime_create_explained(const struct pto_config *config, struct pto_run
                                  size_t sentence_size) {
   struct pto_error error;
   pto_error_clear(&error);
-  int status = create(config, rt_out, &error);
+  int status = rt_out ? create(config, rt_out, &error) : pto_error_set(&error, PTO_EINVAL, "nowhere to put the runtime");
   if (status && sentence && sentence_size)
     snprintf(sentence, sentence_size, "%s", error.sentence[0] ? error.sentence : pto_strerror(status));
   return status;

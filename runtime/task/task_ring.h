@@ -5,9 +5,11 @@
  * PTO_RING_COUNT rings of `window` slots each, kept apart by scope depth; depths beyond share the last.  Sequence numbers run
  * free; slot = ring · window + sequence mod window.
  *     tail ≤ open_begin ≤ head,   head − tail ≤ window − 1
- * Tasks before open_begin belong to scopes that have ended, because an open scope's tasks are one contiguous run of its ring
- * (only the innermost scope submits, and deeper ones use other rings or end first).  So a task is CONSUMED when it is completed,
- * nobody holds its memory and its sequence is below open_begin, and the end of a scope costs O(1).
+ * Tasks before open_begin belong to scopes that have ended, and the one at open_begin, where there is one, to an open scope: so a
+ * task can be CONSUMED when it is completed, nobody holds its memory and its sequence is below open_begin, and the end of a scope
+ * costs O(1).  Only the innermost scope submits, so a ring that one open scope uses holds its tasks as one run; in the last
+ * ring, which deep scopes share, tasks of ended scopes behind the first one of an open scope wait for that scope, as retirement in
+ * order makes them do anyway.
  *
  * A task reference is 32 bits: ring and the low 30 bits of the sequence.  It is *visible* while its slot has not come round
  * again: head − sequence ≤ window.  References are compared by difference only; whoever keeps them drops invisible ones before
