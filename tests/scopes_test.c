@@ -136,8 +136,10 @@ static int rings_by_depth(struct pto_runtime *rt, struct fixture *f) {
   for (uint32_t depth = 0; depth < 6; depth++) end(rt);
   return 0;
 }
+/* Temporaries of an inner scope, over and over, while the scope around it has an output of its own. */
 static int at_depth(struct pto_runtime *rt, int depth) {
   for (int i = 0; i < depth; i++) begin(rt);
+  allocated(rt, 2048);
   for (int round = 0; round < 10; round++) {
     begin(rt);
     struct pto_tensor t = fixture_managed(rt, 2048);
