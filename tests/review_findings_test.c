@@ -442,8 +442,25 @@ static void test_both_ways_to_a_runtime_take_the_smallest_window_and_refuse_the_
 
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
+static int two_accumulate(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  struct pto_param param = pto_accumulate(&t);
+  struct pto_launch launch = {.aic = fixture_kernel("a"), .aiv0 = fixture_kernel("a")};
+  fixture_expect(rt, pto_submit(rt, &launch, &param, 1, NULL), PTO_EINVAL);
+  fixture_expect_sentence(rt, "both accumulate");
+  assert_int_equal(fixture_tasks(rt), 0);
+  return 0;
+}
+static void test_two_kernels_of_a_mix_that_accumulate_into_one_parameter_are_refused(void **state) {
+  (void)state;
+  fixture_open(&fixture);
+  fixture_run(&fixture, two_accumulate, PTO_OK);
+  fixture_close(&fixture);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST(test_two_kernels_of_a_mix_that_accumulate_into_one_parameter_are_refused),
       TEST(test_registrations_whose_scopes_have_ended_take_no_room_in_the_smallest_window),
       TEST(test_buffers_find_room_behind_registrations_whose_scopes_have_ended),
       TEST(test_live_registrations_that_fill_the_registry_end_the_run),

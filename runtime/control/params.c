@@ -154,6 +154,9 @@ static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *co
     const struct pto_kernel *last = NULL;
     for (int k = 0; k < 3; k++) {
       if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
+      if (mode == PTO_ACCUMULATE && kernels[k]->params[i].mode == PTO_ACCUMULATE)
+        return PTO_REFUSE(rt, PTO_EINVAL, "param %u: %s and %s both accumulate into it, and the cores of a task run at once", i,
+                          last->name, kernels[k]->name);
       last = kernels[k];
       mode |= last->params[i].mode;
       int status = check_param(rt, last, &last->params[i], &params[i], i);

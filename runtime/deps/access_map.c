@@ -304,7 +304,9 @@ void pto_access_map_sweep(struct pto_access_map *map) {
     if (pto_access_map_filter(map, entry, NULL, NULL) == 0) pto_access_map_remove(map, i);
   }
   map->submits_since_sweep = 0;
-  map->sweep_at = (uint32_t)pto_max_u64(SWEEP_MIN, pto_min_u64(2 * (uint64_t)map->live_entries, UINT32_MAX));
+  /* the walk just made, over all entries ever used, is paid for by as many inserts, a quarter each */
+  uint64_t next = pto_max_u64(2 * (uint64_t)map->live_entries, map->live_entries + (uint64_t)map->entries_used / 4);
+  map->sweep_at = (uint32_t)pto_max_u64(SWEEP_MIN, pto_min_u64(next, UINT32_MAX));
 }
 
 bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count) {
