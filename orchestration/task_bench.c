@@ -9,9 +9,10 @@
  *
  *   independent  reads src[i mod width], writes dst[i]
  *   chain        reads src[i mod width], updates dst[0]
- *   stencil_1d   step t, column j: reads j − 1 and j + 1 (around the edge) of the buffer of step t − 1, writes j of the
- * other fork_join    `width` tasks read the root and write a tile each; one task reads all of these and updates the
- * root random_dag   task i updates tile i mod 64 and reads those of two of the 63 tasks before it: 3 of the last 64
+ *   stencil_1d   step t, column j: reads j − 1 and j + 1 (around the edge) of the buffer of step t − 1,
+ *                writes j of the other
+ *   fork_join    `width` tasks read the root and write a tile each; one reads all of these and updates the root
+ *   random_dag   task i updates tile i mod 64 and reads those of two of the 63 tasks before it: 3 of the last 64
  *   bgemm        for each of width tiles of C and depth k: P = fold(A, B) on AIC, C = fold(C, P) on AIV
  *
  * A scope is ended and another begun every `scope` tasks, so that slots of the task ring come back.

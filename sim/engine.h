@@ -22,12 +22,14 @@ struct pto_engine_config {
 };
 
 /* Simulated cores multiplexed over threads.  PTO_OK, or a negative status with the sentence in `error`. */
-int pto_engine_threads_create(const struct pto_engine_config *config, struct pto_port **port_out, struct pto_error *error);
+int pto_engine_threads_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                              struct pto_error *error);
 /* Simulated cores in integer virtual time, on the caller's thread. */
-int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out, struct pto_error *error);
+int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                              struct pto_error *error);
 
-/* "task 17 (matmul) block 0 on core 3 (cluster 1 AIC): param 0 …" for the kernel that the calling thread is in now; false where
- * it is in none.  Async-signal-safe: for crash reports. */
+/* "task 17 (matmul) block 0 on core 3 (cluster 1 AIC): param 0 …" for the kernel that the calling thread is in now;
+ * false where it is in none.  Async-signal-safe: for crash reports. */
 bool pto_engine_describe_current(char *text, size_t size);
 
 #endif

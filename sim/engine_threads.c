@@ -208,7 +208,8 @@ static bool others_have_completed(const struct pto_threads_engine *engine) {
   return false;
 }
 
-/* Runs kernels of the control thread's own cores: one, and as many more as take less together than telling of each apart. */
+/* Runs kernels of the control thread's own cores: one, and as many more as take less together than telling of each
+ * apart. */
 static void run_own(struct pto_threads_engine *engine, const struct pto_message *message) {
   struct pto_threads_worker *self = &engine->workers[0];
   self->last_end_ns = 0;
@@ -267,7 +268,8 @@ static const char *threads_kernel_message(struct pto_port *port, uint32_t core) 
   return engine->cores[core].has_failed ? engine->cores[core].sentence : "";
 }
 
-/* Global memory belongs to all cores: it is left to first touch where they live on several nodes, and kept on theirs else. */
+/* Global memory belongs to all cores: it is left to first touch where they live on several nodes, and kept on theirs
+ * else. */
 static void threads_place_memory(struct pto_port *port, void *addr, uint64_t size_bytes) {
   struct pto_threads_engine *engine = engine_of(port);
   for (uint32_t w = 1; w < port->worker_count && w < engine->place.cpu_count; w++)

@@ -19,8 +19,9 @@
 /* A worker that the control thread knows to have no more than this many unfinished messages is sent the next one at
  * once. */
 #define PTO_THREADS_NEARLY_IDLE 1u
-/* Kernels that the control thread runs of its own cores before it looks at completions, as long as they take less than that
- * in all: a look costs about as much as a reading of the clock for each, and a long kernel delays nobody but itself. */
+/* Kernels that the control thread runs of its own cores before it looks at completions, as long as they take less than
+ * that in all: a look costs about as much as a reading of the clock for each, and a long kernel delays nobody but
+ * itself. */
 #define PTO_THREADS_OWN_BATCH 16u
 #define PTO_THREADS_OWN_BATCH_NS 2000u
 /* A worker's number is one byte in a span record. */

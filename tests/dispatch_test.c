@@ -3,8 +3,8 @@
  * Dispatch: which ready task goes to which core and when, by policy, shape and what the cores hold; blocks, sync_start,
  * accumulation, predicates and barriers.  The serial port says what was sent where; labels say what ran in which order.
  *
- * To add one: an orchestration and a line in `fixed`.  Admission of each shape and predicates of each dtype are made from tables.
- * Longer than other files, because each case is a program of its own.
+ * To add one: an orchestration and a line in `fixed`.  Admission of each shape and predicates of each dtype are made
+ * from tables. Longer than other files, because each case is a program of its own.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -64,7 +64,8 @@ static int shapes_take_turns(struct pto_runtime *rt, struct fixture *f) {
   struct pto_task gate;
   static const uint32_t roles[] = {FIXTURE_AIC, FIXTURE_AIV0, FIXTURE_AIC, FIXTURE_AIV0, FIXTURE_AIV0, FIXTURE_AIC};
   FIXTURE_DO(rt, .label = 100, .out = &gate);
-  for (uint64_t i = 0; i < 6; i++) FIXTURE_DO(rt, .label = i, .roles = roles[i], .launch = {.after = &gate, .after_count = 1});
+  for (uint64_t i = 0; i < 6; i++)
+    FIXTURE_DO(rt, .label = i, .roles = roles[i], .launch = {.after = &gate, .after_count = 1});
   fixture_drain(rt);
   uint32_t count;
   const struct pto_serial_sent *sent = sent_of(rt, &count);
@@ -319,8 +320,11 @@ static int sync_limits(struct pto_runtime *rt, struct fixture *f) {
   for (uint32_t i = 0; i < 5; i++) {
     struct fixture_state before;
     fixture_state_take(rt, &before);
-    fixture_expect(rt, FIXTURE_TRY(rt, .roles = shapes[i].roles, .launch = {.block_count = limits[i] + 1, .sync_start = true}), PTO_EFIT);
-    fixture_expect_sentence(rt, i == 1 ? "7 blocks can never start together, test chip has 3 clusters" : "4 blocks can never");
+    fixture_expect(
+        rt, FIXTURE_TRY(rt, .roles = shapes[i].roles, .launch = {.block_count = limits[i] + 1, .sync_start = true}),
+        PTO_EFIT);
+    fixture_expect_sentence(rt, i == 1 ? "7 blocks can never start together, test chip has 3 clusters"
+                                       : "4 blocks can never");
     fixture_state_expect(rt, &before);
     FIXTURE_DO(rt, .label = i, .roles = shapes[i].roles, .launch = {.block_count = limits[i], .sync_start = true});
   }
@@ -333,7 +337,8 @@ static int sync_limits(struct pto_runtime *rt, struct fixture *f) {
 
 static int accumulating_blocks(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor t = fixture_bytes(f, 0, 64);
-  for (uint64_t i = 0; i < 3; i++) FIXTURE_DO(rt, .label = i, .modes = "a", .tensors = {&t}, .launch = {.block_count = 6});
+  for (uint64_t i = 0; i < 3; i++)
+    FIXTURE_DO(rt, .label = i, .modes = "a", .tensors = {&t}, .launch = {.block_count = 6});
   FIXTURE_DO(rt, .label = 9);
   return 0;
 }
@@ -351,7 +356,8 @@ static int accumulate_together_is_refused(struct pto_runtime *rt, struct fixture
   struct pto_tensor t = fixture_bytes(f, 0, 64);
   struct fixture_state before;
   fixture_state_take(rt, &before);
-  fixture_expect(rt, FIXTURE_TRY(rt, .modes = "a", .tensors = {&t}, .launch = {.block_count = 2, .sync_start = true}), PTO_EINVAL);
+  fixture_expect(rt, FIXTURE_TRY(rt, .modes = "a", .tensors = {&t}, .launch = {.block_count = 2, .sync_start = true}),
+                 PTO_EINVAL);
   fixture_expect_sentence(rt, "one after another, sync_start wants them together");
   fixture_state_expect(rt, &before);
   return 0;
@@ -372,8 +378,10 @@ static int one_accumulating_block_at_a_time(struct pto_runtime *rt, struct fixtu
 static const struct comparison {
   const char *words;
   uint32_t compare;
-} comparisons[] = {{"==", PTO_IF_EQ}, {"!=", PTO_IF_NE}, {"<", PTO_IF_LT}, {"<=", PTO_IF_LE}, {">", PTO_IF_GT}, {">=", PTO_IF_GE}};
-static const uint32_t integer_dtypes[] = {PTO_INT8, PTO_UINT8, PTO_INT16, PTO_UINT16, PTO_INT32, PTO_UINT32, PTO_INT64, PTO_UINT64, PTO_BOOL};
+} comparisons[] = {{"==", PTO_IF_EQ}, {"!=", PTO_IF_NE}, {"<", PTO_IF_LT},
+                   {"<=", PTO_IF_LE}, {">", PTO_IF_GT},  {">=", PTO_IF_GE}};
+static const uint32_t integer_dtypes[] = {PTO_INT8,   PTO_UINT8, PTO_INT16,  PTO_UINT16, PTO_INT32,
+                                          PTO_UINT32, PTO_INT64, PTO_UINT64, PTO_BOOL};
 struct predicate_case {
   uint32_t dtype;
   struct comparison comparison;
@@ -388,17 +396,23 @@ static __int128 number_of(uint32_t dtype, uint64_t bits) {
 }
 static bool holds(__int128 x, uint32_t compare, __int128 y) {
   switch (compare) {
-  case PTO_IF_EQ: return x == y;
-  case PTO_IF_NE: return x != y;
-  case PTO_IF_LT: return x < y;
-  case PTO_IF_LE: return x <= y;
-  case PTO_IF_GT: return x > y;
-  default: return x >= y;
+  case PTO_IF_EQ:
+    return x == y;
+  case PTO_IF_NE:
+    return x != y;
+  case PTO_IF_LT:
+    return x < y;
+  case PTO_IF_LE:
+    return x <= y;
+  case PTO_IF_GT:
+    return x > y;
+  default:
+    return x >= y;
   }
 }
 static int every_comparison(struct pto_runtime *rt, struct fixture *f) {
-  static const uint64_t patterns[] = {0, 1, 5, 6, 0x7f, 0x80, UINT64_C(0x7fffffffffffffff), UINT64_C(0x8000000000000000), UINT64_MAX,
-                                      UINT64_MAX - 4};
+  static const uint64_t patterns[] = {
+      0, 1, 5, 6, 0x7f, 0x80, UINT64_C(0x7fffffffffffffff), UINT64_C(0x8000000000000000), UINT64_MAX, UINT64_MAX - 4};
   const struct predicate_case *c = fixture_current->context;
   uint32_t size = (uint32_t)pto_dtype_size(c->dtype), expected = 0;
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(patterns); i++)
@@ -538,7 +552,8 @@ static void skipped_on_small_stack(struct fixture *f) {
 }
 static int barrier_waits_for_all(struct pto_runtime *rt, struct fixture *f) {
   struct pto_task before[20], barrier;
-  for (uint64_t i = 0; i < 20; i++) FIXTURE_DO(rt, .label = i, .roles = i % 2 ? FIXTURE_AIC : FIXTURE_AIV0, .out = &before[i]);
+  for (uint64_t i = 0; i < 20; i++)
+    FIXTURE_DO(rt, .label = i, .roles = i % 2 ? FIXTURE_AIC : FIXTURE_AIV0, .out = &before[i]);
   fixture_expect(rt, pto_submit_barrier(rt, before, 20, &barrier), PTO_OK);
   for (uint64_t i = 20; i < 30; i++) FIXTURE_DO(rt, .label = i, .launch = {.after = &barrier, .after_count = 1});
   fixture_drain(rt);
@@ -566,7 +581,8 @@ static int layered(struct pto_runtime *rt, struct fixture *f) {
     uint32_t shape = (uint32_t)pto_rng_below(&rng, 5), blocks = 1 + (uint32_t)pto_rng_below(&rng, 4);
     bool sync_start = blocks <= 3 && pto_rng_below(&rng, 4) == 0;
     FIXTURE_DO(rt, .label = i, .roles = shapes[shape].roles,
-               .launch = {.block_count = blocks, .sync_start = sync_start, .after = after, .after_count = count}, .out = &tasks[i]);
+               .launch = {.block_count = blocks, .sync_start = sync_start, .after = after, .after_count = count},
+               .out = &tasks[i]);
     if (pto_rng_below(&rng, 3) == 0 && rt->scheduler.cores.in_flight) finish_one(rt);
   }
   return 0;
@@ -577,7 +593,8 @@ static void each_message_once_and_in_order(struct fixture *f) {
   assert_int_equal(fixture_call_count, count);
   for (uint32_t i = 0; i < count; i++)
     for (uint32_t k = 0; k < i; k++)
-      assert_false(sent[k].task_number == sent[i].task_number && sent[k].block_index == sent[i].block_index && sent[k].role == sent[i].role);
+      assert_false(sent[k].task_number == sent[i].task_number && sent[k].block_index == sent[i].block_index &&
+                   sent[k].role == sent[i].role);
   for (uint32_t i = 0; i < fixture_call_count; i++) last[fixture_calls[i].label] = i;
   for (uint32_t i = 0; i < 300; i++)
     for (uint32_t k = 0; k < 3; k++)
@@ -595,7 +612,8 @@ static int fill_with(const struct pto_kernel_args *args) {
 static int expect_filled(const struct pto_kernel_args *args) {
   const uint8_t *bytes = args->tensors[0].addr;
   for (uint64_t i = 0; i < args->tensors[0].shape[0]; i++)
-    if (bytes[i] != (uint8_t)args->scalars[0].u64) return pto_kernel_error(args, "byte %d of round %d is %d", (int)i, (int)args->scalars[0].u64, bytes[i]);
+    if (bytes[i] != (uint8_t)args->scalars[0].u64)
+      return pto_kernel_error(args, "byte %d of round %d is %d", (int)i, (int)args->scalars[0].u64, bytes[i]);
   return 0;
 }
 static int two_producers_and_a_consumer(struct pto_runtime *rt, struct fixture *f) {
@@ -604,7 +622,8 @@ static int two_producers_and_a_consumer(struct pto_runtime *rt, struct fixture *
     writer = fixture_kernel_with("os", 0, fill_with);
     reader = fixture_kernel_with("is", 0, expect_filled);
   }
-  struct pto_tensor whole = fixture_bytes(f, 0, 2 * HALF), left = fixture_bytes(f, 0, HALF), right = fixture_bytes(f, HALF, HALF);
+  struct pto_tensor whole = fixture_bytes(f, 0, 2 * HALF), left = fixture_bytes(f, 0, HALF),
+                    right = fixture_bytes(f, HALF, HALF);
   for (uint64_t i = 0; i < ROUNDS; i++) {
     struct pto_param a[2] = {pto_output(&left), pto_scalar_u64(i)}, b[2] = {pto_output(&right), pto_scalar_u64(i)},
                      c[2] = {pto_input(&whole), pto_scalar_u64(i)};
@@ -618,36 +637,95 @@ static int two_producers_and_a_consumer(struct pto_runtime *rt, struct fixture *
 }
 
 static const struct fixture_case fixed[] = {
-    {.name = "fifo runs independent tasks in the order of their submits", .body = twenty_independent, .slots_per_core = 1, .after = in_order_of_submits},
-    {.name = "fifo runs tasks that become ready at once in the order of their submits", .body = forty_behind_a_gate, .slots_per_core = 1,
+    {.name = "fifo runs independent tasks in the order of their submits",
+     .body = twenty_independent,
+     .slots_per_core = 1,
+     .after = in_order_of_submits},
+    {.name = "fifo runs tasks that become ready at once in the order of their submits",
+     .body = forty_behind_a_gate,
+     .slots_per_core = 1,
      .after = in_order_behind_the_gate},
-    {.name = "fifo holds behind barriers that are done at once", .body = forty_behind_barriers, .slots_per_core = 1, .window = 128,
+    {.name = "fifo holds behind barriers that are done at once",
+     .body = forty_behind_barriers,
+     .slots_per_core = 1,
+     .window = 128,
      .after = in_order_behind_the_gate},
-    {.name = "lifo runs the newest of those that are ready", .body = forty_behind_a_gate, .slots_per_core = 1, .policy = "lifo", .after = newest_first},
+    {.name = "lifo runs the newest of those that are ready",
+     .body = forty_behind_a_gate,
+     .slots_per_core = 1,
+     .policy = "lifo",
+     .after = newest_first},
     {.name = "fifo goes across shapes", .body = shapes_take_turns},
-    {.name = "a random policy is reproducible, and another seed is another order", .body = forty_behind_a_gate, .slots_per_core = 1,
-     .policy = "random:7", .after = random_is_reproducible},
-    {.name = "a core with one slot never holds two messages", .body = many_tasks, .slots_per_core = 1, .after = slots_are_filled_and_never_exceeded},
-    {.name = "a core's pending slot is filled and never exceeded", .body = many_tasks, .after = slots_are_filled_and_never_exceeded},
-    {.name = "four slots a core are filled and never exceeded", .body = many_tasks, .slots_per_core = 4, .after = slots_are_filled_and_never_exceeded},
+    {.name = "a random policy is reproducible, and another seed is another order",
+     .body = forty_behind_a_gate,
+     .slots_per_core = 1,
+     .policy = "random:7",
+     .after = random_is_reproducible},
+    {.name = "a core with one slot never holds two messages",
+     .body = many_tasks,
+     .slots_per_core = 1,
+     .after = slots_are_filled_and_never_exceeded},
+    {.name = "a core's pending slot is filled and never exceeded",
+     .body = many_tasks,
+     .after = slots_are_filled_and_never_exceeded},
+    {.name = "four slots a core are filled and never exceeded",
+     .body = many_tasks,
+     .slots_per_core = 4,
+     .after = slots_are_filled_and_never_exceeded},
     {.name = "idle cores come before pending slots", .body = idle_cores_first, .clusters = 2},
-    {.name = "a task waits where every slot is taken and goes out at the first completion", .body = waits_where_all_is_full},
+    {.name = "a task waits where every slot is taken and goes out at the first completion",
+     .body = waits_where_all_is_full},
     {.name = "a MIX task is not starved by tasks that came after it", .body = mix_is_not_starved, .slots_per_core = 1},
     {.name = "nor with pending slots", .body = mix_is_not_starved, .slots_per_core = 2},
-    {.name = "a task that waits for a cluster leaves the others' cores alone", .body = mix_leaves_other_clusters, .clusters = 2, .slots_per_core = 1},
+    {.name = "a task that waits for a cluster leaves the others' cores alone",
+     .body = mix_leaves_other_clusters,
+     .clusters = 2,
+     .slots_per_core = 1},
     {.name = "MIX tasks on idle clusters run at the same time", .body = two_mixes_at_once, .clusters = 2},
-    {.name = "more blocks than cores each run once and consumers wait for all", .body = more_blocks_than_cores, .after = each_block_once},
-    {.name = "so they do in a random order of cores", .body = more_blocks_than_cores, .seed = 3, .clusters = 2, .after = each_block_once},
-    {.name = "the kernels of a MIX block share a cluster", .body = more_blocks_than_cores, .clusters = 3, .after = mix_blocks_stay_in_a_cluster},
-    {.name = "sync_start sends nothing until all its blocks have idle cores", .body = sync_waits_for_idle_cores, .clusters = 2},
-    {.name = "sync_start is not starved by tasks that came after it", .body = sync_is_not_starved, .clusters = 2, .slots_per_core = 1},
-    {.name = "a waiting sync_start task starves no other kind of core", .body = sync_starves_nobody_else, .clusters = 2},
-    {.name = "a waiting sync_start task leaves cores that it does not need", .body = sync_leaves_cores_it_does_not_need, .clusters = 2},
-    {.name = "sync_start tasks that need the same cores run one after another", .body = sync_of_two_in_turn, .clusters = 2},
-    {.name = "sync_start fits up to the chip's cores and one block more never does", .body = sync_limits, .clusters = 3},
-    {.name = "the blocks of an accumulating task and successive ones run in order", .body = accumulating_blocks, .after = one_block_after_another},
-    {.name = "so they do on three clusters in a random order", .body = accumulating_blocks, .clusters = 3, .seed = 11, .after = one_block_after_another},
-    {.name = "and under lifo", .body = accumulating_blocks, .clusters = 3, .policy = "lifo", .after = one_block_after_another},
+    {.name = "more blocks than cores each run once and consumers wait for all",
+     .body = more_blocks_than_cores,
+     .after = each_block_once},
+    {.name = "so they do in a random order of cores",
+     .body = more_blocks_than_cores,
+     .seed = 3,
+     .clusters = 2,
+     .after = each_block_once},
+    {.name = "the kernels of a MIX block share a cluster",
+     .body = more_blocks_than_cores,
+     .clusters = 3,
+     .after = mix_blocks_stay_in_a_cluster},
+    {.name = "sync_start sends nothing until all its blocks have idle cores",
+     .body = sync_waits_for_idle_cores,
+     .clusters = 2},
+    {.name = "sync_start is not starved by tasks that came after it",
+     .body = sync_is_not_starved,
+     .clusters = 2,
+     .slots_per_core = 1},
+    {.name = "a waiting sync_start task starves no other kind of core",
+     .body = sync_starves_nobody_else,
+     .clusters = 2},
+    {.name = "a waiting sync_start task leaves cores that it does not need",
+     .body = sync_leaves_cores_it_does_not_need,
+     .clusters = 2},
+    {.name = "sync_start tasks that need the same cores run one after another",
+     .body = sync_of_two_in_turn,
+     .clusters = 2},
+    {.name = "sync_start fits up to the chip's cores and one block more never does",
+     .body = sync_limits,
+     .clusters = 3},
+    {.name = "the blocks of an accumulating task and successive ones run in order",
+     .body = accumulating_blocks,
+     .after = one_block_after_another},
+    {.name = "so they do on three clusters in a random order",
+     .body = accumulating_blocks,
+     .clusters = 3,
+     .seed = 11,
+     .after = one_block_after_another},
+    {.name = "and under lifo",
+     .body = accumulating_blocks,
+     .clusters = 3,
+     .policy = "lifo",
+     .after = one_block_after_another},
     {.name = "one accumulating block is out at a time", .body = one_accumulating_block_at_a_time, .clusters = 3},
     {.name = "accumulating blocks that are to start together are refused", .body = accumulate_together_is_refused},
     {.name = "a predicate is decided when its producers are done", .body = decided_when_producers_are_done},
@@ -657,16 +735,51 @@ static const struct fixture_case fixed[] = {
     {.name = "the output of a task that is not run has memory", .body = false_output_has_memory, .poison = true},
     {.name = "a barrier waits for all of many", .body = barrier_waits_for_all, .seed = 2},
     {.name = "a barrier of nothing is done at once", .body = barrier_of_nothing},
-    {.name = "ten thousand barriers in a chain need no stack", .body = nothing, .window = 16384, .after = barriers_on_small_stack},
-    {.name = "ten thousand skipped tasks in a chain need no stack", .body = nothing, .window = 16384, .after = skipped_on_small_stack},
-    {.name = "every message is sent once and after all its producers", .body = layered, .window = 512, .clusters = 3, .after = each_message_once_and_in_order},
-    {.name = "also in a random order of cores", .body = layered, .window = 512, .clusters = 3, .seed = 1, .after = each_message_once_and_in_order},
-    {.name = "also under lifo", .body = layered, .window = 512, .clusters = 3, .seed = 2, .policy = "lifo", .after = each_message_once_and_in_order},
-    {.name = "also under a random policy", .body = layered, .window = 512, .clusters = 3, .seed = 3, .policy = "random:5", .after = each_message_once_and_in_order},
-    {.name = "a consumer sees what producers on two threads wrote", .body = two_producers_and_a_consumer, .engine = "threads"},
+    {.name = "ten thousand barriers in a chain need no stack",
+     .body = nothing,
+     .window = 16384,
+     .after = barriers_on_small_stack},
+    {.name = "ten thousand skipped tasks in a chain need no stack",
+     .body = nothing,
+     .window = 16384,
+     .after = skipped_on_small_stack},
+    {.name = "every message is sent once and after all its producers",
+     .body = layered,
+     .window = 512,
+     .clusters = 3,
+     .after = each_message_once_and_in_order},
+    {.name = "also in a random order of cores",
+     .body = layered,
+     .window = 512,
+     .clusters = 3,
+     .seed = 1,
+     .after = each_message_once_and_in_order},
+    {.name = "also under lifo",
+     .body = layered,
+     .window = 512,
+     .clusters = 3,
+     .seed = 2,
+     .policy = "lifo",
+     .after = each_message_once_and_in_order},
+    {.name = "also under a random policy",
+     .body = layered,
+     .window = 512,
+     .clusters = 3,
+     .seed = 3,
+     .policy = "random:5",
+     .after = each_message_once_and_in_order},
+    {.name = "a consumer sees what producers on two threads wrote",
+     .body = two_producers_and_a_consumer,
+     .engine = "threads"},
     {.name = "and so it does in virtual time", .body = two_producers_and_a_consumer, .engine = "virtual"},
     {.name = "and on the serial port in a random order of cores", .body = two_producers_and_a_consumer, .seed = 21},
-    {.name = "also with one slot a core", .body = layered, .window = 512, .clusters = 3, .seed = 4, .slots_per_core = 1, .after = each_message_once_and_in_order},
+    {.name = "also with one slot a core",
+     .body = layered,
+     .window = 512,
+     .clusters = 3,
+     .seed = 4,
+     .slots_per_core = 1,
+     .after = each_message_once_and_in_order},
 };
 
 int main(void) {
@@ -684,15 +797,17 @@ int main(void) {
   for (uint32_t i = 0; i < ADMISSIONS; i++) {
     admissions[i] = (struct admission){i % SHAPES, i / SHAPES % 8};
     uint32_t busy = admissions[i].busy, slots = 1 + i / SHAPES / 8;
-    snprintf(names[i], sizeof names[i], "%s with %s%s%s%s busy, %u slot%s a core", shapes[i % SHAPES].name, busy ? "" : "nothing",
-             busy & 1 ? "AIC " : "", busy & 2 ? "AIV0 " : "", busy & 4 ? "AIV1 " : "", slots, slots > 1 ? "s" : "");
-    cases[FIXED + i] = (struct fixture_case){.name = names[i], .body = admission, .slots_per_core = slots, .context = &admissions[i]};
+    snprintf(names[i], sizeof names[i], "%s with %s%s%s%s busy, %u slot%s a core", shapes[i % SHAPES].name,
+             busy ? "" : "nothing", busy & 1 ? "AIC " : "", busy & 2 ? "AIV0 " : "", busy & 4 ? "AIV1 " : "", slots,
+             slots > 1 ? "s" : "");
+    cases[FIXED + i] =
+        (struct fixture_case){.name = names[i], .body = admission, .slots_per_core = slots, .context = &admissions[i]};
   }
   for (uint32_t i = 0; i < PREDICATES; i++) {
     uint32_t at = ADMISSIONS + i;
     predicates[i] = (struct predicate_case){integer_dtypes[i / 6], comparisons[i % 6]};
-    snprintf(names[at], sizeof names[at], "a predicate %s %s a value runs where the numbers say so", pto_dtype_name(predicates[i].dtype),
-             predicates[i].comparison.words);
+    snprintf(names[at], sizeof names[at], "a predicate %s %s a value runs where the numbers say so",
+             pto_dtype_name(predicates[i].dtype), predicates[i].comparison.words);
     cases[FIXED + at] = (struct fixture_case){.name = names[at], .body = every_comparison, .context = &predicates[i]};
   }
   return fixture_run_cases("dispatch", cases, PTO_ARRAY_LENGTH(cases));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hazards: mode × mode × relation of the bytes × rules, each with the reasons that the edge must state, by the table of the
- * semantics written out here once more as a plain function; then what replaces what.
+ * Hazards: mode × mode × relation of the bytes × rules, each with the reasons that the edge must state, by the table of
+ * the semantics written out here once more as a plain function; then what replaces what.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,16 @@
 
 /* ---- mode × mode × relation × rules ---- */
 
-enum relation { RELATION_EQUAL, RELATION_COVERS, RELATION_COVERED, RELATION_PARTIAL, RELATION_TOUCHING, RELATION_COLUMNS, RELATION_EMPTY,
-                RELATION_COUNT };
+enum relation {
+  RELATION_EQUAL,
+  RELATION_COVERS,
+  RELATION_COVERED,
+  RELATION_PARTIAL,
+  RELATION_TOUCHING,
+  RELATION_COLUMNS,
+  RELATION_EMPTY,
+  RELATION_COUNT
+};
 
 static const struct {
   const char *words;
@@ -37,7 +45,10 @@ static const struct {
   char letter;
   const char *words;
   bool reads, writes;
-} modes[] = {{'i', "input", true, false}, {'o', "output", false, true}, {'b', "inout", true, true}, {'a', "accumulate", true, true}};
+} modes[] = {{'i', "input", true, false},
+             {'o', "output", false, true},
+             {'b', "inout", true, true},
+             {'a', "accumulate", true, true}};
 
 struct hazard_case {
   uint32_t earlier, later, relation, rules;
@@ -59,7 +70,8 @@ static const struct hazard_case *current_case;
 static int two_accesses(struct pto_runtime *rt, struct fixture *f) {
   const uint64_t *a = relations[current_case->relation].earlier, *b = relations[current_case->relation].later;
   struct pto_tensor matrix = fixture_matrix(f, 8, 16);
-  struct pto_tensor first = fixture_box(&matrix, a[0], a[1], a[2], a[3]), second = fixture_box(&matrix, b[0], b[1], b[2], b[3]);
+  struct pto_tensor first = fixture_box(&matrix, a[0], a[1], a[2], a[3]),
+                    second = fixture_box(&matrix, b[0], b[1], b[2], b[3]);
   char earlier[2] = {modes[current_case->earlier].letter, 0}, later[2] = {modes[current_case->later].letter, 0};
   fixture_expect(rt, FIXTURE_SUBMIT(rt, earlier, &first), PTO_OK);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, later, &second), PTO_OK);
@@ -110,10 +122,10 @@ static void test_n_inouts_of_one_tile_make_n_minus_1_edges(void **state) {
 
 static int readers_between(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor t = fixture_bytes(f, 0, 64);
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK); /* 0 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK);                             /* 0 */
   for (int i = 0; i < 3; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK); /* 1 2 3 */
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK); /* 4 */
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK); /* 5 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK);                             /* 4 */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK);                             /* 5 */
   return 0;
 }
 static void test_readers_stay_concurrent_and_a_writer_waits_for_all_of_them(void **state) {
@@ -271,7 +283,8 @@ static int creator_and_tiles(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor high = pto_tensor_view(&whole, &offset, &count);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &low), PTO_OK);  /* 1 */
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &high), PTO_OK); /* 2 */
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &low), PTO_OK);  /* 3: after 1, and the allocation which nobody covered yet */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &low),
+                 PTO_OK); /* 3: after 1, and the allocation which nobody covered yet */
   return 0;
 }
 static void test_the_task_that_allocates_counts_as_writer_of_the_whole_buffer(void **state) {
@@ -458,18 +471,26 @@ int main(void) {
       TEST(test_recycled_memory_of_a_dead_buffer_orders_nothing),
       TEST(test_the_host_waits_and_makes_no_edges),
   };
-  enum { FIXED = PTO_ARRAY_LENGTH(fixed), MODES = PTO_ARRAY_LENGTH(modes), PAIRS = MODES * MODES, CASES = 2 * PAIRS * RELATION_COUNT };
+  enum {
+    FIXED = PTO_ARRAY_LENGTH(fixed),
+    MODES = PTO_ARRAY_LENGTH(modes),
+    PAIRS = MODES * MODES,
+    CASES = 2 * PAIRS * RELATION_COUNT
+  };
   static struct hazard_case cases[CASES];
   static struct CMUnitTest tests[CASES + FIXED];
   memcpy(tests, fixed, sizeof fixed);
   for (uint32_t i = 0; i < CASES; i++) {
     struct hazard_case *c = &cases[i];
-    *c = (struct hazard_case){.earlier = i % MODES, .later = i / MODES % MODES, .relation = i / PAIRS % RELATION_COUNT,
+    *c = (struct hazard_case){.earlier = i % MODES,
+                              .later = i / MODES % MODES,
+                              .relation = i / PAIRS % RELATION_COUNT,
                               .rules = i / PAIRS / RELATION_COUNT};
     uint32_t reasons = expected_reasons(c);
-    snprintf(c->name, sizeof c->name, "under %s rules %s after %s with %s: %s%s%s%s", c->rules == PTO_DEPS_EXACT ? "exact" : "pto",
-             modes[c->later].words, modes[c->earlier].words, relations[c->relation].words, reasons ? "" : "no edge",
-             reasons & PTO_EDGE_RAW ? "RAW " : "", reasons & PTO_EDGE_WAW ? "WAW " : "", reasons & PTO_EDGE_WAR ? "WAR" : "");
+    snprintf(c->name, sizeof c->name, "under %s rules %s after %s with %s: %s%s%s%s",
+             c->rules == PTO_DEPS_EXACT ? "exact" : "pto", modes[c->later].words, modes[c->earlier].words,
+             relations[c->relation].words, reasons ? "" : "no edge", reasons & PTO_EDGE_RAW ? "RAW " : "",
+             reasons & PTO_EDGE_WAW ? "WAW " : "", reasons & PTO_EDGE_WAR ? "WAR" : "");
     tests[FIXED + i] = (struct CMUnitTest){.name = c->name, .test_func = hazard, .initial_state = c};
   }
   return cmocka_run_group_tests(tests, NULL, NULL);

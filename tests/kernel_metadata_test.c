@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel metadata: what a kernel finds in its arguments is what was passed to the submit, in every field, on the serial port and
- * on both engines.
+ * Kernel metadata: what a kernel finds in its arguments is what was passed to the submit, in every field, on the serial
+ * port and on both engines.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,11 +41,13 @@ static int capture_as(struct capture *c, const struct pto_kernel_args *args) {
   }
   for (uint32_t j = 0; j < args->scalar_count; j++) c->scalars[j] = args->scalars[j];
   /* local memory is the kernel's to write, all of it */
-  if (args->core->local.size_bytes) memset(args->core->local.addr, (int)args->core->block_index, args->core->local.size_bytes);
+  if (args->core->local.size_bytes)
+    memset(args->core->local.addr, (int)args->core->block_index, args->core->local.size_bytes);
   return 0;
 }
 static int run_capture(const struct pto_kernel_args *args) {
-  return capture_as(&captures[args->core->kind == PTO_AIC ? 0 : args->core->lane][args->core->block_index % MOST_BLOCKS], args);
+  return capture_as(
+      &captures[args->core->kind == PTO_AIC ? 0 : args->core->lane][args->core->block_index % MOST_BLOCKS], args);
 }
 /* One AIV call, whichever of the two cores it was on. */
 static const struct capture *only_aiv(uint32_t block) {
@@ -75,7 +77,8 @@ static void submit(struct pto_runtime *rt, const char *modes, const struct pto_p
   fixture_drain(rt);
 }
 /* One tensor to and fro; the capture of its call. */
-static void expect_tensor(struct pto_runtime *rt, const struct capture *c, uint32_t at, const struct pto_tensor *t, const void *base) {
+static void expect_tensor(struct pto_runtime *rt, const struct capture *c, uint32_t at, const struct pto_tensor *t,
+                          const void *base) {
   uint64_t bits = pto_dtype_bits(t->dtype);
   assert_ptr_equal(c->tensors[at].addr, (const char *)base + t->start_offset * bits / 8);
   assert_int_equal(c->tensors[at].dtype, t->dtype);
@@ -96,16 +99,19 @@ static void expect_arrives(struct pto_runtime *rt, struct fixture *f, struct pto
 
 static int every_dtype(struct pto_runtime *rt, struct fixture *f) {
   uint64_t shape[2] = {6, 8};
-  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++) expect_arrives(rt, f, pto_external_tensor(rt, f->memory, dtype, 2, shape));
+  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++)
+    expect_arrives(rt, f, pto_external_tensor(rt, f->memory, dtype, 2, shape));
   return 0;
 }
 static int every_rank(struct pto_runtime *rt, struct fixture *f) {
   static const uint64_t shape[PTO_MAX_DIMS] = {2, 3, 1, 4, 2, 5, 1, 7};
-  for (uint32_t rank = 0; rank <= PTO_MAX_DIMS; rank++) expect_arrives(rt, f, pto_external_tensor(rt, f->memory, PTO_FLOAT32, rank, shape));
+  for (uint32_t rank = 0; rank <= PTO_MAX_DIMS; rank++)
+    expect_arrives(rt, f, pto_external_tensor(rt, f->memory, PTO_FLOAT32, rank, shape));
   return 0;
 }
 static int views(struct pto_runtime *rt, struct fixture *f) {
-  static const uint64_t shape[3] = {4, 6, 8}, offsets[3] = {1, 2, 3}, box[3] = {2, 3, 4}, flat[1] = {192}, wide[4] = {3, 4, 6, 8};
+  static const uint64_t shape[3] = {4, 6, 8}, offsets[3] = {1, 2, 3}, box[3] = {2, 3, 4}, flat[1] = {192},
+                        wide[4] = {3, 4, 6, 8};
   static const uint32_t order[3] = {2, 0, 1};
   struct pto_tensor t = pto_external_tensor(rt, f->memory, PTO_INT32, 3, shape);
   struct pto_tensor view = pto_tensor_view(&t, offsets, box);
@@ -186,7 +192,8 @@ static int callers_storage_may_change(struct pto_runtime *rt, struct fixture *f)
 /* ---- scalars and order ---- */
 
 static int bit_patterns_of_scalars(struct pto_runtime *rt, struct fixture *f) {
-  static const uint32_t floats[] = {0x7fc00001, 0x7f800001, 0xffc12345, 0x80000000, 0x7f800000, 0xff800000, 0x00000001, 0x3f800000};
+  static const uint32_t floats[] = {0x7fc00001, 0x7f800001, 0xffc12345, 0x80000000,
+                                    0x7f800000, 0xff800000, 0x00000001, 0x3f800000};
   struct pto_param params[14];
   for (uint32_t i = 0; i < 8; i++) {
     params[i] = pto_scalar_f32(0);
@@ -321,9 +328,15 @@ static int blocks_know_their_place(struct pto_runtime *rt, struct fixture *f) {
   }
   return 0;
 }
-static int run_mix_aic(const struct pto_kernel_args *args) { return capture_as(&captures[0][args->core->block_index], args); }
-static int run_mix_aiv0(const struct pto_kernel_args *args) { return capture_as(&captures[1][args->core->block_index], args); }
-static int run_mix_aiv1(const struct pto_kernel_args *args) { return capture_as(&captures[2][args->core->block_index], args); }
+static int run_mix_aic(const struct pto_kernel_args *args) {
+  return capture_as(&captures[0][args->core->block_index], args);
+}
+static int run_mix_aiv0(const struct pto_kernel_args *args) {
+  return capture_as(&captures[1][args->core->block_index], args);
+}
+static int run_mix_aiv1(const struct pto_kernel_args *args) {
+  return capture_as(&captures[2][args->core->block_index], args);
+}
 static int mix_with_unused(struct pto_runtime *rt, struct fixture *f) {
   static struct pto_kernel aic, aiv0, aiv1;
   if (!aic.run) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * 3, 72 and 108 simulated cores on two threads, and a thread for each of 72 cores, from outside: the same bytes, and it comes to an end
- * whatever the machine has.  Prints the times beside each other; nothing depends on them (scripts/measure_overhead measures).
+ * 3, 72 and 108 simulated cores on two threads, and a thread for each of 72 cores, from outside: the same bytes, and it
+ * comes to an end whatever the machine has.  Prints the times beside each other; nothing depends on them
+ * (scripts/measure_overhead measures).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +16,12 @@
 #include <runtime/base/base.h>
 #include <tests/support/ptosim_child.h>
 
-/* Runs a pattern of task_bench; its wall time in µs.  All digests of a pattern must be `digest`, "" before the first. */
+/* Runs a pattern of task_bench; its wall time in µs.  All digests of a pattern must be `digest`, "" before the first.
+ */
 static double run_pattern(const char *pattern, uint32_t grain_ns, const char *chip, uint32_t workers, char digest[32]) {
-  int code = pto_ptosim_run("run task_bench --set pattern=%s --set grain_ns=%u --chip %s --workers %u --rounds 3 --json -", pattern,
-                            grain_ns, chip, workers);
+  int code =
+      pto_ptosim_run("run task_bench --set pattern=%s --set grain_ns=%u --chip %s --workers %u --rounds 3 --json -",
+                     pattern, grain_ns, chip, workers);
   if (code) fail_msg("%s on %s with %u workers left with %d: %s", pattern, chip, workers, code, pto_ptosim_last.err);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
   if (!*digest) snprintf(digest, 32, "%s", pto_json_text(root, "output_digest"));
@@ -44,7 +47,8 @@ static void test_a_thread_for_each_of_72_cores_comes_to_its_end_on_a_small_machi
   printf("10000 tasks of stencil_1d on a2a3, us with\n%-12s %10s %10s\n", "workers", "0 ns", "1000 ns");
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(worker_counts); i++) {
     double us = run_pattern("stencil_1d", 0, "a2a3", worker_counts[i], empty);
-    printf("%-12u %10.0f %10.0f\n", worker_counts[i], us, run_pattern("stencil_1d", 1000, "a2a3", worker_counts[i], short_tasks));
+    printf("%-12u %10.0f %10.0f\n", worker_counts[i], us,
+           run_pattern("stencil_1d", 1000, "a2a3", worker_counts[i], short_tasks));
   }
 }
 

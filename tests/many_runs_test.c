@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many runs of one runtime, several runtimes in one process, creation that fails at each point, and that nothing is allocated
- * while a run goes on.
+ * Many runs of one runtime, several runtimes in one process, creation that fails at each point, and that nothing is
+ * allocated while a run goes on.
  *
  * malloc and its kin are this program's own where no sanitizer has its own: they count, and fail on demand.
  */
@@ -58,7 +58,8 @@ static int mix_bytes(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *in = &args->tensors[0], *out = &args->tensors[1];
   const uint8_t *from = in->addr;
   uint8_t *to = out->addr;
-  for (uint64_t i = 0; i < out->shape[0]; i++) to[i] = (uint8_t)(to[i] * 5 + from[i % in->shape[0]] + args->scalars[0].u64);
+  for (uint64_t i = 0; i < out->shape[0]; i++)
+    to[i] = (uint8_t)(to[i] * 5 + from[i % in->shape[0]] + args->scalars[0].u64);
   return 0;
 }
 static const struct pto_kernel *mixer(void) {
@@ -84,7 +85,8 @@ static int program(struct pto_runtime *rt, void *context) {
       struct pto_tensor in = bytes_at(rt, memory, pto_rng_below(&rng, 2000), 1 + pto_rng_below(&rng, 64));
       struct pto_tensor out = bytes_at(rt, memory, 2100 + pto_rng_below(&rng, 1800), 1 + pto_rng_below(&rng, 64));
       struct pto_tensor head = pto_tensor_slice(&temporary, 0, 0, 64, 1), flag = bytes_at(rt, memory, 8, 1);
-      struct pto_param params[3] = {pto_input(k % 2 ? &head : &in), pto_inout(k % 3 ? &out : &head), pto_scalar_u64(pto_rng_below(&rng, 99))};
+      struct pto_param params[3] = {pto_input(k % 2 ? &head : &in), pto_inout(k % 3 ? &out : &head),
+                                    pto_scalar_u64(pto_rng_below(&rng, 99))};
       struct pto_launch launch = {.aiv0 = mixer(), .after = &task, .after_count = k == 4};
       if (k % 2 && k % 3 == 0) params[0] = pto_input(&in);
       if (k == 5) launch.predicate = (struct pto_predicate){&flag, PTO_IF_GE, (int64_t)pto_rng_below(&rng, 256)};
@@ -145,7 +147,9 @@ static struct pto_runtime *open_on(const char *engine, uint64_t seed) {
   fixture_open(&f);
   return f.rt;
 }
-static void run_program(struct pto_runtime *rt, uint8_t *bytes) { fixture_expect(rt, pto_run(rt, program, bytes), PTO_OK); }
+static void run_program(struct pto_runtime *rt, uint8_t *bytes) {
+  fixture_expect(rt, pto_run(rt, program, bytes), PTO_OK);
+}
 
 /* ---- run after run ---- */
 
@@ -335,7 +339,8 @@ static void test_a_hundred_runtimes_come_and_go(void **state) {
 /* ---- creation that fails ---- */
 
 static int create_serial(struct pto_runtime **rt) {
-  struct pto_config config = {.size = sizeof config, .window = 16, .heap_bytes = 4096, .policy = "fifo", .record = PTO_RECORD_GRAPH};
+  struct pto_config config = {
+      .size = sizeof config, .window = 16, .heap_bytes = 4096, .policy = "fifo", .record = PTO_RECORD_GRAPH};
   struct pto_error error = {0};
   struct pto_serial_port_config port = {0};
   int status = pto_control_create(&config, pto_serial_port_create(&port), rt, &error);
@@ -373,7 +378,9 @@ static void create_with_failures(int (*create)(struct pto_runtime **), uint32_t 
   print_message("%u points of failure\n", failures);
   assert_true(failures > 0);
 }
-static void test_creation_fails_cleanly_at_each_reserve(void **state) { create_with_failures(create_serial, &pto_reserve_fail_countdown); }
+static void test_creation_fails_cleanly_at_each_reserve(void **state) {
+  create_with_failures(create_serial, &pto_reserve_fail_countdown);
+}
 static void test_creation_on_threads_fails_cleanly_at_each_reserve(void **state) {
   create_with_failures(create_threads, &pto_reserve_fail_countdown);
 }
@@ -414,7 +421,8 @@ static void test_configurations_out_of_range_are_refused_with_the_value(void **s
 }
 static void test_the_configuration_is_needed_for_the_creation_alone(void **state) {
   char policy[16] = "random:3", engine[16] = "virtual", chip[16] = "tiny";
-  struct pto_config config = {.size = sizeof config, .policy = policy, .engine = engine, .chip = chip, .record = PTO_RECORD_GRAPH};
+  struct pto_config config = {
+      .size = sizeof config, .policy = policy, .engine = engine, .chip = chip, .record = PTO_RECORD_GRAPH};
   struct pto_runtime *rt = NULL;
   assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
   memset(policy, 'x', sizeof policy);
@@ -444,8 +452,12 @@ static void runs_without_allocation(const char *engine) {
   }
   pto_runtime_destroy(rt);
 }
-static void test_nothing_is_allocated_while_a_run_goes_on_on_threads(void **state) { runs_without_allocation("threads"); }
-static void test_nothing_is_allocated_while_a_run_goes_on_in_virtual_time(void **state) { runs_without_allocation("virtual"); }
+static void test_nothing_is_allocated_while_a_run_goes_on_on_threads(void **state) {
+  runs_without_allocation("threads");
+}
+static void test_nothing_is_allocated_while_a_run_goes_on_in_virtual_time(void **state) {
+  runs_without_allocation("virtual");
+}
 static void test_the_count_of_allocations_counts(void **state) {
   if (!COUNTS_MALLOC) skip();
   uint64_t before = atomic_load_explicit(&allocations, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output allocation: which outputs get memory at their submit, where in the heap it is, who sees its address and when, what is in
- * it, and what a refused allocation leaves behind (nothing).
+ * Output allocation: which outputs get memory at their submit, where in the heap it is, who sees its address and when,
+ * what is in it, and what a refused allocation leaves behind (nothing).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,8 @@ static char *heap_base(struct pto_runtime *rt, uint32_t ring) { return rt->rings
 static char *addr_of(struct pto_runtime *rt, const struct pto_tensor *t) {
   return (char *)(uintptr_t)pto_get_buffer_addr(rt, t->buffer);
 }
-static struct pto_tensor managed(struct pto_runtime *rt, uint32_t dtype, uint32_t ndims, const uint64_t *shape, uint64_t size_bytes) {
+static struct pto_tensor managed(struct pto_runtime *rt, uint32_t dtype, uint32_t ndims, const uint64_t *shape,
+                                 uint64_t size_bytes) {
   return pto_managed_tensor(rt, pto_create_buffer(rt, size_bytes), dtype, ndims, shape);
 }
 
@@ -39,7 +40,8 @@ static int submit_noting(struct pto_runtime *rt, const char *modes, const struct
   for (uint32_t i = 0; i < count; i++) params[i] = pto_param_tensor(kernel->params[i].mode, tensors[i]);
   return pto_submit_aiv(rt, kernel, params, count);
 }
-#define NOTING(rt, modes, ...) fixture_expect(rt, submit_noting(rt, modes, (const struct pto_tensor *const[]){__VA_ARGS__}), PTO_OK)
+#define NOTING(rt, modes, ...)                                                                                         \
+  fixture_expect(rt, submit_noting(rt, modes, (const struct pto_tensor *const[]){__VA_ARGS__}), PTO_OK)
 
 /* ---- the two modes of an output ---- */
 
@@ -327,13 +329,20 @@ static struct pto_tensor partial_tensor(struct pto_runtime *rt, uint32_t kind) {
   uint64_t shape[2] = {8, 8}, small[2] = {4, 8}, wide[2] = {64, 64};
   struct pto_tensor t = managed(rt, PTO_FLOAT32, 2, shape, 256);
   switch (kind) {
-  case 0: return pto_tensor_slice(&t, 0, 0, 4, 1);
-  case 1: return pto_tensor_slice(&t, 0, 4, 8, 1);
-  case 2: return pto_tensor_slice(&t, 1, 0, 8, 2);
-  case 3: return pto_tensor_transpose(&t, 0, 1);
-  case 4: return managed(rt, PTO_FLOAT32, 2, small, 256);
-  case 5: return managed(rt, PTO_FLOAT32, 2, shape, 2048);
-  default: return pto_tensor_broadcast(&t, 2, wide);
+  case 0:
+    return pto_tensor_slice(&t, 0, 0, 4, 1);
+  case 1:
+    return pto_tensor_slice(&t, 0, 4, 8, 1);
+  case 2:
+    return pto_tensor_slice(&t, 1, 0, 8, 2);
+  case 3:
+    return pto_tensor_transpose(&t, 0, 1);
+  case 4:
+    return managed(rt, PTO_FLOAT32, 2, small, 256);
+  case 5:
+    return managed(rt, PTO_FLOAT32, 2, shape, 2048);
+  default:
+    return pto_tensor_broadcast(&t, 2, wide);
   }
 }
 static int refused_allocation(struct pto_runtime *rt, struct fixture *f) {
@@ -389,10 +398,12 @@ static int sizes_beyond_32_bits(struct pto_runtime *rt, struct fixture *f) {
   return 0;
 }
 
-#define REFUSAL(number, text) &(const struct refusal){number, text}
+#define REFUSAL(number, text)                                                                                          \
+  &(const struct refusal) { number, text }
 static const struct fixture_case cases[] = {
     {.name = "an output of a buffer without memory gets it at the submit", .body = fresh_buffer_gets_memory},
-    {.name = "an output of a buffer with memory is written in place and takes no heap", .body = second_output_writes_in_place},
+    {.name = "an output of a buffer with memory is written in place and takes no heap",
+     .body = second_output_writes_in_place},
     {.name = "an output of external memory takes no heap", .body = external_output_takes_no_heap},
     {.name = "a view of a buffer with memory is written in place", .body = view_of_written_buffer},
     {.name = "one task may have outputs of both modes", .body = mixed_modes_in_one_task},
@@ -404,27 +415,48 @@ static const struct fixture_case cases[] = {
     {.name = "thirty two outputs of one task each have their place", .body = thirty_two_outputs},
     {.name = "inputs between outputs take no place among them", .body = inputs_between_outputs},
     {.name = "an output without bytes has an address, takes no heap and gets no edge", .body = zero_size_output},
-    {.name = "outputs without bytes fit a heap that is full", .body = only_zero_size_outputs_in_a_full_heap, .heap_bytes = 4096},
+    {.name = "outputs without bytes fit a heap that is full",
+     .body = only_zero_size_outputs_in_a_full_heap,
+     .heap_bytes = 4096},
     {.name = "an empty view of a buffer without memory allocates nothing", .body = empty_view_allocates_nothing},
     {.name = "an empty external output stays external", .body = empty_external_output_at_null},
-    {.name = "the kernel sees the address that submit gave, the caller's descriptor stays as it is", .body = kernel_sees_what_submit_gave},
-    {.name = "a consumer has the address before the producer has run", .body = consumer_sees_the_address_before_the_producer_ran},
+    {.name = "the kernel sees the address that submit gave, the caller's descriptor stays as it is",
+     .body = kernel_sees_what_submit_gave},
+    {.name = "a consumer has the address before the producer has run",
+     .body = consumer_sees_the_address_before_the_producer_ran},
     {.name = "an output of an odd number of 4-bit elements is whole", .body = four_bit_output},
     {.name = "each scope depth allocates from the heap of its own ring", .body = each_ring_its_own_heap},
     {.name = "poison is a NaN in every element of every float", .body = poison_is_nan, .poison = true},
-    {.name = "recycled memory is poisoned again", .body = poison_again_on_recycled_memory, .poison = true, .heap_bytes = 1024},
+    {.name = "recycled memory is poisoned again",
+     .body = poison_again_on_recycled_memory,
+     .poison = true,
+     .heap_bytes = 1024},
     {.name = "poison touches fresh outputs alone", .body = poison_leaves_existing_memory, .poison = true},
-    {.name = "without poison a fresh output holds what was there", .body = garbage_is_what_was_there, .heap_bytes = 1024},
-    {.name = "the first half of a buffer is no allocation", .body = refused_allocation, .context = REFUSAL(0, "128 bytes")},
-    {.name = "the second half of a buffer is no allocation", .body = refused_allocation, .context = REFUSAL(1, "offset 32")},
-    {.name = "every second column of a buffer is no allocation", .body = refused_allocation, .context = REFUSAL(2, "strided")},
+    {.name = "without poison a fresh output holds what was there",
+     .body = garbage_is_what_was_there,
+     .heap_bytes = 1024},
+    {.name = "the first half of a buffer is no allocation",
+     .body = refused_allocation,
+     .context = REFUSAL(0, "128 bytes")},
+    {.name = "the second half of a buffer is no allocation",
+     .body = refused_allocation,
+     .context = REFUSAL(1, "offset 32")},
+    {.name = "every second column of a buffer is no allocation",
+     .body = refused_allocation,
+     .context = REFUSAL(2, "strided")},
     {.name = "a transposed buffer is no allocation", .body = refused_allocation, .context = REFUSAL(3, "strided")},
-    {.name = "a dense tensor smaller than its buffer is no allocation", .body = refused_allocation, .context = REFUSAL(4, "(256 bytes)")},
-    {.name = "a dense tensor in a padded buffer is no allocation", .body = refused_allocation, .context = REFUSAL(5, "(2048 bytes)")},
+    {.name = "a dense tensor smaller than its buffer is no allocation",
+     .body = refused_allocation,
+     .context = REFUSAL(4, "(256 bytes)")},
+    {.name = "a dense tensor in a padded buffer is no allocation",
+     .body = refused_allocation,
+     .context = REFUSAL(5, "(2048 bytes)")},
     {.name = "one buffer allocated twice by one task is refused", .body = twice_in_one_task},
     {.name = "a whole buffer may be allocated as any shape and dtype", .body = whole_through_other_shapes},
     {.name = "buffers that are none or stale have no address", .body = no_address_for_strangers},
-    {.name = "outputs larger than 32 bits can say are placed and reached", .body = sizes_beyond_32_bits, .heap_bytes = UINT64_C(1) << 34},
+    {.name = "outputs larger than 32 bits can say are placed and reached",
+     .body = sizes_beyond_32_bits,
+     .heap_bytes = UINT64_C(1) << 34},
 };
 
 int main(void) { return fixture_run_cases("output_allocation", cases, PTO_ARRAY_LENGTH(cases)); }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random orchestrations on both engines against the plain interpreter: the bytes of all external memory, what the host read, the
- * number of tasks and of edges; in virtual time also the timeline, which repeats with any number of workers.
+ * Random orchestrations on both engines against the plain interpreter: the bytes of all external memory, what the host
+ * read, the number of tasks and of edges; in virtual time also the timeline, which repeats with any number of workers.
  *
- * Every program runs once on threads and on the virtual engine, in settings that rotate with the seed: chips, workers, policies,
- * windows, heaps and first
- * sequences.  The weaker rules run in virtual time alone: on threads they let kernels race, which is their nature and not
- * a finding.  PTO_RANDOM_PROGRAMS sets how many programs, PTO_SEED the first seed.  A failing program is shrunk and printed.
+ * Every program runs once on threads and on the virtual engine, in settings that rotate with the seed: chips, workers,
+ * policies, windows, heaps and first sequences.  The weaker rules run in virtual time alone: on threads they let
+ * kernels race, which is their nature and not a finding.  PTO_RANDOM_PROGRAMS sets how many programs, PTO_SEED the
+ * first seed.  A failing program is shrunk and printed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,19 +45,18 @@ static void draw_setting(uint64_t seed, bool is_virtual, struct setting *setting
   bool is_weak = is_virtual && pto_rng_below(&rng, 6) == 0;
   static const uint64_t starts[] = {0, (UINT64_C(1) << 30) - 20, (UINT64_C(1) << 32) - 20, (UINT64_C(1) << 31) - 20};
   uint64_t turn = seed / 2;
-  *setting = (struct setting){
-      .config = {.size = sizeof setting->config,
-                 .engine = is_virtual ? "virtual" : "threads",
-                 .chip = chips[seed % 2],
-                 .workers = worker_counts[turn % PTO_ARRAY_LENGTH(worker_counts)],
-                 .policy = policies[turn / 3 % PTO_ARRAY_LENGTH(policies)],
-                 .deps = is_weak ? PTO_DEPS_PTO : PTO_DEPS_EXACT,
-                 .window = windows[pto_rng_below(&rng, PTO_ARRAY_LENGTH(windows))],
-                 .heap_bytes = pto_rng_below(&rng, 3) ? 1 << 20 : 8192,
-                 .poison = pto_rng_below(&rng, 2),
-                 .record = is_virtual ? PTO_RECORD_TIMELINE : 0},
-      .other_workers = 1 + (uint32_t)pto_rng_below(&rng, 7),
-      .first_sequence = starts[pto_rng_below(&rng, PTO_ARRAY_LENGTH(starts))]};
+  *setting = (struct setting){.config = {.size = sizeof setting->config,
+                                         .engine = is_virtual ? "virtual" : "threads",
+                                         .chip = chips[seed % 2],
+                                         .workers = worker_counts[turn % PTO_ARRAY_LENGTH(worker_counts)],
+                                         .policy = policies[turn / 3 % PTO_ARRAY_LENGTH(policies)],
+                                         .deps = is_weak ? PTO_DEPS_PTO : PTO_DEPS_EXACT,
+                                         .window = windows[pto_rng_below(&rng, PTO_ARRAY_LENGTH(windows))],
+                                         .heap_bytes = pto_rng_below(&rng, 3) ? 1 << 20 : 8192,
+                                         .poison = pto_rng_below(&rng, 2),
+                                         .record = is_virtual ? PTO_RECORD_TIMELINE : 0},
+                              .other_workers = 1 + (uint32_t)pto_rng_below(&rng, 7),
+                              .first_sequence = starts[pto_rng_below(&rng, PTO_ARRAY_LENGTH(starts))]};
 }
 
 /* ---- one comparison ---- */
@@ -70,13 +69,15 @@ static const char *wrong_outcome(const struct pto_config *config, bool *fitted) 
   if (!*fitted) return config->window >= 512 && config->heap_bytes > 8192 ? actual.sentence : NULL;
   if (actual.status) return actual.sentence;
   if (actual.tasks != expected.tasks || actual.edges != expected.edges) {
-    snprintf(reason, sizeof reason, "%llu tasks and %llu edges, expected %llu and %llu", (unsigned long long)actual.tasks,
-             (unsigned long long)actual.edges, (unsigned long long)expected.tasks, (unsigned long long)expected.edges);
+    snprintf(reason, sizeof reason, "%llu tasks and %llu edges, expected %llu and %llu",
+             (unsigned long long)actual.tasks, (unsigned long long)actual.edges, (unsigned long long)expected.tasks,
+             (unsigned long long)expected.edges);
     return reason;
   }
   if (config->deps == PTO_DEPS_PTO) return NULL; /* may be wrong in its bytes, and that is the point of it */
   if (actual.reads != expected.reads) return "what the host read differs";
-  return memcmp(actual.externals, expected.externals, sizeof actual.externals) ? "bytes of external memory differ" : NULL;
+  return memcmp(actual.externals, expected.externals, sizeof actual.externals) ? "bytes of external memory differ"
+                                                                               : NULL;
 }
 
 static struct pto_runtime *make_runtime(const struct pto_config *config, uint64_t first_sequence) {
@@ -88,7 +89,8 @@ static struct pto_runtime *make_runtime(const struct pto_config *config, uint64_
 }
 
 /* Two runs in one runtime: the second finds everything as the first left it. */
-static const char *run_twice(const struct pto_config *config, uint64_t first_sequence, bool *fitted, uint64_t *timeline) {
+static const char *run_twice(const struct pto_config *config, uint64_t first_sequence, bool *fitted,
+                             uint64_t *timeline) {
   struct pto_runtime *rt = make_runtime(config, first_sequence);
   const char *wrong = NULL;
   for (int round = 0; round < 2 && !wrong; round++) {
@@ -142,16 +144,18 @@ static void run_programs(bool is_virtual) {
     edges += expected.edges;
     if (!what) continue;
     const struct pto_config *c = &setting.config;
-    printf("seed %llu: %s (%s %s, workers %u and %u, policy %s, rules %u, window %llu, heap %llu, sequences from %llu); shrunk to\n",
+    printf("seed %llu: %s (%s %s, workers %u and %u, policy %s, rules %u, window %llu, heap %llu, sequences from "
+           "%llu); shrunk to\n",
            (unsigned long long)seed, what, c->engine, c->chip, c->workers, setting.other_workers, c->policy, c->deps,
-           (unsigned long long)c->window, (unsigned long long)c->heap_bytes, (unsigned long long)setting.first_sequence);
+           (unsigned long long)c->window, (unsigned long long)c->heap_bytes,
+           (unsigned long long)setting.first_sequence);
     random_program_shrink(&program, still_fails, &setting);
     random_program_print(&program);
     fail();
   }
-  printf("%s, seeds %llu to %llu: %llu programs fitted their rings; %llu tasks, %llu edges\n", is_virtual ? "virtual" : "threads",
-         (unsigned long long)first, (unsigned long long)(first + count - 1), (unsigned long long)fitted_count,
-         (unsigned long long)tasks, (unsigned long long)edges);
+  printf("%s, seeds %llu to %llu: %llu programs fitted their rings; %llu tasks, %llu edges\n",
+         is_virtual ? "virtual" : "threads", (unsigned long long)first, (unsigned long long)(first + count - 1),
+         (unsigned long long)fitted_count, (unsigned long long)tasks, (unsigned long long)edges);
   assert_true(fitted_count > count / 2);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random orchestrations through the runtime on a serial port that explores schedules, against the plain interpreter: the bytes of all
- * external memory, what the host read, and the number of edges.  PTO_RANDOM_PROGRAMS sets how many, PTO_SEED the first seed.
- * A failing program is shrunk and printed.
+ * Random orchestrations through the runtime on a serial port that explores schedules, against the plain interpreter:
+ * the bytes of all external memory, what the host read, and the number of edges.  PTO_RANDOM_PROGRAMS sets how many,
+ * PTO_SEED the first seed. A failing program is shrunk and printed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,13 +41,18 @@ static void draw_setting(uint64_t seed, struct setting *setting) {
                               .slots = 1 + (uint32_t)pto_rng_below(&rng, 3)};
 }
 
-/* What differs, or NULL.  Programs that do not fit the small rings end with the error that says so, which is right too. */
+/* What differs, or NULL.  Programs that do not fit the small rings end with the error that says so, which is right too.
+ */
 static const char *difference(const struct setting *setting, bool *fitted) {
   random_program_interpret(&program, setting->rules, setting->window, &plan, &expected);
   struct pto_serial_port_config port_config = {
       .cluster_count = setting->clusters, .slots_per_core = setting->slots, .seed = setting->port_seed};
-  struct pto_config config = {.size = sizeof config, .window = setting->window, .heap_bytes = setting->heap_bytes,
-                              .policy = setting->policy, .deps = setting->rules, .poison = true};
+  struct pto_config config = {.size = sizeof config,
+                              .window = setting->window,
+                              .heap_bytes = setting->heap_bytes,
+                              .policy = setting->policy,
+                              .deps = setting->rules,
+                              .poison = true};
   struct pto_runtime *rt = NULL;
   struct pto_error error = {0};
   assert_int_equal(pto_control_create(&config, pto_serial_port_create(&port_config), &rt, &error), PTO_OK);
@@ -75,7 +80,8 @@ static bool still_fails(void *context) {
 static void random_orchestrations_give_the_bytes_and_edges_of_sequential_execution(void **state) {
   (void)state;
   const char *count_text = getenv("PTO_RANDOM_PROGRAMS"), *seed_text = getenv("PTO_SEED");
-  uint64_t count = count_text ? strtoull(count_text, NULL, 10) : 3000, first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
+  uint64_t count = count_text ? strtoull(count_text, NULL, 10) : 3000,
+           first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
   uint64_t fitted_count = 0, tasks = 0, edges = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
     struct setting setting;
@@ -89,11 +95,13 @@ static void random_orchestrations_give_the_bytes_and_edges_of_sequential_executi
     if (!what) continue;
     random_program_shrink(&program, still_fails, &setting);
     what = difference(&setting, &fitted);
-    printf("seed %llu: %s differs: %llu tasks and %llu edges, expected %llu and %llu (rules %u window %u heap %llu policy %s port seed "
+    printf("seed %llu: %s differs: %llu tasks and %llu edges, expected %llu and %llu (rules %u window %u heap %llu "
+           "policy %s port seed "
            "%llu clusters %u slots %u); shrunk to\n",
-           (unsigned long long)seed, what ? what : "?", (unsigned long long)actual.tasks, (unsigned long long)actual.edges,
-           (unsigned long long)expected.tasks, (unsigned long long)expected.edges, setting.rules, setting.window,
-           (unsigned long long)setting.heap_bytes, setting.policy, (unsigned long long)setting.port_seed, setting.clusters, setting.slots);
+           (unsigned long long)seed, what ? what : "?", (unsigned long long)actual.tasks,
+           (unsigned long long)actual.edges, (unsigned long long)expected.tasks, (unsigned long long)expected.edges,
+           setting.rules, setting.window, (unsigned long long)setting.heap_bytes, setting.policy,
+           (unsigned long long)setting.port_seed, setting.clusters, setting.slots);
     random_program_print(&program);
     fail();
   }

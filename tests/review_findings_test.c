@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a review of the runtime's core found wrong, a test each: room that expired work must give back, order among equals,
- * and what a refusal says.
+ * What a review of the runtime's core found wrong, a test each: room that expired work must give back, order among
+ * equals, and what a refusal says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,8 @@ static int deep_scopes(struct pto_runtime *rt, struct fixture *f) {
   return 0;
 }
 /* Every task before the slot is CONSUMED: the scopes that are open have none in the shared ring. */
-static void test_slots_of_scopes_that_share_the_last_ring_come_back_where_no_open_scope_has_an_older_task(void **state) {
+static void
+test_slots_of_scopes_that_share_the_last_ring_come_back_where_no_open_scope_has_an_older_task(void **state) {
   (void)state;
   fixture.config.window = 8;
   fixture_open(&fixture);
@@ -130,10 +131,10 @@ static int chunks_run_out_on_the_way(struct pto_runtime *rt, struct fixture *f) 
     fixture_expect(rt, pto_scope_end(rt), PTO_OK);
   }
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &shared), PTO_OK); /* 20: Q, in the chunk that the others leave behind */
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &shared, &tile), PTO_OK);                      /* 21: P */
-  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &shared), PTO_OK);                              /* 22: Q' */
-  for (int i = 0; i < 5; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tile), PTO_OK);    /* 23 … 27 */
-  return FIXTURE_SUBMIT(rt, "o", &shared);                                                   /* 28: W */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &shared, &tile), PTO_OK);                   /* 21: P */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &shared), PTO_OK);                           /* 22: Q' */
+  for (int i = 0; i < 5; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tile), PTO_OK); /* 23 … 27 */
+  return FIXTURE_SUBMIT(rt, "o", &shared);                                                /* 28: W */
 }
 static void test_list_chunks_that_run_out_on_the_way_through_a_region_lose_no_edge(void **state) {
   (void)state;
@@ -143,7 +144,8 @@ static void test_list_chunks_that_run_out_on_the_way_through_a_region_lose_no_ed
     fixture_open(&fixture);
     fixture_run(&fixture, chunks_run_out_on_the_way, chunks < 2 ? PTO_ECAPACITY : PTO_OK);
     if (chunks >= 2)
-      for (uint64_t reader = 20; reader <= 22; reader++) assert_int_equal(fixture_reasons(fixture.rt, reader, 28), PTO_EDGE_WAR);
+      for (uint64_t reader = 20; reader <= 22; reader++)
+        assert_int_equal(fixture_reasons(fixture.rt, reader, 28), PTO_EDGE_WAR);
     fixture_close(&fixture);
   }
 }
@@ -167,7 +169,8 @@ static int forty_readers(struct pto_runtime *rt, struct fixture *f) {
   }
   uint8_t value = 0;
   static const uint64_t index = 0;
-  fixture_expect(rt, pto_write_element(rt, &t, &index, &value), PTO_OK); /* waits for all: the kernel lives until then */
+  fixture_expect(rt, pto_write_element(rt, &t, &index, &value),
+                 PTO_OK); /* waits for all: the kernel lives until then */
   free((void *)(uintptr_t)kernel.params);
   return 0;
 }
@@ -215,7 +218,8 @@ static int note_lane(const struct pto_kernel_args *args) {
 static int mix_beside_a_busy_core(struct pto_runtime *rt, struct fixture *f) {
   struct pto_kernel kernel = fixture_kernel_with("", 0, note_lane);
   (void)f;
-  fixture_expect(rt, pto_submit_aic(rt, fixture_kernel(""), NULL, 0), PTO_OK); /* the AIC core is busy: no cluster is idle */
+  fixture_expect(rt, pto_submit_aic(rt, fixture_kernel(""), NULL, 0),
+                 PTO_OK); /* the AIC core is busy: no cluster is idle */
   fixture_expect(rt, pto_submit_aiv(rt, fixture_kernel(""), NULL, 0), PTO_OK); /* AIV0 is busy, AIV1 is not */
   struct pto_launch launch = {.aic = &kernel, .aiv0 = &kernel};
   fixture_expect(rt, pto_submit(rt, &launch, NULL, 0, NULL), PTO_OK);
@@ -235,7 +239,8 @@ static void test_a_mix_of_two_takes_the_idle_vector_core_of_its_cluster(void **s
 
 static int predicates(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor t = fixture_bytes(f, 0, 64), flag = fixture_bytes(f, 1024, 1);
-  struct pto_tensor stale = fixture_bytes(f, 2048, 1), fresh = fixture_managed(rt, 1), late = pto_tensor_with_version(&flag, 3);
+  struct pto_tensor stale = fixture_bytes(f, 2048, 1), fresh = fixture_managed(rt, 1),
+                    late = pto_tensor_with_version(&flag, 3);
   stale.buffer.id += 1000;
   const struct pto_tensor *const wrong[] = {&stale, &fresh, &late};
   static const int statuses[] = {PTO_ESTALE, PTO_EINVAL, PTO_EINVAL};
@@ -278,7 +283,8 @@ static int heap_that_started_over(struct pto_runtime *rt, struct fixture *f) {
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &small), PTO_OK);
   fixture_expect(rt, pto_read_element(rt, &small, &index, &value), PTO_OK);
   fixture_expect(rt, pto_scope_end(rt), PTO_OK);
-  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK); /* the ring is empty, with its head behind the small block */
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO),
+                 PTO_OK); /* the ring is empty, with its head behind the small block */
   struct pto_tensor whole = fixture_managed(rt, 4096), more = fixture_managed(rt, 1024);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &whole), PTO_OK);
   return FIXTURE_SUBMIT(rt, "o", &more);
@@ -299,7 +305,8 @@ static int heap_that_wraps(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor first = fixture_managed(rt, 1024);
   fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &first), PTO_OK);
   fixture_expect(rt, pto_scope_end(rt), PTO_OK);
-  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK); /* the first task has not run: its block stays for now */
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO),
+                 PTO_OK); /* the first task has not run: its block stays for now */
   for (int i = 0; i < 2; i++) {
     struct pto_tensor t = fixture_managed(rt, 2048);
     int status = FIXTURE_SUBMIT(rt, "o", &t);
@@ -407,7 +414,8 @@ static void test_marks_visits_and_orders_wrap_without_a_lost_or_a_false_edge(voi
   (void)state;
   fixture_open(&fixture);
   fixture_run(&fixture, chain_with_readers, PTO_OK);
-  assert_int_equal(fixture_edges(fixture.rt), 10 + 2 * 9); /* RAW to each reader; WAW and WAR to each write but the first */
+  assert_int_equal(fixture_edges(fixture.rt),
+                   10 + 2 * 9); /* RAW to each reader; WAW and WAR to each write but the first */
   fixture_close(&fixture);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rings at their limits, through the runtime: slots and heap blocks at their ends and wraps, counters at theirs, in-order
- * reclaim, and what a submit that finds no room leaves behind.  (heap_ring_test.c has the heap ring alone.)
+ * Rings at their limits, through the runtime: slots and heap blocks at their ends and wraps, counters at theirs,
+ * in-order reclaim, and what a submit that finds no room leaves behind.  (heap_ring_test.c has the heap ring alone.)
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,10 +18,15 @@
 static void begin(struct pto_runtime *rt) { fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK); }
 static void end(struct pto_runtime *rt) { fixture_expect(rt, pto_scope_end(rt), PTO_OK); }
 static struct pto_task_ring *ring_of(struct pto_runtime *rt, uint32_t ring) { return &rt->rings.rings[ring]; }
-static uint64_t in_use(struct pto_runtime *rt, uint32_t ring) { return ring_of(rt, ring)->head - ring_of(rt, ring)->tail; }
-static uint64_t heap_used(struct pto_runtime *rt, uint32_t ring) { return pto_heap_ring_used(&ring_of(rt, ring)->heap); }
+static uint64_t in_use(struct pto_runtime *rt, uint32_t ring) {
+  return ring_of(rt, ring)->head - ring_of(rt, ring)->tail;
+}
+static uint64_t heap_used(struct pto_runtime *rt, uint32_t ring) {
+  return pto_heap_ring_used(&ring_of(rt, ring)->heap);
+}
 
-/* A labelled task with one output of `size` bytes in a scope of its own, which has ended; where it was put, in bytes from the base. */
+/* A labelled task with one output of `size` bytes in a scope of its own, which has ended; where it was put, in bytes
+ * from the base. */
 static uint64_t temporary(struct pto_runtime *rt, uint64_t label, uint64_t size) {
   begin(rt);
   struct pto_tensor t = fixture_managed(rt, size);
@@ -75,7 +80,8 @@ static int refused_takes_no_id(struct pto_runtime *rt, struct fixture *f) {
   return 0;
 }
 
-/* A program whose edges, order and errors depend on sequences in every way that there is: it must not notice the wrap. */
+/* A program whose edges, order and errors depend on sequences in every way that there is: it must not notice the wrap.
+ */
 static int across_a_wrap(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor t = fixture_bytes(f, 0, 64), early = fixture_bytes(f, 64, 64), wide = fixture_bytes(f, 0, 1024);
   struct pto_task task, first;
@@ -89,12 +95,12 @@ static int across_a_wrap(struct pto_runtime *rt, struct fixture *f) {
     if (i % 3 == 1)
       FIXTURE_DO(rt, .label = i, .modes = "bo", .tensors = {&t, &piece}, .out = &task);
     else
-      FIXTURE_DO(rt, .label = i, .modes = "io", .tensors = {&t, &piece}, .launch = {.after = i > 1 ? &task : NULL, .after_count = i > 1},
-                 .out = &task);
+      FIXTURE_DO(rt, .label = i, .modes = "io", .tensors = {&t, &piece},
+                 .launch = {.after = i > 1 ? &task : NULL, .after_count = i > 1}, .out = &task);
     end(rt);
-    if (i % 3 == 2 && i > 2) assert_int_equal(fixture_edges(rt) - edges, 1);                       /* the writer is the one before */
-    if (i % 3 == 0) assert_int_equal(fixture_edges(rt) - edges, 2);                                /* the writer, and the one before */
-    if (i % 3 == 1 && i > 1) assert_int_equal(fixture_edges(rt) - edges, 3);                       /* its readers, and the last writer */
+    if (i % 3 == 2 && i > 2) assert_int_equal(fixture_edges(rt) - edges, 1); /* the writer is the one before */
+    if (i % 3 == 0) assert_int_equal(fixture_edges(rt) - edges, 2);          /* the writer, and the one before */
+    if (i % 3 == 1 && i > 1) assert_int_equal(fixture_edges(rt) - edges, 3); /* its readers, and the last writer */
     assert_true(in_use(rt, 1) <= rt->rings.window - 1);
   }
   begin(rt);
@@ -103,7 +109,8 @@ static int across_a_wrap(struct pto_runtime *rt, struct fixture *f) {
   FIXTURE_DO(rt, .label = 40, .modes = "i", .tensors = {&early});
   assert_int_equal(fixture_edges(rt) - edges, 0); /* its slot has come round */
   FIXTURE_DO(rt, .label = 41, .modes = "b", .tensors = {&wide});
-  assert_int_equal(fixture_edges(rt) - edges, rt->rings.window - 1); /* all whose slots have not come round, its own being one */
+  assert_int_equal(fixture_edges(rt) - edges,
+                   rt->rings.window - 1); /* all whose slots have not come round, its own being one */
   end(rt);
   return 0;
 }
@@ -205,7 +212,7 @@ static int request_equals_the_tail(struct pto_runtime *rt, struct fixture *f) {
   assert_int_equal(temporary(rt, 1, 1024), 2048);
   fixture_step(rt);
   while (fixture_position(0) == FIXTURE_MAX_CALLS || heap_used(rt, 1) > 1024) fixture_step(rt);
-  assert_int_equal(fixture_call_count, 1); /* task 0 is gone: [0, 2048) and the last 1024 are free */
+  assert_int_equal(fixture_call_count, 1);     /* task 0 is gone: [0, 2048) and the last 1024 are free */
   assert_int_equal(temporary(rt, 2, 2048), 0); /* skips the end and takes exactly what lies before the tail */
   assert_int_equal(fixture_call_count, 1);
   assert_int_equal(heap_used(rt, 1), 4096);
@@ -379,7 +386,9 @@ static int slot_reuse_starts_clean(struct pto_runtime *rt, struct fixture *f) {
 static int random_blocks_never_overlap(struct pto_runtime *rt, struct fixture *f) {
   struct pto_rng rng = {rt->scheduler.seed + 20260101};
   print_message("seed %llu\n", (unsigned long long)rng.state);
-  struct { uint64_t lo, hi; } live[512];
+  struct {
+    uint64_t lo, hi;
+  } live[512];
   for (uint64_t i = 0; i < 400; i++) {
     uint64_t size = pto_rng_below(&rng, 5) ? 1 + pto_rng_below(&rng, 6000) : 0;
     live[i].lo = temporary(rt, i, size);
@@ -401,44 +410,117 @@ static const struct fixture_case cases[] = {
     {.name = "ids go on across 2^30", .body = sequential_ids, .first_sequence = (UINT64_C(1) << 30) - 3},
     {.name = "ids go on across 2^32", .body = sequential_ids, .first_sequence = (UINT64_C(1) << 32) - 3},
     {.name = "a refused submit takes no id and writes no task", .body = refused_takes_no_id},
-    {.name = "edges, stale tasks and reuse from the first id on", .body = across_a_wrap, .window = 16, .after = nothing_got_lost},
-    {.name = "edges, stale tasks and reuse do not notice 2^30", .body = across_a_wrap, .window = 16, .first_sequence = NEAR_30, .after = nothing_got_lost},
-    {.name = "edges, stale tasks and reuse do not notice 2^32", .body = across_a_wrap, .window = 16, .first_sequence = NEAR_32, .after = nothing_got_lost},
-    {.name = "nor with the smallest window", .body = across_a_wrap, .window = 4, .first_sequence = NEAR_30, .after = nothing_got_lost},
-    {.name = "a window of N holds N - 1 tasks of one scope and the next is an error", .body = full_at_n_minus_1, .status = PTO_ESCOPE, .window = 16,
+    {.name = "edges, stale tasks and reuse from the first id on",
+     .body = across_a_wrap,
+     .window = 16,
+     .after = nothing_got_lost},
+    {.name = "edges, stale tasks and reuse do not notice 2^30",
+     .body = across_a_wrap,
+     .window = 16,
+     .first_sequence = NEAR_30,
+     .after = nothing_got_lost},
+    {.name = "edges, stale tasks and reuse do not notice 2^32",
+     .body = across_a_wrap,
+     .window = 16,
+     .first_sequence = NEAR_32,
+     .after = nothing_got_lost},
+    {.name = "nor with the smallest window",
+     .body = across_a_wrap,
+     .window = 4,
+     .first_sequence = NEAR_30,
+     .after = nothing_got_lost},
+    {.name = "a window of N holds N - 1 tasks of one scope and the next is an error",
+     .body = full_at_n_minus_1,
+     .status = PTO_ESCOPE,
+     .window = 16,
      .sentence = "the scope holds 15 tasks, all that a window of 16 has room for"},
-    {.name = "N - 1 slots are usable round after round", .body = n_minus_1_is_usable, .window = 16, .after = three_hundred_ran},
+    {.name = "N - 1 slots are usable round after round",
+     .body = n_minus_1_is_usable,
+     .window = 16,
+     .after = three_hundred_ran},
     {.name = "a window full of ended scopes waits instead of failing", .body = full_window_waits, .window = 16},
-    {.name = "barriers and allocations take slots too", .body = barriers_and_allocations_take_slots, .status = PTO_ESCOPE, .window = 16},
+    {.name = "barriers and allocations take slots too",
+     .body = barriers_and_allocations_take_slots,
+     .status = PTO_ESCOPE,
+     .window = 16},
     {.name = "four rings fill up apart from each other", .body = rings_fill_apart, .window = 16, .after = sixty_ran},
-    {.name = "a block that ends exactly at the end fits, and full does not look empty", .body = exact_fit, .heap_bytes = 4096},
+    {.name = "a block that ends exactly at the end fits, and full does not look empty",
+     .body = exact_fit,
+     .heap_bytes = 4096},
     {.name = "a block as large as the heap fits again and again", .body = whole_heap_in_one, .heap_bytes = 4096},
-    {.name = "a block that wraps may take exactly what lies before the tail", .body = request_equals_the_tail, .heap_bytes = 4096},
-    {.name = "a block that wraps and is larger than what lies before the tail waits", .body = one_kib_more_than_the_tail, .heap_bytes = 4096},
-    {.name = "the space wasted at the end is given back", .body = wasted_end_comes_back, .heap_bytes = 4096, .after = hundred_and_fifty_ran},
+    {.name = "a block that wraps may take exactly what lies before the tail",
+     .body = request_equals_the_tail,
+     .heap_bytes = 4096},
+    {.name = "a block that wraps and is larger than what lies before the tail waits",
+     .body = one_kib_more_than_the_tail,
+     .heap_bytes = 4096},
+    {.name = "the space wasted at the end is given back",
+     .body = wasted_end_comes_back,
+     .heap_bytes = 4096,
+     .after = hundred_and_fifty_ran},
     {.name = "an empty ring starts over at its begin", .body = empty_starts_over, .heap_bytes = 4096},
-    {.name = "an older task without bytes frees nothing new when it retires", .body = old_empty_block_frees_nothing_new, .heap_bytes = 4096},
-    {.name = "tasks without outputs do not move the heap's tail", .body = tasks_without_outputs_leave_the_tail, .heap_bytes = 4096},
-    {.name = "an output larger than the heap is an error with both sizes", .body = larger_than_the_heap, .status = PTO_EHEAP, .heap_bytes = 4096,
+    {.name = "an older task without bytes frees nothing new when it retires",
+     .body = old_empty_block_frees_nothing_new,
+     .heap_bytes = 4096},
+    {.name = "tasks without outputs do not move the heap's tail",
+     .body = tasks_without_outputs_leave_the_tail,
+     .heap_bytes = 4096},
+    {.name = "an output larger than the heap is an error with both sizes",
+     .body = larger_than_the_heap,
+     .status = PTO_EHEAP,
+     .heap_bytes = 4096,
      .sentence = "take 5120 bytes, the whole heap has 4096"},
-    {.name = "outputs that only together are larger than the heap are an error", .body = several_larger_than_the_heap, .status = PTO_EHEAP, .heap_bytes = 4096,
+    {.name = "outputs that only together are larger than the heap are an error",
+     .body = several_larger_than_the_heap,
+     .status = PTO_EHEAP,
+     .heap_bytes = 4096,
      .sentence = "take 5120 bytes"},
-    {.name = "alloc_tensors larger than the heap is the same error", .body = alloc_larger_than_the_heap, .status = PTO_EHEAP, .heap_bytes = 4096,
+    {.name = "alloc_tensors larger than the heap is the same error",
+     .body = alloc_larger_than_the_heap,
+     .status = PTO_EHEAP,
+     .heap_bytes = 4096,
      .sentence = "take 5120 bytes"},
-    {.name = "a heap held by an open scope is an error that says what would do", .body = held_by_open_scope, .status = PTO_EHEAP, .heap_bytes = 4096,
-     .sentence = "2048 bytes wanted, 3072 of 4096 used, all held by open scopes; a heap of 5120 bytes would have been enough"},
+    {.name = "a heap held by an open scope is an error that says what would do",
+     .body = held_by_open_scope,
+     .status = PTO_EHEAP,
+     .heap_bytes = 4096,
+     .sentence =
+         "2048 bytes wanted, 3072 of 4096 used, all held by open scopes; a heap of 5120 bytes would have been enough"},
     {.name = "the heap that the error names is enough", .body = said_size_is_enough, .heap_bytes = 5120},
     {.name = "the window that the error names is enough", .body = said_window_is_enough, .window = 32},
-    {.name = "a submit that finds no slot takes no heap", .body = window_full_takes_no_heap, .status = PTO_ESCOPE, .window = 16},
-    {.name = "a submit that finds no heap takes no slot and changes nothing", .body = heap_full_takes_no_slot, .status = PTO_EHEAP, .heap_bytes = 4096},
+    {.name = "a submit that finds no slot takes no heap",
+     .body = window_full_takes_no_heap,
+     .status = PTO_ESCOPE,
+     .window = 16},
+    {.name = "a submit that finds no heap takes no slot and changes nothing",
+     .body = heap_full_takes_no_slot,
+     .status = PTO_EHEAP,
+     .heap_bytes = 4096},
     {.name = "an unfinished early task holds what came after it in its ring", .body = reclaim_is_in_order},
-    {.name = "a long-lived task holds nothing in other rings", .body = other_rings_are_not_held, .heap_bytes = 4096, .after = hundred_ran},
+    {.name = "a long-lived task holds nothing in other rings",
+     .body = other_rings_are_not_held,
+     .heap_bytes = 4096,
+     .after = hundred_ran},
     {.name = "a slot that comes round again starts clean", .body = slot_reuse_starts_clean, .window = 4},
-    {.name = "random blocks never overlap live ones nor cross the end", .body = random_blocks_never_overlap, .heap_bytes = 8192, .after = four_hundred_ran},
-    {.name = "random blocks in a random order of cores", .body = random_blocks_never_overlap, .heap_bytes = 8192, .seed = 5, .clusters = 3,
+    {.name = "random blocks never overlap live ones nor cross the end",
+     .body = random_blocks_never_overlap,
+     .heap_bytes = 8192,
      .after = four_hundred_ran},
-    {.name = "random blocks in a tiny window", .body = random_blocks_never_overlap, .heap_bytes = 8192, .window = 4, .seed = 6, .after = four_hundred_ran},
-    {.name = "serials, orders and stamps wrap without a trace", .body = across_the_wrap_of_other_counters, .window = 16},
+    {.name = "random blocks in a random order of cores",
+     .body = random_blocks_never_overlap,
+     .heap_bytes = 8192,
+     .seed = 5,
+     .clusters = 3,
+     .after = four_hundred_ran},
+    {.name = "random blocks in a tiny window",
+     .body = random_blocks_never_overlap,
+     .heap_bytes = 8192,
+     .window = 4,
+     .seed = 6,
+     .after = four_hundred_ran},
+    {.name = "serials, orders and stamps wrap without a trace",
+     .body = across_the_wrap_of_other_counters,
+     .window = 16},
 };
 
 int main(void) { return fixture_run_cases("rings", cases, PTO_ARRAY_LENGTH(cases)); }

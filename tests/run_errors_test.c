@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Errors that end a run: each has its status and a sentence with its numbers; further calls answer with the first error and do
- * nothing; nothing is leaked, and the runtime runs again.
+ * Errors that end a run: each has its status and a sentence with its numbers; further calls answer with the first error
+ * and do nothing; nothing is leaked, and the runtime runs again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,12 +55,15 @@ static int expect_over(struct pto_runtime *rt, struct fixture *f, int status) {
 
 /* ---- kernels that fail ---- */
 
-static int fail_loudly(const struct pto_kernel_args *args) { return pto_kernel_error(args, "index %d is negative", -3); }
+static int fail_loudly(const struct pto_kernel_args *args) {
+  return pto_kernel_error(args, "index %d is negative", -3);
+}
 static int fail_silently(const struct pto_kernel_args *args) { return 42; }
 static int fail_widely(const struct pto_kernel_args *args) { return 0x10000; }
 static int fail_in_block_two(const struct pto_kernel_args *args) { return args->core->block_index == 2 ? -7 : 0; }
 static int succeed(const struct pto_kernel_args *args) { return 0; }
-static const struct pto_kernel *failing(const char *name, const char *modes, int (*run)(const struct pto_kernel_args *)) {
+static const struct pto_kernel *failing(const char *name, const char *modes,
+                                        int (*run)(const struct pto_kernel_args *)) {
   static struct pto_kernel kernels[16];
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(kernels); i++) {
     if (kernels[i].run == run && strcmp(kernels[i].name, name) == 0) return &kernels[i];
@@ -129,7 +132,9 @@ static int fails_in_one_block(struct pto_runtime *rt, struct fixture *f) {
 }
 static void nobody_ran(struct fixture *f) { assert_int_equal(fixture_call_count, 0); }
 static int one_kernel_of_a_mix_fails(struct pto_runtime *rt, struct fixture *f) {
-  struct pto_launch launch = {.aic = failing("cube", "", succeed), .aiv0 = failing("first", "", succeed), .aiv1 = failing("second", "", fail_silently)};
+  struct pto_launch launch = {.aic = failing("cube", "", succeed),
+                              .aiv0 = failing("first", "", succeed),
+                              .aiv1 = failing("second", "", fail_silently)};
   return pto_submit(rt, &launch, NULL, 0, NULL);
 }
 static int two_kernels_fail(struct pto_runtime *rt, struct fixture *f) {
@@ -185,7 +190,8 @@ static int too_few_chunks(struct pto_runtime *rt, struct fixture *f) {
   struct pto_task task;
   int status = PTO_OK;
   FIXTURE_DO(rt, .label = 0, .out = &task);
-  for (uint64_t i = 1; i < 60 && !status; i++) status = FIXTURE_TRY(rt, .label = i, .launch = {.after = &task, .after_count = 1});
+  for (uint64_t i = 1; i < 60 && !status; i++)
+    status = FIXTURE_TRY(rt, .label = i, .launch = {.after = &task, .after_count = 1});
   assert_int_equal(status, PTO_ECAPACITY);
   return expect_over(rt, f, status);
 }
@@ -259,7 +265,9 @@ static int says_so(struct pto_runtime *rt, struct fixture *f) {
   return 0; /* what it returns then does not matter */
 }
 static int says_nothing(struct pto_runtime *rt, struct fixture *f) { return pto_report_error(rt, NULL); }
-static int says_it_with_percents(struct pto_runtime *rt, struct fixture *f) { return pto_report_error(rt, "100%s %n %d"); }
+static int says_it_with_percents(struct pto_runtime *rt, struct fixture *f) {
+  return pto_report_error(rt, "100%s %n %d");
+}
 static int returns_five(struct pto_runtime *rt, struct fixture *f) {
   FIXTURE_DO(rt, .label = 1);
   return 5;
@@ -327,58 +335,165 @@ static void names_have_numbers(struct fixture *f) {
 }
 
 static const struct fixture_case cases[] = {
-    {.name = "a failed kernel names task, core, its own words, status and parameters", .body = fails_in_the_drain, .status = PTO_EKERNEL,
-     .sentence = "task 1: kernel loud failed on core 2 (cluster 0 AIV1): index -3 is negative, status -9; tensor 0 f32[2,3], scalar 0 0x1234"},
-    {.name = "on the threads engine too", .body = fails_in_the_drain, .status = PTO_EKERNEL, .engine = "threads", .sentence = "index -3 is negative, status -9; tensor 0 f32[2,3], scalar 0 0x1234"},
-    {.name = "and in virtual time", .body = fails_in_the_drain, .status = PTO_EKERNEL, .engine = "virtual", .sentence = "task 1: kernel loud failed on core"},
-    {.name = "nothing runs that depends on a failed task", .body = nothing_dependent_runs, .status = PTO_EKERNEL, .after = only_the_producer_ran,
+    {.name = "a failed kernel names task, core, its own words, status and parameters",
+     .body = fails_in_the_drain,
+     .status = PTO_EKERNEL,
+     .sentence = "task 1: kernel loud failed on core 2 (cluster 0 AIV1): index -3 is negative, status -9; tensor 0 "
+                 "f32[2,3], scalar 0 0x1234"},
+    {.name = "on the threads engine too",
+     .body = fails_in_the_drain,
+     .status = PTO_EKERNEL,
+     .engine = "threads",
+     .sentence = "index -3 is negative, status -9; tensor 0 f32[2,3], scalar 0 0x1234"},
+    {.name = "and in virtual time",
+     .body = fails_in_the_drain,
+     .status = PTO_EKERNEL,
+     .engine = "virtual",
+     .sentence = "task 1: kernel loud failed on core"},
+    {.name = "nothing runs that depends on a failed task",
+     .body = nothing_dependent_runs,
+     .status = PTO_EKERNEL,
+     .after = only_the_producer_ran,
      .sentence = "task 1: kernel silent failed on core 1 (cluster 0 AIV0), status 42; tensor 0 u8[8]"},
-    {.name = "nothing dependent runs on the threads engine", .body = nothing_dependent_runs, .status = PTO_EKERNEL, .engine = "threads", .after = only_the_producer_ran},
-    {.name = "nothing dependent runs in virtual time", .body = nothing_dependent_runs, .status = PTO_EKERNEL, .engine = "virtual", .after = only_the_producer_ran},
-    {.name = "a submit that waits for space answers with the kernel's failure", .body = fails_while_a_submit_waits, .status = PTO_EKERNEL, .window = 8},
-    {.name = "a host that waits for an element answers with the kernel's failure", .body = fails_while_the_host_reads, .status = PTO_EKERNEL},
-    {.name = "a status that has no low bits is a failure all the same", .body = fails_with_a_wide_status, .status = PTO_EKERNEL, .engine = "virtual",
+    {.name = "nothing dependent runs on the threads engine",
+     .body = nothing_dependent_runs,
+     .status = PTO_EKERNEL,
+     .engine = "threads",
+     .after = only_the_producer_ran},
+    {.name = "nothing dependent runs in virtual time",
+     .body = nothing_dependent_runs,
+     .status = PTO_EKERNEL,
+     .engine = "virtual",
+     .after = only_the_producer_ran},
+    {.name = "a submit that waits for space answers with the kernel's failure",
+     .body = fails_while_a_submit_waits,
+     .status = PTO_EKERNEL,
+     .window = 8},
+    {.name = "a host that waits for an element answers with the kernel's failure",
+     .body = fails_while_the_host_reads,
+     .status = PTO_EKERNEL},
+    {.name = "a status that has no low bits is a failure all the same",
+     .body = fails_with_a_wide_status,
+     .status = PTO_EKERNEL,
+     .engine = "virtual",
      .sentence = "kernel wide failed"},
-    {.name = "also on the threads engine", .body = fails_with_a_wide_status, .status = PTO_EKERNEL, .engine = "threads", .sentence = "kernel wide failed"},
-    {.name = "one failed block fails the task", .body = fails_in_one_block, .status = PTO_EKERNEL, .after = nobody_ran, .sentence = "kernel third failed on core"},
-    {.name = "the kernel of a MIX that failed is the one that is named", .body = one_kernel_of_a_mix_fails, .status = PTO_EKERNEL,
+    {.name = "also on the threads engine",
+     .body = fails_with_a_wide_status,
+     .status = PTO_EKERNEL,
+     .engine = "threads",
+     .sentence = "kernel wide failed"},
+    {.name = "one failed block fails the task",
+     .body = fails_in_one_block,
+     .status = PTO_EKERNEL,
+     .after = nobody_ran,
+     .sentence = "kernel third failed on core"},
+    {.name = "the kernel of a MIX that failed is the one that is named",
+     .body = one_kernel_of_a_mix_fails,
+     .status = PTO_EKERNEL,
      .sentence = "kernel second failed on core 2 (cluster 0 AIV1), status 42"},
-    {.name = "of two kernels that fail the first is reported", .body = two_kernels_fail, .status = PTO_EKERNEL, .sentence = "task 0: kernel loud first"},
-    {.name = "thirty two parameters fit the sentence or are cut", .body = a_payload_of_32_tensors, .status = PTO_EKERNEL, .sentence = "tensor 31 u8[8]"},
-    {.name = "memory, slots and queues come back after a failure in the middle", .body = memory_comes_back, .status = PTO_EKERNEL},
-    {.name = "a scope with more tasks than the window is an error with its numbers", .body = scope_too_large, .status = PTO_ESCOPE, .window = 8,
-     .sentence = "ring 1: the scope holds 7 tasks, all that a window of 8 has room for; its tasks are retired only when it ends: end it "
+    {.name = "of two kernels that fail the first is reported",
+     .body = two_kernels_fail,
+     .status = PTO_EKERNEL,
+     .sentence = "task 0: kernel loud first"},
+    {.name = "thirty two parameters fit the sentence or are cut",
+     .body = a_payload_of_32_tensors,
+     .status = PTO_EKERNEL,
+     .sentence = "tensor 31 u8[8]"},
+    {.name = "memory, slots and queues come back after a failure in the middle",
+     .body = memory_comes_back,
+     .status = PTO_EKERNEL},
+    {.name = "a scope with more tasks than the window is an error with its numbers",
+     .body = scope_too_large,
+     .status = PTO_ESCOPE,
+     .window = 8,
+     .sentence = "ring 1: the scope holds 7 tasks, all that a window of 8 has room for; its tasks are retired only "
+                 "when it ends: end it "
                  "earlier, or use a window of at least 16; open scope 1 (depth 1) holds 7 tasks and 0 bytes"},
-    {.name = "nested scopes that hold the window are an error with their numbers", .body = window_too_small, .status = PTO_EWINDOW, .window = 8,
-     .sentence = "ring 3: nested scopes hold 7 tasks, all that a window of 8 has room for; a window of 16 would have been enough"},
-    {.name = "outputs larger than the heap are an error with both sizes", .body = heap_too_small, .status = PTO_EHEAP,
-     .sentence = "heap ring 0: the task's outputs take 70656 bytes, the whole heap has 65536; a heap of 70656 bytes would have been enough"},
-    {.name = "a heap held by open scopes is an error that names them", .body = heap_held, .status = PTO_EHEAP,
-     .sentence = "heap ring 1: 40960 bytes wanted, 40960 of 65536 used, all held by open scopes; a heap of 81920 bytes would have been "
+    {.name = "nested scopes that hold the window are an error with their numbers",
+     .body = window_too_small,
+     .status = PTO_EWINDOW,
+     .window = 8,
+     .sentence = "ring 3: nested scopes hold 7 tasks, all that a window of 8 has room for; a window of 16 would have "
+                 "been enough"},
+    {.name = "outputs larger than the heap are an error with both sizes",
+     .body = heap_too_small,
+     .status = PTO_EHEAP,
+     .sentence = "heap ring 0: the task's outputs take 70656 bytes, the whole heap has 65536; a heap of 70656 bytes "
+                 "would have been enough"},
+    {.name = "a heap held by open scopes is an error that names them",
+     .body = heap_held,
+     .status = PTO_EHEAP,
+     .sentence = "heap ring 1: 40960 bytes wanted, 40960 of 65536 used, all held by open scopes; a heap of 81920 bytes "
+                 "would have been "
                  "enough; open scope 1 (depth 1) holds 1 tasks and 40960 bytes"},
-    {.name = "lists full of live edges are an error with their capacity", .body = too_few_chunks, .status = PTO_ECAPACITY, .list_chunks = 1,
+    {.name = "lists full of live edges are an error with their capacity",
+     .body = too_few_chunks,
+     .status = PTO_ECAPACITY,
+     .list_chunks = 1,
      .sentence = "edges and accesses of live tasks fill the 1 list chunks"},
     {.name = "the last list entry is usable", .body = just_enough_chunks, .list_chunks = 1},
-    {.name = "a map full of live accesses is an error with its capacity", .body = too_many_regions, .status = PTO_ECAPACITY, .map_entries = 32,
+    {.name = "a map full of live accesses is an error with its capacity",
+     .body = too_many_regions,
+     .status = PTO_ECAPACITY,
+     .map_entries = 32,
      .sentence = "accesses of live tasks fill the region map of 32 entries"},
-    {.name = "expired accesses never fill a small map", .body = expired_regions_make_room, .map_entries = 64, .window = 8},
-    {.name = "more buffers than the registry holds are an error with their number", .body = too_many_buffers, .status = PTO_ECAPACITY, .window = 4,
+    {.name = "expired accesses never fill a small map",
+     .body = expired_regions_make_room,
+     .map_entries = 64,
+     .window = 8},
+    {.name = "more buffers than the registry holds are an error with their number",
+     .body = too_many_buffers,
+     .status = PTO_ECAPACITY,
+     .window = 4,
      .sentence = "592 live buffers fill the registry"},
-    {.name = "more registrations than the registry holds are the same error", .body = too_many_registrations, .status = PTO_ECAPACITY, .window = 4,
+    {.name = "more registrations than the registry holds are the same error",
+     .body = too_many_registrations,
+     .status = PTO_ECAPACITY,
+     .window = 4,
      .sentence = "592 live buffers and registrations fill the registry"},
-    {.name = "buffers and registrations of ended scopes come back", .body = buffers_of_ended_scopes_come_back, .window = 4},
-    {.name = "a run that cannot go on is known at once", .body = nothing_can_go_on, .status = PTO_EDEADLOCK,
+    {.name = "buffers and registrations of ended scopes come back",
+     .body = buffers_of_ended_scopes_come_back,
+     .window = 4},
+    {.name = "a run that cannot go on is known at once",
+     .body = nothing_can_go_on,
+     .status = PTO_EDEADLOCK,
      .sentence = "nothing runs and nothing is ready, but 1 of 2 tasks have not completed"},
-    {.name = "the orchestration may end its run with a sentence", .body = says_so, .status = PTO_EUSER, .sentence = "the weights have 3 layers, 4 were asked for"},
-    {.name = "a reported error without a sentence has one", .body = says_nothing, .status = PTO_EUSER, .sentence = "reported an error"},
-    {.name = "a reported sentence is not a format", .body = says_it_with_percents, .status = PTO_EUSER, .sentence = "100%s %n %d"},
-    {.name = "an orchestration that returns non-zero has failed", .body = returns_five, .status = PTO_EUSER, .sentence = "the orchestration returned 5"},
-    {.name = "an orchestration that returns a refusal says which", .body = returns_a_refusal, .status = PTO_EUSER,
+    {.name = "the orchestration may end its run with a sentence",
+     .body = says_so,
+     .status = PTO_EUSER,
+     .sentence = "the weights have 3 layers, 4 were asked for"},
+    {.name = "a reported error without a sentence has one",
+     .body = says_nothing,
+     .status = PTO_EUSER,
+     .sentence = "reported an error"},
+    {.name = "a reported sentence is not a format",
+     .body = says_it_with_percents,
+     .status = PTO_EUSER,
+     .sentence = "100%s %n %d"},
+    {.name = "an orchestration that returns non-zero has failed",
+     .body = returns_five,
+     .status = PTO_EUSER,
+     .sentence = "the orchestration returned 5"},
+    {.name = "an orchestration that returns a refusal says which",
+     .body = returns_a_refusal,
+     .status = PTO_EUSER,
      .sentence = "the orchestration returned -1 (PTO_EINVAL): a task needs a kernel"},
-    {.name = "scopes left open are an error with their number", .body = leaves_scopes_open, .status = PTO_EUSER, .sentence = "returned with 5 scopes open"},
-    {.name = "of several errors the first is reported", .body = first_of_several, .status = PTO_EHEAP, .sentence = "the whole heap has 65536"},
-    {.name = "refusals before an error are not the error", .body = refusals_before_do_not_count, .status = PTO_EUSER, .sentence = "this one"},
-    {.name = "work on cores ends, work in queues does not begin", .body = work_in_flight_at_the_error, .status = PTO_EUSER, .after = only_what_was_on_cores_ran},
+    {.name = "scopes left open are an error with their number",
+     .body = leaves_scopes_open,
+     .status = PTO_EUSER,
+     .sentence = "returned with 5 scopes open"},
+    {.name = "of several errors the first is reported",
+     .body = first_of_several,
+     .status = PTO_EHEAP,
+     .sentence = "the whole heap has 65536"},
+    {.name = "refusals before an error are not the error",
+     .body = refusals_before_do_not_count,
+     .status = PTO_EUSER,
+     .sentence = "this one"},
+    {.name = "work on cores ends, work in queues does not begin",
+     .body = work_in_flight_at_the_error,
+     .status = PTO_EUSER,
+     .after = only_what_was_on_cores_ran},
     {.name = "a run's error stays until the next run begins", .body = fine, .after = error_stays_until_the_next_run},
     {.name = "a hundred and fifty failed runs leave nothing behind", .body = fine, .after = fifty_failed_runs},
     {.name = "errors that the existing runtime knows have its numbers", .body = fine, .after = names_have_numbers},

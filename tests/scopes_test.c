@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scopes and lifetime: what a scope keeps alive and what comes back when it ends, which handles are stale from when on, how deep
- * scopes nest, and what holds memory without them.
+ * Scopes and lifetime: what a scope keeps alive and what comes back when it ends, which handles are stale from when on,
+ * how deep scopes nest, and what holds memory without them.
  *
- * To add one: an orchestration and a line in `cases`.  Longer than other files, because each case is a program of its own.
+ * To add one: an orchestration and a line in `cases`.  Longer than other files, because each case is a program of its
+ * own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -460,11 +461,21 @@ static int held_by(struct pto_runtime *rt, uint32_t kind, const char *mode, cons
   end(rt);
   return 0;
 }
-static int held_by_an_input(struct pto_runtime *rt, struct fixture *f) { return held_by(rt, PTO_SCOPE_AUTO, "i", NULL); }
-static int held_in_a_manual_scope(struct pto_runtime *rt, struct fixture *f) { return held_by(rt, PTO_SCOPE_MANUAL, "i", NULL); }
-static int held_by_an_inout(struct pto_runtime *rt, struct fixture *f) { return held_by(rt, PTO_SCOPE_MANUAL, "b", NULL); }
-static int held_by_an_output(struct pto_runtime *rt, struct fixture *f) { return held_by(rt, PTO_SCOPE_MANUAL, "o", NULL); }
-static int held_by_an_accumulate(struct pto_runtime *rt, struct fixture *f) { return held_by(rt, PTO_SCOPE_MANUAL, "a", NULL); }
+static int held_by_an_input(struct pto_runtime *rt, struct fixture *f) {
+  return held_by(rt, PTO_SCOPE_AUTO, "i", NULL);
+}
+static int held_in_a_manual_scope(struct pto_runtime *rt, struct fixture *f) {
+  return held_by(rt, PTO_SCOPE_MANUAL, "i", NULL);
+}
+static int held_by_an_inout(struct pto_runtime *rt, struct fixture *f) {
+  return held_by(rt, PTO_SCOPE_MANUAL, "b", NULL);
+}
+static int held_by_an_output(struct pto_runtime *rt, struct fixture *f) {
+  return held_by(rt, PTO_SCOPE_MANUAL, "o", NULL);
+}
+static int held_by_an_accumulate(struct pto_runtime *rt, struct fixture *f) {
+  return held_by(rt, PTO_SCOPE_MANUAL, "a", NULL);
+}
 static int held_by_a_predicate(struct pto_runtime *rt, struct fixture *f) {
   static const struct pto_predicate yes;
   return held_by(rt, PTO_SCOPE_AUTO, NULL, &yes);
@@ -493,39 +504,67 @@ static int given_back_at_completion(struct pto_runtime *rt, struct fixture *f) {
 }
 
 static const struct fixture_case cases[] = {
-    {.name = "temporaries of inner scopes come back while the outer is open", .body = temporaries_return, .heap_bytes = 4096, .after = high_water_is_one_block},
-    {.name = "slots of inner scopes come back while the outer is open", .body = slots_return, .window = 4, .after = all_1500_ran_once},
+    {.name = "temporaries of inner scopes come back while the outer is open",
+     .body = temporaries_return,
+     .heap_bytes = 4096,
+     .after = high_water_is_one_block},
+    {.name = "slots of inner scopes come back while the outer is open",
+     .body = slots_return,
+     .window = 4,
+     .after = all_1500_ran_once},
     {.name = "an outer scope goes on where it was when an inner one has ended", .body = outer_goes_on_allocating},
     {.name = "ten thousand empty scopes leave nothing behind", .body = empty_scopes},
-    {.name = "the run is a scope and keeps its completed tasks", .body = run_holds_its_tasks, .status = PTO_ESCOPE, .window = 8},
+    {.name = "the run is a scope and keeps its completed tasks",
+     .body = run_holds_its_tasks,
+     .status = PTO_ESCOPE,
+     .window = 8},
     {.name = "each of the first depths has a ring, deeper ones share the last", .body = rings_by_depth},
-    {.name = "temporaries at the last depth with a ring of its own come back", .body = fits_at_depth_3, .heap_bytes = 4096},
-    {.name = "the same program one scope deeper fails and the error names the scope", .body = too_deep_for_its_own_ring, .status = PTO_EHEAP,
-     .heap_bytes = 4096, .sentence = "open scope 3 (depth 3) holds 2 tasks and 4096 bytes"},
-    {.name = "a shared ring is given back when its outermost scope ends", .body = shared_ring_returns_with_its_outermost, .heap_bytes = 4096},
-    {.name = "nested scopes that share a ring and fill its window are all named", .body = window_held_by_nested_scopes, .status = PTO_EWINDOW, .window = 8,
+    {.name = "temporaries at the last depth with a ring of its own come back",
+     .body = fits_at_depth_3,
+     .heap_bytes = 4096},
+    {.name = "the same program one scope deeper fails and the error names the scope",
+     .body = too_deep_for_its_own_ring,
+     .status = PTO_EHEAP,
+     .heap_bytes = 4096,
+     .sentence = "open scope 3 (depth 3) holds 2 tasks and 4096 bytes"},
+    {.name = "a shared ring is given back when its outermost scope ends",
+     .body = shared_ring_returns_with_its_outermost,
+     .heap_bytes = 4096},
+    {.name = "nested scopes that share a ring and fill its window are all named",
+     .body = window_held_by_nested_scopes,
+     .status = PTO_EWINDOW,
+     .window = 8,
      .sentence = "open scope 3 (depth 3) holds 4 tasks and 0 bytes; open scope 4 (depth 4) holds 3 tasks"},
     {.name = "scopes nest 64 deep and the 65th is refused", .body = sixty_four_deep},
     {.name = "a buffer is stale after its scope on every path", .body = buffer_after_its_scope},
     {.name = "a view is stale after its buffer's scope", .body = view_after_its_scope},
-    {.name = "a buffer that was never allocated is stale after the scope that made it", .body = unallocated_buffer_after_its_scope},
+    {.name = "a buffer that was never allocated is stale after the scope that made it",
+     .body = unallocated_buffer_after_its_scope},
     {.name = "a stale handle never means the new buffer in the same record", .body = recycled_record},
     {.name = "a buffer lives in the scope of the task that allocates it", .body = lives_where_it_is_allocated},
-    {.name = "an external registration ends with its scope, what was done to the memory is still known", .body = external_after_its_scope},
+    {.name = "an external registration ends with its scope, what was done to the memory is still known",
+     .body = external_after_its_scope},
     {.name = "of two registrations of one memory the outer one lives on", .body = second_registration_lives},
     {.name = "handles of a run are stale in the next run", .body = leave_handles, .after = in_the_next_run},
-    {.name = "registrations made outside runs live through many of them", .body = nothing_to_do, .after = outside_registrations_live},
+    {.name = "registrations made outside runs live through many of them",
+     .body = nothing_to_do,
+     .after = outside_registrations_live},
     {.name = "buffers and tasks of another runtime are refused although their ids exist here", .body = foreign_handles},
     {.name = "an external registration of another runtime is refused", .body = foreign_external},
-    {.name = "a task can be waited for until its slot comes round", .body = task_until_its_slot_comes_round, .window = 8},
+    {.name = "a task can be waited for until its slot comes round",
+     .body = task_until_its_slot_comes_round,
+     .window = 8},
     {.name = "a task can be waited for after its scope", .body = task_after_its_scope},
     {.name = "a zeroed task is no task", .body = no_task_at_all},
     {.name = "an automatic scope in a manual one is refused, the other way is not", .body = automatic_in_manual},
     {.name = "a scope of an unknown kind is refused", .body = unknown_kind},
-    {.name = "in a manual scope only explicit dependencies order, automatic tasks after it see all", .body = manual_orders_nothing},
+    {.name = "in a manual scope only explicit dependencies order, automatic tasks after it see all",
+     .body = manual_orders_nothing},
     {.name = "scopes by themselves order nothing", .body = scopes_order_nothing},
     {.name = "a scope may end while its work runs", .body = end_with_work_running},
-    {.name = "memory of an ended scope is reused only when its task has completed", .body = next_scope_waits_for_the_last_ones_memory, .heap_bytes = 1024},
+    {.name = "memory of an ended scope is reused only when its task has completed",
+     .body = next_scope_waits_for_the_last_ones_memory,
+     .heap_bytes = 1024},
     {.name = "an input holds memory without an edge", .body = held_by_an_input, .heap_bytes = 1024},
     {.name = "an input holds memory in manual scopes too", .body = held_in_a_manual_scope, .heap_bytes = 1024},
     {.name = "an inout holds memory without an edge", .body = held_by_an_inout, .heap_bytes = 1024},

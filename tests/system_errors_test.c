@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that fail, from outside: each one in errors/ leaves ptosim with 3 and the sentence that says why, with the values in it, on
- * both engines and on small and large chips; war_reuse is right under exact rules and wrong under the weaker ones.
+ * Programs that fail, from outside: each one in errors/ leaves ptosim with 3 and the sentence that says why, with the
+ * values in it, on both engines and on small and large chips; war_reuse is right under exact rules and wrong under the
+ * weaker ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +24,14 @@ static const struct expectation expectations[] = {
     {"capacity", NULL, "PTO_ECAPACITY", {"live tasks", "region map of 64 entries"}},
     {"fit", "local", "PTO_EUSER", {"huge needs 1073741824 KiB of UB", "has 192"}},
     {"fit", "sync_start", "PTO_EUSER", {"sync_start", "can never start together"}},
-    {"heap", "too_large", "PTO_EHEAP", {"outputs take 131072 bytes", "whole heap has 65536", "heap of 131072 bytes would have been enough"}},
-    {"heap", "held", "PTO_EHEAP", {"65536 of 65536 used", "held by open scopes", "open scope 0 (depth 0) holds 4 tasks"}},
+    {"heap",
+     "too_large",
+     "PTO_EHEAP",
+     {"outputs take 131072 bytes", "whole heap has 65536", "heap of 131072 bytes would have been enough"}},
+    {"heap",
+     "held",
+     "PTO_EHEAP",
+     {"65536 of 65536 used", "held by open scopes", "open scope 0 (depth 0) holds 4 tasks"}},
     {"invalid_argument", "count", "PTO_EUSER", {"takes 2 parameters, 3 were passed"}},
     {"invalid_argument", "mode", "PTO_EUSER", {"param 1", "inout", "output is expected"}},
     {"invalid_argument", "dtype", "PTO_EUSER", {"param 0", "dtype f32"}},
@@ -44,9 +51,10 @@ static const struct expectation expectations[] = {
 };
 
 static void expect_failure(const struct expectation *e, const char *engine, const char *chip) {
-  int code = pto_ptosim_run("run errors/%s%s%s --engine %s --chip %s --json -", e->program, e->case_name ? " --case " : "",
-                            e->case_name ? e->case_name : "", engine, chip);
-  if (code != 3) fail_msg("errors/%s %s on %s %s left with %d", e->program, e->case_name ? e->case_name : "", engine, chip, code);
+  int code = pto_ptosim_run("run errors/%s%s%s --engine %s --chip %s --json -", e->program,
+                            e->case_name ? " --case " : "", e->case_name ? e->case_name : "", engine, chip);
+  if (code != 3)
+    fail_msg("errors/%s %s on %s %s left with %d", e->program, e->case_name ? e->case_name : "", engine, chip, code);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
   const char *sentence = pto_json_text(root, "error");
   assert_string_equal(pto_json_text(root, "status"), e->status);
@@ -63,13 +71,16 @@ static void expect_failures(const char *engine, const char *chip) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(expectations); i++) expect_failure(&expectations[i], engine, chip);
 }
 
-static void test_each_error_program_leaves_with_3_and_its_sentence_on_threads(void **state) { expect_failures("threads", "tiny"); }
+static void test_each_error_program_leaves_with_3_and_its_sentence_on_threads(void **state) {
+  expect_failures("threads", "tiny");
+}
 static void test_each_error_program_leaves_with_3_and_its_sentence_in_virtual_time(void **state) {
   expect_failures("virtual", "tiny");
 }
 static void test_each_error_program_says_the_same_on_a_large_chip(void **state) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(expectations); i++)
-    if (!expectations[i].case_name || i % 2) expect_failure(&expectations[i], i % 4 < 2 ? "threads" : "virtual", "a2a3");
+    if (!expectations[i].case_name || i % 2)
+      expect_failure(&expectations[i], i % 4 < 2 ? "threads" : "virtual", "a2a3");
 }
 
 static void test_a_crash_and_a_kernel_without_end_are_named_on_both_engines(void **state) {

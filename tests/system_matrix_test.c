@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system matrix: every program, in each of its cases that is not long, on both engines × the chips that it fits × numbers of
- * workers × policies × ring sizes.
+ * The system matrix: every program, in each of its cases that is not long, on both engines × the chips that it fits ×
+ * numbers of workers × policies × ring sizes.
  *
- * Each run must give the digest of the oracle, which executes one task at a time and shares no code with the runtime, and where
- * it verifies; the tasks and edges that the case states; and, since edges may shrink with the window, the same edges as every
- * other run with that window.  In virtual time a run repeats its timeline, in the same runtime and with any number of workers.  A
- * run that does not fit smaller rings than the program's own ends with the error that says so; then no run fits that window.
+ * Each run must give the digest of the oracle, which executes one task at a time and shares no code with the runtime,
+ * and where it verifies; the tasks and edges that the case states; and, since edges may shrink with the window, the
+ * same edges as every other run with that window.  In virtual time a run repeats its timeline, in the same runtime and
+ * with any number of workers.  A run that does not fit smaller rings than the program's own ends with the error that
+ * says so; then no run fits that window.
  *
- * A case meets two orthogonal arrays of nine, one an engine: every pair of chip, workers, policy and sizes together once.  What
- * completes a triple changes from case to case.  PTO_MATRIX_FULL=1 or PTO_TEST_LONG=1: the full product instead, and long cases
- * once an engine.  Sanitizer builds run a third of each array.
+ * A case meets two orthogonal arrays of nine, one an engine: every pair of chip, workers, policy and sizes together
+ * once.  What completes a triple changes from case to case.  PTO_MATRIX_FULL=1 or PTO_TEST_LONG=1: the full product
+ * instead, and long cases once an engine.  Sanitizer builds run a third of each array.
  *
  * A test is one run.  One line a failure and a table of what was run; the last line has the count.
  */
@@ -47,7 +48,8 @@
 static const char *const chips[AXIS] = {"tiny", "a2a3", "a5"};
 static const uint32_t workers[AXIS] = {1, 2, 5};
 static const char *const policies[AXIS + 1] = {"fifo", "lifo", "random:1", "random:20261120"};
-/* Window and heap; 0: the program's own.  A case meets its own sizes, some of these by its turn, and the tightest that it fits. */
+/* Window and heap; 0: the program's own.  A case meets its own sizes, some of these by its turn, and the tightest that
+ * it fits. */
 struct sizes {
   uint64_t window, heap_bytes;
 };
@@ -159,7 +161,8 @@ static bool make_run(struct subject *s, struct outcome *outcome) {
   if (outcome->status == PTO_OK) outcome->status = pto_program_run_prepare(s->run);
   if (outcome->status == PTO_OK) outcome->status = pto_program_run_remember(s->run);
   if (outcome->status == PTO_OK) return true;
-  snprintf(outcome->sentence, sizeof outcome->sentence, "%s", s->run ? pto_program_run_error(s->run)->sentence : error.sentence);
+  snprintf(outcome->sentence, sizeof outcome->sentence, "%s",
+           s->run ? pto_program_run_error(s->run)->sentence : error.sentence);
   return false;
 }
 static void drop_run(struct subject *s) {
@@ -210,7 +213,8 @@ static const char *judge_success(struct subject *s, const struct combination *c,
     snprintf(reason, sizeof reason, "%llu tasks, of the oracle %llu, %llu stated", (unsigned long long)outcome->tasks,
              (unsigned long long)s->truth.tasks, (unsigned long long)(stated ? stated->tasks : 0));
   else if (stated && stated->edges && !s->sizes[c->sizes].window && stated->edges != outcome->edges)
-    snprintf(reason, sizeof reason, "%llu edges, %llu stated", (unsigned long long)outcome->edges, (unsigned long long)stated->edges);
+    snprintf(reason, sizeof reason, "%llu edges, %llu stated", (unsigned long long)outcome->edges,
+             (unsigned long long)stated->edges);
   else if (!is_first && s->seen[c->sizes].edges != outcome->edges)
     snprintf(reason, sizeof reason, "%llu edges, %llu elsewhere with this window", (unsigned long long)outcome->edges,
              (unsigned long long)s->seen[c->sizes].edges);
@@ -226,7 +230,8 @@ static const char *judge_success(struct subject *s, const struct combination *c,
 static const char *judge(struct subject *s, const struct combination *c, const struct outcome *outcome) {
   int expected = s->loaded->program->expected_status;
   bool has_own_sizes = !s->sizes[c->sizes].window;
-  if (expected != PTO_OK && outcome->status == expected) return *outcome->sentence ? NULL : "failed as expected, without a sentence";
+  if (expected != PTO_OK && outcome->status == expected)
+    return *outcome->sentence ? NULL : "failed as expected, without a sentence";
   if (!has_own_sizes && is_too_small(outcome->status)) {
     s->row->too_small++;
     /* A scope holds as many tasks on every machine; how a heap is cut depends on who was done when. */
@@ -239,13 +244,14 @@ static const char *judge(struct subject *s, const struct combination *c, const s
 }
 
 static void describe(const struct subject *s, const struct combination *c, char *text, size_t size) {
-  snprintf(text, size, "%s %s workers %u policy %s window %llu heap %llu", c->is_virtual ? "virtual" : "threads", chips[c->chip],
-           workers[c->workers], policies[c->policy], (unsigned long long)s->sizes[c->sizes].window,
+  snprintf(text, size, "%s %s workers %u policy %s window %llu heap %llu", c->is_virtual ? "virtual" : "threads",
+           chips[c->chip], workers[c->workers], policies[c->policy], (unsigned long long)s->sizes[c->sizes].window,
            (unsigned long long)s->sizes[c->sizes].heap_bytes);
 }
 
 /* The same in the same runtime, and in another one with other workers: the same bytes and the same timeline. */
-static const char *repeat(struct subject *s, const struct combination *c, struct pto_runtime *rt, const struct outcome *first) {
+static const char *repeat(struct subject *s, const struct combination *c, struct pto_runtime *rt,
+                          const struct outcome *first) {
   struct outcome outcome;
   struct pto_config config = config_of(s, c);
   execute(s, rt, true, &outcome);
@@ -303,7 +309,8 @@ static void find_tightest(struct subject *s) {
   }
 }
 
-/* Nine runs an engine: rows of the orthogonal array L9(3^4) over chip, workers (virtual: none, so whatever), policy and sizes. */
+/* Nine runs an engine: rows of the orthogonal array L9(3^4) over chip, workers (virtual: none, so whatever), policy and
+ * sizes. */
 static void run_array(struct subject *s, uint32_t turn) {
   for (uint32_t i = 0; i < 2 * AXIS * AXIS; i++) {
     uint32_t a = i / AXIS % AXIS, b = i % AXIS;
@@ -324,8 +331,8 @@ static void run_product(struct subject *s) {
       for (uint32_t policy = 0; policy < AXIS + 1; policy++) {
         for (uint32_t w = 0; w < AXIS; w++)
           run_combination(s, &(struct combination){.chip = chip, .workers = w, .policy = policy, .sizes = sizes});
-        run_combination(
-            s, &(struct combination){.is_virtual = true, .repeats = true, .chip = chip, .policy = policy, .sizes = sizes});
+        run_combination(s, &(struct combination){
+                               .is_virtual = true, .repeats = true, .chip = chip, .policy = policy, .sizes = sizes});
       }
 }
 
@@ -352,7 +359,8 @@ static void run_rounds(struct subject *s, uint32_t turn) {
   pto_runtime_destroy(rt);
 }
 
-static void check_case(const struct pto_loaded_program *loaded, const struct pto_case *one, bool with_rounds, struct row *row) {
+static void check_case(const struct pto_loaded_program *loaded, const struct pto_case *one, bool with_rounds,
+                       struct row *row) {
   static uint32_t turn;
   struct subject s = {.loaded = loaded, .chosen = one, .row = row};
   row->cases++;
@@ -383,7 +391,8 @@ static void check_case(const struct pto_loaded_program *loaded, const struct pto
 
 /* ---- programs ---- */
 
-/* One case of each program has a hundred rounds: its first, that of the most edges for its time where that is another. */
+/* One case of each program has a hundred rounds: its first, that of the most edges for its time where that is another.
+ */
 static bool has_rounds(const char *program, const struct pto_case *one) {
   static const char *const others[][2] = {{"paged_attention", "var2"},
                                           {"task_bench", "random_dag"},
@@ -431,7 +440,9 @@ int main(int argc, char **argv) {
   if (!getenv("PTO_PROGRAM_PATH")) setenv("PTO_PROGRAM_PATH", "build/programs", 1);
   is_full = getenv("PTO_MATRIX_FULL") || getenv("PTO_TEST_LONG");
   printf("threads and virtual × tiny, a2a3, a5 × workers 1, 2, 5 × fifo, lifo, random × window and heap: %s\n",
-         is_full ? "the full product" : IS_SLOW ? "a third of the pairs" : "every pair in every case");
+         is_full   ? "the full product"
+         : IS_SLOW ? "a third of the pairs"
+                   : "every pair in every case");
   printf("%-28s %5s %9s %9s %9s %9s %9s\n", "", "cases", "threads", "virtual", "repeated", "rounds", "too small");
   (void)pto_program_list(check_program, argc > 1 ? argv[1] : NULL);
   print_row("all", &all);

@@ -78,9 +78,9 @@ struct pto_core {
   uint32_t lane;        /* place in the cluster: 0 AIC, 1 AIV0, 2 AIV1 */
   uint32_t block_index; /* this block of the task, 0 ≤ block_index < block_count */
   uint32_t block_count;
-  struct pto_local_memory local; /* AIV: the unified buffer (UB); AIC: L1 */
+  struct pto_local_memory local;         /* AIV: the unified buffer (UB); AIC: L1 */
   struct pto_local_memory l0a, l0b, l0c; /* AIC only */
-  char *message;         /* where pto_kernel_error leaves its sentence */
+  char *message;                         /* where pto_kernel_error leaves its sentence */
   uint32_t message_size;
 };
 
@@ -94,11 +94,11 @@ struct pto_kernel_args {
 
 /* What one block of a kernel costs, from its descriptors alone. */
 struct pto_cost {
-  uint64_t bytes_in;       /* read from global memory */
-  uint64_t bytes_out;      /* written to global memory */
-  uint64_t vector_elems;   /* element operations of the vector unit */
-  uint64_t multiply_adds;  /* of the cube unit */
-  uint64_t local_bytes;    /* local memory needed */
+  uint64_t bytes_in;      /* read from global memory */
+  uint64_t bytes_out;     /* written to global memory */
+  uint64_t vector_elems;  /* element operations of the vector unit */
+  uint64_t multiply_adds; /* of the cube unit */
+  uint64_t local_bytes;   /* local memory needed */
 };
 
 enum pto_kernel_flags {
@@ -108,16 +108,16 @@ enum pto_kernel_flags {
 
 struct pto_kernel {
   const char *name;
-  uint32_t cores; /* PTO_AIC | PTO_AIV: where it can run */
-  uint32_t flags; /* enum pto_kernel_flags */
+  uint32_t cores;                        /* PTO_AIC | PTO_AIV: where it can run */
+  uint32_t flags;                        /* enum pto_kernel_flags */
   const struct pto_kernel_param *params; /* tensors and scalars in the order of the submit; without any it takes none */
   uint32_t param_count;
   int (*run)(const struct pto_kernel_args *args); /* never NULL */
   /* NULL: every byte of inputs and outputs moved once, one vector operation an output element, no local memory.  Called
    * with the block's own core description; tensors may have no address yet. */
   struct pto_cost (*cost)(const struct pto_kernel_args *args);
-  /* NULL, or a check at submit of what modes, dtypes and ranks cannot say ("matmul: inner sizes 64 and 32 differ (params 0
-   * and 1)").  Tensors have no address yet.  Returns 0, or through pto_kernel_error. */
+  /* NULL, or a check at submit of what modes, dtypes and ranks cannot say ("matmul: inner sizes 64 and 32 differ
+   * (params 0 and 1)").  Tensors have no address yet.  Returns 0, or through pto_kernel_error. */
   int (*check)(const struct pto_kernel_args *args);
 };
 

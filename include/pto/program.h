@@ -34,10 +34,10 @@ struct pto_option {
 /* A named set of option values.  A list ends with a zeroed entry. */
 struct pto_case {
   const char *name;
-  const char *settings;   /* "task_num=500 tile=128 grid_k=2" */
-  const char *summary;    /* may be NULL */
-  uint64_t tasks, edges;  /* what a run must report; 0: not stated */
-  bool is_long;           /* left out of quick tables and of make test */
+  const char *settings;  /* "task_num=500 tile=128 grid_k=2" */
+  const char *summary;   /* may be NULL */
+  uint64_t tasks, edges; /* what a run must report; 0: not stated */
+  bool is_long;          /* left out of quick tables and of make test */
 };
 
 struct pto_program {
@@ -50,9 +50,9 @@ struct pto_program {
   const struct pto_case *cases;     /* may be NULL */
   int (*prepare)(struct pto_program_run *run);
   int (*orchestrate)(struct pto_runtime *rt, struct pto_program_run *run);
-  int (*host)(struct pto_program_run *run); /* instead of orchestrate: drives contexts of its own */
+  int (*host)(struct pto_program_run *run);   /* instead of orchestrate: drives contexts of its own */
   int (*expect)(struct pto_program_run *run); /* independent golden; NULL: `verified` is null */
-  int expected_status; /* PTO_OK, or the error that this program is there to provoke */
+  int expected_status;                        /* PTO_OK, or the error that this program is there to provoke */
 };
 
 /* The symbol that a program's shared object exports. */
@@ -60,8 +60,9 @@ extern PTO_API const struct pto_program pto_program;
 
 /* ---- for prepare, orchestrate and expect ---- */
 
-/* The value of an option: --set, else the case's, else its default.  Asking for an option that the program does not list,
- * or by another type, is a bug of the program: the run fails with a sentence that names it, and 0 / "" is returned. */
+/* The value of an option: --set, else the case's, else its default.  Asking for an option that the program does not
+ * list, or by another type, is a bug of the program: the run fails with a sentence that names it, and 0 / "" is
+ * returned. */
 PTO_API int64_t pto_option_int(struct pto_program_run *run, const char *name);
 PTO_API double pto_option_float(struct pto_program_run *run, const char *name);
 PTO_API bool pto_option_bool(struct pto_program_run *run, const char *name);
@@ -82,8 +83,8 @@ struct pto_array {
 };
 
 /* Declares an array; NULL (and the run fails with a sentence) where that is impossible. */
-PTO_API struct pto_array *pto_program_array(struct pto_program_run *run, const char *name, uint32_t role, uint32_t dtype,
-                                            uint32_t ndims, const uint64_t *shape);
+PTO_API struct pto_array *pto_program_array(struct pto_program_run *run, const char *name, uint32_t role,
+                                            uint32_t dtype, uint32_t ndims, const uint64_t *shape);
 /* The array declared as `name`, or NULL. */
 PTO_API struct pto_array *pto_program_find(struct pto_program_run *run, const char *name);
 /* The golden of an output, zeroed at the first call: numel doubles in row-major order. */
@@ -103,8 +104,8 @@ PTO_API void pto_array_fill(struct pto_array *array, double value);
 PTO_API void *pto_program_alloc(struct pto_program_run *run, uint64_t size_bytes);
 PTO_API void *pto_program_state(struct pto_program_run *run, uint64_t size_bytes);
 
-/* Judges this run's outputs by a tolerance of its own instead of the program's: where an option decides how exact they can
- * be, such as a dtype.  --rtol and --atol stand above it. */
+/* Judges this run's outputs by a tolerance of its own instead of the program's: where an option decides how exact they
+ * can be, such as a dtype.  --rtol and --atol stand above it. */
 PTO_API void pto_program_tolerance(struct pto_program_run *run, double rtol, double atol);
 
 /* The program run fails with this sentence (bad input, exit 2); returns PTO_EINVAL for `return pto_program_fail(…)`. */

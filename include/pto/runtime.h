@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The task runtime: an orchestration submits tasks with tensor parameters, the runtime derives their order from the bytes
- * that they read and write, allocates outputs, and runs kernels on the cores of a simulated chip.
+ * The task runtime: an orchestration submits tasks with tensor parameters, the runtime derives their order from the
+ * bytes that they read and write, allocates outputs, and runs kernels on the cores of a simulated chip.
  *
  * A run gives the same bytes as executing its tasks one at a time in submission order (the blocks of a task in block
  * order), on every engine, chip, worker count, window size and policy.
@@ -9,8 +9,8 @@
  * Threads: one control thread a runtime, the one that calls pto_run; all functions here are for it, within the
  * orchestration or between runs.  Two runtimes in one process share nothing.
  *
- * Ownership: arguments are borrowed for the call.  Handles (buffers, tensors, tasks) are values; one used after its life,
- * or in another runtime, is PTO_ESTALE.
+ * Ownership: arguments are borrowed for the call.  Handles (buffers, tensors, tasks) are values; one used after its
+ * life, or in another runtime, is PTO_ESTALE.
  */
 #ifndef PTO_RUNTIME_H
 #define PTO_RUNTIME_H
@@ -49,7 +49,9 @@ static inline struct pto_param pto_input(const struct pto_tensor *t) { return pt
 /* A buffer without memory gets it at this submit (whole and dense only); one with memory is written in place. */
 static inline struct pto_param pto_output(const struct pto_tensor *t) { return pto_param_tensor(PTO_OUTPUT, t); }
 static inline struct pto_param pto_inout(const struct pto_tensor *t) { return pto_param_tensor(PTO_INOUT, t); }
-static inline struct pto_param pto_accumulate(const struct pto_tensor *t) { return pto_param_tensor(PTO_ACCUMULATE, t); }
+static inline struct pto_param pto_accumulate(const struct pto_tensor *t) {
+  return pto_param_tensor(PTO_ACCUMULATE, t);
+}
 static inline struct pto_param pto_scalar_f32(float x) {
   struct pto_param p;
   p.mode = PTO_SCALAR;
@@ -73,12 +75,13 @@ static inline struct pto_param pto_scalar_u64(uint64_t x) {
   return p;
 }
 
-/* Whether a task runs, decided when its producers are done: one integer element, an INPUT of the task in every respect. */
+/* Whether a task runs, decided when its producers are done: one integer element, an INPUT of the task in every respect.
+ */
 enum pto_compare { PTO_ALWAYS = 0, PTO_IF_EQ, PTO_IF_NE, PTO_IF_LT, PTO_IF_LE, PTO_IF_GT, PTO_IF_GE };
 struct pto_predicate {
   const struct pto_tensor *tensor; /* exactly one element of an integer or bool dtype */
   uint32_t compare;                /* enum pto_compare: element <compare> value */
-  int64_t value;           /* against a PTO_UINT64 element: its bits, as an unsigned number */
+  int64_t value;                   /* against a PTO_UINT64 element: its bits, as an unsigned number */
 };
 
 /* How a task runs; zero is the default. */
@@ -91,9 +94,9 @@ struct pto_launch {
   struct pto_predicate predicate;
 };
 
-/* Submits one task.  PTO_OK, or an error with nothing submitted and nothing changed: PTO_EINVAL, PTO_ESTALE, PTO_EFIT name
- * the parameter and the values and the run goes on; PTO_ESCOPE, PTO_EHEAP, PTO_EWINDOW, PTO_ECAPACITY, PTO_EDEADLOCK end
- * it.  May run other work while it waits for space.  *task_out is written only on success. */
+/* Submits one task.  PTO_OK, or an error with nothing submitted and nothing changed: PTO_EINVAL, PTO_ESTALE, PTO_EFIT
+ * name the parameter and the values and the run goes on; PTO_ESCOPE, PTO_EHEAP, PTO_EWINDOW, PTO_ECAPACITY,
+ * PTO_EDEADLOCK end it.  May run other work while it waits for space.  *task_out is written only on success. */
 PTO_API PTO_MUST_CHECK int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch,
                                       const struct pto_param *params, uint32_t count, struct pto_task *task_out);
 PTO_API PTO_MUST_CHECK int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel,
@@ -113,13 +116,14 @@ PTO_API uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer b
 PTO_API uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds);
 
 /* Scopes own the tasks submitted in them and keep what those allocate alive until they end; they order nothing.  In a
- * manual scope only explicit dependencies order its tasks.  Nest up to 64 deep; no automatic scope inside a manual one. */
+ * manual scope only explicit dependencies order its tasks.  Nest up to 64 deep; no automatic scope inside a manual one.
+ */
 enum pto_scope_kind { PTO_SCOPE_AUTO = 0, PTO_SCOPE_MANUAL = 1 };
 PTO_API PTO_MUST_CHECK int pto_scope_begin(struct pto_runtime *rt, uint32_t kind);
 PTO_API PTO_MUST_CHECK int pto_scope_end(struct pto_runtime *rt);
 
-/* Reads or writes one element (of the tensor's dtype; 4-bit types as one int8 or uint8) from the orchestration: waits for
- * the writers of its bytes; a write also for their readers. */
+/* Reads or writes one element (of the tensor's dtype; 4-bit types as one int8 or uint8) from the orchestration: waits
+ * for the writers of its bytes; a write also for their readers. */
 PTO_API PTO_MUST_CHECK int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index,
                                             void *value);
 PTO_API PTO_MUST_CHECK int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index,
@@ -139,48 +143,49 @@ enum pto_record { PTO_RECORD_GRAPH = 1 /* tasks, parameters, edges with reasons 
 /* Zeroed fields mean the default in brackets.  Start with `struct pto_config config = {.size = sizeof config};`. */
 struct pto_config {
   size_t size;
-  const char *engine;         /* "threads" or "virtual" ["threads"] */
-  const char *chip;           /* "tiny", "a2a3", "a5" or the path of a chip file ["tiny"] */
-  uint32_t workers;           /* threads that cores live on, the control thread counted [CPUs of the process] */
-  uint32_t deps;              /* enum pto_deps_rules [exact] */
-  const char *policy;         /* "fifo", "lifo", "random:SEED" ["fifo"] */
-  uint64_t window;            /* slots of each task ring, a power of two [16384] */
-  uint64_t heap_bytes;        /* bytes of each heap ring, a multiple of 1024 [256 MiB] */
-  bool poison;                /* fill fresh outputs with a pattern that is NaN in floats */
-  uint32_t record;            /* enum pto_record bits */
-  uint32_t timeout_ms;        /* a kernel may take that long; 0: no watchdog.  ptosim sets 60 s */
+  const char *engine;  /* "threads" or "virtual" ["threads"] */
+  const char *chip;    /* "tiny", "a2a3", "a5" or the path of a chip file ["tiny"] */
+  uint32_t workers;    /* threads that cores live on, the control thread counted [CPUs of the process] */
+  uint32_t deps;       /* enum pto_deps_rules [exact] */
+  const char *policy;  /* "fifo", "lifo", "random:SEED" ["fifo"] */
+  uint64_t window;     /* slots of each task ring, a power of two [16384] */
+  uint64_t heap_bytes; /* bytes of each heap ring, a multiple of 1024 [256 MiB] */
+  bool poison;         /* fill fresh outputs with a pattern that is NaN in floats */
+  uint32_t record;     /* enum pto_record bits */
+  uint32_t timeout_ms; /* a kernel may take that long; 0: no watchdog.  ptosim sets 60 s */
   /* Called once, on the watchdog's thread, with the sentence of PTO_ETIMEOUT; the process must leave soon after. */
   void (*on_timeout)(void *context, const char *sentence);
   void *on_timeout_context;
-  uint64_t list_chunks;       /* chunks of 13 consumers or 8 readers beyond the inline ones [64 a slot] */
-  uint64_t map_entries;       /* regions that the map can hold [never short] */
+  uint64_t list_chunks; /* chunks of 13 consumers or 8 readers beyond the inline ones [64 a slot] */
+  uint64_t map_entries; /* regions that the map can hold [never short] */
 };
 
 /* Counts of the last run, or of the one that is going on. */
 struct pto_stats {
   size_t size;
-  uint64_t tasks;                     /* submitted */
-  uint64_t edges;                     /* distinct pairs found */
-  uint64_t live_edges;                /* those whose producer was unfinished at the submit */
-  uint64_t window_high_water;         /* most slots in use of any ring */
-  uint64_t heap_high_water_bytes;     /* most bytes in use of any heap ring */
-  uint64_t wall_ns;                   /* orchestration start to drain; of the last run that has ended */
-  uint64_t virtual_ps;                /* the same in virtual time; 0 on threads */
-  uint64_t lookups, candidates;       /* region lookups, and entries whose overlap had to be decided */
+  uint64_t tasks;                 /* submitted */
+  uint64_t edges;                 /* distinct pairs found */
+  uint64_t live_edges;            /* those whose producer was unfinished at the submit */
+  uint64_t window_high_water;     /* most slots in use of any ring */
+  uint64_t heap_high_water_bytes; /* most bytes in use of any heap ring */
+  uint64_t wall_ns;               /* orchestration start to drain; of the last run that has ended */
+  uint64_t virtual_ps;            /* the same in virtual time; 0 on threads */
+  uint64_t lookups, candidates;   /* region lookups, and entries whose overlap had to be decided */
   uint64_t overlap_budget_exhausted;
-  uint64_t submit_waits;              /* submits that had to wait for space */
-  uint32_t workers;                   /* in use */
+  uint64_t submit_waits; /* submits that had to wait for space */
+  uint32_t workers;      /* in use */
   uint32_t cores;
 };
 
-/* Makes a runtime on a chip of its own.  `config` may be NULL.  On failure *rt_out is untouched; the explained form then
- * writes the reason to `sentence` (sentence_size bytes).  All memory is reserved here; nothing is allocated while a run
- * goes on. */
+/* Makes a runtime on a chip of its own.  `config` may be NULL.  On failure *rt_out is untouched; the explained form
+ * then writes the reason to `sentence` (sentence_size bytes).  All memory is reserved here; nothing is allocated while
+ * a run goes on. */
 PTO_API PTO_MUST_CHECK int pto_runtime_create(const struct pto_config *config, struct pto_runtime **rt_out);
 PTO_API PTO_MUST_CHECK int pto_runtime_create_explained(const struct pto_config *config, struct pto_runtime **rt_out,
                                                         char *sentence, size_t sentence_size);
-/* Runs `orchestration(rt, context)` and everything it submitted; returns PTO_OK or the run's first error (a non-zero return of
- * the orchestration is PTO_EUSER).  Starts from a clean state: the first error of the run before is forgotten. */
+/* Runs `orchestration(rt, context)` and everything it submitted; returns PTO_OK or the run's first error (a non-zero
+ * return of the orchestration is PTO_EUSER).  Starts from a clean state: the first error of the run before is
+ * forgotten. */
 PTO_API PTO_MUST_CHECK int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, void *),
                                    void *context);
 /* Takes NULL too.  Not from within a run. */

@@ -27,21 +27,21 @@ extern "C" {
 #endif
 
 /* X(name, value, number in the existing runtime's reports or 0, ends the run, what it means) */
-#define PTO_STATUS_LIST(X)                                                                                       \
-  X(PTO_OK, 0, 0, 0, "success")                                                                                  \
-  X(PTO_EINVAL, -1, 5, 0, "bad argument")                                                                        \
-  X(PTO_ESTALE, -2, 0, 0, "handle used after its life, or in another runtime")                                   \
-  X(PTO_EFIT, -3, 7, 0, "can never fit on this chip")                                                            \
-  X(PTO_ESCOPE, -4, 1, 1, "a scope holds more tasks than the window")                                            \
-  X(PTO_EHEAP, -5, 2, 1, "the heap ring cannot hold the outputs")                                                \
-  X(PTO_EWINDOW, -6, 3, 1, "nested scopes hold the whole window")                                                \
-  X(PTO_ECAPACITY, -7, 4, 1, "a map or list is full of live work")                                               \
-  X(PTO_EDEADLOCK, -8, 100, 1, "cores wait for each other for ever")                                             \
-  X(PTO_EKERNEL, -9, 0, 1, "a kernel failed")                                                                    \
-  X(PTO_ETIMEOUT, -10, 100, 1, "a kernel outlived the time-out")                                                 \
-  X(PTO_EUSER, -11, 9, 1, "reported by the orchestration")                                                       \
-  X(PTO_ENOMEM, -12, 0, 0, "out of memory")                                                                      \
-  X(PTO_ESYSTEM, -13, 0, 0, "a file or a system call failed")                                                    \
+#define PTO_STATUS_LIST(X)                                                                                             \
+  X(PTO_OK, 0, 0, 0, "success")                                                                                        \
+  X(PTO_EINVAL, -1, 5, 0, "bad argument")                                                                              \
+  X(PTO_ESTALE, -2, 0, 0, "handle used after its life, or in another runtime")                                         \
+  X(PTO_EFIT, -3, 7, 0, "can never fit on this chip")                                                                  \
+  X(PTO_ESCOPE, -4, 1, 1, "a scope holds more tasks than the window")                                                  \
+  X(PTO_EHEAP, -5, 2, 1, "the heap ring cannot hold the outputs")                                                      \
+  X(PTO_EWINDOW, -6, 3, 1, "nested scopes hold the whole window")                                                      \
+  X(PTO_ECAPACITY, -7, 4, 1, "a map or list is full of live work")                                                     \
+  X(PTO_EDEADLOCK, -8, 100, 1, "cores wait for each other for ever")                                                   \
+  X(PTO_EKERNEL, -9, 0, 1, "a kernel failed")                                                                          \
+  X(PTO_ETIMEOUT, -10, 100, 1, "a kernel outlived the time-out")                                                       \
+  X(PTO_EUSER, -11, 9, 1, "reported by the orchestration")                                                             \
+  X(PTO_ENOMEM, -12, 0, 0, "out of memory")                                                                            \
+  X(PTO_ESYSTEM, -13, 0, 0, "a file or a system call failed")                                                          \
   X(PTO_ENOTSUP, -14, 0, 0, "not supported")
 
 enum pto_status {

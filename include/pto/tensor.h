@@ -2,16 +2,17 @@
 /*
  * Tensor descriptors: values that say which bytes of a buffer are meant, and as what.
  *
- * A descriptor denotes the byte set
- *     address + (start_offset + Σ index[i]·strides[i]) · element size + k,   0 ≤ index[i] < shape[i], 0 ≤ k < element size.
+ * A descriptor denotes the bytes
+ *     address + (start_offset + Σ index[i]·strides[i]) · element size + k,
+ *     0 ≤ index[i] < shape[i],  0 ≤ k < element size.
  * Shape, strides and offset count elements; the outermost dimension comes first.  PTO_INT4 and PTO_UINT4 hold two
- * elements a byte, low nibble first, and may only be dense: contiguous, from a whole byte on.
+ * elements a byte, low nibble first, and may only be dense.
  *
  * Always true of a descriptor with status PTO_OK: ndims ≤ PTO_MAX_DIMS, no product overflows, the byte set lies inside
- * buffer.size_bytes, its address is aligned to the element size, and addresses and sizes are below 2^62.  A constructor or
- * view that is asked for something impossible returns an *invalid* tensor: its status is negative, and it remembers the
- * reason with its values (pto_tensor_explain); views of an invalid tensor stay invalid for the first reason, and whoever it
- * is passed to refuses it with that reason.
+ * buffer.size_bytes, its address is aligned to the element size, and addresses and sizes are below 2^62.  A constructor
+ * or view that is asked for something impossible returns an *invalid* tensor: its status is negative, and it remembers
+ * the reason with its values (pto_tensor_explain); views of an invalid tensor stay invalid for the first reason, and
+ * whoever it is passed to refuses it with that reason.
  *
  * Nothing here allocates, and any thread may call it; descriptors are copied by assignment and own nothing.
  * A tensor with a 0 in its shape is empty: legal, touches no byte.
@@ -34,27 +35,27 @@ struct pto_runtime;
 #define PTO_MAX_DIMS 8
 
 /* X(enum constant, value, name, bits, C-like class: 'f' float, 'i' signed, 'u' unsigned, 'b' bool) */
-#define PTO_DTYPE_LIST(X)                                                                                        \
-  X(PTO_FLOAT32, 0, "f32", 32, 'f')                                                                              \
-  X(PTO_FLOAT16, 1, "fp16", 16, 'f')                                                                             \
-  X(PTO_INT32, 2, "i32", 32, 'i')                                                                                \
-  X(PTO_INT16, 3, "i16", 16, 'i')                                                                                \
-  X(PTO_INT8, 4, "i8", 8, 'i')                                                                                   \
-  X(PTO_UINT8, 5, "u8", 8, 'u')                                                                                  \
-  X(PTO_BFLOAT16, 6, "bf16", 16, 'f')                                                                            \
-  X(PTO_INT64, 7, "i64", 64, 'i')                                                                                \
-  X(PTO_UINT64, 8, "u64", 64, 'u')                                                                               \
-  X(PTO_UINT32, 9, "u32", 32, 'u')                                                                               \
-  X(PTO_UINT16, 10, "u16", 16, 'u')                                                                              \
-  X(PTO_BOOL, 11, "bool", 8, 'b')                                                                                \
-  X(PTO_INT4, 12, "i4", 4, 'i')                                                                                  \
+#define PTO_DTYPE_LIST(X)                                                                                              \
+  X(PTO_FLOAT32, 0, "f32", 32, 'f')                                                                                    \
+  X(PTO_FLOAT16, 1, "fp16", 16, 'f')                                                                                   \
+  X(PTO_INT32, 2, "i32", 32, 'i')                                                                                      \
+  X(PTO_INT16, 3, "i16", 16, 'i')                                                                                      \
+  X(PTO_INT8, 4, "i8", 8, 'i')                                                                                         \
+  X(PTO_UINT8, 5, "u8", 8, 'u')                                                                                        \
+  X(PTO_BFLOAT16, 6, "bf16", 16, 'f')                                                                                  \
+  X(PTO_INT64, 7, "i64", 64, 'i')                                                                                      \
+  X(PTO_UINT64, 8, "u64", 64, 'u')                                                                                     \
+  X(PTO_UINT32, 9, "u32", 32, 'u')                                                                                     \
+  X(PTO_UINT16, 10, "u16", 16, 'u')                                                                                    \
+  X(PTO_BOOL, 11, "bool", 8, 'b')                                                                                      \
+  X(PTO_INT4, 12, "i4", 4, 'i')                                                                                        \
   X(PTO_UINT4, 13, "u4", 4, 'u')
 
 enum pto_dtype {
 #define X(constant, value, name, bits, class_) constant = value,
   PTO_DTYPE_LIST(X)
 #undef X
-  PTO_DTYPE_COUNT = 14
+      PTO_DTYPE_COUNT = 14
 };
 
 /* A set of dtypes, one bit each: PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_INT32). */
@@ -106,8 +107,8 @@ PTO_API struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t siz
 
 /* Dense tensor over the caller's memory at `addr`, registered with `rt` until the current scope ends (made outside a
  * run: until the runtime is destroyed).  The memory stays the caller's and must last until the run ends.  Registrations
- * whose ranges intersect are one memory.  Invalid with PTO_EINVAL where addr is NULL (unless the tensor is empty) or misaligned for `dtype`, the size
- * overflows, or the range intersects the runtime's own memory. */
+ * whose ranges intersect are one memory.  Invalid with PTO_EINVAL where addr is NULL (unless the tensor is empty) or
+ * misaligned for `dtype`, the size overflows, or the range intersects the runtime's own memory. */
 PTO_API struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32_t dtype, uint32_t ndims,
                                               const uint64_t *shape);
 

@@ -15,7 +15,8 @@ struct pto_reserve {
   uint64_t size_bytes;
 };
 
-/* Maps `size_bytes` (rounded up to pages; > 0) of zeroed memory without committing it.  False where the system refuses. */
+/* Maps `size_bytes` (rounded up to pages; > 0) of zeroed memory without committing it.  False where the system refuses.
+ */
 bool pto_reserve_init(struct pto_reserve *reserve, uint64_t size_bytes);
 /* Takes zeroed structs too. */
 void pto_reserve_fini(struct pto_reserve *reserve);

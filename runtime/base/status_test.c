@@ -24,10 +24,13 @@ static void test_the_existing_runtimes_numbers_are_told(void **state) {
   static const struct {
     int status;
     const char *number;
-  } known[] = {{PTO_ESCOPE, "error 1)"}, {PTO_EHEAP, "error 2)"},   {PTO_EWINDOW, "error 3)"},     {PTO_ECAPACITY, "errors 4 and 11)"},
-               {PTO_EINVAL, "error 5)"}, {PTO_EFIT, "error 7)"},    {PTO_EUSER, "error 9)"},       {PTO_EDEADLOCK, "error 100)"},
+  } known[] = {{PTO_ESCOPE, "error 1)"},    {PTO_EHEAP, "error 2)"},
+               {PTO_EWINDOW, "error 3)"},   {PTO_ECAPACITY, "errors 4 and 11)"},
+               {PTO_EINVAL, "error 5)"},    {PTO_EFIT, "error 7)"},
+               {PTO_EUSER, "error 9)"},     {PTO_EDEADLOCK, "error 100)"},
                {PTO_ETIMEOUT, "error 100)"}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) assert_non_null(strstr(pto_strerror(known[i].status), known[i].number));
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    assert_non_null(strstr(pto_strerror(known[i].status), known[i].number));
 }
 
 static void test_a_status_without_a_number_tells_none(void **state) {
@@ -64,8 +67,10 @@ static void test_codes_are_negative_and_distinct(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_status_is_named_as_it_is_written),  cmocka_unit_test(test_the_existing_runtimes_numbers_are_told),
-      cmocka_unit_test(test_a_status_without_a_number_tells_none), cmocka_unit_test(test_an_unknown_status_is_called_unknown),
+      cmocka_unit_test(test_a_status_is_named_as_it_is_written),
+      cmocka_unit_test(test_the_existing_runtimes_numbers_are_told),
+      cmocka_unit_test(test_a_status_without_a_number_tells_none),
+      cmocka_unit_test(test_an_unknown_status_is_called_unknown),
       cmocka_unit_test(test_codes_are_negative_and_distinct),
   };
   return cmocka_run_group_tests_name("status", tests, NULL, NULL);

@@ -5,8 +5,8 @@
 
 #include <runtime/tensor/tensor_make.h>
 
-/* Ranges of external memory that nothing is known of any more are looked for when there are twice as many ranges as were left the
- * last time, and this many at least. */
+/* Ranges of external memory that nothing is known of any more are looked for when there are twice as many ranges as
+ * were left the last time, and this many at least. */
 #define RANGES_MIN 1024u
 
 /* Bytes of a row and of a plane of rows in a dense tensor: the coordinates of its space. */
@@ -23,8 +23,8 @@ static void grid_of(const struct pto_tensor *t, uint64_t size_bytes, uint64_t *p
 struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes) {
   struct pto_buffer none = {0, 0, 0, 0};
   if (pto_runtime_check(rt)) return none;
-  struct pto_buffer_record *record =
-      pto_buffer_registry_insert(&rt->buffers, PTO_BUFFER_MANAGED, rt->scope_depth, &rt->scopes[rt->scope_depth].buffers);
+  struct pto_buffer_record *record = pto_buffer_registry_insert(&rt->buffers, PTO_BUFFER_MANAGED, rt->scope_depth,
+                                                                &rt->scopes[rt->scope_depth].buffers);
   if (!record) {
     pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers fill the registry", rt->buffers.live_count);
     return none;
@@ -36,7 +36,8 @@ struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes)
 /* Why a handle has no live record. */
 static struct pto_tensor stale_tensor(const struct pto_runtime *rt, struct pto_buffer buffer) {
   bool is_foreign = buffer.id == 0 || (uint16_t)(buffer.generation >> 48) != rt->tag;
-  return pto_tensor_invalid(PTO_MAKER_MANAGED, is_foreign ? PTO_REASON_BUFFER_FOREIGN : PTO_REASON_BUFFER_STALE, buffer.id);
+  return pto_tensor_invalid(PTO_MAKER_MANAGED, is_foreign ? PTO_REASON_BUFFER_FOREIGN : PTO_REASON_BUFFER_STALE,
+                            buffer.id);
 }
 
 struct pto_tensor pto_managed_tensor(struct pto_runtime *rt, struct pto_buffer buffer, uint32_t dtype, uint32_t ndims,
@@ -45,8 +46,8 @@ struct pto_tensor pto_managed_tensor(struct pto_runtime *rt, struct pto_buffer b
   return pto_tensor_dense(buffer, dtype, ndims, shape);
 }
 
-/* Drops ranges without registrations and without visible accesses, and their spaces.  Not between a submit's lookups and its
- * commit. */
+/* Drops ranges without registrations and without visible accesses, and their spaces.  Not between a submit's lookups
+ * and its commit. */
 static void collect_ranges(struct pto_runtime *rt) {
   struct pto_buffer_registry *registry = &rt->buffers;
   pto_access_map_sweep(&rt->map);
@@ -62,8 +63,8 @@ static void collect_ranges(struct pto_runtime *rt) {
   rt->collect_ranges_at = pto_max_u64(2 * (uint64_t)kept, RANGES_MIN);
 }
 
-bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record, char *addr,
-                            uint32_t owner_slot) {
+bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record,
+                            char *addr, uint32_t owner_slot) {
   uint64_t pitch, plane;
   grid_of(t, record->size_bytes, &pitch, &plane);
   if (PTO_UNLIKELY(!pto_access_map_has_space(&rt->map))) collect_ranges(rt);
@@ -74,8 +75,8 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
   record->space = space;
   record->addr = (uint64_t)(uintptr_t)addr;
   record->owner_slot = owner_slot;
-  pto_buffer_registry_move(&rt->buffers, record, &rt->scopes[record->scope_depth].buffers, &rt->scopes[rt->scope_depth].buffers,
-                           rt->scope_depth);
+  pto_buffer_registry_move(&rt->buffers, record, &rt->scopes[record->scope_depth].buffers,
+                           &rt->scopes[rt->scope_depth].buffers, rt->scope_depth);
   if (rt->config.poison) memset(addr, 0xff, record->size_bytes);
   return true;
 }
@@ -112,7 +113,8 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
   for (uint32_t i = first; i < last; i++) pto_access_map_merge_space(&rt->map, space, registry->ranges[i].space);
   for (uint32_t r = 0; r < registry->used && registrations; r++) {
     struct pto_buffer_record *record = &registry->records[r];
-    if (record->kind == PTO_BUFFER_EXTERNAL && record->space != PTO_NONE && record->addr >= all_lo && record->addr < all_hi)
+    if (record->kind == PTO_BUFFER_EXTERNAL && record->space != PTO_NONE && record->addr >= all_lo &&
+        record->addr < all_hi)
       record->space = space;
   }
   rt->map.spaces[space].registrations = registrations;
@@ -133,7 +135,8 @@ static PTO_COLD struct pto_tensor too_many_registrations(struct pto_runtime *rt)
   return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_BUFFER_COUNT, count);
 }
 
-struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
+struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32_t dtype, uint32_t ndims,
+                                      const uint64_t *shape) {
   struct pto_buffer buffer = {1, 0, (uint64_t)(uintptr_t)addr, 0};
   if (!pto_tensor_dense_bytes(dtype, ndims, shape, &buffer.size_bytes)) {
     buffer.base = PTO_CACHE_LINE; /* whatever it is, it is refused for its shape, as external */
@@ -191,7 +194,8 @@ void pto_buffers_end_run(struct pto_runtime *rt) {
     }
   }
   registry->range_count = kept;
-  for (uint32_t i = rt->outside_buffers; i != PTO_NONE; i = registry->records[i].next_in_scope) registry->records[i].version = 0;
+  for (uint32_t i = rt->outside_buffers; i != PTO_NONE; i = registry->records[i].next_in_scope)
+    registry->records[i].version = 0;
 }
 
 uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer) {

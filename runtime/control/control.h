@@ -2,8 +2,8 @@
 /*
  * The control thread: joins memory, task, deps and sched behind the public calls of pto/runtime.h, over any port.
  *
- * pto_control_create builds a runtime over an engine that the caller made; pto_runtime_create (runtime/join) makes the engine
- * that the configuration names and calls it.
+ * pto_control_create builds a runtime over an engine that the caller made; pto_runtime_create (runtime/join) makes the
+ * engine that the configuration names and calls it.
  */
 #ifndef PTO_CONTROL_H
 #define PTO_CONTROL_H

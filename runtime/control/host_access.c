@@ -58,7 +58,8 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   if (!record->addr)
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: nothing has written buffer %llu yet", what, (unsigned long long)record->id);
   if (wanted->is_write && pto_tensor_shares_bytes(t))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: elements of the tensor share bytes; such a tensor may be read, not written", what);
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: elements of the tensor share bytes; such a tensor may be read, not written",
+                      what);
   if (t->ndims && !index) return PTO_REFUSE(rt, PTO_EINVAL, "%s: a tensor of rank %u needs an index", what, t->ndims);
   uint64_t element = t->start_offset;
   for (uint32_t d = 0; d < t->ndims; d++) {

@@ -8,13 +8,20 @@
 
 static const char *mode_name(uint32_t mode) {
   switch (mode) {
-  case PTO_UNUSED: return "unused";
-  case PTO_INPUT: return "input";
-  case PTO_OUTPUT: return "output";
-  case PTO_INOUT: return "inout";
-  case PTO_ACCUMULATE: return "accumulate";
-  case PTO_SCALAR: return "scalar";
-  default: return "?";
+  case PTO_UNUSED:
+    return "unused";
+  case PTO_INPUT:
+    return "input";
+  case PTO_OUTPUT:
+    return "output";
+  case PTO_INOUT:
+    return "inout";
+  case PTO_ACCUMULATE:
+    return "accumulate";
+  case PTO_SCALAR:
+    return "scalar";
+  default:
+    return "?";
   }
 }
 
@@ -72,8 +79,8 @@ static int check_launch(struct pto_runtime *rt, const struct pto_launch *launch,
 
 /* ---- parameters against the kernels' lists ---- */
 
-static PTO_COLD int refuse_dtype(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_kernel_param *expected,
-                                 uint32_t dtype, uint32_t index) {
+static PTO_COLD int refuse_dtype(struct pto_runtime *rt, const struct pto_kernel *kernel,
+                                 const struct pto_kernel_param *expected, uint32_t dtype, uint32_t index) {
   int status = PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has dtype %s, the kernel takes", kernel->name, index,
                           expected->name ? expected->name : "", pto_dtype_name(dtype));
   const char *separator = " ";
@@ -85,14 +92,15 @@ static PTO_COLD int refuse_dtype(struct pto_runtime *rt, const struct pto_kernel
   return status;
 }
 
-static PTO_COLD int refuse_rank(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_kernel_param *expected,
-                                uint32_t rank, uint32_t index) {
+static PTO_COLD int refuse_rank(struct pto_runtime *rt, const struct pto_kernel *kernel,
+                                const struct pto_kernel_param *expected, uint32_t rank, uint32_t index) {
   uint32_t most = expected->max_rank ? expected->max_rank : PTO_MAX_DIMS;
   const char *name = expected->name ? expected->name : "";
   if (expected->min_rank == most)
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has rank %u, %u is expected", kernel->name, index, name, rank, most);
-  return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has rank %u, %u to %u is expected", kernel->name, index, name, rank,
-                    expected->min_rank, most);
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has rank %u, %u is expected", kernel->name, index, name, rank,
+                      most);
+  return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has rank %u, %u to %u is expected", kernel->name, index, name,
+                    rank, expected->min_rank, most);
 }
 
 static int check_param(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_kernel_param *expected,
@@ -100,12 +108,13 @@ static int check_param(struct pto_runtime *rt, const struct pto_kernel *kernel, 
   const char *name = expected->name ? expected->name : "";
   if (param->mode == PTO_SCALAR) {
     if (PTO_UNLIKELY(expected->scalar && expected->scalar != param->scalar_type))
-      return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) is a scalar of type %s, %s is expected", kernel->name, index, name,
-                        scalar_name(param->scalar_type), scalar_name(expected->scalar));
+      return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) is a scalar of type %s, %s is expected", kernel->name, index,
+                        name, scalar_name(param->scalar_type), scalar_name(expected->scalar));
     return PTO_OK;
   }
   const struct pto_tensor *t = param->value.tensor;
-  if (PTO_UNLIKELY(!t)) return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) is a null tensor", kernel->name, index, name);
+  if (PTO_UNLIKELY(!t))
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) is a null tensor", kernel->name, index, name);
   if (PTO_UNLIKELY(t->status)) return PTO_OK; /* refused with its own reason */
   if (PTO_UNLIKELY(expected->dtypes && !(t->dtype < PTO_DTYPE_COUNT && (expected->dtypes & PTO_DTYPE_BIT(t->dtype)))))
     return refuse_dtype(rt, kernel, expected, t->dtype, index);
@@ -114,8 +123,9 @@ static int check_param(struct pto_runtime *rt, const struct pto_kernel *kernel, 
   return PTO_OK;
 }
 
-static PTO_COLD int refuse_mode(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_kernel_param *expected,
-                                const struct pto_param *param, uint32_t index, uint32_t mode) {
+static PTO_COLD int refuse_mode(struct pto_runtime *rt, const struct pto_kernel *kernel,
+                                const struct pto_kernel_param *expected, const struct pto_param *param, uint32_t index,
+                                uint32_t mode) {
   return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) is passed as %s, %s is expected", kernel->name, index,
                     expected->name ? expected->name : "", mode_name(param->mode), mode_name(mode));
 }
@@ -126,16 +136,19 @@ static inline bool fits(const struct pto_kernel_param *expected, const struct pt
   const struct pto_tensor *t = param->value.tensor;
   uint32_t dtypes = expected->dtypes ? expected->dtypes : UINT32_MAX;
   uint32_t max_rank = expected->max_rank ? expected->max_rank : UINT32_MAX;
-  return t && !t->status && (dtypes >> (t->dtype & 31) & 1) && t->dtype < 32 && t->ndims >= expected->min_rank && t->ndims <= max_rank;
+  return t && !t->status && (dtypes >> (t->dtype & 31) & 1) && t->dtype < 32 && t->ndims >= expected->min_rank &&
+         t->ndims <= max_rank;
 }
 
 static int check_against_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                                 uint32_t count) {
   if (PTO_UNLIKELY(kernel->param_count != count))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s takes %u parameters, %u were passed", kernel->name, kernel->param_count, count);
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s takes %u parameters, %u were passed", kernel->name, kernel->param_count,
+                      count);
   for (uint32_t i = 0; i < count; i++) {
     const struct pto_kernel_param *expected = &kernel->params[i];
-    if (PTO_UNLIKELY(expected->mode != params[i].mode)) return refuse_mode(rt, kernel, expected, &params[i], i, expected->mode);
+    if (PTO_UNLIKELY(expected->mode != params[i].mode))
+      return refuse_mode(rt, kernel, expected, &params[i], i, expected->mode);
     if (PTO_LIKELY(fits(expected, &params[i]))) continue;
     int status = check_param(rt, kernel, expected, &params[i], i);
     if (PTO_UNLIKELY(status)) return status;
@@ -144,18 +157,20 @@ static int check_against_kernel(struct pto_runtime *rt, const struct pto_kernel 
 }
 
 /* Kernels of a MIX list all parameters; the task's mode is the union of what they do. */
-static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *const kernels[3], const struct pto_param *params,
-                             uint32_t count) {
+static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *const kernels[3],
+                             const struct pto_param *params, uint32_t count) {
   for (int k = 0; k < 3; k++)
     if (kernels[k] && kernels[k]->param_count != count)
-      return PTO_REFUSE(rt, PTO_EINVAL, "%s takes %u parameters, %u were passed", kernels[k]->name, kernels[k]->param_count, count);
+      return PTO_REFUSE(rt, PTO_EINVAL, "%s takes %u parameters, %u were passed", kernels[k]->name,
+                        kernels[k]->param_count, count);
   for (uint32_t i = 0; i < count; i++) {
     uint32_t mode = PTO_UNUSED;
     const struct pto_kernel *last = NULL;
     for (int k = 0; k < 3; k++) {
       if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
       if (mode == PTO_ACCUMULATE && kernels[k]->params[i].mode == PTO_ACCUMULATE)
-        return PTO_REFUSE(rt, PTO_EINVAL, "param %u: %s and %s both accumulate into it, and the cores of a task run at once", i,
+        return PTO_REFUSE(rt, PTO_EINVAL,
+                          "param %u: %s and %s both accumulate into it, and the cores of a task run at once", i,
                           last->name, kernels[k]->name);
       last = kernels[k];
       mode |= last->params[i].mode;
@@ -170,7 +185,8 @@ static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *co
 
 /* ---- tensors ---- */
 
-static PTO_COLD int refuse_tensor(struct pto_runtime *rt, const char *what, uint32_t index, const struct pto_tensor *t, int status) {
+static PTO_COLD int refuse_tensor(struct pto_runtime *rt, const char *what, uint32_t index, const struct pto_tensor *t,
+                                  int status) {
   char text[256];
   struct pto_tensor refused = pto_tensor_refused(t, PTO_MAKER_TENSOR);
   pto_tensor_explain(&refused, text, sizeof text);
@@ -196,27 +212,29 @@ static int check_version(struct pto_runtime *rt, const char *what, const struct 
   int32_t named = work->tensor->version, current = work->record->version;
   if (PTO_LIKELY(named == current)) return PTO_OK;
   if (work->mode == PTO_OUTPUT && current != INT32_MAX && named == current + 1) return PTO_OK;
-  return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) names version %d of buffer %llu, which is at version %d", what, label_of(work->index).text,
-                    mode_name(work->mode), named, (unsigned long long)work->record->id, current);
+  return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) names version %d of buffer %llu, which is at version %d", what,
+                    label_of(work->index).text, mode_name(work->mode), named, (unsigned long long)work->record->id,
+                    current);
 }
 
 static int check_allocation(struct pto_runtime *rt, const char *what, struct pto_param_work *work) {
   const struct pto_tensor *t = work->tensor;
   struct pto_submit_work *submit = &rt->work;
   if (work->mode != PTO_OUTPUT)
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) uses buffer %llu, which nothing has written yet", what, label_of(work->index).text,
-                      mode_name(work->mode), (unsigned long long)work->record->id);
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) uses buffer %llu, which nothing has written yet", what,
+                      label_of(work->index).text, mode_name(work->mode), (unsigned long long)work->record->id);
   if (t->start_offset || !pto_tensor_is_contiguous(t) || dense_bytes(t) != work->record->size_bytes)
     return PTO_REFUSE(rt, PTO_EINVAL,
-                      "%s: param %u would allocate buffer %llu (%llu bytes) through a tensor that is not the whole of it, dense: offset "
+                      "%s: param %u would allocate buffer %llu (%llu bytes) through a tensor that is not the whole of "
+                      "it, dense: offset "
                       "%llu, %llu bytes%s",
-                      what, work->index, (unsigned long long)work->record->id, (unsigned long long)work->record->size_bytes,
-                      (unsigned long long)t->start_offset, (unsigned long long)dense_bytes(t),
-                      pto_tensor_is_contiguous(t) ? "" : ", strided");
+                      what, work->index, (unsigned long long)work->record->id,
+                      (unsigned long long)work->record->size_bytes, (unsigned long long)t->start_offset,
+                      (unsigned long long)dense_bytes(t), pto_tensor_is_contiguous(t) ? "" : ", strided");
   for (const struct pto_param_work *other = submit->params; other < work; other++)
     if (other->record == work->record)
-      return PTO_REFUSE(rt, PTO_EINVAL, "%s: params %u and %u both mean buffer %llu, which has no memory yet", what, other->index,
-                        work->index, (unsigned long long)work->record->id);
+      return PTO_REFUSE(rt, PTO_EINVAL, "%s: params %u and %u both mean buffer %llu, which has no memory yet", what,
+                        other->index, work->index, (unsigned long long)work->record->id);
   work->is_allocated_now = true;
   submit->allocates = true;
   if (work->record->size_bytes > UINT64_MAX / 2 - submit->block_bytes - PTO_OUTPUT_ALIGN)
@@ -234,16 +252,17 @@ static int check_tensor(struct pto_runtime *rt, const char *what, struct pto_par
   struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &t->buffer);
   if (PTO_UNLIKELY(!record)) return refuse_stale(rt, what, work->index, t);
   if (PTO_UNLIKELY(record->size_bytes != t->buffer.size_bytes))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s says that buffer %llu has %llu bytes; it has %llu", what, label_of(work->index).text,
-                      (unsigned long long)record->id, (unsigned long long)t->buffer.size_bytes,
-                      (unsigned long long)record->size_bytes);
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s says that buffer %llu has %llu bytes; it has %llu", what,
+                      label_of(work->index).text, (unsigned long long)record->id,
+                      (unsigned long long)t->buffer.size_bytes, (unsigned long long)record->size_bytes);
   work->record = record;
   work->is_allocated_now = false;
   work->is_empty = pto_tensor_is_empty(t);
   status = check_version(rt, what, work);
   if (PTO_UNLIKELY(status)) return status;
   if (PTO_UNLIKELY((work->mode & PTO_OUTPUT) && pto_tensor_shares_bytes(t)))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has elements that share bytes; such a tensor may be read, not written", what,
+    return PTO_REFUSE(rt, PTO_EINVAL,
+                      "%s: param %u (%s) has elements that share bytes; such a tensor may be read, not written", what,
                       work->index, mode_name(work->mode));
   /* empty external memory may be at NULL, and has all that it needs */
   if (!record->addr && record->kind == PTO_BUFFER_MANAGED && (!work->is_empty || work->mode == PTO_OUTPUT))
@@ -274,8 +293,10 @@ static struct pto_param_work *param_of_access(struct pto_submit_work *submit, co
   return NULL;
 }
 
-/* An INPUT and an OUTPUT of equal bytes and layout, where the kernels are in-place safe, are one INOUT: the output's. */
-static bool merge_in_place(struct pto_runtime *rt, const struct pto_launch *launch, struct pto_access *a, struct pto_access *b) {
+/* An INPUT and an OUTPUT of equal bytes and layout, where the kernels are in-place safe, are one INOUT: the output's.
+ */
+static bool merge_in_place(struct pto_runtime *rt, const struct pto_launch *launch, struct pto_access *a,
+                           struct pto_access *b) {
   struct pto_submit_work *submit = &rt->work;
   const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
   struct pto_param_work *x = param_of_access(submit, a), *y = param_of_access(submit, b);
@@ -297,8 +318,8 @@ static bool merge_in_place(struct pto_runtime *rt, const struct pto_launch *laun
   return true;
 }
 
-static PTO_NOINLINE int check_pair(struct pto_runtime *rt, const char *what, const struct pto_launch *launch, struct pto_access *a,
-                                   struct pto_access *b) {
+static PTO_NOINLINE int check_pair(struct pto_runtime *rt, const char *what, const struct pto_launch *launch,
+                                   struct pto_access *a, struct pto_access *b) {
   uint32_t fuzzy_a = a->region.is_fuzzy, fuzzy_b = b->region.is_fuzzy;
   a->region.is_fuzzy = b->region.is_fuzzy = 0;
   bool meet = pto_region_intersects(&a->region, &b->region, &rt->map.budget_exhausted);
@@ -306,8 +327,8 @@ static PTO_NOINLINE int check_pair(struct pto_runtime *rt, const char *what, con
   b->region.is_fuzzy = fuzzy_b;
   if (!meet || merge_in_place(rt, launch, a, b)) return PTO_OK;
   const struct pto_param_work *x = param_of_access(&rt->work, a), *y = param_of_access(&rt->work, b);
-  return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) and %s (%s) share bytes of buffer %llu and one of them is written", what,
-                    label_of(x->index).text, mode_name(x->mode), label_of(y->index).text, mode_name(y->mode),
+  return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) and %s (%s) share bytes of buffer %llu and one of them is written",
+                    what, label_of(x->index).text, mode_name(x->mode), label_of(y->index).text, mode_name(y->mode),
                     (unsigned long long)y->record->id);
 }
 
@@ -317,7 +338,9 @@ static int check_aliasing(struct pto_runtime *rt, const char *what, const struct
   for (uint32_t i = 1; i < submit->access_count; i++)
     for (uint32_t j = 0; j < i; j++) {
       struct pto_access *a = &submit->accesses[j], *b = &submit->accesses[i];
-      if (!((a->tag | b->tag) & PTO_TAG_WRITE) || a->space != b->space || !pto_region_ranges_meet(&a->region, &b->region)) continue;
+      if (!((a->tag | b->tag) & PTO_TAG_WRITE) || a->space != b->space ||
+          !pto_region_ranges_meet(&a->region, &b->region))
+        continue;
       int status = check_pair(rt, what, launch, a, b);
       if (PTO_UNLIKELY(status)) return status;
       has_merged |= pto_region_is_empty(&a->region) || pto_region_is_empty(&b->region);
@@ -334,7 +357,8 @@ static int check_aliasing(struct pto_runtime *rt, const char *what, const struct
 
 static void fill_tensor(struct pto_kernel_tensor *out, const struct pto_tensor *t, uint64_t base, uint64_t **dims) {
   uint64_t *shape = *dims, *strides = shape + t->ndims;
-  uint64_t offset = pto_dtype_is_four_bit(t->dtype) ? t->start_offset / 2 : t->start_offset << pto_dtype_shift(t->dtype);
+  uint64_t offset =
+      pto_dtype_is_four_bit(t->dtype) ? t->start_offset / 2 : t->start_offset << pto_dtype_shift(t->dtype);
   out->addr = base ? (char *)(uintptr_t)base + offset : NULL;
   out->shape = shape;
   out->strides = strides;
@@ -347,13 +371,14 @@ static void fill_tensor(struct pto_kernel_tensor *out, const struct pto_tensor *
   *dims = strides + t->ndims;
 }
 
-static int build_payload(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count) {
+static int build_payload(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
+                         uint32_t count) {
   struct pto_submit_work *submit = &rt->work;
   uint32_t tensor_count = submit->tensor_count, dims = 0;
   for (uint32_t i = 0; i < tensor_count; i++) dims += submit->params[i].tensor->ndims;
   uint32_t scalar_count = count - tensor_count;
-  uint32_t size = (uint32_t)(sizeof(struct pto_payload) + tensor_count * sizeof(struct pto_kernel_tensor) + scalar_count * 8 +
-                             dims * 16 + submit->work_count * sizeof(uint32_t));
+  uint32_t size = (uint32_t)(sizeof(struct pto_payload) + tensor_count * sizeof(struct pto_kernel_tensor) +
+                             scalar_count * 8 + dims * 16 + submit->work_count * sizeof(uint32_t));
   struct pto_payload *payload = pto_payload_pool_alloc(&rt->payloads, size);
   if (PTO_UNLIKELY(!payload)) return pto_runtime_fail(rt, PTO_ECAPACITY, "the payloads of live tasks fill their pool");
   payload->block_count = launch->block_count ? launch->block_count : 1;
@@ -389,7 +414,8 @@ static int ask_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, b
   struct pto_kernel_args args = {payload->tensors, pto_payload_scalars(rt->work.payload), &core, payload->tensor_count,
                                  payload->scalar_count};
   if (kernel->check && kernel->check(&args) != 0)
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s%s", message[0] ? "" : kernel->name, message[0] ? message : " refuses its parameters");
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s%s", message[0] ? "" : kernel->name,
+                      message[0] ? message : " refuses its parameters");
   if (!kernel->cost) return PTO_OK;
   struct pto_cost cost = kernel->cost(&args);
   if (cost.local_bytes > local_bytes)
@@ -423,7 +449,8 @@ static int collect_tensors(struct pto_runtime *rt, const char *what, const struc
       return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u has mode %u, which is none", what, i, mode);
     if (PTO_UNLIKELY(submit->tensor_count == PTO_MAX_TENSORS))
       return PTO_REFUSE(rt, PTO_EINVAL, "%s: more than %u tensors", what, PTO_MAX_TENSORS);
-    if (PTO_UNLIKELY(!params[i].value.tensor)) return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u is a null tensor", what, i);
+    if (PTO_UNLIKELY(!params[i].value.tensor))
+      return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u is a null tensor", what, i);
     submit->accumulates |= mode == PTO_ACCUMULATE;
     struct pto_param_work *work = &submit->params[submit->tensor_count++];
     work->tensor = params[i].value.tensor;
@@ -439,7 +466,8 @@ static int collect_tensors(struct pto_runtime *rt, const char *what, const struc
 static int collect_predicate(struct pto_runtime *rt, const char *what, const struct pto_predicate *predicate) {
   struct pto_submit_work *submit = &rt->work;
   const struct pto_tensor *t = predicate->tensor;
-  if (predicate->compare > PTO_IF_GE) return PTO_REFUSE(rt, PTO_EINVAL, "%s: predicate: %u is no comparison", what, predicate->compare);
+  if (predicate->compare > PTO_IF_GE)
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: predicate: %u is no comparison", what, predicate->compare);
   if (!t) return PTO_REFUSE(rt, PTO_EINVAL, "%s: the predicate compares a null tensor", what);
   struct pto_param_work *work = &submit->params[submit->work_count++];
   work->tensor = t;
@@ -453,8 +481,8 @@ static int collect_predicate(struct pto_runtime *rt, const char *what, const str
   return PTO_OK;
 }
 
-int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
-                       enum pto_shape *shape_out) {
+int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
+                       uint32_t count, enum pto_shape *shape_out) {
   struct pto_submit_work *submit = &rt->work;
   submit->tensor_count = submit->work_count = submit->access_count = submit->held_count = 0;
   submit->block_bytes = 0;
@@ -470,7 +498,8 @@ int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
     const struct pto_kernel *one = kernels[0] ? kernels[0] : kernels[1] ? kernels[1] : kernels[2];
     what = one->name;
     bool is_mix = pto_shape_message_count(*shape_out) > 1;
-    status = PTO_UNLIKELY(is_mix) ? check_against_mix(rt, kernels, params, count) : check_against_kernel(rt, one, params, count);
+    status = PTO_UNLIKELY(is_mix) ? check_against_mix(rt, kernels, params, count)
+                                  : check_against_kernel(rt, one, params, count);
     if (PTO_UNLIKELY(status)) return status;
   }
   status = collect_tensors(rt, what, params, count);
@@ -480,7 +509,8 @@ int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
     if (status) return status;
   }
   if (PTO_UNLIKELY(submit->accumulates && launch->sync_start && launch->block_count > 1))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: the blocks of an accumulating task run one after another, sync_start wants them together",
+    return PTO_REFUSE(rt, PTO_EINVAL,
+                      "%s: the blocks of an accumulating task run one after another, sync_start wants them together",
                       what);
   status = check_aliasing(rt, what, launch);
   if (PTO_UNLIKELY(status) || !shape_out) return status;
@@ -496,7 +526,8 @@ void pto_params_settle(struct pto_runtime *rt, uint32_t slot_index) {
   slot->payload = payload;
   if (payload && submit->allocates)
     for (uint32_t i = 0; i < submit->tensor_count; i++)
-      if (submit->params[i].is_allocated_now) payload->tensors[i].addr = (void *)(uintptr_t)submit->params[i].record->addr;
+      if (submit->params[i].is_allocated_now)
+        payload->tensors[i].addr = (void *)(uintptr_t)submit->params[i].record->addr;
   if (!submit->held_count || !payload) return;
   uint32_t *held = pto_payload_held(payload), held_count = 0;
   for (uint32_t i = 0; i < submit->work_count; i++) {
@@ -513,10 +544,12 @@ void pto_params_describe(const struct pto_payload *payload, struct pto_error *er
   for (uint32_t i = 0; i < payload->tensor_count; i++) {
     const struct pto_kernel_tensor *t = &payload->tensors[i];
     pto_error_append(error, "%stensor %u %s[", i ? ", " : "", i, pto_dtype_name(t->dtype));
-    for (uint32_t d = 0; d < t->ndims; d++) pto_error_append(error, "%s%llu", d ? "," : "", (unsigned long long)t->shape[d]);
+    for (uint32_t d = 0; d < t->ndims; d++)
+      pto_error_append(error, "%s%llu", d ? "," : "", (unsigned long long)t->shape[d]);
     pto_error_append(error, "]");
   }
   const union pto_scalar *scalars = (const union pto_scalar *)(const void *)&payload->tensors[payload->tensor_count];
   for (uint32_t j = 0; j < payload->scalar_count; j++)
-    pto_error_append(error, "%sscalar %u 0x%llx", payload->tensor_count || j ? ", " : "", j, (unsigned long long)scalars[j].u64);
+    pto_error_append(error, "%sscalar %u 0x%llx", payload->tensor_count || j ? ", " : "", j,
+                     (unsigned long long)scalars[j].u64);
 }

@@ -26,7 +26,8 @@ bool pto_payload_pool_is_valid(const struct pto_payload_pool *pool) {
       uint64_t offset = (uint64_t)(at - pool->base);
       free_units += pto_payload_class_units(i);
       if (offset % PTO_PAYLOAD_UNIT || offset / PTO_PAYLOAD_UNIT >= pool->units_used) return false;
-      if (((const struct pto_payload *)(const void *)at)->size_class != i || free_units > pool->units_used) return false;
+      if (((const struct pto_payload *)(const void *)at)->size_class != i || free_units > pool->units_used)
+        return false;
     }
   return free_units + pool->live_count <= pool->units_used;
 }

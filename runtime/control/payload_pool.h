@@ -2,8 +2,8 @@
 /*
  * Payload pool: the memory of payloads, in pieces of 64-byte units by size class, last freed first.
  *
- * A payload is allocated at submit and freed when its task has completed, so that few lines stay warm.  Sizes are rounded up to four
- * classes an octave.  Control thread only; address space reserved at creation.
+ * A payload is allocated at submit and freed when its task has completed, so that few lines stay warm.  Sizes are
+ * rounded up to four classes an octave.  Control thread only; address space reserved at creation.
  */
 #ifndef PTO_PAYLOAD_POOL_H
 #define PTO_PAYLOAD_POOL_H
@@ -26,7 +26,8 @@ struct pto_payload_pool {
 bool pto_payload_pool_init(struct pto_payload_pool *pool, uint64_t unit_capacity);
 void pto_payload_pool_fini(struct pto_payload_pool *pool);
 void pto_payload_pool_reset(struct pto_payload_pool *pool);
-/* Free pieces are aligned, in the part handed out so far, in the list of their class; with the live ones they are no more than that. */
+/* Free pieces are aligned, in the part handed out so far, in the list of their class; with the live ones they are no
+ * more than that. */
 bool pto_payload_pool_is_valid(const struct pto_payload_pool *pool);
 
 /* Class of a size: 1, 2, 3, 4 units are classes 0 … 3, then four classes an octave. */

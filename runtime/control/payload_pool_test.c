@@ -90,7 +90,8 @@ static void test_random_sizes_never_share_a_byte_and_warm_pieces_need_no_new_uni
   for (uint32_t step = 0; step < 20000; step++) {
     if (live_count < MAX_LIVE && pto_rng_below(&rng, 2)) {
       uint32_t most = pto_rng_below(&rng, 8) ? 1024 : PTO_PAYLOAD_MAX_UNITS * PTO_PAYLOAD_UNIT;
-      uint32_t size = (uint32_t)(sizeof(struct pto_payload) + pto_rng_below(&rng, most - sizeof(struct pto_payload) + 1));
+      uint32_t size =
+          (uint32_t)(sizeof(struct pto_payload) + pto_rng_below(&rng, most - sizeof(struct pto_payload) + 1));
       struct piece *piece = &live[live_count++];
       *piece = (struct piece){pto_payload_pool_alloc(&pool, size), size, (uint8_t)step};
       assert_non_null(piece->payload);

@@ -9,7 +9,8 @@ uint64_t pto_progress_now(const struct pto_runtime *rt) {
   return rt->port->is_virtual ? rt->port->clock : pto_trace_now_ns(&rt->trace);
 }
 
-void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin, uint64_t task_number) {
+void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin,
+                         uint64_t task_number) {
   if (!pto_trace_has_timeline(&rt->trace)) return;
   struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
   if (control) *control = (struct pto_trace_control){begin, pto_progress_now(rt), activity, (uint32_t)task_number};
@@ -18,9 +19,8 @@ void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activ
 static void sample(struct pto_runtime *rt) {
   struct pto_trace_sample *s = pto_trace_log_append(&rt->trace.samples);
   if (!s) return;
-  *s = (struct pto_trace_sample){.time = pto_progress_now(rt),
-                                 .ready = rt->scheduler.ready_count,
-                                 .in_flight = rt->scheduler.cores.in_flight};
+  *s = (struct pto_trace_sample){
+      .time = pto_progress_now(rt), .ready = rt->scheduler.ready_count, .in_flight = rt->scheduler.cores.in_flight};
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     s->window_used += (uint32_t)(rt->rings.rings[i].head - rt->rings.rings[i].tail);
     s->heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
@@ -35,14 +35,21 @@ static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t c
 
 static int64_t load_integer(const void *addr, uint32_t dtype) {
   switch (dtype) {
-  case PTO_INT8: return *(const int8_t *)addr;
+  case PTO_INT8:
+    return *(const int8_t *)addr;
   case PTO_UINT8:
-  case PTO_BOOL: return *(const uint8_t *)addr;
-  case PTO_INT16: return *(const int16_t *)addr;
-  case PTO_UINT16: return *(const uint16_t *)addr;
-  case PTO_INT32: return *(const int32_t *)addr;
-  case PTO_UINT32: return *(const uint32_t *)addr;
-  default: return *(const int64_t *)addr; /* INT64; UINT64 compares as its two's complement */
+  case PTO_BOOL:
+    return *(const uint8_t *)addr;
+  case PTO_INT16:
+    return *(const int16_t *)addr;
+  case PTO_UINT16:
+    return *(const uint16_t *)addr;
+  case PTO_INT32:
+    return *(const int32_t *)addr;
+  case PTO_UINT32:
+    return *(const uint32_t *)addr;
+  default:
+    return *(const int64_t *)addr; /* INT64; UINT64 compares as its two's complement */
   }
 }
 
@@ -50,13 +57,20 @@ static bool predicate_holds(const struct pto_task_cold *cold) {
   int64_t x = load_integer(cold->predicate_addr, cold->predicate_dtype), y = cold->predicate_value;
   bool is_less = cold->predicate_dtype == PTO_UINT64 ? (uint64_t)x < (uint64_t)y : x < y;
   switch ((enum pto_compare)cold->predicate_compare) {
-  case PTO_IF_EQ: return x == y;
-  case PTO_IF_NE: return x != y;
-  case PTO_IF_LT: return is_less;
-  case PTO_IF_LE: return is_less || x == y;
-  case PTO_IF_GT: return !is_less && x != y;
-  case PTO_IF_GE: return !is_less;
-  case PTO_ALWAYS: break;
+  case PTO_IF_EQ:
+    return x == y;
+  case PTO_IF_NE:
+    return x != y;
+  case PTO_IF_LT:
+    return is_less;
+  case PTO_IF_LE:
+    return is_less || x == y;
+  case PTO_IF_GT:
+    return !is_less && x != y;
+  case PTO_IF_GE:
+    return !is_less;
+  case PTO_ALWAYS:
+    break;
   }
   return true;
 }
@@ -113,7 +127,8 @@ static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_t
   }
 }
 
-/* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order, however many. */
+/* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order, however
+ * many. */
 static void finish(struct pto_runtime *rt, uint32_t index) {
   struct pto_task_slot *slot = &rt->rings.slots[index];
   slot->state = PTO_TASK_COMPLETED;
@@ -130,8 +145,8 @@ static void finish(struct pto_runtime *rt, uint32_t index) {
   }
 }
 
-/* Without recursion: a chain of barriers may be as long as the window.  First in, first out, so that what they let go is queued in
- * the order of submits; a slot finishes once between two retirements, so there is a place for each. */
+/* Without recursion: a chain of barriers may be as long as the window.  First in, first out, so that what they let go
+ * is queued in the order of submits; a slot finishes once between two retirements, so there is a place for each. */
 static void finish_all(struct pto_runtime *rt) {
   for (uint32_t i = 0; i < rt->finished_count; i++) finish(rt, rt->finished[i]);
   rt->finished_count = 0;
@@ -157,8 +172,11 @@ static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_comp
   const char *message = rt->port->ops->kernel_message(rt->port, completion->core);
   pto_runtime_fail(rt, PTO_EKERNEL, "task %llu: kernel %s failed on core %u (cluster %u %s)%s%s, status %d; ",
                    (unsigned long long)payload->task_number, kernel ? kernel->name : "?", completion->core,
-                   completion->core / PTO_LANES, lane == 0 ? "AIC" : lane == 1 ? "AIV0" : "AIV1", message[0] ? ": " : "", message,
-                   completion->status);
+                   completion->core / PTO_LANES,
+                   lane == 0   ? "AIC"
+                   : lane == 1 ? "AIV0"
+                               : "AIV1",
+                   message[0] ? ": " : "", message, completion->status);
   pto_params_describe(payload, &rt->error);
 }
 
@@ -194,7 +212,8 @@ static bool take_in(struct pto_runtime *rt) {
 
 void pto_progress_poll(struct pto_runtime *rt) {
   rt->since_poll = 0;
-  while (take_in(rt)) {}
+  while (take_in(rt)) {
+  }
   rt->port->ops->resume(rt->port, 0);
 }
 
@@ -204,11 +223,12 @@ int pto_progress_wait(struct pto_runtime *rt) {
   if (take_in(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
   if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
   if (!rt->scheduler.cores.in_flight)
-    return pto_runtime_fail(rt, PTO_EDEADLOCK,
-                            "nothing runs and nothing is ready, but %llu of %llu tasks have not completed (%u ready, none can be "
-                            "placed)",
-                            (unsigned long long)(rt->task_count - rt->completed_count), (unsigned long long)rt->task_count,
-                            rt->scheduler.ready_count);
+    return pto_runtime_fail(
+        rt, PTO_EDEADLOCK,
+        "nothing runs and nothing is ready, but %llu of %llu tasks have not completed (%u ready, none can be "
+        "placed)",
+        (unsigned long long)(rt->task_count - rt->completed_count), (unsigned long long)rt->task_count,
+        rt->scheduler.ready_count);
   rt->port->ops->wait(rt->port);
   return PTO_OK;
 }

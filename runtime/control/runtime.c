@@ -56,9 +56,9 @@ static bool reserve_all(struct pto_runtime *rt) {
   uint64_t slots = (uint64_t)window * PTO_RING_COUNT;
   uint64_t accesses = pto_min_u64(slots * PTO_MAX_ACCESSES + 64, UINT32_MAX / 2);
   uint64_t entries = config->map_entries ? config->map_entries : accesses;
-  /* A piece of the payload pool never changes its class: 576 units are one of every class up to the largest payload, for the tasks
-   * of the three rings that come round within a run; those of the run's own scope come once.  Together less than 2048 a slot of
-   * the window, so only live tasks can fill it. */
+  /* A piece of the payload pool never changes its class: 576 units are one of every class up to the largest payload,
+   * for the tasks of the three rings that come round within a run; those of the run's own scope come once.  Together
+   * less than 2048 a slot of the window, so only live tasks can fill it. */
   uint64_t payload_units = slots * 2 * PTO_PAYLOAD_MAX_UNITS;
   uint64_t chunks = config->list_chunks ? config->list_chunks : pto_min_u64(slots * 64 + 4096, UINT32_MAX / 2);
   uint32_t buckets = (uint32_t)pto_min_u64(pto_max_u64(2 * slots, 1024), UINT64_C(1) << 24);
@@ -80,14 +80,17 @@ static int check_config(const struct pto_config *config, struct pto_error *error
   enum pto_policy policy;
   uint64_t seed;
   if (config->window < PTO_MIN_WINDOW || config->window > PTO_MAX_WINDOW || !pto_is_power_of_two(config->window))
-    return pto_error_set(error, PTO_EINVAL, "window %llu is not a power of two from %llu to %llu", (unsigned long long)config->window,
-                         (unsigned long long)PTO_MIN_WINDOW, (unsigned long long)PTO_MAX_WINDOW);
+    return pto_error_set(error, PTO_EINVAL, "window %llu is not a power of two from %llu to %llu",
+                         (unsigned long long)config->window, (unsigned long long)PTO_MIN_WINDOW,
+                         (unsigned long long)PTO_MAX_WINDOW);
   if (config->heap_bytes == 0 || config->heap_bytes % PTO_OUTPUT_ALIGN || config->heap_bytes > UINT64_C(1) << 44)
     return pto_error_set(error, PTO_EINVAL, "heap of %llu bytes is not a multiple of %u up to 16 TiB",
                          (unsigned long long)config->heap_bytes, PTO_OUTPUT_ALIGN);
   if (!config->policy || !pto_policy_parse(config->policy, &policy, &seed))
-    return pto_error_set(error, PTO_EINVAL, "policy \"%s\" is none of fifo, lifo, random:SEED", config->policy ? config->policy : "");
-  if (config->deps > PTO_DEPS_PTO) return pto_error_set(error, PTO_EINVAL, "dependency rules %u are none", config->deps);
+    return pto_error_set(error, PTO_EINVAL, "policy \"%s\" is none of fifo, lifo, random:SEED",
+                         config->policy ? config->policy : "");
+  if (config->deps > PTO_DEPS_PTO)
+    return pto_error_set(error, PTO_EINVAL, "dependency rules %u are none", config->deps);
   if (config->map_entries > UINT32_MAX / 2 || config->list_chunks > UINT32_MAX / 2)
     return pto_error_set(error, PTO_EINVAL, "map_entries and list_chunks go up to %u", UINT32_MAX / 2);
   return PTO_OK;
@@ -166,7 +169,8 @@ static void begin_state(struct pto_runtime *rt) {
 static void give_up_tasks(struct pto_runtime *rt) {
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) {
     struct pto_task_ring *ring = &rt->rings.rings[r];
-    for (uint64_t s = ring->tail; s != ring->head; s++) rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
+    for (uint64_t s = ring->tail; s != ring->head; s++)
+      rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
     ring->tail = ring->open_begin = ring->head;
     pto_heap_ring_retire(&ring->heap, ring->heap.head);
   }
@@ -228,7 +232,8 @@ int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, v
 
 uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds) {
   uint32_t clusters = rt->port->cluster_count;
-  return ((kinds & PTO_AIC) ? clusters : 0) + ((kinds & PTO_AIV) ? 2 * clusters : 0) + ((kinds & PTO_CLUSTER) ? clusters : 0);
+  return ((kinds & PTO_AIC) ? clusters : 0) + ((kinds & PTO_AIV) ? 2 * clusters : 0) +
+         ((kinds & PTO_CLUSTER) ? clusters : 0);
 }
 
 void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
@@ -253,5 +258,9 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
   memcpy(stats, &all, size);
 }
 
-const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt) { return rt->config.record ? &rt->trace : NULL; }
-struct pto_port *pto_runtime_port(struct pto_runtime *rt) { return rt->port; }
+const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt) {
+  return rt->config.record ? &rt->trace : NULL;
+}
+struct pto_port *pto_runtime_port(struct pto_runtime *rt) {
+  return rt->port;
+}

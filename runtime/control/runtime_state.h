@@ -27,7 +27,8 @@
 #define PTO_MAX_SCOPE_DEPTH 64u
 /* A task's tensors and its predicate. */
 #define PTO_MAX_ACCESSES (PTO_MAX_TENSORS + 1u)
-/* How many submits pass between polls on an engine whose time is real (hot-path.md: publish and poll in batches of 32–64). */
+/* How many submits pass between polls on an engine whose time is real (hot-path.md: publish and poll in batches of
+ * 32–64). */
 #define PTO_POLL_INTERVAL 32u
 #define PTO_POLL_BATCH 64u
 
@@ -35,9 +36,9 @@ struct pto_scope {
   uint32_t kind; /* enum pto_scope_kind */
   uint32_t serial;
   uint32_t ring;
-  uint32_t buffers;          /* list of the records that live in it */
-  uint64_t begin_sequence;   /* head of its ring when it began */
-  uint64_t begin_heap;       /* head of its heap ring then */
+  uint32_t buffers;        /* list of the records that live in it */
+  uint64_t begin_sequence; /* head of its ring when it began */
+  uint64_t begin_heap;     /* head of its heap ring then */
 };
 
 /* A tensor parameter while its submit goes on. */
@@ -55,7 +56,7 @@ struct pto_submit_work {
   uint32_t work_count;   /* tensor_count, and 1 more with a predicate */
   uint32_t access_count;
   uint32_t held_count;
-  uint64_t block_bytes;  /* of all outputs allocated now */
+  uint64_t block_bytes; /* of all outputs allocated now */
   bool allocates;
   bool accumulates;
   struct pto_payload *payload;
@@ -79,17 +80,17 @@ struct pto_runtime {
   uint32_t finished_count;
   uint32_t since_poll;
   bool is_running, has_failed;
-  uint16_t tag;                  /* of this runtime, in every handle */
-  uint32_t scope_depth;          /* index of the innermost open scope; the run's is 0 */
-  uint32_t scope_serial;         /* scopes begun in the run, modulo 2^32: for reports alone */
+  uint16_t tag;          /* of this runtime, in every handle */
+  uint32_t scope_depth;  /* index of the innermost open scope; the run's is 0 */
+  uint32_t scope_serial; /* scopes begun in the run, modulo 2^32: for reports alone */
   struct pto_scope scopes[PTO_MAX_SCOPE_DEPTH + 1];
-  uint32_t outside_buffers;      /* registrations made outside runs */
-  uint64_t collect_ranges_at;    /* look for external ranges to drop when there are this many */
-  uint64_t first_sequence;       /* where rings start; tests begin just below the wrap */
+  uint32_t outside_buffers;   /* registrations made outside runs */
+  uint64_t collect_ranges_at; /* look for external ranges to drop when there are this many */
+  uint64_t first_sequence;    /* where rings start; tests begin just below the wrap */
   uint64_t task_count, completed_count, submit_waits;
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps;
-  struct pto_error error;        /* the run's first error, else the last refused call's */
+  struct pto_error error; /* the run's first error, else the last refused call's */
   struct pto_submit_work work;
 };
 
@@ -116,7 +117,8 @@ void pto_progress_poll(struct pto_runtime *rt);
 int pto_progress_wait(struct pto_runtime *rt);
 /* Back to the orchestration after waiting for something that has just become true. */
 void pto_progress_resume(struct pto_runtime *rt);
-/* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to run. */
+/* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to
+ * run. */
 void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot);
 /* After a failure: waits until no core is busy. */
 void pto_progress_quiesce(struct pto_runtime *rt);
@@ -124,17 +126,19 @@ void pto_progress_quiesce(struct pto_runtime *rt);
 /* The clock that the timeline is kept in; 0 where there is none. */
 uint64_t pto_progress_now(const struct pto_runtime *rt);
 /* What the control thread did since `begin`, for the timeline. */
-void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin, uint64_t task_number);
+void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin,
+                         uint64_t task_number);
 
 /* space.c */
 /* A slot of the current scope's ring and, where `allocates`, a heap block of `block_bytes`: together or not at all. */
-int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_bytes, uint32_t *slot_out, char **block_out);
+int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_bytes, uint32_t *slot_out,
+                      char **block_out);
 /* Retires what can be retired in every ring. */
 bool pto_space_retire(struct pto_runtime *rt);
 
 /* params.c */
-int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
-                       enum pto_shape *shape_out);
+int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
+                       uint32_t count, enum pto_shape *shape_out);
 /* Fills addresses that were not known before, and the list of held memory. */
 void pto_params_settle(struct pto_runtime *rt, uint32_t slot);
 /* Writes "param 0 …, param 1 …" of a payload for the sentence of a failed kernel. */
@@ -149,8 +153,8 @@ void pto_buffers_end_scope(struct pto_runtime *rt, uint32_t *list);
 /* Forgets all accesses and all ranges but those of outside registrations. */
 void pto_buffers_end_run(struct pto_runtime *rt);
 /* Gives a managed buffer its memory and its address space. */
-bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record, char *addr,
-                            uint32_t owner_slot);
+bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record,
+                            char *addr, uint32_t owner_slot);
 
 /* scopes.c */
 /* Opens a scope at `depth`: 0 for the run's own, else one more than the innermost's. */

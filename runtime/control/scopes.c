@@ -14,8 +14,8 @@ void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
   rt->scope_depth = depth;
 }
 
-/* What was submitted since the scope began belongs to it or to scopes that ended within it; so where no open scope has an older
- * task in the ring, all of the ring's tasks belong to scopes that have ended now. */
+/* What was submitted since the scope began belongs to it or to scopes that ended within it; so where no open scope has
+ * an older task in the ring, all of the ring's tasks belong to scopes that have ended now. */
 void pto_scopes_pop(struct pto_runtime *rt) {
   struct pto_scope *scope = &rt->scopes[rt->scope_depth];
   struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
@@ -36,11 +36,13 @@ static void charge_scope(struct pto_runtime *rt) {
 int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
   int status = pto_runtime_check(rt);
   if (status) return status;
-  if (kind != PTO_SCOPE_AUTO && kind != PTO_SCOPE_MANUAL) return PTO_REFUSE(rt, PTO_EINVAL, "scope kind %u is none", kind);
+  if (kind != PTO_SCOPE_AUTO && kind != PTO_SCOPE_MANUAL)
+    return PTO_REFUSE(rt, PTO_EINVAL, "scope kind %u is none", kind);
   if (kind == PTO_SCOPE_AUTO && rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL)
     return PTO_REFUSE(rt, PTO_EINVAL, "an automatic scope cannot be inside a manual one (scope %u, depth %u)",
                       rt->scopes[rt->scope_depth].serial, rt->scope_depth);
-  if (rt->scope_depth == PTO_MAX_SCOPE_DEPTH) return PTO_REFUSE(rt, PTO_EINVAL, "scopes nest %u deep at most", PTO_MAX_SCOPE_DEPTH);
+  if (rt->scope_depth == PTO_MAX_SCOPE_DEPTH)
+    return PTO_REFUSE(rt, PTO_EINVAL, "scopes nest %u deep at most", PTO_MAX_SCOPE_DEPTH);
   charge_scope(rt);
   pto_scopes_push(rt, rt->scope_depth + 1, kind);
   return PTO_OK;
@@ -52,6 +54,7 @@ int pto_scope_end(struct pto_runtime *rt) {
   if (rt->scope_depth == 0) return PTO_REFUSE(rt, PTO_EINVAL, "no scope is open but the run's own");
   charge_scope(rt);
   pto_scopes_pop(rt);
-  rt->port->ops->flush(rt->port); /* what was held back for a batch goes out: the orchestration may be busy elsewhere now */
+  rt->port->ops->flush(
+      rt->port); /* what was held back for a batch goes out: the orchestration may be busy elsewhere now */
   return PTO_OK;
 }

@@ -12,8 +12,9 @@ bool pto_space_retire(struct pto_runtime *rt) {
 
 static uint64_t later_of(uint64_t a, uint64_t b) { return (int64_t)(a - b) > 0 ? a : b; }
 
-/* "open scope 0 (depth 0) holds 5 tasks and 2048 bytes; …" for every open scope of the ring.  A scope that began when the heap was
- * empty begins where the heap started over; what ended scopes left behind an open scope's task is held by that scope. */
+/* "open scope 0 (depth 0) holds 5 tasks and 2048 bytes; …" for every open scope of the ring.  A scope that began when
+ * the heap was empty begins where the heap started over; what ended scopes left behind an open scope's task is held by
+ * that scope. */
 static void append_holders(struct pto_runtime *rt, uint32_t ring_index) {
   const struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   for (uint32_t depth = 0; depth <= rt->scope_depth; depth++) {
@@ -35,43 +36,48 @@ static int fail_window(struct pto_runtime *rt, uint32_t ring_index) {
   uint64_t held = ring->head - ring->tail;
   bool is_one_scope = later_of(scope->begin_sequence, ring->tail) == ring->tail;
   uint64_t enough = UINT64_C(2) << pto_log2_floor(held + 1);
-  pto_runtime_fail(rt, is_one_scope ? PTO_ESCOPE : PTO_EWINDOW,
-                   is_one_scope ? "ring %u: the scope holds %llu tasks, all that a window of %u has room for; its tasks are retired "
-                                  "only when it ends: end it earlier, or use a window of at least %llu"
-                                : "ring %u: nested scopes hold %llu tasks, all that a window of %u has room for; a window of %llu "
-                                  "would have been enough for one task more",
-                   ring_index, (unsigned long long)held, rt->rings.window, (unsigned long long)enough);
+  pto_runtime_fail(
+      rt, is_one_scope ? PTO_ESCOPE : PTO_EWINDOW,
+      is_one_scope ? "ring %u: the scope holds %llu tasks, all that a window of %u has room for; its tasks are retired "
+                     "only when it ends: end it earlier, or use a window of at least %llu"
+                   : "ring %u: nested scopes hold %llu tasks, all that a window of %u has room for; a window of %llu "
+                     "would have been enough for one task more",
+      ring_index, (unsigned long long)held, rt->rings.window, (unsigned long long)enough);
   append_holders(rt, ring_index);
   return rt->error.status;
 }
 
 static int fail_heap(struct pto_runtime *rt, uint32_t ring_index, uint64_t block_bytes) {
   const struct pto_heap_ring *heap = &rt->rings.rings[ring_index].heap;
-  pto_runtime_fail(rt, PTO_EHEAP,
-                   "heap ring %u: %llu bytes wanted, %llu of %llu used, all held by open scopes; a heap of %llu bytes would have "
-                   "been enough",
-                   ring_index, (unsigned long long)block_bytes, (unsigned long long)pto_heap_ring_used(heap),
-                   (unsigned long long)heap->size_bytes, (unsigned long long)pto_heap_ring_enough(heap, block_bytes));
+  pto_runtime_fail(
+      rt, PTO_EHEAP,
+      "heap ring %u: %llu bytes wanted, %llu of %llu used, all held by open scopes; a heap of %llu bytes would have "
+      "been enough",
+      ring_index, (unsigned long long)block_bytes, (unsigned long long)pto_heap_ring_used(heap),
+      (unsigned long long)heap->size_bytes, (unsigned long long)pto_heap_ring_enough(heap, block_bytes));
   append_holders(rt, ring_index);
   return rt->error.status;
 }
 
-int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_bytes, uint32_t *slot_out, char **block_out) {
+int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_bytes, uint32_t *slot_out,
+                      char **block_out) {
   uint32_t ring_index = rt->scopes[rt->scope_depth].ring;
   struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   bool has_waited = false;
   uint64_t heap_end = 0, begin_time = 0;
   if (PTO_UNLIKELY(block_bytes > ring->heap.size_bytes))
-    return pto_runtime_fail(rt, PTO_EHEAP,
-                            "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; a heap of %llu bytes would "
-                            "have been enough",
-                            ring_index, (unsigned long long)block_bytes, (unsigned long long)ring->heap.size_bytes,
-                            (unsigned long long)block_bytes);
+    return pto_runtime_fail(
+        rt, PTO_EHEAP,
+        "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; a heap of %llu bytes would "
+        "have been enough",
+        ring_index, (unsigned long long)block_bytes, (unsigned long long)ring->heap.size_bytes,
+        (unsigned long long)block_bytes);
   for (;;) {
     bool is_full = pto_task_ring_is_full(&rt->rings, ring_index);
     if (!is_full && (!allocates || pto_heap_ring_alloc(&ring->heap, block_bytes, block_out, &heap_end))) break;
     if (pto_task_ring_retire(&rt->rings, ring_index)) continue;
-    if (ring->tail == ring->open_begin) return is_full ? fail_window(rt, ring_index) : fail_heap(rt, ring_index, block_bytes);
+    if (ring->tail == ring->open_begin)
+      return is_full ? fail_window(rt, ring_index) : fail_heap(rt, ring_index, block_bytes);
     if (!has_waited) begin_time = pto_progress_now(rt);
     has_waited = true;
     int status = pto_progress_wait(rt);

@@ -29,7 +29,8 @@ static int check_after(struct pto_runtime *rt, const struct pto_task *after, uin
 
 static void add_explicit(struct pto_runtime *rt, const struct pto_task *after, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
-    pto_hazards_explicit(&rt->hazards, pto_task_ref_make((uint32_t)(after[i].id >> 62), after[i].id & (UINT64_MAX >> 2)));
+    pto_hazards_explicit(&rt->hazards,
+                         pto_task_ref_make((uint32_t)(after[i].id >> 62), after[i].id & (UINT64_MAX >> 2)));
 }
 
 /* ---- records ---- */
@@ -47,7 +48,8 @@ static PTO_COLD void record_params(struct pto_runtime *rt) {
   }
 }
 
-static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index, uint64_t begin_time) {
+static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index,
+                                 uint64_t begin_time) {
   const struct pto_task_cold *cold = &rt->rings.cold[slot_index];
   if (!pto_trace_has_graph(&rt->trace)) return;
   struct pto_trace_task *task = pto_trace_log_append(&rt->trace.tasks);
@@ -85,7 +87,8 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
     struct pto_param_work *work = &submit->params[i];
     if (!work->is_allocated_now) continue;
     if (!pto_buffers_set_memory(rt, work->tensor, work->record, block, slot))
-      return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces", rt->map.space_capacity);
+      return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
+                              rt->map.space_capacity);
     block += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN);
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
@@ -100,7 +103,8 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
 static void advance_versions(struct pto_runtime *rt) {
   for (uint32_t i = 0; i < rt->work.tensor_count; i++) {
     const struct pto_param_work *work = &rt->work.params[i];
-    if (work->mode == PTO_OUTPUT && work->tensor->version > work->record->version) work->record->version = work->tensor->version;
+    if (work->mode == PTO_OUTPUT && work->tensor->version > work->record->version)
+      work->record->version = work->tensor->version;
   }
 }
 
@@ -108,14 +112,16 @@ static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_
   struct pto_submit_work *submit = &rt->work;
   struct pto_hazards *hazards = &rt->hazards;
   if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count)))
-    return pto_runtime_fail(rt, PTO_ECAPACITY, "accesses of live tasks fill the region map of %u entries", rt->map.entry_capacity);
+    return pto_runtime_fail(rt, PTO_ECAPACITY, "accesses of live tasks fill the region map of %u entries",
+                            rt->map.entry_capacity);
   uint64_t first_edge = rt->trace.edges.count;
   pto_hazards_begin(hazards, slot_index, rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL);
   if (launch->after_count) add_explicit(rt, launch->after, launch->after_count);
   for (uint32_t i = 0; i < submit->access_count; i++) pto_hazards_find(hazards, &submit->accesses[i]);
   pto_hazards_commit(hazards, submit->accesses, submit->access_count);
   if (PTO_UNLIKELY(!pto_hazards_end(hazards)))
-    return pto_runtime_fail(rt, PTO_ECAPACITY, "edges and accesses of live tasks fill the %u list chunks", rt->chunks.capacity);
+    return pto_runtime_fail(rt, PTO_ECAPACITY, "edges and accesses of live tasks fill the %u list chunks",
+                            rt->chunks.capacity);
   if (pto_trace_has_graph(&rt->trace)) record_edges(rt, rt->rings.cold[slot_index].number, first_edge);
   return PTO_OK;
 }
@@ -130,7 +136,8 @@ static void charge_submit(struct pto_runtime *rt, uint32_t param_count) {
   charge(rt, PTO_WORK_EDGE, rt->hazards.task_edges);
 }
 
-static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index, enum pto_shape shape) {
+static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index,
+                            enum pto_shape shape) {
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   struct pto_task_cold *cold = &rt->rings.cold[slot_index];
   slot->shape = (uint8_t)shape;
@@ -190,7 +197,9 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   if (PTO_UNLIKELY(status)) return give_up(rt, status);
   advance_versions(rt);
   pto_params_settle(rt, slot_index);
-  if (task_out) *task_out = (struct pto_task){((uint64_t)(slot_index >> rt->rings.window_log2) << 62) | cold->sequence, rt->task_generation};
+  if (task_out)
+    *task_out = (struct pto_task){((uint64_t)(slot_index >> rt->rings.window_log2) << 62) | cold->sequence,
+                                  rt->task_generation};
   if (rt->port->is_virtual) charge_submit(rt, count);
   if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, cold->number);
   if (--slot->pending == 0) pto_progress_submitted(rt, slot_index);
@@ -203,31 +212,37 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   return submit_task(rt, PTO_TASK_KERNEL, launch, params, count, task_out);
 }
 
-int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params, uint32_t count) {
+int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
+                   uint32_t count) {
   struct pto_launch launch = {.aic = kernel};
   return submit_task(rt, PTO_TASK_KERNEL, &launch, params, count, NULL);
 }
 
-int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params, uint32_t count) {
+int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
+                   uint32_t count) {
   struct pto_launch launch = {.aiv0 = kernel};
   return submit_task(rt, PTO_TASK_KERNEL, &launch, params, count, NULL);
 }
 
-int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count, struct pto_task *task_out) {
+int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
+                       struct pto_task *task_out) {
   struct pto_launch launch = {.after = after, .after_count = count};
   return submit_task(rt, PTO_TASK_BARRIER, &launch, NULL, 0, task_out);
 }
 
-int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count, struct pto_task *task_out) {
+int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count,
+                      struct pto_task *task_out) {
   int status = pto_runtime_check(rt);
   if (status) return status;
-  if (count > PTO_MAX_TENSORS) return PTO_REFUSE(rt, PTO_EINVAL, "alloc_tensors: more than %u tensors", PTO_MAX_TENSORS);
+  if (count > PTO_MAX_TENSORS)
+    return PTO_REFUSE(rt, PTO_EINVAL, "alloc_tensors: more than %u tensors", PTO_MAX_TENSORS);
   if (count && !tensors) return PTO_REFUSE(rt, PTO_EINVAL, "alloc_tensors: %u tensors at a null pointer", count);
   struct pto_param params[PTO_MAX_TENSORS];
   for (uint32_t i = 0; i < count; i++) {
     struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &tensors[i].buffer);
     if (record && record->addr)
-      return PTO_REFUSE(rt, PTO_EINVAL, "alloc_tensors: param %u: buffer %llu has memory already", i, (unsigned long long)record->id);
+      return PTO_REFUSE(rt, PTO_EINVAL, "alloc_tensors: param %u: buffer %llu has memory already", i,
+                        (unsigned long long)record->id);
     params[i] = pto_output(&tensors[i]);
   }
   struct pto_launch launch = {0};

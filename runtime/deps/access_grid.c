@@ -4,7 +4,8 @@
 /* A space with more classes than this rounds the cells of new ones up to powers of two, which bounds their number. */
 #define EXACT_CLASSES 8u
 
-void pto_access_grid_box(const struct pto_access_space *space, const struct pto_region *region, struct pto_access_box *box) {
+void pto_access_grid_box(const struct pto_access_space *space, const struct pto_region *region,
+                         struct pto_access_box *box) {
   uint64_t first = region->start - space->lo;
   uint64_t pitch = space->pitch_bytes, plane = space->plane_bytes;
   uint64_t bytes = region->run_bytes - 1, rows = 0, planes = 0;
@@ -66,7 +67,8 @@ static uint32_t class_of(struct pto_access_map *map, uint32_t space_index, const
     index = ++map->classes_used;
   struct pto_access_class *class = &map->classes[index];
   *class = (struct pto_access_class){.space = space_index, .next_in_space = space->first_class};
-  for (int a = 0; a < 3; a++) class->cell[a] = count < EXACT_CLASSES ? extents[a] : round_up_to_power_of_two(extents[a]);
+  for (int a = 0; a < 3; a++)
+    class->cell[a] = count < EXACT_CLASSES ? extents[a] : round_up_to_power_of_two(extents[a]);
   space->first_class = index;
   return index;
 }
@@ -94,7 +96,8 @@ static void cells_of(const struct pto_access_class *class, const struct pto_acce
 }
 
 static uint32_t bucket_of(const struct pto_access_map *map, uint32_t class, uint64_t x, uint64_t y, uint64_t z) {
-  uint64_t h = x * UINT64_C(0x9e3779b97f4a7c15) + y * UINT64_C(0xc2b2ae3d27d4eb4f) + z * UINT64_C(0x165667b19e3779f9) + class;
+  uint64_t h =
+      x * UINT64_C(0x9e3779b97f4a7c15) + y * UINT64_C(0xc2b2ae3d27d4eb4f) + z * UINT64_C(0x165667b19e3779f9) + class;
   h *= UINT64_C(0xff51afd7ed558ccd);
   return (uint32_t)(h >> 32) & map->cell_mask;
 }
@@ -193,8 +196,8 @@ static void consider(struct pto_access_map *map, uint32_t index, const struct pt
       (struct pto_access_hit){index, param, (uint8_t)(overlap == PTO_EQUAL || overlap == PTO_COVERS)};
 }
 
-static void search_list(struct pto_access_map *map, const struct pto_access_class *class, const struct pto_region *region,
-                        uint8_t param) {
+static void search_list(struct pto_access_map *map, const struct pto_access_class *class,
+                        const struct pto_region *region, uint8_t param) {
   for (uint32_t i = class->first_entry; i; i = map->entries[i].next_in_class) consider(map, i, region, param);
 }
 
@@ -213,11 +216,12 @@ static void search_class(struct pto_access_map *map, uint32_t class_index, const
     for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
       for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++)
         for (uint32_t i = map->cells[bucket_of(map, class_index, x, y, z)]; i; i = map->links[i].next)
-          if (map->entries[map->links[i].entry].class_index == class_index) consider(map, map->links[i].entry, region, param);
+          if (map->entries[map->links[i].entry].class_index == class_index)
+            consider(map, map->links[i].entry, region, param);
 }
 
-void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, const struct pto_region *region, uint32_t skip,
-                           uint8_t param) {
+void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, const struct pto_region *region,
+                           uint32_t skip, uint8_t param) {
   const struct pto_access_space *space = &map->spaces[space_index];
   if (++map->visit == 0) { /* stamps of 2^32 searches ago must not look like this one's */
     for (uint32_t i = 1; i <= map->entries_used; i++) map->entries[i].visit = 0;

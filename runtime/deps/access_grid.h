@@ -2,10 +2,10 @@
 /*
  * The grid of the access map: finds the regions of a space that may share bytes with a given one.
  *
- * A region has a box of bytes within a row × rows × planes of its space: its bounding box in the coordinates of the dense tensor
- * that the space was made with (a region that does not follow those strides gets a larger box, never a smaller one).
- * Regions whose boxes have about the same extents form a class; a class has cells of the extents of its first region, so aligned
- * tiles take one cell each.  Cells of all classes share one hash table.
+ * A region has a box of bytes within a row × rows × planes of its space: its bounding box in the coordinates of the
+ * dense tensor that the space was made with (a region that does not follow those strides gets a larger box, never a
+ * smaller one). Regions whose boxes have about the same extents form a class; a class has cells of the extents of its
+ * first region, so aligned tiles take one cell each.  Cells of all classes share one hash table.
  *
  * Part of the access map: no state of its own; see access_map.h.
  */
@@ -18,7 +18,8 @@ struct pto_access_box {
   uint64_t lo[3], hi[3]; /* inclusive: bytes within a row, rows, planes */
 };
 
-void pto_access_grid_box(const struct pto_access_space *space, const struct pto_region *region, struct pto_access_box *box);
+void pto_access_grid_box(const struct pto_access_space *space, const struct pto_region *region,
+                         struct pto_access_box *box);
 void pto_access_grid_insert(struct pto_access_map *map, uint32_t entry);
 void pto_access_grid_remove(struct pto_access_map *map, uint32_t entry);
 /* Whether the entry can be reached through every cell of its box. */

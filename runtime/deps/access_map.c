@@ -15,11 +15,12 @@
 #define SWEEP_CHUNKS 256u
 #define PRUNE_MIN_LOG2 5u
 
-bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity, uint32_t bucket_count,
-                         const struct pto_task_rings *rings, struct pto_list_chunks *chunks) {
+bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity,
+                         uint32_t bucket_count, const struct pto_task_rings *rings, struct pto_list_chunks *chunks) {
   PTO_ASSERT(pto_is_power_of_two(bucket_count));
   *map = (struct pto_access_map){.entry_capacity = entry_capacity,
-                                 .link_capacity = (uint32_t)pto_min_u64((uint64_t)entry_capacity * LINKS_PER_ENTRY, UINT32_MAX - 1),
+                                 .link_capacity =
+                                     (uint32_t)pto_min_u64((uint64_t)entry_capacity * LINKS_PER_ENTRY, UINT32_MAX - 1),
                                  .space_capacity = space_capacity,
                                  .class_capacity = entry_capacity,
                                  .bucket_mask = bucket_count - 1,
@@ -33,7 +34,8 @@ bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, ui
   if (!pto_reserve_init(&map->links_memory, ((uint64_t)map->link_capacity + 1) * sizeof *map->links)) return false;
   if (!pto_reserve_init(&map->spaces_memory, (uint64_t)space_capacity * sizeof *map->spaces)) return false;
   if (!pto_reserve_init(&map->classes_memory, ((uint64_t)map->class_capacity + 1) * sizeof *map->classes)) return false;
-  if (!pto_reserve_init(&map->hits_memory, ((uint64_t)entry_capacity + 1) * (PTO_MAX_TENSORS + 1) * sizeof *map->hits)) return false;
+  if (!pto_reserve_init(&map->hits_memory, ((uint64_t)entry_capacity + 1) * (PTO_MAX_TENSORS + 1) * sizeof *map->hits))
+    return false;
   if (!pto_reserve_init(&map->buckets_memory, (uint64_t)bucket_count * sizeof *map->buckets)) return false;
   if (!pto_reserve_init(&map->cells_memory, (uint64_t)bucket_count * sizeof *map->cells)) return false;
   map->entries = map->entries_memory.addr;
@@ -106,7 +108,8 @@ void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_
 
 /* ---- entries ---- */
 
-void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry, struct pto_region *region) {
+void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                             struct pto_region *region) {
   region->start = entry->start;
   region->end = entry->end;
   region->run_bytes = entry->run_bytes;
@@ -123,7 +126,8 @@ void pto_access_entry_region(const struct pto_access_map *map, const struct pto_
   }
 }
 
-uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint64_t hash) {
+uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
+                               uint64_t hash) {
   uint32_t index = map->entry_free;
   if (index)
     map->entry_free = map->entries[index].next;
@@ -199,7 +203,7 @@ void pto_access_map_clear_accesses(struct pto_access_map *map, struct pto_access
   entry->more = 0;
   entry->count = 0;
   entry->prune_log2 = PRUNE_MIN_LOG2;
-  entry->flags &= (uint8_t)~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
+  entry->flags &= (uint8_t) ~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
 }
 
 static bool is_expired(const struct pto_access_map *map, const struct pto_list_chunk *chunk) {
@@ -210,8 +214,8 @@ static bool is_expired(const struct pto_access_map *map, const struct pto_list_c
   return true;
 }
 
-/* Frees the chunks without a visible access, and sets when to look again: at twice of what is left, so that a region which
- * everybody reads and nobody writes costs each reader a constant. */
+/* Frees the chunks without a visible access, and sets when to look again: at twice of what is left, so that a region
+ * which everybody reads and nobody writes costs each reader a constant. */
 static PTO_NOINLINE void prune_chunks(struct pto_access_map *map, struct pto_access_entry *entry) {
   struct pto_list_chunks *pool = map->chunks;
   uint32_t left = 0;
@@ -230,7 +234,8 @@ static PTO_NOINLINE void prune_chunks(struct pto_access_map *map, struct pto_acc
   entry->prune_log2 = (uint8_t)(pto_log2_floor(left | (1u << (PRUNE_MIN_LOG2 - 1))) + 1);
 }
 
-bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref, uint16_t tag) {
+bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
+                                 uint16_t tag) {
   struct pto_list_chunks *pool = map->chunks;
   if (entry->more && pool->chunks[entry->more].total >= 1u << entry->prune_log2) prune_chunks(map, entry);
   uint32_t total = entry->more ? pool->chunks[entry->more].total : 0;
@@ -257,7 +262,8 @@ bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_e
   return true;
 }
 
-/* The order of the inline accesses is kept, so a write that stood first stays first; the chunks' order has no meaning. */
+/* The order of the inline accesses is kept, so a write that stood first stays first; the chunks' order has no meaning.
+ */
 uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_entry *entry,
                                bool (*keep)(void *context, struct pto_task_ref ref), void *context) {
   struct pto_list_chunks *pool = map->chunks;
@@ -266,7 +272,7 @@ uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_ent
   entry->count = 0;
   entry->more = 0;
   entry->prune_log2 = 31; /* no pruning within the filter */
-  entry->flags &= (uint8_t)~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
+  entry->flags &= (uint8_t) ~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
   for (uint32_t i = 0; i < count; i++) {
     struct pto_task_ref ref = {entry->refs[i]};
     if (!pto_task_ref_is_visible(map->rings, ref) || (keep && !keep(context, ref))) continue;
@@ -294,7 +300,8 @@ uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_ent
 
 void pto_access_map_release_chunks(struct pto_access_map *map) {
   for (uint32_t i = 1; i <= map->entries_used; i++)
-    if ((map->entries[i].flags & PTO_ENTRY_LIVE) && map->entries[i].more) pto_access_map_filter(map, &map->entries[i], NULL, NULL);
+    if ((map->entries[i].flags & PTO_ENTRY_LIVE) && map->entries[i].more)
+      pto_access_map_filter(map, &map->entries[i], NULL, NULL);
 }
 
 void pto_access_map_sweep(struct pto_access_map *map) {
@@ -313,8 +320,9 @@ bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count) 
   map->hit_count = 0;
   map->submits_since_sweep++;
   uint32_t room = map->entry_capacity - map->live_entries;
-  if (PTO_LIKELY(map->live_entries < map->sweep_at && room >= param_count && map->submits_since_sweep < SWEEP_SUBMITS &&
-                 !(map->chunks->live_count > map->chunks->capacity / 8 * 7 && map->submits_since_sweep >= SWEEP_CHUNKS)))
+  if (PTO_LIKELY(
+          map->live_entries < map->sweep_at && room >= param_count && map->submits_since_sweep < SWEEP_SUBMITS &&
+          !(map->chunks->live_count > map->chunks->capacity / 8 * 7 && map->submits_since_sweep >= SWEEP_CHUNKS)))
     return true;
   pto_access_map_sweep(map);
   return map->entry_capacity - map->live_entries >= param_count;
@@ -330,7 +338,8 @@ bool pto_access_map_is_valid(const struct pto_access_map *map) {
     if (!map->spaces[entry->space].is_live) return false;
     struct pto_region region;
     pto_access_entry_region(map, entry, &region);
-    if (pto_access_map_hash(&region) != entry->hash || pto_access_map_find(map, &region, entry->hash) != i) return false;
+    if (pto_access_map_hash(&region) != entry->hash || pto_access_map_find(map, &region, entry->hash) != i)
+      return false;
     if (!pto_access_grid_has(map, i)) return false;
     if (!(entry->flags & PTO_ENTRY_ISOLATED)) continue;
     for (uint32_t j = 1; j <= map->entries_used; j++) {

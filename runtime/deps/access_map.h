@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Access map: which tasks have read or written which bytes, kept until a later write covers them, their buffer dies, or their
- * task's slot comes round again.
+ * Access map: which tasks have read or written which bytes, kept until a later write covers them, their buffer dies, or
+ * their task's slot comes round again.
  *
- * An *entry* is one region (a canonical byte set) with the accesses made to exactly it, oldest first.  Entries live in an
- * *address space*: one managed buffer, or one range of external memory.  Two ways lead to an entry:
- *   - a hash of its geometry: the same tile again, the common case.  An entry whose ISOLATED flag is set intersects no other
- *     entry of its space, so the hash alone answers.
- *   - a grid over rows × bytes within a row × planes of the space, in classes of regions of about the same extents.  A class
- *     has cells as large as its regions, so a region lies in at most two cells a dimension (one, where tiles are aligned),
- *     and a lookup of a region of the class's size meets the same few cells however many disjoint tiles are live.
+ * An *entry* is one region (a canonical byte set) with the accesses made to exactly it, oldest first.  Entries live in
+ * an *address space*: one managed buffer, or one range of external memory.  Two ways lead to an entry:
+ *   - a hash of its geometry: the same tile again, the common case.  An entry whose ISOLATED flag is set intersects no
+ * other entry of its space, so the hash alone answers.
+ *   - a grid over rows × bytes within a row × planes of the space, in classes of regions of about the same extents.  A
+ * class has cells as large as its regions, so a region lies in at most two cells a dimension (one, where tiles are
+ * aligned), and a lookup of a region of the class's size meets the same few cells however many disjoint tiles are live.
  *
- * Always true: an entry has at least one access; ISOLATED ⇒ no live entry of the space shares a byte with it; an entry is
- * linked into each cell of its class that its box touches.  Accesses whose tasks are no longer visible may linger until the next
- * sweep, and count for nothing.  Which entries linger changes no answer, so a sweep may come at any time between submits.
+ * Always true: an entry has at least one access; ISOLATED ⇒ no live entry of the space shares a byte with it; an entry
+ * is linked into each cell of its class that its box touches.  Accesses whose tasks are no longer visible may linger
+ * until the next sweep, and count for nothing.  Which entries linger changes no answer, so a sweep may come at any time
+ * between submits.
  *
- * Control thread only.  Capacity is fixed at creation; sweep_at ≤ live entries triggers a sweep, so that expired entries are
- * never more than about half.
+ * Control thread only.  Capacity is fixed at creation; sweep_at ≤ live entries triggers a sweep, so that expired
+ * entries are never more than about half.
  */
 #ifndef PTO_ACCESS_MAP_H
 #define PTO_ACCESS_MAP_H
@@ -48,7 +49,7 @@ struct pto_access_entry {
   uint64_t hash;
   uint64_t start;
   uint64_t run_bytes;
-  uint32_t next;  /* of the bucket */
+  uint32_t next; /* of the bucket */
   uint32_t space;
   uint32_t refs[PTO_ENTRY_ACCESSES]; /* struct pto_task_ref bits, oldest first; then the chunks, newest chunk first */
   uint16_t tags[PTO_ENTRY_ACCESSES];
@@ -59,14 +60,16 @@ struct pto_access_entry {
   uint32_t more;      /* chunk list */
   /* geometry and links */
   uint64_t end;
-  uint64_t extents[PTO_ENTRY_DIMS], strides[PTO_ENTRY_DIMS]; /* outermost first; all of them in wide[] where ndims > 2 */
+  uint64_t extents[PTO_ENTRY_DIMS],
+      strides[PTO_ENTRY_DIMS]; /* outermost first; all of them in wide[] where ndims > 2 */
   uint32_t wide;
   uint32_t class_index;
   uint32_t next_in_class, previous_in_class;
   uint32_t first_link; /* of the grid; through sibling */
   uint32_t visit;      /* stamp of the last lookup that met it */
 };
-_Static_assert(sizeof(struct pto_access_entry) == 2 * PTO_CACHE_LINE, "an exact hit touches the first line and the geometry");
+_Static_assert(sizeof(struct pto_access_entry) == 2 * PTO_CACHE_LINE,
+               "an exact hit touches the first line and the geometry");
 
 /* An address space: memory whose accesses can only meet each other. */
 struct pto_access_space {
@@ -74,10 +77,10 @@ struct pto_access_space {
   uint64_t pitch_bytes, plane_bytes; /* bytes of a row, of a plane of rows; both > 0 */
   uint32_t first_class;
   uint32_t entry_count;
-  uint32_t fuzzy_count;      /* entries with PTO_ENTRY_FUZZY */
-  uint32_t registrations;    /* external: live registrations */
+  uint32_t fuzzy_count;   /* entries with PTO_ENTRY_FUZZY */
+  uint32_t registrations; /* external: live registrations */
   struct pto_task_ref creator;
-  uint32_t has_creator;      /* managed */
+  uint32_t has_creator; /* managed */
   uint32_t is_live;
   uint32_t next_free;
 };
@@ -100,12 +103,12 @@ struct pto_access_hit {
 };
 
 struct pto_access_map {
-  struct pto_reserve entries_memory, wide_memory, links_memory, spaces_memory, classes_memory, hits_memory, buckets_memory,
-      cells_memory;
+  struct pto_reserve entries_memory, wide_memory, links_memory, spaces_memory, classes_memory, hits_memory,
+      buckets_memory, cells_memory;
   struct pto_access_entry *entries; /* from 1 */
   struct pto_region_dims {
     uint64_t extents[PTO_MAX_DIMS], strides[PTO_MAX_DIMS];
-  } *wide;
+  } * wide;
   struct pto_access_link *links; /* from 1 */
   struct pto_access_space *spaces;
   struct pto_access_class *classes; /* from 1 */
@@ -127,12 +130,12 @@ struct pto_access_map {
 };
 
 /* Room for `entry_capacity` entries in up to `space_capacity` spaces; `bucket_count` (a power of two) heads a table. */
-bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity, uint32_t bucket_count,
-                         const struct pto_task_rings *rings, struct pto_list_chunks *chunks);
+bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity,
+                         uint32_t bucket_count, const struct pto_task_rings *rings, struct pto_list_chunks *chunks);
 void pto_access_map_fini(struct pto_access_map *map);
 
-/* A space over [lo, lo + size_bytes) whose grid follows a dense tensor with rows of `pitch_bytes` and planes of `plane_bytes`.
- * PTO_NONE-like UINT32_MAX where no space is left. */
+/* A space over [lo, lo + size_bytes) whose grid follows a dense tensor with rows of `pitch_bytes` and planes of
+ * `plane_bytes`. PTO_NONE-like UINT32_MAX where no space is left. */
 uint32_t pto_access_map_add_space(struct pto_access_map *map, uint64_t lo, uint64_t size_bytes, uint64_t pitch_bytes,
                                   uint64_t plane_bytes);
 static inline bool pto_access_map_has_space(const struct pto_access_map *map) {
@@ -142,17 +145,20 @@ static inline bool pto_access_map_has_space(const struct pto_access_map *map) {
 void pto_access_map_remove_space(struct pto_access_map *map, uint32_t space);
 /* Forgets every access to the space. */
 void pto_access_map_clear_space(struct pto_access_map *map, uint32_t space);
-/* Moves all entries of `from` into `to`, whose range contains them and which has none that meets them; removes `from`. */
+/* Moves all entries of `from` into `to`, whose range contains them and which has none that meets them; removes `from`.
+ */
 void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_t from);
 
-/* Before the lookups of a submit with `param_count` tensors: sweeps where it is due.  False where live work leaves no room. */
+/* Before the lookups of a submit with `param_count` tensors: sweeps where it is due.  False where live work leaves no
+ * room. */
 bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count);
 
 /* A hash of the canonical fields; equal regions have equal ones. */
 static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
   uint64_t h = region->start + region->run_bytes * UINT64_C(0x9e3779b97f4a7c15) + region->is_fuzzy;
   for (uint32_t i = 0; i < region->ndims; i++)
-    h = (h ^ (h >> 29)) + region->extents[i] * UINT64_C(0xc2b2ae3d27d4eb4f) + region->strides[i] * UINT64_C(0x165667b19e3779f9);
+    h = (h ^ (h >> 29)) + region->extents[i] * UINT64_C(0xc2b2ae3d27d4eb4f) +
+        region->strides[i] * UINT64_C(0x165667b19e3779f9);
   h *= UINT64_C(0x9e3779b97f4a7c15);
   return h ^ (h >> 32);
 }
@@ -174,24 +180,28 @@ static inline bool pto_access_entry_is(const struct pto_access_map *map, const s
 }
 
 /* The entry of exactly this region; 0 where there is none. */
-static inline uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region, uint64_t hash) {
+static inline uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region,
+                                           uint64_t hash) {
   for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
     if (map->entries[i].hash == hash && pto_access_entry_is(map, &map->entries[i], region)) return i;
   return 0;
 }
-/* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own entry. */
+/* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own
+ * entry. */
 void pto_access_map_search(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint32_t skip,
                            uint8_t param);
 /* Makes the entry of a region that has none; it still needs an access.  make_room has been called. */
-uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint64_t hash);
+uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
+                               uint64_t hash);
 void pto_access_map_remove(struct pto_access_map *map, uint32_t entry);
 
 /* The rest of pto_access_map_append, for entries whose own places are full. */
-bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref, uint16_t tag);
+bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
+                                 uint16_t tag);
 
 /* Adds an access behind the others.  False where the list chunks are exhausted. */
-static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
-                                         uint16_t tag) {
+static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_access_entry *entry,
+                                         struct pto_task_ref ref, uint16_t tag) {
   if (tag & PTO_TAG_WRITE)
     entry->flags |= (uint8_t)(PTO_ENTRY_HAS_WRITE | (entry->count || entry->more ? PTO_ENTRY_MANY_WRITES : 0));
   if (PTO_UNLIKELY(entry->count == PTO_ENTRY_ACCESSES)) return pto_access_map_append_chunk(map, entry, ref, tag);
@@ -207,11 +217,12 @@ uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_ent
                                bool (*keep)(void *context, struct pto_task_ref ref), void *context);
 /* Drops every invisible access, and the entries that are left without any. */
 void pto_access_map_sweep(struct pto_access_map *map);
-/* Gives the list chunks of invisible accesses back, in the middle of a submit too: removes no entry, but moves the accesses of
- * entries with chunks, so nobody may be on his way through them. */
+/* Gives the list chunks of invisible accesses back, in the middle of a submit too: removes no entry, but moves the
+ * accesses of entries with chunks, so nobody may be on his way through them. */
 void pto_access_map_release_chunks(struct pto_access_map *map);
 
-void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry, struct pto_region *region);
+void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                             struct pto_region *region);
 bool pto_access_map_is_valid(const struct pto_access_map *map);
 
 #endif

@@ -79,7 +79,8 @@ static void regions_of_more_than_two_dimensions_keep_all_of_them(void **state) {
   struct fixture f;
   make(&f, 64, 1024);
   uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 20, 64, 4096);
-  struct pto_region r = {.start = 128, .run_bytes = 8, .ndims = 4, .extents = {2, 3, 2, 2}, .strides = {65536, 4096, 128, 16}};
+  struct pto_region r = {
+      .start = 128, .run_bytes = 8, .ndims = 4, .extents = {2, 3, 2, 2}, .strides = {65536, 4096, 128, 16}};
   r.end = 128 + 65536 + 2 * 4096 + 128 + 16 + 8;
   uint32_t entry = enter(&f, space, &r, PTO_TAG_READ);
   struct pto_region back;
@@ -115,7 +116,8 @@ static uint32_t tiled_space(struct fixture *f, enum tiling tiling, uint32_t coun
   return pto_access_map_add_space(&f->map, 0, last.end, pitch, pto_align_up(last.end, 1) / pitch * pitch + pitch);
 }
 
-/* Candidates a search, over all tiles: those met by a region of the tiling that is already in (hit), and by one that is new (miss). */
+/* Candidates a search, over all tiles: those met by a region of the tiling that is already in (hit), and by one that is
+ * new (miss). */
 static double candidates_a_search(enum tiling tiling, uint32_t count) {
   static struct fixture f;
   make(&f, WINDOW * 2, WINDOW * 2);

@@ -30,8 +30,8 @@ static PTO_NOINLINE bool add_consumer_chunk(struct pto_hazards *hazards, struct 
   return true;
 }
 
-/* Where no chunk is left, nothing is changed and is_short is set: whoever walks the lists of accesses must not have them moved
- * under his feet, so what expired ones hold is released when the walk is over, and the walk done again. */
+/* Where no chunk is left, nothing is changed and is_short is set: whoever walks the lists of accesses must not have
+ * them moved under his feet, so what expired ones hold is released when the walk is over, and the walk done again. */
 static inline void wire(struct pto_hazards *hazards, struct pto_task_slot *producer) {
   if (!pto_task_state_has_finished(producer->state)) {
     if (PTO_LIKELY(producer->consumer_count < PTO_INLINE_CONSUMERS)) {
@@ -61,7 +61,8 @@ static uint32_t param_of(uint16_t tag) {
 }
 
 static PTO_COLD void record(struct pto_hazards *hazards, uint32_t producer_slot, uint32_t reasons,
-                            const struct pto_access *access, const struct pto_access_entry *entry, uint16_t producer_tag) {
+                            const struct pto_access *access, const struct pto_access_entry *entry,
+                            uint16_t producer_tag) {
   for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_EXPLICIT; reason <<= 1) {
     if (!(reasons & reason)) continue;
     struct pto_trace_edge *edge = pto_trace_log_append(&hazards->trace->edges);
@@ -125,7 +126,8 @@ static inline void meet_access(struct pto_hazards *hazards, const struct pto_acc
   if (pto_trace_has_graph(hazards->trace)) record(hazards, index, reasons, access, entry, tag);
 }
 
-static void meet_chunks(struct pto_hazards *hazards, const struct pto_access *access, const struct pto_access_entry *entry) {
+static void meet_chunks(struct pto_hazards *hazards, const struct pto_access *access,
+                        const struct pto_access_entry *entry) {
   for (uint32_t i = entry->more; i;) {
     const struct pto_list_chunk *chunk = &hazards->chunks->chunks[i];
     i = chunk->next;
@@ -134,7 +136,8 @@ static void meet_chunks(struct pto_hazards *hazards, const struct pto_access *ac
   }
 }
 
-static inline void meet_entry(struct pto_hazards *hazards, const struct pto_access *access, const struct pto_access_entry *entry) {
+static inline void meet_entry(struct pto_hazards *hazards, const struct pto_access *access,
+                              const struct pto_access_entry *entry) {
   if (!(access->tag & PTO_TAG_WRITE)) { /* a read meets writes alone, and there is mostly one, in the first place */
     if (!(entry->flags & PTO_ENTRY_HAS_WRITE)) return;
     if (!(entry->flags & PTO_ENTRY_MANY_WRITES)) {
@@ -154,7 +157,8 @@ static void meet_entries(struct pto_hazards *hazards, const struct pto_access *a
 }
 
 /* Producers that are wired already are passed over by their mark; records are written anew. */
-static PTO_COLD void meet_entries_again(struct pto_hazards *hazards, const struct pto_access *access, uint64_t recorded) {
+static PTO_COLD void meet_entries_again(struct pto_hazards *hazards, const struct pto_access *access,
+                                        uint64_t recorded) {
   begin_again(hazards);
   if (pto_trace_has_graph(hazards->trace)) hazards->trace->edges.count = recorded;
   meet_entries(hazards, access);
@@ -173,7 +177,8 @@ void pto_hazards_find(struct pto_hazards *hazards, struct pto_access *access) {
   bool is_isolated = access->entry && (map->entries[access->entry].flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count;
   if (!is_isolated && space->entry_count) {
     access->was_searched = true;
-    pto_access_map_search(map, access->space, &access->region, access->entry, (uint8_t)(access->tag & PTO_TAG_PARAM_MASK));
+    pto_access_map_search(map, access->space, &access->region, access->entry,
+                          (uint8_t)(access->tag & PTO_TAG_PARAM_MASK));
     access->hit_end = map->hit_count;
   }
   if (hazards->is_manual) return;
@@ -189,7 +194,8 @@ static bool has_no_edge(void *context, struct pto_task_ref ref) {
   return hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)].mark != hazards->serial;
 }
 
-/* Replaces what the write covers; what its region still meets afterwards is isolated no more.  True where nothing is left. */
+/* Replaces what the write covers; what its region still meets afterwards is isolated no more.  True where nothing is
+ * left. */
 static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *access, bool replaces_all) {
   struct pto_access_map *map = hazards->map;
   bool is_alone = true;
@@ -214,8 +220,10 @@ static bool settle_siblings(struct pto_hazards *hazards, struct pto_access *acce
   bool is_alone = true;
   for (uint32_t i = 0; i < at; i++) {
     struct pto_access *other = &accesses[i];
-    if (!other->is_new || other->space != access->space || !pto_region_ranges_meet(&access->region, &other->region)) continue;
-    if (!access->entry && other->hash == access->hash && pto_access_map_find(map, &access->region, access->hash) == other->entry) {
+    if (!other->is_new || other->space != access->space || !pto_region_ranges_meet(&access->region, &other->region))
+      continue;
+    if (!access->entry && other->hash == access->hash &&
+        pto_access_map_find(map, &access->region, access->hash) == other->entry) {
       access->entry = other->entry;
       access->is_new = true;
       return (map->entries[other->entry].flags & PTO_ENTRY_ISOLATED) != 0;
@@ -270,7 +278,8 @@ static bool comes_before(const struct pto_trace_edge *x, const struct pto_trace_
   return x->reason < y->reason;
 }
 
-/* Shell's sort with Ciura's gaps (2001): in place, as a run allocates nothing, and the order of equals has no meaning. */
+/* Shell's sort with Ciura's gaps (2001): in place, as a run allocates nothing, and the order of equals has no meaning.
+ */
 static void sort_edges(struct pto_trace_edge *edges, uint64_t count) {
   static const uint64_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
   for (size_t g = 0; g < PTO_ARRAY_LENGTH(gaps); g++)
@@ -310,7 +319,8 @@ static uint32_t unfinished_access(const struct pto_hazards *hazards, uint32_t re
   return pto_task_state_has_finished(hazards->rings->slots[index].state) ? UINT32_MAX : index;
 }
 
-uint32_t pto_hazards_find_unfinished(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region, bool is_write) {
+uint32_t pto_hazards_find_unfinished(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region,
+                                     bool is_write) {
   struct pto_access_map *map = hazards->map;
   map->hit_count = 0;
   pto_access_map_search(map, space, region, 0, 0);

@@ -25,8 +25,9 @@
 
 #define DEFAULT_WINDOW UINT64_C(16384)
 #define DEFAULT_HEAP_BYTES (UINT64_C(256) << 20)
-#define MOST_WORKERS (3u * PTO_CHIP_MAX_CLUSTERS + 1u) /* a thread a core of the largest chip, and the control thread  \
-                                                        */
+#define MOST_WORKERS                                                                                                   \
+  (3u * PTO_CHIP_MAX_CLUSTERS + 1u) /* a thread a core of the largest chip, and the control thread                     \
+                                     */
 
 typedef int engine_create(const struct pto_engine_config *, struct pto_port **, struct pto_error *);
 static const struct engine {
@@ -141,7 +142,8 @@ int pto_runtime_create_explained(const struct pto_config *config, struct pto_run
                                  size_t sentence_size) {
   struct pto_error error;
   pto_error_clear(&error);
-  int status = rt_out ? create(config, rt_out, &error) : pto_error_set(&error, PTO_EINVAL, "nowhere to put the runtime");
+  int status =
+      rt_out ? create(config, rt_out, &error) : pto_error_set(&error, PTO_EINVAL, "nowhere to put the runtime");
   if (status && sentence && sentence_size)
     snprintf(sentence, sentence_size, "%s", error.sentence[0] ? error.sentence : pto_strerror(status));
   return status;

@@ -25,8 +25,8 @@ void pto_buffer_registry_new_epoch(struct pto_buffer_registry *registry) {
   registry->next_id = registry->outside_ids + 1;
 }
 
-struct pto_buffer_record *pto_buffer_registry_insert(struct pto_buffer_registry *registry, uint32_t kind, uint32_t scope_depth,
-                                                     uint32_t *list_head) {
+struct pto_buffer_record *pto_buffer_registry_insert(struct pto_buffer_registry *registry, uint32_t kind,
+                                                     uint32_t scope_depth, uint32_t *list_head) {
   uint32_t index = registry->free_head;
   if (index != PTO_NONE) {
     registry->free_head = registry->records[index].next_in_scope;
@@ -60,8 +60,8 @@ static void unlink_from_scope(struct pto_buffer_registry *registry, struct pto_b
     registry->records[record->next_in_scope].previous_in_scope = record->previous_in_scope;
 }
 
-void pto_buffer_registry_move(struct pto_buffer_registry *registry, struct pto_buffer_record *record, uint32_t *from_head,
-                              uint32_t *to_head, uint32_t scope_depth) {
+void pto_buffer_registry_move(struct pto_buffer_registry *registry, struct pto_buffer_record *record,
+                              uint32_t *from_head, uint32_t *to_head, uint32_t scope_depth) {
   if (from_head == to_head) return;
   unlink_from_scope(registry, record, from_head);
   uint32_t index = pto_buffer_registry_index(registry, record);
@@ -92,8 +92,8 @@ uint32_t pto_buffer_registry_find_range(const struct pto_buffer_registry *regist
   return low;
 }
 
-bool pto_buffer_registry_replace_ranges(struct pto_buffer_registry *registry, uint32_t first, uint32_t count, uint64_t lo,
-                                        uint64_t hi, uint32_t space) {
+bool pto_buffer_registry_replace_ranges(struct pto_buffer_registry *registry, uint32_t first, uint32_t count,
+                                        uint64_t lo, uint64_t hi, uint32_t space) {
   if (count == 0 && registry->range_count == registry->capacity) return false;
   struct pto_external_range *at = registry->ranges + first;
   memmove(at + 1, at + count, (registry->range_count - first - count) * sizeof *at);
@@ -109,7 +109,8 @@ bool pto_buffer_registry_is_valid(const struct pto_buffer_registry *registry) {
     if (record->id == 0) continue;
     live++;
     if ((uint32_t)record->generation != i || record->kind == PTO_BUFFER_FREE) return false;
-    if (record->next_in_scope != PTO_NONE && registry->records[record->next_in_scope].previous_in_scope != i) return false;
+    if (record->next_in_scope != PTO_NONE && registry->records[record->next_in_scope].previous_in_scope != i)
+      return false;
   }
   for (uint32_t i = 0; i < registry->range_count; i++) {
     if (registry->ranges[i].lo > registry->ranges[i].hi) return false;

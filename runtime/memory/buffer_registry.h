@@ -49,8 +49,8 @@ struct pto_buffer_registry {
   struct pto_external_range *ranges; /* sorted by lo, disjoint */
   uint32_t range_count;
   uint32_t capacity;
-  uint32_t used;       /* records ever touched */
-  uint32_t free_head;  /* free list through next_in_scope */
+  uint32_t used;      /* records ever touched */
+  uint32_t free_head; /* free list through next_in_scope */
   uint32_t live_count;
   uint64_t next_id;
   uint64_t outside_ids; /* ids given to registrations made outside runs */
@@ -59,17 +59,17 @@ struct pto_buffer_registry {
 
 bool pto_buffer_registry_init(struct pto_buffer_registry *registry, uint32_t capacity, uint16_t runtime_tag);
 void pto_buffer_registry_fini(struct pto_buffer_registry *registry);
-/* At the begin and at the end of a run: ids restart behind those of outside registrations, and a handle of the time before
- * can never meet a record of the time after. */
+/* At the begin and at the end of a run: ids restart behind those of outside registrations, and a handle of the time
+ * before can never meet a record of the time after. */
 void pto_buffer_registry_new_epoch(struct pto_buffer_registry *registry);
 
 /* A fresh record; NULL where all are live.  `*list_head` is the scope's list, which the record joins. */
-struct pto_buffer_record *pto_buffer_registry_insert(struct pto_buffer_registry *registry, uint32_t kind, uint32_t scope_depth,
-                                                     uint32_t *list_head);
+struct pto_buffer_record *pto_buffer_registry_insert(struct pto_buffer_registry *registry, uint32_t kind,
+                                                     uint32_t scope_depth, uint32_t *list_head);
 void pto_buffer_registry_remove(struct pto_buffer_registry *registry, struct pto_buffer_record *record);
 /* Moves a record to another scope's list: a buffer lives in the scope of the task that allocates it. */
-void pto_buffer_registry_move(struct pto_buffer_registry *registry, struct pto_buffer_record *record, uint32_t *from_head,
-                              uint32_t *to_head, uint32_t scope_depth);
+void pto_buffer_registry_move(struct pto_buffer_registry *registry, struct pto_buffer_record *record,
+                              uint32_t *from_head, uint32_t *to_head, uint32_t scope_depth);
 
 static inline uint32_t pto_buffer_registry_index(const struct pto_buffer_registry *registry,
                                                  const struct pto_buffer_record *record) {
@@ -82,20 +82,21 @@ static inline struct pto_buffer_record *pto_buffer_registry_lookup(const struct 
   uint32_t index = (uint32_t)buffer->generation;
   if (PTO_UNLIKELY(index >= registry->used)) return NULL;
   struct pto_buffer_record *record = &registry->records[index];
-  if (PTO_UNLIKELY(record->id != buffer->id || record->generation != buffer->generation || record->id == 0)) return NULL;
+  if (PTO_UNLIKELY(record->id != buffer->id || record->generation != buffer->generation || record->id == 0))
+    return NULL;
   return record;
 }
 static inline struct pto_buffer pto_buffer_registry_handle(const struct pto_buffer_record *record) {
-  struct pto_buffer buffer = {record->id, record->generation,
-                              record->kind == PTO_BUFFER_EXTERNAL ? record->addr : 0, record->size_bytes};
+  struct pto_buffer buffer = {record->id, record->generation, record->kind == PTO_BUFFER_EXTERNAL ? record->addr : 0,
+                              record->size_bytes};
   return buffer;
 }
 
 /* The first range that ends after `lo`; range_count where there is none. */
 uint32_t pto_buffer_registry_find_range(const struct pto_buffer_registry *registry, uint64_t lo);
 /* Puts [lo, hi) in place of the ranges [first, first + count), which it must contain.  False where the list is full. */
-bool pto_buffer_registry_replace_ranges(struct pto_buffer_registry *registry, uint32_t first, uint32_t count, uint64_t lo,
-                                        uint64_t hi, uint32_t space);
+bool pto_buffer_registry_replace_ranges(struct pto_buffer_registry *registry, uint32_t first, uint32_t count,
+                                        uint64_t lo, uint64_t hi, uint32_t space);
 bool pto_buffer_registry_is_valid(const struct pto_buffer_registry *registry);
 
 #endif

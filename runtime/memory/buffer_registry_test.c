@@ -203,7 +203,8 @@ static void test_random_scopes_and_moves_keep_exactly_the_live_handles(void **st
     for (uint32_t step = 0; step < 2000 && known_count < 512; step++) {
       uint32_t scope = (uint32_t)pto_rng_below(&rng, SCOPES), draw = (uint32_t)pto_rng_below(&rng, 10);
       if (draw < 6) {
-        struct pto_buffer_record *record = pto_buffer_registry_insert(&registry, PTO_BUFFER_MANAGED, scope, &lists[scope]);
+        struct pto_buffer_record *record =
+            pto_buffer_registry_insert(&registry, PTO_BUFFER_MANAGED, scope, &lists[scope]);
         if (!record) {
           assert_int_equal(registry.live_count, CAPACITY);
           continue;
@@ -219,7 +220,8 @@ static void test_random_scopes_and_moves_keep_exactly_the_live_handles(void **st
       } else if (known_count) {
         uint32_t i = (uint32_t)pto_rng_below(&rng, known_count), from = known[i].scope;
         if (from == SCOPES) continue;
-        pto_buffer_registry_move(&registry, pto_buffer_registry_lookup(&registry, &known[i].buffer), &lists[from], &lists[scope], scope);
+        pto_buffer_registry_move(&registry, pto_buffer_registry_lookup(&registry, &known[i].buffer), &lists[from],
+                                 &lists[scope], scope);
         counts[from]--;
         counts[scope]++;
         known[i].scope = scope;

@@ -30,10 +30,11 @@ void pto_heap_ring_reset(struct pto_heap_ring *ring);
 
 static inline uint64_t pto_heap_ring_used(const struct pto_heap_ring *ring) { return ring->head - ring->tail; }
 
-/* A block of `size_bytes` (a multiple of PTO_OUTPUT_ALIGN, 0 allowed) at *addr, whose end is the position *end_out.  False,
- * and nothing changed, where it does not fit now. */
+/* A block of `size_bytes` (a multiple of PTO_OUTPUT_ALIGN, 0 allowed) at *addr, whose end is the position *end_out.
+ * False, and nothing changed, where it does not fit now. */
 bool pto_heap_ring_alloc(struct pto_heap_ring *ring, uint64_t size_bytes, char **addr_out, uint64_t *end_out);
-/* Bytes of a ring in which this request fits behind what is used now, wherever in the ring that begins.  `size_bytes` > 0. */
+/* Bytes of a ring in which this request fits behind what is used now, wherever in the ring that begins.  `size_bytes` >
+ * 0. */
 uint64_t pto_heap_ring_enough(const struct pto_heap_ring *ring, uint64_t size_bytes);
 /* Releases everything up to position `end`, the end of a block whose task, and all older ones, are consumed. */
 void pto_heap_ring_retire(struct pto_heap_ring *ring, uint64_t end);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The seam between the runtime and whatever executes kernels: simulated cores on threads, simulated cores in virtual time,
- * one day a device.  The runtime holds a pto_port and calls its operations; an engine embeds a pto_port as its first member
- * and implements them.  Neither side sees more of the other than this header.
+ * The seam between the runtime and whatever executes kernels: simulated cores on threads, simulated cores in virtual
+ * time, one day a device.  The runtime holds a pto_port and calls its operations; an engine embeds a pto_port as its
+ * first member and implements them.  Neither side sees more of the other than this header.
  *
  * Numbering: core = cluster · 3 + lane (lane 0 AIC, 1 AIV0, 2 AIV1).  A core runs what it is sent in order: one message
  * runs, up to slots_per_core − 1 wait behind it.  The runtime never sends more.
@@ -11,9 +11,9 @@
  *
  * Threads: all operations are called by the control thread alone, between begin_run and end_run unless said otherwise.
  *
- * Time.  `clock` is the virtual time (ps) of what the control thread does now: that of the orchestrator while it submits, of a
- * scheduler while it handles that scheduler's completion.  It stays 0 on engines whose time is real.  The runtime passes
- * the clock at which a task became ready with its messages, so that nothing starts before its cause.
+ * Time.  `clock` is the virtual time (ps) of what the control thread does now: that of the orchestrator while it
+ * submits, of a scheduler while it handles that scheduler's completion.  It stays 0 on engines whose time is real.  The
+ * runtime passes the clock at which a task became ready with its messages, so that nothing starts before its cause.
  */
 #ifndef PTO_PORT_H
 #define PTO_PORT_H
@@ -24,12 +24,13 @@
 struct pto_port;
 struct pto_trace;
 
-/* What the cores need of a task; written by the control thread before the dispatch, read-only until its last completion.
- * In memory: this header, tensor_count tensors, scalar_count scalars, then the shapes and strides that the tensors point to. */
+/* What the cores need of a task; written by the control thread before the dispatch, read-only until its last
+ * completion. In memory: this header, tensor_count tensors, scalar_count scalars, then the shapes and strides that the
+ * tensors point to. */
 struct pto_payload {
   uint64_t task_number; /* in submission order, for reports and records */
   uint32_t block_count;
-  uint32_t size_class;  /* for the owner */
+  uint32_t size_class; /* for the owner */
   uint32_t tensor_count, scalar_count;
   const struct pto_kernel *kernels[3]; /* by role: aic, aiv0, aiv1; NULL where absent */
   uint64_t reserved[2];
@@ -71,24 +72,24 @@ struct pto_completion {
 _Static_assert(sizeof(struct pto_completion) == 8, "eight completions a cache line");
 
 /* Work of the control CPU that virtual time prices.  X(kind, name in the chip file). */
-#define PTO_WORK_LIST(X)                                                                                         \
-  X(PTO_WORK_SUBMIT, "submit")         /* a task's fixed part, on the orchestrator */                            \
-  X(PTO_WORK_PARAM, "param")           /* a parameter */                                                         \
-  X(PTO_WORK_LOOKUP, "lookup")         /* a region looked up in the map */                                       \
-  X(PTO_WORK_EDGE, "edge")             /* an edge found */                                                       \
-  X(PTO_WORK_ALLOC, "alloc")           /* an output allocated */                                                 \
-  X(PTO_WORK_SCOPE, "scope")           /* a scope begun or ended */                                              \
-  X(PTO_WORK_HOST_ACCESS, "host_access") /* an element read or written by the orchestration */                   \
-  X(PTO_WORK_DISPATCH, "dispatch")     /* a message sent, on the scheduler that owns the core; by the engine */  \
-  X(PTO_WORK_POLL, "poll")             /* a completion taken in, on the same scheduler; by the engine */         \
-  X(PTO_WORK_FANOUT, "fanout")         /* a consumer told */                                                     \
-  X(PTO_WORK_COMPLETE, "complete")     /* a task's completion, fixed part */
+#define PTO_WORK_LIST(X)                                                                                               \
+  X(PTO_WORK_SUBMIT, "submit")           /* a task's fixed part, on the orchestrator */                                \
+  X(PTO_WORK_PARAM, "param")             /* a parameter */                                                             \
+  X(PTO_WORK_LOOKUP, "lookup")           /* a region looked up in the map */                                           \
+  X(PTO_WORK_EDGE, "edge")               /* an edge found */                                                           \
+  X(PTO_WORK_ALLOC, "alloc")             /* an output allocated */                                                     \
+  X(PTO_WORK_SCOPE, "scope")             /* a scope begun or ended */                                                  \
+  X(PTO_WORK_HOST_ACCESS, "host_access") /* an element read or written by the orchestration */                         \
+  X(PTO_WORK_DISPATCH, "dispatch")       /* a message sent, on the scheduler that owns the core; by the engine */      \
+  X(PTO_WORK_POLL, "poll")               /* a completion taken in, on the same scheduler; by the engine */             \
+  X(PTO_WORK_FANOUT, "fanout")           /* a consumer told */                                                         \
+  X(PTO_WORK_COMPLETE, "complete")       /* a task's completion, fixed part */
 
 enum pto_work {
 #define X(kind, name) kind,
   PTO_WORK_LIST(X)
 #undef X
-  PTO_WORK_COUNT
+      PTO_WORK_COUNT
 };
 
 /* Who does it.  PTO_ACTOR_CURRENT: the scheduler whose completion is being handled, or the orchestrator in a submit. */
@@ -98,24 +99,28 @@ struct pto_port_ops {
   /* Between runs: gets ready, virtual clocks at 0; 0 or a negative status with the reason in `sentence`. */
   int (*begin_run)(struct pto_port *port, char *sentence, size_t sentence_size);
   void (*end_run)(struct pto_port *port); /* after the last completion was polled */
-  /* Sends a message.  `ready_at` is the clock at which its task became ready.  May hold it back until flush, poll or wait. */
+  /* Sends a message.  `ready_at` is the clock at which its task became ready.  May hold it back until flush, poll or
+   * wait. */
   void (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at);
   void (*flush)(struct pto_port *port);
-  /* Takes up to `max` completions, never blocking; virtual time: the one that a scheduler takes in next, where the orchestrator's
-   * clock has reached that moment, and the clock is that scheduler's until the next poll, resume or wait. */
+  /* Takes up to `max` completions, never blocking; virtual time: the one that a scheduler takes in next, where the
+   * orchestrator's clock has reached that moment, and the clock is that scheduler's until the next poll, resume or
+   * wait. */
   uint32_t (*poll)(struct pto_port *port, struct pto_completion *completions, uint32_t max);
-  /* The control thread goes on with the orchestration: `clock` is the orchestrator's again, at least `not_before` if it had to
-   * wait for something that was true only then. */
+  /* The control thread goes on with the orchestration: `clock` is the orchestrator's again, at least `not_before` if it
+   * had to wait for something that was true only then. */
   void (*resume)(struct pto_port *port, uint64_t not_before);
-  /* Nothing to do until something completes: runs kernels of the control thread's own cores (one, or a few short ones), or blocks, or moves virtual time to
-   * the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */
+  /* Nothing to do until something completes: runs kernels of the control thread's own cores (one, or a few short ones),
+   * or blocks, or moves virtual time to the next completion.  Call only with messages in flight.  Afterwards a poll may
+   * or may not give completions. */
   void (*wait)(struct pto_port *port);
-  /* `count` pieces of work on an actor's clock.  DISPATCH and POLL are charged by the engine itself, in dispatch and poll, which
-   * know the scheduler: a charge of those two does nothing. */
+  /* `count` pieces of work on an actor's clock.  DISPATCH and POLL are charged by the engine itself, in dispatch and
+   * poll, which know the scheduler: a charge of those two does nothing. */
   void (*charge)(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count);
   /* The sentence that the failed kernel on `core` left; "" where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
-  /* Before the first touch: asks for the pages of [addr, addr + size_bytes) where the cores want them.  NULL: no wish. */
+  /* Before the first touch: asks for the pages of [addr, addr + size_bytes) where the cores want them.  NULL: no wish.
+   */
   void (*place_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);
   void (*destroy)(struct pto_port *port);
 };
@@ -123,22 +128,23 @@ struct pto_port_ops {
 /* What the runtime may know of the machine under it; constant after creation but for `clock`. */
 struct pto_port {
   const struct pto_port_ops *ops;
-  uint64_t clock;            /* ps; see above */
-  bool is_virtual;           /* charges count and clock moves */
-  uint32_t cluster_count;    /* cores = 3 · clusters */
-  uint32_t slots_per_core;   /* messages a core holds, the running one counted */
-  uint32_t worker_count;     /* threads that cores live on, the control thread counted */
+  uint64_t clock;              /* ps; see above */
+  bool is_virtual;             /* charges count and clock moves */
+  uint32_t cluster_count;      /* cores = 3 · clusters */
+  uint32_t slots_per_core;     /* messages a core holds, the running one counted */
+  uint32_t worker_count;       /* threads that cores live on, the control thread counted */
   const uint16_t *core_worker; /* by core: the thread it lives on, 0 the control thread; all 0 in virtual time */
-  uint64_t aiv_local_bytes;  /* UB */
-  uint64_t aic_local_bytes;  /* L1 */
-  struct pto_trace *trace;   /* where to record spans; NULL: nowhere */
+  uint64_t aiv_local_bytes;    /* UB */
+  uint64_t aic_local_bytes;    /* L1 */
+  struct pto_trace *trace;     /* where to record spans; NULL: nowhere */
   uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
-  const char *name;          /* "threads", "virtual" */
-  const char *chip_name;     /* for sentences */
+  const char *name;                                    /* "threads", "virtual" */
+  const char *chip_name;                               /* for sentences */
 };
 
 /* Fills the core's view and the arguments that point to it, for the call and for its cost. */
-static inline void pto_message_args(const struct pto_message *message, struct pto_core *core, struct pto_kernel_args *args) {
+static inline void pto_message_args(const struct pto_message *message, struct pto_core *core,
+                                    struct pto_kernel_args *args) {
   const struct pto_payload *payload = message->payload;
   core->block_index = message->block_index;
   core->block_count = (message->flags & PTO_MESSAGE_BLOCKS) ? payload->block_count : 1;

@@ -12,7 +12,8 @@ bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_po
   PTO_ASSERT(port->slots_per_core > 0 && port->slots_per_core <= UINT8_MAX && port->worker_count > 0);
   uint64_t words = tracker->word_count;
   uint64_t cores = (uint64_t)port->cluster_count * PTO_LANES;
-  uint64_t bytes = 8 * words * PTO_LANES * (3 + port->worker_count) + pto_align_up(4 * (uint64_t)port->worker_count, 8) + cores;
+  uint64_t bytes =
+      8 * words * PTO_LANES * (3 + port->worker_count) + pto_align_up(4 * (uint64_t)port->worker_count, 8) + cores;
   if (!pto_reserve_init(&tracker->memory, bytes)) return false;
   uint64_t *at = tracker->memory.addr;
   for (uint32_t lane = 0; lane < PTO_LANES; lane++) {
@@ -52,8 +53,8 @@ void pto_core_tracker_reset(struct pto_core_tracker *tracker) {
 }
 
 /* The lowest core of `worker` among `set`: the AIC of a cluster, or its first AIV that is there. */
-static inline uint32_t first_of_worker(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], uint32_t worker,
-                                       bool is_aic, bool may_use_claimed) {
+static inline uint32_t first_of_worker(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES],
+                                       uint32_t worker, bool is_aic, bool may_use_claimed) {
   uint32_t words = tracker->word_count;
   const uint64_t *home = tracker->lives_on + (uint64_t)worker * PTO_LANES * words;
   uint64_t shown = may_use_claimed ? UINT64_MAX : 0;
@@ -122,7 +123,8 @@ uint32_t pto_core_tracker_pick_cluster(struct pto_core_tracker *tracker, bool ne
     free1 &= ~tracker->claimed[1][word];
     free2 &= ~tracker->claimed[2][word];
   }
-  bool is_second_better = aiv_count == 1 && (free2 & bit) && (tracker->idle[2][word] & bit) && !(tracker->idle[1][word] & bit);
+  bool is_second_better =
+      aiv_count == 1 && (free2 & bit) && (tracker->idle[2][word] & bit) && !(tracker->idle[1][word] & bit);
   aiv_lanes[0] = (free1 & bit) && !is_second_better ? 1 : 2;
   aiv_lanes[1] = 2;
   return cluster;

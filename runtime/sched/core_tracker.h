@@ -3,9 +3,9 @@
  * Core tracker: how many messages each core holds, and which core takes the next one.
  *
  *     load(core) = messages sent to it − completions polled from it,   0 ≤ load ≤ slots_per_core
- * A core is idle at load 0 and has room below slots_per_core.  Idle cores come before merely free ones; among equals the one whose
- * worker thread holds the least, then the lowest cluster.  Cores claimed for a task that needs several at once are hidden
- * from all others until it has them.
+ * A core is idle at load 0 and has room below slots_per_core.  Idle cores come before merely free ones; among equals
+ * the one whose worker thread holds the least, then the lowest cluster.  Cores claimed for a task that needs several at
+ * once are hidden from all others until it has them.
  *
  * Control thread only.  Sees of the machine what the port says of it.
  */
@@ -20,15 +20,15 @@
 struct pto_core_tracker {
   struct pto_reserve memory;
   uint32_t cluster_count, word_count, slots_per_core, worker_count;
-  uint64_t *idle[PTO_LANES];    /* bits by cluster */
+  uint64_t *idle[PTO_LANES]; /* bits by cluster */
   uint64_t *room[PTO_LANES];
   uint64_t *claimed[PTO_LANES];
-  uint64_t *lives_on;           /* [worker][lane][word]: cores that live on a worker */
-  uint8_t *load;                /* by core */
-  uint32_t *worker_load;        /* by worker */
+  uint64_t *lives_on;    /* [worker][lane][word]: cores that live on a worker */
+  uint8_t *load;         /* by core */
+  uint32_t *worker_load; /* by worker */
   const uint16_t *core_worker;
-  uint32_t in_flight;           /* sum of all loads */
-  uint32_t claim_count;         /* claimed cores */
+  uint32_t in_flight;                                  /* sum of all loads */
+  uint32_t claim_count;                                /* claimed cores */
   uint32_t lane_room[PTO_LANES], lane_idle[PTO_LANES]; /* how many cores of a lane */
 };
 
@@ -38,8 +38,8 @@ void pto_core_tracker_reset(struct pto_core_tracker *tracker);
 
 /* The AIC, or the AIV, for one message; UINT32_MAX where none has room.  `may_use_claimed`: for the claimant. */
 uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle);
-/* A cluster with room (idle ones first) on lane 0 where needs_aic, and on `aiv_count` AIV lanes; its AIV lanes are chosen too.
- * UINT32_MAX where there is none. */
+/* A cluster with room (idle ones first) on lane 0 where needs_aic, and on `aiv_count` AIV lanes; its AIV lanes are
+ * chosen too. UINT32_MAX where there is none. */
 uint32_t pto_core_tracker_pick_cluster(struct pto_core_tracker *tracker, bool needs_aic, uint32_t aiv_count,
                                        bool may_use_claimed, bool only_idle, uint32_t aiv_lanes[2]);
 void pto_core_tracker_claim(struct pto_core_tracker *tracker, uint32_t core);

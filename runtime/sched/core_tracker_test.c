@@ -68,7 +68,8 @@ static uint32_t best_core(uint32_t lanes, bool may_use_claimed, bool only_idle) 
   return UINT32_MAX;
 }
 
-static uint32_t best_cluster(bool needs_aic, uint32_t aiv_count, bool may_use_claimed, bool only_idle, uint32_t *below_out) {
+static uint32_t best_cluster(bool needs_aic, uint32_t aiv_count, bool may_use_claimed, bool only_idle,
+                             uint32_t *below_out) {
   for (uint32_t below = 1; below <= port.slots_per_core; below += pto_max_u64(port.slots_per_core - 1, 1)) {
     for (uint32_t cluster = 0; cluster < port.cluster_count; cluster++) {
       uint32_t core = cluster * PTO_LANES;
@@ -162,7 +163,8 @@ static void check_picks(struct pto_rng *rng) {
     assert_true(may_take(core, may_use_claimed, port.slots_per_core) && lanes & (1u << core % PTO_LANES));
   }
   uint32_t aiv_lanes[2] = {0}, aiv_count = needs_aic ? 1 + (uint32_t)pto_rng_below(rng, 2) : 2, below = 0;
-  uint32_t cluster = pto_core_tracker_pick_cluster(&tracker, needs_aic, aiv_count, may_use_claimed, only_idle, aiv_lanes);
+  uint32_t cluster =
+      pto_core_tracker_pick_cluster(&tracker, needs_aic, aiv_count, may_use_claimed, only_idle, aiv_lanes);
   assert_int_equal(cluster, best_cluster(needs_aic, aiv_count, may_use_claimed, only_idle, &below));
   for (uint32_t i = 0; cluster != UINT32_MAX && i < aiv_count; i++) {
     assert_true(aiv_lanes[i] == 1 || aiv_lanes[i] == 2);
@@ -176,7 +178,8 @@ static void test_random_loads_and_claims_are_answered_as_the_model_does(void **s
   static const uint32_t clusters[] = {1, 2, 24, 63, 64, 65, 130};
   struct pto_rng rng = {20261120};
   for (uint32_t round = 0; round < 3 * PTO_ARRAY_LENGTH(clusters); round++) {
-    make(clusters[round % PTO_ARRAY_LENGTH(clusters)], 1 + (uint32_t)pto_rng_below(&rng, 3), 1 + (uint32_t)pto_rng_below(&rng, 5));
+    make(clusters[round % PTO_ARRAY_LENGTH(clusters)], 1 + (uint32_t)pto_rng_below(&rng, 3),
+         1 + (uint32_t)pto_rng_below(&rng, 5));
     uint64_t fullness = 1 + pto_rng_below(&rng, 9);
     for (uint32_t step = 0; step < 2000; step++) {
       uint32_t core = (uint32_t)pto_rng_below(&rng, core_count());

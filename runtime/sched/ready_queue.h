@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ready queue: slots of one shape that are ready and not wholly dispatched, oldest first, in a ring that can hold them all.
+ * Ready queue: slots of one shape that are ready and not wholly dispatched, oldest first, in a ring that can hold them
+ * all.
  *
  *     count = tail − head ≤ capacity, a power of two; a slot is in at most one queue, once, so a push never fails.
- * The next task is chosen by policy: the front (fifo), the back (lifo), or a random one, which is moved to the front and stays
- * chosen until it is popped.  Control thread only.
+ * The next task is chosen by policy: the front (fifo), the back (lifo), or a random one, which is moved to the front
+ * and stays chosen until it is popped.  Control thread only.
  */
 #ifndef PTO_READY_QUEUE_H
 #define PTO_READY_QUEUE_H

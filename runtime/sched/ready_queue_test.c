@@ -22,7 +22,8 @@ static struct model model;
 
 /* Positions start just below the wrap of 32 bits. */
 static void make(void) {
-  queue = (struct pto_ready_queue){.items = items, .mask = CAPACITY - 1, .head = UINT32_MAX - 5, .tail = UINT32_MAX - 5};
+  queue =
+      (struct pto_ready_queue){.items = items, .mask = CAPACITY - 1, .head = UINT32_MAX - 5, .tail = UINT32_MAX - 5};
   model.count = 0;
 }
 

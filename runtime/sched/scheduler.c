@@ -43,7 +43,8 @@ bool pto_scheduler_init(struct pto_scheduler *scheduler, struct pto_port *port, 
                         enum pto_policy policy, uint64_t seed) {
   *scheduler = (struct pto_scheduler){.port = port, .rings = rings, .policy = policy, .seed = seed};
   uint32_t capacity = rings->window * PTO_RING_COUNT;
-  if (!pto_reserve_init(&scheduler->memory, (uint64_t)capacity * PTO_QUEUE_COUNT * sizeof(struct pto_ready_item))) return false;
+  if (!pto_reserve_init(&scheduler->memory, (uint64_t)capacity * PTO_QUEUE_COUNT * sizeof(struct pto_ready_item)))
+    return false;
   struct pto_ready_item *at = scheduler->memory.addr;
   for (uint32_t i = 0; i < PTO_QUEUE_COUNT; i++) {
     scheduler->queues[i].items = at + (uint64_t)i * capacity;
@@ -134,7 +135,8 @@ static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t 
 static uint32_t aiv_role(const struct pto_payload *payload, uint32_t nth) { return payload->kernels[1] ? 1 + nth : 2; }
 
 /* Sends one block where it finds cores; false where there are none now. */
-static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bool is_claimant, bool only_idle, uint8_t group) {
+static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bool is_claimant, bool only_idle,
+                        uint8_t group) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   enum pto_shape shape = slot->shape;
   if (shape == PTO_SHAPE_AIC || shape == PTO_SHAPE_AIV) {
@@ -144,8 +146,8 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
     send(scheduler, slot_index, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), group);
   } else {
     uint32_t aiv_lanes[2];
-    uint32_t cluster = pto_core_tracker_pick_cluster(&scheduler->cores, shapes[shape].needs_aic, shapes[shape].aiv_count,
-                                                     is_claimant, only_idle, aiv_lanes);
+    uint32_t cluster = pto_core_tracker_pick_cluster(&scheduler->cores, shapes[shape].needs_aic,
+                                                     shapes[shape].aiv_count, is_claimant, only_idle, aiv_lanes);
     if (cluster == UINT32_MAX) return false;
     slot->state = PTO_TASK_RUNNING;
     uint8_t inner = group & (uint8_t)~PTO_MESSAGE_LAST;
@@ -201,7 +203,8 @@ static void claim_for_sync(struct pto_scheduler *scheduler, enum pto_shape shape
 }
 
 /* Idle places for blocks of this shape that the task may use, counted up to `needed`. */
-static uint32_t count_idle(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t needed, bool is_claimant) {
+static uint32_t count_idle(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t needed,
+                           bool is_claimant) {
   const struct pto_core_tracker *cores = &scheduler->cores;
   uint32_t count = 0;
   for (uint32_t word = 0; word < cores->word_count && count < needed; word++) {
@@ -236,7 +239,8 @@ static bool place(struct pto_scheduler *scheduler, struct pto_ready_item item, b
   struct pto_task_slot *slot = &scheduler->rings->slots[item.slot];
   if (slot->flags & PTO_TASK_SYNC_START) return place_sync(scheduler, item.slot, may_use_claimed);
   if (slot->flags & PTO_TASK_SERIAL_BLOCKS) return place_block(scheduler, item.slot, may_use_claimed, false, 0);
-  while (slot->blocks_left && place_block(scheduler, item.slot, may_use_claimed, false, 0)) {}
+  while (slot->blocks_left && place_block(scheduler, item.slot, may_use_claimed, false, 0)) {
+  }
   return slot->blocks_left == 0;
 }
 
@@ -269,7 +273,8 @@ void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
   bool is_simple = is_single && is_first && slot->block_count == 1 && scheduler->claimant.slot == PTO_NO_SLOT;
   if (PTO_LIKELY(is_simple)) {
     scheduler->rings->cold[slot_index].ready_at = scheduler->port->clock;
-    if (place_block(scheduler, slot_index, false, false, slot->flags & PTO_TASK_SYNC_START ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0))
+    if (place_block(scheduler, slot_index, false, false,
+                    slot->flags & PTO_TASK_SYNC_START ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0))
       return;
   }
   pto_scheduler_push(scheduler, slot_index);

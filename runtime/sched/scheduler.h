@@ -2,11 +2,11 @@
 /*
  * Scheduler: gives ready tasks to cores.
  *
- * A queue for each shape (which cores a block needs), and a second one for sync_start tasks of that shape, so that a task that has
- * to wait for many cores at once holds up nobody of its shape.  Between queues the policy's order decides (fifo: whoever became
- * ready first).  A task that needs several cores at once and cannot have them *claims* cores: tasks that became ready later do
- * not get those any more, all others go on.  One claimant at a time; so nothing starves, and nothing waits for more than the
- * tasks before it.
+ * A queue for each shape (which cores a block needs), and a second one for sync_start tasks of that shape, so that a
+ * task that has to wait for many cores at once holds up nobody of its shape.  Between queues the policy's order decides
+ * (fifo: whoever became ready first).  A task that needs several cores at once and cannot have them *claims* cores:
+ * tasks that became ready later do not get those any more, all others go on.  One claimant at a time; so nothing
+ * starves, and nothing waits for more than the tasks before it.
  *
  * sync_start: all blocks are sent when, and only when, as many idle cores as it needs stand claimed.
  *
@@ -20,17 +20,17 @@
 #include <runtime/task/task_ring.h>
 
 /* Which cores a block needs.  X(name, needs AIC, AIV cores) */
-#define PTO_SHAPE_LIST(X)                                                                                        \
-  X(PTO_SHAPE_AIC, 1, 0)                                                                                         \
-  X(PTO_SHAPE_AIV, 0, 1)                                                                                         \
-  X(PTO_SHAPE_AIV_X2, 0, 2)                                                                                      \
-  X(PTO_SHAPE_MIX_X1, 1, 1)                                                                                      \
+#define PTO_SHAPE_LIST(X)                                                                                              \
+  X(PTO_SHAPE_AIC, 1, 0)                                                                                               \
+  X(PTO_SHAPE_AIV, 0, 1)                                                                                               \
+  X(PTO_SHAPE_AIV_X2, 0, 2)                                                                                            \
+  X(PTO_SHAPE_MIX_X1, 1, 1)                                                                                            \
   X(PTO_SHAPE_MIX_X2, 1, 2)
 enum pto_shape {
 #define X(name, aic, aiv) name,
   PTO_SHAPE_LIST(X)
 #undef X
-  PTO_SHAPE_COUNT
+      PTO_SHAPE_COUNT
 };
 #define PTO_QUEUE_COUNT (2 * PTO_SHAPE_COUNT) /* shapes, then the same for sync_start */
 
@@ -40,14 +40,14 @@ struct pto_scheduler {
   struct pto_task_rings *rings;
   struct pto_core_tracker cores;
   struct pto_ready_queue queues[PTO_QUEUE_COUNT];
-  uint32_t nonempty; /* bits by queue */
+  uint32_t nonempty;    /* bits by queue */
   uint32_t ready_count; /* in queues, and the claimant */
   uint32_t next_order;
   enum pto_policy policy;
   struct pto_rng rng;
   uint64_t seed;
   struct pto_ready_item claimant; /* out of its queue, tried before all others; slot PTO_NO_SLOT: none */
-  uint64_t dispatched;     /* messages of the run */
+  uint64_t dispatched;            /* messages of the run */
 };
 #define PTO_NO_SLOT UINT32_MAX
 

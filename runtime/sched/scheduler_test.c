@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheduler over a port that only keeps what it is sent: which core, which role, which block, in which order.  A test completes
- * messages when it likes.  Random work is checked message by message, and must come to its end.
+ * The scheduler over a port that only keeps what it is sent: which core, which role, which block, in which order.  A
+ * test completes messages when it likes.  Random work is checked message by message, and must come to its end.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -219,7 +219,8 @@ static void test_fifo_sends_in_the_order_of_becoming_ready_across_shapes(void **
                                          PTO_SHAPE_AIV_X2, PTO_SHAPE_AIC, PTO_SHAPE_MIX_X1};
   for (int i = 0; i < 6; i++) slots[i] = push(order[i], 1, 0);
   dispatch();
-  for (uint32_t i = 0, at = 0; i < 6; at += pto_shape_message_count(order[i]), i++) assert_int_equal(sent[at].ticket, slots[i]);
+  for (uint32_t i = 0, at = 0; i < 6; at += pto_shape_message_count(order[i]), i++)
+    assert_int_equal(sent[at].ticket, slots[i]);
   close_all();
 }
 
@@ -262,8 +263,10 @@ static void test_a_reset_starts_the_random_order_again(void **state) {
     for (int i = 0; i < 8; i++) push(PTO_SHAPE_AIC, 1, 0);
     dispatch();
     for (uint32_t i = 0; i < 8; i++) {
-      if (round == 0) first[i] = sent[i].ticket % WINDOW;
-      else assert_int_equal(sent[sent_count - 8 + i].ticket % WINDOW, first[i] + 8);
+      if (round == 0)
+        first[i] = sent[i].ticket % WINDOW;
+      else
+        assert_int_equal(sent[sent_count - 8 + i].ticket % WINDOW, first[i] + 8);
       complete(sent_count - 8 + i);
     }
     pto_scheduler_reset(&scheduler);
@@ -443,7 +446,8 @@ static void test_random_work_is_sent_whole_to_the_right_cores_and_comes_to_its_e
   for (uint64_t seed = 1; seed <= 60; seed++) {
     struct pto_rng rng = {seed};
     uint64_t messages = 0;
-    open_policy(clusters[seed % PTO_ARRAY_LENGTH(clusters)], 1 + (uint32_t)pto_rng_below(&rng, 3), (enum pto_policy)(seed % 3), seed);
+    open_policy(clusters[seed % PTO_ARRAY_LENGTH(clusters)], 1 + (uint32_t)pto_rng_below(&rng, 3),
+                (enum pto_policy)(seed % 3), seed);
     for (uint32_t left = 150; left || done_count < sent_count || scheduler.ready_count;) {
       if (left && !pto_task_ring_is_full(&rings, 0) && pto_rng_below(&rng, 2)) {
         push_random(&rng);

@@ -15,7 +15,7 @@
 #define PTO_CHUNK_ACCESSES 8u
 
 struct pto_list_chunk {
-  uint32_t next; /* chunk; 0: the last */
+  uint32_t next;  /* chunk; 0: the last */
   uint32_t count; /* items in this chunk */
   uint32_t total; /* of the first chunk: items in the whole list */
   union {

@@ -2,18 +2,17 @@
 /*
  * Task rings: the slots that tasks live in, from submit to retirement.
  *
- * PTO_RING_COUNT rings of `window` slots each, kept apart by scope depth; depths beyond share the last.  Sequence numbers run
- * free; slot = ring · window + sequence mod window.
- *     tail ≤ open_begin ≤ head,   head − tail ≤ window − 1
- * Tasks before open_begin belong to scopes that have ended, and the one at open_begin, where there is one, to an open scope: so a
- * task can be CONSUMED when it is completed, nobody holds its memory and its sequence is below open_begin, and the end of a scope
- * costs O(1).  Only the innermost scope submits, so a ring that one open scope uses holds its tasks as one run; in the last
- * ring, which deep scopes share, tasks of ended scopes behind the first one of an open scope wait for that scope, as retirement in
- * order makes them do anyway.
+ * PTO_RING_COUNT rings of `window` slots each, kept apart by scope depth; depths beyond share the last.  Sequence
+ * numbers run free; slot = ring · window + sequence mod window. tail ≤ open_begin ≤ head,   head − tail ≤ window − 1
+ * Tasks before open_begin belong to scopes that have ended, and the one at open_begin, where there is one, to an open
+ * scope: so a task can be CONSUMED when it is completed, nobody holds its memory and its sequence is below open_begin,
+ * and the end of a scope costs O(1).  Only the innermost scope submits, so a ring that one open scope uses holds its
+ * tasks as one run; in the last ring, which deep scopes share, tasks of ended scopes behind the first one of an open
+ * scope wait for that scope, as retirement in order makes them do anyway.
  *
- * A task reference is 32 bits: ring and the low 30 bits of the sequence.  It is *visible* while its slot has not come round
- * again: head − sequence ≤ window.  References are compared by difference only; whoever keeps them drops invisible ones before
- * 2^29 further submits have gone by.
+ * A task reference is 32 bits: ring and the low 30 bits of the sequence.  It is *visible* while its slot has not come
+ * round again: head − sequence ≤ window.  References are compared by difference only; whoever keeps them drops
+ * invisible ones before 2^29 further submits have gone by.
  *
  * Control thread only.  Owns the slots; payloads belong to the payload pool, list chunks to the chunk pool.
  */
@@ -27,18 +26,12 @@
 #define PTO_RING_COUNT 4u
 #define PTO_SEQUENCE_BITS 30u
 #define PTO_SEQUENCE_MASK ((1u << PTO_SEQUENCE_BITS) - 1u)
-#define PTO_MIN_WINDOW UINT64_C(4) /* one slot stays free; fewer than three tasks alive overlap nothing */
+#define PTO_MIN_WINDOW UINT64_C(4)         /* one slot stays free; fewer than three tasks alive overlap nothing */
 #define PTO_MAX_WINDOW (UINT64_C(1) << 24) /* so the accesses of four full rings, 33 a task, are counted in 32 bits */
 
-/* FREE → WAITING → READY → RUNNING → COMPLETED → (CONSUMED) → FREE; in an order that makes "has finished" one comparison.
- * CONSUMED is not stored: it is COMPLETED, no holders, and below open_begin. */
-enum pto_task_state {
-  PTO_TASK_FREE = 0,
-  PTO_TASK_COMPLETED,
-  PTO_TASK_WAITING,
-  PTO_TASK_READY,
-  PTO_TASK_RUNNING
-};
+/* FREE → WAITING → READY → RUNNING → COMPLETED → (CONSUMED) → FREE; in an order that makes "has finished" one
+ * comparison. CONSUMED is not stored: it is COMPLETED, no holders, and below open_begin. */
+enum pto_task_state { PTO_TASK_FREE = 0, PTO_TASK_COMPLETED, PTO_TASK_WAITING, PTO_TASK_READY, PTO_TASK_RUNNING };
 static inline bool pto_task_state_has_finished(uint8_t state) { return state <= PTO_TASK_COMPLETED; }
 
 struct pto_task_ref {
@@ -58,16 +51,16 @@ enum pto_task_flags {
 /* What fan-out and dispatch touch: one line. */
 struct pto_task_slot {
   struct pto_task_ref ref;
-  uint32_t mark;     /* serial of the last submit that found this task as its producer */
-  uint32_t pending;  /* producers not completed; one more while the submit goes on */
-  uint32_t holders;  /* live tasks' parameters that hold memory of this task */
-  uint8_t state;     /* enum pto_task_state */
-  uint8_t shape;     /* enum pto_shape of the scheduler */
-  uint8_t flags;     /* enum pto_task_flags */
-  uint8_t consumer_count; /* of the inline ones */
+  uint32_t mark;                            /* serial of the last submit that found this task as its producer */
+  uint32_t pending;                         /* producers not completed; one more while the submit goes on */
+  uint32_t holders;                         /* live tasks' parameters that hold memory of this task */
+  uint8_t state;                            /* enum pto_task_state */
+  uint8_t shape;                            /* enum pto_shape of the scheduler */
+  uint8_t flags;                            /* enum pto_task_flags */
+  uint8_t consumer_count;                   /* of the inline ones */
   uint32_t consumers[PTO_INLINE_CONSUMERS]; /* slots */
-  uint32_t more_consumers; /* chunk list; 0: none */
-  uint32_t messages_left;  /* kernel calls not completed */
+  uint32_t more_consumers;                  /* chunk list; 0: none */
+  uint32_t messages_left;                   /* kernel calls not completed */
   struct pto_payload *payload;
   uint32_t blocks_left; /* blocks not dispatched */
   uint32_t block_count;
@@ -89,9 +82,9 @@ struct pto_task_cold {
 _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task");
 
 struct pto_task_ring {
-  uint64_t head, tail;  /* sequences: next to be given, oldest in use */
-  uint64_t open_begin;  /* sequences from here on belong to open scopes */
-  uint64_t high_water;  /* most slots in use */
+  uint64_t head, tail; /* sequences: next to be given, oldest in use */
+  uint64_t open_begin; /* sequences from here on belong to open scopes */
+  uint64_t high_water; /* most slots in use */
   struct pto_heap_ring heap;
 };
 
@@ -132,8 +125,9 @@ static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, uin
   return rings->rings[ring].head - rings->rings[ring].tail >= rings->window - 1;
 }
 
-/* Takes the next slot of a ring that is not full: WAITING, with one pending for the submit, and nothing of the task before.  Of
- * the cold half, sequence and kind are set; the rest means something only where a flag of the slot says so, or the submit set it. */
+/* Takes the next slot of a ring that is not full: WAITING, with one pending for the submit, and nothing of the task
+ * before.  Of the cold half, sequence and kind are set; the rest means something only where a flag of the slot says so,
+ * or the submit set it. */
 uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring);
 /* Retires consumed tasks from the tail on, in order, and gives their heap back.  True where any was retired. */
 bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring);

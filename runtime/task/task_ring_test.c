@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Task rings against a list of the tasks in flight.  Sequences start at 0 and just below the wraps of a reference (2^30), of 32
- * bits and of 64.
+ * Task rings against a list of the tasks in flight.  Sequences start at 0 and just below the wraps of a reference
+ * (2^30), of 32 bits and of 64.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,10 +19,7 @@
 static _Alignas(PTO_OUTPUT_ALIGN) char arena[PTO_RING_COUNT * HEAP_BYTES];
 static struct pto_task_rings rings;
 
-static const uint64_t starts[] = {0,
-                                  (UINT64_C(1) << 30) - 5,
-                                  (UINT64_C(1) << 32) - 5,
-                                  (UINT64_C(3) << 30) - 5,
+static const uint64_t starts[] = {0, (UINT64_C(1) << 30) - 5, (UINT64_C(1) << 32) - 5, (UINT64_C(3) << 30) - 5,
                                   UINT64_MAX - 4};
 
 static void make(uint64_t first_sequence) {
@@ -109,7 +106,8 @@ static void test_a_fresh_slot_remembers_nothing_of_the_task_before(void **state)
   const struct pto_task_slot *slot = &rings.slots[alloc(0)];
   assert_int_equal(slot->state, PTO_TASK_WAITING);
   assert_int_equal(slot->pending, 1); /* the submit itself */
-  assert_int_equal(slot->mark | slot->holders | slot->flags | slot->consumer_count | slot->more_consumers | slot->messages_left, 0);
+  assert_int_equal(
+      slot->mark | slot->holders | slot->flags | slot->consumer_count | slot->more_consumers | slot->messages_left, 0);
   assert_null(slot->payload);
   pto_task_rings_fini(&rings);
 }
@@ -253,7 +251,9 @@ static void model_step(struct pto_rng *rng, uint32_t r) {
   struct model_task *task = m->count ? &m->tasks[pto_rng_below(rng, m->count)] : NULL;
   switch (pto_rng_below(rng, 6)) {
   case 0:
-  case 1: model_alloc(rng, r); break;
+  case 1:
+    model_alloc(rng, r);
+    break;
   case 2:
     if (!task) break;
     task->is_completed = true;
@@ -268,7 +268,9 @@ static void model_step(struct pto_rng *rng, uint32_t r) {
     close_scopes(r);
     for (uint32_t i = 0; i < m->count; i++) m->tasks[i].is_open = false;
     break;
-  case 5: model_retire(r); break;
+  case 5:
+    model_retire(r);
+    break;
   }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as an .npy file: read or refused with a sentence, nothing else; what was read can be written and is the same when
- * it is read again.
+ * Any bytes as an .npy file: read or refused with a sentence, nothing else; what was read can be written and is the
+ * same when it is read again.
  */
 #include <tests/fuzz/fuzz_file.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two chains of views of one buffer, as the input spells them: their overlap is what their bytes, marked one by one, say.
+ * Two chains of views of one buffer, as the input spells them: their overlap is what their bytes, marked one by one,
+ * say.
  */
 #include <tests/fuzz/fuzz_file.h>
 
@@ -102,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint8_t bytes[BUFFER_BYTES] = {0};
   uint32_t in_a = mark(&a, bytes, 1), in_b = mark(&b, bytes, 2), in_both = 0;
   for (uint32_t i = 0; i < BUFFER_BYTES; i++) in_both += bytes[i] == 3;
-  enum pto_overlap truth = in_both == 0                       ? PTO_DISJOINT
+  enum pto_overlap truth = in_both == 0                      ? PTO_DISJOINT
                            : in_both == in_a && in_a == in_b ? PTO_EQUAL
                            : in_both == in_b                 ? PTO_COVERS
                            : in_both == in_a                 ? PTO_COVERED

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a fuzz target over its corpus without libFuzzer: how `make test` replays tests/fuzz/corpus/TARGET, so that what once
- * crashed stays mended with any compiler.  One input after the other, each in memory of exactly its size.
+ * Runs a fuzz target over its corpus without libFuzzer: how `make test` replays tests/fuzz/corpus/TARGET, so that what
+ * once crashed stays mended with any compiler.  One input after the other, each in memory of exactly its size.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -118,14 +118,16 @@ static bool params_are_valid(struct interpreter *in, const struct random_op *op)
     uint64_t shape[3];
     bytes_of(&p->view, &in->bytes[i], shape);
     if (p->allocates) continue;
-    if (p->view.buffer >= RANDOM_EXTERNALS && (p->mode & PTO_INPUT) && !bits_cover(b->is_written, in->bytes[i].bits)) return false;
+    if (p->view.buffer >= RANDOM_EXTERNALS && (p->mode & PTO_INPUT) && !bits_cover(b->is_written, in->bytes[i].bits))
+      return false;
   }
   if (op->kind != OP_TASK) return true;
   for (uint32_t i = 0; i < op->param_count; i++)
     for (uint32_t j = 0; j < i; j++) {
       bool is_pair = op->in_place && i == 1 && j == 0;
-      if (op->params[i].view.buffer == op->params[j].view.buffer && ((op->params[i].mode | op->params[j].mode) & PTO_OUTPUT) &&
-          !is_pair && bits_meet(in->bytes[i].bits, in->bytes[j].bits))
+      if (op->params[i].view.buffer == op->params[j].view.buffer &&
+          ((op->params[i].mode | op->params[j].mode) & PTO_OUTPUT) && !is_pair &&
+          bits_meet(in->bytes[i].bits, in->bytes[j].bits))
         return false;
     }
   return true;
@@ -172,7 +174,8 @@ static void find_edges(struct interpreter *in, uint32_t at, bool is_manual) {
     access_of(op, i, &reads, &writes);
     for (uint32_t r = 0; r < in->record_count; r++) {
       const struct record *record = &in->records[r];
-      if (!is_visible(in, record->task) || !record_meets(record, op->params[i].view.buffer, &in->bytes[i], op->params[i].view.fuzzy) ||
+      if (!is_visible(in, record->task) ||
+          !record_meets(record, op->params[i].view.buffer, &in->bytes[i], op->params[i].view.fuzzy) ||
           !conflicts(in, record, reads, writes))
         continue;
       if (is_manual)
@@ -200,8 +203,14 @@ static void enter_accesses(struct interpreter *in, uint32_t at) {
       }
     if (!(reads || writes) || !in->bytes[i].count) continue;
     struct record *record = &in->records[in->record_count++];
-    *record = (struct record){.task = at, .space = space, .reads = reads, .writes = writes, .is_fuzzy = op->params[i].view.fuzzy,
-                              .is_creator = op->params[i].allocates, .lo = in->bytes[i].lo, .hi = in->bytes[i].hi};
+    *record = (struct record){.task = at,
+                              .space = space,
+                              .reads = reads,
+                              .writes = writes,
+                              .is_fuzzy = op->params[i].view.fuzzy,
+                              .is_creator = op->params[i].allocates,
+                              .lo = in->bytes[i].lo,
+                              .hi = in->bytes[i].hi};
     memcpy(record->bits, in->bytes[i].bits, sizeof record->bits);
   }
 }
@@ -216,12 +225,18 @@ static bool predicate_holds(struct interpreter *in, const struct random_op *op) 
   memcpy(&x, in->buffers[op->params[op->param_count - 1].view.buffer].data + in->bytes[op->param_count - 1].at[0], 4);
   int64_t y = op->compare_value;
   switch (op->compare) {
-  case PTO_IF_EQ: return x == y;
-  case PTO_IF_NE: return x != y;
-  case PTO_IF_LT: return x < y;
-  case PTO_IF_LE: return x <= y;
-  case PTO_IF_GT: return x > y;
-  default: return x >= y;
+  case PTO_IF_EQ:
+    return x == y;
+  case PTO_IF_NE:
+    return x != y;
+  case PTO_IF_LT:
+    return x < y;
+  case PTO_IF_LE:
+    return x <= y;
+  case PTO_IF_GT:
+    return x > y;
+  default:
+    return x >= y;
   }
 }
 
@@ -273,7 +288,8 @@ static void make_buffers(struct interpreter *in, const struct random_op *op, uin
   }
   for (uint32_t i = 0; i < op->param_count; i++) {
     struct buffer *b = &in->buffers[op->params[i].view.buffer];
-    if (op->params[i].view.buffer >= RANDOM_EXTERNALS && in->plan->versions[at][i] > b->version) b->version = in->plan->versions[at][i];
+    if (op->params[i].view.buffer >= RANDOM_EXTERNALS && in->plan->versions[at][i] > b->version)
+      b->version = in->plan->versions[at][i];
   }
 }
 
@@ -322,7 +338,8 @@ static void interpret_host_access(struct interpreter *in, uint32_t at) {
 static void interpret_scope(struct interpreter *in, uint32_t at) {
   const struct random_op *op = &in->program->ops[at];
   if (op->kind == OP_SCOPE_BEGIN) {
-    if (in->depth == MAX_DEPTH || (in->kinds[in->depth] == PTO_SCOPE_MANUAL && op->scope_kind == PTO_SCOPE_AUTO)) return;
+    if (in->depth == MAX_DEPTH || (in->kinds[in->depth] == PTO_SCOPE_MANUAL && op->scope_kind == PTO_SCOPE_AUTO))
+      return;
     in->kinds[++in->depth] = op->scope_kind;
   } else {
     if (!in->depth) return;
@@ -337,8 +354,8 @@ static void interpret_scope(struct interpreter *in, uint32_t at) {
   in->plan->runs[at] = true;
 }
 
-void random_program_interpret(const struct random_program *program, uint32_t rules, uint32_t window, struct random_plan *plan,
-                              struct random_result *result) {
+void random_program_interpret(const struct random_program *program, uint32_t rules, uint32_t window,
+                              struct random_plan *plan, struct random_result *result) {
   struct interpreter *in = calloc(1, sizeof *in);
   memset(plan, 0, sizeof *plan);
   memset(result, 0, sizeof *result);
@@ -362,6 +379,7 @@ void random_program_interpret(const struct random_program *program, uint32_t rul
     else
       interpret_task(in, i);
   }
-  for (uint32_t i = 0; i < RANDOM_EXTERNALS; i++) memcpy(result->externals[i], in->buffers[i].data, RANDOM_EXTERNAL_BYTES);
+  for (uint32_t i = 0; i < RANDOM_EXTERNALS; i++)
+    memcpy(result->externals[i], in->buffers[i].data, RANDOM_EXTERNAL_BYTES);
   free(in);
 }

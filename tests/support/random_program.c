@@ -35,9 +35,11 @@ static void make_view(struct pto_rng *rng, struct random_view *view, uint32_t by
       view->offset[d] = below(rng, 2) % view->root[d];
       view->shape[d] = (view->root[d] - view->offset[d] + view->step[d] - 1) / view->step[d];
     } else if (style < 6) { /* a tile of a regular tiling, or any box */
-      uint64_t tile = style < 4 ? pto_max_u64(view->root[d] / (2 + below(rng, 3)), 1) : 1 + below(rng, (uint32_t)view->root[d]);
+      uint64_t tile =
+          style < 4 ? pto_max_u64(view->root[d] / (2 + below(rng, 3)), 1) : 1 + below(rng, (uint32_t)view->root[d]);
       uint64_t tiles = view->root[d] / tile;
-      view->offset[d] = style < 4 ? below(rng, (uint32_t)tiles) * tile : below(rng, (uint32_t)(view->root[d] - tile + 1));
+      view->offset[d] =
+          style < 4 ? below(rng, (uint32_t)tiles) * tile : below(rng, (uint32_t)(view->root[d] - tile + 1));
       view->shape[d] = tile;
     }
   }
@@ -45,7 +47,8 @@ static void make_view(struct pto_rng *rng, struct random_view *view, uint32_t by
   view->fuzzy = !is_whole && below(rng, 40) == 0;
 }
 
-static void make_param(struct pto_rng *rng, struct random_param *param, const uint32_t *buffer_bytes, uint32_t buffer_count) {
+static void make_param(struct pto_rng *rng, struct random_param *param, const uint32_t *buffer_bytes,
+                       uint32_t buffer_count) {
   memset(param, 0, sizeof *param);
   uint32_t recent = buffer_count > 6 && below(rng, 3) ? buffer_count - 6 : 0;
   uint32_t buffer = recent ? recent + below(rng, 6) : below(rng, buffer_count);
@@ -64,7 +67,8 @@ static void make_param(struct pto_rng *rng, struct random_param *param, const ui
   param->advances = param->mode == PTO_OUTPUT && below(rng, 4) == 0;
 }
 
-static void make_allocation(struct pto_rng *rng, struct random_param *param, uint32_t *buffer_bytes, uint32_t *buffer_count) {
+static void make_allocation(struct pto_rng *rng, struct random_param *param, uint32_t *buffer_bytes,
+                            uint32_t *buffer_count) {
   memset(param, 0, sizeof *param);
   uint32_t bytes = 64 << below(rng, 4);
   make_view(rng, &param->view, bytes, true);
@@ -231,11 +235,13 @@ struct run_state {
   struct pto_task tasks[RANDOM_MAX_OPS];
 };
 
-static struct pto_tensor tensor_of(struct pto_runtime *rt, struct run_state *state, const struct random_param *param, int32_t version) {
+static struct pto_tensor tensor_of(struct pto_runtime *rt, struct run_state *state, const struct random_param *param,
+                                   int32_t version) {
   const struct random_view *view = &param->view;
   struct pto_tensor t;
   if (view->buffer < RANDOM_EXTERNALS) {
-    t = pto_external_tensor(rt, state->result->externals[view->buffer] + view->skip_bytes, view->dtype, view->ndims, view->root);
+    t = pto_external_tensor(rt, state->result->externals[view->buffer] + view->skip_bytes, view->dtype, view->ndims,
+                            view->root);
   } else {
     if (param->allocates) {
       uint64_t bytes = pto_dtype_size(view->dtype);
@@ -245,8 +251,8 @@ static struct pto_tensor tensor_of(struct pto_runtime *rt, struct run_state *sta
     t = pto_managed_tensor(rt, state->buffers[view->buffer], view->dtype, view->ndims, view->root);
   }
   for (uint32_t d = 0; d < view->ndims; d++)
-    t = pto_tensor_slice(&t, d, view->offset[d], pto_min_u64(view->offset[d] + view->shape[d] * view->step[d], view->root[d]),
-                         view->step[d]);
+    t = pto_tensor_slice(&t, d, view->offset[d],
+                         pto_min_u64(view->offset[d] + view->shape[d] * view->step[d], view->root[d]), view->step[d]);
   if (view->transpose) t = pto_tensor_transpose(&t, 0, 1);
   if (view->fuzzy) t = pto_tensor_with_overlap(&t, PTO_OVERLAP_FUZZY);
   return pto_tensor_with_version(&t, version);
@@ -262,7 +268,8 @@ static void describe_kernels(const struct random_op *op, struct op_kernels *out)
       uint32_t mode = op->params[i].mode;
       out->params[r][i] = (struct pto_kernel_param){.mode = !(mode & PTO_OUTPUT) || i % roles == r ? mode : PTO_UNUSED};
     }
-    for (uint32_t i = 0; i < 4; i++) out->params[r][count + i] = (struct pto_kernel_param){.mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64};
+    for (uint32_t i = 0; i < 4; i++)
+      out->params[r][count + i] = (struct pto_kernel_param){.mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64};
     out->kernels[r] = (struct pto_kernel){.name = "fold",
                                           .cores = PTO_AIC | PTO_AIV,
                                           .flags = op->in_place ? PTO_KERNEL_IN_PLACE : 0,
@@ -289,7 +296,9 @@ static int submit_op(struct pto_runtime *rt, struct run_state *state, uint32_t a
   struct op_kernels *k = &state->kernels[at];
   describe_kernels(op, k);
   uint32_t count = kernel_tensor_count(op);
-  struct pto_launch launch = {.block_count = op->block_count, .sync_start = op->sync_start, .after = after,
+  struct pto_launch launch = {.block_count = op->block_count,
+                              .sync_start = op->sync_start,
+                              .after = after,
                               .after_count = state->plan->after_count[at]};
   if (op->compare) launch.predicate = (struct pto_predicate){&tensors[count], op->compare, op->compare_value};
   const struct pto_kernel **roles[5][3] = {{&launch.aic},
@@ -373,9 +382,10 @@ void random_program_print(const struct random_program *program) {
     printf("\n");
     for (uint32_t p = 0; p < op->param_count; p++) {
       const struct random_view *v = &op->params[p].view;
-      printf("    mode %u%s%s buffer %u %s skip %llu%s%s", op->params[p].mode, op->params[p].allocates ? " allocates" : "",
-             op->params[p].advances ? " advances" : "", v->buffer, pto_dtype_name(v->dtype), (unsigned long long)v->skip_bytes,
-             v->transpose ? " transposed" : "", v->fuzzy ? " fuzzy" : "");
+      printf("    mode %u%s%s buffer %u %s skip %llu%s%s", op->params[p].mode,
+             op->params[p].allocates ? " allocates" : "", op->params[p].advances ? " advances" : "", v->buffer,
+             pto_dtype_name(v->dtype), (unsigned long long)v->skip_bytes, v->transpose ? " transposed" : "",
+             v->fuzzy ? " fuzzy" : "");
       for (uint32_t d = 0; d < v->ndims; d++)
         printf(" [%llu+%llu×%llu of %llu]", (unsigned long long)v->offset[d], (unsigned long long)v->shape[d],
                (unsigned long long)v->step[d], (unsigned long long)v->root[d]);

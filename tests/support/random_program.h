@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random orchestrations: a list of operations made from a seed, which can be executed through the runtime and, one operation after
- * the other, by a plain interpreter that shares no code with it.
+ * Random orchestrations: a list of operations made from a seed, which can be executed through the runtime and, one
+ * operation after the other, by a plain interpreter that shares no code with it.
  *
- * Operations refer to buffers by number, so any subset of a list is a program again (operations on buffers that nothing makes
- * are skipped by both sides), which is what the shrinker needs.  Kernels fold every byte that they read into every byte that
- * they write, so a task that runs too early, too late or twice shows in the bytes.
+ * Operations refer to buffers by number, so any subset of a list is a program again (operations on buffers that nothing
+ * makes are skipped by both sides), which is what the shrinker needs.  Kernels fold every byte that they read into
+ * every byte that they write, so a task that runs too early, too late or twice shows in the bytes.
  *
  * The interpreter also says which edges there must be: by comparing byte sets of all earlier accesses, without any map.
  */
@@ -26,7 +26,7 @@ enum random_op_kind { OP_TASK, OP_ALLOC, OP_BARRIER, OP_SCOPE_BEGIN, OP_SCOPE_EN
 
 /* A view, as a chain that is replayed on each side's own base tensor. */
 struct random_view {
-  uint32_t buffer;  /* external: 0 … RANDOM_EXTERNALS − 1; managed from there on */
+  uint32_t buffer; /* external: 0 … RANDOM_EXTERNALS − 1; managed from there on */
   uint32_t dtype;
   uint32_t ndims;
   uint64_t root[3]; /* shape of the base tensor */
@@ -50,14 +50,14 @@ struct random_op {
   uint32_t shape;       /* 0 AIC, 1 AIV, 2 AIV×2, 3 AIC+AIV, 4 AIC+AIV×2 */
   uint32_t block_count; /* 1 … 3 */
   uint32_t sync_start;
-  uint32_t in_place;    /* INPUT 0 and OUTPUT 1 are the same view */
-  uint32_t compare;     /* not 0: the last parameter is the predicate's tensor, one element of i32 */
+  uint32_t in_place; /* INPUT 0 and OUTPUT 1 are the same view */
+  uint32_t compare;  /* not 0: the last parameter is the predicate's tensor, one element of i32 */
   int64_t compare_value;
   uint64_t salt;
   uint32_t scope_kind;
   uint32_t after_count; /* explicit: that many of the last tasks, by distance */
   uint32_t after[3];
-  bool is_dropped;      /* by the shrinker */
+  bool is_dropped; /* by the shrinker */
 };
 
 struct random_program {
@@ -78,14 +78,14 @@ struct random_result {
   int status;
   char sentence[512];
   _Alignas(64) uint8_t externals[RANDOM_EXTERNALS][RANDOM_EXTERNAL_BYTES];
-  uint64_t reads;  /* fold of everything that the host read */
+  uint64_t reads; /* fold of everything that the host read */
   uint64_t tasks, edges;
 };
 
 void random_program_make(struct random_program *program, uint64_t seed);
 /* By the plain interpreter, with rules and the window that edges depend on. */
-void random_program_interpret(const struct random_program *program, uint32_t rules, uint32_t window, struct random_plan *plan,
-                              struct random_result *result);
+void random_program_interpret(const struct random_program *program, uint32_t rules, uint32_t window,
+                              struct random_plan *plan, struct random_result *result);
 /* Through the runtime. */
 void random_program_run(const struct random_program *program, const struct random_plan *plan, struct pto_runtime *rt,
                         struct random_result *result);

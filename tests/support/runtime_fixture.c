@@ -85,13 +85,12 @@ struct made_kernel {
 static struct pto_kernel_param *make_params(const char *modes) {
   struct pto_kernel_param *params = calloc(strlen(modes) + 1, sizeof *params);
   for (size_t i = 0; modes[i]; i++)
-    params[i] = (struct pto_kernel_param){
-        .mode = modes[i] == 'i'   ? PTO_INPUT
-                : modes[i] == 'o' ? PTO_OUTPUT
-                : modes[i] == 'b' ? PTO_INOUT
-                : modes[i] == 'a' ? PTO_ACCUMULATE
-                : modes[i] == 's' ? PTO_SCALAR
-                                  : PTO_UNUSED};
+    params[i] = (struct pto_kernel_param){.mode = modes[i] == 'i'   ? PTO_INPUT
+                                                  : modes[i] == 'o' ? PTO_OUTPUT
+                                                  : modes[i] == 'b' ? PTO_INOUT
+                                                  : modes[i] == 'a' ? PTO_ACCUMULATE
+                                                  : modes[i] == 's' ? PTO_SCALAR
+                                                                    : PTO_UNUSED};
   return params;
 }
 
@@ -127,7 +126,8 @@ struct pto_tensor fixture_matrix(struct fixture *f, uint64_t rows, uint64_t colu
   uint64_t shape[2] = {rows, columns};
   return pto_external_tensor(f->rt, f->memory, PTO_UINT8, 2, shape);
 }
-struct pto_tensor fixture_box(const struct pto_tensor *t, uint64_t row, uint64_t rows, uint64_t column, uint64_t columns) {
+struct pto_tensor fixture_box(const struct pto_tensor *t, uint64_t row, uint64_t rows, uint64_t column,
+                              uint64_t columns) {
   uint64_t offsets[2] = {row, column}, shape[2] = {rows, columns};
   return pto_tensor_view(t, offsets, shape);
 }
@@ -137,7 +137,8 @@ struct pto_tensor fixture_managed(struct pto_runtime *rt, uint64_t count) {
 
 /* ---- tasks ---- */
 
-int fixture_submit(struct pto_runtime *rt, const char *modes, const struct pto_tensor *const *tensors, struct pto_task *task_out) {
+int fixture_submit(struct pto_runtime *rt, const char *modes, const struct pto_tensor *const *tensors,
+                   struct pto_task *task_out) {
   struct pto_param params[PTO_MAX_PARAMS];
   uint32_t count = (uint32_t)strlen(modes);
   const struct pto_kernel *kernel = fixture_kernel(modes);
@@ -178,7 +179,9 @@ int fixture_try(struct pto_runtime *rt, const struct fixture_task *task) {
   if (roles & FIXTURE_AIV1) launch.aiv1 = kernel;
   return pto_submit(rt, &launch, params, count, task->out);
 }
-void fixture_do(struct pto_runtime *rt, const struct fixture_task *task) { fixture_expect(rt, fixture_try(rt, task), PTO_OK); }
+void fixture_do(struct pto_runtime *rt, const struct fixture_task *task) {
+  fixture_expect(rt, fixture_try(rt, task), PTO_OK);
+}
 
 void fixture_step(struct pto_runtime *rt) { fixture_expect(rt, pto_progress_wait(rt), PTO_OK); }
 void fixture_drain(struct pto_runtime *rt) {
@@ -206,7 +209,8 @@ void fixture_state_take(struct pto_runtime *rt, struct fixture_state *s) {
     s->heap_tails[i] = ring->heap.tail;
   }
   const uint8_t *bytes = (const uint8_t *)rt->buffers.records;
-  for (uint64_t i = 0; i < rt->buffers.used * sizeof *rt->buffers.records; i++) s->records = pto_mix64(s->records + bytes[i] + 1);
+  for (uint64_t i = 0; i < rt->buffers.used * sizeof *rt->buffers.records; i++)
+    s->records = pto_mix64(s->records + bytes[i] + 1);
 }
 
 void fixture_state_expect(struct pto_runtime *rt, const struct fixture_state *before) {
@@ -250,9 +254,15 @@ static void run_case(void **state) {
   const struct fixture_case *c = fixture_current = *state;
   static struct fixture f;
   memset(&f, 0, sizeof f);
-  f.config = (struct pto_config){.window = c->window, .heap_bytes = c->heap_bytes, .policy = c->policy, .engine = c->engine, .poison = c->poison,
-                                 .list_chunks = c->list_chunks, .map_entries = c->map_entries};
-  f.port = (struct pto_serial_port_config){.cluster_count = c->clusters, .slots_per_core = c->slots_per_core, .seed = c->seed};
+  f.config = (struct pto_config){.window = c->window,
+                                 .heap_bytes = c->heap_bytes,
+                                 .policy = c->policy,
+                                 .engine = c->engine,
+                                 .poison = c->poison,
+                                 .list_chunks = c->list_chunks,
+                                 .map_entries = c->map_entries};
+  f.port = (struct pto_serial_port_config){
+      .cluster_count = c->clusters, .slots_per_core = c->slots_per_core, .seed = c->seed};
   fixture_call_count = 0;
   fixture_open(&f);
   f.rt->first_sequence = c->first_sequence;
@@ -269,7 +279,8 @@ static void run_case(void **state) {
 int fixture_run_cases(const char *name, const struct fixture_case *cases, size_t count) {
   struct CMUnitTest *tests = calloc(count, sizeof *tests);
   for (size_t i = 0; i < count; i++)
-    tests[i] = (struct CMUnitTest){.name = cases[i].name, .test_func = run_case, .initial_state = (void *)(uintptr_t)&cases[i]};
+    tests[i] = (struct CMUnitTest){
+        .name = cases[i].name, .test_func = run_case, .initial_state = (void *)(uintptr_t)&cases[i]};
   int failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
   free(tests);
   return failed;

@@ -2,9 +2,9 @@
 /*
  * A runtime for tests over the serial port, with kernels made from a list of modes.
  *
- * A fixture owns its runtime and one block of host memory; `fixture_run` calls a test's body as the orchestration and fails the
- * test with the runtime's sentence where the run does not end as expected.  Kernels made here do nothing unless they
- * are given a function.
+ * A fixture owns its runtime and one block of host memory; `fixture_run` calls a test's body as the orchestration and
+ * fails the test with the runtime's sentence where the run does not end as expected.  Kernels made here do nothing
+ * unless they are given a function.
  */
 #ifndef PTO_RUNTIME_FIXTURE_H
 #define PTO_RUNTIME_FIXTURE_H
@@ -22,8 +22,8 @@ struct fixture {
   _Alignas(1024) uint8_t memory[FIXTURE_MEMORY_BYTES];
 };
 
-/* Zeroed fields of `config` get a window of 64, heaps of 64 KiB, fifo, exact rules and a recorded graph.  Without an engine the
- * runtime stands on the serial port; with one, on a chip as programs get it. */
+/* Zeroed fields of `config` get a window of 64, heaps of 64 KiB, fifo, exact rules and a recorded graph.  Without an
+ * engine the runtime stands on the serial port; with one, on a chip as programs get it. */
 void fixture_open(struct fixture *f);
 void fixture_close(struct fixture *f);
 
@@ -34,8 +34,8 @@ void fixture_expect(struct pto_runtime *rt, int status, int expected);
 /* Fails the test where the last sentence does not contain `part`. */
 void fixture_expect_sentence(struct pto_runtime *rt, const char *part);
 
-/* A kernel whose tensor parameters have these modes: 'i' input, 'o' output, 'b' inout, 'a' accumulate, 's' u64 scalar, '-' unused.
- * The first caller of a text makes it; kernels live as long as the process. */
+/* A kernel whose tensor parameters have these modes: 'i' input, 'o' output, 'b' inout, 'a' accumulate, 's' u64 scalar,
+ * '-' unused. The first caller of a text makes it; kernels live as long as the process. */
 const struct pto_kernel *fixture_kernel(const char *modes);
 /* The same with flags or another run function. */
 struct pto_kernel fixture_kernel_with(const char *modes, uint32_t flags, int (*run)(const struct pto_kernel_args *));
@@ -43,15 +43,18 @@ struct pto_kernel fixture_kernel_with(const char *modes, uint32_t flags, int (*r
 /* Dense external u8 tensors over the fixture's memory. */
 struct pto_tensor fixture_bytes(struct fixture *f, uint64_t offset, uint64_t count);
 struct pto_tensor fixture_matrix(struct fixture *f, uint64_t rows, uint64_t columns);
-struct pto_tensor fixture_box(const struct pto_tensor *t, uint64_t row, uint64_t rows, uint64_t column, uint64_t columns);
+struct pto_tensor fixture_box(const struct pto_tensor *t, uint64_t row, uint64_t rows, uint64_t column,
+                              uint64_t columns);
 /* A managed buffer of `count` bytes as u8[count]. */
 struct pto_tensor fixture_managed(struct pto_runtime *rt, uint64_t count);
 
 /* Submits an AIV task of one kernel of these modes over the tensors, in order; PTO_OK or the refusal. */
-int fixture_submit(struct pto_runtime *rt, const char *modes, const struct pto_tensor *const *tensors, struct pto_task *task_out);
+int fixture_submit(struct pto_runtime *rt, const char *modes, const struct pto_tensor *const *tensors,
+                   struct pto_task *task_out);
 #define FIXTURE_SUBMIT(rt, modes, ...) fixture_submit(rt, modes, (const struct pto_tensor *const[]){__VA_ARGS__}, NULL)
 
-/* A task said in a few words: a kernel call that leaves its label in fixture_calls.  Zeroed fields: one AIV task without tensors. */
+/* A task said in a few words: a kernel call that leaves its label in fixture_calls.  Zeroed fields: one AIV task
+ * without tensors. */
 #define FIXTURE_AIC 1u
 #define FIXTURE_AIV0 2u
 #define FIXTURE_AIV1 4u
@@ -92,21 +95,21 @@ struct fixture_state {
 void fixture_state_take(struct pto_runtime *rt, struct fixture_state *state);
 void fixture_state_expect(struct pto_runtime *rt, const struct fixture_state *before);
 
-/* A test as an orchestration of its own runtime.  Whatever its body does, the run must end with `status`, and the runtime must
- * be whole and empty afterwards and run again.  Zeroed fields are the defaults of fixture_open. */
+/* A test as an orchestration of its own runtime.  Whatever its body does, the run must end with `status`, and the
+ * runtime must be whole and empty afterwards and run again.  Zeroed fields are the defaults of fixture_open. */
 struct fixture_case {
   const char *name;
   int (*body)(struct pto_runtime *rt, struct fixture *f);
   int status;
-  const char *sentence;               /* part of the run's error */
-  void (*after)(struct fixture *f);   /* looks at the run that has ended */
+  const char *sentence;             /* part of the run's error */
+  void (*after)(struct fixture *f); /* looks at the run that has ended */
   uint64_t window, heap_bytes;
   uint32_t clusters, slots_per_core;
   uint64_t seed;
   const char *policy, *engine;
   bool poison;
   uint64_t first_sequence, list_chunks, map_entries;
-  const void *context;                /* for bodies that several cases share */
+  const void *context; /* for bodies that several cases share */
 };
 int fixture_run_cases(const char *name, const struct fixture_case *cases, size_t count);
 extern const struct fixture_case *fixture_current;

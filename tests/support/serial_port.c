@@ -42,8 +42,8 @@ static void dispatch(struct pto_port *port, const struct pto_message *message, u
   (void)ready_at;
   if (core->count == port->slots_per_core) abort();
   if (p->sent_count < PTO_SERIAL_MAX_SENT)
-    p->sent[p->sent_count++] = (struct pto_serial_sent){message->payload->task_number, message->core, message->block_index,
-                                                        message->role, message->flags, core->count};
+    p->sent[p->sent_count++] = (struct pto_serial_sent){
+        message->payload->task_number, message->core, message->block_index, message->role, message->flags, core->count};
   core->messages[core->count] = *message;
   core->order[core->count++] = p->next_order++;
 }
@@ -147,7 +147,9 @@ struct pto_port *pto_serial_port_create(const struct pto_serial_port_config *con
   return &p->port;
 }
 
-uint64_t pto_serial_port_calls(const struct pto_port *port) { return ((const struct serial_port *)(const void *)port)->calls; }
+uint64_t pto_serial_port_calls(const struct pto_port *port) {
+  return ((const struct serial_port *)(const void *)port)->calls;
+}
 
 const struct pto_serial_sent *pto_serial_port_sent(const struct pto_port *port, uint32_t *count) {
   const struct serial_port *p = (const struct serial_port *)(const void *)port;

@@ -2,8 +2,8 @@
 /*
  * A port for tests: cores that run one kernel at each wait, in an order that a seed decides.
  *
- * Every core keeps the order of its messages, as the contract says; which core runs next is drawn from the seed (0: the core with
- * the oldest message).  So one process explores many legal schedules, deterministically and without threads.
+ * Every core keeps the order of its messages, as the contract says; which core runs next is drawn from the seed (0: the
+ * core with the oldest message).  So one process explores many legal schedules, deterministically and without threads.
  * Owned by the runtime that it is handed to.
  */
 #ifndef PTO_SERIAL_PORT_H
