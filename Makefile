@@ -194,7 +194,7 @@ test:
 test-long:
 	@scripts/deps
 	$(AGAIN) tests
-	@scripts/run_tests --build $(B) --timeout 7200 $(if $(TESTS),--only '$(TESTS)') \
+	@PTO_TEST_LONG=1 scripts/run_tests --build $(B) --timeout 7200 $(if $(TESTS),--only '$(TESTS)') \
 	  $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS) $(LONG_TEST_SCRIPTS)
 bench:
 	@scripts/deps

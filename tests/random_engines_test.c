@@ -131,7 +131,8 @@ static uint64_t number_of(const char *variable, uint64_t otherwise) {
 }
 
 static void run_programs(bool is_virtual) {
-  uint64_t count = number_of("PTO_RANDOM_PROGRAMS", 500), first = number_of("PTO_SEED", 1);
+  uint64_t count = number_of("PTO_RANDOM_PROGRAMS", getenv("PTO_TEST_LONG") ? 10000 : 500),
+           first = number_of("PTO_SEED", 1);
   uint64_t fitted_count = 0, tasks = 0, edges = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
     struct setting setting;

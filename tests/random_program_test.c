@@ -80,7 +80,9 @@ static bool still_fails(void *context) {
 static void random_orchestrations_give_the_bytes_and_edges_of_sequential_execution(void **state) {
   (void)state;
   const char *count_text = getenv("PTO_RANDOM_PROGRAMS"), *seed_text = getenv("PTO_SEED");
-  uint64_t count = count_text ? strtoull(count_text, NULL, 10) : 3000,
+  uint64_t count = count_text                ? strtoull(count_text, NULL, 10)
+                   : getenv("PTO_TEST_LONG") ? 100000
+                                             : 3000,
            first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
   uint64_t fitted_count = 0, tasks = 0, edges = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
