@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef PTO_HAVE_HWLOC
 #define PTO_HAVE_HWLOC 1
@@ -74,12 +75,16 @@ static uint32_t cpus_by_core(struct pto_place *place, hwloc_topology_t topology,
   return cores;
 }
 
+/* hwloc writes to standard error where a container shows no sysfs, and a library prints nothing: then it is not asked.
+ */
+static bool hwloc_can_look(void) { return access("/sys/devices/system/cpu/cpu0/topology", F_OK) == 0; }
+
 void pto_place_init(struct pto_place *place) {
   hwloc_topology_t topology = NULL;
   hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
   uint32_t cores = 0;
   memset(place, 0, sizeof *place);
-  if (allowed && hwloc_topology_init(&topology) == 0) {
+  if (allowed && hwloc_can_look() && hwloc_topology_init(&topology) == 0) {
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
     if (hwloc_topology_load(topology) == 0 && hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD) == 0)
