@@ -185,8 +185,8 @@ static void test_more_workers_than_cpus_are_not_pinned_and_work_all_the_same(voi
     if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
   assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
   struct pto_port *port = script_engine(4, 3);
-  assert_non_null(strstr(pto_engine_threads_report(port), "1 CPU on"));
-  assert_non_null(strstr(pto_engine_threads_report(port), "3 workers not pinned"));
+  assert_non_null(strstr(pto_engine_threads_report(port), "1 CPU"));
+  assert_non_null(strstr(pto_engine_threads_report(port), "not pinned"));
   script.seed = 13;
   script.message_count = 1000;
   script.fail_every = 0;
