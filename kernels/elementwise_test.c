@@ -72,11 +72,11 @@ static void test_small_integers_wrap_at_their_own_width(void **state) {
   dense(&t[0], PTO_INT8, a, shape, strides, 1);
   dense(&t[1], PTO_INT8, b, shape, strides, 1);
   dense(&t[2], PTO_INT8, y, shape, strides, 1);
-  assert_int_equal(pto_general_add.run(&args), 0);
+  assert_int_equal(pto_test_call_run(&pto_general_add, &args), 0);
   assert_memory_equal(y, ((int8_t[]){-128, 127, 103, 127}), 4);
-  assert_int_equal(pto_general_mul.run(&args), 0);
+  assert_int_equal(pto_test_call_run(&pto_general_mul, &args), 0);
   assert_memory_equal(y, ((int8_t[]){127, -128, 44, -128}), 4);
-  assert_int_equal(pto_general_div.run(&args), 0);
+  assert_int_equal(pto_test_call_run(&pto_general_div, &args), 0);
   assert_memory_equal(y, ((int8_t[]){127, -128, 33, -128}), 4);
 }
 
@@ -89,9 +89,9 @@ static void test_u64_compares_and_divides_without_a_sign(void **state) {
   dense(&t[0], PTO_UINT64, a, shape, strides, 1);
   dense(&t[1], PTO_UINT64, b, shape, strides, 1);
   dense(&t[2], PTO_UINT64, y, shape, strides, 1);
-  assert_int_equal(pto_general_maximum.run(&args), 0);
+  assert_int_equal(pto_test_call_run(&pto_general_maximum, &args), 0);
   assert_memory_equal(y, a, sizeof a);
-  assert_int_equal(pto_general_div.run(&args), 0);
+  assert_int_equal(pto_test_call_run(&pto_general_div, &args), 0);
   assert_memory_equal(y, ((uint64_t[]){INT64_MAX, UINT64_C(1) << 63, 0}), sizeof y);
 }
 
@@ -112,7 +112,7 @@ static void test_long_runs_and_chunks_of_one_call_meet_without_a_seam(void **sta
   dense(&t[2], PTO_FLOAT32, y, shape, rows, 2);
   for (uint32_t turn = 0; turn < 2; turn++) {
     memset(y, 0, sizeof y);
-    assert_int_equal(pto_general_add.run(&args), 0);
+    assert_int_equal(pto_test_call_run(&pto_general_add, &args), 0);
     for (uint32_t i = 0; i < ROWS; i++)
       for (uint32_t j = 0; j < COLS + 5; j++) {
         const float x = turn == 0 ? a[2 * (i * COLS + (j < COLS ? j : 0))] : b[i * COLS + (j < COLS ? j : 0)];
@@ -130,12 +130,12 @@ static void test_copy_keeps_every_bit_of_a_nan(void **state) {
   uint32_t x32[] = {0x7f800001, 0xffc12345, 0x00000001, 0x80000000}, y32[4];
   dense(&t[0], PTO_FLOAT32, x32, shape, transposed, 2);
   dense(&t[1], PTO_FLOAT32, y32, shape, strides, 2);
-  assert_int_equal(pto_general_copy.run(&args), 0);
+  assert_int_equal(pto_test_call_run(&pto_general_copy, &args), 0);
   assert_memory_equal(y32, ((uint32_t[]){0x7f800001, 0x00000001, 0xffc12345, 0x80000000}), sizeof y32);
   uint16_t x16[] = {0x7c01, 0xfe77, 0x0001, 0x8000}, y16[4];
   dense(&t[0], PTO_FLOAT16, x16, shape, transposed, 2);
   dense(&t[1], PTO_FLOAT16, y16, shape, strides, 2);
-  assert_int_equal(pto_general_copy.run(&args), 0);
+  assert_int_equal(pto_test_call_run(&pto_general_copy, &args), 0);
   assert_memory_equal(y16, ((uint16_t[]){0x7c01, 0x0001, 0xfe77, 0x8000}), sizeof y16);
 }
 

@@ -158,7 +158,7 @@ static void trial_compare_contiguous(struct trial *trial, struct pto_test_tensor
   for (uint32_t i = 0; i < count; i++) tensors[i] = contiguous[i].t;
   struct pto_kernel_args args = trial->call.args;
   args.tensors = tensors;
-  assert_int_equal(trial->kernel->run(&args), 0);
+  assert_int_equal(pto_test_call_run(trial->kernel, &args), 0);
   for (uint32_t i = 0; i < count; i++)
     for (uint64_t j = 0; is_written(trial->params[i]) && j < pto_test_numel(&contiguous[i]); j++) {
       const double a = pto_reference_element(&trial->tensors[i].t, j), b = pto_reference_element(&contiguous[i].t, j);
@@ -195,7 +195,7 @@ static void run_trial(struct trial *trial, const struct pto_reference_shape *sha
   copy_values(trial, contiguous);
   trial->reference->golden(&trial->call.args, trial->golden);
   for (uint32_t i = 0; i < trial->call.args.tensor_count; i++) pto_test_tensor_keep(&trial->tensors[i]);
-  const int status = trial->kernel->run(&trial->call.args);
+  const int status = pto_test_call_run(trial->kernel, &trial->call.args);
   if (status != 0) fail_msg("%s: run answered %d: %s", trial->text, status, trial->call.message);
   trial_compare(trial);
   trial_compare_contiguous(trial, contiguous);
@@ -280,7 +280,7 @@ static void run_in_place(struct trial *trial, const struct pto_reference_shape *
   trial_alloc(trial, shapes, dtypes, layout, &rng);
   trial->reference->golden(&trial->call.args, trial->golden);
   trial->call.tensors[out] = trial->tensors[in].t;
-  assert_int_equal(trial->kernel->run(&trial->call.args), 0);
+  assert_int_equal(pto_test_call_run(trial->kernel, &trial->call.args), 0);
   for (uint64_t j = 0; j < pto_test_numel(&trial->tensors[in]); j++) {
     const double value = trial->golden[out].value[j];
     if (!pto_test_is_right(&trial->tensors[in], j, value, trial->golden[out].slack[j], trial->reference->ulps))

@@ -219,6 +219,38 @@ struct pto_test_call {
   char message[256];
 };
 
+/* Runs the kernel with exactly the local memory that its cost asks for, and as much of L0A, L0B and L0C as the smallest
+ * chip has; a byte written beyond any of them fails the test, as does a heap overrun under AddressSanitizer. */
+static inline int pto_test_call_run(const struct pto_kernel *kernel, const struct pto_kernel_args *args) {
+  const uint64_t sizes[4] = {kernel->cost == NULL ? 0 : kernel->cost(args).local_bytes, UINT64_C(64) << 10,
+                             UINT64_C(64) << 10, UINT64_C(128) << 10};
+  struct pto_core core = args->core == NULL ? (struct pto_core){.kind = kernel->cores, .block_count = 1} : *args->core;
+  struct pto_kernel_args with_core = *args;
+  struct pto_local_memory *const memories[4] = {&core.local, &core.l0a, &core.l0b, &core.l0c};
+  unsigned char *blocks[4];
+  const uint64_t guard = 256;
+  bool is_kept = true;
+  for (uint32_t i = 0; i < 4; i++) {
+    if (i > 0 && kernel->cores != PTO_AIC) continue;
+    blocks[i] = aligned_alloc(PTO_CACHE_LINE, pto_align_up(sizes[i] + guard, PTO_CACHE_LINE));
+    if (blocks[i] == NULL) abort();
+    memset(blocks[i], PTO_TEST_GAP, sizes[i] + guard);
+    *memories[i] = (struct pto_local_memory){.addr = blocks[i], .size_bytes = sizes[i]};
+  }
+  with_core.core = &core;
+  const int status = kernel->run(&with_core);
+  for (uint32_t i = 0; i < 4; i++) {
+    if (i > 0 && kernel->cores != PTO_AIC) continue;
+    for (uint64_t j = 0; j < guard; j++) is_kept = is_kept && blocks[i][sizes[i] + j] == PTO_TEST_GAP;
+    free(blocks[i]);
+  }
+  if (!is_kept) {
+    printf("%s writes beyond the local memory that its cost states\n", kernel->name);
+    abort();
+  }
+  return status;
+}
+
 /* For `kernel`, with tensors to be set in call->tensors and scalars in call->scalars. */
 static inline void pto_test_call_init(struct pto_test_call *call, const struct pto_kernel *kernel) {
   memset(call, 0, sizeof *call);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Instruction sets that the inner loops are compiled for, from the plainest up, and which of them this processor has.
+ *
+ * Each set of loops is one .inc file, included once a level between a push and a pop of the compiler's target, with
+ * PTO_LEVEL(name) giving its names their suffix; a table by level is made of the results, NULL where the architecture
+ * has none.  The choice is explicit and not by target_clones: an ifunc's resolver runs before a sanitizer is ready, and
+ * a test can call each level by itself.  Constants; any thread.
+ */
+#ifndef PTO_KERNEL_LEVEL_H
+#define PTO_KERNEL_LEVEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* X(constant, name) */
+#define PTO_LEVEL_LIST(X)                                                                                              \
+  X(PTO_LEVEL_PLAIN, "plain")                                                                                          \
+  X(PTO_LEVEL_AVX2, "avx2")     /* avx2, fma, f16c, bmi2: x86-64-v3 */                                                 \
+  X(PTO_LEVEL_AVX512, "avx512") /* and avx512f, bw, cd, dq, vl: x86-64-v4 */
+
+enum pto_level {
+#define X(constant, name) constant,
+  PTO_LEVEL_LIST(X)
+#undef X
+      PTO_LEVEL_COUNT
+};
+
+/* What to put between the push and the pop. */
+#define PTO_AVX2_TARGET "avx2,fma,f16c,bmi2"
+#define PTO_AVX512_TARGET "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512"
+
+bool pto_level_is_supported(enum pto_level level);
+/* The highest that is supported. */
+enum pto_level pto_level_best(void);
+const char *pto_level_name(enum pto_level level);
+
+#endif
