@@ -30,7 +30,12 @@ enum pto_level {
 
 /* What to put between the push and the pop. */
 #define PTO_AVX2_TARGET "avx2,fma,f16c,bmi2"
-#define PTO_AVX512_TARGET "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512"
+#define PTO_AVX512_FEATURES "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
+#if defined(__clang__)
+#define PTO_AVX512_TARGET PTO_AVX512_FEATURES /* clang has no word for the width here */
+#else
+#define PTO_AVX512_TARGET PTO_AVX512_FEATURES ",prefer-vector-width=512"
+#endif
 
 bool pto_level_is_supported(enum pto_level level);
 /* The highest that is supported, and not above the limit: what every kernel asks whenever it chooses loops. */
