@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define WIDTH 128       /* rows of a group: 512 B of each element, eight cache lines */
 #define LEAST_WIDTH 8   /* and what is not gone below so that they stay */
 #define PARTED_WIDTH 64 /* where they come in parts anyway */
 #define MAX_NODES 64    /* of one row: more than 2^64 elements */
@@ -12,7 +11,7 @@
 
 /* Rows of a group, a power of two, whatever vec has. */
 static uint64_t full_width(const struct pto_row_plan *plan, bool keeps_rows) {
-  uint64_t width = WIDTH;
+  uint64_t width = PTO_ROW_WIDTH;
   if (!plan->is_across || !keeps_rows || pto_row_is_in_place(plan, 0, PTO_CLASS_F32)) return width;
   while (width > LEAST_WIDTH && width * plan->length > PTO_ROW_ELEMS) width /= 2;
   return width * plan->length > PTO_ROW_ELEMS ? PARTED_WIDTH : width;
@@ -271,6 +270,15 @@ void pto_rows_map(const struct pto_row_work *work, const struct pto_row_group *g
     o.out = pto_row_target(plan, out, group->at[out], &part, PTO_CLASS_F32, buffer);
     map_views(work, &o, &part, map, a, b);
     pto_row_write(plan, out, group->at[out], &part, PTO_CLASS_F32, o.out);
+  }
+}
+
+void pto_rows_copy(const struct pto_row_work *work, const struct pto_row_group *group, uint32_t out) {
+  const struct pto_row_plan *plan = work->plan;
+  for (uint64_t first = 0; first < plan->length; first += work->part) {
+    const struct pto_row_part part = {first, pto_min_u64(work->part, plan->length - first), group->col, group->cols};
+    const struct pto_row_view x = pto_row_read(plan, 0, group->at[0], &part, PTO_CLASS_F32, work->x);
+    pto_row_write(plan, out, group->at[out], &part, PTO_CLASS_F32, x);
   }
 }
 

@@ -26,6 +26,8 @@
 #define PTO_ROW_ELEMS UINT64_C(16384) /* f32 elements of rows in local memory at a time: 64 KiB */
 #define PTO_ROW_PART UINT64_C(4096)   /* of each other operand */
 
+#define PTO_ROW_WIDTH 128              /* rows of a group at most: 512 B of each element, eight cache lines */
+
 struct pto_row_work {
   const struct pto_row_plan *plan;
   bool keeps_rows;        /* set by the kernel: it reads rows more than once */
@@ -65,6 +67,8 @@ float pto_floats_fold(const struct pto_row_loops *loops, enum pto_fold fold, con
  * a[j] and b[j].  `out` may be the bytes of tensor 0. */
 void pto_rows_map(const struct pto_row_work *work, const struct pto_row_group *group, enum pto_map map, const float *a,
                   const float *b, uint32_t out);
+/* Tensor `out` = tensor 0. */
+void pto_rows_copy(const struct pto_row_work *work, const struct pto_row_group *group, uint32_t out);
 /* A map of rows in memory, in place or not. */
 void pto_view_map(const struct pto_row_work *work, struct pto_row_view x, struct pto_row_view out,
                   const struct pto_row_part *part, enum pto_map map, const float *a, const float *b);

@@ -36,6 +36,7 @@
 /* X(name, operands of an element: ONE, TWO or THREE; result from these as x, p, q and from the row's a, b) */
 #define PTO_MAP_LIST(X)                                                                                                \
   X(exp_less, ONE, exp_f32(x - a))                                                                                       \
+  X(exp_minus, TWO, exp_f32(x - p))                                                                                    \
   X(exp_less_times, ONE, exp_f32(x - a) * b)                                                                             \
   X(times, ONE, x * a)                                                                                                   \
   X(over, ONE, x / a)                                                                                                    \
