@@ -75,8 +75,8 @@ static void join(const struct work *work, const struct pto_row_view *x, const st
       loops->fold_join[work->fold](best, best, lanes + lane * part->cols, part->cols);
     return;
   }
-  const float found = loops->fold_along[work->fold](x->data, part->count, 0);
-  loops->fold_join[work->fold](best, best, &found, 1);
+  loops->fold_along[work->fold](lanes, &panel, best);
+  loops->fold_join[work->fold](best, best, lanes, 1);
 }
 
 /* Where the part has what results[j] does not know yet; answers whether all are known. */

@@ -169,15 +169,12 @@ static void run_softmax(const struct pto_kernel_args *args, const struct pto_row
   struct pto_local local = pto_local_begin(&args->core->local);
   pto_row_work_init(&work, &local);
   if (!pto_row_walk_begin(&walk, plan)) return;
-  for (uint64_t row = 0; row < plan->vec.extent; row += work.width) {
-    const struct pto_row_group all = {walk.at, row, pto_min_u64(work.width, plan->vec.extent - row), {NULL, 0}};
-    const uint64_t step = pto_row_group_size(&work, row);
-    for (uint64_t j = 0; j < all.cols; j += step) {
-      const struct pto_row_group group = pto_rows_begin(&work, walk.at, row + j, step);
-      pto_rows_fold(&work, &group, fold, NULL, work.a + j);
-      if (has_exponentials) pto_rows_map(&work, &group, PTO_MAP_exp_less, work.a + j, NULL, 1);
-    }
-    pto_rows_put(&work, &all, has_exponentials ? 2 : 1, work.a);
+  for (uint64_t row = 0, rows; row < plan->vec.extent; row += rows) {
+    rows = pto_row_group_size(&work, row);
+    const struct pto_row_group group = pto_rows_begin(&work, walk.at, row, rows);
+    pto_rows_fold(&work, &group, fold, NULL, work.a);
+    if (has_exponentials) pto_rows_map(&work, &group, PTO_MAP_exp_less, work.a, NULL, 1);
+    pto_rows_put(&work, &group, has_exponentials ? 2 : 1, work.a);
   }
 }
 
@@ -311,17 +308,17 @@ static void take_over(const struct pto_kernel_tensor *t, const struct merge *mer
 }
 
 /* m, l and both scales of rows [row, row + count). */
-static void merge_rows(const struct pto_row_loops *loops, const struct pto_kernel_tensor *t, const struct merge *merge,
-                       struct pto_row_part part) {
-  const uint64_t row = part.first, count = part.count;
+static void merge_rows(const struct pto_row_work *work, const struct pto_kernel_tensor *t, const struct merge *merge,
+                       const struct pto_row_group *group) {
+  const uint64_t row = group->col, count = group->cols;
   load_rows(&t[M], row, merge->m, count);
   load_rows(&t[M_IJ], row, merge->m_ij, count);
-  loops->fold_join[PTO_FOLD_max](merge->largest, merge->m, merge->m_ij, count);
+  work->loops->fold_join[PTO_FOLD_max](merge->largest, merge->m, merge->m_ij, count);
   store_rows(&t[M], row, merge->largest, count);
-  loops->map_along[PTO_MAP_exp_minus](
-      &(struct pto_map_row){.x = merge->m, .p = merge->largest, .out = merge->old_scale, .count = count});
-  loops->map_along[PTO_MAP_exp_minus](
-      &(struct pto_map_row){.x = merge->m_ij, .p = merge->largest, .out = merge->new_scale, .count = count});
+  memcpy(merge->old_scale, merge->m, count * sizeof(float));
+  memcpy(merge->new_scale, merge->m_ij, count * sizeof(float));
+  pto_values_map(work, PTO_MAP_exp_minus, merge->old_scale, merge->largest, 0, count);
+  pto_values_map(work, PTO_MAP_exp_minus, merge->new_scale, merge->largest, 0, count);
   load_rows(&t[L], row, merge->m, count);
   load_rows(&t[L_IJ], row, merge->m_ij, count);
   for (uint64_t j = 0; j < count; j++)
@@ -351,19 +348,15 @@ static void update_rows(const struct pto_kernel_args *args, bool is_first) {
   const struct merge merge = {scales, scales + BATCH_ROWS, scales + 2 * BATCH_ROWS, scales + 3 * BATCH_ROWS,
                               scales + 4 * BATCH_ROWS};
   if (!pto_row_walk_begin(&walk, &plan)) return;
-  for (uint64_t row = 0; row < plan.vec.extent; row += work.width) {
-    const struct pto_row_part part = {.first = row, .count = pto_min_u64(work.width, plan.vec.extent - row)};
-    const uint64_t step = pto_row_group_size(&work, row);
-    if (is_first)
-      take_over(args->tensors, &merge, row, part.count);
-    else
-      merge_rows(work.loops, args->tensors, &merge, part);
-    for (uint64_t j = 0; j < part.count; j += step) {
-      const struct pto_row_group group = pto_rows_begin(&work, walk.at, row + j, step);
-      if (is_first)
-        pto_rows_copy(&work, &group, 1);
-      else
-        pto_rows_map(&work, &group, PTO_MAP_blend, merge.old_scale + j, merge.new_scale + j, 1);
+  for (uint64_t row = 0, rows; row < plan.vec.extent; row += rows) {
+    rows = pto_row_group_size(&work, row);
+    const struct pto_row_group group = pto_rows_begin(&work, walk.at, row, rows);
+    if (is_first) {
+      take_over(args->tensors, &merge, row, rows);
+      pto_rows_copy(&work, &group, 1);
+    } else {
+      merge_rows(&work, args->tensors, &merge, &group);
+      pto_rows_map(&work, &group, PTO_MAP_blend, merge.old_scale, merge.new_scale, 1);
     }
   }
 }

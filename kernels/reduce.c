@@ -64,10 +64,8 @@ static void finish_floats(const struct pto_row_work *work, enum finish finish, f
                                       [ROOT] = PTO_MAP_sqrt,
                                       [LOGARITHM] = PTO_MAP_log,
                                       [LOGARITHM_OF_EXP] = PTO_MAP_log_plus};
-  if (finish == NOTHING) return;
-  const struct pto_map_row row = {
-      .x = results, .p = work->b, .out = results, .a = (float)work->plan->length, .count = count};
-  work->loops->map_along[maps[finish]](&row);
+  if (finish != NOTHING)
+    pto_values_map(work, maps[finish], results, work->b, (float)work->plan->length, count);
 }
 
 /* results[j], and for the logarithm of a sum of exponentials what was taken out of its rows in others[j]. */
@@ -89,15 +87,12 @@ static int reduce_floats(const struct pto_kernel_args *args, const struct reduct
   pto_row_plan_make(&plan, args->tensors, 2, reduced_dims(args));
   pto_row_work_init(&work, &local);
   for (bool go = pto_row_walk_begin(&walk, &plan); go; go = pto_row_walk_next(&walk, &plan))
-    for (uint64_t col = 0; col < plan.vec.extent; col += work.width) {
-      const struct pto_row_group all = {walk.at, col, pto_min_u64(work.width, plan.vec.extent - col), {NULL, 0}};
-      const uint64_t step = pto_row_group_size(&work, col);
-      for (uint64_t j = 0; j < all.cols; j += step) {
-        const struct pto_row_group group = pto_rows_begin(&work, walk.at, col + j, step);
-        reduce_group(&work, &group, reduction, work.a + j, work.b + j);
-      }
-      finish_floats(&work, reduction->finish, work.a, all.cols);
-      pto_rows_put(&work, &all, 1, work.a);
+    for (uint64_t col = 0, cols; col < plan.vec.extent; col += cols) {
+      cols = pto_row_group_size(&work, col);
+      const struct pto_row_group group = pto_rows_begin(&work, walk.at, col, cols);
+      reduce_group(&work, &group, reduction, work.a, work.b);
+      finish_floats(&work, reduction->finish, work.a, cols);
+      pto_rows_put(&work, &group, 1, work.a);
     }
   return 0;
 }

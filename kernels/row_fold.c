@@ -5,14 +5,17 @@
 
 #define LEAST_WIDTH 8   /* and what is not gone below so that they stay */
 #define PARTED_WIDTH 64 /* where they come in parts anyway */
-#define MAX_NODES 64    /* of one row: more than 2^64 elements */
 
 /* ---- local memory ---- */
 
-/* Rows of a group, a power of two, whatever vec has. */
+/* Rows of a group, whatever vec has; across a power of two. */
 static uint64_t full_width(const struct pto_row_plan *plan, bool keeps_rows) {
   uint64_t width = PTO_ROW_WIDTH;
-  if (!plan->is_across || !keeps_rows || pto_row_is_in_place(plan, 0, PTO_CLASS_F32)) return width;
+  if (!plan->is_across) {
+    const uint64_t most = plan->length == 0 ? width : PTO_ROW_ELEMS / plan->length;
+    return pto_max_u64(1, pto_min_u64(width, most));
+  }
+  if (!keeps_rows || pto_row_is_in_place(plan, 0, PTO_CLASS_F32)) return width;
   while (width > LEAST_WIDTH && width * plan->length > PTO_ROW_ELEMS) width /= 2;
   return width * plan->length > PTO_ROW_ELEMS ? PARTED_WIDTH : width;
 }
@@ -28,13 +31,12 @@ struct sizes {
 };
 static struct sizes sizes_of(const struct pto_row_plan *plan, bool keeps_rows) {
   const uint64_t width = pto_min_u64(full_width(plan, keeps_rows), plan->vec.extent);
-  const uint64_t cols = plan->is_across ? width : 1;
-  const uint64_t elems = plan->length > PTO_ROW_ELEMS ? PTO_ROW_ELEMS : plan->length * cols;
+  const uint64_t elems = plan->length > PTO_ROW_ELEMS ? PTO_ROW_ELEMS : plan->length * width;
   return (struct sizes){.x = pto_min_u64(elems, PTO_ROW_ELEMS),
                         .operand = pto_min_u64(elems, PTO_ROW_PART),
                         .result = width,
                         .lanes = plan->is_across ? PTO_SUM_LANES * width : 0,
-                        .nodes = node_count(plan) * cols};
+                        .nodes = node_count(plan) * (plan->is_across ? width : 1)};
 }
 
 uint64_t pto_row_work_bytes(const struct pto_row_plan *plan, bool keeps_rows, uint32_t operand_count) {
@@ -68,7 +70,7 @@ uint64_t pto_row_reads(const struct pto_row_plan *plan, uint64_t pass_count) {
 /* ---- groups ---- */
 
 uint64_t pto_row_group_size(const struct pto_row_work *work, uint64_t col) {
-  return pto_min_u64(work->plan->is_across ? work->width : 1, work->plan->vec.extent - col);
+  return pto_min_u64(work->width, work->plan->vec.extent - col);
 }
 
 struct pto_row_group pto_rows_begin(const struct pto_row_work *work, char *const *at, uint64_t col, uint64_t cols) {
@@ -80,8 +82,10 @@ struct pto_row_group pto_rows_begin(const struct pto_row_work *work, char *const
   return group;
 }
 
-static struct pto_row_view view_at(struct pto_row_view view, uint64_t first) {
-  return (struct pto_row_view){(float *)view.data + (int64_t)first * view.pitch, view.pitch};
+/* Elements of the rows from `first` on. */
+static struct pto_row_view view_at(const struct pto_row_plan *plan, struct pto_row_view view, uint64_t first) {
+  const int64_t distance = plan->is_across ? view.pitch : 1;
+  return (struct pto_row_view){(float *)view.data + (int64_t)first * distance, view.pitch};
 }
 
 /* ---- folds ---- */
@@ -128,11 +132,14 @@ static void fill(float *x, float value, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) x[i] = value;
 }
 
-static void feed_along(struct feed *feed, const float *x, uint64_t count) {
+/* Rows of more than one block come one by one. */
+static void feed_along(struct feed *feed, struct pto_row_view x, uint64_t count) {
   pto_fold_along *loop = feed->tree.loops->fold_along[feed->tree.fold];
-  const float a = feed->a == NULL ? 0 : feed->a[0];
+  const float *a = feed->a == NULL ? feed->work->a : feed->a;
   for (uint64_t i = 0; i < count; i += PTO_FOLD_BLOCK) {
-    feed->results[0] = loop(x + i, pto_min_u64(PTO_FOLD_BLOCK, count - i), a);
+    const struct pto_panel block = {(const float *)x.data + i, x.pitch, pto_min_u64(PTO_FOLD_BLOCK, count - i),
+                                    feed->tree.cols};
+    loop(feed->results, &block, a);
     if (feed->length > PTO_FOLD_BLOCK) tree_push(&feed->tree, feed->results);
   }
   feed->done += count;
@@ -145,7 +152,7 @@ static void feed_across(struct feed *feed, struct pto_row_view x, uint64_t count
   for (uint64_t i = 0; i < count;) {
     const uint64_t first = feed->done % PTO_FOLD_BLOCK;
     const uint64_t n = pto_min_u64(PTO_FOLD_BLOCK - first, count - i);
-    const struct pto_panel panel = {view_at(x, i).data, x.pitch, n, cols};
+    const struct pto_panel panel = {view_at(work->plan, x, i).data, x.pitch, n, cols};
     if (first == 0) fill(work->lanes, pto_fold_neutral(feed->tree.fold), PTO_SUM_LANES * cols);
     work->loops->fold_across[feed->tree.fold](work->lanes, &panel, first, a);
     i += n;
@@ -170,7 +177,7 @@ static void feed_part(struct feed *feed, struct pto_row_view x, uint64_t count) 
   if (feed->work->plan->is_across)
     feed_across(feed, x, count);
   else
-    feed_along(feed, x.data, count);
+    feed_along(feed, x, count);
 }
 
 static void feed_end(const struct feed *feed) {
@@ -180,11 +187,15 @@ static void feed_end(const struct feed *feed) {
 
 void pto_view_fold(const struct pto_row_work *work, struct pto_row_view x, uint64_t count, uint64_t cols,
                    enum pto_fold fold, const float *a, float *results) {
-  struct feed feed = feed_begin(work, count, cols, fold);
-  feed.a = a;
-  feed.results = results;
-  feed_part(&feed, x, count);
-  feed_end(&feed);
+  const uint64_t at_once = work->plan->is_across || count <= PTO_FOLD_BLOCK ? cols : 1;
+  for (uint64_t j = 0; j < cols; j += at_once) {
+    struct feed feed = feed_begin(work, count, at_once, fold);
+    const struct pto_row_view rows = {(float *)x.data + (int64_t)j * x.pitch, x.pitch};
+    feed.a = a == NULL ? NULL : a + j;
+    feed.results = results + j;
+    feed_part(&feed, rows, count);
+    feed_end(&feed);
+  }
 }
 
 void pto_rows_fold(const struct pto_row_work *work, const struct pto_row_group *group, enum pto_fold fold,
@@ -192,6 +203,12 @@ void pto_rows_fold(const struct pto_row_work *work, const struct pto_row_group *
   const uint64_t length = work->plan->length;
   if (group->x.data != NULL || length == 0) {
     pto_view_fold(work, group->x, length, group->cols, fold, a, results);
+    return;
+  }
+  if (!work->plan->is_across && length <= PTO_ROW_ELEMS) { /* not kept, but read as a whole */
+    const struct pto_row_part whole = {0, length, group->col, group->cols};
+    const struct pto_row_view x = pto_row_read(work->plan, 0, group->at[0], &whole, PTO_CLASS_F32, work->x);
+    pto_view_fold(work, x, length, group->cols, fold, a, results);
     return;
   }
   struct feed feed = feed_begin(work, length, group->cols, fold);
@@ -204,18 +221,6 @@ void pto_rows_fold(const struct pto_row_work *work, const struct pto_row_group *
   feed_end(&feed);
 }
 
-float pto_floats_fold(const struct pto_row_loops *loops, enum pto_fold fold, const float *x, uint64_t count, float a) {
-  if (count <= PTO_FOLD_BLOCK) return loops->fold_along[fold](x, count, a);
-  float nodes[MAX_NODES], result = 0;
-  struct tree tree = {.loops = loops, .fold = fold, .cols = 1, .nodes = nodes};
-  for (uint64_t i = 0; i < count; i += PTO_FOLD_BLOCK) {
-    result = loops->fold_along[fold](x + i, pto_min_u64(PTO_FOLD_BLOCK, count - i), a);
-    tree_push(&tree, &result);
-  }
-  tree_finish(&tree, &result);
-  return result;
-}
-
 /* ---- maps ---- */
 
 struct operands {
@@ -224,25 +229,16 @@ struct operands {
 
 static void map_views(const struct pto_row_work *work, const struct operands *o, const struct pto_row_part *part,
                       enum pto_map map, const float *a, const float *b) {
-  if (!work->plan->is_across) {
-    work->loops->map_along[map](&(struct pto_map_row){.x = o->x.data,
-                                                      .p = o->p.data,
-                                                      .q = o->q.data,
-                                                      .out = o->out.data,
-                                                      .a = a == NULL ? 0 : a[0],
-                                                      .b = b == NULL ? 0 : b[0],
-                                                      .count = part->count});
-    return;
-  }
-  work->loops->map_across[map](&(struct pto_map_panel){.x = {o->x.data, o->x.pitch, part->count, part->cols},
-                                                       .p = o->p.data,
-                                                       .q = o->q.data,
-                                                       .a = a == NULL ? work->a : a,
-                                                       .b = b == NULL ? work->b : b,
-                                                       .out = o->out.data,
-                                                       .p_pitch = o->p.pitch,
-                                                       .q_pitch = o->q.pitch,
-                                                       .out_pitch = o->out.pitch});
+  const struct pto_map_panel panel = {.x = {o->x.data, o->x.pitch, part->count, part->cols},
+                                      .p = o->p.data,
+                                      .q = o->q.data,
+                                      .a = a == NULL ? work->a : a,
+                                      .b = b == NULL ? work->b : b,
+                                      .out = o->out.data,
+                                      .p_pitch = o->p.pitch,
+                                      .q_pitch = o->q.pitch,
+                                      .out_pitch = o->out.pitch};
+  (work->plan->is_across ? work->loops->map_across : work->loops->map_along)[map](&panel);
 }
 
 void pto_view_map(const struct pto_row_work *work, struct pto_row_view x, struct pto_row_view out,
@@ -250,27 +246,40 @@ void pto_view_map(const struct pto_row_work *work, struct pto_row_view x, struct
   map_views(work, &(struct operands){.x = x, .out = out}, part, map, a, b);
 }
 
+/* How many elements of each row of a group operand `i` has room for. */
+static uint64_t operand_part(const struct pto_row_plan *plan, uint32_t i, uint64_t cols) {
+  if (pto_row_is_in_place(plan, i, PTO_CLASS_F32)) return UINT64_MAX;
+  return PTO_ROW_PART / (!plan->is_across && plan->vec.steps[i] == 0 ? 1 : cols);
+}
+
 void pto_rows_map(const struct pto_row_work *work, const struct pto_row_group *group, enum pto_map map, const float *a,
                   const float *b, uint32_t out) {
   const struct pto_row_plan *plan = work->plan;
-  const uint64_t most = work->operand_count > 0 ? pto_min_u64(work->part, PTO_ROW_PART / (plan->is_across ? group->cols : 1))
-                                                : work->part;
+  uint64_t most = plan->is_across ? work->part : PTO_ROW_ELEMS;
+  for (uint32_t i = 1; i <= work->operand_count; i++) most = pto_min_u64(most, operand_part(plan, i, group->cols));
   for (uint64_t first = 0; first < plan->length; first += most) {
     const struct pto_row_part part = {first, pto_min_u64(most, plan->length - first), group->col, group->cols};
-    struct operands o = {.x = group->x};
-    float *buffer = work->x;
-    if (o.x.data == NULL)
+    struct operands o = {.x = view_at(plan, group->x, first)};
+    struct pto_row_view kept = {work->x, (int64_t)(plan->is_across ? part.cols : part.count)};
+    if (group->x.data == NULL)
       o.x = pto_row_read(plan, 0, group->at[0], &part, PTO_CLASS_F32, work->x);
-    else {
-      if (o.x.data == work->x) buffer += first * (plan->is_across ? group->cols : 1);
-      o.x = view_at(o.x, first);
-    }
+    else if (group->x.data == work->x)
+      kept = o.x;
     if (work->operand_count > 0) o.p = pto_row_read(plan, 1, group->at[1], &part, PTO_CLASS_F32, work->p);
     if (work->operand_count > 1) o.q = pto_row_read(plan, 2, group->at[2], &part, PTO_CLASS_F32, work->q);
-    o.out = pto_row_target(plan, out, group->at[out], &part, PTO_CLASS_F32, buffer);
+    o.out = pto_row_is_in_place(plan, out, PTO_CLASS_F32)
+                ? pto_row_target(plan, out, group->at[out], &part, PTO_CLASS_F32, NULL)
+                : kept;
     map_views(work, &o, &part, map, a, b);
     pto_row_write(plan, out, group->at[out], &part, PTO_CLASS_F32, o.out);
   }
+}
+
+void pto_values_map(const struct pto_row_work *work, enum pto_map map, float *values, const float *others, float a,
+                    uint64_t count) {
+  const float zero = 0;
+  work->loops->map_along[map](
+      &(struct pto_map_panel){.x = {values, 0, count, 1}, .p = others, .a = &a, .b = &zero, .out = values});
 }
 
 void pto_rows_copy(const struct pto_row_work *work, const struct pto_row_group *group, uint32_t out) {

@@ -6,9 +6,9 @@
  *   for each place of the walk, for each group of rows (pto_row_group):
  *     pto_rows_begin, then folds, maps and writes
  *
- * Rows come in groups: one row along, up to `width` of them across, and every parameter or result of a row is an array
- * of the group's size.  A row that fits stays in local memory (or where it lies, if the loops can take it there) from
- * begin on; a longer one is read again by each fold and map, in parts.  Always true: how rows are grouped and parted
+ * Rows come in groups of up to `width`, as many as fit, and a parameter or a result of rows is an array with one for
+ * each of the group.  Rows that fit stay in local memory (or where they lie, if the loops can take them there) from
+ * begin on; longer ones are read again by each fold and map, in parts.  Always true: how rows are grouped and parted
  * changes no bit.
  *
  * A fold joins its blocks of PTO_FOLD_BLOCK elements pairwise: block 2k with 2k + 1, then pairs of pairs, and what is
@@ -60,9 +60,6 @@ void pto_rows_fold(const struct pto_row_work *work, const struct pto_row_group *
 /* The same of `count` elements of rows that lie in `x`. */
 void pto_view_fold(const struct pto_row_work *work, struct pto_row_view x, uint64_t count, uint64_t cols,
                    enum pto_fold fold, const float *a, float *results);
-/* For a vector of `count` floats that has no plan. */
-float pto_floats_fold(const struct pto_row_loops *loops, enum pto_fold fold, const float *x, uint64_t count, float a);
-
 /* Tensor `out` = the map of tensor 0, of the tensors 1 and 2 as p and q where the kernel has that many operands, and of
  * a[j] and b[j].  `out` may be the bytes of tensor 0. */
 void pto_rows_map(const struct pto_row_work *work, const struct pto_row_group *group, enum pto_map map, const float *a,
@@ -72,6 +69,9 @@ void pto_rows_copy(const struct pto_row_work *work, const struct pto_row_group *
 /* A map of rows in memory, in place or not. */
 void pto_view_map(const struct pto_row_work *work, struct pto_row_view x, struct pto_row_view out,
                   const struct pto_row_part *part, enum pto_map map, const float *a, const float *b);
+/* values[j] = the map of values[j] and others[j] as x and p, for the first `count` of a group, and of one a. */
+void pto_values_map(const struct pto_row_work *work, enum pto_map map, float *values, const float *others, float a,
+                    uint64_t count);
 /* Tensor `i`, which has one element a row, = values[0 … cols). */
 void pto_rows_put(const struct pto_row_work *work, const struct pto_row_group *group, uint32_t i, const float *values);
 /* And the other way. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The innermost loops of kernels that reduce, normalise or scan, along a row or across rows that lie side by side.
+ * The innermost loops of kernels that reduce, normalise or scan, along rows or across them.
  *
- * A loop *along* takes elements of one row that lie next to each other; a loop *across* takes a panel: element i of
- * row j is at data[i · pitch + j], and one result or one parameter belongs to each j.  The two are the same arithmetic
- * in the same order for every row, so a layout decides about speed and never about a bit.  No multiplication and
- * addition is fused, so every instruction set gives the same bytes.
+ * Both take a panel of rows and one result or parameter a row.  A loop *along* has the elements of a row next to each
+ * other: element i of row j is at data[j · pitch + i]; a loop *across* the rows: it is at data[i · pitch + j].  The two
+ * are the same arithmetic in the same order for every row, so a layout decides about speed and never about a bit.  No
+ * multiplication and addition is fused, so every instruction set gives the same bytes.
  *
  * Order of a float fold (sum, product, maximum …) of n elements: blocks of PTO_FOLD_BLOCK elements; in a block, element
  * i goes to lane i mod PTO_SUM_LANES in order of i, starting from the fold's neutral value, and the lanes are joined as
@@ -71,44 +71,37 @@ enum pto_map {
       PTO_MAP_COUNT
 };
 
-/* A panel of elements of a class. */
+/* `cols` rows of `count` elements of a class. */
 struct pto_panel {
   const void *data;
-  int64_t pitch; /* elements from one element of a row to the next; 0 and less are legal */
+  int64_t pitch; /* elements; 0 and less are legal */
   uint64_t count, cols;
 };
 
-/* The lanes of a block of `count` ≤ PTO_FOLD_BLOCK elements, joined. */
-typedef float pto_fold_along(const float *x, uint64_t count, float a);
+/* results[j] = the lanes of row j, joined: one block, or the whole of a row that is no longer. */
+typedef void pto_fold_along(float *results, const struct pto_panel *x, const float *a);
 /* lanes[l · cols + j] = its join with the elements i of row j with (first + i) mod PTO_SUM_LANES = l.  a[j]: the row's
  * parameter. */
 typedef void pto_fold_across(float *lanes, const struct pto_panel *x, uint64_t first, const float *a);
 /* out[j] = l[j] joined with r[j], j < count; out may be l or r. */
 typedef void pto_fold_join(float *out, const float *l, const float *r, uint64_t count);
 
-/* A map over elements of one row: out[i] from x[i], p[i], q[i].  `out` may be any of the three, and else overlaps
- * none; p and q are read by maps that name them. */
-struct pto_map_row {
-  const float *x, *p, *q;
-  float *out, a, b;
-  uint64_t count;
-};
-typedef void pto_map_along(const struct pto_map_row *row);
-/* A map over a panel. */
+/* A map over a panel: out from x, and p and q where it names them.  `out` may be any of the three in the same places,
+ * and else overlaps none. */
 struct pto_map_panel {
   struct pto_panel x;
   const float *p, *q, *a, *b; /* a[j], b[j] */
   float *out;
   int64_t p_pitch, q_pitch, out_pitch;
 };
-typedef void pto_map_across(const struct pto_map_panel *panel);
+typedef void pto_map_loop(const struct pto_map_panel *panel);
 
-/* What `start` and the elements join to. */
+/* One row: what `start` and the elements join to. */
 typedef int64_t pto_whole_along(const int64_t *x, uint64_t count, int64_t start);
 /* results[j] = its join with the elements of row j. */
 typedef void pto_whole_across(int64_t *results, const struct pto_panel *x);
 
-/* The first i with x[i] == value, or NaN where value is; count where there is none. */
+/* One row: the first i with x[i] == value, or NaN where value is; count where there is none. */
 typedef uint64_t pto_find_along(const void *x, uint64_t count, union pto_scalar value);
 /* at[j] = the first i at which row j equals values[j], where there is one and at[j] is no smaller. */
 typedef void pto_find_across(uint32_t *at, const struct pto_panel *x, const void *values);
@@ -123,8 +116,8 @@ struct pto_row_loops {
   pto_fold_along *fold_along[PTO_FOLD_COUNT];
   pto_fold_across *fold_across[PTO_FOLD_COUNT];
   pto_fold_join *fold_join[PTO_FOLD_COUNT];
-  pto_map_along *map_along[PTO_MAP_COUNT];
-  pto_map_across *map_across[PTO_MAP_COUNT];
+  pto_map_loop *map_along[PTO_MAP_COUNT];
+  pto_map_loop *map_across[PTO_MAP_COUNT];
   /* By class; NULL for floats and for folds that integers have not. */
   pto_whole_along *whole_along[PTO_CLASS_COUNT][PTO_FOLD_COUNT];
   pto_whole_across *whole_across[PTO_CLASS_COUNT][PTO_FOLD_COUNT];

@@ -128,7 +128,7 @@ static struct pto_row_view in_place(const struct pto_row_plan *plan, uint32_t i,
                                     const struct pto_row_part *part) {
   const struct pto_row_dim *inner = last_inner(plan);
   const uint64_t size = pto_dtype_size(plan->tensors[i].dtype);
-  const int64_t pitch = plan->is_across ? (int64_t)(inner->steps[i] / size) : 1;
+  const int64_t pitch = (int64_t)((plan->is_across ? inner->steps[i] : plan->vec.steps[i]) / size);
   return (struct pto_row_view){at + part->first * inner->steps[i] + part->col * plan->vec.steps[i], pitch};
 }
 
@@ -143,26 +143,49 @@ static void load(pto_load_loop *loop, char *buffer, const char *from, uint64_t s
     memcpy(buffer + done * size, buffer, pto_min_u64(done, count - done) * size);
 }
 
+/* The lines of a part: rows along, elements across.  Whether tensor `i` has one line for all of them; of tensor 0 each
+ * is loaded, for results may take its place. */
+static bool is_one_line(const struct pto_row_plan *plan, uint32_t i) {
+  if (i == 0) return false;
+  if (!plan->is_across) return plan->vec.steps[i] == 0;
+  return plan->inner_count <= 1 && last_inner(plan)->steps[i] == 0;
+}
+
+/* Whether whole rows of tensor `i` follow one another, so that all of them are one run. */
+static bool is_one_run(const struct pto_row_plan *plan, uint32_t i, const struct pto_row_part *part) {
+  const uint64_t size = pto_dtype_size(plan->tensors[i].dtype);
+  return !plan->is_across && plan->inner_count == 1 && part->count == plan->length &&
+         plan->inner[0].steps[i] == size && plan->vec.steps[i] == plan->length * size;
+}
+
 struct pto_row_view pto_row_load(const struct pto_row_plan *plan, uint32_t i, char *at,
                                  const struct pto_row_part *part, enum pto_class class_, void *buffer) {
   pto_load_loop *loop = pto_loops_best()->load[class_][plan->tensors[i].dtype];
   const struct pto_row_dim *inner = last_inner(plan);
   const uint64_t step = inner->steps[i], vec_step = plan->vec.steps[i], end = part->first + part->count;
   const uint64_t size = pto_dtype_size(pto_class_dtype(class_));
-  const struct pto_row_view view = {buffer, plan->is_across ? (int64_t)part->cols : 1};
+  const bool is_line = is_one_line(plan, i);
+  const struct pto_row_view view = {buffer, is_line ? 0 : (int64_t)(plan->is_across ? part->cols : part->count)};
   char *to = buffer;
   at += part->col * vec_step;
-  for (uint64_t first = part->first; first < end;) { /* one run of the innermost dimension after another */
-    const uint64_t run = pto_min_u64(end - first, inner->extent - first % inner->extent);
+  if (is_one_run(plan, i, part)) {
+    load(loop, to, at, step, part->count * part->cols, size);
+    return view;
+  }
+  if (!plan->is_across) {
+    for (uint64_t col = 0; col < (is_line ? 1 : part->cols); col++, at += vec_step)
+      for (uint64_t first = part->first, run; first < end; first += run, to += run * size) {
+        run = pto_min_u64(end - first, inner->extent - first % inner->extent);
+        load(loop, to, at + inner_offset(plan, i, first), step, run, size);
+      }
+    return view;
+  }
+  for (uint64_t first = part->first, run; first < end; first += run) {
+    run = is_line ? 1 : pto_min_u64(end - first, inner->extent - first % inner->extent);
     const char *from = at + inner_offset(plan, i, first);
-    first += run;
-    if (!plan->is_across) {
-      load(loop, to, from, step, run, size);
-      to += run * size;
-      continue;
-    }
     for (uint64_t row = 0; row < run; row++, from += step, to += part->cols * size)
       load(loop, to, from, vec_step, part->cols, size);
+    if (is_line) break;
   }
   return view;
 }
@@ -176,7 +199,7 @@ struct pto_row_view pto_row_read(const struct pto_row_plan *plan, uint32_t i, ch
 struct pto_row_view pto_row_target(const struct pto_row_plan *plan, uint32_t i, char *at,
                                    const struct pto_row_part *part, enum pto_class class_, void *buffer) {
   if (pto_row_is_in_place(plan, i, class_)) return in_place(plan, i, at, part);
-  return (struct pto_row_view){buffer, plan->is_across ? (int64_t)part->cols : 1};
+  return (struct pto_row_view){buffer, (int64_t)(plan->is_across ? part->cols : part->count)};
 }
 
 void pto_row_write(const struct pto_row_plan *plan, uint32_t i, char *at, const struct pto_row_part *part,
@@ -188,15 +211,21 @@ void pto_row_write(const struct pto_row_plan *plan, uint32_t i, char *at, const 
   if (pto_row_is_in_place(plan, i, class_) && in_place(plan, i, at, part).data == view.data) return;
   const char *from = view.data;
   at += part->col * vec_step;
-  for (uint64_t first = part->first; first < end;) {
-    const uint64_t run = pto_min_u64(end - first, inner->extent - first % inner->extent);
+  if (is_one_run(plan, i, part) && view.pitch == (int64_t)part->count) {
+    loop(from, at, step, part->count * part->cols);
+    return;
+  }
+  if (!plan->is_across) {
+    for (uint64_t col = 0; col < part->cols; col++, at += vec_step, from += view.pitch * (int64_t)size)
+      for (uint64_t first = part->first, run; first < end; first += run) {
+        run = pto_min_u64(end - first, inner->extent - first % inner->extent);
+        loop(from + (first - part->first) * size, at + inner_offset(plan, i, first), step, run);
+      }
+    return;
+  }
+  for (uint64_t first = part->first, run; first < end; first += run) {
+    run = pto_min_u64(end - first, inner->extent - first % inner->extent);
     char *to = at + inner_offset(plan, i, first);
-    first += run;
-    if (!plan->is_across) {
-      loop(from, to, step, run);
-      from += run * size;
-      continue;
-    }
     for (uint64_t row = 0; row < run; row++, to += step, from += view.pitch * (int64_t)size)
       loop(from, to, vec_step, part->cols);
   }

@@ -55,22 +55,22 @@ struct pto_row_walk {
 bool pto_row_walk_begin(struct pto_row_walk *walk, const struct pto_row_plan *plan);
 bool pto_row_walk_next(struct pto_row_walk *walk, const struct pto_row_plan *plan);
 
-/* Part of the rows at one place of the walk: elements [first, first + count) of a row, and where it is across, of
- * rows [col, col + cols) of vec.  Along: col is the row, cols is 1. */
+/* Part of the rows at one place of the walk: elements [first, first + count) of rows [col, col + cols) of vec. */
 struct pto_row_part {
   uint64_t first, count, col, cols;
 };
-/* What a part is in memory, or in the local buffer that it was loaded into: element i of row j is at
- * data[i · pitch + j].  In elements of the class. */
+/* What a part is in memory, or in the local buffer that it was loaded into, in elements of the class: element i of row
+ * j is at data[j · pitch + i] along, at data[i · pitch + j] across. */
 struct pto_row_view {
   void *data;
   int64_t pitch;
 };
 
 /* Whether the parts of tensor `i` lie as the loops want them: of the class's own dtype, and along: elements next to each
- * other; across: rows next to each other, elements in one pitch. */
+ * other, rows in one pitch; across: the other way round. */
 bool pto_row_is_in_place(const struct pto_row_plan *plan, uint32_t i, enum pto_class class_);
-/* Loads the part into `buffer` of count · cols elements, rows next to each other. */
+/* Loads the part into `buffer` of count · cols elements; of a tensor other than 0 that repeats from row to row
+ * along, or from element to element across, one line with a pitch of 0. */
 struct pto_row_view pto_row_load(const struct pto_row_plan *plan, uint32_t i, char *at,
                                  const struct pto_row_part *part, enum pto_class class_, void *buffer);
 /* In place, or loaded. */
