@@ -35,10 +35,10 @@ struct work {
   int64_t *results;
 };
 
-/* A power of two, whatever vec has: as many rows as stay in local memory, if any do. */
+/* Whatever vec has, as many rows as stay in local memory, if any do. */
 static uint64_t full_width(const struct pto_row_plan *plan) {
   uint64_t width = WIDTH;
-  if (!plan->is_across) return 1;
+  if (!plan->is_across) return pto_max_u64(1, pto_min_u64(WIDTH, ELEMS / pto_max_u64(plan->length, 1)));
   if (plan->length > ELEMS / LEAST_WIDTH) return width;
   while (width * plan->length > ELEMS) width /= 2;
   return width;
@@ -54,6 +54,11 @@ static uint64_t local_bytes(const struct pto_row_plan *plan, uint64_t size) {
          pto_local_bytes(width * sizeof(int64_t));
 }
 
+/* Along: the elements of row j of the group. */
+static const void *row_of(const struct work *work, const struct pto_row_view *x, uint64_t j) {
+  return (const char *)x->data + (int64_t)j * x->pitch * (int64_t)pto_dtype_size(pto_class_dtype(work->class_));
+}
+
 /* best = best joined with the part.  A maximum has no order, so neither blocks nor lanes matter but for speed. */
 static void join(const struct work *work, const struct pto_row_view *x, const struct pto_row_part *part) {
   const struct pto_row_loops *loops = work->loops;
@@ -61,10 +66,12 @@ static void join(const struct work *work, const struct pto_row_view *x, const st
   const bool is_across = work->plan->is_across;
   if (work->class_ != PTO_CLASS_F32) {
     int64_t *best = work->best;
-    if (is_across)
+    if (is_across) {
       loops->whole_across[work->class_][work->fold](best, &panel);
-    else
-      best[0] = loops->whole_along[work->class_][work->fold](x->data, part->count, best[0]);
+      return;
+    }
+    for (uint64_t j = 0; j < part->cols; j++)
+      best[j] = loops->whole_along[work->class_][work->fold](row_of(work, x, j), part->count, best[j]);
     return;
   }
   float *best = work->best, *lanes = work->lanes;
@@ -76,7 +83,7 @@ static void join(const struct work *work, const struct pto_row_view *x, const st
     return;
   }
   loops->fold_along[work->fold](lanes, &panel, best);
-  loops->fold_join[work->fold](best, best, lanes, 1);
+  loops->fold_join[work->fold](best, best, lanes, part->cols);
 }
 
 /* Where the part has what results[j] does not know yet; answers whether all are known. */
@@ -87,10 +94,13 @@ static bool find(const struct work *work, const struct pto_row_view *x, const st
     for (uint64_t j = 0; j < part->cols; j++) work->at[j] = UINT32_MAX;
     work->loops->find_across[work->class_](work->at, &panel, work->best);
   } else {
-    union pto_scalar value = {0};
-    memcpy(&value, work->best, pto_dtype_size(pto_class_dtype(work->class_)));
-    const uint64_t at = work->loops->find_along[work->class_](x->data, part->count, value);
-    work->at[0] = at == part->count ? UINT32_MAX : (uint32_t)at;
+    const uint64_t size = pto_dtype_size(pto_class_dtype(work->class_));
+    for (uint64_t j = 0; j < part->cols; j++) {
+      union pto_scalar value = {0};
+      memcpy(&value, (const char *)work->best + j * size, size);
+      const uint64_t at = work->loops->find_along[work->class_](row_of(work, x, j), part->count, value);
+      work->at[j] = at == part->count ? UINT32_MAX : (uint32_t)at;
+    }
   }
   for (uint64_t j = 0; j < part->cols; j++) {
     if (work->results[j] < 0 && work->at[j] != UINT32_MAX) work->results[j] = (int64_t)(part->first + work->at[j]);
@@ -139,7 +149,7 @@ static int run(const struct pto_kernel_args *args, enum pto_fold fold) {
                       .class_ = pto_class_of(x->dtype),
                       .fold = fold,
                       .width = width_of(&plan),
-                      .part = ELEMS / full_width(&plan)};
+                      .part = plan.is_across ? ELEMS / full_width(&plan) : ELEMS};
   const uint64_t size = pto_dtype_size(pto_class_dtype(work.class_));
   work.x = pto_local_take(&local, elems_of(&plan) * size);
   work.lanes = pto_local_take(&local, PTO_SUM_LANES * work.width * sizeof(float));
@@ -183,7 +193,7 @@ static struct pto_cost cost(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
   struct pto_row_plan plan;
   pto_row_plan_make(&plan, args->tensors, 2, 1u << pto_row_axis(args));
-  const uint64_t reads = plan.length <= ELEMS / full_width(&plan) ? 1 : 2;
+  const uint64_t reads = plan.length <= (plan.is_across ? ELEMS / full_width(&plan) : ELEMS) ? 1 : 2;
   return (struct pto_cost){.bytes_in = pto_kernel_bytes(x) * reads,
                            .bytes_out = pto_kernel_bytes(y),
                            .vector_elems = 2 * pto_kernel_numel(x),

@@ -225,6 +225,7 @@ void pto_rows_fold(const struct pto_row_work *work, const struct pto_row_group *
 
 struct operands {
   struct pto_row_view x, p, q, out;
+  bool has_lines; /* across: p and q are shared by the rows */
 };
 
 static void map_views(const struct pto_row_work *work, const struct operands *o, const struct pto_row_part *part,
@@ -238,7 +239,10 @@ static void map_views(const struct pto_row_work *work, const struct operands *o,
                                       .p_pitch = o->p.pitch,
                                       .q_pitch = o->q.pitch,
                                       .out_pitch = o->out.pitch};
-  (work->plan->is_across ? work->loops->map_across : work->loops->map_along)[map](&panel);
+  if (!work->plan->is_across)
+    work->loops->map_along[map](&panel);
+  else
+    (o->has_lines ? work->loops->map_lines : work->loops->map_across)[map](&panel);
 }
 
 void pto_view_map(const struct pto_row_work *work, struct pto_row_view x, struct pto_row_view out,
@@ -249,7 +253,21 @@ void pto_view_map(const struct pto_row_work *work, struct pto_row_view x, struct
 /* How many elements of each row of a group operand `i` has room for. */
 static uint64_t operand_part(const struct pto_row_plan *plan, uint32_t i, uint64_t cols) {
   if (pto_row_is_in_place(plan, i, PTO_CLASS_F32)) return UINT64_MAX;
-  return PTO_ROW_PART / (!plan->is_across && plan->vec.steps[i] == 0 ? 1 : cols);
+  return PTO_ROW_PART / (!plan->is_across && pto_row_is_shared(plan, i) ? 1 : cols);
+}
+
+static void read_operands(const struct pto_row_work *work, const struct pto_row_group *group,
+                          const struct pto_row_part *part, struct operands *o) {
+  const struct pto_row_plan *plan = work->plan;
+  const uint32_t count = work->operand_count;
+  o->has_lines = plan->is_across && count > 0 && pto_row_is_shared(plan, 1) && (count < 2 || pto_row_is_shared(plan, 2));
+  for (uint32_t i = 1; i <= count; i++) {
+    float *buffer = i == 1 ? work->p : work->q;
+    const struct pto_row_view view = o->has_lines
+                                         ? pto_row_read_shared(plan, i, group->at[i], part, PTO_CLASS_F32, buffer)
+                                         : pto_row_read(plan, i, group->at[i], part, PTO_CLASS_F32, buffer);
+    *(i == 1 ? &o->p : &o->q) = view;
+  }
 }
 
 void pto_rows_map(const struct pto_row_work *work, const struct pto_row_group *group, enum pto_map map, const float *a,
@@ -265,8 +283,7 @@ void pto_rows_map(const struct pto_row_work *work, const struct pto_row_group *g
       o.x = pto_row_read(plan, 0, group->at[0], &part, PTO_CLASS_F32, work->x);
     else if (group->x.data == work->x)
       kept = o.x;
-    if (work->operand_count > 0) o.p = pto_row_read(plan, 1, group->at[1], &part, PTO_CLASS_F32, work->p);
-    if (work->operand_count > 1) o.q = pto_row_read(plan, 2, group->at[2], &part, PTO_CLASS_F32, work->q);
+    read_operands(work, group, &part, &o);
     o.out = pto_row_is_in_place(plan, out, PTO_CLASS_F32)
                 ? pto_row_target(plan, out, group->at[out], &part, PTO_CLASS_F32, NULL)
                 : kept;

@@ -118,6 +118,7 @@ struct pto_row_loops {
   pto_fold_join *fold_join[PTO_FOLD_COUNT];
   pto_map_loop *map_along[PTO_MAP_COUNT];
   pto_map_loop *map_across[PTO_MAP_COUNT];
+  pto_map_loop *map_lines[PTO_MAP_COUNT]; /* across, of operands that rows share: p[i · p_pitch] for all of them */
   /* By class; NULL for floats and for folds that integers have not. */
   pto_whole_along *whole_along[PTO_CLASS_COUNT][PTO_FOLD_COUNT];
   pto_whole_across *whole_across[PTO_CLASS_COUNT][PTO_FOLD_COUNT];

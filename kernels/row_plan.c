@@ -196,6 +196,23 @@ struct pto_row_view pto_row_read(const struct pto_row_plan *plan, uint32_t i, ch
   return pto_row_load(plan, i, at, part, class_, buffer);
 }
 
+bool pto_row_is_shared(const struct pto_row_plan *plan, uint32_t i) { return plan->vec.steps[i] == 0; }
+
+struct pto_row_view pto_row_read_shared(const struct pto_row_plan *plan, uint32_t i, char *at,
+                                        const struct pto_row_part *part, enum pto_class class_, void *buffer) {
+  const struct pto_row_dim *inner = last_inner(plan);
+  const uint64_t size = pto_dtype_size(pto_class_dtype(class_)), end = part->first + part->count;
+  if (plan->tensors[i].dtype == pto_class_dtype(class_) && plan->inner_count <= 1)
+    return (struct pto_row_view){at + part->first * inner->steps[i], (int64_t)(inner->steps[i] / size)};
+  char *to = buffer;
+  for (uint64_t first = part->first, run; first < end; first += run, to += run * size) {
+    run = pto_min_u64(end - first, inner->extent - first % inner->extent);
+    load(pto_loops_best()->load[class_][plan->tensors[i].dtype], to, at + inner_offset(plan, i, first), inner->steps[i],
+         run, size);
+  }
+  return (struct pto_row_view){buffer, 1};
+}
+
 struct pto_row_view pto_row_target(const struct pto_row_plan *plan, uint32_t i, char *at,
                                    const struct pto_row_part *part, enum pto_class class_, void *buffer) {
   if (pto_row_is_in_place(plan, i, class_)) return in_place(plan, i, at, part);

@@ -73,6 +73,10 @@ bool pto_row_is_in_place(const struct pto_row_plan *plan, uint32_t i, enum pto_c
  * along, or from element to element across, one line with a pitch of 0. */
 struct pto_row_view pto_row_load(const struct pto_row_plan *plan, uint32_t i, char *at,
                                  const struct pto_row_part *part, enum pto_class class_, void *buffer);
+/* Of a tensor that all rows of vec share, the part of one: element i is at data[i · pitch]. */
+bool pto_row_is_shared(const struct pto_row_plan *plan, uint32_t i);
+struct pto_row_view pto_row_read_shared(const struct pto_row_plan *plan, uint32_t i, char *at,
+                                        const struct pto_row_part *part, enum pto_class class_, void *buffer);
 /* In place, or loaded. */
 struct pto_row_view pto_row_read(const struct pto_row_plan *plan, uint32_t i, char *at,
                                  const struct pto_row_part *part, enum pto_class class_, void *buffer);
