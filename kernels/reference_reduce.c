@@ -8,13 +8,7 @@
 
 #define UNIT 0x1p-24        /* half a unit in the last place of f32, relative */
 #define MOST_FACTORS 64     /* of a product of random values: more overflow */
-#define MOST_READ_TWICE 2000 /* elements of a row that is read more than once: longer ones are tested in reduce_test.c */
-
-/* How much of the sum of magnitudes a sum of n is off. */
-static double sum_bound(uint64_t n) {
-  const uint64_t lane = (pto_min_u64(n, 1024) + 15) / 16, blocks = (n + 1023) / 1024;
-  return ((double)lane + 4 + (blocks < 2 ? 0 : ceil(log2((double)blocks)))) * UNIT;
-}
+#define MOST_READ_TWICE 2000 /* elements of a row that is read more than once: longer ones are tested in row_fold_test.c */
 
 /* ---- reductions ---- */
 
@@ -77,7 +71,7 @@ static uint64_t whole_magnitude(uint64_t x) { return x >> 63 != 0 ? 0 - x : x; }
 /* Sums whose terms are each rounded `roundings` times. */
 static void sum_golden(const struct pto_kernel_args *args, const struct pto_golden *golden, double (*term)(double),
                        uint64_t (*whole_term)(uint64_t), double roundings) {
-  const double bound = sum_bound(reduced_count(args)) + roundings * UNIT;
+  const double bound = pto_reference_sum_bound(reduced_count(args)) + roundings * UNIT;
   if (!pto_reference_is_float(&args->tensors[0])) {
     whole_sums(args, &golden[1], whole_term);
     return;
@@ -188,7 +182,7 @@ static void reduce_log_sum_exp_golden(const struct pto_kernel_args *args, const 
   float_sums(args, &golden[1], exp);
   for (uint64_t r = 0; r < pto_reference_numel(&args->tensors[1]); r++) {
     golden[1].value[r] = log(golden[1].value[r]);
-    golden[1].slack[r] = n == 0 ? 0 : sum_bound(n) + (10 + 2 * log((double)n)) * UNIT;
+    golden[1].slack[r] = n == 0 ? 0 : pto_reference_sum_bound(n) + (10 + 2 * log((double)n)) * UNIT;
   }
 }
 

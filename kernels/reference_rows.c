@@ -87,13 +87,7 @@ const struct pto_kernel_reference pto_reference_online_update = {
 /* ---- softmax ---- */
 
 #define UNIT 0x1p-24       /* half a unit in the last place of f32, relative */
-#define MOST_IN_A_ROW 2000 /* longer rows are read more than once, and are tested in softmax_test.c and normalize_test.c */
-
-/* How much of the sum of magnitudes a sum of n ≤ 2000 is off: see docs/numerics.md. */
-static double sum_bound(uint64_t n) {
-  const uint64_t lane = (pto_min_u64(n, 1024) + 15) / 16;
-  return ((double)lane + 4 + (n > 1024 ? 1 : 0)) * UNIT;
-}
+#define MOST_IN_A_ROW 2000 /* longer rows are read more than once: row_fold_test.c has them */
 
 static bool softmax_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                            union pto_scalar *scalars) {
@@ -121,7 +115,7 @@ static void softmax_row(const struct pto_kernel_args *args, const struct pto_gol
     l += e;
     slack += moved(e, d) + 2 * UNIT * e;
   }
-  slack = slack / l + sum_bound(length);
+  slack = slack / l + pto_reference_sum_bound(length);
   for (uint64_t i = 0; i < length; i++) {
     const double d = pto_reference_element(x, first + i * step) - m;
     const uint64_t at = first + i * step;
@@ -226,7 +220,7 @@ static void normal_row(const struct pto_kernel_args *args, const struct pto_gold
                        uint64_t row) {
   const struct pto_kernel_tensor *t = args->tensors;
   const uint64_t n = rows->length;
-  const double eps = (double)args->scalars[args->scalar_count - 1].f32, bound = sum_bound(n);
+  const double eps = (double)args->scalars[args->scalar_count - 1].f32, bound = pto_reference_sum_bound(n);
   double mean = 0, magnitude = 0, variance = 0;
   for (uint64_t i = 0; i < n; i++) {
     mean += pto_reference_element(&t[0], row * n + i) / (double)n;
@@ -274,7 +268,7 @@ static void rmsnorm_golden(const struct pto_kernel_args *args, const struct pto_
       const double r = 1 / sqrt(mean + (double)args->scalars[0].f32);
       const double value = pto_reference_element(&t[0], first + i) * r * pto_reference_element(&t[1], i);
       golden[2].value[first + i] = value;
-      golden[2].slack[first + i] = fabs(value) * ((sum_bound(n) + 2 * UNIT) / 2 + 3 * UNIT);
+      golden[2].slack[first + i] = fabs(value) * ((pto_reference_sum_bound(n) + 2 * UNIT) / 2 + 3 * UNIT);
     }
   }
 }
