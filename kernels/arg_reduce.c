@@ -18,10 +18,10 @@
 
 #include <string.h>
 
-#define ELEMS UINT64_C(16384)    /* elements of x in local memory at a time: at most 128 KiB */
-#define WIDTH UINT64_C(64)       /* rows side by side at a time */
-#define LEAST_WIDTH UINT64_C(8)  /* and where only so few of them fit */
-#define SHAPE_TEXT 192           /* eight 20-digit extents, commas, brackets */
+#define ELEMS UINT64_C(16384)   /* elements of x in local memory at a time: at most 128 KiB */
+#define WIDTH UINT64_C(64)      /* rows side by side at a time */
+#define LEAST_WIDTH UINT64_C(8) /* and where only so few of them fit */
+#define SHAPE_TEXT 192          /* eight 20-digit extents, commas, brackets */
 
 /* All of it in local memory, by row of a group. */
 struct work {

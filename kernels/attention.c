@@ -22,9 +22,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define MASK_ELEMS 256  /* zeros in local memory */
+#define MASK_ELEMS 256           /* zeros in local memory */
 #define BATCH_ROWS PTO_ROW_WIDTH /* rows that are merged at a time */
-#define MERGE_VECTORS 5 /* of struct merge */
+#define MERGE_VECTORS 5          /* of struct merge */
 
 #define F32 PTO_DTYPE_BIT(PTO_FLOAT32)
 #define MATRIX(name_, mode_, dtypes_)                                                                                  \

@@ -10,9 +10,9 @@
  *
  *   μ = Σx / n, v = Σ(x − μ)² / n, r = 1 / √(v + eps);   rmsnorm: r = 1 / √(Σx² / n + eps)
  *
- * Sums go in the order of row_fold.h; μ, v and each further operation are rounded to f32 but for r, which is computed in
- * double and rounded once; y is rounded once on store.  So one NaN or ∞ makes its row NaN.  y may overwrite x.  A row
- * that local memory does not hold is read three times (rmsnorm: twice).  Any thread.
+ * Sums go in the order of row_fold.h; μ, v and each further operation are rounded to f32 but for r, which is computed
+ * in double and rounded once; y is rounded once on store.  So one NaN or ∞ makes its row NaN.  y may overwrite x.  A
+ * row that local memory does not hold is read three times (rmsnorm: twice).  Any thread.
  */
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_shape.h>
@@ -29,7 +29,8 @@ enum { X, SCALE, BIAS };
 
 /* values[j] = 1 / √(values[j] / divisor + eps). */
 static void invert(float *values, uint64_t count, double divisor, double eps) {
-  for (uint64_t j = 0; j < count; j++) values[j] = (float)(1 / sqrt((double)(float)((double)values[j] / divisor) + eps));
+  for (uint64_t j = 0; j < count; j++)
+    values[j] = (float)(1 / sqrt((double)(float)((double)values[j] / divisor) + eps));
 }
 
 /* ---- rows with their own mean and variance ---- */
@@ -67,8 +68,8 @@ static int run_rows(const struct pto_kernel_args *args, const struct pto_row_pla
   return 0;
 }
 
-static struct pto_cost rows_cost(const struct pto_kernel_args *args, const struct pto_row_plan *plan,
-                                 uint32_t elem_ops, uint32_t pass_count) {
+static struct pto_cost rows_cost(const struct pto_kernel_args *args, const struct pto_row_plan *plan, uint32_t elem_ops,
+                                 uint32_t pass_count) {
   const uint32_t last = args->tensor_count - 1;
   struct pto_cost cost = {.bytes_in = pto_kernel_bytes(&args->tensors[X]) * pto_row_reads(plan, pass_count),
                           .bytes_out = pto_kernel_bytes(&args->tensors[last]),
@@ -271,11 +272,11 @@ static struct pto_cost batch_norm_cost(const struct pto_kernel_args *args) {
                                                  .cost = name_##_cost,                                                 \
                                                  .check = name_##_check}
 
-static const struct pto_kernel_param layernorm_params[] = {TENSOR("x", PTO_INPUT, 1, 0), TENSOR("scale", PTO_INPUT, 1, 0),
-                                                           TENSOR("bias", PTO_INPUT, 1, 0),
-                                                           TENSOR("y", PTO_OUTPUT, 1, 0), EPS};
-static const struct pto_kernel_param rmsnorm_params[] = {TENSOR("x", PTO_INPUT, 1, 0), TENSOR("weight", PTO_INPUT, 1, 0),
-                                                         TENSOR("y", PTO_OUTPUT, 1, 0), EPS};
+static const struct pto_kernel_param layernorm_params[] = {
+    TENSOR("x", PTO_INPUT, 1, 0), TENSOR("scale", PTO_INPUT, 1, 0), TENSOR("bias", PTO_INPUT, 1, 0),
+    TENSOR("y", PTO_OUTPUT, 1, 0), EPS};
+static const struct pto_kernel_param rmsnorm_params[] = {
+    TENSOR("x", PTO_INPUT, 1, 0), TENSOR("weight", PTO_INPUT, 1, 0), TENSOR("y", PTO_OUTPUT, 1, 0), EPS};
 static const struct pto_kernel_param instance_norm_params[] = {
     TENSOR("x", PTO_INPUT, 2, 0), TENSOR("scale", PTO_INPUT, 1, 1), TENSOR("bias", PTO_INPUT, 1, 1),
     TENSOR("y", PTO_OUTPUT, 2, 0), EPS};
@@ -286,10 +287,13 @@ static const struct pto_kernel_param group_norm_params[] = {
     TENSOR("y", PTO_OUTPUT, 2, 0),
     {.name = "groups", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64},
     EPS};
-static const struct pto_kernel_param batch_norm_params[] = {
-    TENSOR("x", PTO_INPUT, 2, 0),     TENSOR("mean", PTO_INPUT, 1, 1), TENSOR("variance", PTO_INPUT, 1, 1),
-    TENSOR("scale", PTO_INPUT, 1, 1), TENSOR("bias", PTO_INPUT, 1, 1), TENSOR("y", PTO_OUTPUT, 2, 0),
-    EPS};
+static const struct pto_kernel_param batch_norm_params[] = {TENSOR("x", PTO_INPUT, 2, 0),
+                                                            TENSOR("mean", PTO_INPUT, 1, 1),
+                                                            TENSOR("variance", PTO_INPUT, 1, 1),
+                                                            TENSOR("scale", PTO_INPUT, 1, 1),
+                                                            TENSOR("bias", PTO_INPUT, 1, 1),
+                                                            TENSOR("y", PTO_OUTPUT, 2, 0),
+                                                            EPS};
 
 KERNEL(layernorm);
 KERNEL(rmsnorm);

@@ -19,7 +19,7 @@
 
 #include <inttypes.h>
 
-#define SHAPE_TEXT 192 /* eight 20-digit extents, commas, brackets */
+#define SHAPE_TEXT 192             /* eight 20-digit extents, commas, brackets */
 #define WHOLE_ELEMS UINT64_C(4096) /* 64-bit elements in local memory at a time: 32 KiB */
 #define WHOLE_WIDTH UINT64_C(128)  /* rows side by side at a time */
 
@@ -29,9 +29,9 @@ struct reduction {
   const char *name;
   uint32_t fold; /* enum pto_fold */
   enum finish finish;
-  bool is_widening;      /* integers may have a wider y */
-  uint32_t elem_ops;     /* vector operations an element of x */
-  uint32_t result_ops;   /* and an element of y */
+  bool is_widening;    /* integers may have a wider y */
+  uint32_t elem_ops;   /* vector operations an element of x */
+  uint32_t result_ops; /* and an element of y */
 };
 
 /* X(name, fold, finish, dtypes, is_widening, operations an element of x, of y) */
@@ -64,8 +64,7 @@ static void finish_floats(const struct pto_row_work *work, enum finish finish, f
                                       [ROOT] = PTO_MAP_sqrt,
                                       [LOGARITHM] = PTO_MAP_log,
                                       [LOGARITHM_OF_EXP] = PTO_MAP_log_plus};
-  if (finish != NOTHING)
-    pto_values_map(work, maps[finish], results, work->b, (float)work->plan->length, count);
+  if (finish != NOTHING) pto_values_map(work, maps[finish], results, work->b, (float)work->plan->length, count);
 }
 
 /* results[j], and for the logarithm of a sum of exponentials what was taken out of its rows in others[j]. */
@@ -196,10 +195,9 @@ static struct pto_cost reduce_cost(const struct pto_kernel_args *args, const str
   const uint64_t results = pto_kernel_numel(y);
   struct pto_row_plan plan;
   pto_row_plan_make(&plan, args->tensors, 2, reduced_dims(args));
-  struct pto_cost cost = {
-      .bytes_in = results == 0 ? 0 : pto_kernel_bytes(x) * pto_row_reads(&plan, is_twice ? 2 : 1),
-      .bytes_out = pto_kernel_bytes(y),
-      .vector_elems = pto_kernel_numel(x) * reduction->elem_ops + results * reduction->result_ops};
+  struct pto_cost cost = {.bytes_in = results == 0 ? 0 : pto_kernel_bytes(x) * pto_row_reads(&plan, is_twice ? 2 : 1),
+                          .bytes_out = pto_kernel_bytes(y),
+                          .vector_elems = pto_kernel_numel(x) * reduction->elem_ops + results * reduction->result_ops};
   cost.local_bytes = is_float(x) ? pto_row_work_bytes(&plan, is_twice, 0)
                                  : pto_local_bytes(whole_elems(&plan) * sizeof(int64_t)) +
                                        pto_local_bytes(whole_width(&plan) * sizeof(int64_t));
@@ -207,8 +205,8 @@ static struct pto_cost reduce_cost(const struct pto_kernel_args *args, const str
 }
 
 #define X(name_, fold_, finish_, dtypes_, is_widening_, elem_ops_, result_ops_)                                        \
-  static const struct reduction name_##_reduction = {                                                                  \
-      #name_, PTO_FOLD_##fold_, finish_, is_widening_, elem_ops_, result_ops_};                                        \
+  static const struct reduction name_##_reduction = {#name_,       PTO_FOLD_##fold_, finish_,                          \
+                                                     is_widening_, elem_ops_,        result_ops_};                     \
   static const struct pto_kernel_param name_##_params[] = {{.name = "x", .mode = PTO_INPUT, .dtypes = dtypes_},        \
                                                            {.name = "y", .mode = PTO_OUTPUT, .dtypes = dtypes_}};      \
   static int name_##_run(const struct pto_kernel_args *args) { return reduce_run(args, &name_##_reduction); }          \

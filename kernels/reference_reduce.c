@@ -6,9 +6,10 @@
  */
 #include <kernels/reference_support.h>
 
-#define UNIT 0x1p-24        /* half a unit in the last place of f32, relative */
-#define MOST_FACTORS 64     /* of a product of random values: more overflow */
-#define MOST_READ_TWICE 2000 /* elements of a row that is read more than once: longer ones are tested in row_fold_test.c */
+#define UNIT 0x1p-24    /* half a unit in the last place of f32, relative */
+#define MOST_FACTORS 64 /* of a product of random values: more overflow */
+#define MOST_READ_TWICE                                                                                                \
+  2000 /* elements of a row that is read more than once: longer ones are tested in row_fold_test.c */
 
 /* ---- reductions ---- */
 

@@ -168,9 +168,8 @@ static void feed_across(struct feed *feed, struct pto_row_view x, uint64_t count
 }
 
 static struct feed feed_begin(const struct pto_row_work *work, uint64_t length, uint64_t cols, enum pto_fold fold) {
-  return (struct feed){.work = work,
-                       .tree = {.loops = work->loops, .fold = fold, .cols = cols, .nodes = work->nodes},
-                       .length = length};
+  return (struct feed){
+      .work = work, .tree = {.loops = work->loops, .fold = fold, .cols = cols, .nodes = work->nodes}, .length = length};
 }
 
 static void feed_part(struct feed *feed, struct pto_row_view x, uint64_t count) {
@@ -260,7 +259,8 @@ static void read_operands(const struct pto_row_work *work, const struct pto_row_
                           const struct pto_row_part *part, struct operands *o) {
   const struct pto_row_plan *plan = work->plan;
   const uint32_t count = work->operand_count;
-  o->has_lines = plan->is_across && count > 0 && pto_row_is_shared(plan, 1) && (count < 2 || pto_row_is_shared(plan, 2));
+  o->has_lines =
+      plan->is_across && count > 0 && pto_row_is_shared(plan, 1) && (count < 2 || pto_row_is_shared(plan, 2));
   for (uint32_t i = 1; i <= count; i++) {
     float *buffer = i == 1 ? work->p : work->q;
     const struct pto_row_view view = o->has_lines

@@ -26,7 +26,7 @@
 #define PTO_ROW_ELEMS UINT64_C(16384) /* f32 elements of rows in local memory at a time: 64 KiB */
 #define PTO_ROW_PART UINT64_C(4096)   /* of each other operand */
 
-#define PTO_ROW_WIDTH 128              /* rows of a group at most: 512 B of each element, eight cache lines */
+#define PTO_ROW_WIDTH 128 /* rows of a group at most: 512 B of each element, eight cache lines */
 
 struct pto_row_work {
   const struct pto_row_plan *plan;

@@ -2,7 +2,8 @@
 /*
  * Rows that local memory does not hold, in every layout, on every instruction set of this machine.
  *
- * Oracles: the references, in double; for the order of sums, the sentence of docs/numerics.md written out in scalar f32.
+ * Oracles: the references, in double; for the order of sums, the sentence of docs/numerics.md written out in scalar
+ * f32.
  */
 #include <kernels/kernel_level.h>
 #include <kernels/kernel_list.h>
@@ -110,8 +111,8 @@ static void run_long(const struct long_case *c, uint32_t dtype, uint32_t layout)
   for (uint64_t i = 0; i < pto_test_numel(&trial.t[last]); i++)
     if (!pto_test_is_right(&trial.t[last], i, &trial.golden[last], reference_of(c->kernel)->ulps))
       fail_msg("%s, %s, %s: element %" PRIu64 ": got %.9g, reference %.17g ± %g", c->kernel, pto_dtype_name(dtype),
-               pto_test_layout_name(layout), i, pto_reference_element(&trial.t[last].t, i),
-               trial.golden[last].value[i], trial.golden[last].slack[i]);
+               pto_test_layout_name(layout), i, pto_reference_element(&trial.t[last].t, i), trial.golden[last].value[i],
+               trial.golden[last].slack[i]);
   trial_fini(&trial);
 }
 
@@ -164,7 +165,8 @@ static void sum_of_matrix(const float *x, uint64_t rows, uint64_t n, bool is_tra
   static struct pto_test_call call;
   const struct pto_kernel *kernel = pto_kernel_find("reduce_sum");
   pto_test_call_init(&call, kernel);
-  call.tensors[0] = (struct pto_kernel_tensor){(void *)(uintptr_t)x, shape, is_transposed ? across : along, 2, PTO_FLOAT32};
+  call.tensors[0] =
+      (struct pto_kernel_tensor){(void *)(uintptr_t)x, shape, is_transposed ? across : along, 2, PTO_FLOAT32};
   call.tensors[1] = (struct pto_kernel_tensor){results, sums, steps, 2, PTO_FLOAT32};
   assert_int_equal(kernel->check(&call.args), 0);
   assert_int_equal(pto_test_call_run(kernel, &call.args), 0);

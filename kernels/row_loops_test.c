@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Oracles: the plainest instruction set for the others, and each loop along rows for the one across them; bit for bit. */
+/* Oracles: the plainest instruction set for the others, and each loop along rows for the one across them; bit for bit.
+ */
 #include <kernels/kernel_math.h>
 #include <kernels/row_loops.h>
 #include <runtime/base/base.h>
@@ -125,7 +126,8 @@ static void test_shared_operands_are_those_of_every_row(void **state) {
                                                     .q_pitch = 1,
                                                     .out_pitch = ROWS});
       for (uint64_t j = 0; j < ROWS; j++)
-        for (uint64_t i = 0; i < COUNT; i++) assert_same(&turned[i * ROWS + j], &expected[j * COUNT + i], 1, "map", map);
+        for (uint64_t i = 0; i < COUNT; i++)
+          assert_same(&turned[i * ROWS + j], &expected[j * COUNT + i], 1, "map", map);
     }
 }
 
@@ -165,8 +167,8 @@ static void test_the_first_of_equals_is_found_along_and_across(void **state) {
         uint64_t first = 0;
         while (!(x[j * COUNT + first] == values[j] || (isnan(x[j * COUNT + first]) && isnan(values[j])))) first++;
         assert_int_equal(at[j], first);
-        assert_int_equal(
-            loops->find_along[PTO_CLASS_F32](x + j * COUNT, COUNT, (union pto_scalar){.f32 = values[j]}), first);
+        assert_int_equal(loops->find_along[PTO_CLASS_F32](x + j * COUNT, COUNT, (union pto_scalar){.f32 = values[j]}),
+                         first);
       }
     }
     assert_int_equal(loops->find_along[PTO_CLASS_F32](x, COUNT, (union pto_scalar){.f32 = 123.5f}), COUNT);

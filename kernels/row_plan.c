@@ -154,12 +154,12 @@ static bool is_one_line(const struct pto_row_plan *plan, uint32_t i) {
 /* Whether whole rows of tensor `i` follow one another, so that all of them are one run. */
 static bool is_one_run(const struct pto_row_plan *plan, uint32_t i, const struct pto_row_part *part) {
   const uint64_t size = pto_dtype_size(plan->tensors[i].dtype);
-  return !plan->is_across && plan->inner_count == 1 && part->count == plan->length &&
-         plan->inner[0].steps[i] == size && plan->vec.steps[i] == plan->length * size;
+  return !plan->is_across && plan->inner_count == 1 && part->count == plan->length && plan->inner[0].steps[i] == size &&
+         plan->vec.steps[i] == plan->length * size;
 }
 
-struct pto_row_view pto_row_load(const struct pto_row_plan *plan, uint32_t i, char *at,
-                                 const struct pto_row_part *part, enum pto_class class_, void *buffer) {
+struct pto_row_view pto_row_load(const struct pto_row_plan *plan, uint32_t i, char *at, const struct pto_row_part *part,
+                                 enum pto_class class_, void *buffer) {
   pto_load_loop *loop = pto_loops_best()->load[class_][plan->tensors[i].dtype];
   const struct pto_row_dim *inner = last_inner(plan);
   const uint64_t step = inner->steps[i], vec_step = plan->vec.steps[i], end = part->first + part->count;
@@ -190,8 +190,8 @@ struct pto_row_view pto_row_load(const struct pto_row_plan *plan, uint32_t i, ch
   return view;
 }
 
-struct pto_row_view pto_row_read(const struct pto_row_plan *plan, uint32_t i, char *at,
-                                 const struct pto_row_part *part, enum pto_class class_, void *buffer) {
+struct pto_row_view pto_row_read(const struct pto_row_plan *plan, uint32_t i, char *at, const struct pto_row_part *part,
+                                 enum pto_class class_, void *buffer) {
   if (pto_row_is_in_place(plan, i, class_)) return in_place(plan, i, at, part);
   return pto_row_load(plan, i, at, part, class_, buffer);
 }

@@ -66,20 +66,20 @@ struct pto_row_view {
   int64_t pitch;
 };
 
-/* Whether the parts of tensor `i` lie as the loops want them: of the class's own dtype, and along: elements next to each
- * other, rows in one pitch; across: the other way round. */
+/* Whether the parts of tensor `i` lie as the loops want them: of the class's own dtype, and along: elements next to
+ * each other, rows in one pitch; across: the other way round. */
 bool pto_row_is_in_place(const struct pto_row_plan *plan, uint32_t i, enum pto_class class_);
 /* Loads the part into `buffer` of count · cols elements; of a tensor other than 0 that repeats from row to row
  * along, or from element to element across, one line with a pitch of 0. */
-struct pto_row_view pto_row_load(const struct pto_row_plan *plan, uint32_t i, char *at,
-                                 const struct pto_row_part *part, enum pto_class class_, void *buffer);
+struct pto_row_view pto_row_load(const struct pto_row_plan *plan, uint32_t i, char *at, const struct pto_row_part *part,
+                                 enum pto_class class_, void *buffer);
 /* Of a tensor that all rows of vec share, the part of one: element i is at data[i · pitch]. */
 bool pto_row_is_shared(const struct pto_row_plan *plan, uint32_t i);
 struct pto_row_view pto_row_read_shared(const struct pto_row_plan *plan, uint32_t i, char *at,
                                         const struct pto_row_part *part, enum pto_class class_, void *buffer);
 /* In place, or loaded. */
-struct pto_row_view pto_row_read(const struct pto_row_plan *plan, uint32_t i, char *at,
-                                 const struct pto_row_part *part, enum pto_class class_, void *buffer);
+struct pto_row_view pto_row_read(const struct pto_row_plan *plan, uint32_t i, char *at, const struct pto_row_part *part,
+                                 enum pto_class class_, void *buffer);
 /* Where to put the part so that pto_row_write has least to do: in place, or `buffer`. */
 struct pto_row_view pto_row_target(const struct pto_row_plan *plan, uint32_t i, char *at,
                                    const struct pto_row_part *part, enum pto_class class_, void *buffer);

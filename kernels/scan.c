@@ -81,8 +81,7 @@ static void scan_panel(const struct work *work, char *const *at, const struct pt
   work->loops->scan_across[work->class_](work->y + row_bytes, &panel, work->carry);
   char *first = work->is_exclusive ? work->y : work->y + row_bytes;
   const int64_t cols = (int64_t)part->cols;
-  const struct pto_row_view y = {first, cols},
-                            backwards = {first + (part->count - 1) * row_bytes, -cols};
+  const struct pto_row_view y = {first, cols}, backwards = {first + (part->count - 1) * row_bytes, -cols};
   pto_row_write(plan, 1, at[1], part, work->class_, work->is_reversed ? backwards : y);
 }
 
@@ -131,8 +130,8 @@ static int check(const struct pto_kernel_args *args) {
   if (pto_check_same_shape(args, "cumulative_sum", 0, 1) != 0) return PTO_EKERNEL;
   if (has_float != gives_float ||
       (!has_float && x->dtype != y->dtype && pto_dtype_bits(y->dtype) < pto_dtype_bits(x->dtype)))
-    return pto_kernel_error(args, "cumulative_sum: %s does not add up to %s (params 0 and 1)",
-                            pto_dtype_name(x->dtype), pto_dtype_name(y->dtype));
+    return pto_kernel_error(args, "cumulative_sum: %s does not add up to %s (params 0 and 1)", pto_dtype_name(x->dtype),
+                            pto_dtype_name(y->dtype));
   return pto_check_row_axis(args, "cumulative_sum");
 }
 

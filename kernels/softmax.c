@@ -17,8 +17,8 @@
 
 /* The exponentials in place of the rows, or in the rows of y: where there is room for all of them. */
 static bool has_room(const struct pto_row_work *work, const struct pto_row_group *group) {
-  return group->x.data != NULL && (pto_row_is_in_place(work->plan, 1, PTO_CLASS_F32) ||
-                                   work->plan->length <= PTO_ROW_ELEMS / group->cols);
+  return group->x.data != NULL &&
+         (pto_row_is_in_place(work->plan, 1, PTO_CLASS_F32) || work->plan->length <= PTO_ROW_ELEMS / group->cols);
 }
 
 static void softmax_group(const struct pto_row_work *work, const struct pto_row_group *group) {
@@ -48,8 +48,8 @@ static void log_softmax_group(const struct pto_row_work *work, const struct pto_
   pto_rows_map(work, group, PTO_MAP_less_less, m, l, 1);
 }
 
-static int run(const struct pto_kernel_args *args, void (*run_group)(const struct pto_row_work *work,
-                                                                     const struct pto_row_group *group)) {
+static int run(const struct pto_kernel_args *args,
+               void (*run_group)(const struct pto_row_work *work, const struct pto_row_group *group)) {
   struct pto_row_plan plan;
   struct pto_row_walk walk;
   struct pto_row_work work = {.plan = &plan, .keeps_rows = true};
