@@ -20,6 +20,7 @@ struct subject {
   void *stack;
   uint32_t steps, wanted;
   double sum;
+  unsigned char *frame;
 };
 
 static void subject_init(struct subject *subject) {
@@ -84,7 +85,8 @@ static void test_many_fibers_take_turns(void **state) {
 
 /* Fills `depth` frames of 1 KiB and suspends in the deepest. */
 static uint64_t dig(struct subject *subject, uint32_t depth) {
-  volatile unsigned char frame[1024];
+  unsigned char frame[1024];
+  subject->frame = frame; /* others may look at it, so it lies in memory */
   for (uint32_t i = 0; i < sizeof frame; i++) frame[i] = (unsigned char)(depth + i);
   uint64_t sum = 0;
   if (depth > 0)
