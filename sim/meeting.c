@@ -273,14 +273,18 @@ enum pto_meeting_answer pto_meetings_barrier(struct pto_meetings *meetings, stru
 
 /* ---- FIFOs ---- */
 
-static uint64_t footprint(uint64_t size_bytes) {
-  return PTO_ELEMENT_HEADER_BYTES + pto_align_up(size_bytes, PTO_ELEMENT_HEADER_BYTES);
-}
+static uint64_t footprint(uint64_t size_bytes) { return PTO_ELEMENT_HEADER_BYTES + size_bytes; }
 
 static void copy_to_ring(char *ring, uint64_t at, const void *data, uint64_t size_bytes) {
   const uint64_t offset = at & FIFO_MASK, first = pto_min_u64(size_bytes, PTO_CORE_FIFO_BYTES - offset);
   memcpy(ring + offset, data, first);
   memcpy(ring, (const char *)data + first, size_bytes - first);
+}
+
+static void copy_from_ring(void *data, const char *ring, uint64_t at, uint64_t size_bytes) {
+  const uint64_t offset = at & FIFO_MASK, first = pto_min_u64(size_bytes, PTO_CORE_FIFO_BYTES - offset);
+  memcpy(data, ring + offset, first);
+  memcpy((char *)data + first, ring, size_bytes - first);
 }
 
 void pto_meeting_fifo_copy_in(struct pto_meeting_fifo *fifo, const void *data, uint64_t size_bytes) {
@@ -289,10 +293,7 @@ void pto_meeting_fifo_copy_in(struct pto_meeting_fifo *fifo, const void *data, u
 }
 
 void pto_meeting_fifo_copy_out(const struct pto_meeting_fifo *fifo, void *data, uint64_t size_bytes) {
-  const uint64_t offset = (fifo->read + PTO_ELEMENT_HEADER_BYTES) & FIFO_MASK;
-  const uint64_t first = pto_min_u64(size_bytes, PTO_CORE_FIFO_BYTES - offset);
-  memcpy(data, fifo->memory + offset, first);
-  memcpy((char *)data + first, fifo->memory, size_bytes - first);
+  copy_from_ring(data, fifo->memory, fifo->read + PTO_ELEMENT_HEADER_BYTES, size_bytes);
 }
 
 enum pto_meeting_answer pto_meetings_room(struct pto_meetings *meetings, struct pto_meeting_place from, uint32_t to,
@@ -319,7 +320,7 @@ enum pto_meeting_answer pto_meetings_element(struct pto_meetings *meetings, stru
   const struct pto_meeting_fifo *fifo = &meeting->fifos[from][to.role];
   if (meeting->broken) return PTO_MEETING_BROKEN;
   if (fifo->written == fifo->read) return wait_for(seat_at(meetings, to), PTO_WAITS_FOR_ELEMENT, from);
-  memcpy(size_found, fifo->memory + (fifo->read & FIFO_MASK), sizeof *size_found);
+  copy_from_ring(size_found, fifo->memory, fifo->read, sizeof *size_found);
   return *size_found == size_bytes ? PTO_MEETING_DONE : PTO_MEETING_MISTAKE;
 }
 

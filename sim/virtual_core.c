@@ -283,6 +283,7 @@ static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_
   struct pto_waiting_core *waiting = &cores->waiting.cores[index];
   pto_waiting_core_start(waiting, &slot_at(cores, index, core->begun)->message, &cores->views[index]);
   waiting->begin = cores->now;
+  core->moves_bytes = false; /* until it states work */
   core->begun++;
   core->is_on_fiber = true;
   resume(cores, index);
