@@ -101,7 +101,8 @@ static void trial_alloc(struct trial *trial, const struct pto_reference_shape *s
     const uint64_t numel = pto_test_numel(&trial->tensors[i]);
     trial->golden[i].value = calloc(numel + 1, sizeof(double));
     trial->golden[i].slack = calloc(numel + 1, sizeof(double));
-    assert_true(trial->golden[i].value != NULL && trial->golden[i].slack != NULL);
+    trial->golden[i].whole = calloc(numel + 1, sizeof(uint64_t));
+    assert_true(trial->golden[i].value != NULL && trial->golden[i].slack != NULL && trial->golden[i].whole != NULL);
   }
 }
 
@@ -110,6 +111,7 @@ static void trial_free(struct trial *trial) {
     pto_test_tensor_fini(&trial->tensors[i]);
     free(trial->golden[i].value);
     free(trial->golden[i].slack);
+    free(trial->golden[i].whole);
   }
 }
 
@@ -143,10 +145,10 @@ static void trial_compare(const struct trial *trial) {
     if (!pto_test_tensor_is_kept(&trial->tensors[i], is_written(trial->params[i])))
       fail_msg("%s: bytes of tensor %u that are not its to write have changed", trial->text, i);
     for (uint64_t j = 0; is_written(trial->params[i]) && j < pto_test_numel(&trial->tensors[i]); j++) {
-      const double value = trial->golden[i].value[j], slack = trial->golden[i].slack[j];
-      if (!pto_test_is_right(&trial->tensors[i], j, value, slack, trial->reference->ulps))
-        fail_msg("%s: tensor %u element %" PRIu64 ": got %.9g, reference %.17g ± %g", trial->text, i, j,
-                 pto_reference_element(&trial->tensors[i].t, j), value, slack);
+      const struct pto_golden *golden = &trial->golden[i];
+      if (!pto_test_is_right(&trial->tensors[i], j, golden, trial->reference->ulps))
+        fail_msg("%s: tensor %u element %" PRIu64 ": got %.17g, reference %.17g ± %g + %" PRIu64, trial->text, i, j,
+                 pto_reference_element(&trial->tensors[i].t, j), golden->value[j], golden->slack[j], golden->whole[j]);
     }
   }
 }
@@ -282,10 +284,10 @@ static void run_in_place(struct trial *trial, const struct pto_reference_shape *
   trial->call.tensors[out] = trial->tensors[in].t;
   assert_int_equal(pto_test_call_run(trial->kernel, &trial->call.args), 0);
   for (uint64_t j = 0; j < pto_test_numel(&trial->tensors[in]); j++) {
-    const double value = trial->golden[out].value[j];
-    if (!pto_test_is_right(&trial->tensors[in], j, value, trial->golden[out].slack[j], trial->reference->ulps))
-      fail_msg("%s: element %" PRIu64 ": got %.9g, reference %.17g", trial->text, j,
-               pto_reference_element(&trial->tensors[in].t, j), value);
+    const struct pto_golden *golden = &trial->golden[out];
+    if (!pto_test_is_right(&trial->tensors[in], j, golden, trial->reference->ulps))
+      fail_msg("%s: element %" PRIu64 ": got %.17g, reference %.17g + %" PRIu64, trial->text, j,
+               pto_reference_element(&trial->tensors[in].t, j), golden->value[j], golden->whole[j]);
   }
   trial_free(trial);
 }

@@ -52,6 +52,8 @@ struct pto_test_tensor {
   uint64_t memory_bytes;
 };
 
+static inline bool pto_test_is_float(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0; }
+
 static inline uint64_t pto_test_numel(const struct pto_test_tensor *tensor) {
   uint64_t numel = 1;
   for (uint32_t d = 0; d < tensor->t.ndims; d++) numel *= tensor->shape[d];
@@ -129,7 +131,7 @@ static inline void pto_test_set(const struct pto_test_tensor *tensor, uint64_t i
     return;
   }
   char *addr = pto_test_addr(tensor, index);
-  const int64_t whole = (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0 ? 0 : (int64_t)value;
+  const int64_t whole = pto_test_is_float(dtype) ? 0 : (int64_t)value;
   const float f32 = (float)value;
   const uint16_t half = dtype == PTO_FLOAT16 ? pto_fp16_from_f32(f32) : pto_bf16_from_f32(f32);
   if (dtype == PTO_FLOAT32)
@@ -149,7 +151,7 @@ static inline void pto_test_fill(const struct pto_test_tensor *tensor, bool has_
   const uint32_t dtype = tensor->t.dtype, bits = pto_dtype_bits(dtype);
   for (uint64_t i = 0; i < pto_test_numel(tensor); i++) {
     double value;
-    if ((PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0) {
+    if (pto_test_is_float(dtype)) {
       value = pto_rng_unit(rng) * 8 - 4;
       if (has_specials && pto_rng_below(rng, 4) == 0) value = specials[pto_rng_below(rng, PTO_ARRAY_LENGTH(specials))];
     } else if (dtype == PTO_BOOL) {
@@ -185,29 +187,28 @@ static inline bool pto_test_tensor_is_kept(const struct pto_test_tensor *tensor,
 /* Whether `got`, an element of a float dtype, is right; see reference.h. */
 static inline bool pto_test_is_right_float(uint32_t dtype, double got, double value, double slack, double ulps) {
   if (isnan(value) || isnan(got)) return isnan(value) && isnan(got);
-  double rounded = (float)value;
-  if (dtype == PTO_FLOAT16)
-    rounded = pto_fp16_to_f32(pto_fp16_from_f32((float)value));
-  else if (dtype == PTO_BFLOAT16)
-    rounded = pto_bf16_to_f32(pto_bf16_from_f32((float)value));
-  if (got == rounded) return true;
+  if (got == pto_reference_round(dtype, value)) return true;
   /* A result computed in f32 and then rounded: half a unit of the dtype and the f32 error. */
   double allowed = ulps * pto_reference_ulp(PTO_FLOAT32, value) + slack;
   if (dtype != PTO_FLOAT32) allowed += 0.5 * pto_reference_ulp(dtype, value);
   return fabs(got - value) <= allowed;
 }
 
+/* `value`, a whole number, modulo 2^64. */
+static inline uint64_t pto_test_modulo(double value) {
+  const double high = floor(value / 0x1p32), low = value - high * 0x1p32;
+  return ((uint64_t)(int64_t)fmod(high, 0x1p32) << 32) + (uint64_t)low;
+}
+
 /* Whether element `index` is right; integers modulo 2 to their bits. */
-static inline bool pto_test_is_right(const struct pto_test_tensor *tensor, uint64_t index, double value, double slack,
-                                     double ulps) {
+static inline bool pto_test_is_right(const struct pto_test_tensor *tensor, uint64_t index,
+                                     const struct pto_golden *golden, double ulps) {
   const uint32_t dtype = tensor->t.dtype, bits = pto_dtype_bits(dtype);
-  if ((PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0)
-    return pto_test_is_right_float(dtype, pto_reference_element(&tensor->t, index), value, slack, ulps);
-  if (bits < 8) return pto_reference_element(&tensor->t, index) == value;
-  const uint64_t wanted = (uint64_t)(int64_t)value;
-  uint64_t found = 0;
-  memcpy(&found, pto_test_addr(tensor, index), bits / 8); /* low bytes first: little-endian */
-  return ((wanted ^ found) & (UINT64_MAX >> (64 - bits))) == 0;
+  if (pto_test_is_float(dtype))
+    return pto_test_is_right_float(dtype, pto_reference_element(&tensor->t, index), golden->value[index],
+                                   golden->slack[index], ulps);
+  const uint64_t wanted = golden->whole[index] + pto_test_modulo(golden->value[index]);
+  return ((wanted ^ pto_reference_whole(&tensor->t, index)) & (UINT64_MAX >> (64 - bits))) == 0;
 }
 
 /* Everything that a kernel is called with. */

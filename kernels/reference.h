@@ -12,11 +12,13 @@
 
 #include <pto/kernel.h>
 
-/* The right contents of one written tensor, in row-major order: result r is right where |r − value| ≤ slack + the
- * reference's ulps in units of the last place of the tensor's dtype.  Integers: the value modulo 2 to the bits. */
+/* The right contents of one written tensor, in row-major order; all three come in as zeros.  A float result r is right
+ * where |r − value| ≤ slack + the reference's ulps in units of the last place of the tensor's dtype.  An integer is
+ * right where it is whole + value modulo 2 to its bits: a reference fills the one in which its results are exact. */
 struct pto_golden {
   double *value;
-  double *slack; /* comes in as zeros */
+  double *slack;
+  uint64_t *whole;
 };
 
 /* Free sizes from which a kernel's shapes follow, and a random number for its scalars. */
@@ -50,6 +52,10 @@ const struct pto_kernel_reference *pto_kernel_reference_at(uint32_t index);
 
 /* Element `index` of `t` in row-major order. */
 double pto_reference_element(const struct pto_kernel_tensor *t, uint64_t index);
+/* The same of an integer dtype, exactly: the element modulo 2^64, negative ones as their two's complement. */
+uint64_t pto_reference_whole(const struct pto_kernel_tensor *t, uint64_t index);
+/* `value` rounded to f32 and then to `dtype`, as a kernel's store does. */
+double pto_reference_round(uint32_t dtype, double value);
 /* One unit in the last place of a float dtype at `value`. */
 double pto_reference_ulp(uint32_t dtype, double value);
 
