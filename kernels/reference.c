@@ -3,6 +3,8 @@
 
 #include <kernels/reference_support.h>
 
+#include <string.h>
+
 /* ---- elements ---- */
 
 /* Two elements a byte, low nibble first; such tensors are dense. */
@@ -12,10 +14,10 @@ static uint64_t nibble(const uint8_t *bytes, uint64_t index, bool is_signed) {
 }
 
 /* The address of element `index`, of a dtype of whole bytes. */
-static const void *address(const struct pto_kernel_tensor *t, uint64_t index) {
+static void *address(const struct pto_kernel_tensor *t, uint64_t index) {
   uint64_t at = 0;
   for (uint32_t d = t->ndims; d-- > 0; index /= t->shape[d]) at += index % t->shape[d] * t->strides[d];
-  return (const char *)t->addr + at * pto_dtype_size(t->dtype);
+  return (char *)t->addr + at * pto_dtype_size(t->dtype);
 }
 
 uint64_t pto_reference_whole(const struct pto_kernel_tensor *t, uint64_t index) {
@@ -53,6 +55,33 @@ double pto_reference_element(const struct pto_kernel_tensor *t, uint64_t index) 
   default:
     return (double)(int64_t)pto_reference_whole(t, index);
   }
+}
+
+void pto_reference_set_whole(const struct pto_kernel_tensor *t, uint64_t index, uint64_t value) {
+  if (pto_dtype_bits(t->dtype) < 8) {
+    uint8_t *byte = (uint8_t *)t->addr + index / 2;
+    const unsigned low = (unsigned)value & 15;
+    *byte = (uint8_t)(index % 2 == 0 ? (*byte & 0xf0) | low : (*byte & 0x0f) | low << 4);
+    return;
+  }
+  memcpy(address(t, index), &value, pto_dtype_size(t->dtype)); /* low bytes first: little-endian */
+}
+
+void pto_reference_set(const struct pto_kernel_tensor *t, uint64_t index, double value) {
+  const float f32 = (float)value;
+  if (t->dtype == PTO_FLOAT32)
+    memcpy(address(t, index), &f32, sizeof f32);
+  else if (t->dtype == PTO_FLOAT16)
+    pto_reference_set_whole(t, index, pto_fp16_from_f32(f32));
+  else if (t->dtype == PTO_BFLOAT16)
+    pto_reference_set_whole(t, index, pto_bf16_from_f32(f32));
+  else
+    pto_reference_set_whole(t, index, pto_reference_modulo(value));
+}
+
+uint64_t pto_reference_modulo(double value) {
+  const double high = floor(value / 0x1p32), low = value - high * 0x1p32;
+  return ((uint64_t)(int64_t)fmod(high, 0x1p32) << 32) + (uint64_t)low;
 }
 
 double pto_reference_ulp(uint32_t dtype, double value) {

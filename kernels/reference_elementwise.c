@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The references of PTO_ELEMENTWISE_LIST: what the last column of a line says, in double.  Constants; any thread.
+ * The references of PTO_ELEMENTWISE_LIST: what the last column of a line says, in double and
+ * in exact integers.  Constants; any thread.
  */
 #include <kernels/reference_support.h>
 
@@ -33,43 +34,91 @@ static bool elementwise_shapes(const struct pto_reference_sizes *sizes, const st
   return true;
 }
 
-typedef double elementwise_function(double a, double b, double s, bool whole);
+/* The reference column of a line three times over: in double, and exactly, modulo 2^64, for integers of either sign.
+ * Products of two 64-bit numbers fit 128 bits. */
+struct elementwise_functions {
+  double (*of_floats)(double a, double b, double s, bool whole);
+  uint64_t (*of_signed)(__int128 a, __int128 b, __int128 s);
+  uint64_t (*of_unsigned)(unsigned __int128 a, unsigned __int128 b, unsigned __int128 s);
+};
+
+static uint64_t whole_of(const struct elementwise_functions *functions, uint32_t dtype, const uint64_t operands[3]) {
+  const uint64_t a = operands[0], b = operands[1], s = operands[2];
+  return dtype == PTO_UINT64 ? functions->of_unsigned(a, b, s)
+                             : functions->of_signed((int64_t)a, (int64_t)b, (int64_t)s);
+}
 
 static void elementwise_golden(const struct pto_kernel_args *args, const struct pto_golden *golden,
-                               const struct elementwise_form *form, elementwise_function *function) {
+                               const struct elementwise_form *form, const struct elementwise_functions *functions) {
   const struct pto_kernel_tensor *t = args->tensors;
   const uint32_t last = form->input_count;
-  const bool whole = (PTO_DTYPE_BIT(t[last].dtype) & PTO_DTYPES_FLOAT) == 0;
   const uint32_t read_count = last + (form->reads_output ? 1 : 0);
-  double s = 0;
-  if (form->has_scalar) s = form->is_scalar_int ? (double)args->scalars[0].i64 : (double)args->scalars[0].f32;
+  const bool is_float = pto_reference_is_float(&t[last]);
   for (uint64_t i = 0; i < pto_reference_numel(&t[last]); i++) {
-    const double a = read_count > 0 ? pto_reference_element(&t[0], i) : 0;
-    const double b = read_count > 1 ? pto_reference_element(&t[1], i) : 0;
-    golden[last].value[i] = function(a, b, s, whole);
+    double operands[2] = {0};
+    uint64_t wholes[3] = {0};
+    for (uint32_t k = 0; k < read_count; k++) {
+      operands[k] = is_float ? pto_reference_element(&t[k], i) : 0;
+      wholes[k] = is_float ? 0 : pto_reference_whole(&t[k], i);
+    }
+    if (form->is_scalar_int) wholes[2] = args->scalars[0].u64;
+    if (is_float)
+      golden[last].value[i] =
+          functions->of_floats(operands[0], operands[1], form->has_scalar ? (double)args->scalars[0].f32 : 0, false);
+    else
+      golden[last].whole[i] = whole_of(functions, t[last].dtype, wholes);
   }
 }
 
 static double divide(double a, double b, bool whole) {
-  if (!whole) return a / b;
-  return b == 0 ? 0 : trunc(a / b);
+  (void)whole;
+  return a / b;
 }
 static double maximum(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmax(a, b); }
 static double minimum(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmin(a, b); }
 
+#define FUNCTION(type, operand_type, name, expression)                                                                 \
+  static type name(operand_type a, operand_type b, operand_type s) {                                                   \
+    (void)a, (void)b, (void)s;                                                                                         \
+    return (type)(expression);                                                                                         \
+  }
+
 #define X(name, form, dtypes, ulps_, of_floats, of_integers, expression)                                               \
-  static double name##_of(double a, double b, double s, bool whole) {                                                  \
+  static double name##_of_floats(double a, double b, double s, bool whole) {                                           \
     (void)a, (void)b, (void)s, (void)whole;                                                                            \
     return expression;                                                                                                 \
-  }                                                                                                                    \
+  }
+PTO_ELEMENTWISE_LIST(X)
+#undef X
+
+/* The functions that the expressions name, exactly. */
+#define divide(a, b, whole) ((b) == 0 ? 0 : (a) / (b))
+#define maximum(a, b) ((a) > (b) ? (a) : (b))
+#define minimum(a, b) ((a) < (b) ? (a) : (b))
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtype-limits" /* relu of an unsigned number */
+#define X(name, form, dtypes, ulps_, of_floats, of_integers, expression)                                               \
+  FUNCTION(uint64_t, __int128, name##_of_signed, expression)                                                           \
+  FUNCTION(uint64_t, unsigned __int128, name##_of_unsigned, expression)
+PTO_ELEMENTWISE_LIST(X)
+#undef X
+#pragma GCC diagnostic pop
+#undef divide
+#undef maximum
+#undef minimum
+
+#define X(name, form, dtypes, ulps_, of_floats, of_integers, expression)                                               \
+  static const struct elementwise_functions name##_functions = {name##_of_floats, name##_of_signed,                    \
+                                                                name##_of_unsigned};                                   \
   static const struct elementwise_form name##_form = FORM_##form;                                                      \
   static bool name##_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,              \
                             union pto_scalar *scalars) {                                                               \
     return elementwise_shapes(sizes, &name##_form, tensors, scalars);                                                  \
   }                                                                                                                    \
   static void name##_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {                     \
-    elementwise_golden(args, golden, &name##_form, name##_of);                                                         \
+    elementwise_golden(args, golden, &name##_form, &name##_functions);                                                 \
   }                                                                                                                    \
-  const struct pto_kernel_reference pto_reference_##name = {name##_shapes, name##_golden, ulps_, PTO_VALUES_ANY};
+  const struct pto_kernel_reference pto_reference_##name = {                                                           \
+      .shapes = name##_shapes, .golden = name##_golden, .ulps = ulps_, .values = PTO_VALUES_ANY};
 PTO_ELEMENTWISE_LIST(X)
 #undef X

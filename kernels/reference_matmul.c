@@ -47,9 +47,16 @@ static void matmul_golden(const struct pto_kernel_args *args, const struct pto_g
 static void matmul_accumulate_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   product_golden(args, golden, false, true, 1);
 }
-const struct pto_kernel_reference pto_reference_matmul = {matmul_shapes, matmul_golden, 0.51, PTO_VALUES_FINITE};
-const struct pto_kernel_reference pto_reference_matmul_accumulate = {matmul_shapes, matmul_accumulate_golden, 0.51,
-                                                                     PTO_VALUES_FINITE};
+const struct pto_kernel_reference pto_reference_matmul = {.shapes = matmul_shapes,
+                                                          .golden = matmul_golden,
+                                                          .ulps = 0.51,
+                                                          .values = PTO_VALUES_FINITE,
+                                                          .flags = PTO_REFERENCE_LEVELS_DIFFER};
+const struct pto_kernel_reference pto_reference_matmul_accumulate = {.shapes = matmul_shapes,
+                                                                     .golden = matmul_accumulate_golden,
+                                                                     .ulps = 0.51,
+                                                                     .values = PTO_VALUES_FINITE,
+                                                                     .flags = PTO_REFERENCE_LEVELS_DIFFER};
 
 static bool qk_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                       union pto_scalar *scalars) {
@@ -64,7 +71,11 @@ static bool qk_shapes(const struct pto_reference_sizes *sizes, struct pto_refere
 static void qk_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   product_golden(args, golden, true, false, (double)args->scalars[0].f32);
 }
-const struct pto_kernel_reference pto_reference_qk = {qk_shapes, qk_golden, 0.51, PTO_VALUES_FINITE};
+const struct pto_kernel_reference pto_reference_qk = {.shapes = qk_shapes,
+                                                      .golden = qk_golden,
+                                                      .ulps = 0.51,
+                                                      .values = PTO_VALUES_FINITE,
+                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER};
 
 static bool pv_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                       union pto_scalar *scalars) {
@@ -76,4 +87,8 @@ static bool pv_shapes(const struct pto_reference_sizes *sizes, struct pto_refere
   pto_reference_set_matrix(&tensors[2], rows, d);
   return true;
 }
-const struct pto_kernel_reference pto_reference_pv = {pv_shapes, matmul_golden, 0.51, PTO_VALUES_FINITE};
+const struct pto_kernel_reference pto_reference_pv = {.shapes = pv_shapes,
+                                                      .golden = matmul_golden,
+                                                      .ulps = 0.51,
+                                                      .values = PTO_VALUES_FINITE,
+                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER};

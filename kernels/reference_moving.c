@@ -17,4 +17,5 @@ static void copy_golden(const struct pto_kernel_args *args, const struct pto_gol
     else
       golden[1].whole[i] = pto_reference_whole(x, i);
 }
-const struct pto_kernel_reference pto_reference_copy = {copy_shapes, copy_golden, 0, PTO_VALUES_ANY};
+const struct pto_kernel_reference pto_reference_copy = {
+    .shapes = copy_shapes, .golden = copy_golden, .ulps = 0, .values = PTO_VALUES_ANY};

@@ -37,8 +37,8 @@ static void softmax_prepare_golden(const struct pto_kernel_args *args, const str
     golden[3].slack[row] = slack + (double)cols * 0x1p-24 * sum;
   }
 }
-const struct pto_kernel_reference pto_reference_softmax_prepare = {softmax_prepare_shapes, softmax_prepare_golden, 0.51,
-                                                                   PTO_VALUES_FINITE};
+const struct pto_kernel_reference pto_reference_softmax_prepare = {
+    .shapes = softmax_prepare_shapes, .golden = softmax_prepare_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE};
 
 static bool online_update_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                  union pto_scalar *scalars) {
@@ -80,5 +80,5 @@ static void online_update_golden(const struct pto_kernel_args *args, const struc
     }
   }
 }
-const struct pto_kernel_reference pto_reference_online_update = {online_update_shapes, online_update_golden, 0.51,
-                                                                 PTO_VALUES_FINITE};
+const struct pto_kernel_reference pto_reference_online_update = {
+    .shapes = online_update_shapes, .golden = online_update_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE};

@@ -19,8 +19,6 @@
 PTO_KERNEL_LIST(X)
 #undef X
 
-#define PTO_REFERENCE_MAX_ELEMS 3000 /* of an elementwise case: small enough for every dtype and layout */
-
 static inline uint64_t pto_reference_numel(const struct pto_kernel_tensor *t) {
   uint64_t n = 1;
   for (uint32_t d = 0; d < t->ndims; d++) n *= t->shape[d];
@@ -36,12 +34,9 @@ static inline float pto_reference_drawn_float(uint64_t draw) { return (float)(dr
 
 /* ---- shapes of cases ---- */
 
-/* The sizes themselves, for each of `count` tensors; false where that is more than PTO_REFERENCE_MAX_ELEMS elements. */
+/* The sizes themselves, for each of `count` tensors. */
 static inline bool pto_reference_same_shapes(const struct pto_reference_sizes *sizes,
                                              struct pto_reference_shape *tensors, uint32_t count) {
-  uint64_t numel = 1;
-  for (uint32_t d = 0; d < sizes->rank; d++) numel *= sizes->extents[d];
-  if (numel > PTO_REFERENCE_MAX_ELEMS) return false;
   for (uint32_t i = 0; i < count; i++) {
     tensors[i].ndims = sizes->rank;
     for (uint32_t d = 0; d < sizes->rank; d++) tensors[i].shape[d] = sizes->extents[d];
