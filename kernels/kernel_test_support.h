@@ -52,6 +52,8 @@ struct pto_test_tensor {
   uint64_t memory_bytes;
 };
 
+static inline bool pto_test_is_float(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0; }
+
 static inline uint64_t pto_test_numel(const struct pto_test_tensor *tensor) {
   uint64_t numel = 1;
   for (uint32_t d = 0; d < tensor->t.ndims; d++) numel *= tensor->shape[d];
@@ -119,49 +121,38 @@ static inline char *pto_test_addr(const struct pto_test_tensor *tensor, uint64_t
   return (char *)tensor->t.addr + at * pto_dtype_size(tensor->t.dtype);
 }
 
-/* Sets element `index` (row-major): floats rounded, integers from a value that they hold. */
+/* Sets element `index` (row-major): floats rounded, integers modulo 2 to their bits. */
 static inline void pto_test_set(const struct pto_test_tensor *tensor, uint64_t index, double value) {
-  const uint32_t dtype = tensor->t.dtype;
-  if (pto_dtype_bits(dtype) < 8) {
-    unsigned char *byte = (unsigned char *)tensor->t.addr + index / 2;
-    const unsigned nibble = (unsigned)(int)value & 15;
-    *byte = (unsigned char)(index % 2 == 0 ? (*byte & 0xf0) | nibble : (*byte & 0x0f) | nibble << 4);
-    return;
-  }
-  char *addr = pto_test_addr(tensor, index);
-  const int64_t whole = (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0 ? 0 : (int64_t)value;
-  const float f32 = (float)value;
-  const uint16_t half = dtype == PTO_FLOAT16 ? pto_fp16_from_f32(f32) : pto_bf16_from_f32(f32);
-  if (dtype == PTO_FLOAT32)
-    memcpy(addr, &f32, sizeof f32);
-  else if (dtype == PTO_FLOAT16 || dtype == PTO_BFLOAT16)
-    memcpy(addr, &half, sizeof half);
-  else
-    memcpy(addr, &whole, pto_dtype_size(dtype)); /* low bytes first: little-endian */
+  pto_reference_set(&tensor->t, index, value);
 }
 
-/* Random elements: floats in [−4, 4), a quarter of them special where `has_specials`; integers in [−100, 100) or what
- * of that the dtype holds. */
-static inline void pto_test_fill(const struct pto_test_tensor *tensor, bool has_specials, struct pto_rng *rng) {
+/* Floats in [−4, 4), a quarter of them special where `has_specials`. */
+static inline double pto_test_random_float(bool has_specials, struct pto_rng *rng) {
   static const double specials[] = {NAN,     INFINITY, -INFINITY, 0.0,      -0.0,    1.0,     -1.0,   0x1p-149,
                                     0x1p-24, 1e-40,    -1e-40,    3.4e38,   -3.4e38, 65504.0, 88.75,  -103.5,
                                     1e-5,    -87.5,    0x1p-126,  0.999999, 1.00001, 4097.0,  -1e-30, 65519.996};
-  const uint32_t dtype = tensor->t.dtype, bits = pto_dtype_bits(dtype);
-  for (uint64_t i = 0; i < pto_test_numel(tensor); i++) {
-    double value;
-    if ((PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0) {
-      value = pto_rng_unit(rng) * 8 - 4;
-      if (has_specials && pto_rng_below(rng, 4) == 0) value = specials[pto_rng_below(rng, PTO_ARRAY_LENGTH(specials))];
-    } else if (dtype == PTO_BOOL) {
-      value = (double)pto_rng_below(rng, 2);
-    } else if (bits < 8) {
-      value = (double)pto_rng_below(rng, 8);
-    } else {
-      const bool is_unsigned = dtype == PTO_UINT8 || dtype == PTO_UINT16 || dtype == PTO_UINT32 || dtype == PTO_UINT64;
-      value = (double)pto_rng_below(rng, 200) - (is_unsigned ? 0 : 100);
-    }
-    pto_test_set(tensor, i, value);
-  }
+  const double value = pto_rng_unit(rng) * 8 - 4;
+  if (!has_specials || pto_rng_below(rng, 4) != 0) return value;
+  return specials[pto_rng_below(rng, PTO_ARRAY_LENGTH(specials))];
+}
+
+/* Integers of small size; where `has_specials`, a quarter of any size and a quarter within 2 of a limit of some width
+ * or of 0. */
+static inline uint64_t pto_test_random_whole(bool has_specials, struct pto_rng *rng) {
+  const uint64_t choice = has_specials ? pto_rng_below(rng, 4) : 0;
+  if (choice == 2) return pto_rng_next(rng);
+  if (choice == 3) return (pto_rng_below(rng, 2) << (8 * (1 + pto_rng_below(rng, 8)) - 1)) + pto_rng_below(rng, 5) - 2;
+  return pto_rng_below(rng, 200) - 100;
+}
+
+/* Random elements, of what the dtype holds; bools are 0 or 1. */
+static inline void pto_test_fill(const struct pto_test_tensor *tensor, bool has_specials, struct pto_rng *rng) {
+  for (uint64_t i = 0; i < pto_test_numel(tensor); i++)
+    if (pto_test_is_float(tensor->t.dtype))
+      pto_reference_set(&tensor->t, i, pto_test_random_float(has_specials, rng));
+    else
+      pto_reference_set_whole(
+          &tensor->t, i, pto_test_random_whole(has_specials, rng) & (tensor->t.dtype == PTO_BOOL ? 1 : UINT64_MAX));
 }
 
 static inline void pto_test_tensor_keep(struct pto_test_tensor *tensor) {
@@ -185,12 +176,7 @@ static inline bool pto_test_tensor_is_kept(const struct pto_test_tensor *tensor,
 /* Whether `got`, an element of a float dtype, is right; see reference.h. */
 static inline bool pto_test_is_right_float(uint32_t dtype, double got, double value, double slack, double ulps) {
   if (isnan(value) || isnan(got)) return isnan(value) && isnan(got);
-  double rounded = (float)value;
-  if (dtype == PTO_FLOAT16)
-    rounded = pto_fp16_to_f32(pto_fp16_from_f32((float)value));
-  else if (dtype == PTO_BFLOAT16)
-    rounded = pto_bf16_to_f32(pto_bf16_from_f32((float)value));
-  if (got == rounded) return true;
+  if (got == pto_reference_round(dtype, value)) return true;
   /* A result computed in f32 and then rounded: half a unit of the dtype and the f32 error. */
   double allowed = ulps * pto_reference_ulp(PTO_FLOAT32, value) + slack;
   if (dtype != PTO_FLOAT32) allowed += 0.5 * pto_reference_ulp(dtype, value);
@@ -198,16 +184,14 @@ static inline bool pto_test_is_right_float(uint32_t dtype, double got, double va
 }
 
 /* Whether element `index` is right; integers modulo 2 to their bits. */
-static inline bool pto_test_is_right(const struct pto_test_tensor *tensor, uint64_t index, double value, double slack,
-                                     double ulps) {
+static inline bool pto_test_is_right(const struct pto_test_tensor *tensor, uint64_t index,
+                                     const struct pto_golden *golden, double ulps) {
   const uint32_t dtype = tensor->t.dtype, bits = pto_dtype_bits(dtype);
-  if ((PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0)
-    return pto_test_is_right_float(dtype, pto_reference_element(&tensor->t, index), value, slack, ulps);
-  if (bits < 8) return pto_reference_element(&tensor->t, index) == value;
-  const uint64_t wanted = (uint64_t)(int64_t)value;
-  uint64_t found = 0;
-  memcpy(&found, pto_test_addr(tensor, index), bits / 8); /* low bytes first: little-endian */
-  return ((wanted ^ found) & (UINT64_MAX >> (64 - bits))) == 0;
+  if (pto_test_is_float(dtype))
+    return pto_test_is_right_float(dtype, pto_reference_element(&tensor->t, index), golden->value[index],
+                                   golden->slack[index], ulps);
+  const uint64_t wanted = golden->whole[index] + pto_reference_modulo(golden->value[index]);
+  return ((wanted ^ pto_reference_whole(&tensor->t, index)) & (UINT64_MAX >> (64 - bits))) == 0;
 }
 
 /* Everything that a kernel is called with. */
