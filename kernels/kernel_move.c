@@ -35,10 +35,10 @@
 #if defined(__x86_64__)
 #define PTO_HAS_X86_SQUARES 1
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target(PTO_AVX2_TARGET))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,bmi2"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target(PTO_AVX2_TARGET)
+#pragma GCC target("avx2,fma,f16c,bmi2")
 #endif
 #define PTO_LEVEL(name) name##_avx2
 #define LANES_1 16
@@ -48,11 +48,11 @@
 #include <kernels/kernel_move.inc>
 #if defined(__clang__)
 #pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target(PTO_AVX512_TARGET))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"))), apply_to = function)
 #else
 #pragma GCC pop_options
 #pragma GCC push_options
-#pragma GCC target(PTO_AVX512_TARGET)
+#pragma GCC target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")
 #endif
 #define PTO_LEVEL(name) name##_avx512
 #define LANES_1 16

@@ -43,6 +43,13 @@ int pto_check_same_shape(const struct pto_kernel_args *args, const char *kernel,
                           b_text, i, j);
 }
 
+int pto_check_same_dtype(const struct pto_kernel_args *args, const char *kernel, uint32_t i, uint32_t j) {
+  const uint32_t a = args->tensors[i].dtype, b = args->tensors[j].dtype;
+  if (a == b) return 0;
+  return pto_kernel_error(args, "%s: dtypes %s and %s differ (params %" PRIu32 " and %" PRIu32 ")", kernel,
+                          pto_dtype_name(a), pto_dtype_name(b), i, j);
+}
+
 int pto_check_same_size(const struct pto_kernel_args *args, const char *what, struct pto_kernel_size a,
                         struct pto_kernel_size b) {
   if (a.size == b.size) return 0;

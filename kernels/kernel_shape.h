@@ -23,6 +23,8 @@ uint64_t pto_tile_bytes(uint64_t total_bytes, uint64_t least_bytes);
 
 /* Same rank and extents: "add: shapes [4,8] and [4,9] differ (params 0 and 2)". */
 int pto_check_same_shape(const struct pto_kernel_args *args, const char *kernel, uint32_t i, uint32_t j);
+/* "copy: dtypes f32 and i32 differ (params 0 and 1)". */
+int pto_check_same_dtype(const struct pto_kernel_args *args, const char *kernel, uint32_t i, uint32_t j);
 /* One size of a parameter, for comparison with one of another. */
 struct pto_kernel_size {
   uint32_t param;
