@@ -182,6 +182,11 @@ void pto_move_plan(struct pto_move *move) {
   move->kind = kind_of_plane(move);
 }
 
+uint64_t pto_move_run_bytes(const struct pto_move *move) {
+  if (move->is_empty || move->kind != KIND_ROWS || move->ndims > 1) return 0;
+  return move->ndims == 0 ? move->elem_bytes : move->extent[0] * move->elem_bytes;
+}
+
 /* ---- planes of two dimensions ---- */
 
 /* to[i · to_row + j · to_step] = from[i · from_row + j · from_step], i < rows, j < cols; in bytes. */

@@ -27,7 +27,6 @@
 #include <pto/kernel.h>
 
 #define PTO_MOVE_DIMS (2 * PTO_MAX_DIMS) /* a repeated dimension is two */
-#define PTO_MOVE_TILE_ELEMS 4096
 
 struct pto_move {
   uint32_t ndims;
@@ -51,6 +50,9 @@ void pto_move_dim(struct pto_move *move, uint64_t extent, int64_t to_step, int64
 void pto_move_plan(struct pto_move *move);
 /* `tile` has pto_move_tile_bytes of the number of elements that move. */
 void pto_move_run(const struct pto_move *move, struct pto_place to, struct pto_place from, void *tile);
+
+/* Of a planned move of whole bytes that is one dense run on both sides: how many; else 0. */
+uint64_t pto_move_run_bytes(const struct pto_move *move);
 
 /* Local memory for moves of `numel` elements: a tile, or all of them. */
 uint64_t pto_move_tile_bytes(uint32_t dtype, uint64_t numel);

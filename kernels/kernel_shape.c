@@ -57,6 +57,21 @@ int pto_check_same_size(const struct pto_kernel_args *args, const char *what, st
                           a.size, b.size, a.param, b.param);
 }
 
+int pto_check_rank(const struct pto_kernel_args *args, const char *kernel, uint32_t param, uint32_t rank) {
+  const uint32_t found = args->tensors[param].ndims;
+  if (found == rank) return 0;
+  return pto_kernel_error(args, "%s: rank %" PRIu32 " is not %" PRIu32 " (param %" PRIu32 ")", kernel, found, rank,
+                          param);
+}
+
+int pto_check_axis(const struct pto_kernel_args *args, const char *kernel, uint32_t param) {
+  const uint64_t axis = args->scalars[0].u64;
+  const uint32_t rank = args->tensors[param].ndims;
+  if (axis < rank) return 0;
+  return pto_kernel_error(args, "%s: axis %" PRIu64 " of rank %" PRIu32 " (params %" PRIu32 " and %" PRIu32 ")", kernel,
+                          axis, rank, args->tensor_count, param);
+}
+
 int pto_check_matrix(const struct pto_kernel_args *args, const char *kernel, uint32_t i) {
   const struct pto_kernel_tensor *t = &args->tensors[i];
   bool is_matrix = t->ndims >= 2;
