@@ -59,6 +59,14 @@
 /* X(name) */
 #define PTO_OTHER_LIST(X)                                                                                              \
   X(copy)                                                                                                              \
+  X(transpose)                                                                                                         \
+  X(gather)                                                                                                            \
+  X(gather_elements)                                                                                                   \
+  X(gather_nd)                                                                                                         \
+  X(scatter_elements)                                                                                                  \
+  X(scatter_elements_inplace)                                                                                          \
+  X(scatter_nd)                                                                                                        \
+  X(scatter_nd_inplace)                                                                                                \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
   X(qk)                                                                                                                \
