@@ -126,8 +126,7 @@ static void judge(struct pto_runtime *rt, const struct waiting_case *c, int stat
     fail_msg("%s instead of %s: %s", pto_status_name(status), pto_status_name(c->status), sentence);
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(c->words) && c->words[i]; i++)
     if (!strstr(sentence, c->words[i])) fail_msg("\"%s\" does not say \"%s\"", sentence, c->words[i]);
-  if (status != PTO_OK || !c->check) return;
-  for (uint32_t i = 0; i < tasks_of(c); i++) c->check(memory + (size_t)i * WAITING_CELLS);
+  for (uint32_t i = 0; i < tasks_of(c) && c->check; i++) c->check(memory + (size_t)i * WAITING_CELLS);
 }
 
 static void run_here(const struct waiting_case *c) {
@@ -157,16 +156,18 @@ static void run_here(const struct waiting_case *c) {
 static void run_case(void **state) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(places); i++) {
     waiting_here = &places[i];
-    /* What is said where a case fails; on the line of its name otherwise nothing. */
     run_here(*state);
   }
+  waiting_here = NULL;
 }
 
+/* Where a case has failed. */
 static int say_where(void **state) {
   (void)state;
-  if (waiting_here && waiting_here != &places[PTO_ARRAY_LENGTH(places) - 1])
-    printf("  last ran on %s %s, %u workers, %s\n", waiting_here->engine, waiting_here->chip, waiting_here->workers,
+  if (waiting_here)
+    printf("  that was on %s %s, %u workers, %s\n", waiting_here->engine, waiting_here->chip, waiting_here->workers,
            waiting_here->policy);
+  waiting_here = NULL;
   return 0;
 }
 

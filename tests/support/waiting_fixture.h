@@ -36,7 +36,7 @@ struct waiting_case {
   uint32_t clusters; /* smaller chips are left out */
   /* NULL, or instead of those tasks.  Cells of task i: waiting_cells_tensor. */
   int (*submit)(struct pto_runtime *rt, const struct waiting_case *c);
-  void (*check)(const int64_t *cells); /* of each task, in the test's thread */
+  void (*check)(const int64_t *cells); /* of each task, in the test's thread, however the run ended */
   int status;
   const char *words[8]; /* in the run's sentence */
 };
