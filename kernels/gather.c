@@ -122,7 +122,6 @@ static int gather_all(struct gathering *g, const struct pto_kernel_args *args, c
   if (pto_kernel_numel(&args->tensors[Y]) == 0) return 0;
   pto_move_plan(&g->box);
   for (uint64_t count; (count = pto_index_pairs(walk, g->pairs)) > 0;) gather_piece(g, args, count);
-  pto_move_finish(&args->tensors[Y]);
   return 0;
 }
 

@@ -456,10 +456,4 @@ void pto_move_tensor(const struct pto_kernel_tensor *y, const struct pto_kernel_
     pto_move_dim(&move, y->shape[d], (int64_t)y->strides[d], (int64_t)x->strides[order == NULL ? d : order[d]]);
   pto_move_plan(&move);
   pto_move_run(&move, (struct pto_place){y->addr, 0}, (struct pto_place){x->addr, 0}, tile);
-  pto_move_finish(y);
-}
-
-void pto_move_finish(const struct pto_kernel_tensor *y) {
-  const uint64_t numel = pto_kernel_numel(y);
-  if (pto_dtype_bits(y->dtype) < 8 && numel % 2 != 0) ((unsigned char *)y->addr)[numel / 2] &= 0x0f;
 }
