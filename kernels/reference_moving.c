@@ -41,9 +41,13 @@ static struct pto_reference_shape shape_of(const struct pto_reference_sizes *siz
   return shape;
 }
 
-#define REFERENCE(name, fill_, flags_)                                                                                         \
-  const struct pto_kernel_reference pto_reference_##name = {                                                           \
-      .shapes = name##_shapes, .golden = name##_golden, .ulps = 0, .values = PTO_VALUES_ANY, .fill = fill_, .flags = flags_}
+#define REFERENCE(name, fill_, flags_)                                                                                 \
+  const struct pto_kernel_reference pto_reference_##name = {.shapes = name##_shapes,                                   \
+                                                            .golden = name##_golden,                                   \
+                                                            .ulps = 0,                                                 \
+                                                            .values = PTO_VALUES_ANY,                                  \
+                                                            .fill = fill_,                                             \
+                                                            .flags = flags_}
 
 /* ---- copy, transpose ---- */
 
@@ -92,7 +96,8 @@ REFERENCE(transpose, NULL, 0);
 
 /* ---- indices ---- */
 
-/* Tensor `i` with indices that every extent of `count` allows, and half of them, where the dtype has a sign, negative. */
+/* Tensor `i` with indices that every extent of `count` allows, and half of them, where the dtype has a sign, negative.
+ */
 static bool fill_indices(const struct pto_kernel_tensor *indices, const uint64_t *extents, uint64_t count,
                          struct pto_rng *rng) {
   uint64_t least = UINT64_MAX;
