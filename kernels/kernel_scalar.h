@@ -12,8 +12,6 @@
 
 #include <kernels/kernel_math.h>
 
-#include <stdbool.h>
-
 /* ---- f32 ---- */
 
 PTO_MATH float abs_f32(float x) { return f32_of_bits(bits_of_f32(x) & 0x7fffffff); }
@@ -68,26 +66,26 @@ PTO_MATH float hard_swish_f32(float x) {
 /* A shift count is unsigned; from the width up, nothing is left but the sign. */
 #define PTO_WIDTH ((U)(8 * sizeof(T)))
 #define PTO_SHIFT_LEFT(a, b) ((U)(b) < PTO_WIDTH ? (T)((U)(a) << ((U)(b) & (PTO_WIDTH - 1))) : (T)0)
-#define PTO_SHIFT_RIGHT(a, b) ((T)((a) >> ((U)(b) < PTO_WIDTH - 1 ? (U)(b) : PTO_WIDTH - 1)) >> ((U)(b) >= PTO_WIDTH))
+#define PTO_SHIFT_RIGHT(a, b) ((U)(b) < PTO_WIDTH ? (T)((a) >> ((U)(b) & (PTO_WIDTH - 1))) : (T)((a) < 0 ? -1 : 0))
 
 /* Division truncates towards zero; by zero it gives 0, and the one quotient that overflows wraps.  Narrow integers are
  * divided as floats, which vectors can: a / b is no whole number by at least 1/b, more than the rounding of the
- * quotient, 2^16/b · 2^-24 for 16 bits in f32 and 2^32/b · 2^-53 for 32 bits in double. */
-#define PTO_DEFINE_DIVIDE(name, type, is_signed, wide_type, real)                                                      \
+ * quotient, 2^16/b · 2^-24 for 16 bits in f32 and 2^32/b · 2^-53 for 32 bits in double.  A quotient of 2^31 or more
+ * is converted as what it is modulo 2^32. */
+#define PTO_DEFINE_DIVIDE(name, type, real)                                                                            \
   PTO_MATH type name(type a, type b) {                                                                                 \
-    const bool is_negated = (is_signed) && b == (type)-1;                                                              \
-    const type divisor = b == 0 || is_negated ? 1 : b;                                                                 \
-    const type quotient = (type)(wide_type)((real)a / (real)divisor);                                                  \
-    const type negated = (type)(0 - (uint32_t)a);                                                                      \
-    const type otherwise = is_negated ? negated : quotient;                                                            \
-    return b == 0 ? 0 : otherwise;                                                                                     \
+    const int32_t is_nonzero = b != 0;                                                                                 \
+    const real divisor = (real)b + (real)(1 - is_nonzero);                                                             \
+    const real quotient = (real)a / divisor;                                                                           \
+    const real wrapped = quotient >= (real)0x1p31 ? quotient - (real)0x1p32 : quotient;                                \
+    return (type)((int32_t)wrapped & -is_nonzero);                                                                     \
   }
-PTO_DEFINE_DIVIDE(divide_i8, int8_t, true, int32_t, float)
-PTO_DEFINE_DIVIDE(divide_i16, int16_t, true, int32_t, float)
-PTO_DEFINE_DIVIDE(divide_i32, int32_t, true, int32_t, double)
-PTO_DEFINE_DIVIDE(divide_u8, uint8_t, false, int32_t, float)
-PTO_DEFINE_DIVIDE(divide_u16, uint16_t, false, int32_t, float)
-PTO_DEFINE_DIVIDE(divide_u32, uint32_t, false, uint32_t, double)
+PTO_DEFINE_DIVIDE(divide_i8, int8_t, float)
+PTO_DEFINE_DIVIDE(divide_i16, int16_t, float)
+PTO_DEFINE_DIVIDE(divide_i32, int32_t, double)
+PTO_DEFINE_DIVIDE(divide_u8, uint8_t, float)
+PTO_DEFINE_DIVIDE(divide_u16, uint16_t, float)
+PTO_DEFINE_DIVIDE(divide_u32, uint32_t, double)
 PTO_MATH int64_t divide_i64(int64_t a, int64_t b) {
   if (b == 0) return 0;
   return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
