@@ -110,6 +110,14 @@
 #define PTO_OTHER_LIST(X)                                                                                              \
   X(cast)                                                                                                              \
   X(copy)                                                                                                              \
+  X(transpose)                                                                                                         \
+  X(gather)                                                                                                            \
+  X(gather_elements)                                                                                                   \
+  X(gather_nd)                                                                                                         \
+  X(scatter_elements)                                                                                                  \
+  X(scatter_elements_inplace)                                                                                          \
+  X(scatter_nd)                                                                                                        \
+  X(scatter_nd_inplace)                                                                                                \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
   X(qk)                                                                                                                \
