@@ -47,15 +47,6 @@ PTO_MATH float minimum_f32(float a, float b) {
   return a != a ? a : smaller;
 }
 
-/* Integers wrap.  Division truncates towards zero; by zero it gives 0, and the one quotient that overflows wraps. */
-#define PTO_WRAP(a, operator, b) ((T)((uint64_t)(a) operator(uint64_t)(b)))
-#define PTO_DIVIDE(a, b) _Generic((a), int64_t : divide_i64, uint64_t : divide_u64)(a, b)
-PTO_MATH int64_t divide_i64(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
-}
-PTO_MATH uint64_t divide_u64(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
-
 /* exp(x) = 2^k · e^r, k = round(x / ln 2), |r| ≤ ln 2 / 2, e^r by its Taylor series to r^9 (remainder < 2^-36).  Beyond
  * the clamps f32 has only 0 and ∞. */
 PTO_MATH float exp_f32(float x) {
