@@ -61,6 +61,9 @@
   X(copy)                                                                                                              \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
+  X(matmul_int8)                                                                                                       \
+  X(matmul_int8_accumulate)                                                                                            \
+  X(gemm)                                                                                                              \
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \
   X(pv)                                                                                                                \
