@@ -38,7 +38,8 @@ struct test_core {
 static const uint64_t least[3] = {PTO_GEMM_LEAST_BYTES, PTO_GEMM_LEAST_BYTES, PTO_GEMM_LEAST_BYTES};
 static const uint64_t shipped[3] = {64 << 10, 64 << 10, 128 << 10};
 static const uint64_t uneven[3] = {9000, 20000, 8200};
-static const uint64_t *const core_sizes[] = {shipped, least, uneven};
+static const uint64_t narrow[3] = {PTO_GEMM_LEAST_BYTES, 64 << 10, 128 << 10};
+static const uint64_t *const core_sizes[] = {shipped, least, uneven, narrow};
 
 #define GUARD_BYTES 256
 static void core_init(struct test_core *core, const uint64_t *sizes) {
@@ -91,7 +92,7 @@ static struct pto_gemm product(struct pto_matrix x, struct pto_matrix y, struct 
 static const uint64_t awkward[][3] = {{1, 1, 1},     {6, 128, 16},   {7, 129, 17},  {5, 127, 15},  {48, 128, 64},
                                       {49, 1, 65},   {101, 150, 33}, {47, 300, 63}, {97, 40, 129}, {13, 257, 300},
                                       {300, 3, 5},   {300, 7, 1},    {2, 130, 79},  {4, 17, 112},  {29, 255, 31},
-                                      {300, 300, 4}, {16, 16, 16},   {225, 2, 128}};
+                                      {300, 300, 4}, {16, 16, 16},   {225, 2, 128}, {42, 300, 40}};
 
 /* Elements of c against the chain's bound. */
 static void compare(const struct pto_gemm *gemm, const char *what) {
@@ -309,11 +310,12 @@ static void test_integer_products_are_exact_in_every_set(void **state) {
                   (struct pto_matrix){sums, m, n, n, 1, PTO_INT32});
       if ((way & 4) != 0) gemm.a.row_stride = 1, gemm.a.col_stride = m;
       if ((way & 8) != 0) gemm.b.row_stride = 1, gemm.b.col_stride = k;
-      EACH_SET(set, PTO_INT8) {
+      EACH_SET(set, PTO_INT8)
+      for (uint32_t size = 0; size < PTO_ARRAY_LENGTH(core_sizes); size++) {
         memset(sums, 0xff, sizeof sums);
         gemm.is_added = (set + s) % 2 != 0;
         gemm.added = gemm.c;
-        run_on(core_sizes[(s + way) % PTO_ARRAY_LENGTH(core_sizes)], set, &gemm);
+        run_on(core_sizes[size], set, &gemm);
         for (uint64_t i = 0; i < m * n; i++) {
           int64_t sum = gemm.is_added ? -1 : 0;
           for (uint64_t p = 0; p < k; p++) {
