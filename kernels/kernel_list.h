@@ -122,6 +122,9 @@
   X(rope_positions)                                                                                                    \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
+  X(matmul_int8)                                                                                                       \
+  X(matmul_int8_accumulate)                                                                                            \
+  X(gemm)                                                                                                              \
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \
   X(pv)                                                                                                                \
