@@ -118,6 +118,8 @@
   X(scatter_elements_inplace)                                                                                          \
   X(scatter_nd)                                                                                                        \
   X(scatter_nd_inplace)                                                                                                \
+  X(rope)                                                                                                              \
+  X(rope_positions)                                                                                                    \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
   X(qk)                                                                                                                \
