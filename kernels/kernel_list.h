@@ -120,6 +120,8 @@
   X(scatter_nd_inplace)                                                                                                \
   X(rope)                                                                                                              \
   X(rope_positions)                                                                                                    \
+  X(quantize_linear)                                                                                                   \
+  X(dequantize_linear)                                                                                                 \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
   X(matmul_int8)                                                                                                       \
