@@ -43,7 +43,7 @@ CLI_SRC := $(call code,cli/*.c)
 PROGRAM_SRC := $(call code,orchestration/*.c orchestration/errors/*.c)
 # The oracle brings its own implementation of the public runtime API: none of the runtime above base and tensor, no sim.
 ORACLE_SRC := $(call code,tests/oracle/*.c)
-ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% kernels/% orchestration/loader/%,$(LIB_SRC))
+ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/%,$(LIB_SRC))
 SUPPORT_SRC := $(call code,tests/support/*.c)
 TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
               formats/*_test.c device/*_test.c graph/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c)
@@ -95,7 +95,7 @@ LIBS = -ljansson -linih $(OPTIONAL_LIBS) -ldl -lm
 # Optional libraries have one home each, and only that file sees the macro.
 HWLOC_HOME := sim/place.c
 NUMA_HOME := sim/place.c
-VALGRIND_HOME := cli/valgrind_probe.c
+VALGRIND_HOME := runtime/base/valgrind_requests.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
 $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <kernels/kernel_level.h>
 
+#include <stdatomic.h>
+
+/* Relaxed: the levels differ in speed, and what a kernel reads does not hang on the limit. */
+static _Atomic uint32_t limit = PTO_LEVEL_COUNT - 1;
+
 bool pto_level_is_supported(enum pto_level level) {
   switch (level) {
   case PTO_LEVEL_PLAIN:
@@ -19,10 +24,12 @@ bool pto_level_is_supported(enum pto_level level) {
 }
 
 enum pto_level pto_level_best(void) {
-  for (enum pto_level level = PTO_LEVEL_COUNT - 1; level > PTO_LEVEL_PLAIN; level--)
+  for (enum pto_level level = atomic_load_explicit(&limit, memory_order_relaxed); level > PTO_LEVEL_PLAIN; level--)
     if (pto_level_is_supported(level)) return level;
   return PTO_LEVEL_PLAIN;
 }
+
+void pto_level_limit(enum pto_level highest) { atomic_store_explicit(&limit, highest, memory_order_relaxed); }
 
 const char *pto_level_name(enum pto_level level) {
   static const char *const names[PTO_LEVEL_COUNT] = {

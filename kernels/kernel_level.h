@@ -5,7 +5,9 @@
  * Each set of loops is one .inc file, included once a level between a push and a pop of the compiler's target, with
  * PTO_LEVEL(name) giving its names their suffix; a table by level is made of the results, NULL where the architecture
  * has none.  The choice is explicit and not by target_clones: an ifunc's resolver runs before a sanitizer is ready, and
- * a test can call each level by itself.  Constants; any thread.
+ * a test can call each level by itself.
+ *
+ * Owns the limit, one atomic that is read wherever a level is chosen; the rest is constant.  Any thread.
  */
 #ifndef PTO_KERNEL_LEVEL_H
 #define PTO_KERNEL_LEVEL_H
@@ -31,8 +33,11 @@ enum pto_level {
 #define PTO_AVX512_TARGET "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512"
 
 bool pto_level_is_supported(enum pto_level level);
-/* The highest that is supported. */
+/* The highest that is supported, and not above the limit: what every kernel asks whenever it chooses loops. */
 enum pto_level pto_level_best(void);
+/* For tests and for `ptosim op`: nothing above `highest` is chosen from now on, by any thread.  Without a call there is
+ * no limit; PTO_LEVEL_COUNT − 1 lifts it. */
+void pto_level_limit(enum pto_level highest);
 const char *pto_level_name(enum pto_level level);
 
 #endif

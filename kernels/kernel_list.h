@@ -7,7 +7,7 @@
  *
  * To add an elementwise operation, add a line to PTO_ELEMENTWISE_LIST: it needs no function where an expression will
  * do. To add any other kernel, add a line to PTO_OTHER_LIST, define `const struct pto_kernel pto_general_NAME`, and in
- * reference.c `const struct pto_kernel_reference pto_reference_NAME`.
+ * the reference_AREA.c of its subject `const struct pto_kernel_reference pto_reference_NAME`.
  *
  * A general kernel takes the whole of its tensors in every block: a task of one runs as one block, and SPMD work is cut
  * up by views.  Its `run` trusts that `check` has accepted the arguments.  Constants; any thread.
@@ -59,6 +59,14 @@
 /* X(name) */
 #define PTO_OTHER_LIST(X)                                                                                              \
   X(copy)                                                                                                              \
+  X(transpose)                                                                                                         \
+  X(gather)                                                                                                            \
+  X(gather_elements)                                                                                                   \
+  X(gather_nd)                                                                                                         \
+  X(scatter_elements)                                                                                                  \
+  X(scatter_elements_inplace)                                                                                          \
+  X(scatter_nd)                                                                                                        \
+  X(scatter_nd_inplace)                                                                                                \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
   X(qk)                                                                                                                \

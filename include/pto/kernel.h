@@ -70,6 +70,8 @@ struct pto_local_memory {
   uint64_t size_bytes;
 };
 
+struct pto_core_port;
+
 /* The core that runs the kernel, and which part of the task it has. */
 struct pto_core {
   uint32_t kind;        /* PTO_AIC or PTO_AIV */
@@ -82,6 +84,8 @@ struct pto_core {
   struct pto_local_memory l0a, l0b, l0c; /* AIC only */
   char *message;                         /* where pto_kernel_error leaves its sentence */
   uint32_t message_size;
+  uint32_t role;              /* which kernel of the launch this is: enum pto_role of core.h */
+  struct pto_core_port *port; /* the engine's, for the calls of core.h; NULL in a kernel that does not wait */
 };
 
 struct pto_kernel_args {
@@ -103,7 +107,9 @@ struct pto_cost {
 
 enum pto_kernel_flags {
   PTO_KERNEL_IN_PLACE = 1, /* an INPUT and an OUTPUT may be the same bytes in the same layout */
-  PTO_KERNEL_WAITS = 2     /* reserved for kernels that wait for other cores of their task; no effect */
+  PTO_KERNEL_WAITS = 2,    /* calls what core.h offers, on a stack of its own */
+  PTO_KERNEL_TURNS = 4     /* touches what it accumulates into only after pto_core_turn: its blocks may overlap before.
+                              Waits as well, said or not. */
 };
 
 struct pto_kernel {
