@@ -334,7 +334,7 @@ PTO_MATH float asinh_f32(float x) {
   return __builtin_copysignf((float)(a == __builtin_inf() ? a : y), x);
 }
 PTO_MATH float acosh_f32(float x) {
-  const double t = (double)x - 1.0;
+  const double t = x < 1 ? __builtin_nan("") : (double)x - 1.0;
   return (float)log1p_f64(t + __builtin_sqrt(t * (t + 2.0)));
 }
 PTO_MATH float atanh_f32(float x) {
