@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scalar functions that the loops are made of, without a branch, a table or a call, so that a loop over them vectorises
- * with every instruction set.
+ * Functions of one element that the loops are made of, without a branch, a table or a call, so that a loop over them
+ * vectorises with every instruction set.
  *
  * The transcendental ones are our own: they give the same bits with every compiler, C library and vector width, which a
- * library's need not (docs/decisions/exp-and-log-of-our-own.md).  They compute in double and round to f32 once.  In
- * double, an f32 argument is exact and never subnormal, its square is exact, and a few bits lost to cancellation are
- * none that f32 has; so even the composed ones are off by little more than half a unit in the last place.
+ * library's need not (docs/decisions/math-functions-of-our-own.md).  They compute in double and round to f32 once.  In
+ * double an f32 argument is exact and never subnormal, its square is exact, and the few bits that are lost to a
+ * cancellation are none that f32 has: so the composed ones too are off by little more than half a unit.
  *
- *   X_f64  on doubles; relative error below 2^-37 of its own, unless it says more.  What composed functions are made
- * of. X_f32  the kernels' functions.  NaN in, NaN out; at ±∞ the limit.
+ * NAME_f64 is a part that others are made of, in double, with a relative error below 2^-35, or what it says.
+ * NAME_f32 is the function of a kernel: NaN in, NaN out; at ±∞ the limit; −0 where the exact result is negative.
  *
- * Polynomials are minimax ones by relative error (Remez, rounded to double under a lattice reduction), found with
- * sollya; the error is stated with each.  Bounds on the results, and where they are measured: kernel_math_test.c.
+ * The polynomials are minimax ones in relative error, found with sollya's fpminimax, or remez and a rounding to double;
+ * the error is said with each, as a power of two.  They are added up in pairs, which a processor overlaps better than a
+ * chain.  Bounds on the results, and what they are measured against: kernel_math_test.c.
  *
- * To add a function: write it in double on the parts below, without a branch (selects are of constants or of values
- * that are computed anyway), give it a line in PTO_ELEMENTWISE_LIST and in kernel_math_test.c.
+ * To add a function, write it in double on the parts below, and give it a line in PTO_ELEMENTWISE_LIST and one in
+ * kernel_math_test.c.  A select may not stand before an operation on bits: where one side is a constant, GCC computes
+ * that operation in advance, and selects 64-bit integers by a comparison of doubles, for which SSE2 has no vector form.
  *
  * Pure functions; any thread.
  */
@@ -58,15 +60,6 @@ PTO_MATH float minimum_f32(float a, float b) {
   const float smaller = a < b ? a : b;
   return a != a ? a : smaller;
 }
-
-/* Integers wrap.  Division truncates towards zero; by zero it gives 0, and the one quotient that overflows wraps. */
-#define PTO_WRAP(a, operator, b) ((T)((uint64_t)(a) operator(uint64_t)(b)))
-#define PTO_DIVIDE(a, b) _Generic((a), int64_t : divide_i64, uint64_t : divide_u64)(a, b)
-PTO_MATH int64_t divide_i64(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
-}
-PTO_MATH uint64_t divide_u64(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
 
 /* ---- parts, in double ---- */
 
