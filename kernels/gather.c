@@ -31,9 +31,8 @@ static struct pto_cost gather_cost_of(const struct pto_kernel_args *args, bool i
   return (struct pto_cost){.bytes_in = pto_min_u64(out, pto_kernel_bytes(&t[DATA])) + pto_kernel_bytes(&t[INDICES]),
                            .bytes_out = out,
                            .vector_elems = numel + pto_kernel_numel(&t[INDICES]),
-                           .local_bytes =
-                               pto_local_bytes(pto_index_pair_bytes(positions_of(&t[INDICES], is_tuples))) +
-                               pto_local_bytes(pto_move_tile_bytes(t[Y].dtype, numel))};
+                           .local_bytes = pto_local_bytes(pto_index_pair_bytes(positions_of(&t[INDICES], is_tuples))) +
+                                          pto_local_bytes(pto_move_tile_bytes(t[Y].dtype, numel))};
 }
 static struct pto_cost gather_cost(const struct pto_kernel_args *args) { return gather_cost_of(args, false); }
 static struct pto_cost gather_nd_cost(const struct pto_kernel_args *args) { return gather_cost_of(args, true); }
@@ -73,8 +72,8 @@ static int gather_nd_check(const struct pto_kernel_args *args) {
 /* ---- runs ---- */
 
 struct gathering {
-  struct pto_move box;       /* what one index brings */
-  uint32_t outer;            /* dimensions before the axis: each piece of indices serves all of them */
+  struct pto_move box; /* what one index brings */
+  uint32_t outer;      /* dimensions before the axis: each piece of indices serves all of them */
   struct pto_index_pair *pairs;
   void *tile;
 };
@@ -101,7 +100,8 @@ static void gather_piece(const struct gathering *g, const struct pto_kernel_args
       to += (int64_t)(at[d] * y->strides[d]);
     }
     if (bits >= 8) {
-      const struct pto_index_sides sides = {(char *)data->addr + from * bits / 8, (char *)y->addr + to * bits / 8, false};
+      const struct pto_index_sides sides = {(char *)data->addr + from * bits / 8, (char *)y->addr + to * bits / 8,
+                                            false};
       pto_index_move(&g->box, &sides, g->pairs, count, g->tile);
     } else {
       for (uint64_t i = 0; i < count; i++)
@@ -122,7 +122,6 @@ static int gather_all(struct gathering *g, const struct pto_kernel_args *args, c
   if (pto_kernel_numel(&args->tensors[Y]) == 0) return 0;
   pto_move_plan(&g->box);
   for (uint64_t count; (count = pto_index_pairs(walk, g->pairs)) > 0;) gather_piece(g, args, count);
-  pto_move_finish(&args->tensors[Y]);
   return 0;
 }
 
@@ -177,8 +176,8 @@ static int gather_nd_run(const struct pto_kernel_args *args) {
       {.name = "indices", .mode = PTO_INPUT, .dtypes = PTO_DTYPES_INDEX, .min_rank = indices_rank}, {                  \
     .name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPES_ALL                                                          \
   }
-static const struct pto_kernel_param axis_params[] = {
-    TENSORS(0), {.name = "axis", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
+static const struct pto_kernel_param axis_params[] = {TENSORS(0),
+                                                      {.name = "axis", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
 static const struct pto_kernel_param nd_params[] = {TENSORS(1)};
 
 const struct pto_kernel pto_general_gather = {.name = "gather",

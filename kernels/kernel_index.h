@@ -2,13 +2,13 @@
 /*
  * Tensors of indices: where gather and scatter read and write.
  *
- * A walk goes over the positions of an index tensor in row-major order; at each it finds the coordinates of one place of
- * an indexed tensor, and the place in a dense counterpart (what is gathered into, or scattered from) that has the same
- * position.  Both are elements from the tensor's first.
+ * A walk goes over the positions of an index tensor in row-major order; at each it finds the coordinates of one place
+ * of an indexed tensor, and the place in a dense counterpart (what is gathered into, or scattered from) that has the
+ * same position.  Both are elements from the tensor's first.
  *
- * Indices are int32, int64 or uint32.  Of an extent n, −n … n − 1 are valid, and negative ones count from the end, as in
- * WebNN and ONNX.  pto_index_check has to have accepted a walk before anything is written: then a task that fails has
- * written nothing.  A value; one thread; allocates nothing.
+ * Indices are int32, int64 or uint32.  Of an extent n, −n … n − 1 are valid, and negative ones count from the end, as
+ * in WebNN and ONNX.  pto_index_check has to have accepted a walk before anything is written: then a task that fails
+ * has written nothing.  A value; one thread; allocates nothing.
  */
 #ifndef PTO_KERNEL_INDEX_H
 #define PTO_KERNEL_INDEX_H
@@ -40,8 +40,8 @@ static inline uint64_t pto_index_pair_bytes(uint64_t positions) {
   return pto_min_u64(positions, PTO_INDEX_PIECE) * sizeof(struct pto_index_pair);
 }
 
-/* One coordinate at each element of `indices`, of dimension `axis` of `indexed`; steps are zero and the caller's to set.
- * Without memory too. */
+/* One coordinate at each element of `indices`, of dimension `axis` of `indexed`; steps are zero and the caller's to
+ * set. Without memory too. */
 void pto_index_walk_axis(struct pto_index_walk *walk, const struct pto_kernel_tensor *indices,
                          const struct pto_kernel_tensor *indexed, uint32_t axis);
 /* The last dimension of `indices` holds the coordinates of the first dimensions of `indexed`. */
@@ -53,8 +53,9 @@ struct pto_index_roles {
   uint32_t indexed, indices, dense;
 };
 /* The checks of a walk along an axis, the scalar 0: the indexed tensor and the indices have one rank and, but for the
- * axis, the same extents; the counterpart has the shape and of the indexed tensor the dtype.  And of a walk over tuples:
- * the counterpart has the extents of the positions and then those of the indexed tensor that no coordinate chooses. */
+ * axis, the same extents; the counterpart has the shape and of the indexed tensor the dtype.  And of a walk over
+ * tuples: the counterpart has the extents of the positions and then those of the indexed tensor that no coordinate
+ * chooses. */
 int pto_index_check_axis(const struct pto_kernel_args *args, const char *kernel, struct pto_index_roles roles);
 int pto_index_check_tuples(const struct pto_kernel_args *args, const char *kernel, struct pto_index_roles roles);
 

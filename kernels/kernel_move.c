@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan sorts, merges and widens dimensions until the two innermost say how the bytes go: as rows, as a transposition
- * or as single elements at steps; the run walks over the others and does one such plane after the other.
+ * The plan sorts, merges and widens dimensions until the two innermost say how the bytes go: as rows, as a
+ * transposition or as single elements at steps; the run walks over the others and does one such plane after the other.
  *
  * To add an instruction set: include kernel_move.inc once more between a push and a pop, and add its line to `squares`.
  */
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define LINE PTO_CACHE_LINE
-#define TILE_COLS 128            /* elements of a row of the tile: long enough runs for `to`, few enough pages of `from` */
+#define TILE_COLS 128 /* elements of a row of the tile: long enough runs for `to`, few enough pages of `from` */
 #define DIRECT_BYTES (64u << 10) /* planes up to that stay in the first caches and need no tile */
 #define THIN_ELEMS 4096          /* elements at a time of a plane that is thinner than a square */
 
@@ -48,7 +48,8 @@
 #include <kernels/kernel_move.inc>
 #if defined(__clang__)
 #pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"))), apply_to = function)
+#pragma clang attribute push(                                                                                          \
+    __attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"))), apply_to = function)
 #else
 #pragma GCC pop_options
 #pragma GCC push_options
@@ -363,7 +364,9 @@ static void move_transposed(const struct plane *p, char *to, const char *from, v
 
 /* ---- 4-bit elements ---- */
 
-static unsigned nibble_at(const unsigned char *bytes, int64_t index) { return bytes[index / 2] >> (index % 2 * 4) & 15; }
+static unsigned nibble_at(const unsigned char *bytes, int64_t index) {
+  return bytes[index / 2] >> (index % 2 * 4) & 15;
+}
 static void set_nibble(unsigned char *bytes, int64_t index, unsigned value) {
   const unsigned shift = (unsigned)(index % 2) * 4;
   bytes[index / 2] = (unsigned char)((bytes[index / 2] & (0xf0u >> shift)) | value << shift);
@@ -397,8 +400,7 @@ static void move_plane(const struct pto_move *move, const struct plane *p, struc
     move_steps(p, (char *)to.addr + to.elems, (const char *)from.addr + from.elems);
     break;
   default:
-    for (uint64_t i = 0; i < p->rows; i++, to.elems += p->to_row, from.elems += p->from_row)
-      move_nibbles(p, to, from);
+    for (uint64_t i = 0; i < p->rows; i++, to.elems += p->to_row, from.elems += p->from_row) move_nibbles(p, to, from);
     break;
   }
 }
@@ -456,10 +458,4 @@ void pto_move_tensor(const struct pto_kernel_tensor *y, const struct pto_kernel_
     pto_move_dim(&move, y->shape[d], (int64_t)y->strides[d], (int64_t)x->strides[order == NULL ? d : order[d]]);
   pto_move_plan(&move);
   pto_move_run(&move, (struct pto_place){y->addr, 0}, (struct pto_place){x->addr, 0}, tile);
-  pto_move_finish(y);
-}
-
-void pto_move_finish(const struct pto_kernel_tensor *y) {
-  const uint64_t numel = pto_kernel_numel(y);
-  if (pto_dtype_bits(y->dtype) < 8 && numel % 2 != 0) ((unsigned char *)y->addr)[numel / 2] &= 0x0f;
 }

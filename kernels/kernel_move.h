@@ -4,8 +4,9 @@
  *
  *     to[Σ i_k · to_step_k] = from[Σ i_k · from_step_k]      for all 0 ≤ i_k < extent_k
  *
- * Steps count elements.  One of `from` may be 0 (the element repeats) or negative (it runs backwards); those of `to` are
- * positive, and no two indices give the same element there.  Elements move as bits, the dense 4-bit types too.
+ * Steps count elements.  One of `from` may be 0 (the element repeats) or negative (it runs backwards); those of `to`
+ * are positive, and no two indices give the same element there.  Elements move as bits, the dense 4-bit types too, of
+ * which a half byte behind the last element stays as it was.
  *
  *   struct pto_move move;
  *   pto_move_init(&move, dtype);
@@ -60,12 +61,8 @@ uint64_t pto_move_tile_bytes(uint32_t dtype, uint64_t numel);
 /* The whole of `x` to `y`, of one shape and dtype; dimension order[d] of x becomes dimension d of y, NULL: d. */
 void pto_move_tensor(const struct pto_kernel_tensor *y, const struct pto_kernel_tensor *x, const uint32_t *order,
                      void *tile);
-/* After the elements of a 4-bit tensor have been written one at a time: clears the half byte behind an odd last one, so
- * that its bytes are a function of its elements. */
-void pto_move_finish(const struct pto_kernel_tensor *y);
-
-/* One square of a transposition: element (i, j) of to at to + i · to_step + j · size is element (j, i) of from, at from +
- * i · size + j · from_step.  Squares of pto_square.lanes elements. */
+/* One square of a transposition: element (i, j) of to at to + i · to_step + j · size is element (j, i) of from, at from
+ * + i · size + j · from_step.  Squares of pto_square.lanes elements. */
 struct pto_square {
   uint32_t lanes;
   void (*transpose)(char *to, int64_t to_step, const char *from, int64_t from_step);

@@ -34,7 +34,8 @@ static uint64_t numel_of(const struct box *box) {
   return numel;
 }
 
-/* Steps for the dimensions in a random order, each beyond all that is inside it; `gap` in 1/8: how often it is wider. */
+/* Steps for the dimensions in a random order, each beyond all that is inside it; `gap` in 1/8: how often it is wider.
+ */
 static uint64_t draw_steps(const struct box *box, int64_t *steps, uint64_t gap, struct pto_rng *rng) {
   uint32_t order[PTO_MOVE_DIMS];
   uint64_t elems = 1;
@@ -104,11 +105,10 @@ static void move_plainly(const struct box *box, char *to, const char *from) {
 static void run_box(const struct box *box, char *to, const char *from, void *tile) {
   struct pto_move move;
   pto_move_init(&move, box->dtype);
-  for (uint32_t d = 0; d < box->ndims; d++)
-    pto_move_dim(&move, box->extent[d], box->to_step[d], box->from_step[d]);
+  for (uint32_t d = 0; d < box->ndims; d++) pto_move_dim(&move, box->extent[d], box->to_step[d], box->from_step[d]);
   pto_move_plan(&move);
-  pto_move_run(&move, (struct pto_place){to, box->to_first}, (struct pto_place){(void *)(uintptr_t)from, box->from_first},
-               tile);
+  pto_move_run(&move, (struct pto_place){to, box->to_first},
+               (struct pto_place){(void *)(uintptr_t)from, box->from_first}, tile);
 }
 
 static void check_box(const struct box *box, struct pto_rng *rng) {

@@ -41,9 +41,13 @@ static struct pto_reference_shape shape_of(const struct pto_reference_sizes *siz
   return shape;
 }
 
-#define REFERENCE(name, fill_)                                                                                         \
-  const struct pto_kernel_reference pto_reference_##name = {                                                           \
-      .shapes = name##_shapes, .golden = name##_golden, .ulps = 0, .values = PTO_VALUES_ANY, .fill = fill_}
+#define REFERENCE(name, fill_, flags_)                                                                                 \
+  const struct pto_kernel_reference pto_reference_##name = {.shapes = name##_shapes,                                   \
+                                                            .golden = name##_golden,                                   \
+                                                            .ulps = 0,                                                 \
+                                                            .values = PTO_VALUES_ANY,                                  \
+                                                            .fill = fill_,                                             \
+                                                            .flags = flags_}
 
 /* ---- copy, transpose ---- */
 
@@ -55,7 +59,7 @@ static bool copy_shapes(const struct pto_reference_sizes *sizes, struct pto_refe
 static void copy_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   take_all(&golden[1], &args->tensors[0]);
 }
-REFERENCE(copy, NULL);
+REFERENCE(copy, NULL, 0);
 
 /* One case in four has the order that 0 stands for. */
 static bool transpose_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
@@ -88,11 +92,12 @@ static void transpose_golden(const struct pto_kernel_args *args, const struct pt
     take(&golden[1], i, x, number_of(x, &from));
   }
 }
-REFERENCE(transpose, NULL);
+REFERENCE(transpose, NULL, 0);
 
 /* ---- indices ---- */
 
-/* Tensor `i` with indices that every extent of `count` allows, and half of them, where the dtype has a sign, negative. */
+/* Tensor `i` with indices that every extent of `count` allows, and half of them, where the dtype has a sign, negative.
+ */
 static bool fill_indices(const struct pto_kernel_tensor *indices, const uint64_t *extents, uint64_t count,
                          struct pto_rng *rng) {
   uint64_t least = UINT64_MAX;
@@ -156,7 +161,7 @@ static bool tuples_shapes(const struct pto_reference_sizes *sizes, struct pto_re
                           union pto_scalar *scalars) {
   (void)scalars;
   const uint32_t count = (uint32_t)(sizes->draw % (sizes->rank + 1));
-  const uint32_t outer = (uint32_t)(sizes->draw / 16 % 3);
+  const uint32_t outer = (uint32_t)((sizes->draw / 16 + 1) % 3);
   if (outer + sizes->rank - count > PTO_MAX_DIMS) return false;
   shapes[0] = shape_of(sizes);
   shapes[1] = (struct pto_reference_shape){outer + 1, {2 + sizes->draw / 64 % 5, 3}};
@@ -177,7 +182,7 @@ static bool gather_shapes(const struct pto_reference_sizes *sizes, struct pto_re
                           union pto_scalar *scalars) {
   if (sizes->rank == 0) return false;
   const uint64_t axis = sizes->draw % sizes->rank;
-  uint32_t inserted = (uint32_t)(sizes->draw / 8 % 3);
+  uint32_t inserted = (uint32_t)((sizes->draw / 8 + 1) % 3);
   if (sizes->rank + inserted - 1 > PTO_MAX_DIMS || (inserted == 0 && sizes->extents[axis] == 0)) inserted = 1;
   scalars[0].u64 = axis;
   tensors[0] = tensors[2] = shape_of(sizes);
@@ -200,7 +205,7 @@ static void gather_golden(const struct pto_kernel_args *args, const struct pto_g
     take(&golden[2], i, data, number_of(data, &from));
   }
 }
-REFERENCE(gather, axis_fill);
+REFERENCE(gather, axis_fill, PTO_REFERENCE_MOVES_LESS);
 
 static bool gather_elements_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                    union pto_scalar *scalars) {
@@ -212,7 +217,7 @@ static void gather_elements_golden(const struct pto_kernel_args *args, const str
     take(&golden[2], i, &args->tensors[0], number_of(&args->tensors[0], &from));
   }
 }
-REFERENCE(gather_elements, axis_fill);
+REFERENCE(gather_elements, axis_fill, PTO_REFERENCE_MOVES_LESS);
 
 static bool gather_nd_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                              union pto_scalar *scalars) {
@@ -225,7 +230,7 @@ static void gather_nd_golden(const struct pto_kernel_args *args, const struct pt
     take(&golden[2], i, &args->tensors[0], number_of(&args->tensors[0], &from));
   }
 }
-REFERENCE(gather_nd, tuples_fill);
+REFERENCE(gather_nd, tuples_fill, PTO_REFERENCE_MOVES_LESS);
 
 /* ---- scatter: what is indexed is tensor 0, data or y itself ---- */
 
@@ -254,7 +259,7 @@ static bool scatter_elements_shapes(const struct pto_reference_sizes *sizes, str
 static void scatter_elements_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   scatter_axis(args, &golden[3]);
 }
-REFERENCE(scatter_elements, axis_fill);
+REFERENCE(scatter_elements, axis_fill, 0);
 
 static bool scatter_elements_inplace_shapes(const struct pto_reference_sizes *sizes,
                                             struct pto_reference_shape *tensors, union pto_scalar *scalars) {
@@ -263,7 +268,7 @@ static bool scatter_elements_inplace_shapes(const struct pto_reference_sizes *si
 static void scatter_elements_inplace_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   scatter_axis(args, &golden[0]);
 }
-REFERENCE(scatter_elements_inplace, axis_fill);
+REFERENCE(scatter_elements_inplace, axis_fill, PTO_REFERENCE_MOVES_LESS);
 
 static bool scatter_nd_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                               union pto_scalar *scalars) {
@@ -274,7 +279,7 @@ static bool scatter_nd_shapes(const struct pto_reference_sizes *sizes, struct pt
 static void scatter_nd_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   scatter_tuples(args, &golden[3]);
 }
-REFERENCE(scatter_nd, tuples_fill);
+REFERENCE(scatter_nd, tuples_fill, 0);
 
 static bool scatter_nd_inplace_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                       union pto_scalar *scalars) {
@@ -283,4 +288,4 @@ static bool scatter_nd_inplace_shapes(const struct pto_reference_sizes *sizes, s
 static void scatter_nd_inplace_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   scatter_tuples(args, &golden[0]);
 }
-REFERENCE(scatter_nd_inplace, tuples_fill);
+REFERENCE(scatter_nd_inplace, tuples_fill, PTO_REFERENCE_MOVES_LESS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scatter_elements, scatter_nd (AIV): y = data, but for elements chosen by `indices`, which come from `updates`; bit for
- * bit, for every dtype.  The _inplace forms have no data and write into y as it is.
+ * scatter_elements, scatter_nd (AIV): y = data, but for elements chosen by `indices`, which come from `updates`; bit
+ * for bit, for every dtype.  The _inplace forms have no data and write into y as it is.
  *
  *   scatter_elements  y[p… with indices[p…] in place of p_axis] = updates[p…]; other extents are equal
  *   scatter_nd        y[indices[p…, 0], indices[p…, 1], …, i…] = updates[p…, i…]
@@ -56,8 +56,8 @@ static struct pto_cost cost_of(const struct pto_kernel_args *args, bool is_tuple
   const uint64_t in = pto_kernel_bytes(&t[INDICES]) + pto_kernel_bytes(&t[UPDATES]);
   return (struct pto_cost){.bytes_in = pto_kernel_bytes(&t[DATA]) + in,
                            .bytes_out = pto_kernel_bytes(&t[Y]),
-                           .vector_elems = pto_kernel_numel(&t[Y]) + pto_kernel_numel(&t[INDICES]) +
-                                           pto_kernel_numel(&t[UPDATES]),
+                           .vector_elems =
+                               pto_kernel_numel(&t[Y]) + pto_kernel_numel(&t[INDICES]) + pto_kernel_numel(&t[UPDATES]),
                            .local_bytes = local_bytes(t, &t[Y], is_tuples)};
 }
 /* Of y, no more than the updates is written; it is not read. */

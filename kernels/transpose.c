@@ -48,10 +48,9 @@ static int transpose_check(const struct pto_kernel_args *args) {
                             x->ndims);
   for (uint32_t d = 0; d < x->ndims; d++)
     if (y->shape[d] != x->shape[order[d]])
-      return pto_kernel_error(args,
-                              "transpose: dimension %" PRIu32 " is %" PRIu64 ", and %" PRIu32 " of x is %" PRIu64
-                              " (params 1 and 0)",
-                              d, y->shape[d], order[d], x->shape[order[d]]);
+      return pto_kernel_error(
+          args, "transpose: dimension %" PRIu32 " is %" PRIu64 ", and %" PRIu32 " of x is %" PRIu64 " (params 1 and 0)",
+          d, y->shape[d], order[d], x->shape[order[d]]);
   return 0;
 }
 
