@@ -90,7 +90,7 @@
   X(hard_swish, UNARY, PTO_DTYPES_FLOAT, 2, hard_swish_f32(a), 0, reference_hard_swish(a))                             \
   X(add_inplace, INPLACE, PTO_DTYPES_NUMBER, 0.5, b + a, PTO_WRAP(b, +, a), b + a)                                     \
   X(neg, UNARY, PTO_DTYPES_NUMBER, 0.5, -a, PTO_WRAP(0, -, a), -a)                                                     \
-  X(abs, UNARY, PTO_DTYPES_NUMBER, 0.5, abs_f32(a), a < 0 ? PTO_WRAP(0, -, a) : a, a < 0 ? -a : a)                     \
+  X(abs, UNARY, PTO_DTYPES_NUMBER, 0.5, abs_f32(a), a < 0 ? PTO_WRAP(0, -, a) : a, a < 0 ? -a : a + 0)                 \
   X(sign, UNARY, PTO_DTYPES_NUMBER, 0.5, sign_f32(a), (a > 0) - (a < 0), a > 0 ? 1 : a < 0 ? -1 : a)                   \
   X(square, UNARY, PTO_DTYPES_NUMBER, 0.5, a * a, PTO_WRAP(a, *, a), a * a)                                            \
   X(reciprocal, UNARY, PTO_DTYPES_FLOAT, 0.5, 1 / a, 0, 1 / a)                                                         \
@@ -147,6 +147,8 @@
   X(scatter_nd_inplace)                                                                                                \
   X(rope)                                                                                                              \
   X(rope_positions)                                                                                                    \
+  X(quantize_linear)                                                                                                   \
+  X(dequantize_linear)                                                                                                 \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
   X(matmul_int8)                                                                                                       \

@@ -17,9 +17,10 @@ static double float_div(double a, double b) { return a / b; }
 static wide whole_div(wide a, wide b) { return b == 0 ? 0 : a / b; }
 static double float_rem(double a, double b) { return fmod(a, b); }
 static wide whole_rem(wide a, wide b) { return b == 0 ? a : a % b; }
-static double float_max(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmax(a, b); }
+/* Of +0 and −0 the second. */
+static double float_max(double a, double b) { return isnan(a) || isnan(b) ? NAN : a > b ? a : b; }
 static wide whole_max(wide a, wide b) { return a > b ? a : b; }
-static double float_min(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmin(a, b); }
+static double float_min(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b ? a : b; }
 static wide whole_min(wide a, wide b) { return a < b ? a : b; }
 #define PAIR(name, a) _Generic((a), wide : whole_##name, default : float_##name)
 #define reference_div(a, b) PAIR(div, a)(a, b)
@@ -28,10 +29,10 @@ static wide whole_min(wide a, wide b) { return a < b ? a : b; }
 #define reference_min(a, b) PAIR(min, a)(a, b)
 
 #define RF(x) ((double)(float)(x))
-static double reference_unit(double x) { return isnan(x) ? x : fmin(fmax(x, 0), 1); }
+static double reference_unit(double x) { return float_min(float_max(x, 0), 1); }
 static double reference_hard_swish(double x) {
   if (isnan(x)) return x;
-  return x <= -3 ? 0 : x * fmin(x + 3, 6) / 6;
+  return x <= -3 ? -0.0 : x * fmin(x + 3, 6) / 6;
 }
 
 /* Shifted bit by bit; counts are unsigned, and none from the width up leaves anything but the sign. */

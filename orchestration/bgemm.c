@@ -21,6 +21,7 @@ static const struct pto_option options[] = {
     {"task_num", PTO_OPTION_INT, "64", "tile products in all, a multiple of grid_k"},
     {"tile", PTO_OPTION_INT, "128", "rows and columns of a tile"},
     {"grid_k", PTO_OPTION_INT, "2", "products that are summed into one tile of C"},
+    {"dtype", PTO_OPTION_TEXT, "f32", "of A and B: f32, fp16 or bf16; products and C are f32"},
     {0},
 };
 
@@ -30,6 +31,8 @@ static const struct pto_case cases[] = {
     {"64x128x4", "task_num=64 tile=128 grid_k=4", "16 groups of 4", 128, 112, false},
     {"256x128x2", "task_num=256 tile=128 grid_k=2", "128 groups of 2", 512, 384, false},
     {"500x128x2", "task_num=500 tile=128 grid_k=2", "250 groups of 2", 1000, 750, false},
+    {"fp16", "task_num=64 tile=128 grid_k=2 dtype=fp16", NULL, 128, 96, false},
+    {"bf16", "task_num=64 tile=128 grid_k=2 dtype=bf16", NULL, 128, 96, false},
     {0},
 };
 
@@ -49,6 +52,9 @@ static int prepare(struct pto_program_run *run) {
   if (grid_k < 1 || task_num < 1 || task_num > 1000000 || task_num % grid_k != 0)
     return pto_program_fail(run, "bgemm: task_num %lld is no positive multiple of grid_k %lld", (long long)task_num,
                             (long long)grid_k);
+  int dtype = pto_dtype_from_name(pto_option_text(run, "dtype"));
+  if (dtype != PTO_FLOAT32 && dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16)
+    return pto_program_fail(run, "bgemm: dtype \"%s\" is not f32, fp16 or bf16", pto_option_text(run, "dtype"));
   struct bgemm *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
   uint64_t groups = (uint64_t)(task_num / grid_k);
@@ -57,8 +63,8 @@ static int prepare(struct pto_program_run *run) {
   state->grid_m = near_square_divisor(groups);
   state->grid_n = groups / state->grid_m;
   uint64_t m = state->grid_m * state->tile, n = state->grid_n * state->tile, k = state->grid_k * state->tile;
-  state->a = pto_program_array(run, "a", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, (uint64_t[]){m, k});
-  state->b = pto_program_array(run, "b", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, (uint64_t[]){k, n});
+  state->a = pto_program_array(run, "a", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, (uint64_t[]){m, k});
+  state->b = pto_program_array(run, "b", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, (uint64_t[]){k, n});
   state->c = pto_program_array(run, "c", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, (uint64_t[]){m, n});
   if (state->a == NULL || state->b == NULL || state->c == NULL) return PTO_ENOMEM;
   pto_array_fill_uniform(run, state->a, -1, 1);
@@ -116,14 +122,14 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 /* Row by row, without tiles, in double precision; the inner loop runs along rows of B and C. */
 static int expect(struct pto_program_run *run) {
   const struct bgemm *state = pto_program_state(run, sizeof *state);
-  const float *a = state->a->data, *b = state->b->data;
-  double *c = pto_array_golden(run, state->c);
-  if (c == NULL) return PTO_ENOMEM;
+  double *c = pto_array_golden(run, state->c), *b = pto_program_alloc(run, state->b->numel * sizeof *b);
+  if (c == NULL || b == NULL) return PTO_ENOMEM;
   uint64_t m = state->c->shape[0], n = state->c->shape[1], k = state->a->shape[1];
+  for (uint64_t i = 0; i < state->b->numel; i++) b[i] = pto_array_get(state->b, i);
   for (uint64_t i = 0; i < m; i++) {
     for (uint64_t l = 0; l < k; l++) {
-      double x = (double)a[i * k + l];
-      for (uint64_t j = 0; j < n; j++) c[i * n + j] += x * (double)b[l * n + j];
+      double x = pto_array_get(state->a, i * k + l);
+      for (uint64_t j = 0; j < n; j++) c[i * n + j] += x * b[l * n + j];
     }
   }
   return PTO_OK;
