@@ -146,7 +146,7 @@ static int run(const struct pto_kernel_args *args, enum pto_fold fold) {
   pto_row_plan_make(&plan, args->tensors, 2, 1u << pto_row_axis(args));
   struct work work = {.plan = &plan,
                       .loops = pto_row_loops_best(),
-                      .class_ = pto_class_of(x->dtype),
+                      .class_ = pto_row_class(x->dtype),
                       .fold = fold,
                       .width = width_of(&plan),
                       .part = plan.is_across ? ELEMS / full_width(&plan) : ELEMS};
@@ -197,7 +197,7 @@ static struct pto_cost cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.bytes_in = pto_kernel_bytes(x) * reads,
                            .bytes_out = pto_kernel_bytes(y),
                            .vector_elems = 2 * pto_kernel_numel(x),
-                           .local_bytes = local_bytes(&plan, pto_dtype_size(pto_class_dtype(pto_class_of(x->dtype))))};
+                           .local_bytes = local_bytes(&plan, pto_dtype_size(pto_class_dtype(pto_row_class(x->dtype))))};
 }
 
 static int arg_max_run(const struct pto_kernel_args *args) { return run(args, PTO_FOLD_max); }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The four kernels of paged attention, for one tile of query rows and one block of the cache:
+ * The vector half of paged attention (AIV), for one tile of query rows and one block of the cache; attention_matmul.c
+ * has the matrix half:
  *
  *   qk (AIC)               s = q·kᵀ·scale
  *   softmax_prepare (AIV)  m = rowmax(s), p = exp(s − m) rounded to p's dtype, l = rowsum(p)
  *   pv (AIC)               o_new = p·v
  *   online_update (AIV)    merges a block's m_ij, l_ij, o_new into m, l, o; after the last block, out = o / l
  *
- * k and v are [block, d], or views [1, block, 1, d] of a pool [total_blocks, block, kv_heads, d].  A block that is not
- * full has a narrower s: the columns of p beyond those of s are masked, that is 0.  They meet rows of v that no token
- * wrote; where those may hold NaN or ∞, pass pv narrower views of p and v.
+ * A block that is not full has a narrower s: the columns of p beyond those of s are masked, that is 0.
  *
  * The rounding of p comes before the sum, so that l sums the weights that pv uses.  Sums of a row go as in row_fold.h:
  * their order depends on the number of columns alone.  Any thread.
  */
-#include <kernels/gemm.h>
 #include <kernels/kernel_list.h>
+#include <kernels/kernel_shape.h>
 #include <kernels/row_fold.h>
 #include <runtime/base/base.h>
 
@@ -29,31 +28,10 @@
 #define F32 PTO_DTYPE_BIT(PTO_FLOAT32)
 #define MATRIX(name_, mode_, dtypes_)                                                                                  \
   { .name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = 2 }
-#define POOL(name_)                                                                                                    \
-  { .name = name_, .mode = PTO_INPUT, .dtypes = PTO_DTYPES_FLOAT, .min_rank = 2, .max_rank = 4 }
 #define ROWS(name_, mode_)                                                                                             \
   { .name = name_, .mode = mode_, .dtypes = F32, .min_rank = 1, .max_rank = 1 }
 
 /* ---- shapes ---- */
-
-/* [block, d], or [1, block, 1, d]. */
-static int check_block(const struct pto_kernel_args *args, const char *kernel, uint32_t i) {
-  const struct pto_kernel_tensor *t = &args->tensors[i];
-  if (t->ndims == 2 || (t->ndims == 4 && t->shape[0] == 1 && t->shape[2] == 1)) return 0;
-  char text[192];
-  pto_format_shape(t, text, sizeof text);
-  return pto_kernel_error(args, "%s: shape %s is neither [block, d] nor [1, block, 1, d] (param %" PRIu32 ")", kernel,
-                          text, i);
-}
-
-static struct pto_matrix block_matrix(const struct pto_kernel_tensor *t) {
-  struct pto_matrix m = pto_kernel_matrix(t);
-  if (t->ndims == 4) {
-    m.rows = t->shape[1];
-    m.row_stride = t->strides[1];
-  }
-  return m;
-}
 
 /* Tensors in `matrices` (bit i: tensor i) are matrices, all other tensors vectors of as many rows as tensor `first`. */
 static int check_rows(const struct pto_kernel_args *args, const char *kernel, const char *what, uint32_t matrices,
@@ -97,49 +75,6 @@ static void plan_rows(struct pto_row_plan *plan, const struct pto_matrix *matric
 static struct pto_matrix rows_vector(const struct pto_kernel_tensor *t) {
   return (struct pto_matrix){.addr = t->addr, .rows = t->shape[0], .row_stride = t->strides[0], .dtype = t->dtype};
 }
-
-/* ---- qk ---- */
-
-static struct pto_gemm qk_product(const struct pto_kernel_args *args) {
-  return (struct pto_gemm){.a = pto_kernel_matrix(&args->tensors[0]),
-                           .b = pto_matrix_transpose(block_matrix(&args->tensors[1])),
-                           .c = pto_kernel_matrix(&args->tensors[2]),
-                           .alpha = 1};
-}
-
-static int qk_run(const struct pto_kernel_args *args) {
-  struct pto_gemm gemm = qk_product(args);
-  gemm.alpha = args->scalars[0].f32;
-  pto_gemm_run(&gemm);
-  return 0;
-}
-
-static int qk_check(const struct pto_kernel_args *args) {
-  int status = check_block(args, "qk", 1);
-  for (uint32_t i = 0; status == 0 && i < 3; i += 2) status = pto_check_matrix(args, "qk", i);
-  if (status != 0) return status;
-  const struct pto_gemm gemm = qk_product(args);
-  return pto_check_product(args, "qk", &gemm);
-}
-
-static struct pto_cost qk_cost(const struct pto_kernel_args *args) {
-  const struct pto_gemm gemm = qk_product(args);
-  return pto_gemm_cost(args, &gemm);
-}
-
-static const struct pto_kernel_param qk_params[] = {
-    MATRIX("q", PTO_INPUT, PTO_DTYPES_FLOAT), /* [q_tile, d] */
-    POOL("k"),                                /* [block, d] or [1, block, 1, d] */
-    MATRIX("s", PTO_OUTPUT, F32),             /* [q_tile, block] */
-    {.name = "scale", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32},
-};
-const struct pto_kernel pto_general_qk = {.name = "qk",
-                                          .cores = PTO_AIC,
-                                          .params = qk_params,
-                                          .param_count = PTO_ARRAY_LENGTH(qk_params),
-                                          .run = qk_run,
-                                          .cost = qk_cost,
-                                          .check = qk_check};
 
 /* ---- softmax_prepare ---- */
 
@@ -239,47 +174,6 @@ const struct pto_kernel pto_general_softmax_prepare = {.name = "softmax_prepare"
                                                        .run = softmax_prepare_run,
                                                        .cost = softmax_prepare_cost,
                                                        .check = softmax_prepare_check};
-
-/* ---- pv ---- */
-
-static struct pto_gemm pv_product(const struct pto_kernel_args *args) {
-  return (struct pto_gemm){.a = pto_kernel_matrix(&args->tensors[0]),
-                           .b = block_matrix(&args->tensors[1]),
-                           .c = pto_kernel_matrix(&args->tensors[2]),
-                           .alpha = 1};
-}
-
-static int pv_run(const struct pto_kernel_args *args) {
-  const struct pto_gemm gemm = pv_product(args);
-  pto_gemm_run(&gemm);
-  return 0;
-}
-
-static int pv_check(const struct pto_kernel_args *args) {
-  int status = check_block(args, "pv", 1);
-  for (uint32_t i = 0; status == 0 && i < 3; i += 2) status = pto_check_matrix(args, "pv", i);
-  if (status != 0) return status;
-  const struct pto_gemm gemm = pv_product(args);
-  return pto_check_product(args, "pv", &gemm);
-}
-
-static struct pto_cost pv_cost(const struct pto_kernel_args *args) {
-  const struct pto_gemm gemm = pv_product(args);
-  return pto_gemm_cost(args, &gemm);
-}
-
-static const struct pto_kernel_param pv_params[] = {
-    MATRIX("p", PTO_INPUT, PTO_DTYPES_FLOAT), /* [q_tile, block] */
-    POOL("v"),                                /* [block, d] or [1, block, 1, d] */
-    MATRIX("o_new", PTO_OUTPUT, F32),         /* [q_tile, d] */
-};
-const struct pto_kernel pto_general_pv = {.name = "pv",
-                                          .cores = PTO_AIC,
-                                          .params = pv_params,
-                                          .param_count = PTO_ARRAY_LENGTH(pv_params),
-                                          .run = pv_run,
-                                          .cost = pv_cost,
-                                          .check = pv_check};
 
 /* ---- online_update ---- */
 

@@ -30,11 +30,22 @@ enum pto_level {
 
 /* What to put between the push and the pop. */
 #define PTO_AVX2_TARGET "avx2,fma,f16c,bmi2"
-#define PTO_AVX512_FEATURES "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 #if defined(__clang__)
-#define PTO_AVX512_TARGET PTO_AVX512_FEATURES /* clang has no word for the width here */
+#define PTO_AVX512_TARGET "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 #else
-#define PTO_AVX512_TARGET PTO_AVX512_FEATURES ",prefer-vector-width=512"
+#define PTO_AVX512_TARGET "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512"
+#endif
+
+/* The push and the pop: PTO_TARGET_PUSH(PTO_AVX2_TARGET) … PTO_TARGET_POP. */
+#define PTO_PRAGMA_TEXT(text) _Pragma(#text)
+#define PTO_PRAGMA(text) PTO_PRAGMA_TEXT(text)
+#if defined(__clang__)
+#define PTO_TARGET_PUSH(features)                                                                                      \
+  PTO_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
+#define PTO_TARGET_POP PTO_PRAGMA(clang attribute pop)
+#else
+#define PTO_TARGET_PUSH(features) PTO_PRAGMA(GCC push_options) PTO_PRAGMA(GCC target(features))
+#define PTO_TARGET_POP PTO_PRAGMA(GCC pop_options)
 #endif
 
 bool pto_level_is_supported(enum pto_level level);

@@ -144,7 +144,7 @@ static int reduce_whole(const struct pto_kernel_args *args, const struct reducti
   pto_row_plan_make(&plan, args->tensors, 2, reduced_dims(args));
   struct whole_work work = {.plan = &plan,
                             .loops = pto_row_loops_best(),
-                            .class_ = pto_class_of(args->tensors[0].dtype),
+                            .class_ = pto_row_class(args->tensors[0].dtype),
                             .fold = reduction->fold,
                             .width = whole_width(&plan),
                             .part = plan.is_across ? WHOLE_ELEMS / WHOLE_WIDTH : WHOLE_ELEMS};

@@ -57,6 +57,13 @@ double pto_reference_element(const struct pto_kernel_tensor *t, uint64_t index) 
   }
 }
 
+uint64_t pto_reference_bits(const struct pto_kernel_tensor *t, uint64_t index) {
+  if (pto_dtype_bits(t->dtype) < 8) return nibble(t->addr, index, false);
+  uint64_t bits = 0;
+  memcpy(&bits, address(t, index), pto_dtype_size(t->dtype)); /* low bytes first: little-endian */
+  return bits;
+}
+
 void pto_reference_set_whole(const struct pto_kernel_tensor *t, uint64_t index, uint64_t value) {
   if (pto_dtype_bits(t->dtype) < 8) {
     uint8_t *byte = (uint8_t *)t->addr + index / 2;

@@ -38,7 +38,9 @@ enum pto_reference_values {
 };
 
 enum pto_reference_flags {
-  PTO_REFERENCE_LEVELS_DIFFER = 1 /* instruction sets may give different bits, each within `ulps` and slack */
+  PTO_REFERENCE_LEVELS_DIFFER = 1, /* instruction sets may give different bits, each within `ulps` and slack */
+  PTO_REFERENCE_ANY_ZERO = 2,      /* results of 0 may have either sign */
+  PTO_REFERENCE_MOVES_LESS = 4     /* the kernel does not move every byte of its tensors, as gather does not */
 };
 
 struct pto_rng;
@@ -69,8 +71,11 @@ uint64_t pto_reference_whole(const struct pto_kernel_tensor *t, uint64_t index);
 uint64_t pto_reference_modulo(double value);
 /* `value` rounded to f32 and then to `dtype`, as a kernel's store does. */
 double pto_reference_round(uint32_t dtype, double value);
+/* The element's bits, whatever its dtype. */
+uint64_t pto_reference_bits(const struct pto_kernel_tensor *t, uint64_t index);
 /* Sets an element: floats rounded, integers modulo 2 to their bits. */
 void pto_reference_set(const struct pto_kernel_tensor *t, uint64_t index, double value);
+/* The same from the bits of the element: of what is no float, the value. */
 void pto_reference_set_whole(const struct pto_kernel_tensor *t, uint64_t index, uint64_t value);
 /* One unit in the last place of a float dtype at `value`. */
 double pto_reference_ulp(uint32_t dtype, double value);

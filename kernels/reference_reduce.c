@@ -187,23 +187,23 @@ static void reduce_log_sum_exp_golden(const struct pto_kernel_args *args, const 
   }
 }
 
-#define REDUCTION(name, most_reduced, values)                                                                          \
+#define REDUCTION(name, most_reduced, values, flags)                                                                   \
   static bool name##_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,              \
                             union pto_scalar *scalars) {                                                               \
     (void)scalars;                                                                                                     \
     return reduce_shapes(sizes, tensors, most_reduced);                                                                \
   }                                                                                                                    \
-  const struct pto_kernel_reference pto_reference_##name = {name##_shapes, name##_golden, 0.51, values, 0, NULL}
-REDUCTION(reduce_sum, UINT64_MAX, PTO_VALUES_FINITE);
-REDUCTION(reduce_mean, UINT64_MAX, PTO_VALUES_FINITE);
-REDUCTION(reduce_max, UINT64_MAX, PTO_VALUES_ANY);
-REDUCTION(reduce_min, UINT64_MAX, PTO_VALUES_ANY);
-REDUCTION(reduce_product, MOST_FACTORS, PTO_VALUES_FINITE);
-REDUCTION(reduce_sum_square, UINT64_MAX, PTO_VALUES_FINITE);
-REDUCTION(reduce_l1, UINT64_MAX, PTO_VALUES_FINITE);
-REDUCTION(reduce_l2, UINT64_MAX, PTO_VALUES_FINITE);
-REDUCTION(reduce_log_sum, UINT64_MAX, PTO_VALUES_FINITE);
-REDUCTION(reduce_log_sum_exp, MOST_READ_TWICE, PTO_VALUES_FINITE);
+  const struct pto_kernel_reference pto_reference_##name = {name##_shapes, name##_golden, 0.51, values, flags, NULL}
+REDUCTION(reduce_sum, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_mean, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_max, UINT64_MAX, PTO_VALUES_ANY, PTO_REFERENCE_ANY_ZERO);
+REDUCTION(reduce_min, UINT64_MAX, PTO_VALUES_ANY, PTO_REFERENCE_ANY_ZERO);
+REDUCTION(reduce_product, MOST_FACTORS, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_sum_square, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_l1, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_l2, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_log_sum, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_log_sum_exp, MOST_READ_TWICE, PTO_VALUES_FINITE, 0);
 
 /* ---- along one dimension ---- */
 

@@ -51,76 +51,56 @@ static const struct long_case long_cases[] = {
     {"rmsnorm", SCALED, 1, 2, {{.f32 = 1e-5f}}},
 };
 
-struct trial {
-  struct pto_test_call call;
-  struct pto_test_tensor t[4];
-  struct pto_golden golden[4];
-};
-
-static const struct pto_kernel_reference *reference_of(const char *name) {
-  for (uint32_t i = 0; i < pto_kernel_count(); i++)
-    if (strcmp(pto_kernel_at(i)->name, name) == 0) return pto_kernel_reference_at(i);
-  return NULL;
+static uint32_t index_of(const char *name) {
+  uint32_t i = 0;
+  while (i < pto_kernel_count() && strcmp(pto_kernel_at(i)->name, name) != 0) i++;
+  assert_true(i < pto_kernel_count());
+  return i;
 }
 
-static void trial_init(struct trial *trial, const struct long_case *c, uint32_t dtype, uint32_t layout) {
-  const struct pto_kernel *kernel = pto_kernel_find(c->kernel);
-  assert_non_null(kernel);
-  memset(trial, 0, sizeof *trial);
-  pto_test_call_init(&trial->call, kernel);
-  memcpy(trial->call.scalars, c->scalars, sizeof c->scalars);
-  const uint32_t last = trial->call.args.tensor_count - 1;
+static void case_of(const struct long_case *l, uint32_t dtype, struct pto_trial_case *c) {
+  const struct pto_kernel *kernel = pto_kernel_find(l->kernel);
+  const uint32_t last = l->operand_count + 1;
+  memset(c, 0, sizeof *c);
+  memcpy(c->scalars, l->scalars, sizeof l->scalars);
+  c->seed = pto_rng_next(&rng);
   for (uint32_t i = 0; i <= last; i++) {
-    struct pto_reference_shape shape = {2, {ROWS, LONG}};
-    if (i > 0 && i < last) shape = (struct pto_reference_shape){1, {LONG}};
-    if (i == last && c->form == REDUCED) shape.shape[1] = 1;
-    const uint32_t of_tensor = kernel->params[i].dtypes & PTO_DTYPE_BIT(dtype) ? dtype : PTO_INT64;
-    pto_test_tensor_init(&trial->t[i], of_tensor, &shape, layout, i == last, &rng);
-    if (i < last) pto_test_fill(&trial->t[i], false, &rng);
-    trial->call.tensors[i] = trial->t[i].t;
-    trial->golden[i].value = calloc(ROWS * LONG, sizeof(double));
-    trial->golden[i].slack = calloc(ROWS * LONG, sizeof(double));
-    trial->golden[i].whole = calloc(ROWS * LONG, sizeof(uint64_t));
-  }
-}
-
-static void trial_fini(struct trial *trial) {
-  for (uint32_t i = 0; i < trial->call.args.tensor_count; i++) {
-    pto_test_tensor_fini(&trial->t[i]);
-    free(trial->golden[i].value);
-    free(trial->golden[i].slack);
-    free(trial->golden[i].whole);
+    c->shapes[i] = (struct pto_reference_shape){2, {ROWS, i == last && l->form == REDUCED ? 1 : LONG}};
+    if (i > 0 && i < last) c->shapes[i] = (struct pto_reference_shape){1, {LONG}};
+    c->dtypes[i] = kernel->params[i].dtypes & PTO_DTYPE_BIT(dtype) ? dtype : PTO_INT64;
   }
 }
 
 /* The right results; no byte elsewhere; local memory that a core has; as many readings as the cost says. */
-static void run_long(const struct long_case *c, uint32_t dtype, uint32_t layout) {
-  static struct trial trial;
-  const struct pto_kernel *kernel = pto_kernel_find(c->kernel);
-  trial_init(&trial, c, dtype, layout);
-  const uint32_t last = trial.call.args.tensor_count - 1;
-  const struct pto_cost cost = kernel->cost(&trial.call.args);
-  if (kernel->check(&trial.call.args) != 0) fail_msg("%s", trial.call.message);
-  if (layout != PTO_TEST_BROADCAST && cost.bytes_in < c->passes * ROWS * LONG * pto_dtype_size(dtype))
-    fail_msg("%s: cost says %" PRIu64 " bytes in", c->kernel, cost.bytes_in);
+static void run_long(const struct long_case *l, uint32_t dtype, uint32_t layout) {
+  static struct pto_trial trial;
+  struct pto_trial_case c;
+  struct pto_trial_error error;
+  char text[256];
+  case_of(l, dtype, &c);
+  c.layout = layout;
+  pto_trial_init(&trial, index_of(l->kernel));
+  pto_trial_describe(&trial, &c, text, sizeof text);
+  if (pto_trial_check(&trial, &c) != PTO_OK) fail_msg("%s: %s", text, trial.message);
+  assert_int_equal(pto_trial_make(&trial, &c), PTO_OK);
+  assert_int_equal(pto_trial_expect(&trial), PTO_OK);
+  const struct pto_cost cost = trial.kernel->cost(&trial.args);
+  if (layout != PTO_LAYOUT_BROADCAST && cost.bytes_in < l->passes * ROWS * LONG * pto_dtype_size(dtype))
+    fail_msg("%s: cost says %" PRIu64 " bytes in", text, cost.bytes_in);
   assert_true(cost.local_bytes <= UB_BYTES);
-  reference_of(c->kernel)->golden(&trial.call.args, trial.golden);
-  pto_test_tensor_keep(&trial.t[last]);
-  assert_int_equal(pto_test_call_run(kernel, &trial.call.args), 0);
-  assert_true(pto_test_tensor_is_kept(&trial.t[last], true));
-  for (uint64_t i = 0; i < pto_test_numel(&trial.t[last]); i++)
-    if (!pto_test_is_right(&trial.t[last], i, &trial.golden[last], reference_of(c->kernel)->ulps))
-      fail_msg("%s, %s, %s: element %" PRIu64 ": got %.9g, reference %.17g ± %g", c->kernel, pto_dtype_name(dtype),
-               pto_test_layout_name(layout), i, pto_reference_element(&trial.t[last].t, i), trial.golden[last].value[i],
-               trial.golden[last].slack[i]);
-  trial_fini(&trial);
+  assert_int_equal(pto_trial_run(&trial), PTO_OK);
+  assert_int_equal(pto_trial_stray(&trial), -1);
+  pto_trial_judge(&trial, l->operand_count + 1, &error);
+  if (error.wrong_count > 0)
+    fail_msg("%s: element %" PRIu64 ": got %.9g, reference %.17g", text, error.index, error.got, error.value);
+  pto_trial_fini(&trial);
 }
 
 static void test_rows_that_local_memory_does_not_hold_are_worked_through_in_parts(void **state) {
   (void)state;
   static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_FLOAT16, PTO_BFLOAT16};
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(long_cases); i++)
-    for (uint32_t layout = 0; layout < PTO_TEST_LAYOUT_COUNT; layout++)
+    for (uint32_t layout = 0; layout < PTO_LAYOUT_COUNT; layout++)
       run_long(&long_cases[i], dtypes[(i + layout) % 3], layout);
 }
 
@@ -129,7 +109,7 @@ static void test_long_rows_of_integers_are_worked_through_in_parts(void **state)
   static const uint32_t dtypes[] = {PTO_INT8, PTO_UINT64, PTO_INT64, PTO_UINT16};
   static const uint32_t cases[] = {0, 2, 3, 4, 5, 9, 10, 13, 14};
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++)
-    for (uint32_t layout = 0; layout < PTO_TEST_LAYOUT_COUNT; layout++)
+    for (uint32_t layout = 0; layout < PTO_LAYOUT_COUNT; layout++)
       run_long(&long_cases[cases[i]], dtypes[(i + layout) % 4], layout);
 }
 

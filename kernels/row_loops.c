@@ -22,37 +22,18 @@
 /* Of the operands of a loop, an expression uses those that it names. */
 #define PTO_MAYBE_UNUSED __attribute__((unused))
 
-/* A pragma takes no macro for a string, but may be made of one. */
-#define PRAGMA(...) PRAGMA_OF(__VA_ARGS__)
-#define PRAGMA_OF(...) _Pragma(#__VA_ARGS__)
-
 #define PTO_LEVEL(name) name##_plain
 #include <kernels/row_loops.inc>
 
 #if defined(__x86_64__)
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target(PTO_AVX2_TARGET))), apply_to = function)
-#else
-#pragma GCC push_options
-PRAGMA(GCC target PTO_AVX2_TARGET)
-#endif
+PTO_TARGET_PUSH(PTO_AVX2_TARGET)
 #define PTO_LEVEL(name) name##_avx2
 #include <kernels/row_loops.inc>
-#if defined(__clang__)
-#pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target(PTO_AVX512_TARGET))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-PRAGMA(GCC target PTO_AVX512_TARGET)
-#endif
+PTO_TARGET_POP
+PTO_TARGET_PUSH(PTO_AVX512_TARGET)
 #define PTO_LEVEL(name) name##_avx512
 #include <kernels/row_loops.inc>
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+PTO_TARGET_POP
 #endif
 
 static const struct pto_row_loops *const levels[PTO_LEVEL_COUNT] = {

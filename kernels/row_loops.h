@@ -50,10 +50,10 @@
 
 /* X(name, join of l and r, element from x); in T, which is int64_t or uint64_t */
 #define PTO_WHOLE_FOLD_LIST(X)                                                                                         \
-  X(sum, PTO_WRAP(l, +, r), x)                                                                                         \
-  X(sum_square, PTO_WRAP(l, +, r), PTO_WRAP(x, *, x))                                                                  \
-  X(sum_abs, PTO_WRAP(l, +, r), (T)(x > 0 ? (uint64_t)x : 0 - (uint64_t)x))                                            \
-  X(product, PTO_WRAP(l, *, r), x)                                                                                     \
+  X(sum, (T)((uint64_t)l + (uint64_t)r), x)                                                                                         \
+  X(sum_square, (T)((uint64_t)l + (uint64_t)r), (T)((uint64_t)x * (uint64_t)x))                                                                  \
+  X(sum_abs, (T)((uint64_t)l + (uint64_t)r), (T)(x > 0 ? (uint64_t)x : 0 - (uint64_t)x))                                            \
+  X(product, (T)((uint64_t)l * (uint64_t)r), x)                                                                                     \
   X(max, l > r ? l : r, x)                                                                                             \
   X(min, l < r ? l : r, x)
 /* clang-format on */

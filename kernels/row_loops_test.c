@@ -134,7 +134,7 @@ static void test_shared_operands_are_those_of_every_row(void **state) {
 static void test_integer_folds_wrap_alike_along_across_and_on_every_level(void **state) {
   (void)state;
   draw();
-  for (uint32_t class_ = PTO_CLASS_I64; class_ < PTO_CLASS_COUNT; class_++)
+  for (uint32_t class_ = PTO_CLASS_I64; class_ <= PTO_CLASS_U64; class_++)
     for (uint32_t fold = 0; fold < PTO_FOLD_COUNT; fold++)
       for (uint32_t level = 0; level < PTO_LEVEL_COUNT; level++) {
         const struct pto_row_loops *loops = pto_row_loops_at(level), *plain = pto_row_loops_at(PTO_LEVEL_PLAIN);

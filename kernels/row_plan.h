@@ -25,6 +25,12 @@ struct pto_row_dim {
   uint64_t steps[PTO_ROW_TENSORS]; /* bytes */
 };
 
+/* The class in which kernels on rows compute: f32, or 64 bits for integers of whatever size. */
+static inline enum pto_class pto_row_class(uint32_t dtype) {
+  if ((PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0) return PTO_CLASS_F32;
+  return dtype == PTO_UINT64 ? PTO_CLASS_U64 : PTO_CLASS_I64;
+}
+
 struct pto_row_plan {
   struct pto_kernel_tensor tensors[PTO_ROW_TENSORS];
   uint32_t tensor_count, outer_count, inner_count;

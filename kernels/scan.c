@@ -107,8 +107,8 @@ static int run(const struct pto_kernel_args *args) {
   pto_row_plan_make(&plan, args->tensors, 2, 1u << pto_row_axis(args));
   struct work work = {.plan = &plan,
                       .loops = pto_row_loops_best(),
-                      .class_ = pto_class_of(x->dtype),
-                      .size = pto_dtype_size(pto_class_dtype(pto_class_of(x->dtype))),
+                      .class_ = pto_row_class(x->dtype),
+                      .size = pto_dtype_size(pto_class_dtype(pto_row_class(x->dtype))),
                       .part = plan.is_across ? ELEMS / WIDTH : ELEMS,
                       .is_exclusive = args->scalars[1].i64 != 0,
                       .is_reversed = args->scalars[2].i64 != 0};
@@ -143,7 +143,7 @@ static struct pto_cost cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.bytes_in = pto_kernel_bytes(x),
                            .bytes_out = pto_kernel_bytes(y),
                            .vector_elems = 5 * pto_kernel_numel(x),
-                           .local_bytes = local_bytes(&plan, pto_dtype_size(pto_class_dtype(pto_class_of(x->dtype))))};
+                           .local_bytes = local_bytes(&plan, pto_dtype_size(pto_class_dtype(pto_row_class(x->dtype))))};
 }
 
 static const struct pto_kernel_param params[] = {
