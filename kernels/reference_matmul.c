@@ -51,12 +51,14 @@ const struct pto_kernel_reference pto_reference_matmul = {.shapes = matmul_shape
                                                           .golden = matmul_golden,
                                                           .ulps = 0.51,
                                                           .values = PTO_VALUES_FINITE,
-                                                          .flags = PTO_REFERENCE_LEVELS_DIFFER};
+                                                          .flags = PTO_REFERENCE_LEVELS_DIFFER,
+                                                          .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
 const struct pto_kernel_reference pto_reference_matmul_accumulate = {.shapes = matmul_shapes,
                                                                      .golden = matmul_accumulate_golden,
                                                                      .ulps = 0.51,
                                                                      .values = PTO_VALUES_FINITE,
-                                                                     .flags = PTO_REFERENCE_LEVELS_DIFFER};
+                                                                     .flags = PTO_REFERENCE_LEVELS_DIFFER,
+                                                                     .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
 
 static bool qk_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                       union pto_scalar *scalars) {
@@ -75,7 +77,8 @@ const struct pto_kernel_reference pto_reference_qk = {.shapes = qk_shapes,
                                                       .golden = qk_golden,
                                                       .ulps = 0.51,
                                                       .values = PTO_VALUES_FINITE,
-                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER};
+                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER,
+                                                      .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
 
 static bool pv_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                       union pto_scalar *scalars) {
@@ -91,4 +94,5 @@ const struct pto_kernel_reference pto_reference_pv = {.shapes = pv_shapes,
                                                       .golden = matmul_golden,
                                                       .ulps = 0.51,
                                                       .values = PTO_VALUES_FINITE,
-                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER};
+                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER,
+                                                      .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
