@@ -21,31 +21,10 @@
 #define BATCHES 9
 #define BATCH_NS 2e6
 
-/* What bounds a call on the chip. */
-struct bound {
-  const char *by; /* "memory", "vector", "cube"; "nothing" where it costs nothing */
-  uint64_t ps;
-};
-
-static struct bound bound_of(const struct pto_timing *timing, const struct pto_cost *cost, uint32_t core_kind) {
-  const struct pto_cost parts[3] = {
-      {.bytes_in = cost->bytes_in, .bytes_out = cost->bytes_out},
-      {.vector_elems = cost->vector_elems + (core_kind == PTO_AIV ? cost->multiply_adds : 0)},
-      {.multiply_adds = core_kind == PTO_AIV ? 0 : cost->multiply_adds}};
-  static const char *const names[3] = {"memory", "vector", "cube"};
-  struct bound bound = {"nothing", 0};
-  for (int i = 0; i < 3; i++) {
-    const struct pto_timing_load load = pto_timing_load(timing, &parts[i], core_kind);
-    const uint64_t ps = pto_timing_work_ps(timing, &load, 1);
-    if (ps > bound.ps) bound = (struct bound){names[i], ps};
-  }
-  return bound;
-}
-
 struct measured {
   struct pto_trial_time time;
   struct pto_cost cost;
-  struct bound bound;
+  struct pto_timing_bound bound;
 };
 
 static double gigabytes(const struct measured *m, double ns) {
@@ -64,7 +43,7 @@ static void print_measured(const struct pto_trial *trial, const struct pto_trial
   printf("%-20s %-24s %-36s %11.0f %11.0f %8.2f %8.2f %-7s %11.1f %-7s %10" PRIu64 " %10" PRIu64 " %10" PRIu64
          " %8" PRIu64 "\n",
          trial->kernel->name, dtypes, shapes, ns, m->time.minimum_ns, gigabytes(m, ns), rate(m, ns),
-         m->cost.multiply_adds > 0 ? "GFLOP/s" : "Gelem/s", (double)m->bound.ps / 1000, m->bound.by,
+         m->cost.multiply_adds > 0 ? "GFLOP/s" : "Gelem/s", (double)m->bound.ps / 1000, m->bound.resource,
          m->cost.bytes_in + m->cost.bytes_out, m->cost.vector_elems, m->cost.multiply_adds, m->cost.local_bytes);
   fflush(stdout);
 }
@@ -87,7 +66,7 @@ static void write_measured(struct pto_json_writer *w, const struct pto_trial *tr
                       rate(m, m->time.median_ns));
   pto_json_key(w, "chip_ns");
   pto_json_decimal(w, m->bound.ps, 3);
-  pto_json_put_string(w, "bound", m->bound.by);
+  pto_json_put_string(w, "bound", m->bound.resource);
   pto_json_put_u64(w, "bytes_in", m->cost.bytes_in);
   pto_json_put_u64(w, "bytes_out", m->cost.bytes_out);
   pto_json_put_u64(w, "vector_elems", m->cost.vector_elems);
@@ -106,7 +85,7 @@ static int measure(struct pto_trial *trial, const struct pto_trial_case *c, cons
                         status == PTO_ENOMEM ? "there is not enough memory for this shape" : trial->message);
   m->cost = pto_timing_cost(trial->kernel, &trial->args);
   pto_timing_init(&timing, chip);
-  m->bound = bound_of(&timing, &m->cost, trial->core.kind);
+  m->bound = pto_timing_bound(&timing, &m->cost, trial->core.kind);
   return PTO_EXIT_OK;
 }
 
