@@ -23,7 +23,7 @@
 
 #define PIECE_UNITS 128      /* of k: a panel of 32 columns takes 16 KiB, a third of a first-level cache */
 #define LONG_PIECE_UNITS 256 /* where there are no more columns than fill L0B with that */
-#define DIRECT_STRIPS 2      /* strips of rows up to which b is read in place */
+#define DIRECT_STRIPS 5      /* strips of rows up to which b is read in place: packing pays from there on */
 #define DIRECT_STRIDE 512    /* f32 between its rows; a first-level cache repeats its sets every 4 KiB */
 #define DIRECT_PANELS 2      /* panels up to which a is read in place */
 #define ALL_ROWS 4096        /* rows up to which a product may be one block, so that sizes do not overflow */
