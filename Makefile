@@ -95,7 +95,7 @@ LIBS = -ljansson -linih $(OPTIONAL_LIBS) -ldl -lm
 # Optional libraries have one home each, and only that file sees the macro.
 HWLOC_HOME := sim/place.c
 NUMA_HOME := sim/place.c
-VALGRIND_HOME := cli/valgrind_probe.c
+VALGRIND_HOME := runtime/base/valgrind_requests.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
 $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)

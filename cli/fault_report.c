@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cli/valgrind_probe.h>
+#include <runtime/base/valgrind_requests.h>
 #include <runtime/base/base.h>
 #include <runtime/base/thread.h>
 #include <sim/engine.h>

@@ -43,11 +43,33 @@ int pto_check_same_shape(const struct pto_kernel_args *args, const char *kernel,
                           b_text, i, j);
 }
 
+int pto_check_same_dtype(const struct pto_kernel_args *args, const char *kernel, uint32_t i, uint32_t j) {
+  const uint32_t a = args->tensors[i].dtype, b = args->tensors[j].dtype;
+  if (a == b) return 0;
+  return pto_kernel_error(args, "%s: dtypes %s and %s differ (params %" PRIu32 " and %" PRIu32 ")", kernel,
+                          pto_dtype_name(a), pto_dtype_name(b), i, j);
+}
+
 int pto_check_same_size(const struct pto_kernel_args *args, const char *what, struct pto_kernel_size a,
                         struct pto_kernel_size b) {
   if (a.size == b.size) return 0;
   return pto_kernel_error(args, "%s %" PRIu64 " and %" PRIu64 " differ (params %" PRIu32 " and %" PRIu32 ")", what,
                           a.size, b.size, a.param, b.param);
+}
+
+int pto_check_rank(const struct pto_kernel_args *args, const char *kernel, uint32_t param, uint32_t rank) {
+  const uint32_t found = args->tensors[param].ndims;
+  if (found == rank) return 0;
+  return pto_kernel_error(args, "%s: rank %" PRIu32 " is not %" PRIu32 " (param %" PRIu32 ")", kernel, found, rank,
+                          param);
+}
+
+int pto_check_axis(const struct pto_kernel_args *args, const char *kernel, uint32_t param) {
+  const uint64_t axis = args->scalars[0].u64;
+  const uint32_t rank = args->tensors[param].ndims;
+  if (axis < rank) return 0;
+  return pto_kernel_error(args, "%s: axis %" PRIu64 " of rank %" PRIu32 " (params %" PRIu32 " and %" PRIu32 ")", kernel,
+                          axis, rank, args->tensor_count, param);
 }
 
 int pto_check_matrix(const struct pto_kernel_args *args, const char *kernel, uint32_t i) {

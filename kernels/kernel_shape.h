@@ -23,6 +23,8 @@ uint64_t pto_tile_bytes(uint64_t total_bytes, uint64_t least_bytes);
 
 /* Same rank and extents: "add: shapes [4,8] and [4,9] differ (params 0 and 2)". */
 int pto_check_same_shape(const struct pto_kernel_args *args, const char *kernel, uint32_t i, uint32_t j);
+/* "copy: dtypes f32 and i32 differ (params 0 and 1)". */
+int pto_check_same_dtype(const struct pto_kernel_args *args, const char *kernel, uint32_t i, uint32_t j);
 /* One size of a parameter, for comparison with one of another. */
 struct pto_kernel_size {
   uint32_t param;
@@ -31,6 +33,11 @@ struct pto_kernel_size {
 /* "matmul: inner sizes 64 and 32 differ (params 0 and 1)", where `what` is "matmul: inner sizes". */
 int pto_check_same_size(const struct pto_kernel_args *args, const char *what, struct pto_kernel_size a,
                         struct pto_kernel_size b);
+
+/* "gather: rank 3 is not 2 (param 1)". */
+int pto_check_rank(const struct pto_kernel_args *args, const char *kernel, uint32_t param, uint32_t rank);
+/* "gather: axis 2 of rank 2 (params 3 and 0)": the first scalar, which follows the tensors, is a dimension of `param`. */
+int pto_check_axis(const struct pto_kernel_args *args, const char *kernel, uint32_t param);
 
 /* A tensor as a matrix.  Strides in elements. */
 struct pto_matrix {

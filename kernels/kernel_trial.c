@@ -79,17 +79,28 @@ int pto_trial_check(struct pto_trial *trial, const struct pto_trial_case *c) {
 
 /* ---- tensors ---- */
 
-int pto_trial_make(struct pto_trial *trial, const struct pto_trial_case *c) {
-  struct pto_rng rng = {c->seed};
+static int alloc_tensors(struct pto_trial *trial, const struct pto_trial_case *c, struct pto_rng *rng) {
   pto_trial_fini(trial);
   trial->message[0] = '\0';
   memcpy(trial->scalars, c->scalars, sizeof trial->scalars);
   for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
     const int status = pto_trial_tensor_init(&trial->tensors[i], c->dtypes[i], &c->shapes[i], c->layout,
-                                             pto_trial_is_written(trial->params[i]), &rng);
+                                             pto_trial_is_written(trial->params[i]), rng);
     if (status != PTO_OK) return status;
     trial->views[i] = trial->tensors[i].t;
   }
+  return PTO_OK;
+}
+
+int pto_trial_alloc(struct pto_trial *trial, const struct pto_trial_case *c) {
+  struct pto_rng rng = {c->seed};
+  return alloc_tensors(trial, c, &rng);
+}
+
+int pto_trial_make(struct pto_trial *trial, const struct pto_trial_case *c) {
+  struct pto_rng rng = {c->seed};
+  const int status = alloc_tensors(trial, c, &rng);
+  if (status != PTO_OK) return status;
   const struct pto_kernel_reference *reference = trial->reference;
   for (uint32_t i = 0; i < trial->args.tensor_count; i++)
     if (pto_trial_is_read(trial->params[i]) && (reference->fill == NULL || !reference->fill(&trial->args, i, &rng)))

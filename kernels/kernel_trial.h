@@ -57,6 +57,8 @@ bool pto_trial_sizes(const struct pto_trial *trial, const struct pto_reference_s
 
 int pto_trial_check(struct pto_trial *trial, const struct pto_trial_case *c);
 int pto_trial_make(struct pto_trial *trial, const struct pto_trial_case *c);
+/* The same with whatever was there in the inputs: for who looks at the descriptors alone. */
+int pto_trial_alloc(struct pto_trial *trial, const struct pto_trial_case *c);
 /* The elements of `from` as they are, in contiguous tensors. */
 int pto_trial_make_contiguous(struct pto_trial *trial, const struct pto_trial *from);
 /* Remembers the tensors' memory too, for pto_trial_restore and pto_trial_stray. */

@@ -9,7 +9,7 @@
  *
  * tasks = batch·m / matmul_batch + batch·n / add_batch,  edges = 0.
  */
-#include <pto/pto.h>
+#include <orchestration/general_call.h>
 
 struct alternating {
   uint64_t matmul_count, add_count; /* tasks */
@@ -27,7 +27,7 @@ static const struct pto_kernel_param batch_params[] = {TILES("a", PTO_INPUT), TI
 /* The index-th matrix of a stack. */
 static struct pto_kernel_tensor matrix_of(const struct pto_kernel_tensor *stack, uint64_t index) {
   return (struct pto_kernel_tensor){
-      .addr = (float *)stack->addr + index * stack->strides[0],
+      .addr = index == 0 ? stack->addr : (float *)stack->addr + index * stack->strides[0],
       .shape = stack->shape + 1,
       .strides = stack->strides + 1,
       .ndims = 2,
@@ -36,25 +36,27 @@ static struct pto_kernel_tensor matrix_of(const struct pto_kernel_tensor *stack,
 }
 
 static int matmul_batch(const struct pto_kernel_args *args) {
-  const struct pto_kernel *matmul = pto_kernel_find("matmul");
-  for (uint64_t i = 0; i < args->tensors[2].shape[0]; i++) {
+  int status = 0;
+  for (uint64_t i = 0; status == 0 && i < args->tensors[2].shape[0]; i++) {
     struct pto_kernel_tensor abc[3];
     for (int k = 0; k < 3; k++) abc[k] = matrix_of(&args->tensors[k], i);
-    struct pto_kernel_args one = {.tensors = abc, .core = args->core, .tensor_count = 3};
-    int status = matmul->run(&one);
-    if (status != 0) return status;
+    const struct general_call matmul = {.name = "matmul", .core = args->core, .tensors = abc, .tensor_count = 3};
+    status = general_run(&matmul);
   }
-  return 0;
+  return status;
 }
 
-/* Every tile is read and written once; one tile of each is in local memory at a time. */
+/* One tile after the other, in the local memory of one. */
 static struct pto_cost matmul_batch_cost(const struct pto_kernel_args *args) {
-  const uint64_t *shape = args->tensors[2].shape;
-  uint64_t elems = shape[0] * shape[1] * shape[2];
-  return (struct pto_cost){.bytes_in = 2 * elems * sizeof(float),
-                           .bytes_out = elems * sizeof(float),
-                           .multiply_adds = elems * shape[1],
-                           .local_bytes = 2 * shape[1] * shape[2] * sizeof(float)};
+  struct pto_kernel_tensor abc[3];
+  for (int k = 0; k < 3; k++) abc[k] = matrix_of(&args->tensors[k], 0);
+  const struct general_call matmul = {.name = "matmul", .core = args->core, .tensors = abc, .tensor_count = 3};
+  struct pto_cost cost = general_cost(&matmul);
+  uint64_t tiles = args->tensors[2].shape[0];
+  cost.bytes_in *= tiles;
+  cost.bytes_out *= tiles;
+  cost.multiply_adds *= tiles;
+  return cost;
 }
 
 static const struct pto_kernel kernel_matmul_batch = {

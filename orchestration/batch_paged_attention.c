@@ -13,6 +13,7 @@
  *
  * With C chunks (· kv_heads · tiles of a KV head) and B block numbers over all chunks:  tasks = C + 4·B,  edges = 5·B.
  */
+#include <orchestration/general_call.h>
 #include <orchestration/paged_tiles.h>
 
 struct batch {
@@ -22,38 +23,17 @@ struct batch {
 
 /* ---- kernels: the general ones, on the tensors of one request ---- */
 
-/* Slice `index` of the outermost dimension. */
-static struct pto_kernel_tensor slice_of(const struct pto_kernel_tensor *t, uint64_t index) {
-  struct pto_kernel_tensor slice = *t;
-  slice.addr = (char *)t->addr + index * t->strides[0] * pto_dtype_size(t->dtype);
-  slice.shape = t->shape + 1;
-  slice.strides = t->strides + 1;
-  slice.ndims = t->ndims - 1;
-  return slice;
-}
-
-/* A matrix within a matrix: its first `columns` columns. */
-struct narrow {
-  struct pto_kernel_tensor tensor;
-  uint64_t shape[2], strides[2];
-};
-
-static void narrow_to(const struct pto_kernel_tensor *matrix, uint64_t columns, struct narrow *narrow) {
-  narrow->shape[0] = matrix->shape[0];
-  narrow->shape[1] = columns;
-  narrow->tensor = *matrix;
-  narrow->tensor.shape = narrow->shape;
-}
-
 /* What one block of a task works on.  Every kernel here has lens i32[requests] as its first tensor and the number of
  * the cache block and the tokens of a full one as its first two scalars. */
 struct step {
   uint64_t request; /* in the chunk */
   uint64_t number;  /* of the cache block in its request */
+  uint64_t entry;   /* of the block table: where in the pool */
   uint64_t tokens;  /* in this cache block; 0: the request has no such block */
   bool is_last;
 };
 
+/* All but the entry. */
 static struct step read_step(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *lens = &args->tensors[0];
   struct step step = {.request = args->core->block_index, .number = args->scalars[0].u64};
@@ -65,10 +45,9 @@ static struct step read_step(const struct pto_kernel_args *args) {
   return step;
 }
 
-/* Cache block of this step: `table` i32[requests, blocks], `pool` T[pool_blocks, block, 1, dim]. */
-static int find_block(const struct pto_kernel_args *args, const struct step *step,
-                      const struct pto_kernel_tensor *table, const struct pto_kernel_tensor *pool,
-                      struct narrow *block) {
+/* The entry, from tensors 1 and 3: `table` i32[requests, blocks], `pool` T[pool_blocks, block, 1, dim]. */
+static int read_entry(const struct pto_kernel_args *args, struct step *step) {
+  const struct pto_kernel_tensor *table = &args->tensors[1], *pool = &args->tensors[3];
   if (step->number >= table->shape[1])
     return pto_kernel_error(args, "request %llu has more blocks than the table's %llu",
                             (unsigned long long)step->request, (unsigned long long)table->shape[1]);
@@ -76,102 +55,102 @@ static int find_block(const struct pto_kernel_args *args, const struct step *ste
   if (entry < 0 || (uint64_t)entry >= pool->shape[0])
     return pto_kernel_error(args, "block table entry %lld is outside the pool of %llu blocks", (long long)entry,
                             (unsigned long long)pool->shape[0]);
-  struct pto_kernel_tensor at = slice_of(pool, (uint64_t)entry);
-  block->shape[0] = pool->shape[1];
-  block->shape[1] = pool->shape[3];
-  block->strides[0] = pool->strides[1];
-  block->strides[1] = pool->strides[3];
-  block->tensor = (struct pto_kernel_tensor){
-      .addr = at.addr, .shape = block->shape, .strides = block->strides, .ndims = 2, .dtype = pool->dtype};
+  step->entry = (uint64_t)entry;
   return 0;
 }
 
-/* The general kernel called `name`, on this core. */
-static int call(const struct pto_kernel_args *args, const char *name, const struct pto_kernel_tensor *tensors,
-                uint32_t tensor_count, const union pto_scalar *scalars, uint32_t scalar_count) {
-  struct pto_kernel_args one = {.tensors = tensors,
-                                .scalars = scalars,
-                                .core = args->core,
-                                .tensor_count = tensor_count,
-                                .scalar_count = scalar_count};
-  return pto_kernel_find(name)->run(&one);
+/* Slice `index` of the outermost dimension. */
+static struct pto_kernel_tensor slice_of(const struct pto_kernel_tensor *t, uint64_t index) {
+  uint64_t offset = index * t->strides[0] * pto_dtype_size(t->dtype);
+  return (struct pto_kernel_tensor){.addr = offset == 0 ? t->addr : (char *)t->addr + offset,
+                                    .shape = t->shape + 1,
+                                    .strides = t->strides + 1,
+                                    .ndims = t->ndims - 1,
+                                    .dtype = t->dtype};
+}
+
+/* One request's part of a task, as a call of a general kernel. */
+struct part {
+  struct pto_kernel_tensor tensors[7];
+  uint64_t shape[2], strides[2]; /* of a tensor that is no slice */
+  union pto_scalar ends[2];
+};
+
+/* A cache block of a pool as a matrix [block, dim]. */
+static struct pto_kernel_tensor pool_block(const struct pto_kernel_tensor *pool, uint64_t entry, struct part *part) {
+  struct pto_kernel_tensor block = slice_of(pool, entry);
+  part->shape[0] = block.shape[0];
+  part->shape[1] = block.shape[2];
+  part->strides[0] = block.strides[0];
+  part->strides[1] = block.strides[2];
+  block.shape = part->shape;
+  block.strides = part->strides;
+  block.ndims = 2;
+  return block;
 }
 
 /* lens, table, q, k_pool → s */
-static int run_qk(const struct pto_kernel_args *args) {
-  struct step step = read_step(args);
-  struct narrow k;
-  if (step.tokens == 0) return 0;
-  int status = find_block(args, &step, &args->tensors[1], &args->tensors[3], &k);
-  if (status != 0) return status;
-  struct pto_kernel_tensor t[] = {slice_of(&args->tensors[2], step.request), k.tensor,
-                                  slice_of(&args->tensors[4], step.request)};
-  return call(args, "qk", t, 3, &args->scalars[2], 1);
+static struct general_call qk_part(const struct pto_kernel_args *args, const struct step *step, struct part *part) {
+  part->tensors[0] = slice_of(&args->tensors[2], step->request);
+  part->tensors[1] = pool_block(&args->tensors[3], step->entry, part);
+  part->tensors[2] = slice_of(&args->tensors[4], step->request);
+  return (struct general_call){"qk", args->core, part->tensors, &args->scalars[2], 3, 1};
 }
 
-/* lens, s → p, m_ij, l_ij */
-static int run_softmax(const struct pto_kernel_args *args) {
-  struct step step = read_step(args);
-  struct narrow valid;
-  if (step.tokens == 0) return 0;
-  struct pto_kernel_tensor t[4];
-  for (int i = 0; i < 4; i++) t[i] = slice_of(&args->tensors[1 + i], step.request);
-  narrow_to(&t[0], step.tokens, &valid);
-  t[0] = valid.tensor;
-  return call(args, "softmax_prepare", t, 4, NULL, 0);
+/* lens, s → p, m_ij, l_ij: of s the columns that are tokens. */
+static struct general_call softmax_part(const struct pto_kernel_args *args, const struct step *step,
+                                        struct part *part) {
+  for (int i = 0; i < 4; i++) part->tensors[i] = slice_of(&args->tensors[1 + i], step->request);
+  part->shape[0] = part->tensors[0].shape[0];
+  part->shape[1] = step->tokens;
+  part->tensors[0].shape = part->shape;
+  return (struct general_call){"softmax_prepare", args->core, part->tensors, NULL, 4, 0};
 }
 
 /* lens, table, p, v_pool → o_ij */
-static int run_pv(const struct pto_kernel_args *args) {
-  struct step step = read_step(args);
-  struct narrow v;
-  if (step.tokens == 0) return 0;
-  int status = find_block(args, &step, &args->tensors[1], &args->tensors[3], &v);
-  if (status != 0) return status;
-  struct pto_kernel_tensor t[] = {slice_of(&args->tensors[2], step.request), v.tensor,
-                                  slice_of(&args->tensors[4], step.request)};
-  return call(args, "pv", t, 3, NULL, 0);
+static struct general_call pv_part(const struct pto_kernel_args *args, const struct step *step, struct part *part) {
+  part->tensors[0] = slice_of(&args->tensors[2], step->request);
+  part->tensors[1] = pool_block(&args->tensors[3], step->entry, part);
+  part->tensors[2] = slice_of(&args->tensors[4], step->request);
+  return (struct general_call){"pv", args->core, part->tensors, NULL, 3, 0};
 }
 
 /* lens, m_ij, l_ij, o_ij → m, l, o, out */
-static int run_update(const struct pto_kernel_args *args) {
+static struct general_call update_part(const struct pto_kernel_args *args, const struct step *step, struct part *part) {
+  for (int i = 0; i < 7; i++) part->tensors[i] = slice_of(&args->tensors[1 + i], step->request);
+  part->ends[0].i64 = step->number == 0;
+  part->ends[1].i64 = step->is_last;
+  return (struct general_call){"online_update", args->core, part->tensors, part->ends, 7, 2};
+}
+
+typedef struct general_call (*part_of)(const struct pto_kernel_args *args, const struct step *step, struct part *part);
+
+static int run_part(const struct pto_kernel_args *args, part_of part_of_task, bool has_table) {
   struct step step = read_step(args);
+  struct part part;
   if (step.tokens == 0) return 0;
-  struct pto_kernel_tensor t[7];
-  for (int i = 0; i < 7; i++) t[i] = slice_of(&args->tensors[1 + i], step.request);
-  const union pto_scalar ends[] = {{.i64 = step.number == 0}, {.i64 = step.is_last}};
-  return call(args, "online_update", t, 7, ends, 2);
+  int status = has_table ? read_entry(args, &step) : 0;
+  if (status != 0) return status;
+  const struct general_call call = part_of_task(args, &step, &part);
+  return general_run(&call);
 }
 
-/* Costs are those of one block: one request of a chunk, as if its cache block were full.  What is larger than a piece
- * of local memory is worked through in pieces. */
-static uint64_t piece_bytes(uint64_t bytes) { return bytes < 64 << 10 ? bytes : 64 << 10; }
+/* Told before lengths can be read: as if the request had a full cache block. */
+static struct pto_cost part_cost(const struct pto_kernel_args *args, part_of part_of_task) {
+  const struct step step = {.tokens = args->scalars[1].u64};
+  struct part part;
+  const struct general_call call = part_of_task(args, &step, &part);
+  return general_cost(&call);
+}
 
-static struct pto_cost matrix_cost(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *in = &args->tensors[2], *pool = &args->tensors[3], *out = &args->tensors[4];
-  uint64_t rows = in->shape[1], tokens = pool->shape[1], dim = pool->shape[3];
-  uint64_t bytes_in = rows * in->shape[2] * pto_dtype_size(in->dtype) + tokens * dim * pto_dtype_size(pool->dtype);
-  return (struct pto_cost){.bytes_in = bytes_in,
-                           .bytes_out = rows * out->shape[2] * sizeof(float),
-                           .multiply_adds = rows * tokens * dim,
-                           .local_bytes = piece_bytes(bytes_in)};
-}
-static struct pto_cost softmax_cost(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *s = &args->tensors[1], *p = &args->tensors[2];
-  uint64_t elems = s->shape[1] * s->shape[2];
-  return (struct pto_cost){.bytes_in = elems * sizeof(float),
-                           .bytes_out = elems * pto_dtype_size(p->dtype) + 2 * s->shape[1] * sizeof(float),
-                           .vector_elems = 5 * elems,
-                           .local_bytes = piece_bytes(elems * (sizeof(float) + pto_dtype_size(p->dtype)))};
-}
-static struct pto_cost update_cost(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *o = &args->tensors[3];
-  uint64_t rows = o->shape[1], elems = rows * o->shape[2];
-  return (struct pto_cost){.bytes_in = (2 * elems + 4 * rows) * sizeof(float),
-                           .bytes_out = (elems + 2 * rows) * sizeof(float),
-                           .vector_elems = 3 * elems + 8 * rows,
-                           .local_bytes = piece_bytes((2 * elems + 4 * rows) * sizeof(float))};
-}
+static int run_qk(const struct pto_kernel_args *args) { return run_part(args, qk_part, true); }
+static int run_softmax(const struct pto_kernel_args *args) { return run_part(args, softmax_part, false); }
+static int run_pv(const struct pto_kernel_args *args) { return run_part(args, pv_part, true); }
+static int run_update(const struct pto_kernel_args *args) { return run_part(args, update_part, false); }
+static struct pto_cost qk_cost(const struct pto_kernel_args *args) { return part_cost(args, qk_part); }
+static struct pto_cost softmax_cost(const struct pto_kernel_args *args) { return part_cost(args, softmax_part); }
+static struct pto_cost pv_cost(const struct pto_kernel_args *args) { return part_cost(args, pv_part); }
+static struct pto_cost update_cost(const struct pto_kernel_args *args) { return part_cost(args, update_part); }
 
 #define TENSOR(name_, mode_, dtypes_, rank)                                                                            \
   { .name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = rank, .max_rank = rank }
@@ -221,22 +200,17 @@ static const struct pto_kernel_param update_params[] = {
     COUNT("block"),
 };
 
-static const struct pto_kernel batch_qk = {
-    .name = "batch_qk", .cores = PTO_AIC, .params = qk_params, .param_count = 8, .run = run_qk, .cost = matrix_cost};
-static const struct pto_kernel batch_softmax = {.name = "batch_softmax",
-                                                .cores = PTO_AIV,
-                                                .params = softmax_params,
-                                                .param_count = 7,
-                                                .run = run_softmax,
-                                                .cost = softmax_cost};
-static const struct pto_kernel batch_pv = {
-    .name = "batch_pv", .cores = PTO_AIC, .params = pv_params, .param_count = 7, .run = run_pv, .cost = matrix_cost};
-static const struct pto_kernel batch_update = {.name = "batch_update",
-                                               .cores = PTO_AIV,
-                                               .params = update_params,
-                                               .param_count = 10,
-                                               .run = run_update,
-                                               .cost = update_cost};
+#define KERNEL(name_, cores_, count)                                                                                   \
+  static const struct pto_kernel batch_##name_ = {.name = "batch_" #name_,                                             \
+                                                  .cores = cores_,                                                     \
+                                                  .params = name_##_params,                                            \
+                                                  .param_count = count,                                                \
+                                                  .run = run_##name_,                                                  \
+                                                  .cost = name_##_cost}
+KERNEL(qk, PTO_AIC, 8);
+KERNEL(softmax, PTO_AIV, 7);
+KERNEL(pv, PTO_AIC, 7);
+KERNEL(update, PTO_AIV, 10);
 
 /* ---- the program ---- */
 
@@ -252,9 +226,14 @@ static const struct pto_case cases[] = {
     {"ragged", "heads=16 dim=16 block=16 lens=33,64,128,15,200 chunk=2", "chunks of two, the last of one", 103, 125,
      false},
     {"grouped", "batch=4 heads=16 kv_heads=4 dim=32 block=16 ctx=40 chunk=3", "grouped queries", 104, 120, false},
+    {"var2", "heads=16 dim=16 block=16 lens=33,17", "two requests of different length", 13, 15, false},
+    {"repeated", "batch=4 heads=16 dim=16 block=16 ctx=128 pool_blocks=3", "32 table entries over three blocks", 33, 40,
+     false},
     {"fp16", "heads=16 dim=16 block=16 lens=33,64,128,15 dtype=fp16", NULL, 33, 40, false},
+    {"bf16", "heads=16 dim=16 block=16 lens=33,64,128,15 dtype=bf16", NULL, 33, 40, false},
     {"16x16x128x128x512", "batch=16 heads=16 dim=128 block=128 ctx=512", "one full chunk of production size", 17, 20,
      false},
+    {"64x16x128x128x8192", "batch=64 heads=16 dim=128 block=128 ctx=8192", NULL, 1028, 1280, true},
     {"256x16x128x128x8192", "batch=256 heads=16 dim=128 block=128 ctx=8192", NULL, 4112, 5120, true},
     {0},
 };

@@ -10,7 +10,7 @@
  *
  * tasks = 5, edges = 5.
  */
-#include <pto/pto.h>
+#include <orchestration/general_call.h>
 
 #include <math.h>
 
@@ -18,26 +18,71 @@ struct diamond {
   struct pto_array *a, *w1, *w2, *f;
 };
 
-/* ---- kernel: y = √(log x), computed in f32, rounded once ---- */
+/* ---- kernel: y = √(log x), row by row through local memory in f32, so that it is rounded to fp16 once ---- */
+
+static const uint64_t dense[] = {1};
+
+static struct pto_kernel_tensor row_of(const struct pto_kernel_tensor *matrix, uint64_t row) {
+  return (struct pto_kernel_tensor){.addr =
+                                        row == 0 ? matrix->addr : (uint16_t *)matrix->addr + row * matrix->strides[0],
+                                    .shape = matrix->shape + 1,
+                                    .strides = matrix->strides + 1,
+                                    .ndims = 1,
+                                    .dtype = matrix->dtype};
+}
+
+/* The two calls for one row, between them the logarithms at `logs`. */
+struct row_calls {
+  struct pto_kernel_tensor tensors[3]; /* x, log x, y */
+  struct general_call log, sqrt;
+};
+
+static void make_calls(struct row_calls *calls, const struct pto_kernel_args *args, uint64_t row, float *logs) {
+  calls->tensors[0] = row_of(&args->tensors[0], row);
+  calls->tensors[1] = (struct pto_kernel_tensor){logs, args->tensors[0].shape + 1, dense, 1, PTO_FLOAT32};
+  calls->tensors[2] = row_of(&args->tensors[1], row);
+  calls->log = (struct general_call){"log", args->core, &calls->tensors[0], NULL, 2, 0};
+  calls->sqrt = (struct general_call){"sqrt", args->core, &calls->tensors[1], NULL, 2, 0};
+}
 
 static int run_sqrt_log(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
-  for (uint64_t i = 0; i < y->shape[0]; i++) {
-    for (uint64_t j = 0; j < y->shape[1]; j++) {
-      uint16_t in = ((const uint16_t *)x->addr)[i * x->strides[0] + j * x->strides[1]];
-      ((uint16_t *)y->addr)[i * y->strides[0] + j * y->strides[1]] =
-          pto_fp16_from_f32(sqrtf(logf(pto_fp16_to_f32(in))));
-    }
+  const uint64_t *shape = args->tensors[0].shape;
+  const struct pto_core rest = general_core_behind(args->core, shape[1] * sizeof(float));
+  int status = 0;
+  for (uint64_t row = 0; status == 0 && row < shape[0]; row++) {
+    struct row_calls calls;
+    make_calls(&calls, args, row, args->core->local.addr);
+    calls.log.core = calls.sqrt.core = &rest;
+    status = general_run(&calls.log);
+    if (status == 0) status = general_run(&calls.sqrt);
   }
-  return 0;
+  return status;
+}
+
+static struct pto_cost sqrt_log_cost(const struct pto_kernel_args *args) {
+  const uint64_t *shape = args->tensors[0].shape;
+  struct row_calls calls;
+  make_calls(&calls, args, 0, NULL);
+  const struct pto_cost log = general_cost(&calls.log), sqrt = general_cost(&calls.sqrt);
+  return (struct pto_cost){
+      .bytes_in = shape[0] * log.bytes_in,
+      .bytes_out = shape[0] * sqrt.bytes_out,
+      .vector_elems = shape[0] * (log.vector_elems + sqrt.vector_elems),
+      .local_bytes = general_line_bytes(shape[1] * sizeof(float)) +
+                     (log.local_bytes > sqrt.local_bytes ? log.local_bytes : sqrt.local_bytes),
+  };
 }
 
 static const struct pto_kernel_param sqrt_log_params[] = {
     {.name = "x", .mode = PTO_INPUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT16), .min_rank = 2, .max_rank = 2},
     {.name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT16), .min_rank = 2, .max_rank = 2},
 };
-static const struct pto_kernel sqrt_log = {
-    .name = "sqrt_log", .cores = PTO_AIV, .params = sqrt_log_params, .param_count = 2, .run = run_sqrt_log};
+static const struct pto_kernel sqrt_log = {.name = "sqrt_log",
+                                           .cores = PTO_AIV,
+                                           .params = sqrt_log_params,
+                                           .param_count = 2,
+                                           .run = run_sqrt_log,
+                                           .cost = sqrt_log_cost};
 
 /* ---- the program ---- */
 

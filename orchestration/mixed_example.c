@@ -7,11 +7,11 @@
  *
  * A MIX task is one task: one parameter list, seen by each of its kernels from the first entry to the last.  A kernel
  * says PTO_UNUSED for what it leaves to the others, and finds its own tensors at the position where the task has them.
- * So there is one arithmetic and one small kernel for each position that it is used at.
+ * So there is one small kernel for each position that a general one is used at.
  *
  * tasks = 5 · iterations, edges = 0.
  */
-#include <pto/pto.h>
+#include <orchestration/general_call.h>
 
 enum task_shape { AIC_AIV0_AIV1, AIC_ONLY, AIV_ONLY, AIV0_AIV1, AIC_AIV0, TASK_SHAPES };
 
@@ -56,71 +56,40 @@ static const struct pto_kernel_param params_at_6[9] = {
     MATRIX("out", PTO_OUTPUT),
 };
 
-static float *element(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
-  return (float *)t->addr + i * t->strides[0] + j * t->strides[1];
+/* The general kernel `name` on the three tensors from position `first`. */
+static struct general_call call_at(const struct pto_kernel_args *args, const char *name, uint32_t first) {
+  return (struct general_call){.name = name, .core = args->core, .tensors = &args->tensors[first], .tensor_count = 3};
 }
 
-static int multiply(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *a = &args->tensors[0], *b = &args->tensors[1], *c = &args->tensors[2];
-  for (uint64_t i = 0; i < c->shape[0]; i++) {
-    for (uint64_t j = 0; j < c->shape[1]; j++) *element(c, i, j) = 0;
-    for (uint64_t k = 0; k < a->shape[1]; k++) {
-      float x = *element(a, i, k);
-      for (uint64_t j = 0; j < c->shape[1]; j++) *element(c, i, j) += x * *element(b, k, j);
-    }
-  }
-  return 0;
+static int run_at(const struct pto_kernel_args *args, const char *name, uint32_t first) {
+  const struct general_call call = call_at(args, name, first);
+  return general_run(&call);
+}
+static struct pto_cost cost_at(const struct pto_kernel_args *args, const char *name, uint32_t first) {
+  const struct general_call call = call_at(args, name, first);
+  return general_cost(&call);
 }
 
-static int add_from(const struct pto_kernel_args *args, uint32_t first) {
-  const struct pto_kernel_tensor *t = &args->tensors[first];
-  for (uint64_t i = 0; i < t[2].shape[0]; i++) {
-    for (uint64_t j = 0; j < t[2].shape[1]; j++) *element(&t[2], i, j) = *element(&t[0], i, j) + *element(&t[1], i, j);
-  }
-  return 0;
-}
-
-static int scale_from(const struct pto_kernel_args *args, uint32_t first) {
-  const struct pto_kernel_tensor *t = &args->tensors[first];
-  for (uint64_t i = 0; i < t[2].shape[0]; i++) {
-    for (uint64_t j = 0; j < t[2].shape[1]; j++) *element(&t[2], i, j) = *element(&t[0], i, j) * *element(&t[1], i, j);
-  }
-  return 0;
-}
-
-static int add_at_0(const struct pto_kernel_args *args) { return add_from(args, 0); }
-static int add_at_3(const struct pto_kernel_args *args) { return add_from(args, 3); }
-static int scale_at_3(const struct pto_kernel_args *args) { return scale_from(args, 3); }
-static int scale_at_6(const struct pto_kernel_args *args) { return scale_from(args, 6); }
-
-/* Each kernel's own three tensors, not the whole list of its task. */
-static struct pto_cost cube_cost(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *a = &args->tensors[0], *c = &args->tensors[2];
-  uint64_t m = c->shape[0], n = c->shape[1], k = a->shape[1];
-  return (struct pto_cost){.bytes_in = (m + n) * k * sizeof(float),
-                           .bytes_out = m * n * sizeof(float),
-                           .multiply_adds = m * n * k,
-                           .local_bytes = (m + n) * k * sizeof(float)};
-}
-static struct pto_cost vector_cost(const struct pto_kernel_args *args, uint32_t first) {
-  const struct pto_kernel_tensor *out = &args->tensors[first + 2];
-  uint64_t elems = out->shape[0] * out->shape[1];
-  return (struct pto_cost){
-      .bytes_in = 2 * elems * sizeof(float), .bytes_out = elems * sizeof(float), .vector_elems = elems};
-}
-static struct pto_cost cost_at_0(const struct pto_kernel_args *args) { return vector_cost(args, 0); }
-static struct pto_cost cost_at_3(const struct pto_kernel_args *args) { return vector_cost(args, 3); }
-static struct pto_cost cost_at_6(const struct pto_kernel_args *args) { return vector_cost(args, 6); }
+static int matmul_at_0_run(const struct pto_kernel_args *args) { return run_at(args, "matmul", 0); }
+static int add_at_0_run(const struct pto_kernel_args *args) { return run_at(args, "add", 0); }
+static int add_at_3_run(const struct pto_kernel_args *args) { return run_at(args, "add", 3); }
+static int scale_at_3_run(const struct pto_kernel_args *args) { return run_at(args, "mul", 3); }
+static int scale_at_6_run(const struct pto_kernel_args *args) { return run_at(args, "mul", 6); }
+static struct pto_cost matmul_at_0_cost(const struct pto_kernel_args *args) { return cost_at(args, "matmul", 0); }
+static struct pto_cost add_at_0_cost(const struct pto_kernel_args *args) { return cost_at(args, "add", 0); }
+static struct pto_cost add_at_3_cost(const struct pto_kernel_args *args) { return cost_at(args, "add", 3); }
+static struct pto_cost scale_at_3_cost(const struct pto_kernel_args *args) { return cost_at(args, "mul", 3); }
+static struct pto_cost scale_at_6_cost(const struct pto_kernel_args *args) { return cost_at(args, "mul", 6); }
 
 #define CUBE(count)                                                                                                    \
   {                                                                                                                    \
-    .name = "mixed_matmul", .cores = PTO_AIC, .params = params_at_0, .param_count = count, .run = multiply,            \
-    .cost = cube_cost                                                                                                  \
+    .name = "mixed_matmul", .cores = PTO_AIC, .params = params_at_0, .param_count = count, .run = matmul_at_0_run,     \
+    .cost = matmul_at_0_cost                                                                                           \
   }
-#define VECTOR(name_, position, count, run_)                                                                           \
+#define VECTOR(name_, position, count, at)                                                                             \
   {                                                                                                                    \
-    .name = name_, .cores = PTO_AIV, .params = params_at_##position, .param_count = count, .run = run_,                \
-    .cost = cost_at_##position                                                                                         \
+    .name = name_, .cores = PTO_AIV, .params = params_at_##position, .param_count = count, .run = at##_run,            \
+    .cost = at##_cost                                                                                                  \
   }
 
 static const struct pto_kernel matmul_of_9 = CUBE(9), matmul_of_6 = CUBE(6), matmul_of_3 = CUBE(3);

@@ -18,8 +18,15 @@ static const struct pto_case cases[] = {
     {"1x16x16x16x33", "batch=1 heads=16 dim=16 block=16 ctx=33", "three blocks, the last with one token", 13, 15,
      false},
     {"var4", "heads=16 dim=16 block=16 lens=33,64,128,15", "four requests of different length", 68, 80, false},
+    {"1x16x16x16x128", "batch=1 heads=16 dim=16 block=16 ctx=128", "eight full blocks", 33, 40, false},
+    {"var2", "heads=16 dim=16 block=16 lens=33,17", "two requests of different length", 22, 25, false},
+    {"repeated", "batch=4 heads=16 dim=16 block=16 ctx=128 pool_blocks=3", "32 table entries over three blocks", 132,
+     160, false},
+    {"fp16", "heads=16 dim=16 block=16 lens=33,64,128,15 dtype=fp16", NULL, 68, 80, false},
+    {"bf16", "heads=16 dim=16 block=16 lens=33,64,128,15 dtype=bf16", NULL, 68, 80, false},
     {"4x16x128x128x1024", "batch=4 heads=16 dim=128 block=128 ctx=1024", "tiles of production size", 132, 160, false},
     {"64x16x128x128x8192", "batch=64 heads=16 dim=128 block=128 ctx=8192", NULL, 16448, 20480, true},
+    {"256x16x128x128x8192", "batch=256 heads=16 dim=128 block=128 ctx=8192", NULL, 65792, 81920, true},
     {0},
 };
 

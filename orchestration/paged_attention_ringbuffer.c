@@ -18,8 +18,14 @@ static const struct pto_option options[] = {PTO_PAGED_OPTIONS, {0}};
 static const struct pto_case cases[] = {
     {"4x16x128x128x1024", "batch=4 heads=16 dim=128 block=128 ctx=1024", "a small one", 132, 160, false},
     {"32x16x128x128x4096", "batch=32 heads=16 dim=128 block=128 ctx=4096", "the standard case", 4128, 5120, false},
+    {"var4", "heads=16 dim=16 block=16 lens=33,64,128,15", "four requests of different length", 68, 80, false},
+    {"repeated", "batch=4 heads=16 dim=16 block=16 ctx=128 pool_blocks=3", "32 table entries over three blocks", 132,
+     160, false},
+    {"fp16", "batch=4 heads=16 dim=128 block=128 ctx=1000 dtype=fp16", "partial last blocks", 132, 160, false},
+    {"bf16", "batch=4 heads=16 dim=128 block=128 ctx=1000 dtype=bf16", "partial last blocks", 132, 160, false},
     {"many", "batch=300 heads=16 dim=16 block=16 ctx=40", "many short requests: the outer ring wraps too", 3900, 4500,
      false},
+    {"64x16x128x128x8192", "batch=64 heads=16 dim=128 block=128 ctx=8192", NULL, 16448, 20480, true},
     {0},
 };
 

@@ -11,6 +11,7 @@
  *
  * With T tiles and G groups of blocks over all tiles:  tasks = T + 4·G,  edges = 5·G.
  */
+#include <orchestration/general_call.h>
 #include <orchestration/paged_tiles.h>
 
 /* ---- kernels: the general ones, block by block ---- */
@@ -19,90 +20,110 @@
   { .name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = rank, .max_rank = rank }
 
 /* Block `index` of a pool of tokens, blocks having shape[0] rows. */
-static struct pto_kernel_tensor pool_block(const struct pto_kernel_tensor *pool, uint64_t index, uint64_t *shape) {
+static struct pto_kernel_tensor pool_block(const struct pto_kernel_tensor *pool, uint64_t index,
+                                           const uint64_t *shape) {
   struct pto_kernel_tensor t = *pool;
-  t.addr = (char *)pool->addr + index * shape[0] * pool->strides[0] * pto_dtype_size(pool->dtype);
+  uint64_t offset = index * shape[0] * pool->strides[0] * pto_dtype_size(pool->dtype);
+  if (offset != 0) t.addr = (char *)pool->addr + offset;
   t.shape = shape;
   return t;
 }
 
 /* The i-th strip of shape[1] columns. */
-static struct pto_kernel_tensor columns(const struct pto_kernel_tensor *matrix, uint64_t i, uint64_t *shape) {
+static struct pto_kernel_tensor columns(const struct pto_kernel_tensor *matrix, uint64_t i, const uint64_t *shape) {
   struct pto_kernel_tensor t = *matrix;
-  t.addr = (char *)matrix->addr + i * shape[1] * matrix->strides[1] * pto_dtype_size(matrix->dtype);
+  uint64_t offset = i * shape[1] * matrix->strides[1] * pto_dtype_size(matrix->dtype);
+  if (offset != 0) t.addr = (char *)matrix->addr + offset;
   t.shape = shape;
   return t;
 }
 
-static int64_t table_entry(const struct pto_kernel_tensor *table, uint64_t i) {
-  return ((const int32_t *)table->addr)[i * table->strides[0]];
+/* Entry i of the table, if it is a block of the pool; else -1, and the kernel's error is set. */
+static int64_t table_entry(const struct pto_kernel_args *args, uint64_t i, uint64_t block_rows) {
+  const struct pto_kernel_tensor *pool = &args->tensors[1], *table = &args->tensors[2];
+  int64_t entry = ((const int32_t *)table->addr)[i * table->strides[0]];
+  uint64_t pool_blocks = pool->shape[0] / block_rows;
+  if (entry >= 0 && (uint64_t)entry < pool_blocks) return entry;
+  (void)pto_kernel_error(args, "block table entry %lld is outside the pool of %llu blocks", (long long)entry,
+                         (unsigned long long)pool_blocks);
+  return -1;
 }
 
-static int check_entry(const struct pto_kernel_args *args, int64_t entry, uint64_t pool_rows, uint64_t block_rows) {
-  if (entry >= 0 && (uint64_t)entry < pool_rows / block_rows) return 0;
-  return pto_kernel_error(args, "block table entry %lld is outside the pool of %llu blocks", (long long)entry,
-                          (unsigned long long)(pool_rows / block_rows));
-}
+/* The part of a task that one entry of its table stands for, as a call of a general kernel. */
+struct part {
+  uint64_t left_shape[2], pool_shape[2], right_shape[2];
+  struct pto_kernel_tensor tensors[3];
+};
 
-/* s[:, i·block …] = q·k[table[i]]ᵀ·scale for each entry of the table. */
-static int run_qk_blocks(const struct pto_kernel_args *args) {
-  const struct pto_kernel *qk = pto_kernel_find("qk");
-  const struct pto_kernel_tensor *q = &args->tensors[0], *pool = &args->tensors[1], *table = &args->tensors[2];
-  const struct pto_kernel_tensor *s = &args->tensors[3];
+/* q, k_pool, table → s:  s[:, i·block …] = q·k[entry]ᵀ·scale */
+static struct general_call qk_part(const struct pto_kernel_args *args, uint64_t i, uint64_t entry, struct part *part) {
+  const struct pto_kernel_tensor *q = &args->tensors[0], *table = &args->tensors[2], *s = &args->tensors[3];
   uint64_t block_rows = s->shape[1] / table->shape[0];
-  uint64_t k_shape[] = {block_rows, q->shape[1]}, s_shape[] = {s->shape[0], block_rows};
-  int status = 0;
-  for (uint64_t i = 0; status == 0 && i < table->shape[0]; i++) {
-    int64_t entry = table_entry(table, i);
-    status = check_entry(args, entry, pool->shape[0], block_rows);
-    if (status != 0) break;
-    struct pto_kernel_tensor t[] = {*q, pool_block(pool, (uint64_t)entry, k_shape), columns(s, i, s_shape)};
-    struct pto_kernel_args one = {
-        .tensors = t, .scalars = args->scalars, .core = args->core, .tensor_count = 3, .scalar_count = 1};
-    status = qk->run(&one);
-  }
-  return status;
+  *part = (struct part){.pool_shape = {block_rows, q->shape[1]}, .right_shape = {s->shape[0], block_rows}};
+  part->tensors[0] = *q;
+  part->tensors[1] = pool_block(&args->tensors[1], entry, part->pool_shape);
+  part->tensors[2] = columns(s, i, part->right_shape);
+  return (struct general_call){.name = "qk",
+                               .core = args->core,
+                               .tensors = part->tensors,
+                               .tensor_count = 3,
+                               .scalars = args->scalars,
+                               .scalar_count = 1};
 }
 
-/* o = Σ p[:, i·block …]·v[table[i]], in the order of the table. */
-static int run_pv_blocks(const struct pto_kernel_args *args) {
-  const struct pto_kernel *pv = pto_kernel_find("pv"), *accumulate = pto_kernel_find("matmul_accumulate");
-  const struct pto_kernel_tensor *p = &args->tensors[0], *pool = &args->tensors[1], *table = &args->tensors[2];
-  const struct pto_kernel_tensor *o = &args->tensors[3];
+/* p, v_pool, table → o:  o = p[:, i·block …]·v[entry] for the first entry, o += … for the others */
+static struct general_call pv_part(const struct pto_kernel_args *args, uint64_t i, uint64_t entry, struct part *part) {
+  const struct pto_kernel_tensor *p = &args->tensors[0], *table = &args->tensors[2], *o = &args->tensors[3];
   uint64_t block_rows = p->shape[1] / table->shape[0];
-  uint64_t p_shape[] = {p->shape[0], block_rows}, v_shape[] = {block_rows, o->shape[1]};
+  *part = (struct part){.left_shape = {p->shape[0], block_rows}, .pool_shape = {block_rows, o->shape[1]}};
+  part->tensors[0] = columns(p, i, part->left_shape);
+  part->tensors[1] = pool_block(&args->tensors[1], entry, part->pool_shape);
+  part->tensors[2] = *o;
+  return (struct general_call){
+      .name = i == 0 ? "pv" : "matmul_accumulate", .core = args->core, .tensors = part->tensors, .tensor_count = 3};
+}
+
+typedef struct general_call (*part_of)(const struct pto_kernel_args *args, uint64_t i, uint64_t entry,
+                                       struct part *part);
+
+/* All entries, in the order of the table; `tokens` are the columns of the matrix of scores. */
+static int run_blocks(const struct pto_kernel_args *args, part_of part_of_table, uint64_t tokens) {
+  uint64_t count = args->tensors[2].shape[0];
   int status = 0;
-  for (uint64_t i = 0; status == 0 && i < table->shape[0]; i++) {
-    int64_t entry = table_entry(table, i);
-    status = check_entry(args, entry, pool->shape[0], block_rows);
-    if (status != 0) break;
-    struct pto_kernel_tensor t[] = {columns(p, i, p_shape), pool_block(pool, (uint64_t)entry, v_shape), *o};
-    struct pto_kernel_args one = {.tensors = t, .core = args->core, .tensor_count = 3};
-    status = (i == 0 ? pv : accumulate)->run(&one);
+  for (uint64_t i = 0; status == 0 && i < count; i++) {
+    struct part part;
+    int64_t entry = table_entry(args, i, tokens / count);
+    if (entry < 0) return PTO_EKERNEL;
+    const struct general_call call = part_of_table(args, i, (uint64_t)entry, &part);
+    status = general_run(&call);
   }
   return status;
 }
 
 /* The blocks that the table names, not the pool that they are in; one block at a time in local memory. */
-static struct pto_cost blocks_cost(const struct pto_kernel_args *args, uint64_t token_elems, uint64_t score_size,
-                                   bool is_qk) {
-  const struct pto_kernel_tensor *rows = &args->tensors[is_qk ? 3 : 0];
-  uint64_t tokens = rows->shape[1], table_count = args->tensors[2].shape[0], query_rows = rows->shape[0];
-  uint64_t elem = pto_dtype_size(args->tensors[1].dtype), score_bytes = query_rows * tokens * score_size;
-  uint64_t row_bytes = query_rows * token_elems * (is_qk ? elem : sizeof(float));
-  return (struct pto_cost){
-      .bytes_in = tokens * token_elems * elem + (is_qk ? row_bytes : score_bytes),
-      .bytes_out = is_qk ? score_bytes : row_bytes,
-      .multiply_adds = query_rows * tokens * token_elems,
-      .local_bytes = tokens / table_count * token_elems * elem + row_bytes,
-  };
+static struct pto_cost blocks_cost(const struct pto_kernel_args *args, part_of part_of_table) {
+  uint64_t count = args->tensors[2].shape[0];
+  struct pto_cost cost = {0};
+  for (uint64_t i = 0; i < count; i++) {
+    struct part part;
+    const struct general_call call = part_of_table(args, i, 0, &part);
+    const struct pto_cost one = general_cost(&call);
+    cost.bytes_in += one.bytes_in;
+    cost.bytes_out += one.bytes_out;
+    cost.multiply_adds += one.multiply_adds;
+    if (one.local_bytes > cost.local_bytes) cost.local_bytes = one.local_bytes;
+  }
+  return cost;
 }
-static struct pto_cost qk_blocks_cost(const struct pto_kernel_args *args) {
-  return blocks_cost(args, args->tensors[0].shape[1], sizeof(float), true);
+
+static int run_qk_blocks(const struct pto_kernel_args *args) {
+  return run_blocks(args, qk_part, args->tensors[3].shape[1]);
 }
-static struct pto_cost pv_blocks_cost(const struct pto_kernel_args *args) {
-  return blocks_cost(args, args->tensors[3].shape[1], pto_dtype_size(args->tensors[0].dtype), false);
+static int run_pv_blocks(const struct pto_kernel_args *args) {
+  return run_blocks(args, pv_part, args->tensors[0].shape[1]);
 }
+static struct pto_cost qk_blocks_cost(const struct pto_kernel_args *args) { return blocks_cost(args, qk_part); }
+static struct pto_cost pv_blocks_cost(const struct pto_kernel_args *args) { return blocks_cost(args, pv_part); }
 
 static const struct pto_kernel_param qk_params[] = {
     TENSOR("q", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
@@ -141,8 +162,14 @@ static const struct pto_option options[] = {
 static const struct pto_case cases[] = {
     {"small", "heads=16 dim=16 block=16 lens=33,64,128,15 unroll=4", "groups of four blocks and less", 24, 25, false},
     {"grouped", "batch=2 heads=16 kv_heads=4 dim=32 block=16 ctx=40 unroll=2", "grouped queries", 72, 80, false},
+    {"var2", "heads=16 dim=16 block=16 lens=33,17 unroll=2", "a last group of one block", 14, 15, false},
+    {"repeated", "batch=4 heads=16 dim=16 block=16 ctx=128 pool_blocks=3 unroll=4",
+     "32 table entries over three blocks", 36, 40, false},
+    {"fp16", "heads=16 dim=16 block=16 lens=33,64,128,15 unroll=4 dtype=fp16", NULL, 24, 25, false},
+    {"bf16", "heads=16 dim=16 block=16 lens=33,64,128,15 unroll=4 dtype=bf16", NULL, 24, 25, false},
     {"4x16x128x128x1024", "batch=4 heads=16 dim=128 block=128 ctx=1024 unroll=64", "all of a request in four tasks", 20,
      20, false},
+    {"64x16x128x128x8192", "batch=64 heads=16 dim=128 block=128 ctx=8192 unroll=64", NULL, 320, 320, true},
     {"256x16x128x128x8192", "batch=256 heads=16 dim=128 block=128 ctx=8192 unroll=64", NULL, 1280, 1280, true},
     {0},
 };

@@ -11,13 +11,20 @@
  * The golden of a view is a formula for the source index of each of its elements, written without strides.  All values
  * are small integers, exact in every dtype.
  *
- * With V views and D dtypes that can be strided:  tasks = D·(V + 2) + 2,  edges = 0.
+ * With the option arithmetic it is general kernels that read each view of one box and the same of another, and write
+ * every second element of their output, the task with the two boxes swapped the others: floats within one unit of the
+ * last place, integers exact.
+ *
+ * With V views and D dtypes that can be strided:  tasks = D·(V + 2) + 2,  edges = 0;  arithmetic: 2·V tasks for each
+ * dtype and operation.
  */
 #include <pto/pto.h>
 
+#include <math.h>
 #include <string.h>
 
 enum { PLANES = 4, ROWS = 6, COLUMNS = 10, BOX = PLANES * ROWS * COLUMNS, REPORT = 2 + 2 * PTO_MAX_DIMS };
+static const uint64_t box_shape[] = {PLANES, ROWS, COLUMNS};
 
 /* ---- kernel: y = x, and what the descriptor of x says ---- */
 
@@ -37,19 +44,13 @@ static uint64_t numel_of(const struct pto_kernel_tensor *t) {
   return numel;
 }
 
-static int run_copy_view(const struct pto_kernel_args *args) {
+static int run_copy_and_report(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
-  bool is_packed = pto_dtype_bits(x->dtype) < 8;
   uint64_t size = pto_dtype_size(x->dtype), numel = numel_of(x);
   if (x->dtype != y->dtype || numel != numel_of(y))
-    return pto_kernel_error(args, "copy_view: x and y differ in dtype or size");
-  if (is_packed) {
-    memcpy(y->addr, x->addr, (numel + 1) / 2);
-  } else {
-    for (uint64_t i = 0; i < numel; i++)
-      memcpy((char *)y->addr + offset_of(y, i) * size, (const char *)x->addr + offset_of(x, i) * size, size);
-  }
-  if (args->tensor_count < 3) return 0;
+    return pto_kernel_error(args, "copy_and_report: x and y differ in dtype or size");
+  for (uint64_t i = 0; i < numel; i++)
+    memcpy((char *)y->addr + offset_of(y, i) * size, (const char *)x->addr + offset_of(x, i) * size, size);
   int64_t *report = args->tensors[2].addr;
   report[0] = x->dtype;
   report[1] = x->ndims;
@@ -65,10 +66,8 @@ static const struct pto_kernel_param copy_params[] = {
     {.name = "y", .mode = PTO_OUTPUT},
     {.name = "report", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT64), .min_rank = 1, .max_rank = 1},
 };
-static const struct pto_kernel copy_view = {
-    .name = "copy_view", .cores = PTO_AIV, .params = copy_params, .param_count = 2, .run = run_copy_view};
 static const struct pto_kernel copy_and_report = {
-    .name = "copy_and_report", .cores = PTO_AIV, .params = copy_params, .param_count = 3, .run = run_copy_view};
+    .name = "copy_and_report", .cores = PTO_AIV, .params = copy_params, .param_count = 3, .run = run_copy_and_report};
 
 /* ---- the views: how each is made, what it must look like, and where its elements come from ---- */
 
@@ -135,17 +134,64 @@ static uint64_t view_numel(int view) {
   return numel;
 }
 
+/* Index in the box of element `number` of a view. */
+static uint64_t source_of(int view, uint64_t number) {
+  uint64_t index[3] = {0};
+  for (uint32_t d = views[view].ndims; d-- > 0; number /= views[view].shape[d])
+    index[d] = number % views[view].shape[d];
+  return views[view].from(index);
+}
+
+static uint64_t all_numels(void) {
+  uint64_t sum = 0;
+  for (int v = 0; v < VIEWS; v++) sum += view_numel(v);
+  return sum;
+}
+
+/* ---- the operations of the option arithmetic: general kernels, and what they mean ---- */
+
+static double sum_of(double a, double b) { return a + b; }
+static double product_of(double a, double b) { return a * b; }
+static double larger_of(double a, double b) { return a > b ? a : b; }
+static double quotient_of(double a, double b) { return a / b; }
+static double exp_of(double a, double b) { return exp(a); }
+static double sqrt_of(double a, double b) { return sqrt(a); }
+
+static const struct {
+  const char *kernel;
+  double (*of)(double a, double b);
+  bool is_unary, is_float;
+} operations[] = {
+    {"add", sum_of, false, false},     {"mul", product_of, false, false}, {"maximum", larger_of, false, false},
+    {"div", quotient_of, false, true}, {"exp", exp_of, true, true},       {"sqrt", sqrt_of, true, true},
+};
+enum { OPERATIONS = sizeof operations / sizeof operations[0] };
+
 /* ---- the program ---- */
 
 struct strided {
+  uint32_t arithmetic;                        /* set of PTO_DTYPE_BIT; 0: the views are copied */
+  struct pto_array *others[PTO_DTYPE_COUNT];  /* arithmetic: the second box */
+  struct pto_array *results[PTO_DTYPE_COUNT]; /* [OPERATIONS, all views' elements, 2] */
   struct pto_array *boxes[PTO_DTYPE_COUNT];   /* [PLANES, ROWS, COLUMNS] */
   struct pto_array *pieces[PTO_DTYPE_COUNT];  /* all views one behind the other; 4-bit: the box */
   struct pto_array *weaves[PTO_DTYPE_COUNT];  /* the box's columns in pairs: even ones, then odd ones, swapped */
   struct pto_array *reports[PTO_DTYPE_COUNT]; /* i64[VIEWS, REPORT] */
 };
 
+static const struct pto_option options[] = {
+    {"arithmetic", PTO_OPTION_TEXT, "", "f32, fp16, bf16 or integers: compute with views instead of copying them"},
+    {0},
+};
+
 static const struct pto_case cases[] = {
-    {"all", "", "nine views of twelve dtypes, and the two of 4 bits", 134, 0, false}, {0}};
+    {"all", "", "nine views of twelve dtypes copied, and the two of 4 bits", 134, 0, false},
+    {"integers", "arithmetic=integers", "three operations on eight dtypes", 432, 0, false},
+    {"f32", "arithmetic=f32", "six operations", 108, 0, false},
+    {"fp16", "arithmetic=fp16", NULL, 108, 0, false},
+    {"bf16", "arithmetic=bf16", NULL, 108, 0, false},
+    {0},
+};
 
 static bool is_packed(uint32_t dtype) { return pto_dtype_bits(dtype) < 8; }
 
@@ -159,30 +205,62 @@ static struct pto_array *make_array(struct pto_program_run *run, const char *kin
   return pto_program_array(run, name, role, element, ndims, shape);
 }
 
-static int prepare(struct pto_program_run *run) {
-  struct strided *state = pto_program_state(run, sizeof *state);
-  if (state == NULL) return PTO_ENOMEM;
-  const uint64_t box[] = {PLANES, ROWS, COLUMNS}, report[] = {VIEWS, REPORT};
-  uint64_t piece_elems = 0;
-  for (int v = 0; v < VIEWS; v++) piece_elems += view_numel(v);
+static int prepare_copies(struct pto_program_run *run, struct strided *state) {
+  const uint64_t report[] = {VIEWS, REPORT}, piece_elems = all_numels();
+  struct pto_array *values = pto_program_array(run, "values", PTO_ARRAY_SCRATCH, PTO_INT32, 3, box_shape);
+  if (values == NULL) return PTO_ENOMEM;
   for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
-    state->boxes[d] = make_array(run, "box_", d, PTO_ARRAY_INPUT, d, 3, box);
+    state->boxes[d] = make_array(run, "box_", d, PTO_ARRAY_INPUT, d, 3, box_shape);
     state->pieces[d] =
         make_array(run, "pieces_", d, PTO_ARRAY_OUTPUT, d, 1, is_packed(d) ? (uint64_t[]){BOX} : &piece_elems);
     if (state->boxes[d] == NULL || state->pieces[d] == NULL) return PTO_ENOMEM;
     if (!is_packed(d)) {
-      state->weaves[d] = make_array(run, "weave_", d, PTO_ARRAY_OUTPUT, d, 3, box);
+      state->weaves[d] = make_array(run, "weave_", d, PTO_ARRAY_OUTPUT, d, 3, box_shape);
       state->reports[d] = make_array(run, "report_", d, PTO_ARRAY_OUTPUT, PTO_INT64, 2, report);
       if (state->weaves[d] == NULL || state->reports[d] == NULL) return PTO_ENOMEM;
     }
     double most = d == PTO_BOOL ? 2 : is_packed(d) ? 8 : 100;
-    struct pto_array *values = pto_program_find(run, "values");
-    if (values == NULL) values = pto_program_array(run, "values", PTO_ARRAY_SCRATCH, PTO_INT32, 3, box);
-    if (values == NULL) return PTO_ENOMEM;
     pto_array_fill_uniform(run, values, 0, most);
     for (uint64_t i = 0; i < BOX; i++) pto_array_set(state->boxes[d], i, pto_array_get(values, i));
   }
   return PTO_OK;
+}
+
+static bool is_float(uint32_t dtype) { return (PTO_DTYPES_FLOAT & PTO_DTYPE_BIT(dtype)) != 0; }
+
+/* Integers from 1 to 10: no sum or product of two leaves any dtype. */
+static int prepare_arithmetic(struct pto_program_run *run, struct strided *state) {
+  const uint64_t results[] = {OPERATIONS, all_numels(), 2};
+  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
+    if ((state->arithmetic & PTO_DTYPE_BIT(d)) == 0) continue;
+    state->boxes[d] = make_array(run, "left_", d, PTO_ARRAY_INPUT, d, 3, box_shape);
+    state->others[d] = make_array(run, "right_", d, PTO_ARRAY_INPUT, d, 3, box_shape);
+    state->results[d] = make_array(run, "results_", d, PTO_ARRAY_OUTPUT, d, 3, results);
+    if (state->boxes[d] == NULL || state->others[d] == NULL || state->results[d] == NULL) return PTO_ENOMEM;
+    pto_array_fill_uniform(run, state->boxes[d], is_float(d) ? 0.1 : 1, is_float(d) ? 5 : 11);
+    pto_array_fill_uniform(run, state->others[d], is_float(d) ? 0.1 : 1, is_float(d) ? 5 : 11);
+  }
+  return PTO_OK;
+}
+
+static int prepare(struct pto_program_run *run) {
+  struct strided *state = pto_program_state(run, sizeof *state);
+  const char *arithmetic = pto_option_text(run, "arithmetic");
+  int dtype = pto_dtype_from_name(arithmetic);
+  if (state == NULL) return PTO_ENOMEM;
+  if (*arithmetic == '\0') return prepare_copies(run, state);
+  if (strcmp(arithmetic, "integers") == 0) {
+    for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++)
+      if (!is_float(d) && !is_packed(d) && d != PTO_BOOL) state->arithmetic |= PTO_DTYPE_BIT(d);
+  } else if (dtype >= 0 && is_float((uint32_t)dtype)) {
+    static const double unit[PTO_DTYPE_COUNT] = {
+        [PTO_FLOAT32] = 0x1p-23, [PTO_FLOAT16] = 0x1p-10, [PTO_BFLOAT16] = 0x1p-7};
+    state->arithmetic = PTO_DTYPE_BIT((uint32_t)dtype);
+    pto_program_tolerance(run, unit[dtype], 0);
+  } else {
+    return pto_program_fail(run, "arithmetic \"%s\" is not f32, fp16, bf16 or integers", arithmetic);
+  }
+  return prepare_arithmetic(run, state);
 }
 
 /* Every view of one dtype's box, each to its piece and its report. */
@@ -212,38 +290,87 @@ static int submit_weave(struct pto_runtime *rt, const struct strided *state, uin
     struct pto_tensor x = pto_tensor_slice(&box, 2, parity, COLUMNS, 2);
     struct pto_tensor y = pto_tensor_slice(&weave, 2, 1 - parity, COLUMNS, 2);
     struct pto_param params[] = {pto_input(&x), pto_output(&y)};
-    int status = pto_submit_aiv(rt, &copy_view, params, 2);
+    int status = pto_submit_aiv(rt, pto_kernel_find("copy"), params, 2);
     if (status != PTO_OK) return status;
   }
   return PTO_OK;
 }
 
-static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
-  const struct strided *state = pto_program_state(run, sizeof *state);
-  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
-    int status;
+static int copy_everything(struct pto_runtime *rt, const struct strided *state) {
+  int status = PTO_OK;
+  for (uint32_t d = 0; status == PTO_OK && d < PTO_DTYPE_COUNT; d++) {
     if (is_packed(d)) {
       struct pto_tensor box = pto_array_tensor(rt, state->boxes[d]), pieces = pto_array_tensor(rt, state->pieces[d]);
-      struct pto_param params[] = {pto_input(&box), pto_output(&pieces)};
-      status = pto_submit_aiv(rt, &copy_view, params, 2);
+      struct pto_tensor flat = pto_tensor_reshape(&box, 1, (uint64_t[]){BOX});
+      struct pto_param params[] = {pto_input(&flat), pto_output(&pieces)};
+      status = pto_submit_aiv(rt, pto_kernel_find("copy"), params, 2);
     } else {
       status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
       if (status == PTO_OK) status = submit_views(rt, state, d);
       if (status == PTO_OK) status = submit_weave(rt, state, d);
       if (status == PTO_OK) status = pto_scope_end(rt);
     }
-    if (status != PTO_OK) return status;
+  }
+  return status;
+}
+
+/* Room for two results of a view, which alternate: `parity` 0 has the even elements, 1 the odd ones. */
+static struct pto_tensor every_second(const struct pto_tensor *room, int view, uint64_t parity) {
+  uint32_t last = views[view].ndims - 1;
+  uint64_t shape[3] = {views[view].shape[0], views[view].shape[1], views[view].shape[2]};
+  shape[last] *= 2;
+  struct pto_tensor both = pto_tensor_reshape(room, views[view].ndims, shape);
+  return pto_tensor_slice(&both, last, parity, shape[last], 2);
+}
+
+/* One operation on every view of two boxes: of the first and the second to the even elements of `results`, of the
+ * second and the first to the odd ones. */
+static int submit_operation(struct pto_runtime *rt, int operation, const struct pto_tensor boxes[2],
+                            const struct pto_tensor *results) {
+  const struct pto_kernel *kernel = pto_kernel_find(operations[operation].kernel);
+  uint64_t first = 0;
+  int status = PTO_OK;
+  for (int v = 0; v < VIEWS; v++) {
+    uint64_t offsets[] = {(uint64_t)operation, first, 0}, extents[] = {1, view_numel(v), 2};
+    struct pto_tensor room = pto_tensor_view(results, offsets, extents);
+    for (uint64_t parity = 0; status == PTO_OK && parity < 2; parity++) {
+      struct pto_tensor a = views[v].make(&boxes[parity]), b = views[v].make(&boxes[1 - parity]);
+      struct pto_tensor y = every_second(&room, v, parity);
+      struct pto_param unary[] = {pto_input(&a), pto_output(&y)};
+      struct pto_param binary[] = {pto_input(&a), pto_input(&b), pto_output(&y)};
+      if (operations[operation].is_unary)
+        status = pto_submit_aiv(rt, kernel, unary, 2);
+      else
+        status = pto_submit_aiv(rt, kernel, binary, 3);
+    }
+    first += view_numel(v);
+  }
+  return status;
+}
+
+static int compute_everything(struct pto_runtime *rt, const struct strided *state) {
+  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
+    if ((state->arithmetic & PTO_DTYPE_BIT(d)) == 0) continue;
+    struct pto_tensor boxes[] = {pto_array_tensor(rt, state->boxes[d]), pto_array_tensor(rt, state->others[d])};
+    struct pto_tensor results = pto_array_tensor(rt, state->results[d]);
+    for (int operation = 0; operation < OPERATIONS; operation++) {
+      if (operations[operation].is_float && !is_float(d)) continue;
+      int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+      if (status == PTO_OK) status = submit_operation(rt, operation, boxes, &results);
+      if (status == PTO_OK) status = pto_scope_end(rt);
+      if (status != PTO_OK) return status;
+    }
   }
   return PTO_OK;
 }
 
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct strided *state = pto_program_state(run, sizeof *state);
+  return state->arithmetic == 0 ? copy_everything(rt, state) : compute_everything(rt, state);
+}
+
 static void expect_view(const struct strided *state, uint32_t dtype, int view, double *piece, double *report) {
-  uint64_t index[3] = {0};
-  for (uint64_t i = 0; i < view_numel(view); i++) {
-    uint64_t rest = i;
-    for (uint32_t d = views[view].ndims; d-- > 0; rest /= views[view].shape[d]) index[d] = rest % views[view].shape[d];
-    piece[i] = pto_array_get(state->boxes[dtype], views[view].from(index));
-  }
+  for (uint64_t i = 0; i < view_numel(view); i++) piece[i] = pto_array_get(state->boxes[dtype], source_of(view, i));
   report[0] = dtype;
   report[1] = views[view].ndims;
   for (uint32_t d = 0; d < views[view].ndims; d++) {
@@ -252,8 +379,7 @@ static void expect_view(const struct strided *state, uint32_t dtype, int view, d
   }
 }
 
-static int expect(struct pto_program_run *run) {
-  const struct strided *state = pto_program_state(run, sizeof *state);
+static int expect_copies(struct pto_program_run *run, const struct strided *state) {
   for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
     double *pieces = pto_array_golden(run, state->pieces[d]);
     if (pieces == NULL) return PTO_ENOMEM;
@@ -272,10 +398,36 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
+static int expect_arithmetic(struct pto_program_run *run, const struct strided *state) {
+  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
+    if ((state->arithmetic & PTO_DTYPE_BIT(d)) == 0) continue;
+    double *results = pto_array_golden(run, state->results[d]);
+    if (results == NULL) return PTO_ENOMEM;
+    for (int operation = 0; operation < OPERATIONS; operation++) {
+      for (int v = 0; v < VIEWS; v++) {
+        for (uint64_t i = 0; i < view_numel(v); i++, results += 2) {
+          double a = pto_array_get(state->boxes[d], source_of(v, i));
+          double b = pto_array_get(state->others[d], source_of(v, i));
+          if (operations[operation].is_float && !is_float(d)) continue;
+          results[0] = operations[operation].of(a, b);
+          results[1] = operations[operation].of(b, a);
+        }
+      }
+    }
+  }
+  return PTO_OK;
+}
+
+static int expect(struct pto_program_run *run) {
+  const struct strided *state = pto_program_state(run, sizeof *state);
+  return state->arithmetic == 0 ? expect_copies(run, state) : expect_arithmetic(run, state);
+}
+
 PTO_API const struct pto_program pto_program = {
     .abi = PTO_PROGRAM_ABI,
     .name = "strided_views",
     .summary = "kernels read and write transposed, stepped, sub-box and broadcast views of every dtype",
+    .options = options,
     .cases = cases,
     .prepare = prepare,
     .orchestrate = orchestrate,

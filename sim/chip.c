@@ -49,6 +49,8 @@ static const struct key keys[] = {FIELD("chip", "clusters", cluster_count, 1, PT
                                   FIELD("rate", "chip_bandwidth_mbps", chip_bandwidth_mbps, 1, MAX_MBPS),
                                   FIELD("latency", "kernel_start_ps", kernel_start_ps, 0, MAX_LATENCY_PS),
                                   FIELD("latency", "kernel_end_ps", kernel_end_ps, 0, MAX_LATENCY_PS),
+                                  FIELD("rate", "fifo_bandwidth_mbps", fifo_bandwidth_mbps, 1, MAX_MBPS),
+                                  FIELD("latency", "signal_ps", signal_ps, 0, MAX_LATENCY_PS),
                                   FIELD("latency", "host_latency_ps", host_latency_ps, 0, MAX_LATENCY_PS),
                                   FIELD("latency", "host_bandwidth_mbps", host_bandwidth_mbps, 1, MAX_MBPS),
 #define X(kind, work_name) FIELD("control_ps", work_name, work_ps[kind], 0, MAX_WORK_PS),

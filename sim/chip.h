@@ -27,6 +27,8 @@ struct pto_chip {
   uint64_t chip_bandwidth_mbps;                  /* global memory, MB/s, all cores together */
   uint64_t kernel_start_ps;                      /* from message to first instruction */
   uint64_t kernel_end_ps;                        /* from last instruction to visible completion */
+  uint64_t signal_ps;                            /* from a signal to the core that waits for it */
+  uint64_t fifo_bandwidth_mbps;                  /* of either end of a FIFO between two cores of a cluster, MB/s */
   uint64_t host_latency_ps, host_bandwidth_mbps; /* host link */
   uint64_t work_ps[PTO_WORK_COUNT];              /* price of control work, by kind */
 };

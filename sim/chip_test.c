@@ -122,6 +122,8 @@ static void test_every_key_of_the_file_reaches_its_field(void **state) {
                 SAME(chip_bandwidth_mbps),
                 SAME(kernel_start_ps),
                 SAME(kernel_end_ps),
+                SAME(fifo_bandwidth_mbps),
+                SAME(signal_ps),
                 SAME(host_latency_ps),
                 SAME(host_bandwidth_mbps),
                 FIELD("submit", work_ps[PTO_WORK_SUBMIT]),
@@ -186,8 +188,8 @@ static void test_every_fault_of_a_file_is_named(void **state) {
       {"aic_clock_khz = 1000000 ", "aic_clock_khz = 0 ", " line 18: aic_clock_khz = 0 is not within 1 to 100000000"},
       {"ub_bytes = 196608 ", "ub_bytes = 268435457 ", " line 11: ub_bytes = 268435457 is not within 1 to 268435456"},
       {"kernel_end_ps = 100000 ", "kernel_end_ps = 1000000000001 ",
-       " line 27: kernel_end_ps = 1000000000001 is not within 0 to 1000000000000"},
-      {"complete = 50000", "complete = 1000000001", " line 42: complete = 1000000001 is not within 0 to 1000000000"},
+       " line 28: kernel_end_ps = 1000000000001 is not within 0 to 1000000000000"},
+      {"complete = 50000", "complete = 1000000001", " line 44: complete = 1000000001 is not within 0 to 1000000000"},
       {"fanout = 20000\n", "", ": [control_ps] fanout is missing"},
   };
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {

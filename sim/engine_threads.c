@@ -38,8 +38,8 @@ static const struct pto_threads_engine *const_engine_of(const struct pto_port *p
 
 /* ---- running kernels: on workers and on the control thread ---- */
 
-static void append_span(struct pto_threads_worker *worker, const struct pto_message *message, uint64_t begin,
-                        uint64_t end) {
+void pto_threads_append_span(struct pto_threads_worker *worker, const struct pto_message *message, uint64_t begin,
+                             uint64_t end) {
   struct pto_trace_span *span = pto_trace_log_append(&worker->shared->trace->spans[worker->index]);
   if (!span) return;
   *span = (struct pto_trace_span){.begin = begin,
@@ -57,21 +57,29 @@ static PTO_NOINLINE int run_recorded(struct pto_threads_worker *worker, const st
   uint64_t begin = worker->last_end_ns ? worker->last_end_ns : pto_trace_now_ns(worker->shared->trace);
   int status = pto_message_run(message, view);
   worker->last_end_ns = pto_trace_now_ns(worker->shared->trace);
-  append_span(worker, message, begin, worker->last_end_ns);
+  pto_threads_append_span(worker, message, begin, worker->last_end_ns);
   return status;
 }
 
 /* Keeps the first sentence of each core: a later kernel on the core may fail while the control thread reads it. */
-static PTO_COLD int16_t keep_failure(struct pto_threads_worker *worker, struct pto_threads_core *core, int status) {
-  if (!core->has_failed) memcpy(core->sentence, worker->sentence, PTO_THREADS_SENTENCE_BYTES);
+static PTO_COLD int16_t keep_failure(struct pto_threads_core *core, int status, const char *sentence) {
+  if (!core->has_failed) snprintf(core->sentence, PTO_THREADS_SENTENCE_BYTES, "%s", sentence);
   core->has_failed = true;
-  worker->sentence[0] = '\0';
   return (int16_t)(status > INT16_MAX ? INT16_MAX : status < INT16_MIN ? INT16_MIN : status);
 }
 
-/* Runs the inbox's oldest message and claims its completion, without publishing it.  The message is popped before that,
- * so that whoever has seen a completion finds the message's slot free. */
-static void run_message(struct pto_threads_worker *worker, const struct pto_message *message) {
+/* Claims a completion without publishing it. */
+inline void pto_threads_complete(struct pto_threads_worker *worker, const struct pto_message *message, int status,
+                                 const char *sentence) {
+  struct pto_completion *completion = pto_completion_mailbox_claim(&worker->outbox);
+  completion->ticket = message->ticket;
+  completion->core = message->core;
+  completion->status = 0;
+  if (PTO_UNLIKELY(status != 0)) completion->status = keep_failure(&worker->cores[message->core], status, sentence);
+}
+
+/* Runs a message of a kernel that does not wait, and claims its completion. */
+inline void pto_threads_run_message(struct pto_threads_worker *worker, const struct pto_message *message) {
   struct pto_threads_core *core = &worker->cores[message->core];
   const struct pto_threads_shared *shared = worker->shared;
   int status;
@@ -83,34 +91,44 @@ static void run_message(struct pto_threads_worker *worker, const struct pto_mess
     status = pto_message_run(message, &core->view);
   pto_engine_current_clear();
   if (PTO_UNLIKELY(shared->has_watchdog)) pto_watchdog_end(worker->line);
-  struct pto_completion *completion = pto_completion_mailbox_claim(&worker->outbox);
-  completion->ticket = message->ticket;
-  completion->core = message->core;
-  completion->status = 0;
-  if (PTO_UNLIKELY(status != 0))
-    completion->status = keep_failure(worker, core, status);
-  else if (PTO_UNLIKELY(worker->sentence[0] != '\0')) /* left by a kernel that succeeded after all */
-    worker->sentence[0] = '\0';
+  pto_threads_complete(worker, message, status, worker->sentence);
+  if (PTO_UNLIKELY(worker->sentence[0] != '\0')) worker->sentence[0] = '\0'; /* also of one that succeeded after all */
+}
+
+/* The inbox's oldest message.  It is popped before its completion is published, so that whoever has seen a completion
+ * finds the message's slot free. */
+static void take_message(struct pto_threads_worker *worker, const struct pto_message *message) {
+  const bool is_usual = !(message->flags & PTO_MESSAGE_MEETS) && worker->fiber_count == 0;
+  if (PTO_LIKELY(is_usual) || (!(message->flags & PTO_MESSAGE_MEETS) && !worker->cores[message->core].is_on_fiber))
+    pto_threads_run_message(worker, message);
+  else
+    pto_threads_take_waiting(worker, message);
   pto_mailbox_pop(&worker->inbox);
 }
 
 static bool worker_is_ready(void *context) {
   const struct pto_threads_worker *worker = context;
-  return pto_mailbox_has_element(&worker->inbox) || pto_atomic_load(&worker->is_stopping, memory_order_seq_cst);
+  return pto_mailbox_has_element(&worker->inbox) || pto_atomic_load(&worker->is_stopping, memory_order_seq_cst) ||
+         pto_atomic_load(&worker->has_woken, memory_order_seq_cst);
 }
 
 /* Runs messages until it is told to stop, which is asked for only where nothing is in flight. */
 static void work(struct pto_threads_worker *worker) {
   for (;;) {
     const struct pto_message *message = pto_message_mailbox_peek(&worker->inbox);
-    if (message) {
-      run_message(worker, message);
+    if (message) take_message(worker, message);
+    /* Relaxed: run_woken looks again, under the mutex. */
+    const bool is_woken = worker->fiber_count > 0 && pto_atomic_load(&worker->has_woken, memory_order_relaxed) &&
+                          pto_threads_run_woken(worker);
+    if (message || is_woken) {
       pto_mailbox_publish_to_sleeper(&worker->outbox);
       pto_wait_notify(worker->completed);
       continue;
     }
     worker->last_end_ns = 0;
+    if (PTO_UNLIKELY(worker->fiber_count > 0)) pto_threads_stall(worker);
     pto_wait_until(&worker->wait, worker_is_ready, worker);
+    if (PTO_UNLIKELY(worker->fiber_count > 0)) pto_threads_unstall(worker);
     if (pto_atomic_load(&worker->is_stopping, memory_order_acquire)) return;
   }
 }
@@ -152,6 +170,14 @@ static void threads_dispatch(struct pto_port *port, const struct pto_message *me
   PTO_ASSERT(slot); /* else the runtime has sent a core more than slots_per_core */
   *slot = *message;
   engine->in_flight[w]++;
+  if (PTO_UNLIKELY(message->flags & PTO_MESSAGE_MEETS)) {
+    pto_threads_sit(engine, slot);
+    if (w != 0) {
+      engine->unpublished[w]++; /* none of its block begins before all are here: the next flush publishes them */
+      engine->unpublished_total++;
+      return;
+    }
+  }
   if (w == 0) {
     pto_mailbox_publish(&worker->inbox); /* to ourselves */
     return;
@@ -216,12 +242,30 @@ static void run_own(struct pto_threads_engine *engine, const struct pto_message 
   bool has_more = engine->in_flight[0] > 1;
   uint64_t begin_ns = has_more ? now_ns() : 0;
   for (uint32_t count = 1;; count++) {
-    run_message(self, message);
+    take_message(self, message);
     message = has_more ? pto_message_mailbox_peek(&self->inbox) : NULL;
     if (!message || count == PTO_THREADS_OWN_BATCH || others_have_completed(engine)) break;
     if (now_ns() - begin_ns >= PTO_THREADS_OWN_BATCH_NS) break;
   }
   pto_mailbox_publish(&self->outbox); /* to ourselves */
+}
+
+static bool control_may_go_on(void *context) {
+  const struct pto_threads_engine *engine = context;
+  return control_is_ready(context) || pto_atomic_load(&engine->workers[0].has_woken, memory_order_seq_cst) ||
+         pto_atomic_load(&engine->meetings.has_stalled, memory_order_seq_cst);
+}
+
+/* The control thread has nothing to run, and kernels that wait are about. */
+static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
+  struct pto_threads_worker *self = &engine->workers[0];
+  if (pto_threads_run_woken(self)) {
+    pto_mailbox_publish(&self->outbox); /* to ourselves */
+    return;
+  }
+  /* Before the look: who stalls after it sets it again.  The mutex orders the rest. */
+  pto_atomic_store(&engine->meetings.has_stalled, 0, memory_order_seq_cst);
+  if (!pto_threads_break_deadlock(engine)) pto_wait_until(&engine->completed, control_may_go_on, engine);
 }
 
 static void threads_wait(struct pto_port *port) {
@@ -231,6 +275,8 @@ static void threads_wait(struct pto_port *port) {
   const struct pto_message *message = pto_message_mailbox_peek(&engine->workers[0].inbox);
   if (message)
     run_own(engine, message);
+  else if (PTO_UNLIKELY(engine->has_met))
+    wait_with_waiting(engine);
   else
     pto_wait_until(&engine->completed, control_is_ready, engine);
 }
@@ -245,9 +291,10 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
   }
   for (uint32_t c = 0; c < engine->core_count; c++) {
     if (!engine->cores[c].has_failed) continue;
-    engine->cores[c].has_failed = false;
+    engine->cores[c].has_failed = engine->cores[c].has_deadlocked = false;
     engine->cores[c].sentence[0] = '\0';
   }
+  pto_threads_meetings_reset(engine);
   pto_place_unpin(&engine->place, &engine->control_affinity); /* of a run that was not ended */
   /* A control thread that cannot be pinned runs all the same. */
   if (engine->workers[0].is_pinned) (void)pto_place_pin(&engine->place, 0, &engine->control_affinity);
@@ -265,6 +312,7 @@ static void threads_charge(struct pto_port *port, enum pto_actor actor, enum pto
 
 static const char *threads_kernel_message(struct pto_port *port, uint32_t core) {
   const struct pto_threads_engine *engine = engine_of(port);
+  if (engine->cores[core].has_deadlocked) return engine->meetings.waiting.deadlock;
   return engine->cores[core].has_failed ? engine->cores[core].sentence : "";
 }
 
@@ -288,6 +336,7 @@ void pto_threads_destroy(struct pto_port *port) {
   for (uint32_t w = 1; w <= engine->thread_count; w++) pthread_join(engine->threads[w], NULL);
   pto_place_unpin(&engine->place, &engine->control_affinity); /* a run that ended without end_run */
   pto_place_fini(&engine->place);
+  pto_threads_meetings_fini(engine);
   pto_reserve_fini(&engine->local_memory);
   pto_reserve_fini(&memory); /* the engine is in it */
 }
@@ -320,7 +369,7 @@ bool pto_engine_threads_is_asleep(const struct pto_port *port, uint32_t worker) 
 
 bool pto_engine_threads_is_valid(const struct pto_port *port) {
   const struct pto_threads_engine *engine = const_engine_of(port);
-  bool is_valid = engine->unpublished_total == 0;
+  bool is_valid = engine->unpublished_total == 0 && engine->meetings.waiting.meetings.live_count == 0;
   for (uint32_t w = 0; w < port->worker_count; w++) {
     const struct pto_threads_worker *worker = &engine->workers[w];
     /* The control thread's ends only: an idle worker still looks at its own. */

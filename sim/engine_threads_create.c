@@ -60,10 +60,12 @@ static void lay_out(struct layout *layout, struct pto_threads_engine *engine, ui
   for (uint32_t w = 0; w < worker_count; w++) {
     uint32_t capacity = mailbox_capacity(w, cluster_count, worker_count, slots_per_core);
     char *sentence = layout_take(layout, PTO_THREADS_SENTENCE_BYTES, PTO_CACHE_LINE);
+    uint16_t *woken = layout_take(layout, core_count * sizeof(uint16_t), PTO_CACHE_LINE);
     void *messages = layout_take(layout, capacity * sizeof(struct pto_message), PTO_CACHE_LINE);
     void *completions = layout_take(layout, capacity * sizeof(struct pto_completion), PTO_CACHE_LINE);
     if (!is_real) continue;
     engine->workers[w].sentence = sentence;
+    engine->workers[w].woken = woken;
     engine->workers[w].line = &lines[w];
     pto_mailbox_init(&engine->workers[w].inbox, messages, capacity, sizeof(struct pto_message), 0);
     pto_mailbox_init(&engine->workers[w].outbox, completions, capacity, sizeof(struct pto_completion), 0);
@@ -72,7 +74,10 @@ static void lay_out(struct layout *layout, struct pto_threads_engine *engine, ui
   engine->unpublished = layout_take(layout, worker_count * sizeof(uint32_t), PTO_CACHE_LINE);
   for (uint32_t c = 0; c < core_count; c++) {
     char *sentence = layout_take(layout, PTO_THREADS_SENTENCE_BYTES, PTO_CACHE_LINE);
-    if (is_real) engine->cores[c].sentence = sentence;
+    void *deferred = layout_take(layout, slots_per_core * sizeof(struct pto_message), PTO_CACHE_LINE);
+    if (!is_real) continue;
+    engine->cores[c].sentence = sentence;
+    engine->cores[c].deferred = deferred;
   }
 }
 
@@ -137,6 +142,7 @@ static void init_workers(struct pto_threads_engine *engine) {
     worker->cores = engine->cores;
     worker->completed = &engine->completed;
     worker->place = &engine->place;
+    worker->meetings = &engine->meetings;
     worker->index = w;
     worker->is_pinned = can_pin;
     pto_wait_init(&worker->wait, spin_rounds);
@@ -209,6 +215,8 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
   if (!init_local_memory(engine, chip))
     status =
         pto_error_set(error, PTO_ENOMEM, "threads: no memory for the local memories of %u cores", engine->core_count);
+  if (status == PTO_OK && !pto_threads_meetings_init(engine))
+    status = pto_error_set(error, PTO_ENOMEM, "threads: no memory for %u cores that wait", engine->core_count);
   if (status == PTO_OK) status = start_threads(engine, config, error);
   if (status != PTO_OK) {
     pto_threads_destroy(&engine->port);

@@ -142,7 +142,7 @@ static void test_creation_survives_the_failure_of_each_reserve(void **state) {
       assert_non_null(strstr(error.sentence, "no memory for"));
     }
   } while (status != PTO_OK);
-  assert_int_equal(n, 3);
+  assert_int_equal(n, 7);
 }
 
 static void test_creation_survives_the_failure_of_each_thread(void **state) {

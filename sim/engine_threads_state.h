@@ -15,12 +15,17 @@
 #include <runtime/port/port.h>
 #include <sim/mailbox.h>
 #include <sim/place.h>
+#include <sim/waiting_core.h>
 #include <sim/watchdog.h>
 
 struct pto_threads_core {
   _Alignas(PTO_CACHE_LINE) struct pto_core view; /* written by its worker; what the kernel sees */
   bool has_failed;                               /* worker → control, handed over with the completion */
   char *sentence;                                /* of the first failure in this run; the same */
+  /* Its worker's own, for cores in a kernel that waits: what came for the core meanwhile, oldest first. */
+  bool is_on_fiber, has_deadlocked; /* the second handed over with a completion too */
+  uint8_t deferred_first, deferred_count;
+  struct pto_message *deferred; /* slots_per_core of them, a ring */
 };
 
 /* All that workers read and never write.  Written by the control thread before the run, while every inbox is empty: the
@@ -40,13 +45,32 @@ struct pto_threads_worker {
   const struct pto_place *place;
   uint32_t index;
   bool is_pinned;
+  struct pto_threads_meetings *meetings;
   /* The worker's own. */
   _Alignas(PTO_CACHE_LINE) uint64_t last_end_ns; /* of the span before, where nothing lies between; 0: unknown */
+  uint32_t fiber_count;                          /* cores of its that are in a kernel that waits */
+  /* Whoever wakes a core of this worker, and the worker: under the meetings' mutex. */
+  uint16_t *woken; /* cores to be resumed, oldest first, a ring of as many as there are cores */
+  uint32_t woken_first, woken_count;
+  bool is_stalled;        /* it has found nothing to run but cores that wait, */
+  uint32_t stalled_taken; /* having taken so many messages from its inbox */
+  /* The same → worker: woken_count > 0.  A hint, written under the mutex, which hands over what it announces. */
+  _Atomic uint32_t has_woken;
   /* control → worker: no message comes any more.  Read only where the inbox is empty. */
   _Alignas(PTO_CACHE_LINE) _Atomic uint32_t is_stopping;
   struct pto_wait wait;      /* the worker waits, the control thread notifies */
   struct pto_mailbox inbox;  /* messages, control → worker */
   struct pto_mailbox outbox; /* completions, worker → control */
+};
+
+/* What cores that wait tell each other, and who must hear of it. */
+struct pto_threads_meetings {
+  pthread_mutex_t mutex; /* guards all of `waiting` that meeting.h speaks of, and the workers' fields that say so */
+  bool is_made;
+  struct pto_waiting_cores waiting;
+  struct pto_threads_engine *engine;
+  /* worker → control: a worker has stalled, so it may be that all have. */
+  _Alignas(PTO_CACHE_LINE) _Atomic uint32_t has_stalled;
 };
 
 struct pto_threads_engine {
@@ -71,10 +95,36 @@ struct pto_threads_engine {
   uint32_t *unpublished;                        /* by worker: claimed in the inbox and not yet published */
   uint32_t unpublished_total;
   uint32_t next_polled; /* worker to poll first */
+  bool has_met;         /* messages of kernels that wait were sent in this run */
+  struct pto_threads_meetings meetings;
 };
 
 extern const struct pto_port_ops pto_threads_ops;
 void *pto_threads_worker_main(void *worker);
+
+/* engine_threads.c, for the running of kernels that wait.  The worker's thread. */
+void pto_threads_run_message(struct pto_threads_worker *worker, const struct pto_message *message);
+void pto_threads_complete(struct pto_threads_worker *worker, const struct pto_message *message, int status,
+                          const char *sentence);
+void pto_threads_append_span(struct pto_threads_worker *worker, const struct pto_message *message, uint64_t begin,
+                             uint64_t end);
+
+/* engine_threads_waiting.c.  The worker's thread: */
+/* A message from the inbox for a core in a kernel that waits, or of such a kernel: copies it. */
+void pto_threads_take_waiting(struct pto_threads_worker *worker, const struct pto_message *message);
+/* Goes on with one core that was woken; false where there is none. */
+bool pto_threads_run_woken(struct pto_threads_worker *worker);
+/* Before it waits for its inbox with cores that wait, and after. */
+void pto_threads_stall(struct pto_threads_worker *worker);
+void pto_threads_unstall(struct pto_threads_worker *worker);
+/* The control thread: */
+bool pto_threads_meetings_init(struct pto_threads_engine *engine);
+void pto_threads_meetings_fini(struct pto_threads_engine *engine);
+void pto_threads_meetings_reset(struct pto_threads_engine *engine);
+void pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message);
+/* Where no thread runs a kernel and none has one to run, but cores wait: answers them that they do so for ever. */
+bool pto_threads_break_deadlock(struct pto_threads_engine *engine);
+
 /* Stops and frees everything; takes half-built engines too. */
 void pto_threads_destroy(struct pto_port *port);
 

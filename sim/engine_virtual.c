@@ -127,8 +127,10 @@ static uint32_t engine_poll(struct pto_port *port, struct pto_completion *comple
 static void engine_wait(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
   leave_actor(engine);
-  /* As far as there are events at all; there is one, unless the caller broke its word. */
+  /* As far as there are events at all; there is one, unless cores wait for ever or the caller broke its word. */
   struct pto_virtual_scheduler *scheduler = advance(engine, PTO_VIRTUAL_NEVER - 1);
+  while (PTO_UNLIKELY(!scheduler) && pto_virtual_cores_break_deadlock(&engine->cores))
+    scheduler = advance(engine, PTO_VIRTUAL_NEVER - 1);
   PTO_ASSERT(scheduler);
   if (scheduler) port->clock = pto_max_u64(port->clock, scheduler->next_at);
 }

@@ -29,6 +29,7 @@ static uint64_t multiply_saturating(uint64_t a, uint64_t b) {
 void pto_timing_init(struct pto_timing *timing, const struct pto_chip *chip) {
   timing->core_bandwidth_mbps = chip->core_bandwidth_mbps;
   timing->chip_bandwidth_mbps = chip->chip_bandwidth_mbps;
+  timing->fifo_bandwidth_mbps = chip->fifo_bandwidth_mbps;
   timing->vector_rate = chip->vector_elems_per_cycle * chip->aiv_clock_khz;
   timing->cube_rate = chip->cube_macs_per_cycle * chip->aic_clock_khz;
 }
@@ -105,6 +106,10 @@ uint64_t pto_timing_work_ps(const struct pto_timing *timing, const struct pto_ti
   uint64_t alone = scale_up(load->bytes, MEGA, timing->core_bandwidth_mbps);
   uint64_t shared = scale_up(load->bytes, MEGA * sharers, timing->chip_bandwidth_mbps);
   return pto_max_u64(load->compute_ps, pto_max_u64(alone, shared));
+}
+
+uint64_t pto_timing_fifo_ps(const struct pto_timing *timing, uint64_t bytes) {
+  return scale_up(bytes, MEGA, timing->fifo_bandwidth_mbps);
 }
 
 uint64_t pto_timing_transfer_ps(const struct pto_chip *chip, uint64_t bytes) {

@@ -26,6 +26,7 @@
 struct pto_timing {
   uint64_t core_bandwidth_mbps, chip_bandwidth_mbps; /* over bytes · 10⁶ */
   uint64_t vector_rate, cube_rate;                   /* over elements · 10⁹ */
+  uint64_t fifo_bandwidth_mbps;                      /* over bytes · 10⁶ */
 };
 
 /* What a call is made of, before it is known with whom it shares the bandwidth. */
@@ -47,6 +48,9 @@ struct pto_timing_load pto_timing_load(const struct pto_timing *timing, const st
 
 /* First to last instruction, `sharers` ≥ 1 cores at the memory (read only where the load has bytes). */
 uint64_t pto_timing_work_ps(const struct pto_timing *timing, const struct pto_timing_load *load, uint32_t sharers);
+
+/* An element's way into or out of a FIFO: ⌈bytes · 10⁶ / fifo_bandwidth_mbps⌉. */
+uint64_t pto_timing_fifo_ps(const struct pto_timing *timing, uint64_t bytes);
 
 /* A transfer over the host link: latency + ⌈bytes · 10⁶ / host_bandwidth_mbps⌉. */
 uint64_t pto_timing_transfer_ps(const struct pto_chip *chip, uint64_t bytes);

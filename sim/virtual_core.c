@@ -40,12 +40,20 @@ static uint64_t lay_out(struct pto_virtual_cores *cores, char *base) {
   return used;
 }
 
+static void wake_core(void *engine, uint32_t core);
+static void spend_latency(struct pto_waiting_core *waiting);
+static void spend_transfer(struct pto_waiting_core *waiting, uint64_t bytes);
+static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *cost);
+static const struct pto_waiting_hooks hooks = {
+    .wake = wake_core, .latency = spend_latency, .transfer = spend_transfer, .work = spend_work};
+
 int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chip *chip, const struct pto_port *port) {
   memset(cores, 0, sizeof *cores);
   cores->port = port;
   pto_timing_init(&cores->timing, chip);
   cores->kernel_start_ps = chip->kernel_start_ps;
   cores->kernel_end_ps = chip->kernel_end_ps;
+  cores->signal_ps = chip->signal_ps;
   cores->core_count = 3 * chip->cluster_count;
   cores->slots_per_core = chip->slots_per_core;
   cores->slot_shift = pto_log2_floor(2 * (uint64_t)chip->slots_per_core - 1);
@@ -54,6 +62,10 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chi
   lay_out(cores, cores->memory.addr);
   if (!pto_local_memories_init(&cores->local, chip, cores->views)) {
     pto_reserve_fini(&cores->memory);
+    return PTO_ENOMEM;
+  }
+  if (!pto_waiting_cores_init(&cores->waiting, chip->cluster_count, chip->slots_per_core, &hooks, cores)) {
+    pto_virtual_cores_fini(cores);
     return PTO_ENOMEM;
   }
   for (uint32_t i = 0; i < cores->core_count; i++) {
@@ -65,12 +77,15 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chi
 }
 
 void pto_virtual_cores_fini(struct pto_virtual_cores *cores) {
+  pto_waiting_cores_fini(&cores->waiting);
   pto_local_memories_fini(&cores->local);
   pto_reserve_fini(&cores->memory);
 }
 
 void pto_virtual_cores_reset(struct pto_virtual_cores *cores) {
   memset(cores->cores, 0, cores->core_count * sizeof *cores->cores);
+  pto_waiting_cores_reset(&cores->waiting);
+  cores->now = 0;
   cores->heap.count = 0;
   cores->heap.capacity = cores->core_count;
   cores->sharers = 0;
@@ -103,6 +118,8 @@ void pto_virtual_cores_send(struct pto_virtual_cores *cores, const struct pto_me
   struct pto_virtual_slot *slot = slot_at(cores, message->core, core->sent++);
   slot->message = *message;
   slot->group = join_group(cores, message->flags);
+  if (PTO_UNLIKELY(message->flags & PTO_MESSAGE_MEETS))
+    slot->message.meeting = (uint16_t)pto_meetings_sit(&cores->waiting.meetings, message);
 }
 
 static struct pto_event begin_event(const struct pto_virtual_cores *cores, uint32_t core, uint64_t base) {
@@ -136,10 +153,15 @@ void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uint32_t index, u
     pto_event_heap_push(&cores->heap, begin_event(cores, index, time));
 }
 
-static PTO_COLD int16_t keep_failure(struct pto_virtual_cores *cores, uint32_t core, int status) {
-  snprintf(sentence_at(cores, core, cores->cores[core].begun), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s",
-           PTO_VIRTUAL_SENTENCE_SIZE - 1, cores->message);
+static int16_t clamp_status(int status) {
   return (int16_t)(status < INT16_MIN ? INT16_MIN : status > INT16_MAX ? INT16_MAX : status);
+}
+
+/* Of the message with that number on the core. */
+static PTO_COLD int16_t keep_failure(struct pto_virtual_cores *cores, uint32_t core, uint32_t number, int status) {
+  snprintf(sentence_at(cores, core, number), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s", PTO_VIRTUAL_SENTENCE_SIZE - 1,
+           cores->views[core].message);
+  return clamp_status(status);
 }
 
 /* What the front message of `index` brings; counts it among the sharers. */
@@ -182,11 +204,92 @@ static struct pto_event begin_front(struct pto_virtual_cores *cores, uint32_t in
   int status = pto_message_run(&slot->message, view);
   pto_engine_current_clear();
   if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
-  slot->status = PTO_UNLIKELY(status != 0) ? keep_failure(cores, index, status) : 0;
+  slot->status = PTO_UNLIKELY(status != 0) ? keep_failure(cores, index, core->begun, status) : 0;
   core->begun++;
   core->free_at = end + cores->kernel_end_ps;
   return (struct pto_event){.time = core->free_at, .rank = index};
 }
+
+/* ---- kernels that wait ---- */
+
+static void push_resume(struct pto_virtual_cores *cores, uint32_t index, uint64_t time) {
+  pto_event_heap_push(&cores->heap, (struct pto_event){.time = time, .rank = index});
+}
+
+static void wake_core(void *engine, uint32_t core) {
+  struct pto_virtual_cores *cores = engine;
+  push_resume(cores, core, cores->now);
+}
+
+/* On the fiber: lets `duration_ps` pass. */
+static void spend(struct pto_waiting_core *waiting, uint64_t duration_ps) {
+  struct pto_virtual_cores *cores = waiting->all->engine;
+  if (duration_ps == 0) return;
+  push_resume(cores, waiting->message.core, cores->now + duration_ps);
+  pto_fiber_suspend(&waiting->fiber);
+}
+
+static void spend_latency(struct pto_waiting_core *waiting) {
+  const struct pto_virtual_cores *cores = waiting->all->engine;
+  spend(waiting, cores->signal_ps);
+}
+
+static void spend_transfer(struct pto_waiting_core *waiting, uint64_t bytes) {
+  const struct pto_virtual_cores *cores = waiting->all->engine;
+  spend(waiting, pto_timing_fifo_ps(&cores->timing, bytes));
+}
+
+static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *cost) {
+  struct pto_virtual_cores *cores = waiting->all->engine;
+  struct pto_virtual_core *core = &cores->cores[waiting->message.core];
+  const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, waiting->view->kind);
+  core->moves_bytes = load.bytes > 0;
+  cores->sharers += core->moves_bytes;
+  spend(waiting, pto_timing_work_ps(&cores->timing, &load, cores->sharers));
+  cores->sharers -= core->moves_bytes;
+  core->moves_bytes = false;
+}
+
+/* Runs the kernel that `index` is in until it waits or has returned. */
+static void resume(struct pto_virtual_cores *cores, uint32_t index) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  struct pto_waiting_core *waiting = &cores->waiting.cores[index];
+  const uint32_t number = core->begun - 1;
+  struct pto_virtual_slot *slot = slot_at(cores, index, number);
+  if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, &slot->message);
+  pto_engine_current_set(&slot->message, waiting->view);
+  const bool has_returned = pto_waiting_core_resume(waiting);
+  pto_engine_current_clear();
+  if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
+  if (!has_returned) return;
+  slot->status = 0;
+  if (PTO_UNLIKELY(waiting->status != 0)) {
+    snprintf(sentence_at(cores, index, number), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s", PTO_VIRTUAL_SENTENCE_SIZE - 1,
+             waiting->sentence);
+    slot->status = clamp_status(waiting->status);
+  }
+  record_span(cores, &slot->message, waiting->begin, cores->now);
+  core->is_on_fiber = false;
+  core->free_at = cores->now + cores->kernel_end_ps;
+  push_resume(cores, index, core->free_at);
+}
+
+static bool front_meets(const struct pto_virtual_cores *cores, uint32_t index) {
+  return (slot_at(cores, index, cores->cores[index].begun)->message.flags & PTO_MESSAGE_MEETS) != 0;
+}
+
+static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_t index) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  struct pto_waiting_core *waiting = &cores->waiting.cores[index];
+  pto_waiting_core_start(waiting, &slot_at(cores, index, core->begun)->message, &cores->views[index]);
+  waiting->begin = cores->now;
+  core->moves_bytes = false; /* until it states work */
+  core->begun++;
+  core->is_on_fiber = true;
+  resume(cores, index);
+}
+
+/* ---- events ---- */
 
 /* All begins of this instant: each counts as a sharer before the first one's work is known. */
 static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint64_t time) {
@@ -194,11 +297,15 @@ static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint64_
   while (cores->heap.count && cores->heap.events[0].time == time) {
     uint32_t index = cores->heap.events[0].rank & ~BEGIN_RANK;
     pto_event_heap_pop(&cores->heap);
-    cores->loads[count] = load_front(cores, index);
+    if (!front_meets(cores, index)) cores->loads[count] = load_front(cores, index);
     cores->instant[count++] = index;
   }
-  for (uint32_t i = 0; i < count; i++)
-    pto_event_heap_push(&cores->heap, begin_front(cores, cores->instant[i], &cores->loads[i], time));
+  for (uint32_t i = 0; i < count; i++) {
+    if (front_meets(cores, cores->instant[i]))
+      begin_on_fiber(cores, cores->instant[i]);
+    else
+      pto_event_heap_push(&cores->heap, begin_front(cores, cores->instant[i], &cores->loads[i], time));
+  }
 }
 
 /* The running message of `index`, whose event is the earliest, is visible; the next one follows at once. */
@@ -224,12 +331,21 @@ uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores) {
   PTO_ASSERT(cores->heap.count > 0);
   struct pto_event event = cores->heap.events[0];
   uint32_t index = event.rank & ~BEGIN_RANK;
+  cores->now = event.time;
   if (!(event.rank & BEGIN_RANK)) {
+    if (PTO_UNLIKELY(cores->cores[index].is_on_fiber)) {
+      pto_event_heap_pop(&cores->heap);
+      resume(cores, index);
+      return PTO_VIRTUAL_NO_CORE;
+    }
     end_front(cores, index);
     return index;
   }
   if (PTO_UNLIKELY(pto_event_heap_is_top_shared(&cores->heap))) {
     begin_together(cores, event.time);
+  } else if (PTO_UNLIKELY(front_meets(cores, index))) {
+    pto_event_heap_pop(&cores->heap);
+    begin_on_fiber(cores, index);
   } else {
     struct pto_timing_load load = load_front(cores, index);
     pto_event_heap_replace_top(&cores->heap, begin_front(cores, index, &load, event.time));
@@ -247,7 +363,14 @@ struct pto_completion pto_virtual_cores_poll(struct pto_virtual_cores *cores, ui
 const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, uint32_t index) {
   uint32_t last = cores->cores[index].polled - 1;
   if (cores->cores[index].polled == 0 || slot_at(cores, index, last)->status == 0) return "";
+  if (slot_at(cores, index, last)->status == PTO_EDEADLOCK) return cores->waiting.deadlock;
   return sentence_at(cores, index, last);
+}
+
+bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores) {
+  PTO_ASSERT(cores->heap.count == 0);
+  pto_waiting_cores_break_deadlock(&cores->waiting);
+  return cores->heap.count > 0;
 }
 
 bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
@@ -259,7 +382,7 @@ bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
     uint32_t begun = core->begun - core->polled, done = core->done - core->polled;
     if (held > cores->slots_per_core || arrived > held || begun > arrived || done > begun || begun - done > 1)
       return false;
-    running += begun - done;
+    if (!core->is_on_fiber) running += begun - done; /* others have no event while they wait */
     sharers += begun != done && core->moves_bytes;
   }
   return sharers == cores->sharers && running <= cores->heap.count;

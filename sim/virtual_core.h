@@ -14,6 +14,10 @@
  * Events are taken in order of time; at one instant ends come before begins, each by core index.  The kernel runs when
  * its begin is taken, so kernels see memory in the order of their begins.
  *
+ * A kernel that waits (waiting_core.h) runs in pieces, each when its time has come.  Work that it states takes what
+ * timing.h says of it, the sharers being those at its beginning; an element takes the FIFO's time at either end; having
+ * waited, even for what was there already, takes signal_ps.  A core that waits for another one has no event.
+ *
  * Owns its memory (reserved at init, nothing allocated later).  One thread.
  */
 #ifndef PTO_VIRTUAL_CORE_H
@@ -23,6 +27,7 @@
 #include <sim/event_heap.h>
 #include <sim/local_memory.h>
 #include <sim/timing.h>
+#include <sim/waiting_core.h>
 #include <sim/watchdog.h>
 
 #define PTO_VIRTUAL_SENTENCE_SIZE 512
@@ -39,6 +44,7 @@ struct pto_virtual_core {
   uint32_t next_member; /* of the same group, waiting like this one; core index + 1, 0: last */
   uint64_t free_at;     /* when the last message begun is visible */
   bool moves_bytes;     /* the running kernel has a share of the bandwidth */
+  bool is_on_fiber;     /* the running kernel waits, or may: its event is its next resume */
 };
 
 /* A sync_start group between its first message and its start. */
@@ -66,6 +72,9 @@ struct pto_virtual_cores {
   struct pto_virtual_group *groups;
   uint32_t *free_groups;
   uint32_t free_group_count, group_count;
+  uint64_t now;       /* of the event being taken */
+  uint64_t signal_ps; /* from a signal to the core that waits for it */
+  struct pto_waiting_cores waiting;
   uint32_t open_group;                     /* index + 1 of the group being sent; 0: none */
   char *sentences;                         /* PTO_VIRTUAL_SENTENCE_SIZE a slot, of the kernels that failed */
   char message[PTO_VIRTUAL_SENTENCE_SIZE]; /* of the kernel that runs now */
@@ -99,6 +108,9 @@ const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, ui
 static inline uint64_t pto_virtual_cores_next_time(const struct pto_virtual_cores *cores) {
   return cores->heap.count ? cores->heap.events[0].time : PTO_VIRTUAL_NEVER;
 }
+
+/* Where there is no event, and cores wait for each other: answers each of them that it does so for ever. */
+bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores);
 
 bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores);
 

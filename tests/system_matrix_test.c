@@ -13,7 +13,8 @@
  * once.  What completes a triple changes from case to case.  PTO_MATRIX_FULL=1 or PTO_TEST_LONG=1: the full product
  * instead, and long cases once an engine.  Sanitizer builds run a third of each array.
  *
- * A test is one run.  One line a failure and a table of what was run; the last line has the count.
+ * A test is one run.  One line a failure and a table of what was run: "too small" are runs whose rings did not hold the
+ * case, "skipped" are those on a chip with too few clusters for the program.  The last line has the count.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ struct combination {
 /* ---- results ---- */
 
 struct row {
-  uint32_t cases, threads, is_virtual, repeated, rounds, too_small;
+  uint32_t cases, threads, is_virtual, repeated, rounds, too_small, skipped;
 };
 static uint32_t passed, failed;
 static struct row all;
@@ -80,8 +81,8 @@ static bool record(bool is_good, const char *program, const char *case_name, con
 }
 
 static void print_row(const char *name, const struct row *row) {
-  printf("%-28s %5u %9u %9u %9u %9u %9u\n", name, row->cases, row->threads, row->is_virtual, row->repeated, row->rounds,
-         row->too_small);
+  printf("%-28s %5u %9u %9u %9u %9u %9u %9u\n", name, row->cases, row->threads, row->is_virtual, row->repeated,
+         row->rounds, row->too_small, row->skipped);
 }
 
 /* ---- the oracle ---- */
@@ -272,7 +273,10 @@ static void run_combination(struct subject *s, const struct combination *c) {
   struct outcome outcome = {0};
   struct pto_config config = config_of(s, c);
   char where[160];
-  if (s->clusters[c->chip] < s->loaded->program->min_clusters) return;
+  if (s->clusters[c->chip] < s->loaded->program->min_clusters) {
+    s->row->skipped++;
+    return;
+  }
   describe(s, c, where, sizeof where);
   if (pto_runtime_create_explained(&config, &rt, outcome.sentence, sizeof outcome.sentence) != PTO_OK) {
     record(false, s->loaded->name, case_name_of(s), where, outcome.sentence);
@@ -443,9 +447,12 @@ int main(int argc, char **argv) {
          is_full   ? "the full product"
          : IS_SLOW ? "a third of the pairs"
                    : "every pair in every case");
-  printf("%-28s %5s %9s %9s %9s %9s %9s\n", "", "cases", "threads", "virtual", "repeated", "rounds", "too small");
+  printf("%-28s %5s %9s %9s %9s %9s %9s %9s\n", "", "cases", "threads", "virtual", "repeated", "rounds", "too small",
+         "skipped");
   (void)pto_program_list(check_program, argc > 1 ? argv[1] : NULL);
   print_row("all", &all);
-  printf("%u passed, %u failed\n", passed, failed);
+  printf("%u passed, %u failed", passed, failed);
+  if (all.skipped != 0) printf(", %u skipped", all.skipped);
+  printf("\n");
   return failed != 0;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/port/core_port.h>
 #include <runtime/tensor/tensor_make.h>
 
 static const char *mode_name(uint32_t mode) {
@@ -53,6 +54,7 @@ static int check_kernels(struct pto_runtime *rt, const struct pto_launch *launch
     if (PTO_UNLIKELY(!(kernel->cores & (i == 0 ? PTO_AIC : PTO_AIV))))
       return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s does not run on %s cores", kernel->name, i == 0 ? "AIC" : "AIV");
     if (PTO_UNLIKELY(!kernel->run)) return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s has no function to run", kernel->name);
+    rt->work.has_waiting |= pto_kernel_waits(kernel);
   }
   return PTO_OK;
 }
@@ -168,10 +170,12 @@ static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *co
     const struct pto_kernel *last = NULL;
     for (int k = 0; k < 3; k++) {
       if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
-      if (mode == PTO_ACCUMULATE && kernels[k]->params[i].mode == PTO_ACCUMULATE)
+      if (mode == PTO_ACCUMULATE && kernels[k]->params[i].mode == PTO_ACCUMULATE &&
+          !(last->flags & kernels[k]->flags & PTO_KERNEL_TURNS))
         return PTO_REFUSE(rt, PTO_EINVAL,
-                          "param %u: %s and %s both accumulate into it, and the cores of a task run at once", i,
-                          last->name, kernels[k]->name);
+                          "param %u: %s and %s both accumulate into it, the cores of a task run at once, and not both "
+                          "declare PTO_KERNEL_TURNS",
+                          i, last->name, kernels[k]->name);
       last = kernels[k];
       mode |= last->params[i].mode;
       int status = check_param(rt, last, &last->params[i], &params[i], i);
@@ -181,6 +185,21 @@ static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *co
     if (mode != params[i].mode) return refuse_mode(rt, last, &last->params[i], &params[i], i, mode);
   }
   return PTO_OK;
+}
+
+/* Whether every kernel that touches what is accumulated into puts itself in order. */
+static bool take_turns(const struct pto_launch *launch, uint32_t count) {
+  const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
+  for (uint32_t i = 0; i < count; i++) {
+    bool is_sum = false, has_order = true;
+    for (int k = 0; k < 3; k++) {
+      if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
+      is_sum |= kernels[k]->params[i].mode == PTO_ACCUMULATE;
+      has_order &= (kernels[k]->flags & PTO_KERNEL_TURNS) != 0;
+    }
+    if (is_sum && !has_order) return false;
+  }
+  return true;
 }
 
 /* ---- tensors ---- */
@@ -486,7 +505,7 @@ int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
   struct pto_submit_work *submit = &rt->work;
   submit->tensor_count = submit->work_count = submit->access_count = submit->held_count = 0;
   submit->block_bytes = 0;
-  submit->allocates = submit->accumulates = false;
+  submit->allocates = submit->accumulates = submit->has_waiting = false;
   submit->payload = NULL;
   if (PTO_UNLIKELY(count && !params)) return PTO_REFUSE(rt, PTO_EINVAL, "%u parameters at a null pointer", count);
   const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
@@ -508,9 +527,11 @@ int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
     status = collect_predicate(rt, what, &launch->predicate);
     if (status) return status;
   }
-  if (PTO_UNLIKELY(submit->accumulates && launch->sync_start && launch->block_count > 1))
+  submit->is_serial = PTO_UNLIKELY(submit->accumulates) && launch->block_count > 1 && !take_turns(launch, count);
+  if (PTO_UNLIKELY(submit->is_serial && launch->sync_start))
     return PTO_REFUSE(rt, PTO_EINVAL,
-                      "%s: the blocks of an accumulating task run one after another, sync_start wants them together",
+                      "%s: the blocks of an accumulating task whose kernel does not declare PTO_KERNEL_TURNS run one "
+                      "after another, sync_start wants them together",
                       what);
   status = check_aliasing(rt, what, launch);
   if (PTO_UNLIKELY(status) || !shape_out) return status;

@@ -170,6 +170,10 @@ static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_comp
   const struct pto_kernel *kernel = payload->kernels[lane == 0 ? 0 : payload->kernels[1] ? 1 : 2];
   if (lane == 2 && payload->kernels[1] && payload->kernels[2]) kernel = payload->kernels[2];
   const char *message = rt->port->ops->kernel_message(rt->port, completion->core);
+  if (completion->status == PTO_EDEADLOCK && (slot->flags & PTO_TASK_MEETS)) { /* of others it is the kernel's own */
+    pto_runtime_fail(rt, PTO_EDEADLOCK, "%s", message);
+    return;
+  }
   pto_runtime_fail(rt, PTO_EKERNEL, "task %llu: kernel %s failed on core %u (cluster %u %s)%s%s, status %d; ",
                    (unsigned long long)payload->task_number, kernel ? kernel->name : "?", completion->core,
                    completion->core / PTO_LANES,

@@ -59,6 +59,8 @@ struct pto_submit_work {
   uint64_t block_bytes; /* of all outputs allocated now */
   bool allocates;
   bool accumulates;
+  bool is_serial;   /* its blocks run one after another */
+  bool has_waiting; /* a kernel of it waits for other cores */
   struct pto_payload *payload;
   struct pto_param_work params[PTO_MAX_ACCESSES];
   struct pto_access accesses[PTO_MAX_ACCESSES];

@@ -144,7 +144,8 @@ static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *lau
   slot->block_count = slot->blocks_left = launch->block_count ? launch->block_count : 1;
   slot->messages_left = slot->block_count * pto_shape_message_count(shape);
   if (launch->sync_start) slot->flags |= PTO_TASK_SYNC_START;
-  if (rt->work.accumulates && slot->block_count > 1) slot->flags |= PTO_TASK_SERIAL_BLOCKS;
+  if (rt->work.is_serial) slot->flags |= PTO_TASK_SERIAL_BLOCKS;
+  if (rt->work.has_waiting) slot->flags |= PTO_TASK_MEETS;
   if (launch->predicate.tensor && launch->predicate.compare != PTO_ALWAYS) {
     const struct pto_param_work *work = &rt->work.params[rt->work.work_count - 1];
     slot->flags |= PTO_TASK_HAS_PREDICATE;

@@ -45,7 +45,8 @@ static inline union pto_scalar *pto_payload_scalars(struct pto_payload *payload)
 enum pto_message_flags {
   PTO_MESSAGE_BLOCKS = 1,   /* block_count > 1: read it from the payload */
   PTO_MESSAGE_TOGETHER = 2, /* member of a sync_start group: starts with the others */
-  PTO_MESSAGE_LAST = 4      /* the last message of that group */
+  PTO_MESSAGE_LAST = 4,     /* the last message of that group */
+  PTO_MESSAGE_MEETS = 8     /* a kernel of its task waits: it runs on a stack of its own */
 };
 
 /* One kernel call for one core.  Two fit a cache line. */
@@ -58,8 +59,8 @@ struct pto_message {
   uint8_t role; /* index into payload->kernels */
   uint8_t tensor_count;
   uint8_t scalar_count;
-  uint8_t flags; /* enum pto_message_flags */
-  uint16_t reserved;
+  uint8_t flags;    /* enum pto_message_flags */
+  uint16_t meeting; /* the engine's: where cores that wait find each other */
 };
 _Static_assert(sizeof(struct pto_message) == 32, "two messages a cache line");
 _Static_assert(PTO_MAX_TENSORS <= UINT8_MAX && PTO_MAX_SCALARS <= UINT8_MAX, "counts fit the message");
@@ -100,7 +101,8 @@ struct pto_port_ops {
   int (*begin_run)(struct pto_port *port, char *sentence, size_t sentence_size);
   void (*end_run)(struct pto_port *port); /* after the last completion was polled */
   /* Sends a message.  `ready_at` is the clock at which its task became ready.  May hold it back until flush, poll or
-   * wait. */
+   * wait.  The messages of one block follow each other, and so do the blocks of a sync_start task; of a task whose
+   * kernels wait none begins before all of them were sent. */
   void (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at);
   void (*flush)(struct pto_port *port);
   /* Takes up to `max` completions, never blocking; virtual time: the one that a scheduler takes in next, where the
@@ -147,6 +149,7 @@ static inline void pto_message_args(const struct pto_message *message, struct pt
                                     struct pto_kernel_args *args) {
   const struct pto_payload *payload = message->payload;
   core->block_index = message->block_index;
+  core->role = message->role;
   core->block_count = (message->flags & PTO_MESSAGE_BLOCKS) ? payload->block_count : 1;
   args->tensors = payload->tensors;
   args->scalars = (const union pto_scalar *)(const void *)&payload->tensors[message->tensor_count];

@@ -124,7 +124,8 @@ static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t 
       .role = (uint8_t)role,
       .tensor_count = (uint8_t)payload->tensor_count,
       .scalar_count = (uint8_t)payload->scalar_count,
-      .flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) | group),
+      .flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
+                         (slot->flags & PTO_TASK_MEETS ? PTO_MESSAGE_MEETS : 0) | group),
   };
   pto_core_tracker_push(&scheduler->cores, core);
   scheduler->dispatched++;

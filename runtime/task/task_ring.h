@@ -43,7 +43,8 @@ enum pto_task_flags {
   PTO_TASK_SYNC_START = 2,
   PTO_TASK_SERIAL_BLOCKS = 4, /* ACCUMULATE: a block starts when the one before has completed */
   PTO_TASK_HAS_HELD = 8,      /* holds memory of other tasks */
-  PTO_TASK_HAS_BLOCK = 16     /* has a heap block */
+  PTO_TASK_HAS_BLOCK = 16,    /* has a heap block */
+  PTO_TASK_MEETS = 32         /* a kernel of it waits for other cores */
 };
 
 #define PTO_INLINE_CONSUMERS 5u

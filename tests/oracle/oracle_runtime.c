@@ -291,7 +291,7 @@ int pto_runtime_create_explained(const struct pto_config *config, struct pto_run
                                  size_t sentence_size) {
   static uint64_t serials; /* tells the handles of two runtimes apart */
   struct pto_runtime *rt = calloc(1, sizeof *rt);
-  unsigned char *local = malloc(PTO_ORACLE_AIV_BYTES + 4 * PTO_ORACLE_AIC_BYTES);
+  unsigned char *local = malloc(4 * PTO_ORACLE_AIC_BYTES);
   if (!rt || !local) {
     snprintf(sentence, sentence_size, "out of memory");
     free(rt);

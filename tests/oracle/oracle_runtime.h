@@ -9,8 +9,8 @@
  *
  * Always true: buffers[i].generation is 0 exactly where the entry is free; a live entry is in the list of one scope.
  *
- * Left out, because they cannot change a byte: dependencies, rings and their limits, time.  Cores that wait for each
- * other are not executed as coroutines: such kernels are refused.
+ * Left out, because they cannot change a byte: dependencies, rings and their limits, time.  How the cores of a task
+ * are executed, and wait for each other: oracle_cores.h.
  *
  * One thread.
  */

@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <tests/oracle/oracle_cores.h>
 
 /* A task while its submit lasts. */
 struct submission {
   struct pto_runtime *rt;
   const struct pto_kernel *kernels[3];
   uint32_t kernel_count, block_count;
+  bool is_sync_start;
   const struct pto_param *params;
   uint32_t count;
   const char *name;
@@ -123,8 +125,6 @@ static int check_against_kernel(struct submission *s, const struct pto_kernel *k
   struct pto_runtime *rt = s->rt;
   if (!(kernel->cores & kind))
     return oracle_refuse(rt, PTO_EINVAL, "%s does not run on an %s", kernel->name, kind == PTO_AIC ? "AIC" : "AIV");
-  if (kernel->flags & PTO_KERNEL_WAITS)
-    return oracle_refuse(rt, PTO_ENOTSUP, "%s waits for other cores: the oracle cannot run it", kernel->name);
   if (kernel->param_count != s->count)
     return oracle_refuse(rt, PTO_EINVAL, "%s takes %u parameters, not %u", kernel->name, kernel->param_count, s->count);
   for (uint32_t i = 0; i < s->count; i++) {
@@ -168,36 +168,27 @@ static void resolve(struct submission *s) {
   }
 }
 
-static void describe_core(struct submission *s, struct pto_core *core, uint32_t lane, uint32_t block) {
-  unsigned char *local = s->rt->local;
-  uint32_t cluster = block % s->rt->clusters;
-  *core = (struct pto_core){.kind = lane == 0 ? PTO_AIC : PTO_AIV,
-                            .index = 3 * cluster + lane,
-                            .cluster = cluster,
-                            .lane = lane,
-                            .block_index = block,
-                            .block_count = s->block_count,
-                            .message = s->message,
-                            .message_size = sizeof s->message};
-  core->local = (struct pto_local_memory){local, lane == 0 ? PTO_ORACLE_AIC_BYTES : PTO_ORACLE_AIV_BYTES};
-  if (lane != 0) return;
-  core->l0a = (struct pto_local_memory){local + PTO_ORACLE_AIC_BYTES, PTO_ORACLE_AIC_BYTES};
-  core->l0b = (struct pto_local_memory){local + 2 * PTO_ORACLE_AIC_BYTES, PTO_ORACLE_AIC_BYTES};
-  core->l0c = (struct pto_local_memory){local + 3 * PTO_ORACLE_AIC_BYTES, PTO_ORACLE_AIC_BYTES};
-}
-
-static struct pto_kernel_args args_of(struct submission *s, const struct pto_core *core) {
-  return (struct pto_kernel_args){s->tensors, s->scalars, core, s->tensor_count, s->scalar_count};
+static struct oracle_task task_of(const struct submission *s) {
+  struct oracle_task task = {.block_count = s->block_count,
+                             .is_sync_start = s->is_sync_start,
+                             .tensors = s->tensors,
+                             .scalars = s->scalars,
+                             .tensor_count = s->tensor_count,
+                             .scalar_count = s->scalar_count};
+  memcpy(task.kernels, s->kernels, sizeof task.kernels);
+  return task;
 }
 
 /* What the kernels themselves say to the shapes, and the local memory that they need. */
 static int ask_kernels(struct submission *s) {
+  const struct oracle_task task = task_of(s);
   for (uint32_t lane = 0; lane < 3; lane++) {
     const struct pto_kernel *kernel = s->kernels[lane];
     if (!kernel) continue;
-    struct pto_core core;
-    describe_core(s, &core, lane, 0);
-    struct pto_kernel_args args = args_of(s, &core);
+    struct pto_core core = oracle_core_describe(s->rt, &task, lane, 0, s->rt->local);
+    core.message = s->message;
+    core.message_size = sizeof s->message;
+    struct pto_kernel_args args = oracle_core_args(&task, &core);
     if (kernel->check && kernel->check(&args) != 0) return oracle_refuse(s->rt, PTO_EINVAL, "%s", s->message);
     if (!kernel->cost) continue;
     uint64_t needed = kernel->cost(&args).local_bytes;
@@ -205,23 +196,6 @@ static int ask_kernels(struct submission *s) {
       return oracle_refuse(s->rt, PTO_EFIT, "%s needs %llu bytes of local memory, the core has %llu", kernel->name,
                            (unsigned long long)needed, (unsigned long long)core.local.size_bytes);
   }
-  return PTO_OK;
-}
-
-static int execute(struct submission *s) {
-  for (uint32_t block = 0; block < s->block_count; block++)
-    for (uint32_t lane = 0; lane < 3; lane++) {
-      if (!s->kernels[lane]) continue;
-      struct pto_core core;
-      describe_core(s, &core, lane, block);
-      struct pto_kernel_args args = args_of(s, &core);
-      s->message[0] = '\0';
-      int status = s->kernels[lane]->run(&args);
-      if (status != 0)
-        return oracle_refuse(s->rt, PTO_EKERNEL, "task %llu, kernel %s, block %u on lane %u failed with %d: %s",
-                             (unsigned long long)s->rt->task_count, s->kernels[lane]->name, block, lane, status,
-                             s->message);
-    }
   return PTO_OK;
 }
 
@@ -356,6 +330,7 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   s.kernels[1] = launch->aiv0;
   s.kernels[2] = launch->aiv1;
   s.block_count = launch->block_count ? launch->block_count : 1;
+  s.is_sync_start = launch->sync_start;
   for (uint32_t lane = 3; lane-- > 0;)
     if (s.kernels[lane]) {
       s.kernel_count++;
@@ -367,7 +342,8 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   if (status == PTO_OK) status = take_outputs(&s);
   if (status != PTO_OK) return status;
   resolve(&s);
-  if (holds && (status = execute(&s)) != PTO_OK) return status;
+  const struct oracle_task task = task_of(&s);
+  if (holds && (status = oracle_task_execute(rt, &task)) != PTO_OK) return status;
   return task_done(rt, task_out);
 }
 

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One question: how many tasks a second go through programs of real size, kernels included, and how long would the chip
+ * take?
+ *
+ * One JSON line a program, case, dtype and engine: tasks, edges, wall seconds from the begin of the orchestration to
+ * the drain (median and minimum of RUNS runs from the same inputs, which are made once), tasks a second of the median,
+ * and on the virtual engine the microseconds of the a2a3.  The peer of the threads engine is the same with one thread,
+ * in the same process.  Every run must leave the bytes of the first, or the line says "same_bytes": false and the bench
+ * fails; goldens are the tests' to compute.
+ *
+ *   bench_workloads [PROGRAM]      all of the list, or those of one program
+ */
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <orchestration/loader/loader.h>
+#include <orchestration/loader/program_run.h>
+#include <runtime/base/base.h>
+
+#define RUNS 7
+
+/* The large cases of every program that has one; `setting` NULL: as the case says. */
+static const struct {
+  const char *program, *chosen, *setting;
+} workloads[] = {
+    {"paged_attention", "64x16x128x128x8192", NULL},
+    {"paged_attention", "256x16x128x128x8192", NULL},
+    {"paged_attention", "256x16x128x128x8192", "dtype=fp16"},
+    {"paged_attention", "256x16x128x128x8192", "dtype=bf16"},
+    {"paged_attention_manual", "256x16x128x128x8192", NULL},
+    {"paged_attention_ringbuffer", "32x16x128x128x4096", NULL},
+    {"paged_attention_unroll", "256x16x128x128x8192", NULL},
+    {"batch_paged_attention", "256x16x128x128x8192", NULL},
+    {"bgemm", "500x128x2", NULL},
+    {"alternating_matmul_add", "500x4x4", NULL},
+    {"moe", "1024x32x4", NULL},
+    {"moe", "1024x32x4", "dtype=bf16"},
+    {"softmax_layernorm_mlp", "256", NULL},
+};
+
+struct engine {
+  const char *name;
+  uint32_t workers; /* 0: the CPUs of the process */
+};
+static const struct engine engines[] = {{"threads", 1}, {"threads", 0}, {"virtual", 0}};
+
+static bool is_good = true;
+
+static int fail(const char *program, const char *chosen, const char *sentence) {
+  fprintf(stderr, "bench_workloads: %s %s: %s\n", program, chosen, sentence);
+  is_good = false;
+  return -1;
+}
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static int make_runtime(const struct pto_program *program, const struct engine *engine, struct pto_runtime **rt_out) {
+  struct pto_config config = {0};
+  if (program->config != NULL) memcpy(&config, program->config, pto_min_u64(program->config->size, sizeof config));
+  config.size = sizeof config;
+  config.engine = engine->name;
+  config.chip = "a2a3";
+  config.workers = engine->workers;
+  return pto_runtime_create(&config, rt_out);
+}
+
+/* RUNS runs of what is prepared; *digest is that of the first run of all engines. */
+static int measure(struct pto_program_run *run, const struct engine *engine, const char *setting, uint64_t *digest) {
+  const struct pto_program *program = pto_program_run_program(run);
+  const char *chosen = pto_program_run_case(run)->name;
+  struct pto_stats stats = {.size = sizeof stats};
+  struct pto_runtime *rt = NULL;
+  double seconds[RUNS];
+  bool is_same = true;
+  if (make_runtime(program, engine, &rt) != PTO_OK) return fail(program->name, chosen, "no runtime");
+  for (int i = 0; i < RUNS; i++) {
+    pto_program_run_rewind(run);
+    if (pto_program_run_orchestrate(run, rt) != PTO_OK) {
+      pto_runtime_destroy(rt);
+      return fail(program->name, chosen, pto_program_run_error(run)->sentence);
+    }
+    pto_runtime_stats(rt, &stats);
+    seconds[i] = (double)stats.wall_ns / 1e9;
+    if (*digest == 0) *digest = pto_program_run_digest(run);
+    is_same &= pto_program_run_digest(run) == *digest;
+  }
+  pto_runtime_destroy(rt);
+  qsort(seconds, RUNS, sizeof seconds[0], compare);
+  char virtual_us[32] = "null";
+  if (strcmp(engine->name, "virtual") == 0)
+    snprintf(virtual_us, sizeof virtual_us, "%.1f", (double)stats.virtual_ps / 1e6);
+  printf("{\"bench\": \"workloads\", \"program\": \"%s\", \"case\": \"%s\", \"set\": \"%s\", \"engine\": \"%s\", "
+         "\"workers\": %u, \"tasks\": %llu, \"edges\": %llu, \"median_seconds\": %.6f, \"minimum_seconds\": %.6f, "
+         "\"tasks_per_second\": %.0f, \"virtual_us\": %s, \"same_bytes\": %s, \"runs\": %d}\n",
+         program->name, chosen, setting ? setting : "", engine->name, stats.workers, (unsigned long long)stats.tasks,
+         (unsigned long long)stats.edges, seconds[RUNS / 2], seconds[0], (double)stats.tasks / seconds[RUNS / 2],
+         virtual_us, is_same ? "true" : "false", RUNS);
+  fflush(stdout);
+  is_good &= is_same;
+  return 0;
+}
+
+static void bench(const char *name, const char *chosen, const char *setting) {
+  const struct pto_program_request request = {
+      .case_name = chosen, .settings = &setting, .setting_count = setting != NULL};
+  struct pto_loaded_program *loaded = NULL;
+  struct pto_program_run *run = NULL;
+  struct pto_error error = {0};
+  uint64_t digest = 0;
+  int status = pto_program_load(name, &loaded, &error);
+  if (status == PTO_OK) status = pto_program_run_create(loaded->program, &request, &run, &error);
+  if (status == PTO_OK) status = pto_program_run_prepare(run);
+  if (status == PTO_OK) status = pto_program_run_remember(run);
+  if (status != PTO_OK) (void)fail(name, chosen, run ? pto_program_run_error(run)->sentence : error.sentence);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(engines) && status == PTO_OK; i++)
+    status = measure(run, &engines[i], setting, &digest);
+  pto_program_run_destroy(run);
+  pto_program_unload(loaded);
+}
+
+/* The programs of the build that this bench is part of, unless the environment says otherwise. */
+static void find_programs(const char *self) {
+  char path[PATH_MAX];
+  if (getenv("PTO_PROGRAM_PATH") != NULL || strlen(self) + sizeof "/../programs" > sizeof path) return;
+  char folder[PATH_MAX];
+  strcpy(folder, self);
+  if (snprintf(path, sizeof path, "%s/../programs", dirname(folder)) < (int)sizeof path)
+    setenv("PTO_PROGRAM_PATH", path, 1);
+}
+
+int main(int argc, char **argv) {
+  find_programs(argv[0]);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(workloads); i++)
+    if (argc < 2 || strcmp(argv[1], workloads[i].program) == 0)
+      bench(workloads[i].program, workloads[i].chosen, workloads[i].setting);
+  return is_good ? 0 : 1;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels that wait, on the threads engine: fibers multiplexed over the workers.
+ *
+ * Always true: a core's fiber is started, resumed and finished by the core's worker alone.  While a core is in a kernel
+ * that waits, what comes for it is deferred, in order, and follows when the kernel has returned.  A core that waits is
+ * woken by whoever makes true what it waits for: under the mutex it is put into its worker's ring `woken`, once, and
+ * the worker is told as wait.h says (has_woken is the word).
+ *
+ * A worker that finds nothing to run, but has cores that wait, is stalled until it is woken or sent something:
+ *   deadlock  ⇔  every worker with messages in flight is stalled, has taken all that it was sent, and has no completion
+ *                that the control thread has not seen.
+ * Only a kernel that runs can wake a core, so under the mutex that is exact, at once, and stays true.
+ */
+#include <sim/engine_threads_state.h>
+
+#include <runtime/trace/trace.h>
+#include <sim/engine_current.h>
+
+static void lock_meetings(void *context) {
+  struct pto_threads_meetings *meetings = context;
+  pthread_mutex_lock(&meetings->mutex);
+}
+static void unlock_meetings(void *context) {
+  struct pto_threads_meetings *meetings = context;
+  pthread_mutex_unlock(&meetings->mutex);
+}
+
+static void wake_core(void *context, uint32_t core) {
+  struct pto_threads_meetings *meetings = context;
+  struct pto_threads_engine *engine = meetings->engine;
+  const uint32_t w = engine->core_worker[core];
+  struct pto_threads_worker *worker = &engine->workers[w];
+  PTO_ASSERT(worker->woken_count < engine->core_count);
+  worker->woken[(worker->woken_first + worker->woken_count++) % engine->core_count] = (uint16_t)core;
+  worker->is_stalled = false;
+  pto_atomic_store(&worker->has_woken, 1, memory_order_seq_cst); /* N1 of wait.h */
+  pto_wait_notify(w == 0 ? &engine->completed : &worker->wait);
+}
+
+static const struct pto_waiting_hooks hooks = {.lock = lock_meetings, .unlock = unlock_meetings, .wake = wake_core};
+
+/* ---- on the worker ---- */
+
+static struct pto_waiting_core *waiting_at(const struct pto_threads_worker *worker, uint32_t core) {
+  return &worker->meetings->waiting.cores[core];
+}
+
+/* Runs the core's kernel until it waits; where it returns, completes it. */
+static bool resume(struct pto_threads_worker *worker, uint32_t index) {
+  struct pto_waiting_core *waiting = waiting_at(worker, index);
+  struct pto_threads_core *core = &worker->cores[index];
+  worker->last_end_ns = 0;
+  if (worker->shared->has_watchdog) pto_watchdog_begin(worker->line, &waiting->message);
+  pto_engine_current_set(&waiting->message, &core->view);
+  const bool has_returned = pto_waiting_core_resume(waiting);
+  pto_engine_current_clear();
+  if (worker->shared->has_watchdog) pto_watchdog_end(worker->line);
+  if (!has_returned) return false;
+  if (worker->shared->trace)
+    pto_threads_append_span(worker, &waiting->message, waiting->begin, pto_trace_now_ns(worker->shared->trace));
+  core->is_on_fiber = false;
+  worker->fiber_count--;
+  core->has_deadlocked |= waiting->status == PTO_EDEADLOCK;
+  pto_threads_complete(worker, &waiting->message, waiting->status, pto_waiting_core_sentence(waiting));
+  return true;
+}
+
+static bool start(struct pto_threads_worker *worker, const struct pto_message *message) {
+  struct pto_threads_core *core = &worker->cores[message->core];
+  struct pto_waiting_core *waiting = waiting_at(worker, message->core);
+  pto_waiting_core_start(waiting, message, &core->view);
+  waiting->begin = worker->shared->trace ? pto_trace_now_ns(worker->shared->trace) : 0;
+  core->is_on_fiber = true;
+  worker->fiber_count++;
+  return resume(worker, message->core);
+}
+
+/* What came for a core while it was in a kernel that waits, up to the next such kernel that suspends. */
+static void run_deferred(struct pto_threads_worker *worker, uint32_t index) {
+  struct pto_threads_core *core = &worker->cores[index];
+  const uint32_t slots = worker->meetings->engine->port.slots_per_core;
+  while (core->deferred_count > 0 && !core->is_on_fiber) {
+    const struct pto_message message = core->deferred[core->deferred_first];
+    core->deferred_first = (uint8_t)((core->deferred_first + 1) % slots);
+    core->deferred_count--;
+    if (message.flags & PTO_MESSAGE_MEETS)
+      start(worker, &message);
+    else
+      pto_threads_run_message(worker, &message);
+  }
+}
+
+void pto_threads_take_waiting(struct pto_threads_worker *worker, const struct pto_message *message) {
+  struct pto_threads_core *core = &worker->cores[message->core];
+  const uint32_t slots = worker->meetings->engine->port.slots_per_core;
+  if (core->is_on_fiber) {
+    PTO_ASSERT(core->deferred_count < slots);
+    core->deferred[(core->deferred_first + core->deferred_count++) % slots] = *message;
+    return;
+  }
+  start(worker, message);
+}
+
+bool pto_threads_run_woken(struct pto_threads_worker *worker) {
+  struct pto_threads_engine *engine = worker->meetings->engine;
+  pthread_mutex_lock(&worker->meetings->mutex);
+  const bool has_one = worker->woken_count > 0;
+  uint32_t core = 0;
+  if (has_one) {
+    core = worker->woken[worker->woken_first];
+    worker->woken_first = (worker->woken_first + 1) % engine->core_count;
+    worker->woken_count--;
+  }
+  /* Relaxed: whoever sets it holds the mutex. */
+  if (worker->woken_count == 0) pto_atomic_store(&worker->has_woken, 0, memory_order_relaxed);
+  pthread_mutex_unlock(&worker->meetings->mutex);
+  if (has_one && resume(worker, core)) run_deferred(worker, core);
+  return has_one;
+}
+
+void pto_threads_stall(struct pto_threads_worker *worker) {
+  struct pto_threads_meetings *meetings = worker->meetings;
+  pthread_mutex_lock(&meetings->mutex);
+  worker->is_stalled = worker->woken_count == 0;
+  worker->stalled_taken = worker->inbox.taken;
+  pthread_mutex_unlock(&meetings->mutex);
+  pto_atomic_store(&meetings->has_stalled, 1, memory_order_seq_cst); /* N1 of wait.h */
+  pto_wait_notify(worker->completed);
+}
+
+void pto_threads_unstall(struct pto_threads_worker *worker) {
+  pthread_mutex_lock(&worker->meetings->mutex);
+  worker->is_stalled = false;
+  pthread_mutex_unlock(&worker->meetings->mutex);
+}
+
+/* ---- on the control thread ---- */
+
+void pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message) {
+  engine->has_met = true;
+  pthread_mutex_lock(&engine->meetings.mutex);
+  message->meeting = (uint16_t)pto_meetings_sit(&engine->meetings.waiting.meetings, message);
+  pthread_mutex_unlock(&engine->meetings.mutex);
+}
+
+static bool is_deadlocked(const struct pto_threads_engine *engine) {
+  if (engine->meetings.waiting.meetings.live_count == 0) return false;
+  for (uint32_t w = 0; w < engine->port.worker_count; w++) {
+    const struct pto_threads_worker *worker = &engine->workers[w];
+    if (engine->in_flight[w] == 0) continue;
+    if (worker->woken_count > 0 || pto_mailbox_has_element(&worker->outbox)) return false;
+    if (w == 0 ? pto_mailbox_has_element(&worker->inbox)
+               : !worker->is_stalled || worker->stalled_taken != worker->inbox.written)
+      return false;
+  }
+  return true;
+}
+
+bool pto_threads_break_deadlock(struct pto_threads_engine *engine) {
+  pthread_mutex_lock(&engine->meetings.mutex);
+  const bool is_broken = is_deadlocked(engine);
+  if (is_broken) pto_waiting_cores_break_deadlock(&engine->meetings.waiting);
+  pthread_mutex_unlock(&engine->meetings.mutex);
+  return is_broken;
+}
+
+bool pto_threads_meetings_init(struct pto_threads_engine *engine) {
+  struct pto_threads_meetings *meetings = &engine->meetings;
+  meetings->engine = engine;
+  if (!pto_waiting_cores_init(&meetings->waiting, engine->port.cluster_count, engine->port.slots_per_core, &hooks,
+                              meetings))
+    return false;
+  meetings->is_made = pthread_mutex_init(&meetings->mutex, NULL) == 0;
+  return meetings->is_made;
+}
+
+void pto_threads_meetings_fini(struct pto_threads_engine *engine) {
+  pto_waiting_cores_fini(&engine->meetings.waiting);
+  if (engine->meetings.is_made) pthread_mutex_destroy(&engine->meetings.mutex);
+  engine->meetings.is_made = false;
+}
+
+/* Between runs: no worker has a core that waits. */
+void pto_threads_meetings_reset(struct pto_threads_engine *engine) {
+  pthread_mutex_lock(&engine->meetings.mutex);
+  pto_waiting_cores_reset(&engine->meetings.waiting);
+  pthread_mutex_unlock(&engine->meetings.mutex);
+  pto_atomic_store(&engine->meetings.has_stalled, 0, memory_order_relaxed); /* no worker stalls between runs */
+  engine->has_met = false;
+}
