@@ -168,13 +168,14 @@ $(TESTS_BUILT) $(REPLAYS): $(B)/tests/%: $(B)/obj/%.o $(TEST_ARCHIVES)
 	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) $(PUBLIC) -o $@ $< $(REPLAY) $(TEST_ARCHIVES) $(LIBS) -lcmocka
 
-# Benches may compare with OpenMP in the same run.
+# Benches may compare with OpenMP and with libraries of matrix products in the same run.
 $(call obj,$(BENCH_SRC)): DEFINES += -fopenmp
+$(call obj,bench/bench_matmul.c): DEFINES += $(HAVE_OPENBLAS) $(HAVE_DNNL)
 $(BENCHES): $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(BENCH_SUPPORT_SRC)) $(B)/libpto.a
 	@mkdir -p $(@D)
 	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -fopenmp -rdynamic -o $@ $< $(call obj,$(BENCH_SUPPORT_SRC)) \
-	  -Wl,--whole-archive $(B)/libpto.a -Wl,--no-whole-archive $(LIBS)
+	  -Wl,--whole-archive $(B)/libpto.a -Wl,--no-whole-archive $(LIBS) $(BENCH_LIBS)
 
 -include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
 
@@ -197,7 +198,7 @@ test-long:
 	@PTO_TEST_LONG=1 scripts/run_tests --build $(B) --timeout 7200 $(if $(TESTS),--only '$(TESTS)') \
 	  $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS) $(LONG_TEST_SCRIPTS)
 bench:
-	@scripts/deps
+	@scripts/deps --bench
 	$(AGAIN) benches
 	@scripts/run_benches $(B)/bench.jsonl $(BENCHES)
 coverage:

@@ -41,7 +41,8 @@ static struct pto_matrix block_matrix(const struct pto_kernel_tensor *t) {
 /* ---- qk ---- */
 
 static struct pto_gemm qk_product(const struct pto_kernel_args *args) {
-  return (struct pto_gemm){.a = pto_kernel_matrix(&args->tensors[0]),
+  return (struct pto_gemm){.kernel = "qk",
+                           .a = pto_kernel_matrix(&args->tensors[0]),
                            .b = pto_matrix_transpose(block_matrix(&args->tensors[1])),
                            .c = pto_kernel_matrix(&args->tensors[2]),
                            .alpha = 1};
@@ -50,8 +51,7 @@ static struct pto_gemm qk_product(const struct pto_kernel_args *args) {
 static int qk_run(const struct pto_kernel_args *args) {
   struct pto_gemm gemm = qk_product(args);
   gemm.alpha = args->scalars[0].f32;
-  pto_gemm_run(&gemm);
-  return 0;
+  return pto_gemm_run(args, &gemm);
 }
 
 static int qk_check(const struct pto_kernel_args *args) {
@@ -59,12 +59,12 @@ static int qk_check(const struct pto_kernel_args *args) {
   for (uint32_t i = 0; status == 0 && i < 3; i += 2) status = pto_check_matrix(args, "qk", i);
   if (status != 0) return status;
   const struct pto_gemm gemm = qk_product(args);
-  return pto_check_product(args, "qk", &gemm);
+  return pto_check_product(args, &gemm, 2);
 }
 
 static struct pto_cost qk_cost(const struct pto_kernel_args *args) {
   const struct pto_gemm gemm = qk_product(args);
-  return pto_gemm_cost(args, &gemm);
+  return pto_gemm_cost(args, &gemm, 1);
 }
 
 static const struct pto_kernel_param qk_params[] = {
@@ -84,7 +84,8 @@ const struct pto_kernel pto_general_qk = {.name = "qk",
 /* ---- pv ---- */
 
 static struct pto_gemm pv_product(const struct pto_kernel_args *args) {
-  return (struct pto_gemm){.a = pto_kernel_matrix(&args->tensors[0]),
+  return (struct pto_gemm){.kernel = "pv",
+                           .a = pto_kernel_matrix(&args->tensors[0]),
                            .b = block_matrix(&args->tensors[1]),
                            .c = pto_kernel_matrix(&args->tensors[2]),
                            .alpha = 1};
@@ -92,8 +93,7 @@ static struct pto_gemm pv_product(const struct pto_kernel_args *args) {
 
 static int pv_run(const struct pto_kernel_args *args) {
   const struct pto_gemm gemm = pv_product(args);
-  pto_gemm_run(&gemm);
-  return 0;
+  return pto_gemm_run(args, &gemm);
 }
 
 static int pv_check(const struct pto_kernel_args *args) {
@@ -101,12 +101,12 @@ static int pv_check(const struct pto_kernel_args *args) {
   for (uint32_t i = 0; status == 0 && i < 3; i += 2) status = pto_check_matrix(args, "pv", i);
   if (status != 0) return status;
   const struct pto_gemm gemm = pv_product(args);
-  return pto_check_product(args, "pv", &gemm);
+  return pto_check_product(args, &gemm, 2);
 }
 
 static struct pto_cost pv_cost(const struct pto_kernel_args *args) {
   const struct pto_gemm gemm = pv_product(args);
-  return pto_gemm_cost(args, &gemm);
+  return pto_gemm_cost(args, &gemm, 1);
 }
 
 static const struct pto_kernel_param pv_params[] = {

@@ -35,15 +35,15 @@ static void test_costs_follow_from_descriptors_alone(void **state) {
   assert_cost(pto_general_add.cost(&args), (struct pto_cost){.bytes_in = 4 * n + 2 * 16384,
                                                              .bytes_out = 4 * n,
                                                              .vector_elems = n,
-                                                             .local_bytes = 4096 * (4 + 2 + 4)});
+                                                             .local_bytes = 1024 * (4 + (4 + 2) + 4)});
   assert_cost(pto_general_add_inplace.cost(&args), (struct pto_cost){.bytes_in = 4 * n + 2 * 16384,
                                                                      .bytes_out = 2 * 16384,
                                                                      .vector_elems = n,
-                                                                     .local_bytes = 4096 * (4 + 2)});
+                                                                     .local_bytes = 1024 * (4 + 2 * (4 + 2))});
   dense(&t[1], PTO_FLOAT32, NULL, small, strides, 2);
   dense(&t[0], PTO_FLOAT32, NULL, small, strides, 2);
   assert_cost(pto_general_exp.cost(&args),
-              (struct pto_cost){.bytes_in = 120, .bytes_out = 120, .vector_elems = 30, .local_bytes = 240});
+              (struct pto_cost){.bytes_in = 120, .bytes_out = 120, .vector_elems = 30, .local_bytes = 2 * 128});
 }
 
 static void test_the_cost_of_a_product_counts_its_multiply_adds_and_a_tile(void **state) {

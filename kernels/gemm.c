@@ -1,296 +1,327 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks of BLOCK_ROWS × BLOCK_COLS sums on the stack.  The micro-kernel reads f32 operands where they are if it can: a
- * at any strides, b in rows that are contiguous.  What is 16 bits wide, strided or not a whole tile is packed to f32
- * first, padded with zeros: b once a block (once for all blocks where all of k is one piece), a once a strip of rows.
+ * Blocks of the matrix product: what is packed, in which order the tiles come, and how sums become elements of c.
  *
- * To add an instruction set: include gemm.inc once more between a push and a pop, and add its line to `sets`.
+ *   for columns of c, as many as L0B has panels for
+ *     for rows of c, as many as L0C has sums for
+ *       for pieces of k: pack b's panels into L0B; for strips of rows: pack a's strip into L0A; for panels: one tile
+ *       scale, add and store the sums
+ *
+ * f32 operands that few tiles read are read in place, and where c can take the sums as they are and k is one piece,
+ * whole panels go from registers to c.  None of this changes a bit: a sum is carried on from piece to piece.
  */
 #include <kernels/gemm.h>
 
+#include <kernels/gemm_block.h>
+#include <kernels/kernel_local.h>
 #include <kernels/kernel_loops.h>
 #include <runtime/base/base.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define BLOCK_ROWS 48 /* a multiple of every set's rows */
-#define BLOCK_COLS 64 /* a multiple of every set's columns */
-#define BLOCK_DEPTH 128
-#define DIRECT_ROWS 24    /* rows of c up to which b is read where it is */
-#define DIRECT_STRIDE 512 /* f32 between those rows of b; a first-level cache repeats its sets every 4 KiB */
-#define TURN_ROWS 32      /* more of them make as many scattered stores of cᵀ as packing would cost */
-#define MAX_ROWS 8
-#define L1_TILE 128 /* rows, columns and depth of what a core keeps in L1: two f32 tiles take 128 KiB */
-#define MAX_TILE_COLS 32
+#define PIECE_UNITS 128      /* of k: a panel of 32 columns takes 16 KiB, a third of a first-level cache */
+#define LONG_PIECE_UNITS 256 /* where there are no more columns than fill L0B with that */
+#define DIRECT_STRIPS 2      /* strips of rows up to which b is read in place */
+#define DIRECT_STRIDE 512    /* f32 between its rows; a first-level cache repeats its sets every 4 KiB */
+#define DIRECT_PANELS 2      /* panels up to which a is read in place */
+#define ALL_ROWS 4096        /* rows up to which a product may be one block, so that sizes do not overflow */
+#define L1_TILE 128          /* rows, columns and depth of what a core keeps in L1: two f32 tiles take 128 KiB */
 
-/* One tile's share of a piece of k: for step p < depth, rows at a + p · a_step, a_row apart, and a contiguous row of b
- * at b + p · b_step. */
-struct micro_operands {
-  uint64_t depth;
-  const float *a, *b;
-  uint64_t a_row, a_step, b_step;
-};
-
-/* Adds the products to rows × cols sums, BLOCK_COLS apart. */
-struct micro_kernel {
-  void (*run)(const struct micro_operands *operands, float *restrict sums);
-  uint32_t rows, cols;
-  bool is_fused;
-};
-
-/* Multiplications and additions are fused here where the instruction set can: twice the speed, and one rounding less.
- * One micro-kernel computes all elements, so all are computed alike. */
-#if defined(__clang__)
-#pragma clang fp contract(fast)
-#define PTO_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#pragma GCC optimize("O3", "fp-contract=fast")
-#define PTO_UNROLL _Pragma("GCC unroll 16")
-#endif
-
-#define PTO_LEVEL(name) name##_plain
-#define ROWS 4
-#define LANES 4
-#define VECTORS 2
-#if defined(__FP_FAST_FMAF)
-#define IS_FUSED true
-#else
-#define IS_FUSED false
-#endif
-#include <kernels/gemm.inc>
-
-#if defined(__x86_64__)
-#define PTO_HAS_X86_GEMM 1
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#endif
-#define PTO_LEVEL(name) name##_avx2
-#define ROWS 6
-#define LANES 8
-#define VECTORS 2
-#define IS_FUSED true
-#include <kernels/gemm.inc>
-#if defined(__clang__)
-#pragma clang attribute pop
-#pragma clang attribute push(__attribute__((target("avx512f"))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx512f")
-#endif
-#define PTO_LEVEL(name) name##_avx512
-#define ROWS 8
-#define LANES 16
-#define VECTORS 2
-#define IS_FUSED true
-#include <kernels/gemm.inc>
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-static bool has_avx512(void) { return __builtin_cpu_supports("avx512f"); }
-#endif
-
-static bool is_always(void) { return true; }
-
-static const struct gemm_set {
-  const struct micro_kernel *micro;
-  bool (*is_supported)(void);
-} sets[] = {
-    {&micro_kernel_plain, is_always},
-#ifdef PTO_HAS_X86_GEMM
-    {&micro_kernel_avx2, has_avx2},
-    {&micro_kernel_avx512, has_avx512},
-#endif
-};
+_Static_assert(PTO_GEMM_LEAST_BYTES >= PTO_GEMM_STRIP_UNITS(PTO_GEMM_STRIP_GAP) * PTO_GEMM_UNIT, "L0A: a strip");
+_Static_assert(PTO_GEMM_LEAST_BYTES >= PTO_GEMM_MAX_WIDTH * 16 * PTO_GEMM_UNIT, "L0B: a panel");
+_Static_assert(PTO_GEMM_LEAST_BYTES >= PTO_GEMM_MAX_ROWS * PTO_GEMM_MAX_WIDTH * PTO_GEMM_UNIT, "L0C: a tile");
 
 /* What is at work on one block of c. */
 struct block {
   const struct pto_gemm *gemm;
-  const struct pto_loops *loops;
-  const struct micro_kernel *micro;
+  const struct pto_gemm_set *set;
+  char *strip, *panels, *sums;   /* L0A, L0B, L0C */
+  uint64_t width;                /* of a panel, but the last */
+  uint64_t most_rows, most_cols; /* of a block */
+  uint64_t piece;                /* elements of k */
   uint64_t row, col, rows, cols; /* of the block in c */
-  float *sums;                   /* [BLOCK_ROWS, BLOCK_COLS] */
-  float *packed_a, *packed_b;    /* [BLOCK_DEPTH, micro rows], [BLOCK_COLS / micro cols][BLOCK_DEPTH, micro cols] */
+  uint64_t k, depth, units;      /* of the piece: elements, units */
+  uint64_t most_strip;           /* rows of a tile */
+  bool is_a_direct, is_b_direct, is_c_direct;
 };
 
-/* packed[p · width + i] = m[row + i, col + p] for i < width, p < depth; rows past `rows` are 0. */
-static void pack_rows(const struct block *block, const struct pto_matrix *m, uint64_t row, uint64_t col, uint64_t rows,
-                      uint64_t width, uint64_t depth, float *packed) {
-  const uint64_t elem_bytes = pto_dtype_size(m->dtype);
-  pto_load_loop *load = block->loops->load[PTO_CLASS_F32][m->dtype];
-  if (m->row_stride == 1 && rows == width) {
-    for (uint64_t p = 0; p < depth; p++) load(packed + p * width, pto_matrix_at(m, row, col + p), elem_bytes, width);
-    return;
+static struct pto_matrix part_of(const struct pto_matrix *m, uint64_t row, uint64_t col, uint64_t rows, uint64_t cols) {
+  struct pto_matrix part = *m;
+  part.addr = pto_matrix_at(m, row, col);
+  part.rows = rows;
+  part.cols = cols;
+  return part;
+}
+
+/* The panel at column j of the block: 4, 2 or 1 vectors, none of them empty; so all panels are as wide as the block's
+ * columns, rounded up to a vector. */
+static uint64_t panel_width(const struct block *block, uint64_t j) {
+  const uint64_t left = pto_align_up(block->cols - j, block->set->lanes);
+  uint64_t width = block->width;
+  while (width > left) width /= 2;
+  return width;
+}
+
+/* A vector of b must not reach beyond its row. */
+static bool is_panel_direct(const struct block *block, uint64_t j) {
+  return block->is_b_direct && j + panel_width(block, j) <= block->cols;
+}
+
+/* Panel j begins j · units into L0B. */
+static char *panel_at(const struct block *block, uint64_t j) {
+  return block->panels + j * block->units * PTO_GEMM_UNIT;
+}
+
+static void pack_panels(const struct block *block) {
+  for (uint64_t j = 0, width = 0; j < block->cols; j += width) {
+    width = panel_width(block, j);
+    if (is_panel_direct(block, j)) continue;
+    const struct pto_matrix part =
+        part_of(&block->gemm->b, block->k, block->col + j, block->depth, pto_min_u64(width, block->cols - j));
+    block->set->pack_b(&part, width, panel_at(block, j));
   }
-  float line[BLOCK_DEPTH];
-  for (uint64_t i = 0; i < width; i++) {
-    if (i < rows)
-      load(line, pto_matrix_at(m, row + i, col), m->col_stride * elem_bytes, depth);
-    else
-      memset(line, 0, depth * sizeof(float));
-    for (uint64_t p = 0; p < depth; p++) packed[p * width + i] = line[p];
-  }
 }
 
-/* Whether the micro-kernel reads the tile of b at column j of the block where it is.  With more strips of rows than a
- * few, or rows so far apart that they share cache sets, packing pays. */
-static bool is_b_direct(const struct block *block, uint64_t j) {
-  const struct pto_matrix *b = &block->gemm->b;
-  return b->dtype == PTO_FLOAT32 && b->col_stride == 1 && j + block->micro->cols <= block->cols &&
-         block->gemm->c.rows <= DIRECT_ROWS && b->row_stride <= DIRECT_STRIDE;
-}
-
-static void pack_b(const struct block *block, uint64_t k, uint64_t depth) {
-  const struct pto_matrix columns = pto_matrix_transpose(block->gemm->b);
-  const uint64_t width = block->micro->cols;
-  for (uint64_t j = 0; j < block->cols; j += width)
-    if (!is_b_direct(block, j))
-      pack_rows(block, &columns, block->col + j, k, pto_min_u64(width, block->cols - j), width, depth,
-                block->packed_b + j * BLOCK_DEPTH);
-}
-
-/* Points the operands at rows i … of a, packed where they must be. */
-static void set_a(const struct block *block, uint64_t i, uint64_t k, struct micro_operands *operands) {
+static void set_strip(const struct block *block, uint64_t i, uint64_t rows, struct pto_gemm_operands *operands) {
   const struct pto_matrix *a = &block->gemm->a;
-  const uint64_t width = block->micro->rows;
-  if (a->dtype == PTO_FLOAT32 && i + width <= block->rows) {
-    operands->a = (const float *)pto_matrix_at(a, block->row + i, k);
-    operands->a_row = a->row_stride;
-    operands->a_step = a->col_stride;
+  if (block->depth == 0) {
+    operands->a = block->strip;
     return;
   }
-  pack_rows(block, a, block->row + i, k, pto_min_u64(width, block->rows - i), width, operands->depth, block->packed_a);
-  operands->a = block->packed_a;
-  operands->a_row = 1;
-  operands->a_step = width;
+  if (block->is_a_direct) {
+    operands->a = pto_matrix_at(a, block->row + i, block->k);
+    operands->a_row = a->row_stride * PTO_GEMM_UNIT;
+    operands->a_step = a->col_stride * PTO_GEMM_UNIT;
+    return;
+  }
+  const struct pto_matrix part = part_of(a, block->row + i, block->k, rows, block->depth);
+  block->set->pack_a(&part, block->strip, operands);
 }
 
-/* Adds the products of depths k … k + depth to the block's sums. */
-static void block_multiply(const struct block *block, uint64_t k, uint64_t depth) {
-  const uint64_t rows = block->micro->rows, cols = block->micro->cols;
-  struct micro_operands operands = {.depth = depth};
-  for (uint64_t i = 0; i < block->rows; i += rows) {
-    set_a(block, i, k, &operands);
-    for (uint64_t j = 0; j < block->cols; j += cols) {
-      const bool is_direct = is_b_direct(block, j);
-      operands.b = is_direct ? (const float *)pto_matrix_at(&block->gemm->b, k, block->col + j)
-                             : block->packed_b + j * BLOCK_DEPTH;
-      operands.b_step = is_direct ? block->gemm->b.row_stride : cols;
-      block->micro->run(&operands, block->sums + i * BLOCK_COLS + j);
+/* Columns of the block before this one go to c from registers; a panel with columns beyond goes to L0C. */
+static uint64_t direct_end(const struct block *block) {
+  if (!block->is_c_direct) return 0;
+  uint64_t j = 0;
+  while (j < block->cols && j + panel_width(block, j) <= block->cols) j += panel_width(block, j);
+  return j;
+}
+
+/* Sums of the block in L0C, most_cols apart. */
+static char *sums_at(const struct block *block, uint64_t i, uint64_t j) {
+  return block->sums + (i * block->most_cols + j) * PTO_GEMM_UNIT;
+}
+
+/* Strips of nearly equal height, so that none is too low to keep the multipliers busy. */
+static uint64_t strip_rows(const struct block *block, uint64_t left) {
+  if (left <= block->most_strip) return left;
+  const uint64_t strips = (left + block->most_strip - 1) / block->most_strip;
+  return (left + strips - 1) / strips;
+}
+
+static void multiply_piece(const struct block *block) {
+  const struct pto_matrix *b = &block->gemm->b, *c = &block->gemm->c;
+  const uint64_t lanes = block->set->lanes, end = direct_end(block);
+  struct pto_gemm_operands operands = {.depth = block->units, .is_first = block->k == 0};
+  for (uint64_t i = 0, rows = 0; i < block->rows; i += rows) {
+    rows = strip_rows(block, block->rows - i);
+    set_strip(block, i, rows, &operands);
+    for (uint64_t j = 0, width = 0; j < block->cols; j += width) {
+      width = panel_width(block, j);
+      const bool is_direct = is_panel_direct(block, j);
+      operands.b = is_direct ? pto_matrix_at(b, block->k, block->col + j) : panel_at(block, j);
+      operands.b_step = (is_direct ? b->row_stride : width) * PTO_GEMM_UNIT;
+      operands.sums = j < end ? pto_matrix_at(c, block->row + i, block->col + j) : sums_at(block, i, j);
+      operands.sums_row = (j < end ? c->row_stride : block->most_cols) * PTO_GEMM_UNIT;
+      block->set->micro[(width > lanes) + (width > 2 * lanes)][rows](&operands);
     }
   }
 }
 
-static void block_store(const struct block *block) {
+/* x = x op y, or x op scalar, on one row of sums. */
+static void apply(enum pto_op op, float *x, const float *y, float scalar, uint64_t count) {
+  struct pto_chunk chunk = {.count = count, .a = x, .b = y, .out = x, .scalar = {.f32 = scalar}};
+  pto_loops_best()->op[op][PTO_CLASS_F32](&chunk);
+}
+
+/* Row i of the block, from column `first` of it on. */
+static void store_float_row(const struct block *block, uint64_t i, uint64_t first) {
   const struct pto_gemm *gemm = block->gemm;
-  const struct pto_matrix *c = &gemm->c;
-  const uint64_t step_bytes = c->col_stride * pto_dtype_size(c->dtype);
-  for (uint64_t i = 0; i < block->rows; i++) {
-    float *sums = block->sums + i * BLOCK_COLS, old[BLOCK_COLS];
-    char *addr = pto_matrix_at(c, block->row + i, block->col);
-    struct pto_chunk chunk = {.count = block->cols, .a = sums, .out = sums};
-    if (gemm->alpha != 1.0f) {
-      chunk.scalar.f32 = gemm->alpha;
-      block->loops->op[PTO_OP_mul_scalar][PTO_CLASS_F32](&chunk);
-    }
-    if (gemm->is_added) {
-      block->loops->load[PTO_CLASS_F32][c->dtype](old, addr, step_bytes, block->cols);
-      chunk.b = old;
-      block->loops->op[PTO_OP_add_inplace][PTO_CLASS_F32](&chunk);
-    }
-    block->loops->store[PTO_CLASS_F32][c->dtype](sums, addr, step_bytes, block->cols);
+  const struct pto_matrix *c = &gemm->c, *added = &gemm->added;
+  const struct pto_loops *loops = pto_loops_best();
+  const uint64_t count = block->cols - first, row = block->row + i, begin = block->col + first;
+  float *sums = (void *)sums_at(block, i, first);
+  if (gemm->alpha != 1.0f) apply(PTO_OP_mul_scalar, sums, NULL, gemm->alpha, count);
+  for (uint64_t col = 0; gemm->is_added && col < count; col += PTO_GEMM_MAX_WIDTH) {
+    float old[PTO_GEMM_MAX_WIDTH];
+    const uint64_t some = pto_min_u64(PTO_GEMM_MAX_WIDTH, count - col);
+    loops->load[PTO_CLASS_F32][added->dtype](old, pto_matrix_at(added, row, begin + col),
+                                             added->col_stride * pto_dtype_size(added->dtype), some);
+    if (gemm->beta != 1.0f) apply(PTO_OP_mul_scalar, old, NULL, gemm->beta, some);
+    apply(PTO_OP_add, sums + col, old, 0, some);
+  }
+  loops->store[PTO_CLASS_F32][c->dtype](sums, pto_matrix_at(c, row, begin), c->col_stride * pto_dtype_size(c->dtype),
+                                        count);
+}
+
+static void store_int_row(const struct block *block, uint64_t i, uint64_t first) {
+  const struct pto_matrix *c = &block->gemm->c, *added = &block->gemm->added;
+  const uint64_t count = block->cols - first, row = block->row + i, begin = block->col + first;
+  const uint32_t *sums = (const void *)sums_at(block, i, first);
+  uint32_t *to = (void *)pto_matrix_at(c, row, begin);
+  if (!block->gemm->is_added) {
+    for (uint64_t j = 0; j < count; j++) to[j * c->col_stride] = sums[j];
+    return;
+  }
+  const uint32_t *old = (const void *)pto_matrix_at(added, row, begin);
+  for (uint64_t j = 0; j < count; j++) to[j * c->col_stride] = old[j * added->col_stride] + sums[j];
+}
+
+static void store_block(const struct block *block) {
+  const uint64_t first = direct_end(block);
+  for (uint64_t i = 0; i < block->rows && first < block->cols; i++) {
+    if (block->gemm->c.dtype == PTO_INT32)
+      store_int_row(block, i, first);
+    else
+      store_float_row(block, i, first);
   }
 }
 
-/* b in rows that are contiguous in k would be packed element by element: where a is the smaller one, cᵀ = bᵀ·aᵀ packs
- * that instead.  The same products in the same order give the same bits. */
-static struct pto_gemm oriented(const struct pto_gemm *gemm) {
+/* A product of few columns fills no vector: cᵀ = bᵀ·aᵀ has few rows instead.  The same products in the same order. */
+static bool is_turned(const struct pto_gemm *gemm, uint64_t lanes) {
+  return gemm->c.cols <= lanes / 4 && gemm->c.rows > gemm->c.cols;
+}
+static struct pto_gemm turn(const struct pto_gemm *gemm) {
   struct pto_gemm turned = *gemm;
-  if (gemm->b.row_stride == 1 && gemm->b.col_stride != 1 && gemm->c.rows <= TURN_ROWS && gemm->c.rows <= gemm->c.cols) {
-    turned.a = pto_matrix_transpose(gemm->b);
-    turned.b = pto_matrix_transpose(gemm->a);
-    turned.c = pto_matrix_transpose(gemm->c);
-  }
+  turned.a = pto_matrix_transpose(gemm->b);
+  turned.b = pto_matrix_transpose(gemm->a);
+  turned.c = pto_matrix_transpose(gemm->c);
+  if (gemm->is_added) turned.added = pto_matrix_transpose(gemm->added);
   return turned;
 }
 
-static void gemm_run(const struct micro_kernel *micro, const struct pto_gemm *unoriented) {
-  const struct pto_gemm gemm = oriented(unoriented);
-  _Alignas(64) float sums[BLOCK_ROWS * BLOCK_COLS];
-  _Alignas(64) float packed_a[MAX_ROWS * BLOCK_DEPTH];
-  _Alignas(64) float packed_b[BLOCK_COLS * BLOCK_DEPTH];
-  struct block block = {.gemm = &gemm,
-                        .loops = pto_loops_best(),
-                        .micro = micro,
-                        .sums = sums,
-                        .packed_a = packed_a,
-                        .packed_b = packed_b};
-  _Static_assert(BLOCK_ROWS % 4 == 0 && BLOCK_ROWS % 6 == 0 && BLOCK_ROWS % 8 == 0, "strips tile a block");
-  _Static_assert(BLOCK_COLS % MAX_TILE_COLS == 0, "tiles tile a block");
-  const uint64_t depth = gemm.a.cols;
-  for (block.col = 0; block.col < gemm.c.cols; block.col += BLOCK_COLS) {
-    block.cols = pto_min_u64(BLOCK_COLS, gemm.c.cols - block.col);
-    for (block.row = 0; block.row < gemm.c.rows; block.row += BLOCK_ROWS) {
-      block.rows = pto_min_u64(BLOCK_ROWS, gemm.c.rows - block.row);
-      memset(sums, 0, sizeof sums);
-      for (uint64_t k = 0; k < depth; k += BLOCK_DEPTH) {
-        const uint64_t piece = pto_min_u64(BLOCK_DEPTH, depth - k);
-        if (block.row == 0 || depth > BLOCK_DEPTH) pack_b(&block, k, piece);
-        block_multiply(&block, k, piece);
-      }
-      block_store(&block);
+static uint64_t units_of(const struct block *block, uint64_t elems) {
+  return block->set->unit_depth == 1 ? elems : (elems + 1) / 2;
+}
+
+/* How long pieces of k are: equal ones, each with its strip of a in L0A and at least one panel of b in L0B; and how
+ * much of c the panels and L0C then have room for.  A small product is one block, and is planned without a division. */
+static void plan_sizes(struct block *block, const struct pto_core *core) {
+  const uint64_t panels_units = core->l0b.size_bytes / PTO_GEMM_UNIT;
+  const uint64_t row_units = pto_align_up(block->gemm->c.cols, block->set->lanes);
+  const uint64_t k_units = pto_max_u64(1, units_of(block, block->gemm->a.cols));
+  uint64_t units = row_units <= panels_units / LONG_PIECE_UNITS ? LONG_PIECE_UNITS : PIECE_UNITS;
+  if (units * block->width > panels_units) units = panels_units / block->width;
+  units = pto_min_u64(units, core->l0a.size_bytes / PTO_GEMM_UNIT / PTO_GEMM_STRIP_ROWS - PTO_GEMM_STRIP_GAP);
+  const uint64_t pieces = k_units <= units ? 1 : (k_units + units - 1) / units;
+  units = pieces == 1 ? k_units : (k_units + pieces - 1) / pieces;
+  block->piece = units * block->set->unit_depth;
+  const uint64_t sums_units = core->l0c.size_bytes / PTO_GEMM_UNIT, rows = block->gemm->c.rows;
+  block->most_cols = row_units;
+  block->most_rows = rows;
+  if (row_units * units <= panels_units && rows <= ALL_ROWS && row_units * rows <= sums_units) return;
+  const uint64_t cols = pto_min_u64(panels_units / units, sums_units / block->most_strip);
+  block->most_cols = pto_min_u64(row_units, cols & ~(block->width - 1));
+  block->most_rows = sums_units / block->most_cols;
+}
+
+/* How large blocks are, and what is read and written in place. */
+static void plan(struct block *block, const struct pto_core *core) {
+  const struct pto_gemm *gemm = block->gemm;
+  const struct pto_matrix *a = &gemm->a, *b = &gemm->b, *c = &gemm->c;
+  const struct pto_gemm_set *set = block->set;
+  const bool is_wide = c->rows <= set->wide_rows;
+  block->width = set->lanes * (is_wide ? 4 : 2);
+  block->most_strip = is_wide ? set->wide_rows : set->rows;
+  plan_sizes(block, core);
+  block->is_a_direct = a->dtype == PTO_FLOAT32 && c->cols <= DIRECT_PANELS * block->width;
+  block->is_b_direct = b->dtype == PTO_FLOAT32 && b->col_stride == 1 && b->row_stride <= DIRECT_STRIDE &&
+                       c->rows <= DIRECT_STRIPS * block->most_strip && a->cols > 0;
+  block->is_c_direct = a->cols <= block->piece && !gemm->is_added && gemm->alpha == 1.0f && c->col_stride == 1 &&
+                       (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
+}
+
+static void run_block(struct block *block) {
+  const uint64_t depth = block->gemm->a.cols;
+  block->k = 0;
+  do {
+    block->depth = pto_min_u64(block->piece, depth - block->k);
+    block->units = units_of(block, block->depth);
+    if (block->row == 0 || depth > block->piece) pack_panels(block);
+    multiply_piece(block);
+    block->k += block->depth;
+  } while (block->k < depth);
+  store_block(block);
+}
+
+static int run_set(const struct pto_gemm_set *set, const struct pto_kernel_args *args, const struct pto_gemm *gemm) {
+  const struct pto_core *core = args->core;
+  const struct pto_local_memory *const memories[3] = {&core->l0a, &core->l0b, &core->l0c};
+  for (uint32_t i = 0; i < 3; i++)
+    if (memories[i]->size_bytes < PTO_GEMM_LEAST_BYTES)
+      return pto_kernel_error(args, "%s: L0%c of the core has %" PRIu64 " bytes, a product needs %d", gemm->kernel,
+                              'A' + (int)i, memories[i]->size_bytes, PTO_GEMM_LEAST_BYTES);
+  if (gemm->c.rows == 0 || gemm->c.cols == 0) return 0;
+  struct pto_gemm turned;
+  if (is_turned(gemm, set->lanes)) {
+    turned = turn(gemm);
+    gemm = &turned;
+  }
+  struct block block = {
+      .gemm = gemm, .set = set, .strip = core->l0a.addr, .panels = core->l0b.addr, .sums = core->l0c.addr};
+  plan(&block, core);
+  for (block.col = 0; block.col < gemm->c.cols; block.col += block.most_cols) {
+    block.cols = pto_min_u64(block.most_cols, gemm->c.cols - block.col);
+    for (block.row = 0; block.row < gemm->c.rows; block.row += block.most_rows) {
+      block.rows = pto_min_u64(block.most_rows, gemm->c.rows - block.row);
+      run_block(&block);
     }
   }
+  return 0;
 }
 
-/* The widest set that this processor has; one that is narrower, and fuses alike, where c is no wider than its tile. */
-static const struct micro_kernel *best_micro(const struct pto_gemm *gemm) {
-  const uint64_t cols = oriented(gemm).c.cols;
-  uint32_t i = PTO_ARRAY_LENGTH(sets) - 1;
-  while (!sets[i].is_supported()) i--;
-  while (i > 0 && sets[i - 1].micro->is_fused == sets[i].micro->is_fused && cols <= sets[i - 1].micro->cols) i--;
-  return sets[i].micro;
+static const struct pto_gemm_set *set_at(uint32_t set, uint32_t dtype) {
+  return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0 ? pto_gemm_float_set(set) : pto_gemm_int8_set(set);
 }
 
-void pto_gemm_run(const struct pto_gemm *gemm) { gemm_run(best_micro(gemm), gemm); }
+int pto_gemm_run(const struct pto_kernel_args *args, const struct pto_gemm *gemm) {
+  const uint32_t level = pto_level_best(), highest = PTO_LEVEL_COUNT - 1;
+  const struct pto_gemm_set *set = level == highest ? set_at(highest + 1, gemm->a.dtype) : NULL;
+  return run_set(set != NULL ? set : set_at(level, gemm->a.dtype), args, gemm);
+}
 
-int pto_check_product(const struct pto_kernel_args *args, const char *kernel, const struct pto_gemm *gemm) {
+bool pto_gemm_has_set(uint32_t set, uint32_t dtype) { return set_at(set, dtype) != NULL; }
+
+int pto_gemm_run_set(uint32_t set, const struct pto_kernel_args *args, const struct pto_gemm *gemm) {
+  return run_set(set_at(set, gemm->a.dtype), args, gemm);
+}
+
+/* ---- checks and costs ---- */
+
+int pto_check_product(const struct pto_kernel_args *args, const struct pto_gemm *gemm, uint32_t c) {
   char what[64];
-  snprintf(what, sizeof what, "%s: inner sizes", kernel);
+  snprintf(what, sizeof what, "%s: inner sizes", gemm->kernel);
   int status = pto_check_same_size(args, what, (struct pto_kernel_size){0, gemm->a.cols},
                                    (struct pto_kernel_size){1, gemm->b.rows});
   if (status != 0) return status;
-  snprintf(what, sizeof what, "%s: rows", kernel);
+  snprintf(what, sizeof what, "%s: rows", gemm->kernel);
   status = pto_check_same_size(args, what, (struct pto_kernel_size){0, gemm->a.rows},
-                               (struct pto_kernel_size){2, gemm->c.rows});
+                               (struct pto_kernel_size){c, gemm->c.rows});
   if (status != 0) return status;
-  snprintf(what, sizeof what, "%s: columns", kernel);
+  snprintf(what, sizeof what, "%s: columns", gemm->kernel);
   return pto_check_same_size(args, what, (struct pto_kernel_size){1, gemm->b.cols},
-                             (struct pto_kernel_size){2, gemm->c.cols});
+                             (struct pto_kernel_size){c, gemm->c.cols});
 }
 
-/* Local memory is L1: a tile of a and one of b; the sums are in L0C. */
-struct pto_cost pto_gemm_cost(const struct pto_kernel_args *args, const struct pto_gemm *gemm) {
+/* Local memory is L1, through which a device brings a tile of a and one of b to L0A and L0B. */
+struct pto_cost pto_gemm_cost(const struct pto_kernel_args *args, const struct pto_gemm *gemm, uint64_t count) {
   const uint64_t m = gemm->c.rows, n = gemm->c.cols, k = gemm->a.cols;
   const uint64_t tile_k = pto_min_u64(k, L1_TILE);
-  const uint64_t written = pto_kernel_bytes(&args->tensors[2]);
-  return (struct pto_cost){.bytes_in = pto_kernel_bytes(&args->tensors[0]) + pto_kernel_bytes(&args->tensors[1]) +
-                                       (gemm->is_added ? written : 0),
-                           .bytes_out = written,
-                           .multiply_adds = m * n * k,
-                           .local_bytes = pto_min_u64(m, L1_TILE) * tile_k * pto_dtype_size(gemm->a.dtype) +
-                                          pto_min_u64(n, L1_TILE) * tile_k * pto_dtype_size(gemm->b.dtype)};
-}
-
-bool pto_gemm_run_at(uint32_t index, const struct pto_gemm *gemm) {
-  if (index >= PTO_ARRAY_LENGTH(sets) || !sets[index].is_supported()) return false;
-  gemm_run(sets[index].micro, gemm);
-  return true;
+  struct pto_cost cost = {.multiply_adds = count * m * n * k,
+                          .local_bytes = pto_min_u64(m, L1_TILE) * tile_k * pto_dtype_size(gemm->a.dtype) +
+                                         pto_min_u64(n, L1_TILE) * tile_k * pto_dtype_size(gemm->b.dtype)};
+  for (uint32_t i = 0; i + 1 < args->tensor_count; i++) cost.bytes_in += pto_kernel_bytes(&args->tensors[i]);
+  cost.bytes_out = pto_kernel_bytes(&args->tensors[args->tensor_count - 1]);
+  return cost;
 }

@@ -1,33 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The matrix product that the AIC kernels share: c = alpha · a·b, or c += alpha · a·b.
+ * The matrix product that the AIC kernels share: c = alpha · a·b, or c = alpha · a·b + beta · added.
  *
- * Any strides, inputs and output f32, fp16 or bf16 each.  An element of c is one chain of f32 multiply-adds over k in
- * ascending order, from 0, then alpha, then the old c, then one rounding to c's dtype: it depends on its row of a and
- * its column of b alone, not on the sizes or on where the tiles fall.  Where the processor has it the multiply-adds are
- * fused, so instruction sets may differ within rounding.
+ * Any strides.  Floats: a, b, c and added are f32, fp16 or bf16 each.  An element of c is one chain of f32
+ * multiply-adds over k in ascending order, from 0; then alpha; then beta · added is added; then one rounding to c's
+ * dtype.  It depends on its row of a and its column of b alone, not on the sizes or on where the tiles fall.  Where the
+ * processor has it the multiply-adds are fused, so instruction sets may differ within rounding.  Integers: a and b are
+ * i8 or u8 each, c and added i32, alpha and beta 1; exact modulo 2^32, so every instruction set gives the same bytes.
  *
- * About 48 KiB of stack, no other memory.  To add an instruction set, see gemm.c.  Any thread.
+ * Works in the core's L0A (a strip of a), L0B (panels of b) and L0C (sums), whatever their sizes are from
+ * PTO_GEMM_LEAST_BYTES each; any thread that owns the core.  Allocates nothing.  To add an instruction set, see
+ * gemm_float.c and gemm_int8.c; gemm_block.h is the seam between them and the blocks of gemm.c.
  */
 #ifndef PTO_GEMM_H
 #define PTO_GEMM_H
 
+#include <kernels/kernel_level.h>
 #include <kernels/kernel_shape.h>
 
 struct pto_gemm {
+  const char *kernel;        /* for sentences */
   struct pto_matrix a, b, c; /* [m, k], [k, n], [m, n] */
   float alpha;
-  bool is_added; /* to the old c */
+  bool is_added;
+  struct pto_matrix added; /* [m, n], may be c; looked at where is_added, as beta */
+  float beta;
 };
 
-void pto_gemm_run(const struct pto_gemm *gemm);
+/* The least that L0A, L0B and L0C must have. */
+#define PTO_GEMM_LEAST_BYTES 8192
 
-/* For kernels whose tensors 0, 1 and 2 are a, b and c, or transposes of them.  Whether the sizes fit: "matmul: inner
- * sizes 64 and 32 differ (params 0 and 1)"; and the cost of c = a·b. */
-int pto_check_product(const struct pto_kernel_args *args, const char *kernel, const struct pto_gemm *gemm);
-struct pto_cost pto_gemm_cost(const struct pto_kernel_args *args, const struct pto_gemm *gemm);
+/* 0, or the error of a core whose L0 memories are too small. */
+int pto_gemm_run(const struct pto_kernel_args *args, const struct pto_gemm *gemm);
 
-/* For tests: the product by each instruction set that this processor has, from the plainest up; false past the end. */
-bool pto_gemm_run_at(uint32_t index, const struct pto_gemm *gemm);
+/* For kernels whose tensors 0, 1 and `c` are a, b and the product, or transposes of them.  Whether the sizes fit:
+ * "matmul: inner sizes 64 and 32 differ (params 0 and 1)". */
+int pto_check_product(const struct pto_kernel_args *args, const struct pto_gemm *gemm, uint32_t c);
+/* `count` products; every tensor but the last is read, and the last is written. */
+struct pto_cost pto_gemm_cost(const struct pto_kernel_args *args, const struct pto_gemm *gemm, uint64_t count);
+
+/* For tests and benches: the product by one instruction set.  Whether this processor has it for these dtypes; sets are
+ * enum pto_level, and for integers one more. */
+#define PTO_GEMM_SET_COUNT (PTO_LEVEL_COUNT + 1)
+bool pto_gemm_has_set(uint32_t set, uint32_t dtype);
+int pto_gemm_run_set(uint32_t set, const struct pto_kernel_args *args, const struct pto_gemm *gemm);
 
 #endif

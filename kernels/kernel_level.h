@@ -30,7 +30,23 @@ enum pto_level {
 
 /* What to put between the push and the pop. */
 #define PTO_AVX2_TARGET "avx2,fma,f16c,bmi2"
+#if defined(__clang__)
+#define PTO_AVX512_TARGET "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
+#else
 #define PTO_AVX512_TARGET "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512"
+#endif
+
+/* The push and the pop: PTO_TARGET_PUSH(PTO_AVX2_TARGET) … PTO_TARGET_POP. */
+#define PTO_PRAGMA_TEXT(text) _Pragma(#text)
+#define PTO_PRAGMA(text) PTO_PRAGMA_TEXT(text)
+#if defined(__clang__)
+#define PTO_TARGET_PUSH(features)                                                                                      \
+  PTO_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
+#define PTO_TARGET_POP PTO_PRAGMA(clang attribute pop)
+#else
+#define PTO_TARGET_PUSH(features) PTO_PRAGMA(GCC push_options) PTO_PRAGMA(GCC target(features))
+#define PTO_TARGET_POP PTO_PRAGMA(GCC pop_options)
+#endif
 
 bool pto_level_is_supported(enum pto_level level);
 /* The highest that is supported, and not above the limit: what every kernel asks whenever it chooses loops. */

@@ -22,42 +22,120 @@
    PTO_DTYPE_BIT(PTO_UINT8) | PTO_DTYPE_BIT(PTO_UINT16) | PTO_DTYPE_BIT(PTO_UINT32) | PTO_DTYPE_BIT(PTO_UINT64))
 #define PTO_DTYPES_NUMBER (PTO_DTYPES_FLOAT | PTO_DTYPES_INTEGER)
 
+#define PTO_DTYPES_NIBBLE (PTO_DTYPE_BIT(PTO_INT4) | PTO_DTYPE_BIT(PTO_UINT4))
+#define PTO_DTYPES_BOOL PTO_DTYPE_BIT(PTO_BOOL)
+
 /*
  * Elementwise operations: every element of the output is a function of the elements at the same index.
  *
  * X(name, form, dtypes, ulps, of floats, of integers, reference)
- *   form        which parameters: FILL (y, value) · FILL_INT · UNARY (x, y) · BINARY (a, b, y) · SCALED (x, y, value) ·
- *               SCALED_INT · INPLACE (x, y): y is read and written
+ *   form        which parameters:
+ *                 FILL (y, value) · UNARY (x, y) · BINARY (a, b, y) · SCALED (x, y, value) · SCALED2 (x, y, two values)
+ *                 INPLACE (x, y): y is read and written
+ *                 FILL_INT, SCALED_INT: an integer value, of which the low bits count
+ *                 BOUNDED_INT, BOUNDED2_INT: as SCALED and SCALED2, with integers that are saturated to the dtype
+ *                 COMPARE (a, b, y), PREDICATE (x, y): y is bool · SELECT (condition, a, b, y): condition is bool
+ *   dtypes      of the tensors that the form leaves open
  *   ulps        how far a float result may be from the exact one, in units of the last place of f32
- *   of floats   in f32, from a, b (inputs; for INPLACE b is the old y) and s (the scalar)
- *   of integers in T, which is int64_t, or uint64_t for u64 tensors; stored modulo 2 to the output's bits
- *   reference   the same in double; `whole` says that the tensors are integers
+ *   of floats   in f32, from a, b, c (the tensors that are read, in order; for INPLACE b is the old y), s and t
+ * (values) of integers the same in T, the tensors' own type; intermediate results wrap modulo 2 to its bits, see
+ * PTO_WRAP. For bool T is uint8_t: 0 or 1; of what is read, all but 0 is true reference   the same in type W: double
+ * for floats, and for integers __int128, of which the low bits count; `bits` is the width of the integers.  RF(x)
+ * rounds a double to f32, where that is part of the definition
  */
 /* clang-format off */
 #define PTO_ELEMENTWISE_LIST(X)                                                                                        \
   X(fill, FILL, PTO_DTYPES_FLOAT, 0.5, s, 0, s)                                                                        \
-  X(fill_int, FILL_INT, PTO_DTYPES_INTEGER, 0, 0, s, s)                                                                \
+  X(fill_int, FILL_INT, PTO_DTYPES_INTEGER | PTO_DTYPES_BOOL | PTO_DTYPES_NIBBLE, 0, 0, s, s)                          \
   X(add, BINARY, PTO_DTYPES_NUMBER, 0.5, a + b, PTO_WRAP(a, +, b), a + b)                                              \
   X(sub, BINARY, PTO_DTYPES_NUMBER, 0.5, a - b, PTO_WRAP(a, -, b), a - b)                                              \
   X(mul, BINARY, PTO_DTYPES_NUMBER, 0.5, a * b, PTO_WRAP(a, *, b), a * b)                                              \
-  X(div, BINARY, PTO_DTYPES_NUMBER, 0.5, a / b, PTO_DIVIDE(a, b), divide(a, b, whole))                                 \
-  X(maximum, BINARY, PTO_DTYPES_NUMBER, 0.5, maximum_f32(a, b), a > b ? a : b, maximum(a, b))                          \
-  X(minimum, BINARY, PTO_DTYPES_NUMBER, 0.5, minimum_f32(a, b), a < b ? a : b, minimum(a, b))                          \
+  X(div, BINARY, PTO_DTYPES_NUMBER, 0.5, a / b, PTO_DIVIDE(a, b), reference_div(a, b))                                 \
+  X(rem, BINARY, PTO_DTYPES_NUMBER, 0.5, rem_f32(a, b), PTO_REMAINDER(a, b), reference_rem(a, b))                      \
+  X(maximum, BINARY, PTO_DTYPES_NUMBER, 0.5, maximum_f32(a, b), a > b ? a : b, reference_max(a, b))                    \
+  X(minimum, BINARY, PTO_DTYPES_NUMBER, 0.5, minimum_f32(a, b), a < b ? a : b, reference_min(a, b))                    \
+  X(bit_and, BINARY, PTO_DTYPES_INTEGER, 0, 0, a & b, (wide)a & (wide)b)                                               \
+  X(bit_or, BINARY, PTO_DTYPES_INTEGER, 0, 0, a | b, (wide)a | (wide)b)                                                \
+  X(bit_xor, BINARY, PTO_DTYPES_INTEGER, 0, 0, a ^ b, (wide)a ^ (wide)b)                                               \
+  X(shift_left, BINARY, PTO_DTYPES_INTEGER, 0, 0, PTO_SHIFT_LEFT(a, b), reference_shift((wide)a, (wide)b, bits))       \
+  X(shift_right, BINARY, PTO_DTYPES_INTEGER, 0, 0, PTO_SHIFT_RIGHT(a, b), reference_unshift((wide)a, (wide)b, bits))   \
+  X(logical_and, BINARY, PTO_DTYPES_BOOL, 0, 0, (a != 0) & (b != 0), a != 0 && b != 0)                                 \
+  X(logical_or, BINARY, PTO_DTYPES_BOOL, 0, 0, (a | b) != 0, a != 0 || b != 0)                                         \
+  X(logical_xor, BINARY, PTO_DTYPES_BOOL, 0, 0, (a != 0) ^ (b != 0), (a != 0) != (b != 0))                             \
+  X(prelu, BINARY, PTO_DTYPES_FLOAT, 0.5, a < 0 ? a * b : a, 0, a < 0 ? a * b : a)                                     \
+  X(equal, COMPARE, PTO_DTYPES_NUMBER, 0, a == b, a == b, a == b)                                                      \
+  X(not_equal, COMPARE, PTO_DTYPES_NUMBER, 0, a != b, a != b, a != b)                                                  \
+  X(greater, COMPARE, PTO_DTYPES_NUMBER, 0, a > b, a > b, a > b)                                                       \
+  X(greater_equal, COMPARE, PTO_DTYPES_NUMBER, 0, a >= b, a >= b, a >= b)                                              \
+  X(lesser, COMPARE, PTO_DTYPES_NUMBER, 0, a < b, a < b, a < b)                                                        \
+  X(lesser_equal, COMPARE, PTO_DTYPES_NUMBER, 0, a <= b, a <= b, a <= b)                                               \
+  X(is_nan, PREDICATE, PTO_DTYPES_FLOAT, 0, a != a, 0, isnan((double)a))                                               \
+  X(is_infinite, PREDICATE, PTO_DTYPES_FLOAT, 0, abs_f32(a) == __builtin_inff(), 0, isinf((double)a) != 0)              \
+  X(select, SELECT, PTO_DTYPES_ALL, 0, a ? b : c, a ? b : c, a != 0 ? b : c)                                           \
   X(add_scalar, SCALED, PTO_DTYPES_FLOAT, 0.5, a + s, 0, a + s)                                                        \
+  X(sub_scalar, SCALED, PTO_DTYPES_FLOAT, 0.5, a - s, 0, a - s)                                                        \
   X(mul_scalar, SCALED, PTO_DTYPES_FLOAT, 0.5, a * s, 0, a * s)                                                        \
+  X(div_scalar, SCALED, PTO_DTYPES_FLOAT, 0.5, a / s, 0, a / s)                                                        \
+  X(maximum_scalar, SCALED, PTO_DTYPES_FLOAT, 0.5, maximum_f32(a, s), 0, reference_max(a, s))                          \
+  X(minimum_scalar, SCALED, PTO_DTYPES_FLOAT, 0.5, minimum_f32(a, s), 0, reference_min(a, s))                          \
+  X(leaky_relu, SCALED, PTO_DTYPES_FLOAT, 0.5, a < 0 ? a * s : a, 0, a < 0 ? a * s : a)                                \
   X(add_scalar_int, SCALED_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_WRAP(a, +, s), a + s)                                    \
   X(mul_scalar_int, SCALED_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_WRAP(a, *, s), a * s)                                    \
+  X(maximum_scalar_int, BOUNDED_INT, PTO_DTYPES_INTEGER, 0, 0, a > s ? a : s, reference_max(a, s))                     \
+  X(minimum_scalar_int, BOUNDED_INT, PTO_DTYPES_INTEGER, 0, 0, a < s ? a : s, reference_min(a, s))                     \
+  X(clamp, SCALED2, PTO_DTYPES_FLOAT, 0.5, minimum_f32(maximum_f32(a, s), t), 0, reference_min(reference_max(a, s), t))\
+  X(clamp_int, BOUNDED2_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_CLAMP(a, s, t), reference_min(reference_max(a, s), t))      \
+  X(linear, SCALED2, PTO_DTYPES_FLOAT, 0.5, a * s + t, 0, RF(a * s) + t)                                               \
+  X(hard_sigmoid, SCALED2, PTO_DTYPES_FLOAT, 0.5, unit_f32(a * s + t), 0, reference_unit(RF(a * s) + t))               \
+  X(hard_swish, UNARY, PTO_DTYPES_FLOAT, 2, hard_swish_f32(a), 0, reference_hard_swish(a))                             \
   X(add_inplace, INPLACE, PTO_DTYPES_NUMBER, 0.5, b + a, PTO_WRAP(b, +, a), b + a)                                     \
-  X(cast, UNARY, PTO_DTYPES_FLOAT, 0.5, a, 0, a)                                                                       \
   X(neg, UNARY, PTO_DTYPES_NUMBER, 0.5, -a, PTO_WRAP(0, -, a), -a)                                                     \
+  X(abs, UNARY, PTO_DTYPES_NUMBER, 0.5, abs_f32(a), a < 0 ? PTO_WRAP(0, -, a) : a, a < 0 ? -a : a + 0)                 \
+  X(sign, UNARY, PTO_DTYPES_NUMBER, 0.5, sign_f32(a), (a > 0) - (a < 0), a > 0 ? 1 : a < 0 ? -1 : a)                   \
+  X(square, UNARY, PTO_DTYPES_NUMBER, 0.5, a * a, PTO_WRAP(a, *, a), a * a)                                            \
+  X(reciprocal, UNARY, PTO_DTYPES_FLOAT, 0.5, 1 / a, 0, 1 / a)                                                         \
+  X(ceil, UNARY, PTO_DTYPES_FLOAT, 0.5, ceil_f32(a), 0, ceil(a))                                                       \
+  X(floor, UNARY, PTO_DTYPES_FLOAT, 0.5, floor_f32(a), 0, floor(a))                                                    \
+  X(trunc, UNARY, PTO_DTYPES_FLOAT, 0.5, trunc_f32(a), 0, trunc(a))                                                    \
+  X(round_even, UNARY, PTO_DTYPES_FLOAT, 0.5, round_f32(a), 0, rint(a))                                                \
+  X(bit_not, UNARY, PTO_DTYPES_INTEGER, 0, 0, ~a, ~(wide)a)                                                            \
+  X(logical_not, UNARY, PTO_DTYPES_BOOL, 0, 0, a == 0, a == 0)                                                         \
   X(relu, UNARY, PTO_DTYPES_NUMBER, 0.5, a < 0 ? 0 : a, a > 0 ? a : 0, a < 0 ? 0 : a)                                  \
-  X(exp, UNARY, PTO_DTYPES_FLOAT, 0.51, exp_f32(a), 0, exp(a))                                                         \
-  X(log, UNARY, PTO_DTYPES_FLOAT, 0.51, log_f32(a), 0, log(a))                                                         \
-  X(sqrt, UNARY, PTO_DTYPES_FLOAT, 0.5, __builtin_sqrtf(a), 0, sqrt(a))
+  X(exp, UNARY, PTO_DTYPES_FLOAT, 0.501, exp_f32(a), 0, exp(a))                                                        \
+  X(exp2, UNARY, PTO_DTYPES_FLOAT, 0.501, exp2_f32(a), 0, exp2(a))                                                     \
+  X(expm1, UNARY, PTO_DTYPES_FLOAT, 0.501, expm1_f32(a), 0, expm1(a))                                                  \
+  X(log, UNARY, PTO_DTYPES_FLOAT, 0.501, log_f32(a), 0, log(a))                                                        \
+  X(log2, UNARY, PTO_DTYPES_FLOAT, 0.501, log2_f32(a), 0, log2(a))                                                     \
+  X(log1p, UNARY, PTO_DTYPES_FLOAT, 0.501, log1p_f32(a), 0, log1p(a))                                                  \
+  X(sqrt, UNARY, PTO_DTYPES_FLOAT, 0.5, __builtin_sqrtf(a), 0, sqrt(a))                                                \
+  X(rsqrt, UNARY, PTO_DTYPES_FLOAT, 0.501, rsqrt_f32(a), 0, pto_exact_rsqrt(a))                                        \
+  X(sin, UNARY, PTO_DTYPES_FLOAT, 0.501, sin_f32(a), 0, sin(a))                                                        \
+  X(cos, UNARY, PTO_DTYPES_FLOAT, 0.501, cos_f32(a), 0, cos(a))                                                        \
+  X(tan, UNARY, PTO_DTYPES_FLOAT, 0.501, tan_f32(a), 0, tan(a))                                                        \
+  X(asin, UNARY, PTO_DTYPES_FLOAT, 0.501, asin_f32(a), 0, asin(a))                                                     \
+  X(acos, UNARY, PTO_DTYPES_FLOAT, 0.501, acos_f32(a), 0, acos(a))                                                     \
+  X(atan, UNARY, PTO_DTYPES_FLOAT, 0.501, atan_f32(a), 0, atan(a))                                                     \
+  X(sinh, UNARY, PTO_DTYPES_FLOAT, 0.501, sinh_f32(a), 0, sinh(a))                                                     \
+  X(cosh, UNARY, PTO_DTYPES_FLOAT, 0.501, cosh_f32(a), 0, cosh(a))                                                     \
+  X(tanh, UNARY, PTO_DTYPES_FLOAT, 0.501, tanh_f32(a), 0, tanh(a))                                                     \
+  X(asinh, UNARY, PTO_DTYPES_FLOAT, 0.501, asinh_f32(a), 0, asinh(a))                                                  \
+  X(acosh, UNARY, PTO_DTYPES_FLOAT, 0.501, acosh_f32(a), 0, acosh(a))                                                  \
+  X(atanh, UNARY, PTO_DTYPES_FLOAT, 0.501, atanh_f32(a), 0, atanh(a))                                                  \
+  X(erf, UNARY, PTO_DTYPES_FLOAT, 0.501, erf_f32(a), 0, erf(a))                                                        \
+  X(sigmoid, UNARY, PTO_DTYPES_FLOAT, 0.501, sigmoid_f32(a), 0, pto_exact_sigmoid(a))                                  \
+  X(softplus, UNARY, PTO_DTYPES_FLOAT, 0.501, softplus_f32(a), 0, pto_exact_softplus(a))                               \
+  X(softsign, UNARY, PTO_DTYPES_FLOAT, 0.501, softsign_f32(a), 0, pto_exact_softsign(a))                               \
+  X(silu, UNARY, PTO_DTYPES_FLOAT, 0.501, silu_f32(a), 0, pto_exact_silu(a))                                           \
+  X(mish, UNARY, PTO_DTYPES_FLOAT, 0.501, mish_f32(a), 0, pto_exact_mish(a))                                           \
+  X(gelu, UNARY, PTO_DTYPES_FLOAT, 0.501, gelu_f32(a), 0, pto_exact_gelu(a))                                           \
+  X(gelu_tanh, UNARY, PTO_DTYPES_FLOAT, 0.501, gelu_tanh_f32(a), 0, pto_exact_gelu_tanh(a))                            \
+  X(elu, SCALED, PTO_DTYPES_FLOAT, 0.501, elu_f32(a, s), 0, pto_exact_elu(a, s))                                       \
+  X(pow, BINARY, PTO_DTYPES_FLOAT, 0.501, pow_f32(a, b), 0, pow(a, b))
 /* clang-format on */
 
 /* X(name) */
 #define PTO_OTHER_LIST(X)                                                                                              \
+  X(cast)                                                                                                              \
   X(copy)                                                                                                              \
   X(transpose)                                                                                                         \
   X(gather)                                                                                                            \
@@ -77,6 +155,9 @@
   X(dequantize_linear)                                                                                                 \
   X(matmul)                                                                                                            \
   X(matmul_accumulate)                                                                                                 \
+  X(matmul_int8)                                                                                                       \
+  X(matmul_int8_accumulate)                                                                                            \
+  X(gemm)                                                                                                              \
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \
   X(pv)                                                                                                                \

@@ -11,6 +11,7 @@
 
 #define SEED UINT64_C(77)
 #define MAX_COUNT 131
+#define GAP 0xa5
 
 static uint32_t bits_of(float x) {
   uint32_t bits;
@@ -42,36 +43,134 @@ static void test_there_is_always_a_set_and_the_best_is_one_of_them(void **state)
   assert_true(count > 0 && is_listed);
 }
 
+/* Small, of any size, and within 2 of a limit of some width. */
+static uint64_t any_whole(struct pto_rng *rng) {
+  switch (pto_rng_below(rng, 3)) {
+  case 0:
+    return pto_rng_below(rng, 200) - 100;
+  case 1:
+    return pto_rng_next(rng);
+  default:
+    return (UINT64_C(1) << (8 * (1 + pto_rng_below(rng, 8)) - 1)) + pto_rng_below(rng, 5) - 2;
+  }
+}
+
+/* Bits of any kind: random, and at the limits of every width. */
+static void any_elements(enum pto_class class_, void *elements, uint64_t count, struct pto_rng *rng) {
+  const uint64_t size = pto_dtype_size(pto_class_dtype(class_));
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t value = any_whole(rng) & (class_ == PTO_CLASS_BOOL ? 1 : UINT64_MAX);
+    const float real = any_float(rng);
+    if (class_ == PTO_CLASS_F32) value = bits_of(real);
+    memcpy((char *)elements + i * size, &value, size); /* low bytes first: little-endian */
+  }
+}
+
+/* The same bits, or two NaN. */
+static void assert_same(const char *what, bool are_floats, const void *wanted, const void *got, uint64_t size_bytes) {
+  const float *x = wanted, *y = got;
+  if (!are_floats && memcmp(wanted, got, size_bytes) != 0) fail_msg("%s differs", what);
+  for (uint64_t i = 0; are_floats && i < size_bytes / sizeof(float); i++)
+    if (bits_of(x[i]) != bits_of(y[i]) && !(x[i] != x[i] && y[i] != y[i]))
+      fail_msg("%s differs at element %" PRIu64 ": %a and %a", what, i, (double)x[i], (double)y[i]);
+}
+
+static void check_operation(uint32_t set, uint32_t op, enum pto_class class_, struct pto_rng *rng) {
+  static uint64_t a[MAX_COUNT], b[MAX_COUNT], c[MAX_COUNT], wanted[MAX_COUNT], got[MAX_COUNT];
+  for (uint64_t count = 0; count <= MAX_COUNT; count += 1 + count / 3) {
+    any_elements(op == PTO_OP_select ? PTO_CLASS_BOOL : class_, a, MAX_COUNT, rng);
+    any_elements(class_, b, MAX_COUNT, rng);
+    any_elements(class_, c, MAX_COUNT, rng);
+    memset(wanted, 0, sizeof wanted);
+    memset(got, 0, sizeof got);
+    struct pto_chunk chunk = {.count = count, .a = a, .b = b, .c = c, .out = wanted};
+    any_elements(class_ == PTO_CLASS_F32 ? PTO_CLASS_F32 : PTO_CLASS_I64, &chunk.scalar, 1, rng);
+    any_elements(class_ == PTO_CLASS_F32 ? PTO_CLASS_F32 : PTO_CLASS_I64, &chunk.scalar2, 1, rng);
+    pto_loops_at(0)->op[op][class_](&chunk);
+    chunk.out = got;
+    pto_loops_at(set)->op[op][class_](&chunk);
+    char what[128];
+    snprintf(what, sizeof what, "%s: %" PRIu64 " elements of operation %u in class %u", pto_loops_at(set)->name, count,
+             op, class_);
+    assert_same(what, class_ == PTO_CLASS_F32, wanted, got, sizeof wanted);
+  }
+}
+
 static void test_every_set_gives_the_same_bits_for_every_operation(void **state) {
   (void)state;
   struct pto_rng rng = {SEED};
-  static uint64_t a[MAX_COUNT], b[MAX_COUNT], wanted[MAX_COUNT], got[MAX_COUNT];
+  uint32_t checked = 0;
   for (uint32_t set = 1; pto_loops_at(set) != NULL; set++)
     for (uint32_t op = 0; op < PTO_OP_COUNT; op++)
-      for (uint32_t class_ = 0; class_ < PTO_CLASS_COUNT; class_++)
+      for (uint32_t class_ = 0; class_ < PTO_CLASS_COUNT; class_++) {
+        assert_int_equal(pto_loops_at(set)->op[op][class_] == NULL, pto_loops_at(0)->op[op][class_] == NULL);
+        if (pto_loops_at(set)->op[op][class_] == NULL) continue;
+        check_operation(set, op, class_, &rng);
+        checked++;
+      }
+  print_message("%u loops\n", checked);
+}
+
+static void test_every_set_gives_the_same_bits_for_every_cast(void **state) {
+  (void)state;
+  struct pto_rng rng = {SEED};
+  static uint64_t from[MAX_COUNT], wanted[MAX_COUNT], got[MAX_COUNT];
+  for (uint32_t set = 1; pto_loops_at(set) != NULL; set++)
+    for (uint32_t a = 0; a < PTO_CLASS_COUNT; a++)
+      for (uint32_t b = 0; b < PTO_CAST_COUNT; b++)
         for (uint64_t count = 0; count <= MAX_COUNT; count += 1 + count / 3) {
-          for (uint64_t i = 0; i < MAX_COUNT; i++) {
-            a[i] = pto_rng_next(&rng);
-            b[i] = pto_rng_next(&rng) >> pto_rng_below(&rng, 64);
-            wanted[i] = got[i] = 0;
-          }
-          for (uint64_t i = 0; i < MAX_COUNT && class_ == PTO_CLASS_F32; i++) {
-            ((float *)a)[i] = any_float(&rng);
-            ((float *)b)[i] = any_float(&rng);
-          }
-          struct pto_chunk chunk = {
-              .count = count, .a = a, .b = b, .out = wanted, .scalar = {.u64 = pto_rng_next(&rng)}};
-          pto_loops_at(0)->op[op][class_](&chunk);
-          chunk.out = got;
-          pto_loops_at(set)->op[op][class_](&chunk);
-          for (uint64_t i = 0; i < MAX_COUNT; i++) {
-            const float x = ((float *)wanted)[i], y = ((float *)got)[i];
-            if (class_ == PTO_CLASS_F32 ? bits_of(x) != bits_of(y) && !(x != x && y != y) : wanted[i] != got[i])
-              fail_msg("%s: operation %u class %u differs at element %" PRIu64 " of %" PRIu64 ": %a and %a, %" PRIx64
-                       " and %" PRIx64,
-                       pto_loops_at(set)->name, op, class_, i, count, (double)x, (double)y, wanted[i], got[i]);
-          }
+          any_elements(a, from, MAX_COUNT, &rng);
+          memset(wanted, 0, sizeof wanted);
+          memset(got, 0, sizeof got);
+          pto_loops_at(0)->cast[a][b](wanted, from, count);
+          pto_loops_at(set)->cast[a][b](got, from, count);
+          char what[128];
+          snprintf(what, sizeof what, "%s: %" PRIu64 " elements of the cast of class %u to %u", pto_loops_at(set)->name,
+                   count, a, b);
+          assert_same(what, b == PTO_CLASS_F32 || b == PTO_CLASS_F32_ODD, wanted, got, sizeof wanted);
         }
+}
+
+/* Loads and stores, at every stride up to 3 elements; what lies between is left alone. */
+static void test_every_set_moves_the_same_bits(void **state) {
+  (void)state;
+  struct pto_rng rng = {SEED};
+  static char from[3 * 8 * MAX_COUNT], wanted[3 * 8 * MAX_COUNT], got[3 * 8 * MAX_COUNT];
+  for (uint32_t set = 0; pto_loops_at(set) != NULL; set++)
+    for (uint32_t class_ = 0; class_ < PTO_CLASS_COUNT; class_++)
+      for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++)
+        for (uint64_t step = 0; step <= 3 && pto_loops_at(0)->load[class_][dtype] != NULL; step++) {
+          const uint64_t count = pto_rng_below(&rng, MAX_COUNT), step_bytes = step * pto_dtype_size(dtype);
+          any_elements(PTO_CLASS_U64, from, sizeof from / 8, &rng);
+          memset(wanted, GAP, sizeof wanted);
+          memset(got, GAP, sizeof got);
+          pto_loops_at(0)->load[class_][dtype](wanted, from, step_bytes, count);
+          pto_loops_at(set)->load[class_][dtype](got, from, step_bytes, count);
+          assert_memory_equal(wanted, got, sizeof wanted);
+          if (step == 0) continue; /* a store to one place is of no use */
+          memset(wanted, GAP, sizeof wanted);
+          memset(got, GAP, sizeof got);
+          pto_loops_at(0)->store[class_][dtype](from, wanted, step_bytes, count);
+          pto_loops_at(set)->store[class_][dtype](from, got, step_bytes, count);
+          assert_memory_equal(wanted, got, sizeof wanted);
+        }
+}
+
+static void test_streams_copy_every_byte_and_no_other(void **state) {
+  (void)state;
+  static _Alignas(64) char from[1024], to[1024], wanted[1024];
+  struct pto_rng rng = {SEED};
+  for (uint32_t i = 0; i < sizeof from; i++) from[i] = (char)pto_rng_next(&rng);
+  for (uint32_t set = 0; pto_loops_at(set) != NULL; set++)
+    for (uint32_t turn = 0; turn < 2000; turn++) {
+      const uint64_t at = pto_rng_below(&rng, 200), source = pto_rng_below(&rng, 200), size = pto_rng_below(&rng, 600);
+      memset(to, 0, sizeof to);
+      memset(wanted, 0, sizeof wanted);
+      memcpy(wanted + at, from + source, size);
+      pto_loops_at(set)->stream(to + at, from + source, size);
+      pto_loops_at(set)->stream_end();
+      assert_memory_equal(to, wanted, sizeof to);
+    }
 }
 
 static void test_all_16_bit_floats_load_as_the_scalar_conversion_says(void **state) {
@@ -232,6 +331,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_there_is_always_a_set_and_the_best_is_one_of_them),
       cmocka_unit_test(test_every_set_gives_the_same_bits_for_every_operation),
+      cmocka_unit_test(test_every_set_gives_the_same_bits_for_every_cast),
+      cmocka_unit_test(test_every_set_moves_the_same_bits),
+      cmocka_unit_test(test_streams_copy_every_byte_and_no_other),
       cmocka_unit_test(test_all_16_bit_floats_load_as_the_scalar_conversion_says),
       cmocka_unit_test(test_floats_store_in_16_bits_as_the_scalar_conversion_says),
       cmocka_unit_test(test_exp_is_rounded_correctly_in_all_but_one_case_in_50000),

@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scalar functions that the loops are made of, without a branch, so that a loop over them vectorises.
+ * Functions of one element that the loops are made of, without a branch, a table or a call, so that a loop over them
+ * vectorises with every instruction set.
  *
- * exp and log are our own: they give the same bits with every compiler, C library and vector width, which a library's
- * need not.  They compute in double and round to f32 once, so a result is the correctly rounded one in all but a case
- * in fifty thousand, and then the other neighbour: error < 0.51 units in the last place, subnormal results included.
+ * The transcendental ones are our own: they give the same bits with every compiler, C library and vector width, which a
+ * library's need not (docs/decisions/math-functions-of-our-own.md).  They compute in double and round to f32 once.  In
+ * double an f32 argument is exact and never subnormal, its square is exact, and the few bits that are lost to a
+ * cancellation are none that f32 has: so the composed ones too are off by little more than half a unit.
+ *
+ * NAME_f64 is a part that others are made of, in double, with a relative error below 2^-35, or what it says.
+ * NAME_f32 is the function of a kernel: NaN in, NaN out; at ±∞ the limit; −0 where the exact result is negative.
+ *
+ * The polynomials are minimax ones in relative error, found with sollya's fpminimax, or remez and a rounding to double;
+ * the error is said with each, as a power of two.  They are added up in pairs, which a processor overlaps better than a
+ * chain.  Bounds on the results, and what they are measured against: kernel_math_test.c.
+ *
+ * To add a function, write it in double on the parts below, and give it a line in PTO_ELEMENTWISE_LIST and one in
+ * kernel_math_test.c.  A select may not stand before an operation on bits: where one side is a constant, GCC computes
+ * that operation in advance, and selects 64-bit integers by a comparison of doubles, for which SSE2 has no vector form.
  *
  * Pure functions; any thread.
  */
 #ifndef PTO_KERNEL_MATH_H
 #define PTO_KERNEL_MATH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -47,61 +61,324 @@ PTO_MATH float minimum_f32(float a, float b) {
   return a != a ? a : smaller;
 }
 
-/* Integers wrap.  Division truncates towards zero; by zero it gives 0, and the one quotient that overflows wraps. */
-#define PTO_WRAP(a, operator, b) ((T)((uint64_t)(a) operator(uint64_t)(b)))
-#define PTO_DIVIDE(a, b) _Generic((a), int64_t : divide_i64, uint64_t : divide_u64)(a, b)
-PTO_MATH int64_t divide_i64(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
-}
-PTO_MATH uint64_t divide_u64(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
+/* ---- parts, in double ---- */
 
-/* exp(x) = 2^k · e^r, k = round(x / ln 2), |r| ≤ ln 2 / 2, e^r by its Taylor series to r^9 (remainder < 2^-36).  Beyond
- * the clamps f32 has only 0 and ∞. */
-PTO_MATH float exp_f32(float x) {
-  const double round_to_integer = 0x1.8p52; /* added, leaves the integer in the low bits */
-  double v = x;
-  v = v > 90.0 ? 90.0 : v;
-  v = v < -110.0 ? -110.0 : v;
-  const double shifted = v * 0x1.71547652b82fep0 + round_to_integer;
-  const double k = shifted - round_to_integer;
-  const double r = v - k * 0x1.62e42fefa39efp-1;
-  double p = 1.0 / 362880;
-  p = p * r + 1.0 / 40320;
-  p = p * r + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
-  p = p * r + 0.5;
-  p = p * r + 1.0;
-  p = p * r + 1.0;
-  const double scale = f64_of_bits((bits_of_f64(shifted) + 1023) << 52);
-  return (float)(p * scale);
+/* Added to a double below 2^51, leaves it rounded to an integer, to nearest even, in the low bits. */
+#define PTO_ROUND_TO_INTEGER 0x1.8p52
+
+/* `magnitude` with its sign changed where `sign` is negative. */
+PTO_MATH double with_sign_f64(double magnitude, double sign) {
+  return f64_of_bits(bits_of_f64(magnitude) ^ (bits_of_f64(sign) & (UINT64_C(1) << 63)));
+}
+/* The smaller and the larger of a value and a constant; NaN where the value is. */
+PTO_MATH double at_most_f64(double x, double limit) { return x > limit ? limit : x; }
+PTO_MATH double at_least_f64(double x, double limit) { return x < limit ? limit : x; }
+
+/* 2^x = 2^k · (1 + tail), |x| ≤ 1000: k, rounded from x, in the low bits of `shifted`, and tail = 2^(x − k) − 1, within
+ * 2^-37.7 by itself.  Exact for integers. */
+struct pto_exp {
+  double shifted, tail;
+};
+PTO_MATH struct pto_exp exp2_parts_f64(double x) {
+  const double shifted = x + PTO_ROUND_TO_INTEGER, f = x - (shifted - PTO_ROUND_TO_INTEGER), f2 = f * f;
+  const double low =
+      (0x1.62e42fef9cdf2p-1 + 0x1.ebfbdff85f4afp-3 * f) + f2 * (0x1.c6b08da69e536p-5 + 0x1.3b2ab6a0de994p-7 * f);
+  const double high =
+      (0x1.5d87762b1f6b4p-10 + 0x1.43099b50b96d2p-13 * f) + f2 * (0x1.00c0833ef20e2p-16 + 0x1.62c0112f4ac04p-20 * f);
+  return (struct pto_exp){shifted, f * (low + f2 * f2 * high)};
+}
+PTO_MATH double exp2_f64(double x) {
+  const struct pto_exp e = exp2_parts_f64(x);
+  return f64_of_bits(bits_of_f64(1.0 + e.tail) + (bits_of_f64(e.shifted) << 52));
+}
+#define PTO_LOG2_E 0x1.71547652b82fep0
+#define PTO_LN_2 0x1.62e42fefa39efp-1
+PTO_MATH double exp_f64(double x) { return exp2_f64(x * PTO_LOG2_E); }
+/* Near 0, k = 0 and nothing cancels. */
+PTO_MATH double expm1_f64(double x) {
+  const struct pto_exp e = exp2_parts_f64(x * PTO_LOG2_E);
+  const double scale = f64_of_bits((bits_of_f64(e.shifted) + 1023) << 52);
+  return (scale - 1.0) + scale * e.tail;
 }
 
-/* log(x) = k ln 2 + log m, x = 2^k m, m in [√½, √2), log m = 2 artanh s, s = (m − 1) / (m + 1), by its series to s^13
- * (remainder < 2^-39 of the sum).  Subnormal f32 are normal doubles. */
-PTO_MATH float log_f32(float x) {
+/* x = 2^k · m, m in [√½, √2), for positive normal x. */
+struct pto_log {
+  double k, m;
+};
+PTO_MATH struct pto_log log_parts_f64(double x) {
   const uint64_t one = UINT64_C(0x3ff0000000000000), root_half = UINT64_C(0x3fe6a09e667f3bcd);
   const uint64_t mantissa = UINT64_C(0x000fffffffffffff), two_52 = UINT64_C(0x4330000000000000);
-  const uint64_t u = bits_of_f64((double)x) + (one - root_half);
-  const double k = f64_of_bits((u >> 52) | two_52) - (0x1p52 + 1023);
-  const double m = f64_of_bits((u & mantissa) + root_half);
-  const double s = (m - 1.0) / (m + 1.0), z = s * s;
-  double p = 1.0 / 13;
-  p = p * z + 1.0 / 11;
-  p = p * z + 1.0 / 9;
-  p = p * z + 1.0 / 7;
-  p = p * z + 1.0 / 5;
-  p = p * z + 1.0 / 3;
-  p = p * z + 1.0;
-  const float finite = (float)(k * 0x1.62e42fefa39efp-1 + 2.0 * s * p);
-  const float at_zero = x == 0 ? -__builtin_inff() : finite;
-  const float at_infinity = x == __builtin_inff() ? x : at_zero;
-  const float below_zero = x < 0 ? __builtin_nanf("") : at_infinity;
-  return x != x ? x : below_zero;
+  const uint64_t u = bits_of_f64(x) + (one - root_half);
+  return (struct pto_log){f64_of_bits((u >> 52) | two_52) - (0x1p52 + 1023), f64_of_bits((u & mantissa) + root_half)};
 }
+/* log m = 2 artanh s, s = (m − 1) / (m + 1), for m in [√½, √2]: 2^-44.9. */
+PTO_MATH double log_reduced_f64(double m_less_1, double m_plus_1) {
+  const double s = m_less_1 / m_plus_1, s2 = s + s, z = s * s, z2 = z * z;
+  const double low = 0x1.555555561d83dp-2 + 0x1.999996ab3f45dp-3 * z;
+  const double high = (0x1.24941122459a9p-3 + 0x1.c62b5614cd159p-4 * z) + z2 * 0x1.9111f067ab3f6p-4;
+  return s2 + s2 * z * (low + z2 * high);
+}
+/* The logarithm of x, which is not subnormal, from one that is right for finite positive x; −∞, ∞ and NaN where IEEE
+ * 754 says so. */
+PTO_MATH double log_special_f64(double x, double finite) {
+  const double positive = x < __builtin_inf() ? finite : x;
+  const double at_zero = x == 0 ? -__builtin_inf() : positive;
+  return x < 0 ? __builtin_nan("") : at_zero;
+}
+PTO_MATH double log_f64(double x) {
+  const struct pto_log l = log_parts_f64(x);
+  return log_special_f64(x, l.k * PTO_LN_2 + log_reduced_f64(l.m - 1.0, l.m + 1.0));
+}
+/* Exact for powers of two. */
+PTO_MATH double log2_f64(double x) {
+  const struct pto_log l = log_parts_f64(x);
+  return log_special_f64(x, l.k + log_reduced_f64(l.m - 1.0, l.m + 1.0) * PTO_LOG2_E);
+}
+/* Where 1 + x is in [√½, √2), its rounding is undone by taking x for m − 1.  x has no more than 24 bits, or is ≥ 0. */
+PTO_MATH double log1p_f64(double x) {
+  const double y = 1.0 + x;
+  const struct pto_log l = log_parts_f64(y);
+  const double m_less_1 = l.k == 0 ? x : l.m - 1.0;
+  return log_special_f64(y, l.k * PTO_LN_2 + log_reduced_f64(m_less_1, l.m + 1.0));
+}
+/* log(1 + x) for 0 ≤ x ≤ 1, without reduction: 2^-38.4. */
+PTO_MATH double log1p_of_fraction_f64(double x) {
+  const double s = x / (2.0 + x), s2 = s + s, z = s * s, z2 = z * z;
+  const double low =
+      (0x1.5555553b48869p-2 + 0x1.9999bccdf653fp-3 * z) + z2 * (0x1.248a6509890f8p-3 + 0x1.c8b9fd42189afp-4 * z);
+  const double high = 0x1.5f4141bf716f5p-4 + 0x1.be1ae6cce0313p-4 * z;
+  return s2 + s2 * z * (low + z2 * z2 * high);
+}
+
+/* |x| / π − offset = n + fraction, for x that an f32 holds and an offset of 0 or ½: n in the low bits of `shifted`, but
+ * for multiples of 2; fraction in [−½, ½].
+ *
+ * 1/π is cut into pieces of 28 bits, whose product with the 24 bits of x is exact.  Of the pieces those are skipped
+ * that give multiples of 2; what is left then begins below 2^51.  Two pieces and one of 53 bits leave an error of less
+ * than 2^-57 beside the rounding of the result, while no f32 is nearer than 2^-30 to a multiple of π/2. */
+struct pto_turn {
+  double shifted, fraction;
+};
+PTO_MATH struct pto_turn turn_f64(double x, double offset) {
+  const double a = __builtin_fabs(x);
+  double first = a >= 0x1p52 ? 0x1.c9c882cp-30 : 0x1.45f306cp-2;
+  double second = a >= 0x1p52 ? -0x1.ac07b14p-58 : 0x1.c9c882cp-30;
+  double third = a >= 0x1p52 ? -0x1.05c1596447e49p-86 : -0x1.ac07b1505c159p-58;
+  first = a >= 0x1p80 ? -0x1.ac07b14p-58 : first;
+  second = a >= 0x1p80 ? -0x1.05c1598p-86 : second;
+  third = a >= 0x1p80 ? 0x1.bb81b6c52b328p-114 : third;
+  first = a >= 0x1p108 ? -0x1.05c1598p-86 : first;
+  second = a >= 0x1p108 ? 0x1.bb81b6cp-114 : second;
+  third = a >= 0x1p108 ? 0x1.4acc9e21c821p-144 : third;
+  const double t1 = a * first, t2 = a * second, t3 = a * third;
+  const double n1 = t1 + PTO_ROUND_TO_INTEGER, n2 = t2 + PTO_ROUND_TO_INTEGER;
+  const double f1 = (t1 - (n1 - PTO_ROUND_TO_INTEGER)) - offset, f2 = t2 - (n2 - PTO_ROUND_TO_INTEGER);
+  const double n3 = (f1 + f2) + PTO_ROUND_TO_INTEGER;
+  const double shifted = n1 + ((n2 - PTO_ROUND_TO_INTEGER) + (n3 - PTO_ROUND_TO_INTEGER));
+  return (struct pto_turn){shifted, ((f1 - (n3 - PTO_ROUND_TO_INTEGER)) + f2) + t3};
+}
+/* sin πf for |f| ≤ ½: 2^-43.8. */
+PTO_MATH double sin_half_turn_f64(double f) {
+  const double z = f * f, z2 = z * z;
+  const double low =
+      (0x1.921fb54442b5fp1 - 0x1.4abbce6247edcp2 * z) + z2 * (0x1.466bc66dc8338p1 - 0x1.32d2c96c73e1p-1 * z);
+  const double high = (0x1.5076fea32ffc2p-4 - 0x1.e297d0918e62dp-8 * z) + z2 * 0x1.d4ec77bcc7876p-12;
+  return (low + z2 * z2 * high) * f;
+}
+/* The sign bit is that of (−1)^n. */
+PTO_MATH double sign_of_turn_f64(struct pto_turn turn) { return f64_of_bits(bits_of_f64(turn.shifted) << 63); }
+
+/* atan x for |x| ≤ tan π/8: 2^-40.2. */
+PTO_MATH double atan_reduced_f64(double x) {
+  const double z = x * x, z2 = z * z;
+  const double low =
+      (0x1.5555554edf0ccp-2 - 0x1.999991fbda853p-3 * z) + z2 * (0x1.2490c2f9c989fp-3 - 0x1.c6d1e9d44248p-4 * z);
+  const double high = (0x1.7082a67caf894p-4 - 0x1.1e5bfafaff38bp-4 * z) + z2 * 0x1.36ac31e1d36cdp-5;
+  return x - x * z * (low + z2 * z2 * high);
+}
+/* asin √z / √z for 0 ≤ z ≤ ¼: 2^-39.9. */
+PTO_MATH double asin_over_f64(double z) {
+  const double z2 = z * z, z4 = z2 * z2;
+  const double low =
+      (0x1.55555547de741p-3 + 0x1.3333408753c86p-4 * z) + z2 * (0x1.6db25ce71bb38p-5 + 0x1.f2819ea68fb31p-6 * z);
+  const double high =
+      (0x1.6643de02b8ccbp-6 + 0x1.522e99e980314p-6 * z) + z2 * (0x1.0546586645e55p-9 + 0x1.0d7ce49532ae7p-5 * z);
+  return 1.0 + z * (low + z4 * high);
+}
+/* −log(erfc x) / x for 0 ≤ x ≤ 3.95, so that erf x = −expm1(−x · this) is within 2^-35.3. */
+PTO_MATH double erf_rate_f64(double x) {
+  const double x2 = x * x, x4 = x2 * x2;
+  const double low =
+      (0x1.20dd75040ddd8p0 + 0x1.45f30700129dcp-1 * x) + x2 * (0x1.a4f4c58222b8dp-4 - 0x1.3961f282b3e64p-6 * x);
+  const double middle =
+      (-0x1.c255fcd4b03bep-13 + 0x1.c0e9d10202b1ep-10 * x) + x2 * (-0x1.44dcacdd393a4p-11 + 0x1.f54ab5de92c3fp-15 * x);
+  const double high =
+      (0x1.559052a6a0b96p-15 - 0x1.6d0105078276p-16 * x) + x2 * (0x1.5f1c68c5878a8p-18 - 0x1.6640ea34795bbp-21 * x);
+  return low + x4 * (middle + x4 * (high + x4 * 0x1.38510c4be6e49p-25));
+}
+/* The normal distribution's lower tail Φ(−x) · e^(x²/2), as a polynomial in 1 / (x + 4), for 0 ≤ x ≤ 14.7: 2^-38.1. */
+PTO_MATH double normal_tail_f64(double x) {
+  const double w = 1.0 / (x + 4.0), w2 = w * w, w4 = w2 * w2;
+  const double low =
+      (-0x1.5b3ae49392f8ap-22 + 0x1.988f788693bbcp-2 * w) + w2 * (0x1.97ddce4f3bdc7p0 + 0x1.84d5f508ac20ep2 * w);
+  const double middle =
+      (0x1.288c25f0f8d0ep4 + 0x1.9bed552558e2dp6 * w) + w2 * (-0x1.2ad54b52bdfafp8 + 0x1.2bb0eb3e35158p12 * w);
+  const double high =
+      (-0x1.cfd3e95ad383cp14 + 0x1.21f8bf3e343ep17 * w) + w2 * (-0x1.fb97f7f1f63e5p18 + 0x1.0bd2fdb9553bap20 * w);
+  return low + w4 * (middle + w4 * (high + w4 * (-0x1.34f8d9a38518dp20 + 0x1.2f5d619b6e245p19 * w)));
+}
+
+/* ---- exponentials and logarithms ---- */
+
+/* Beyond these, e^x and 2^x are 0 or ∞ in f32; within, in double, they are neither, nor are their squares. */
+PTO_MATH double exp_range_f64(double x) { return at_least_f64(at_most_f64(x, 300.0), -300.0); }
+
+PTO_MATH float exp_f32(float x) { return (float)exp_f64(exp_range_f64(x)); }
+PTO_MATH float exp2_f32(float x) { return (float)exp2_f64(exp_range_f64(x)); }
+PTO_MATH float expm1_f32(float x) { return __builtin_copysignf((float)(expm1_f64(exp_range_f64(x))), x); }
+PTO_MATH float log_f32(float x) { return (float)log_f64(x); }
+PTO_MATH float log2_f32(float x) { return (float)log2_f64(x); }
+PTO_MATH float log1p_f32(float x) { return __builtin_copysignf((float)(log1p_f64(x)), x); }
+
+/* 1 / √x; of −0 it is −∞. */
+PTO_MATH float rsqrt_f32(float x) { return (float)(1.0 / __builtin_sqrt((double)x)); }
+
+/* |x|^y = 2^(y log2 |x|), with the special cases of IEEE 754-2019, 9.2.1.  A |y| beyond 2^24 is an even integer. */
+PTO_MATH float pow_f32(float x_f32, float y_f32) {
+  const double x = x_f32, y = y_f32, log2_of_x = log2_f64(__builtin_fabs(x));
+  const double power = exp2_f64(exp_range_f64(y * log2_of_x));
+  const double of_one = log2_of_x == 0 ? 1.0 : power; /* whatever y is */
+  const double magnitude = y == 0 ? 1.0 : of_one;     /* whatever x is */
+  const double b = at_most_f64(__builtin_fabs(y), 0x1p25), shifted = b + PTO_ROUND_TO_INTEGER;
+  const double sign =
+      f64_of_bits(bits_of_f64(1.0) | ((bits_of_f64(shifted) << 63) & bits_of_f64(x))); /* x < 0, y odd */
+  const double of_finite = x < 0 ? __builtin_nan("") : magnitude;
+  const double of_fraction = x == -__builtin_inf() ? magnitude : of_finite;
+  return (float)(shifted - PTO_ROUND_TO_INTEGER == b ? magnitude * sign : of_fraction);
+}
+
+/* ---- trigonometry ---- */
+
+PTO_MATH float sin_f32(float x) {
+  const struct pto_turn turn = turn_f64(x, 0.0);
+  return (float)with_sign_f64(with_sign_f64(sin_half_turn_f64(turn.fraction), sign_of_turn_f64(turn)), x);
+}
+/* cos πy = −sin π(y − ½). */
+PTO_MATH float cos_f32(float x) {
+  const struct pto_turn turn = turn_f64(x, 0.5);
+  return (float)with_sign_f64(-sin_half_turn_f64(turn.fraction), sign_of_turn_f64(turn));
+}
+/* tan πf = sin πf / cos πf for |f| ≤ ¼, and else cos πg / sin πg with g = ½ − |f|: sine 2^-37.6, cosine 2^-43.6. */
+PTO_MATH float tan_f32(float x) {
+  const struct pto_turn turn = turn_f64(x, 0.0);
+  const double f = __builtin_fabs(turn.fraction), g = f > 0.25 ? 0.5 - f : f, z = g * g;
+  const double z2 = z * z;
+  const double s_low = 0x1.921fb5443af5cp1 - 0x1.4abbce564ca2dp2 * z;
+  const double s_high = (0x1.466bba8bd532fp1 - 0x1.32ca853ae6303p-1 * z) + z2 * 0x1.4bc250704809ap-4;
+  const double s = (s_low + z2 * s_high) * g;
+  const double c_low = 1.0 - 0x1.3bd3cc9bd6835p2 * z;
+  const double c_high =
+      (0x1.03c1f075dd6e9p2 - 0x1.55d3ba9d94c6bp0 * z) + z2 * (0x1.e1e7f56b93bfep-3 - 0x1.a0f364aba2a02p-6 * z);
+  const double c = c_low + z2 * c_high;
+  const double magnitude = (f > 0.25 ? c : s) / (f > 0.25 ? s : c);
+  return (float)with_sign_f64(with_sign_f64(magnitude, turn.fraction), x);
+}
+
+/* From π/8 and from 3π/8 up, by the difference to π/4 and π/2. */
+PTO_MATH float atan_f32(float x) {
+  const double a = __builtin_fabs((double)x), low = 0x1.a827999fcef32p-2, high = 0x1.3504f333f9de6p1;
+  const double numerator = a > high ? -1.0 : a > low ? a - 1.0 : a;
+  const double denominator = a > high ? a : a > low ? a + 1.0 : 1.0;
+  const double base = a > high ? 0x1.921fb54442d18p0 : a > low ? 0x1.921fb54442d18p-1 : 0.0;
+  return __builtin_copysignf((float)(base + atan_reduced_f64(numerator / denominator)), x);
+}
+/* asin a for 0 ≤ a ≤ ½, and beyond half of acos a = 2 asin √((1 − a) / 2). */
+PTO_MATH double asin_part_f64(double a) {
+  const double z = a > 0.5 ? (1.0 - a) * 0.5 : a * a;
+  return (a > 0.5 ? __builtin_sqrt(z) : a) * asin_over_f64(z);
+}
+PTO_MATH float asin_f32(float x) {
+  const double a = __builtin_fabs((double)x), part = asin_part_f64(a);
+  return __builtin_copysignf((float)(a > 0.5 ? 0x1.921fb54442d18p0 - 2.0 * part : part), x);
+}
+PTO_MATH float acos_f32(float x) {
+  const double a = __builtin_fabs((double)x), part = asin_part_f64(a);
+  const double beyond_half = x < 0 ? 0x1.921fb54442d18p1 - 2.0 * part : 2.0 * part;
+  return (float)(a > 0.5 ? beyond_half : 0x1.921fb54442d18p0 - with_sign_f64(part, x));
+}
+
+/* ---- hyperbolic functions ---- */
+
+PTO_MATH float sinh_f32(float x) {
+  const double t = expm1_f64(at_most_f64(__builtin_fabs((double)x), 300.0));
+  return __builtin_copysignf((float)(0.5 * (t + t / (t + 1.0))), x);
+}
+PTO_MATH float cosh_f32(float x) {
+  const double e = exp_f64(exp_range_f64(x));
+  return (float)(0.5 * (e + 1.0 / e));
+}
+PTO_MATH float tanh_f32(float x) {
+  const double t = expm1_f64(at_most_f64(2.0 * __builtin_fabs((double)x), 300.0));
+  return __builtin_copysignf((float)(t / (t + 2.0)), x);
+}
+PTO_MATH float asinh_f32(float x) {
+  const double a = __builtin_fabs((double)x), square = a * a;
+  const double y = log1p_f64(a + square / (1.0 + __builtin_sqrt(square + 1.0)));
+  return __builtin_copysignf((float)(a == __builtin_inf() ? a : y), x);
+}
+PTO_MATH float acosh_f32(float x) {
+  const double t = x < 1 ? __builtin_nan("") : (double)x - 1.0;
+  return (float)log1p_f64(t + __builtin_sqrt(t * (t + 2.0)));
+}
+PTO_MATH float atanh_f32(float x) {
+  const double a = __builtin_fabs((double)x);
+  return __builtin_copysignf((float)(0.5 * log1p_f64(2.0 * a / (1.0 - a))), x);
+}
+
+/* ---- error function and activations ---- */
+
+PTO_MATH float erf_f32(float x) {
+  const double a = at_most_f64(__builtin_fabs((double)x), 3.95);
+  return __builtin_copysignf((float)(expm1_f64(-a * erf_rate_f64(a))), x);
+}
+PTO_MATH float sigmoid_f32(float x) { return (float)(1.0 / (1.0 + exp_f64(exp_range_f64(-x)))); }
+/* log(1 + e^x). */
+PTO_MATH float softplus_f32(float x) {
+  const double e = exp_f64(at_least_f64(-__builtin_fabs((double)x), -300.0));
+  return (float)(at_least_f64(x, 0.0) + log1p_of_fraction_f64(e));
+}
+PTO_MATH float softsign_f32(float x) {
+  const double v = at_least_f64(at_most_f64(x, 0x1p60), -0x1p60);
+  return (float)(v / (1.0 + __builtin_fabs(v)));
+}
+PTO_MATH float elu_f32(float x, float alpha) {
+  const double below = __builtin_copysign(expm1_f64(exp_range_f64(x)), x) * (double)alpha;
+  return (float)(x > 0 ? (double)x : below);
+}
+/* In the functions below, x is held at where their lower tail is 0 in f32, so that −∞ gives 0. */
+/* x · sigmoid x. */
+PTO_MATH float silu_f32(float x) {
+  const double v = at_least_f64(x, -300.0);
+  return (float)(v / (1.0 + exp_f64(exp_range_f64(-v))));
+}
+/* x · tanh(softplus x); with e = e^x, tanh log(1 + e) = n / (n + 2), n = e (e + 2). */
+PTO_MATH float mish_f32(float x) {
+  const double v = at_least_f64(x, -300.0), e = exp_f64(at_most_f64(v, 40.0)), n = e * (e + 2.0);
+  return (float)(v * (n / (n + 2.0)));
+}
+/* x · Φ(x), Φ(x) = (1 + erf(x / √2)) / 2. */
+PTO_MATH float gelu_f32(float x) {
+  const double v = at_least_f64(x, -14.7), a = at_most_f64(__builtin_fabs(v), 14.7);
+  const double tail = normal_tail_f64(a) * exp_f64(-0.5 * a * a);
+  return (float)(v * (v < 0 ? tail : 1.0 - tail));
+}
+/* x · (1 + tanh y) / 2 = x / (1 + e^−2y), y = √(2/π) (x + 0.044715 x³). */
+PTO_MATH float gelu_tanh_f32(float x) {
+  const double v = at_least_f64(x, -300.0), y2 = v * (0x1.9884533d43651p0 + 0x1.2444f2a4d8b4bp-4 * (v * v));
+  return (float)(v / (1.0 + exp_f64(exp_range_f64(-y2))));
+}
+
+/* ---- formats ---- */
 
 /* IEEE 754 binary16: the fields shifted into place and rebiased by a multiplication, which also makes subnormals right.
  */

@@ -148,7 +148,9 @@ static uint64_t swap_element(struct pto_kernel_tensor *to, const struct pto_kern
 
 bool pto_trial_tensor_is_kept(const struct pto_trial_tensor *tensor, bool is_written) {
   if (!is_written) return memcmp(tensor->before, tensor->memory, tensor->memory_bytes + 1) == 0;
-  const uint64_t numel = pto_trial_numel(tensor);
+  /* The byte of an odd last element of 4 bits is the tensor's as a whole. */
+  const uint64_t numel =
+      pto_dtype_bits(tensor->t.dtype) < 8 ? pto_align_up(pto_trial_numel(tensor), 2) : pto_trial_numel(tensor);
   struct pto_kernel_tensor now = tensor->t, before = tensor->t;
   before.addr = tensor->before + ((const unsigned char *)tensor->t.addr - tensor->memory);
   uint64_t *results = malloc((numel + 1) * sizeof *results);

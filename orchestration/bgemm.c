@@ -14,6 +14,7 @@
 
 struct bgemm {
   uint64_t tile, grid_m, grid_n, grid_k;
+  uint32_t sum_dtype; /* of products and C */
   struct pto_array *a, *b, *c;
 };
 
@@ -21,6 +22,7 @@ static const struct pto_option options[] = {
     {"task_num", PTO_OPTION_INT, "64", "tile products in all, a multiple of grid_k"},
     {"tile", PTO_OPTION_INT, "128", "rows and columns of a tile"},
     {"grid_k", PTO_OPTION_INT, "2", "products that are summed into one tile of C"},
+    {"dtype", PTO_OPTION_TEXT, "f32", "of A and B: f32, fp16, bf16, with products and C f32; or i8, with i32"},
     {0},
 };
 
@@ -30,6 +32,9 @@ static const struct pto_case cases[] = {
     {"64x128x4", "task_num=64 tile=128 grid_k=4", "16 groups of 4", 128, 112, false},
     {"256x128x2", "task_num=256 tile=128 grid_k=2", "128 groups of 2", 512, 384, false},
     {"500x128x2", "task_num=500 tile=128 grid_k=2", "250 groups of 2", 1000, 750, false},
+    {"fp16", "task_num=64 tile=128 grid_k=2 dtype=fp16", NULL, 128, 96, false},
+    {"bf16", "task_num=64 tile=128 grid_k=2 dtype=bf16", NULL, 128, 96, false},
+    {"i8", "task_num=64 tile=128 grid_k=2 dtype=i8", "exact, in i32", 128, 96, false},
     {0},
 };
 
@@ -49,20 +54,26 @@ static int prepare(struct pto_program_run *run) {
   if (grid_k < 1 || task_num < 1 || task_num > 1000000 || task_num % grid_k != 0)
     return pto_program_fail(run, "bgemm: task_num %lld is no positive multiple of grid_k %lld", (long long)task_num,
                             (long long)grid_k);
+  int dtype = pto_dtype_from_name(pto_option_text(run, "dtype"));
+  if (dtype != PTO_FLOAT32 && dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16 && dtype != PTO_INT8)
+    return pto_program_fail(run, "bgemm: dtype \"%s\" is not f32, fp16, bf16 or i8", pto_option_text(run, "dtype"));
   struct bgemm *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
   uint64_t groups = (uint64_t)(task_num / grid_k);
+  state->sum_dtype = dtype == PTO_INT8 ? PTO_INT32 : PTO_FLOAT32;
   state->tile = (uint64_t)tile;
   state->grid_k = (uint64_t)grid_k;
   state->grid_m = near_square_divisor(groups);
   state->grid_n = groups / state->grid_m;
   uint64_t m = state->grid_m * state->tile, n = state->grid_n * state->tile, k = state->grid_k * state->tile;
-  state->a = pto_program_array(run, "a", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, (uint64_t[]){m, k});
-  state->b = pto_program_array(run, "b", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, (uint64_t[]){k, n});
-  state->c = pto_program_array(run, "c", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, (uint64_t[]){m, n});
+  state->a = pto_program_array(run, "a", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, (uint64_t[]){m, k});
+  state->b = pto_program_array(run, "b", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, (uint64_t[]){k, n});
+  state->c = pto_program_array(run, "c", PTO_ARRAY_OUTPUT, state->sum_dtype, 2, (uint64_t[]){m, n});
   if (state->a == NULL || state->b == NULL || state->c == NULL) return PTO_ENOMEM;
-  pto_array_fill_uniform(run, state->a, -1, 1);
-  pto_array_fill_uniform(run, state->b, -1, 1);
+  double bound = dtype == PTO_INT8 ? 128 : 1;
+  if (dtype == PTO_INT8) pto_program_tolerance(run, 0, 0);
+  pto_array_fill_uniform(run, state->a, -bound, bound);
+  pto_array_fill_uniform(run, state->b, -bound, bound);
   return PTO_OK;
 }
 
@@ -85,7 +96,7 @@ static int submit_group(struct pto_runtime *rt, const struct plan *plan, uint64_
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   for (uint64_t k = 0; status == PTO_OK && k < plan->state->grid_k; k++) {
     struct pto_tensor a = tile_of(plan, &plan->a, m, k), b = tile_of(plan, &plan->b, k, n);
-    struct pto_tensor p = pto_managed_tensor(rt, pto_create_buffer(rt, tile * tile * sizeof(float)), PTO_FLOAT32, 2,
+    struct pto_tensor p = pto_managed_tensor(rt, pto_create_buffer(rt, tile * tile * 4), plan->state->sum_dtype, 2,
                                              (uint64_t[]){tile, tile});
     struct pto_param product[] = {pto_input(&a), pto_input(&b), pto_output(&p)};
     status = pto_submit_aic(rt, plan->matmul, product, 3);
@@ -100,7 +111,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct bgemm *state = pto_program_state(run, sizeof *state);
   struct plan plan = {
       .state = state,
-      .matmul = pto_kernel_find("matmul"),
+      .matmul = pto_kernel_find(state->sum_dtype == PTO_INT32 ? "matmul_int8" : "matmul"),
       .add_in_place = pto_kernel_find("add_inplace"),
       .a = pto_array_tensor(rt, state->a),
       .b = pto_array_tensor(rt, state->b),
@@ -116,14 +127,14 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 /* Row by row, without tiles, in double precision; the inner loop runs along rows of B and C. */
 static int expect(struct pto_program_run *run) {
   const struct bgemm *state = pto_program_state(run, sizeof *state);
-  const float *a = state->a->data, *b = state->b->data;
-  double *c = pto_array_golden(run, state->c);
-  if (c == NULL) return PTO_ENOMEM;
+  double *c = pto_array_golden(run, state->c), *b = pto_program_alloc(run, state->b->numel * sizeof *b);
+  if (c == NULL || b == NULL) return PTO_ENOMEM;
   uint64_t m = state->c->shape[0], n = state->c->shape[1], k = state->a->shape[1];
+  for (uint64_t i = 0; i < state->b->numel; i++) b[i] = pto_array_get(state->b, i);
   for (uint64_t i = 0; i < m; i++) {
     for (uint64_t l = 0; l < k; l++) {
-      double x = (double)a[i * k + l];
-      for (uint64_t j = 0; j < n; j++) c[i * n + j] += x * (double)b[l * n + j];
+      double x = pto_array_get(state->a, i * k + l);
+      for (uint64_t j = 0; j < n; j++) c[i * n + j] += x * b[l * n + j];
     }
   }
   return PTO_OK;

@@ -27,7 +27,6 @@
 #include <pto/pto.h>
 
 #include <math.h>
-#include <string.h>
 
 struct moe {
   uint64_t tokens, dim, hidden, experts, k, tile;
@@ -180,25 +179,6 @@ static int run_silu(const struct pto_kernel_args *args) {
 }
 static const struct pto_kernel kernel_silu = {
     .name = "silu", .cores = PTO_AIV, .params = softmax_params, .param_count = 2, .run = run_silu};
-
-/* gather: row i of y is row index[i] of x */
-static int run_gather(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *x = &args->tensors[0], *index = &args->tensors[1], *y = &args->tensors[2];
-  uint64_t size = pto_dtype_size(x->dtype);
-  for (uint64_t i = 0; i < y->shape[0]; i++) {
-    uint64_t from = (uint64_t)((const int32_t *)index->addr)[i * index->strides[0]];
-    for (uint64_t j = 0; j < y->shape[1]; j++)
-      memcpy((char *)y->addr + (i * y->strides[0] + j * y->strides[1]) * size,
-             (const char *)x->addr + (from * x->strides[0] + j * x->strides[1]) * size, size);
-  }
-  return 0;
-}
-static const struct pto_kernel_param gather_params[] = {
-    {.name = "x", .mode = PTO_INPUT, .min_rank = 2, .max_rank = 2},
-    TENSOR("index", PTO_INPUT, PTO_INT32, 1),
-    {.name = "y", .mode = PTO_OUTPUT, .min_rank = 2, .max_rank = 2}};
-static const struct pto_kernel kernel_gather = {
-    .name = "gather", .cores = PTO_AIV, .params = gather_params, .param_count = 3, .run = run_gather};
 
 /* ---- inputs ---- */
 
@@ -422,14 +402,14 @@ static int submit_expert(struct pto_runtime *rt, const struct plan *plan, uint64
   struct pto_tensor gates = temporary(rt, PTO_FLOAT32, 2, wide), up = temporary(rt, PTO_FLOAT32, 2, wide);
   struct pto_tensor active = temporary(rt, PTO_FLOAT32, 2, wide);
   struct pto_param mark[] = {pto_output(&ran), pto_scalar_i64(1)};
-  struct pto_param gather[] = {pto_input(&plan->x), pto_input(&slots), pto_output(&tokens)};
+  struct pto_param gather[] = {pto_input(&plan->x), pto_input(&slots), pto_output(&tokens), pto_scalar_u64(0)};
   struct pto_param times_w1[] = {pto_input(&tokens), pto_input(&w1), pto_output(&gates)};
   struct pto_param times_w3[] = {pto_input(&tokens), pto_input(&w3), pto_output(&up)};
   struct pto_param silu[] = {pto_input(&gates), pto_output(&active)};
   struct pto_param multiply[] = {pto_input(&active), pto_input(&up), pto_output(&gated)};
   struct pto_param times_w2[] = {pto_input(&gated), pto_input(&w2), pto_output(&y)};
   int status = submit_gated(rt, &gate, pto_kernel_find("fill_int"), mark, 2);
-  if (status == PTO_OK) status = submit_gated(rt, &gate, &kernel_gather, gather, 3);
+  if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("gather"), gather, 4);
   if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w1, 3);
   if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w3, 3);
   if (status == PTO_OK) status = submit_gated(rt, &gate, &kernel_silu, silu, 2);

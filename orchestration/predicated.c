@@ -10,34 +10,16 @@
 #define COMPARES 6u /* PTO_IF_EQ … PTO_IF_GE */
 #define CELLS (GATES * COMPARES)
 
+/* z[i] = i */
 static int count_run(const struct pto_kernel_args *a) {
   int32_t *z = a->tensors[0].addr;
   for (uint64_t i = 0; i < a->tensors[0].shape[0]; i++) z[i] = (int32_t)i;
   return 0;
 }
-static int set_run(const struct pto_kernel_args *a) {
-  *(int32_t *)a->tensors[0].addr = (int32_t)a->scalars[0].i64;
-  return 0;
-}
-static int copy_run(const struct pto_kernel_args *a) {
-  const int32_t *x = a->tensors[0].addr;
-  int32_t *z = a->tensors[1].addr;
-  for (uint64_t i = 0; i < a->tensors[0].shape[0]; i++) z[i] = x[i];
-  return 0;
-}
-
-#define I32(name_, mode_)                                                                                              \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1 }
-static const struct pto_kernel_param count_params[] = {I32("z", PTO_OUTPUT)};
-static const struct pto_kernel_param set_params[] = {I32("z", PTO_OUTPUT),
-                                                     {.name = "value", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64}};
-static const struct pto_kernel_param copy_params[] = {I32("x", PTO_INPUT), I32("z", PTO_OUTPUT)};
+static const struct pto_kernel_param count_params[] = {
+    {.name = "z", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1}};
 static const struct pto_kernel count = {
     .name = "count", .cores = PTO_AIV, .params = count_params, .param_count = 1, .run = count_run};
-static const struct pto_kernel set = {
-    .name = "set", .cores = PTO_AIV, .params = set_params, .param_count = 2, .run = set_run};
-static const struct pto_kernel copy = {
-    .name = "copy_i32", .cores = PTO_AIV, .params = copy_params, .param_count = 2, .run = copy_run};
 
 static int prepare(struct pto_program_run *run) {
   const uint64_t shape[] = {CELLS}, host_gates[] = {GATES};
@@ -64,12 +46,12 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   }
   for (uint32_t cell = 0; cell < CELLS && status == PTO_OK; cell++) {
     struct pto_tensor gate = element_of(&gates, cell % GATES), target = element_of(&out, cell);
-    struct pto_launch launch = {.aiv0 = &set,
+    struct pto_launch launch = {.aiv0 = pto_kernel_find("fill_int"),
                                 .predicate = {.tensor = &gate, .compare = PTO_IF_EQ + cell / GATES, .value = 1}};
     status = pto_submit(rt, &launch, (struct pto_param[]){pto_output(&target), pto_scalar_i64(999)}, 2, NULL);
   }
   if (status != PTO_OK) return status;
-  return pto_submit_aiv(rt, &copy, (struct pto_param[]){pto_input(&out), pto_output(&copied)}, 2);
+  return pto_submit_aiv(rt, pto_kernel_find("copy"), (struct pto_param[]){pto_input(&out), pto_output(&copied)}, 2);
 }
 
 static int expect(struct pto_program_run *run) {

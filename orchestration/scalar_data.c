@@ -20,12 +20,6 @@ static int increase_run(const struct pto_kernel_args *a) {
   for (uint64_t i = 0; i < a->tensors[0].shape[0]; i++) x[i] = (int32_t)(x[i] + a->scalars[0].i64);
   return 0;
 }
-static int copy_run(const struct pto_kernel_args *a) {
-  const int32_t *x = a->tensors[0].addr;
-  int32_t *z = a->tensors[1].addr;
-  for (uint64_t i = 0; i < a->tensors[0].shape[0]; i++) z[i] = x[i];
-  return 0;
-}
 
 #define I32(name_, mode_)                                                                                              \
   { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1 }
@@ -33,13 +27,10 @@ static int copy_run(const struct pto_kernel_args *a) {
   { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64 }
 static const struct pto_kernel_param count_params[] = {I32("z", PTO_OUTPUT), I64("first")};
 static const struct pto_kernel_param increase_params[] = {I32("x", PTO_INOUT), I64("amount")};
-static const struct pto_kernel_param copy_params[] = {I32("x", PTO_INPUT), I32("z", PTO_OUTPUT)};
 static const struct pto_kernel count = {
     .name = "count", .cores = PTO_AIV, .params = count_params, .param_count = 2, .run = count_run};
 static const struct pto_kernel increase = {
     .name = "increase", .cores = PTO_AIV, .params = increase_params, .param_count = 2, .run = increase_run};
-static const struct pto_kernel copy = {
-    .name = "copy_i32", .cores = PTO_AIV, .params = copy_params, .param_count = 2, .run = copy_run};
 
 static int submit_count(struct pto_runtime *rt, const struct pto_tensor *z, int64_t first) {
   return pto_submit_aiv(rt, &count, (struct pto_param[]){pto_output(z), pto_scalar_i64(first)}, 2);
@@ -48,7 +39,7 @@ static int submit_increase(struct pto_runtime *rt, const struct pto_tensor *x, i
   return pto_submit_aiv(rt, &increase, (struct pto_param[]){pto_inout(x), pto_scalar_i64(amount)}, 2);
 }
 static int submit_copy(struct pto_runtime *rt, const struct pto_tensor *x, const struct pto_tensor *z) {
-  return pto_submit_aiv(rt, &copy, (struct pto_param[]){pto_input(x), pto_output(z)}, 2);
+  return pto_submit_aiv(rt, pto_kernel_find("copy"), (struct pto_param[]){pto_input(x), pto_output(z)}, 2);
 }
 static int read_at(struct pto_runtime *rt, const struct pto_tensor *t, uint64_t index, int32_t *value) {
   return pto_read_element(rt, t, &index, value);

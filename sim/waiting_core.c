@@ -222,7 +222,7 @@ void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_mess
   core->port.is_sync_start = (message->flags & PTO_MESSAGE_TOGETHER) != 0;
   core->usual_message = view->message;
   view->message = core->sentence;
-  view->port = &core->port;
+  view->port = pto_kernel_waits(message->payload->kernels[message->role]) ? &core->port : NULL;
   pto_fiber_give(&core->fiber, run_kernel, core);
 }
 

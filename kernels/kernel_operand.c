@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include <kernels/kernel_operand.h>
+
+#include <kernels/kernel_shape.h>
+#include <runtime/base/base.h>
+
+#define DIRECT_ELEMS 32 /* shorter runs are gathered into a chunk rather than worked on in place */
+
+static bool is_nibble(uint32_t dtype) { return (PTO_DTYPES_NIBBLE & PTO_DTYPE_BIT(dtype)) != 0; }
+static uint64_t class_bytes(enum pto_class class_) { return pto_dtype_size(pto_class_dtype(class_)); }
+static uint64_t chunk_elems(uint64_t numel) { return pto_min_u64(numel, PTO_OPERAND_ELEMS); }
+
+const uint32_t *pto_operand_order(const struct pto_kernel_args *args, const struct pto_kernel_tensor *y,
+                                  uint32_t order[PTO_MAX_DIMS]) {
+  for (uint32_t i = 0; i < args->tensor_count; i++)
+    if (is_nibble(args->tensors[i].dtype)) return NULL;
+  pto_cursor_order(y, order);
+  return order;
+}
+
+uint64_t pto_operand_local_bytes(const struct pto_kernel_tensor *t, enum pto_class class_) {
+  const uint64_t elems = chunk_elems(pto_kernel_numel(t)), unit = pto_dtype_size(t->dtype);
+  return pto_local_bytes(elems * class_bytes(class_)) +
+         (unit == class_bytes(class_) ? 0 : pto_local_bytes(elems * unit));
+}
+
+void pto_operand_init(struct pto_operand *o, const struct pto_kernel_tensor *t, enum pto_class class_,
+                      const uint32_t *order, struct pto_local *local) {
+  const uint64_t elems = chunk_elems(pto_kernel_numel(t));
+  o->loops = pto_loops_best();
+  o->load = o->loops->load[class_][t->dtype];
+  o->store = o->loops->store[class_][t->dtype];
+  PTO_ASSERT(o->load != NULL);
+  o->elem_bytes = class_bytes(class_);
+  o->unit_bytes = pto_dtype_size(t->dtype);
+  o->is_nibbles = is_nibble(t->dtype);
+  o->is_streamed = false;
+  o->chunk = pto_local_take(local, elems * o->elem_bytes);
+  o->stage = o->unit_bytes == o->elem_bytes ? NULL : pto_local_take(local, elems * o->unit_bytes);
+  pto_cursor_init(&o->cursor, t, order);
+  if (o->is_nibbles) o->cursor.run_step = 0; /* of no meaning: the byte is counted in read and end */
+  o->is_direct = !o->is_nibbles && o->unit_bytes == o->elem_bytes && o->cursor.run_step == o->elem_bytes &&
+                 (class_ != PTO_CLASS_F32 || t->dtype == PTO_FLOAT32);
+}
+
+void pto_operand_is_output(struct pto_operand *o, uint64_t numel) {
+  o->is_streamed = numel * o->unit_bytes >= PTO_STREAM_FROM_BYTES && !o->is_nibbles &&
+                   o->cursor.run_step == o->unit_bytes && o->cursor.run_elems == numel;
+  if (o->is_streamed) o->is_direct = false;
+}
+
+uint64_t pto_operands_next(const struct pto_operand *operands, uint32_t count, uint64_t left) {
+  uint64_t in_place = left;
+  bool all_direct = true, has_nibbles = false;
+  for (uint32_t i = 0; i < count; i++) {
+    all_direct = all_direct && operands[i].is_direct;
+    has_nibbles = has_nibbles || operands[i].is_nibbles;
+    if (operands[i].is_direct) in_place = pto_min_u64(in_place, operands[i].cursor.run_left);
+  }
+  if (!all_direct) in_place = pto_min_u64(in_place, PTO_OPERAND_ELEMS);
+  return in_place >= DIRECT_ELEMS && !has_nibbles ? in_place : pto_min_u64(left, PTO_OPERAND_ELEMS);
+}
+
+static bool is_in_place(const struct pto_operand *o, uint64_t count) {
+  return o->is_direct && o->cursor.run_left >= count;
+}
+
+/* Chunks of PTO_OPERAND_ELEMS but the last keep the halves of a byte together. */
+static char *next_nibbles(struct pto_operand *o, uint64_t count) {
+  char *at = o->cursor.at;
+  o->cursor.at += count / 2;
+  return at;
+}
+
+const void *pto_operand_read(struct pto_operand *o, uint64_t count) {
+  if (is_in_place(o, count)) {
+    const void *elements = o->cursor.at;
+    pto_cursor_advance(&o->cursor, count);
+    return elements;
+  }
+  if (o->is_nibbles)
+    o->load(o->chunk, next_nibbles(o, count), 0, count);
+  else
+    pto_cursor_load(&o->cursor, o->load, o->chunk, o->elem_bytes, count);
+  return o->chunk;
+}
+
+void *pto_operand_begin(struct pto_operand *o, uint64_t count) {
+  return is_in_place(o, count) ? (void *)o->cursor.at : o->chunk;
+}
+
+void pto_operand_end(struct pto_operand *o, uint64_t count) {
+  if (o->is_streamed) {
+    const char *from = o->chunk;
+    if (o->stage != NULL) o->store(o->chunk, o->stage, o->unit_bytes, count);
+    if (o->stage != NULL) from = o->stage;
+    o->loops->stream(o->cursor.at, from, count * o->unit_bytes);
+    pto_cursor_advance(&o->cursor, count);
+  } else if (is_in_place(o, count)) {
+    pto_cursor_advance(&o->cursor, count);
+  } else if (o->is_nibbles) {
+    o->store(o->chunk, next_nibbles(o, count), 0, count);
+  } else {
+    pto_cursor_store(&o->cursor, o->store, o->chunk, o->elem_bytes, count);
+  }
+}
+
+void pto_operand_finish(const struct pto_operand *o) {
+  if (o->is_streamed) o->loops->stream_end();
+}

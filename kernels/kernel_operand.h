@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An operand: a tensor as a stream of contiguous elements of a class, in the order in which a cursor visits it.
+ *
+ * What lies that way already is worked on in place; anything else, strided, converted or two to a byte, goes through a
+ * chunk in the core's local memory.  An output too large for the caches is written past them: see
+ * PTO_STREAM_FROM_BYTES. Always true: all operands of a kernel have one shape and one order, and advance by the same
+ * counts.  A value of the kernel that runs; one thread.
+ *
+ *   pto_operand_init … for each; then until nothing is left:
+ *   count = pto_operands_next(…); pto_operand_read(…); to = pto_operand_begin(…); compute; pto_operand_end(…);
+ *   and pto_operand_finish for the output.
+ */
+#ifndef PTO_KERNEL_OPERAND_H
+#define PTO_KERNEL_OPERAND_H
+
+#include <kernels/kernel_cursor.h>
+#include <kernels/kernel_local.h>
+#include <kernels/kernel_loops.h>
+
+/* Elements of each operand in local memory at a time: four f32 operands stay in a first-level cache of 32 KiB.  Even,
+ * for two elements a byte. */
+#define PTO_OPERAND_ELEMS 1024
+
+/* An output from this size on is written past the caches.  It must be more than a next task finds in a cache anyway. */
+#define PTO_STREAM_FROM_BYTES (UINT64_C(32) << 20)
+
+struct pto_operand {
+  struct pto_cursor cursor;
+  const struct pto_loops *loops;
+  pto_load_loop *load;
+  pto_store_loop *store;
+  uint64_t elem_bytes; /* of the class */
+  uint64_t unit_bytes; /* of the dtype */
+  bool is_direct;      /* its elements lie as the class wants them, within a run */
+  bool is_nibbles;
+  bool is_streamed;
+  char *chunk; /* PTO_OPERAND_ELEMS of the class, or as many as there are */
+  char *stage; /* the same of the dtype, where an output is converted */
+};
+
+/* The order in which to visit all operands of a kernel with output `y`: as y lies in memory, or row-major where one of
+ * the tensors is of 4 bits. */
+const uint32_t *pto_operand_order(const struct pto_kernel_args *args, const struct pto_kernel_tensor *y,
+                                  uint32_t order[PTO_MAX_DIMS]);
+/* At the first element of `t`, which is not empty. */
+void pto_operand_init(struct pto_operand *o, const struct pto_kernel_tensor *t, enum pto_class class_,
+                      const uint32_t *order, struct pto_local *local);
+/* What init takes of local memory for it. */
+uint64_t pto_operand_local_bytes(const struct pto_kernel_tensor *t, enum pto_class class_);
+/* Says that `o` is written and never read, so that it may be streamed. */
+void pto_operand_is_output(struct pto_operand *o, uint64_t numel);
+
+/* How many elements to do next, of `left`. */
+uint64_t pto_operands_next(const struct pto_operand *operands, uint32_t count, uint64_t left);
+/* The next `count` elements. */
+const void *pto_operand_read(struct pto_operand *o, uint64_t count);
+/* Where to write the next `count` elements, and that it is done. */
+void *pto_operand_begin(struct pto_operand *o, uint64_t count);
+void pto_operand_end(struct pto_operand *o, uint64_t count);
+/* After the last element. */
+void pto_operand_finish(const struct pto_operand *o);
+
+#endif
