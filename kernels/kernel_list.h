@@ -101,9 +101,36 @@
   X(bit_not, UNARY, PTO_DTYPES_INTEGER, 0, 0, ~a, ~(wide)a)                                                            \
   X(logical_not, UNARY, PTO_DTYPES_BOOL, 0, 0, a == 0, a == 0)                                                         \
   X(relu, UNARY, PTO_DTYPES_NUMBER, 0.5, a < 0 ? 0 : a, a > 0 ? a : 0, a < 0 ? 0 : a)                                  \
-  X(exp, UNARY, PTO_DTYPES_FLOAT, 0.51, exp_f32(a), 0, exp(a))                                                         \
-  X(log, UNARY, PTO_DTYPES_FLOAT, 0.51, log_f32(a), 0, log(a))                                                         \
-  X(sqrt, UNARY, PTO_DTYPES_FLOAT, 0.5, __builtin_sqrtf(a), 0, sqrt(a))
+  X(exp, UNARY, PTO_DTYPES_FLOAT, 0.501, exp_f32(a), 0, exp(a))                                                        \
+  X(exp2, UNARY, PTO_DTYPES_FLOAT, 0.501, exp2_f32(a), 0, exp2(a))                                                     \
+  X(expm1, UNARY, PTO_DTYPES_FLOAT, 0.501, expm1_f32(a), 0, expm1(a))                                                  \
+  X(log, UNARY, PTO_DTYPES_FLOAT, 0.501, log_f32(a), 0, log(a))                                                        \
+  X(log2, UNARY, PTO_DTYPES_FLOAT, 0.501, log2_f32(a), 0, log2(a))                                                     \
+  X(log1p, UNARY, PTO_DTYPES_FLOAT, 0.501, log1p_f32(a), 0, log1p(a))                                                  \
+  X(sqrt, UNARY, PTO_DTYPES_FLOAT, 0.5, __builtin_sqrtf(a), 0, sqrt(a))                                                \
+  X(rsqrt, UNARY, PTO_DTYPES_FLOAT, 0.501, rsqrt_f32(a), 0, pto_exact_rsqrt(a))                                        \
+  X(sin, UNARY, PTO_DTYPES_FLOAT, 0.501, sin_f32(a), 0, sin(a))                                                        \
+  X(cos, UNARY, PTO_DTYPES_FLOAT, 0.501, cos_f32(a), 0, cos(a))                                                        \
+  X(tan, UNARY, PTO_DTYPES_FLOAT, 0.501, tan_f32(a), 0, tan(a))                                                        \
+  X(asin, UNARY, PTO_DTYPES_FLOAT, 0.501, asin_f32(a), 0, asin(a))                                                     \
+  X(acos, UNARY, PTO_DTYPES_FLOAT, 0.501, acos_f32(a), 0, acos(a))                                                     \
+  X(atan, UNARY, PTO_DTYPES_FLOAT, 0.501, atan_f32(a), 0, atan(a))                                                     \
+  X(sinh, UNARY, PTO_DTYPES_FLOAT, 0.501, sinh_f32(a), 0, sinh(a))                                                     \
+  X(cosh, UNARY, PTO_DTYPES_FLOAT, 0.501, cosh_f32(a), 0, cosh(a))                                                     \
+  X(tanh, UNARY, PTO_DTYPES_FLOAT, 0.501, tanh_f32(a), 0, tanh(a))                                                     \
+  X(asinh, UNARY, PTO_DTYPES_FLOAT, 0.501, asinh_f32(a), 0, asinh(a))                                                  \
+  X(acosh, UNARY, PTO_DTYPES_FLOAT, 0.501, acosh_f32(a), 0, acosh(a))                                                  \
+  X(atanh, UNARY, PTO_DTYPES_FLOAT, 0.501, atanh_f32(a), 0, atanh(a))                                                  \
+  X(erf, UNARY, PTO_DTYPES_FLOAT, 0.501, erf_f32(a), 0, erf(a))                                                        \
+  X(sigmoid, UNARY, PTO_DTYPES_FLOAT, 0.501, sigmoid_f32(a), 0, pto_exact_sigmoid(a))                                  \
+  X(softplus, UNARY, PTO_DTYPES_FLOAT, 0.501, softplus_f32(a), 0, pto_exact_softplus(a))                               \
+  X(softsign, UNARY, PTO_DTYPES_FLOAT, 0.501, softsign_f32(a), 0, pto_exact_softsign(a))                               \
+  X(silu, UNARY, PTO_DTYPES_FLOAT, 0.501, silu_f32(a), 0, pto_exact_silu(a))                                           \
+  X(mish, UNARY, PTO_DTYPES_FLOAT, 0.501, mish_f32(a), 0, pto_exact_mish(a))                                           \
+  X(gelu, UNARY, PTO_DTYPES_FLOAT, 0.501, gelu_f32(a), 0, pto_exact_gelu(a))                                           \
+  X(gelu_tanh, UNARY, PTO_DTYPES_FLOAT, 0.501, gelu_tanh_f32(a), 0, pto_exact_gelu_tanh(a))                            \
+  X(elu, SCALED, PTO_DTYPES_FLOAT, 0.501, elu_f32(a, s), 0, pto_exact_elu(a, s))                                       \
+  X(pow, BINARY, PTO_DTYPES_FLOAT, 0.501, pow_f32(a, b), 0, pow(a, b))
 /* clang-format on */
 
 /* X(name) */

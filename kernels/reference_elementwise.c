@@ -6,6 +6,7 @@
  * To add a form, add what it takes to `forms` below; functions that expressions name come in pairs, float_NAME and
  * whole_NAME.
  */
+#include <kernels/reference_math.h>
 #include <kernels/reference_support.h>
 
 typedef __int128 wide;

@@ -9,19 +9,19 @@
 #ifndef PTO_REFERENCE_MATH_H
 #define PTO_REFERENCE_MATH_H
 
-double pto_reference_rsqrt(double x);
+double pto_exact_rsqrt(double x);
 /* 1 / (1 + e^−x) and log(1 + e^x). */
-double pto_reference_sigmoid(double x);
-double pto_reference_softplus(double x);
+double pto_exact_sigmoid(double x);
+double pto_exact_softplus(double x);
 /* x / (1 + |x|). */
-double pto_reference_softsign(double x);
+double pto_exact_softsign(double x);
 /* x, or alpha (e^x − 1) where that is less than 0. */
-double pto_reference_elu(double x, double alpha);
+double pto_exact_elu(double x, double alpha);
 /* x · sigmoid(x) and x · tanh(softplus(x)). */
-double pto_reference_silu(double x);
-double pto_reference_mish(double x);
+double pto_exact_silu(double x);
+double pto_exact_mish(double x);
 /* x · Φ(x), and with its approximation by tanh(√(2/π) (x + 0.044715 x³)). */
-double pto_reference_gelu(double x);
-double pto_reference_gelu_tanh(double x);
+double pto_exact_gelu(double x);
+double pto_exact_gelu_tanh(double x);
 
 #endif
