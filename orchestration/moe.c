@@ -59,15 +59,6 @@ static const struct pto_kernel_param softmax_params[] = {TENSOR("x", PTO_INPUT, 
 static const struct pto_kernel kernel_softmax = {
     .name = "softmax", .cores = PTO_AIV, .params = softmax_params, .param_count = 2, .run = run_softmax};
 
-static int run_silu(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
-  for (uint64_t i = 0; i < x->shape[0]; i++)
-    for (uint64_t j = 0; j < x->shape[1]; j++) *f32_at(y, i, j) = *f32_at(x, i, j) / (1 + expf(-*f32_at(x, i, j)));
-  return 0;
-}
-static const struct pto_kernel kernel_silu = {
-    .name = "silu", .cores = PTO_AIV, .params = softmax_params, .param_count = 2, .run = run_silu};
-
 /* ---- inputs ---- */
 
 static const struct pto_option options[] = {
@@ -300,7 +291,7 @@ static int submit_expert(struct pto_runtime *rt, const struct plan *plan, uint64
   if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("gather"), gather, 4);
   if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w1, 3);
   if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w3, 3);
-  if (status == PTO_OK) status = submit_gated(rt, &gate, &kernel_silu, silu, 2);
+  if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("silu"), silu, 2);
   if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("mul"), multiply, 3);
   if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w2, 3);
   return status;
