@@ -145,6 +145,10 @@
   X(scatter_elements_inplace)                                                                                          \
   X(scatter_nd)                                                                                                        \
   X(scatter_nd_inplace)                                                                                                \
+  X(pad)                                                                                                               \
+  X(tile)                                                                                                              \
+  X(reverse)                                                                                                           \
+  X(triangular)                                                                                                        \
   X(rope)                                                                                                              \
   X(rope_positions)                                                                                                    \
   X(quantize_linear)                                                                                                   \

@@ -187,13 +187,14 @@ static void reduce_log_sum_exp_golden(const struct pto_kernel_args *args, const 
   }
 }
 
-#define REDUCTION(name, most_reduced, values, flags)                                                                   \
+#define REDUCTION(name, most_reduced, values_, flags_)                                                                 \
   static bool name##_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,              \
                             union pto_scalar *scalars) {                                                               \
     (void)scalars;                                                                                                     \
     return reduce_shapes(sizes, tensors, most_reduced);                                                                \
   }                                                                                                                    \
-  const struct pto_kernel_reference pto_reference_##name = {name##_shapes, name##_golden, 0.51, values, flags, NULL}
+  const struct pto_kernel_reference pto_reference_##name = {                                                           \
+      .shapes = name##_shapes, .golden = name##_golden, .ulps = 0.51, .values = values_, .flags = flags_}
 REDUCTION(reduce_sum, UINT64_MAX, PTO_VALUES_FINITE, 0);
 REDUCTION(reduce_mean, UINT64_MAX, PTO_VALUES_FINITE, 0);
 REDUCTION(reduce_max, UINT64_MAX, PTO_VALUES_ANY, PTO_REFERENCE_ANY_ZERO);
@@ -252,8 +253,10 @@ static void arg_max_golden(const struct pto_kernel_args *args, const struct pto_
 static void arg_min_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   arg_golden(args, golden, false);
 }
-const struct pto_kernel_reference pto_reference_arg_max = {arg_shapes, arg_max_golden, 0, PTO_VALUES_ANY, 0, NULL};
-const struct pto_kernel_reference pto_reference_arg_min = {arg_shapes, arg_min_golden, 0, PTO_VALUES_ANY, 0, NULL};
+const struct pto_kernel_reference pto_reference_arg_max = {
+    .shapes = arg_shapes, .golden = arg_max_golden, .values = PTO_VALUES_ANY};
+const struct pto_kernel_reference pto_reference_arg_min = {
+    .shapes = arg_shapes, .golden = arg_min_golden, .values = PTO_VALUES_ANY};
 
 static bool cumulative_sum_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                   union pto_scalar *scalars) {
@@ -288,4 +291,4 @@ static void cumulative_sum_golden(const struct pto_kernel_args *args, const stru
   }
 }
 const struct pto_kernel_reference pto_reference_cumulative_sum = {
-    cumulative_sum_shapes, cumulative_sum_golden, 0.51, PTO_VALUES_FINITE, 0, NULL};
+    .shapes = cumulative_sum_shapes, .golden = cumulative_sum_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE};
