@@ -30,8 +30,8 @@
 #include <omp.h>
 #endif
 
-#define RUNS 15
-#define RUN_NS 3e6 /* of one run of one of them */
+#define RUNS 31
+#define RUN_NS 1e6 /* of one run of one of them */
 #define MAX_ELEMS (1024 * 1024)
 
 enum side { OURS, OPENBLAS, DNNL, SIDE_COUNT };

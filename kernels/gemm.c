@@ -8,7 +8,7 @@
  *       scale, add and store the sums
  *
  * f32 operands that few tiles read are read in place, and where c can take the sums as they are and k is one piece,
- * they go from registers to c.  None of this changes a bit: a sum is carried on from piece to piece.
+ * whole panels go from registers to c.  None of this changes a bit: a sum is carried on from piece to piece.
  */
 #include <kernels/gemm.h>
 
@@ -26,6 +26,7 @@
 #define DIRECT_STRIPS 2      /* strips of rows up to which b is read in place */
 #define DIRECT_STRIDE 512    /* f32 between its rows; a first-level cache repeats its sets every 4 KiB */
 #define DIRECT_PANELS 2      /* panels up to which a is read in place */
+#define ALL_ROWS 4096        /* rows up to which a product may be one block, so that sizes do not overflow */
 #define L1_TILE 128          /* rows, columns and depth of what a core keeps in L1: two f32 tiles take 128 KiB */
 
 _Static_assert(PTO_GEMM_LEAST_BYTES >= PTO_GEMM_STRIP_UNITS(PTO_GEMM_STRIP_GAP) * PTO_GEMM_UNIT, "L0A: a strip");
@@ -99,27 +100,41 @@ static void set_strip(const struct block *block, uint64_t i, uint64_t rows, stru
   block->set->pack_a(&part, block->strip, operands);
 }
 
+/* Columns of the block before this one go to c from registers; a panel with columns beyond goes to L0C. */
+static uint64_t direct_end(const struct block *block) {
+  if (!block->is_c_direct) return 0;
+  uint64_t j = 0;
+  while (j < block->cols && j + panel_width(block, j) <= block->cols) j += panel_width(block, j);
+  return j;
+}
+
 /* Sums of the block in L0C, most_cols apart. */
 static char *sums_at(const struct block *block, uint64_t i, uint64_t j) {
   return block->sums + (i * block->most_cols + j) * PTO_GEMM_UNIT;
 }
 
 /* Strips of nearly equal height, so that none is too low to keep the multipliers busy. */
+static uint64_t strip_rows(const struct block *block, uint64_t left) {
+  if (left <= block->most_strip) return left;
+  const uint64_t strips = (left + block->most_strip - 1) / block->most_strip;
+  return (left + strips - 1) / strips;
+}
+
 static void multiply_piece(const struct block *block) {
   const struct pto_matrix *b = &block->gemm->b, *c = &block->gemm->c;
+  const uint64_t lanes = block->set->lanes, end = direct_end(block);
   struct pto_gemm_operands operands = {.depth = block->units, .is_first = block->k == 0};
-  operands.sums_row = (block->is_c_direct ? c->row_stride : block->most_cols) * PTO_GEMM_UNIT;
   for (uint64_t i = 0, rows = 0; i < block->rows; i += rows) {
-    const uint64_t left = block->rows - i, strips = (left + block->most_strip - 1) / block->most_strip;
-    rows = (left + strips - 1) / strips;
+    rows = strip_rows(block, block->rows - i);
     set_strip(block, i, rows, &operands);
     for (uint64_t j = 0, width = 0; j < block->cols; j += width) {
       width = panel_width(block, j);
       const bool is_direct = is_panel_direct(block, j);
       operands.b = is_direct ? pto_matrix_at(b, block->k, block->col + j) : panel_at(block, j);
       operands.b_step = (is_direct ? b->row_stride : width) * PTO_GEMM_UNIT;
-      operands.sums = block->is_c_direct ? pto_matrix_at(c, block->row + i, block->col + j) : sums_at(block, i, j);
-      block->set->micro[width / block->set->lanes / 2][rows](&operands);
+      operands.sums = j < end ? pto_matrix_at(c, block->row + i, block->col + j) : sums_at(block, i, j);
+      operands.sums_row = (j < end ? c->row_stride : block->most_cols) * PTO_GEMM_UNIT;
+      block->set->micro[(width > lanes) + (width > 2 * lanes)][rows](&operands);
     }
   }
 }
@@ -130,49 +145,55 @@ static void apply(enum pto_op op, float *x, const float *y, float scalar, uint64
   pto_loops_best()->op[op][PTO_CLASS_F32](&chunk);
 }
 
-static void store_float_row(const struct block *block, uint64_t i, float *sums) {
+/* Row i of the block, from column `first` of it on. */
+static void store_float_row(const struct block *block, uint64_t i, uint64_t first) {
   const struct pto_gemm *gemm = block->gemm;
   const struct pto_matrix *c = &gemm->c, *added = &gemm->added;
   const struct pto_loops *loops = pto_loops_best();
-  const uint64_t count = block->cols, row = block->row + i;
+  const uint64_t count = block->cols - first, row = block->row + i, begin = block->col + first;
+  float *sums = (void *)sums_at(block, i, first);
   if (gemm->alpha != 1.0f) apply(PTO_OP_mul_scalar, sums, NULL, gemm->alpha, count);
   for (uint64_t col = 0; gemm->is_added && col < count; col += PTO_GEMM_MAX_WIDTH) {
     float old[PTO_GEMM_MAX_WIDTH];
     const uint64_t some = pto_min_u64(PTO_GEMM_MAX_WIDTH, count - col);
-    loops->load[PTO_CLASS_F32][added->dtype](old, pto_matrix_at(added, row, block->col + col),
+    loops->load[PTO_CLASS_F32][added->dtype](old, pto_matrix_at(added, row, begin + col),
                                              added->col_stride * pto_dtype_size(added->dtype), some);
     if (gemm->beta != 1.0f) apply(PTO_OP_mul_scalar, old, NULL, gemm->beta, some);
     apply(PTO_OP_add, sums + col, old, 0, some);
   }
-  loops->store[PTO_CLASS_F32][c->dtype](sums, pto_matrix_at(c, row, block->col),
-                                        c->col_stride * pto_dtype_size(c->dtype), count);
+  loops->store[PTO_CLASS_F32][c->dtype](sums, pto_matrix_at(c, row, begin), c->col_stride * pto_dtype_size(c->dtype),
+                                        count);
 }
 
-static void store_int_row(const struct block *block, uint64_t i, const uint32_t *sums) {
+static void store_int_row(const struct block *block, uint64_t i, uint64_t first) {
   const struct pto_matrix *c = &block->gemm->c, *added = &block->gemm->added;
-  uint32_t *to = (void *)pto_matrix_at(c, block->row + i, block->col);
+  const uint64_t count = block->cols - first, row = block->row + i, begin = block->col + first;
+  const uint32_t *sums = (const void *)sums_at(block, i, first);
+  uint32_t *to = (void *)pto_matrix_at(c, row, begin);
   if (!block->gemm->is_added) {
-    for (uint64_t j = 0; j < block->cols; j++) to[j * c->col_stride] = sums[j];
+    for (uint64_t j = 0; j < count; j++) to[j * c->col_stride] = sums[j];
     return;
   }
-  const uint32_t *old = (const void *)pto_matrix_at(added, block->row + i, block->col);
-  for (uint64_t j = 0; j < block->cols; j++) to[j * c->col_stride] = old[j * added->col_stride] + sums[j];
+  const uint32_t *old = (const void *)pto_matrix_at(added, row, begin);
+  for (uint64_t j = 0; j < count; j++) to[j * c->col_stride] = old[j * added->col_stride] + sums[j];
 }
 
 static void store_block(const struct block *block) {
-  for (uint64_t i = 0; i < block->rows; i++) {
-    void *sums = sums_at(block, i, 0);
+  const uint64_t first = direct_end(block);
+  for (uint64_t i = 0; i < block->rows && first < block->cols; i++) {
     if (block->gemm->c.dtype == PTO_INT32)
-      store_int_row(block, i, sums);
+      store_int_row(block, i, first);
     else
-      store_float_row(block, i, sums);
+      store_float_row(block, i, first);
   }
 }
 
 /* A product of few columns fills no vector: cᵀ = bᵀ·aᵀ has few rows instead.  The same products in the same order. */
-static struct pto_gemm oriented(const struct pto_gemm *gemm, uint64_t lanes) {
+static bool is_turned(const struct pto_gemm *gemm, uint64_t lanes) {
+  return gemm->c.cols <= lanes / 4 && gemm->c.rows > gemm->c.cols;
+}
+static struct pto_gemm turn(const struct pto_gemm *gemm) {
   struct pto_gemm turned = *gemm;
-  if (gemm->c.cols > lanes / 4 || gemm->c.rows <= gemm->c.cols) return turned;
   turned.a = pto_matrix_transpose(gemm->b);
   turned.b = pto_matrix_transpose(gemm->a);
   turned.c = pto_matrix_transpose(gemm->c);
@@ -181,21 +202,28 @@ static struct pto_gemm oriented(const struct pto_gemm *gemm, uint64_t lanes) {
 }
 
 static uint64_t units_of(const struct block *block, uint64_t elems) {
-  return (elems + block->set->unit_depth - 1) / block->set->unit_depth;
+  return block->set->unit_depth == 1 ? elems : (elems + 1) / 2;
 }
-static uint64_t round_down(uint64_t x, uint64_t multiple) { return x - x % multiple; }
 
-/* How long pieces of k are: equal ones, each with its strip of a in L0A and at least one panel of b in L0B. */
-static void plan_pieces(struct block *block, const struct pto_core *core) {
+/* How long pieces of k are: equal ones, each with its strip of a in L0A and at least one panel of b in L0B; and how
+ * much of c the panels and L0C then have room for.  A small product is one block, and is planned without a division. */
+static void plan_sizes(struct block *block, const struct pto_core *core) {
   const uint64_t panels_units = core->l0b.size_bytes / PTO_GEMM_UNIT;
   const uint64_t row_units = pto_align_up(block->gemm->c.cols, block->set->lanes);
   const uint64_t k_units = pto_max_u64(1, units_of(block, block->gemm->a.cols));
   uint64_t units = row_units <= panels_units / LONG_PIECE_UNITS ? LONG_PIECE_UNITS : PIECE_UNITS;
-  units = pto_min_u64(units, panels_units / block->width);
+  if (units * block->width > panels_units) units = panels_units / block->width;
   units = pto_min_u64(units, core->l0a.size_bytes / PTO_GEMM_UNIT / PTO_GEMM_STRIP_ROWS - PTO_GEMM_STRIP_GAP);
-  const uint64_t pieces = (k_units + units - 1) / units;
-  block->piece = (k_units + pieces - 1) / pieces * block->set->unit_depth;
-  block->is_c_direct = pieces == 1;
+  const uint64_t pieces = k_units <= units ? 1 : (k_units + units - 1) / units;
+  units = pieces == 1 ? k_units : (k_units + pieces - 1) / pieces;
+  block->piece = units * block->set->unit_depth;
+  const uint64_t sums_units = core->l0c.size_bytes / PTO_GEMM_UNIT, rows = block->gemm->c.rows;
+  block->most_cols = row_units;
+  block->most_rows = rows;
+  if (row_units * units <= panels_units && rows <= ALL_ROWS && row_units * rows <= sums_units) return;
+  const uint64_t cols = pto_min_u64(panels_units / units, sums_units / block->most_strip);
+  block->most_cols = pto_min_u64(row_units, cols & ~(block->width - 1));
+  block->most_rows = sums_units / block->most_cols;
 }
 
 /* How large blocks are, and what is read and written in place. */
@@ -206,17 +234,12 @@ static void plan(struct block *block, const struct pto_core *core) {
   const bool is_wide = c->rows <= set->wide_rows;
   block->width = set->lanes * (is_wide ? 4 : 2);
   block->most_strip = is_wide ? set->wide_rows : set->rows;
-  plan_pieces(block, core);
-  const uint64_t panels_units = core->l0b.size_bytes / PTO_GEMM_UNIT, sums_units = core->l0c.size_bytes / PTO_GEMM_UNIT;
-  block->most_cols = round_down(
-      pto_min_u64(panels_units / units_of(block, block->piece), sums_units / block->most_strip), block->width);
-  block->most_cols = pto_min_u64(block->most_cols, pto_align_up(c->cols, set->lanes));
-  block->most_rows = sums_units / block->most_cols;
+  plan_sizes(block, core);
   block->is_a_direct = a->dtype == PTO_FLOAT32 && c->cols <= DIRECT_PANELS * block->width;
   block->is_b_direct = b->dtype == PTO_FLOAT32 && b->col_stride == 1 && b->row_stride <= DIRECT_STRIDE &&
                        c->rows <= DIRECT_STRIPS * block->most_strip && a->cols > 0;
-  block->is_c_direct = block->is_c_direct && !gemm->is_added && gemm->alpha == 1.0f && c->col_stride == 1 &&
-                       c->cols % set->lanes == 0 && (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
+  block->is_c_direct = a->cols <= block->piece && !gemm->is_added && gemm->alpha == 1.0f && c->col_stride == 1 &&
+                       (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
 }
 
 static void run_block(struct block *block) {
@@ -229,26 +252,29 @@ static void run_block(struct block *block) {
     multiply_piece(block);
     block->k += block->depth;
   } while (block->k < depth);
-  if (!block->is_c_direct) store_block(block);
+  store_block(block);
 }
 
-static int run_set(const struct pto_gemm_set *set, const struct pto_kernel_args *args,
-                   const struct pto_gemm *unoriented) {
+static int run_set(const struct pto_gemm_set *set, const struct pto_kernel_args *args, const struct pto_gemm *gemm) {
   const struct pto_core *core = args->core;
   const struct pto_local_memory *const memories[3] = {&core->l0a, &core->l0b, &core->l0c};
   for (uint32_t i = 0; i < 3; i++)
     if (memories[i]->size_bytes < PTO_GEMM_LEAST_BYTES)
-      return pto_kernel_error(args, "%s: L0%c of the core has %" PRIu64 " bytes, a product needs %d",
-                              unoriented->kernel, 'A' + (int)i, memories[i]->size_bytes, PTO_GEMM_LEAST_BYTES);
-  if (unoriented->c.rows == 0 || unoriented->c.cols == 0) return 0;
-  const struct pto_gemm gemm = oriented(unoriented, set->lanes);
+      return pto_kernel_error(args, "%s: L0%c of the core has %" PRIu64 " bytes, a product needs %d", gemm->kernel,
+                              'A' + (int)i, memories[i]->size_bytes, PTO_GEMM_LEAST_BYTES);
+  if (gemm->c.rows == 0 || gemm->c.cols == 0) return 0;
+  struct pto_gemm turned;
+  if (is_turned(gemm, set->lanes)) {
+    turned = turn(gemm);
+    gemm = &turned;
+  }
   struct block block = {
-      .gemm = &gemm, .set = set, .strip = core->l0a.addr, .panels = core->l0b.addr, .sums = core->l0c.addr};
+      .gemm = gemm, .set = set, .strip = core->l0a.addr, .panels = core->l0b.addr, .sums = core->l0c.addr};
   plan(&block, core);
-  for (block.col = 0; block.col < gemm.c.cols; block.col += block.most_cols) {
-    block.cols = pto_min_u64(block.most_cols, gemm.c.cols - block.col);
-    for (block.row = 0; block.row < gemm.c.rows; block.row += block.most_rows) {
-      block.rows = pto_min_u64(block.most_rows, gemm.c.rows - block.row);
+  for (block.col = 0; block.col < gemm->c.cols; block.col += block.most_cols) {
+    block.cols = pto_min_u64(block.most_cols, gemm->c.cols - block.col);
+    for (block.row = 0; block.row < gemm->c.rows; block.row += block.most_rows) {
+      block.rows = pto_min_u64(block.most_rows, gemm->c.rows - block.row);
       run_block(&block);
     }
   }

@@ -25,14 +25,21 @@
 #pragma GCC optimize("O3", "fp-contract=fast")
 #endif
 
-/* One at a time; an exact conversion, whatever does it. */
 typedef float four_floats __attribute__((vector_size(16)));
-static inline four_floats four_fp16(const void *from) {
-  uint16_t halves[4];
-  memcpy(halves, from, sizeof halves);
-  return (four_floats){f32_from_fp16(halves[0]), f32_from_fp16(halves[1]), f32_from_fp16(halves[2]),
-                       f32_from_fp16(halves[3])};
+typedef uint16_t four_halves __attribute__((vector_size(8)));
+static inline four_floats four_from_fp16(four_halves h) {
+  return (four_floats){f32_from_fp16(h[0]), f32_from_fp16(h[1]), f32_from_fp16(h[2]), f32_from_fp16(h[3])};
 }
+
+/* What is left of a row, where there are no masked loads. */
+#define SOME(type, stored, from, count)                                                                                \
+  ({                                                                                                                   \
+    stored some_[sizeof(type) / sizeof(stored)] = {0};                                                                 \
+    for (uint64_t l_ = 0; l_ < (count); l_++) memcpy(&some_[l_], (from) + l_, sizeof some_[0]);                        \
+    type all_;                                                                                                         \
+    memcpy(&all_, some_, sizeof all_);                                                                                 \
+    all_;                                                                                                              \
+  })
 
 #define EACH_4(f, s) f(0, s), f(1, s), f(2, s), f(3, s)
 #define EACH_8(f, s) EACH_4(f, s), f(4, s), f(5, s), f(6, s), f(7, s)
@@ -46,7 +53,9 @@ static inline four_floats four_fp16(const void *from) {
 #define WIDE_ROWS 2
 #define EACH_ROWS PTO_GEMM_ROWS_4
 #define EACH_WIDE_ROWS PTO_GEMM_ROWS_2
-#define LOAD_FP16 four_fp16
+#define FROM_FP16 four_from_fp16
+#define SOME_WORDS(from, count) SOME(words_plain, uint32_t, from, count)
+#define SOME_HALVES(from, count) SOME(halves_plain, uint16_t, from, count)
 #define EACH_LANE EACH_4
 #define EACH_STEP(X) X(1) X(2)
 #include <kernels/gemm_float.inc>
@@ -62,7 +71,9 @@ PTO_GEMM_TARGET(PTO_GEMM_AVX2)
 #define WIDE_ROWS 2
 #define EACH_ROWS PTO_GEMM_ROWS_6
 #define EACH_WIDE_ROWS PTO_GEMM_ROWS_2
-#define LOAD_FP16(from) (__m256) _mm256_cvtph_ps(_mm_loadu_si128((const void *)(from)))
+#define FROM_FP16(halves) _mm256_cvtph_ps((__m128i)(halves))
+#define SOME_WORDS(from, count) SOME(words_avx2, uint32_t, from, count)
+#define SOME_HALVES(from, count) SOME(halves_avx2, uint16_t, from, count)
 #define EACH_LANE EACH_8
 #define EACH_STEP(X) X(1) X(2) X(4)
 #include <kernels/gemm_float.inc>
@@ -76,7 +87,9 @@ PTO_GEMM_TARGET(PTO_GEMM_AVX512)
 #define WIDE_ROWS 6
 #define EACH_ROWS PTO_GEMM_ROWS_14
 #define EACH_WIDE_ROWS PTO_GEMM_ROWS_6
-#define LOAD_FP16(from) (__m512) _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(from)))
+#define FROM_FP16(halves) _mm512_cvtph_ps((__m256i)(halves))
+#define SOME_WORDS(from, count) ((words_avx512)_mm512_maskz_loadu_epi32((__mmask16)((1u << (count)) - 1), from))
+#define SOME_HALVES(from, count) ((halves_avx512)_mm256_maskz_loadu_epi16((__mmask16)((1u << (count)) - 1), from))
 #define EACH_LANE EACH_16
 #define EACH_STEP(X) X(1) X(2) X(4) X(8)
 #include <kernels/gemm_float.inc>

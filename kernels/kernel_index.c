@@ -136,12 +136,23 @@ static void advance(struct pto_index_walk *walk, uint64_t count) {
 static inline __attribute__((always_inline)) void pairs_of(const struct pto_index_walk *walk, const struct run *run,
                                                            struct pto_index_pair *pairs, uint32_t dtype) {
   const int64_t next = walk->coordinate_step * (int64_t)pto_dtype_size(dtype);
-  for (uint64_t j = 0; j < run->count; j++) {
-    const char *addr = run->indices + (int64_t)j * run->indices_step;
-    int64_t indexed = run->indexed + (int64_t)j * run->indexed_step;
+  const struct run r = *run;
+  if (walk->coordinate_count == 1) {
+    const uint64_t extent = walk->coordinate_extents[0];
+    const int64_t stride = walk->coordinate_strides[0];
+    for (uint64_t j = 0; j < r.count; j++) {
+      pairs[j].indexed = r.indexed + (int64_t)j * r.indexed_step +
+                         (int64_t)index_at(r.indices + (int64_t)j * r.indices_step, dtype, extent) * stride;
+      pairs[j].dense = r.dense + (int64_t)j * r.dense_step;
+    }
+    return;
+  }
+  for (uint64_t j = 0; j < r.count; j++) {
+    const char *addr = r.indices + (int64_t)j * r.indices_step;
+    int64_t indexed = r.indexed + (int64_t)j * r.indexed_step;
     for (uint32_t k = 0; k < walk->coordinate_count; k++)
       indexed += (int64_t)index_at(addr + k * next, dtype, walk->coordinate_extents[k]) * walk->coordinate_strides[k];
-    pairs[j] = (struct pto_index_pair){indexed, run->dense + (int64_t)j * run->dense_step};
+    pairs[j] = (struct pto_index_pair){indexed, r.dense + (int64_t)j * r.dense_step};
   }
 }
 
@@ -168,10 +179,18 @@ uint64_t pto_index_pairs(struct pto_index_walk *walk, struct pto_index_pair *pai
 
 /* ---- the check ---- */
 
-/* How many of a run are in range before the first that is not. */
+/* How many of a run are in range before the first that is not.  One coordinate: first a look without a branch at all of
+ * them, which are in range nearly always. */
 static inline __attribute__((always_inline)) uint64_t valid_of(const struct pto_index_walk *walk, const struct run *run,
                                                                uint32_t dtype) {
   const int64_t next = walk->coordinate_step * (int64_t)pto_dtype_size(dtype);
+  if (walk->coordinate_count == 1) {
+    const uint64_t extent = walk->coordinate_extents[0];
+    bool is_beyond = false;
+    for (uint64_t j = 0; j < run->count; j++)
+      is_beyond |= index_at(run->indices + (int64_t)j * run->indices_step, dtype, extent) >= extent;
+    if (!is_beyond) return run->count;
+  }
   for (uint64_t j = 0; j < run->count; j++)
     for (uint32_t k = 0; k < walk->coordinate_count; k++) {
       const uint64_t extent = walk->coordinate_extents[k];
@@ -225,17 +244,19 @@ int pto_index_check(const struct pto_kernel_args *args, const char *kernel, cons
 static inline __attribute__((always_inline)) void move_elems(const struct pto_index_sides *sides,
                                                              const struct pto_index_pair *pairs, uint64_t count,
                                                              int64_t unit, size_t size) {
-  for (uint64_t i = 0; i < count; i++) {
-    char *indexed = (char *)sides->indexed + pairs[i].indexed * unit;
-    char *dense = (char *)sides->dense + pairs[i].dense * unit;
-    memcpy(sides->is_scatter ? indexed : dense, sides->is_scatter ? dense : indexed, size);
+  char *indexed = sides->indexed, *dense = sides->dense;
+  if (sides->is_scatter) {
+    for (uint64_t i = 0; i < count; i++) memcpy(indexed + pairs[i].indexed * unit, dense + pairs[i].dense * unit, size);
+  } else {
+    for (uint64_t i = 0; i < count; i++) memcpy(dense + pairs[i].dense * unit, indexed + pairs[i].indexed * unit, size);
   }
 }
 
 void pto_index_move(const struct pto_move *move, const struct pto_index_sides *sides,
                     const struct pto_index_pair *pairs, uint64_t count, void *tile) {
   const int64_t unit = (int64_t)(move->bits / 8);
-  switch (pto_move_run_bytes(move)) {
+  const uint64_t bytes = pto_move_run_bytes(move);
+  switch (bytes) {
   case 1:
     move_elems(sides, pairs, count, unit, 1);
     return;
@@ -248,8 +269,11 @@ void pto_index_move(const struct pto_move *move, const struct pto_index_sides *s
   case 8:
     move_elems(sides, pairs, count, unit, 8);
     return;
-  default:
+  case 0:
     break;
+  default:
+    move_elems(sides, pairs, count, unit, bytes);
+    return;
   }
   for (uint64_t i = 0; i < count; i++) {
     const struct pto_place indexed = {sides->indexed, pairs[i].indexed}, dense = {sides->dense, pairs[i].dense};

@@ -9,6 +9,7 @@
  * block of 32, as in WebNN.  The quotient, the difference and the product are each rounded to f32, the quotient then to
  * a whole number, ties to even; a quotient that is NaN counts as 0.  The same bits everywhere.  Any thread.
  */
+#include <kernels/kernel_level.h>
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_local.h>
 #include <kernels/kernel_loops.h>
@@ -135,17 +136,85 @@ static struct row grid_row(struct grid *grid) {
   return row;
 }
 
-/* ---- pieces of a row ---- */
+/* ---- loops ---- */
 
-struct piece {
+/* A piece of a row in local memory: x or y as f32, and the integers. */
+struct values {
   float *x, *scale;
   int32_t *whole, *zero;
   uint64_t count;
 };
 
+struct loops {
+  void (*load_i8)(int32_t *to, const int8_t *from, uint64_t count);
+  void (*load_u8)(int32_t *to, const uint8_t *from, uint64_t count);
+  void (*load_halves)(int32_t *to, const uint8_t *from, uint64_t pairs, int32_t sign);
+  void (*store_8)(const int32_t *from, uint8_t *to, uint64_t count);
+  void (*store_halves)(const int32_t *from, uint8_t *to, uint64_t pairs);
+  void (*spread)(float *scales, int32_t *zeros, float scale, int32_t zero, uint64_t count);
+  void (*quantize)(const struct values *values, int32_t least, int32_t most);
+  void (*dequantize)(const struct values *values);
+  void (*dequantize_wide)(const struct values *values);
+};
+
+/* No code here looks at floating-point exceptions, and without that promise a select is not vectorised. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3", "no-trapping-math")
+#endif
+
+#define PTO_LEVEL(name) name##_plain
+#include <kernels/quantize.inc>
+
+#if defined(__x86_64__)
+#define PTO_HAS_X86_QUANTIZE 1
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,bmi2"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,bmi2")
+#endif
+#define PTO_LEVEL(name) name##_avx2
+#include <kernels/quantize.inc>
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(                                                                                          \
+    __attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"))), apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512")
+#endif
+#define PTO_LEVEL(name) name##_avx512
+#include <kernels/quantize.inc>
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+static const struct loops *const loops_of[PTO_LEVEL_COUNT] = {
+    [PTO_LEVEL_PLAIN] = &loops_plain,
+#ifdef PTO_HAS_X86_QUANTIZE
+    [PTO_LEVEL_AVX2] = &loops_avx2,
+    [PTO_LEVEL_AVX512] = &loops_avx512,
+#endif
+};
+
+/* ---- pieces of a row ---- */
+
+/* What a run works with. */
+struct work {
+  const struct pto_kernel_tensor *t;
+  const struct loops *loops;
+  pto_load_loop *load_x, *load_scale;
+  pto_store_loop *store_y;
+  struct values values;
+};
+
 static int32_t whole_at(const struct pto_kernel_tensor *t, uint64_t at) {
   const unsigned char *bytes = t->addr;
-  unsigned nibble;
+  unsigned half;
   int32_t value;
   switch (t->dtype) {
   case PTO_INT8:
@@ -156,138 +225,132 @@ static int32_t whole_at(const struct pto_kernel_tensor *t, uint64_t at) {
     memcpy(&value, bytes + at * sizeof value, sizeof value);
     return value;
   default:
-    nibble = bytes[at / 2] >> (at % 2 * 4) & 15;
-    return t->dtype == PTO_INT4 && nibble >= 8 ? (int32_t)nibble - 16 : (int32_t)nibble;
+    half = bytes[at / 2] >> (at % 2 * 4) & 15;
+    return t->dtype == PTO_INT4 && half >= 8 ? (int32_t)half - 16 : (int32_t)half;
   }
 }
 
-static void load_wholes(const struct pto_kernel_tensor *t, uint64_t at, uint64_t step, int32_t *to, uint64_t count) {
-  const unsigned char *bytes = t->addr;
-  if (t->dtype == PTO_INT8)
-    for (uint64_t i = 0; i < count; i++) to[i] = (int8_t)bytes[at + i * step];
-  else if (t->dtype == PTO_UINT8)
-    for (uint64_t i = 0; i < count; i++) to[i] = bytes[at + i * step];
-  else
-    for (uint64_t i = 0; i < count; i++) to[i] = whole_at(t, at + i * step);
-}
-
-static void store_wholes(const struct pto_kernel_tensor *t, uint64_t at, uint64_t step, const int32_t *from,
-                         uint64_t count) {
-  unsigned char *bytes = t->addr;
-  if (pto_dtype_bits(t->dtype) == 8) {
-    for (uint64_t i = 0; i < count; i++) bytes[at + i * step] = (unsigned char)from[i];
+static void load_wholes(const struct loops *loops, const struct pto_kernel_tensor *t, uint64_t at, uint64_t step,
+                        int32_t *to, uint64_t count) {
+  const uint8_t *bytes = t->addr;
+  uint64_t i = 0;
+  if (step == 1 && t->dtype == PTO_INT8) {
+    loops->load_i8(to, (const int8_t *)bytes + at, count);
     return;
   }
-  for (uint64_t i = 0; i < count; i++, at += step) {
-    const unsigned shift = (unsigned)(at % 2) * 4;
-    bytes[at / 2] = (unsigned char)((bytes[at / 2] & (0xf0u >> shift)) | ((unsigned)from[i] & 15) << shift);
+  if (step == 1 && t->dtype == PTO_UINT8) {
+    loops->load_u8(to, bytes + at, count);
+    return;
   }
+  if (step == 1 && pto_dtype_bits(t->dtype) == 4) {
+    if (at % 2 != 0 && count > 0) to[i++] = whole_at(t, at);
+    loops->load_halves(to + i, bytes + (at + i) / 2, (count - i) / 2, t->dtype == PTO_INT4 ? 8 : 0);
+    i += (count - i) / 2 * 2;
+  }
+  for (; i < count; i++) to[i] = whole_at(t, at + i * step);
+}
+
+static void store_half(uint8_t *bytes, uint64_t at, int32_t value) {
+  const unsigned shift = (unsigned)(at % 2) * 4;
+  bytes[at / 2] = (uint8_t)((bytes[at / 2] & (0xf0u >> shift)) | ((unsigned)value & 15) << shift);
+}
+
+static void store_wholes(const struct loops *loops, const struct pto_kernel_tensor *t, uint64_t at, uint64_t step,
+                         const int32_t *from, uint64_t count) {
+  uint8_t *bytes = t->addr;
+  uint64_t i = 0;
+  if (pto_dtype_bits(t->dtype) == 8) {
+    if (step == 1)
+      loops->store_8(from, bytes + at, count);
+    else
+      for (; i < count; i++) bytes[at + i * step] = (uint8_t)from[i];
+    return;
+  }
+  if (step == 1) {
+    if (at % 2 != 0 && count > 0) store_half(bytes, at, from[i++]);
+    loops->store_halves(from + i, bytes + (at + i) / 2, (count - i) / 2);
+    i += (count - i) / 2 * 2;
+  }
+  for (; i < count; i++) store_half(bytes, at + i * step, from[i]);
 }
 
 /* scale and zero of each element of the piece that starts `first` elements into the row. */
-static void spread(const struct pto_kernel_tensor *t, const struct row *row, const uint64_t at[TENSORS], uint64_t first,
-                   const struct piece *piece) {
-  pto_load_loop *load = pto_loops_best()->load[PTO_CLASS_F32][t[SCALE].dtype];
-  const uint64_t size = pto_dtype_size(t[SCALE].dtype);
+static void spread(const struct work *w, const struct row *row, const uint64_t at[TENSORS], uint64_t first) {
+  const struct pto_kernel_tensor *scale = &w->t[SCALE], *zero = &w->t[ZERO];
+  const uint64_t size = pto_dtype_size(scale->dtype), count = w->values.count;
   if (row->block == 1) {
-    load(piece->scale, (const char *)t[SCALE].addr + (at[SCALE] + first * row->step[SCALE]) * size,
-         row->step[SCALE] * size, piece->count);
-    load_wholes(&t[ZERO], at[ZERO] + first * row->step[ZERO], row->step[ZERO], piece->zero, piece->count);
+    w->load_scale(w->values.scale, (const char *)scale->addr + (at[SCALE] + first * row->step[SCALE]) * size,
+                  row->step[SCALE] * size, count);
+    load_wholes(w->loops, zero, at[ZERO] + first * row->step[ZERO], row->step[ZERO], w->values.zero, count);
     return;
   }
-  for (uint64_t done = 0; done < piece->count;) {
-    const uint64_t block = (first + done) / row->block;
-    const uint64_t end = pto_min_u64((block + 1) * row->block - first, piece->count);
-    float scale;
-    load(&scale, (const char *)t[SCALE].addr + (at[SCALE] + block * row->step[SCALE]) * size, size, 1);
-    const int32_t zero = whole_at(&t[ZERO], at[ZERO] + block * row->step[ZERO]);
-    for (; done < end; done++) {
-      piece->scale[done] = scale;
-      piece->zero[done] = zero;
-    }
+  for (uint64_t done = 0; done < count;) {
+    const uint64_t block = (first + done) / row->block, end = pto_min_u64((block + 1) * row->block - first, count);
+    float value;
+    w->load_scale(&value, (const char *)scale->addr + (at[SCALE] + block * row->step[SCALE]) * size, size, 1);
+    w->loops->spread(w->values.scale + done, w->values.zero + done, value,
+                     whole_at(zero, at[ZERO] + block * row->step[ZERO]), end - done);
+    done = end;
   }
 }
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3", "no-trapping-math")
-#endif
-
-/* Adding and subtracting 1.5 · 2²³ rounds a number below 2²² to a whole one, ties to even. */
-static void quantize_piece(const float *restrict x, const float *restrict scale, const int32_t *restrict zero,
-                           int32_t *restrict whole, uint64_t count, int32_t least, int32_t most) {
-  for (uint64_t i = 0; i < count; i++) {
-    float q = x[i] / scale[i];
-    q = q == q ? q : 0.0f;
-    q = q < -1024.0f ? -1024.0f : q;
-    q = q > 1024.0f ? 1024.0f : q;
-    q = q + 12582912.0f;
-    q = q - 12582912.0f;
-    const int32_t sum = (int32_t)q + zero[i];
-    whole[i] = sum < least ? least : sum > most ? most : sum;
+static void quantize_row(struct work *w, const struct row *row, const uint64_t at[TENSORS]) {
+  const struct pto_kernel_tensor *x = &w->t[X], *y = &w->t[Y];
+  const bool is_signed = y->dtype == PTO_INT8 || y->dtype == PTO_INT4;
+  const int32_t range = 1 << pto_dtype_bits(y->dtype), least = is_signed ? -range / 2 : 0;
+  const uint64_t size = pto_dtype_size(x->dtype);
+  for (uint64_t first = 0; first < row->count; first += w->values.count) {
+    w->values.count = pto_min_u64(row->count - first, PIECE_ELEMS);
+    w->load_x(w->values.x, (const char *)x->addr + (at[X] + first * row->step[X]) * size, row->step[X] * size,
+              w->values.count);
+    spread(w, row, at, first);
+    w->loops->quantize(&w->values, least, least + range - 1);
+    store_wholes(w->loops, y, at[Y] + first * row->step[Y], row->step[Y], w->values.whole, w->values.count);
   }
 }
 
-static void dequantize_piece(const int32_t *restrict whole, const int32_t *restrict zero, const float *restrict scale,
-                             float *restrict y, uint64_t count) {
-  for (uint64_t i = 0; i < count; i++) y[i] = (float)(whole[i] - zero[i]) * scale[i];
-}
-/* Of int32, whose difference has 33 bits. */
-static void dequantize_wide(const int32_t *restrict whole, const int32_t *restrict zero, const float *restrict scale,
-                            float *restrict y, uint64_t count) {
-  for (uint64_t i = 0; i < count; i++) y[i] = (float)((int64_t)whole[i] - zero[i]) * scale[i];
-}
-
-static void quantize_row(const struct pto_kernel_tensor *t, const struct row *row, const uint64_t at[TENSORS],
-                         struct piece piece) {
-  const bool is_signed = t[Y].dtype == PTO_INT8 || t[Y].dtype == PTO_INT4;
-  const int32_t values = 1 << pto_dtype_bits(t[Y].dtype), least = is_signed ? -values / 2 : 0;
-  const uint64_t size = pto_dtype_size(t[X].dtype);
-  pto_load_loop *load = pto_loops_best()->load[PTO_CLASS_F32][t[X].dtype];
-  for (uint64_t first = 0; first < row->count; first += piece.count) {
-    piece.count = pto_min_u64(row->count - first, PIECE_ELEMS);
-    load(piece.x, (const char *)t[X].addr + (at[X] + first * row->step[X]) * size, row->step[X] * size, piece.count);
-    spread(t, row, at, first, &piece);
-    quantize_piece(piece.x, piece.scale, piece.zero, piece.whole, piece.count, least, least + values - 1);
-    store_wholes(&t[Y], at[Y] + first * row->step[Y], row->step[Y], piece.whole, piece.count);
-  }
-}
-
-static void dequantize_row(const struct pto_kernel_tensor *t, const struct row *row, const uint64_t at[TENSORS],
-                           struct piece piece) {
-  const uint64_t size = pto_dtype_size(t[Y].dtype);
-  pto_store_loop *store = pto_loops_best()->store[PTO_CLASS_F32][t[Y].dtype];
-  for (uint64_t first = 0; first < row->count; first += piece.count) {
-    piece.count = pto_min_u64(row->count - first, PIECE_ELEMS);
-    load_wholes(&t[X], at[X] + first * row->step[X], row->step[X], piece.whole, piece.count);
-    spread(t, row, at, first, &piece);
-    if (t[X].dtype == PTO_INT32)
-      dequantize_wide(piece.whole, piece.zero, piece.scale, piece.x, piece.count);
+static void dequantize_row(struct work *w, const struct row *row, const uint64_t at[TENSORS]) {
+  const struct pto_kernel_tensor *x = &w->t[X], *y = &w->t[Y];
+  const uint64_t size = pto_dtype_size(y->dtype);
+  for (uint64_t first = 0; first < row->count; first += w->values.count) {
+    w->values.count = pto_min_u64(row->count - first, PIECE_ELEMS);
+    load_wholes(w->loops, x, at[X] + first * row->step[X], row->step[X], w->values.whole, w->values.count);
+    spread(w, row, at, first);
+    if (x->dtype == PTO_INT32)
+      w->loops->dequantize_wide(&w->values);
     else
-      dequantize_piece(piece.whole, piece.zero, piece.scale, piece.x, piece.count);
-    store(piece.x, (char *)t[Y].addr + (at[Y] + first * row->step[Y]) * size, row->step[Y] * size, piece.count);
+      w->loops->dequantize(&w->values);
+    w->store_y(w->values.x, (char *)y->addr + (at[Y] + first * row->step[Y]) * size, row->step[Y] * size,
+               w->values.count);
   }
 }
 
 /* ---- runs ---- */
 
-typedef void row_function(const struct pto_kernel_tensor *t, const struct row *row, const uint64_t at[TENSORS],
-                          struct piece piece);
+typedef void row_function(struct work *w, const struct row *row, const uint64_t at[TENSORS]);
 
 static int for_each_row(const struct pto_kernel_args *args, row_function *function) {
-  const uint64_t numel = pto_kernel_numel(&args->tensors[X]);
+  const struct pto_kernel_tensor *t = args->tensors;
+  const uint64_t numel = pto_kernel_numel(&t[X]);
   if (numel == 0) return 0;
   struct pto_local local = pto_local_begin(&args->core->local);
-  struct piece piece = {.x = pto_local_take(&local, piece_bytes(numel)),
-                        .scale = pto_local_take(&local, piece_bytes(numel)),
-                        .whole = pto_local_take(&local, piece_bytes(numel)),
-                        .zero = pto_local_take(&local, piece_bytes(numel))};
+  const struct pto_loops *loops = pto_loops_best();
+  struct work w = {.t = t,
+                   .loops = loops_of[pto_level_best()],
+                   .load_x = loops->load[PTO_CLASS_F32][t[X].dtype],
+                   .load_scale = loops->load[PTO_CLASS_F32][t[SCALE].dtype],
+                   .store_y = loops->store[PTO_CLASS_F32][t[Y].dtype],
+                   .values = {.x = pto_local_take(&local, piece_bytes(numel)),
+                              .scale = pto_local_take(&local, piece_bytes(numel)),
+                              .whole = pto_local_take(&local, piece_bytes(numel)),
+                              .zero = pto_local_take(&local, piece_bytes(numel))}};
   struct grid grid;
   grid_init(&grid, args->tensors);
   const struct row row = grid_row(&grid);
   uint64_t index[GRID_DIMS] = {0}, at[TENSORS] = {0};
   uint32_t d;
   do {
-    function(args->tensors, &row, at, piece);
+    function(&w, &row, at);
     for (d = grid.ndims; d-- > 0;) {
       for (uint32_t i = 0; i < TENSORS; i++) at[i] += grid.step[d][i];
       if (++index[d] < grid.extent[d]) break;

@@ -162,7 +162,7 @@ const struct pto_kernel_reference pto_reference_qk = {.shapes = qk_shapes,
                                                       .golden = qk_golden,
                                                       .ulps = 0.51,
                                                       .values = PTO_VALUES_FINITE,
-                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER};
+                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER | PTO_REFERENCE_ANY_ZERO};
 
 static bool pv_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                       union pto_scalar *scalars) {

@@ -14,6 +14,7 @@
 
 struct bgemm {
   uint64_t tile, grid_m, grid_n, grid_k;
+  uint32_t sum_dtype; /* of products and C */
   struct pto_array *a, *b, *c;
 };
 
@@ -21,7 +22,7 @@ static const struct pto_option options[] = {
     {"task_num", PTO_OPTION_INT, "64", "tile products in all, a multiple of grid_k"},
     {"tile", PTO_OPTION_INT, "128", "rows and columns of a tile"},
     {"grid_k", PTO_OPTION_INT, "2", "products that are summed into one tile of C"},
-    {"dtype", PTO_OPTION_TEXT, "f32", "of A and B: f32, fp16 or bf16; products and C are f32"},
+    {"dtype", PTO_OPTION_TEXT, "f32", "of A and B: f32, fp16, bf16, with products and C f32; or i8, with i32"},
     {0},
 };
 
@@ -33,6 +34,7 @@ static const struct pto_case cases[] = {
     {"500x128x2", "task_num=500 tile=128 grid_k=2", "250 groups of 2", 1000, 750, false},
     {"fp16", "task_num=64 tile=128 grid_k=2 dtype=fp16", NULL, 128, 96, false},
     {"bf16", "task_num=64 tile=128 grid_k=2 dtype=bf16", NULL, 128, 96, false},
+    {"i8", "task_num=64 tile=128 grid_k=2 dtype=i8", "exact, in i32", 128, 96, false},
     {0},
 };
 
@@ -53,11 +55,12 @@ static int prepare(struct pto_program_run *run) {
     return pto_program_fail(run, "bgemm: task_num %lld is no positive multiple of grid_k %lld", (long long)task_num,
                             (long long)grid_k);
   int dtype = pto_dtype_from_name(pto_option_text(run, "dtype"));
-  if (dtype != PTO_FLOAT32 && dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16)
-    return pto_program_fail(run, "bgemm: dtype \"%s\" is not f32, fp16 or bf16", pto_option_text(run, "dtype"));
+  if (dtype != PTO_FLOAT32 && dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16 && dtype != PTO_INT8)
+    return pto_program_fail(run, "bgemm: dtype \"%s\" is not f32, fp16, bf16 or i8", pto_option_text(run, "dtype"));
   struct bgemm *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
   uint64_t groups = (uint64_t)(task_num / grid_k);
+  state->sum_dtype = dtype == PTO_INT8 ? PTO_INT32 : PTO_FLOAT32;
   state->tile = (uint64_t)tile;
   state->grid_k = (uint64_t)grid_k;
   state->grid_m = near_square_divisor(groups);
@@ -65,10 +68,12 @@ static int prepare(struct pto_program_run *run) {
   uint64_t m = state->grid_m * state->tile, n = state->grid_n * state->tile, k = state->grid_k * state->tile;
   state->a = pto_program_array(run, "a", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, (uint64_t[]){m, k});
   state->b = pto_program_array(run, "b", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, (uint64_t[]){k, n});
-  state->c = pto_program_array(run, "c", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, (uint64_t[]){m, n});
+  state->c = pto_program_array(run, "c", PTO_ARRAY_OUTPUT, state->sum_dtype, 2, (uint64_t[]){m, n});
   if (state->a == NULL || state->b == NULL || state->c == NULL) return PTO_ENOMEM;
-  pto_array_fill_uniform(run, state->a, -1, 1);
-  pto_array_fill_uniform(run, state->b, -1, 1);
+  double bound = dtype == PTO_INT8 ? 128 : 1;
+  if (dtype == PTO_INT8) pto_program_tolerance(run, 0, 0);
+  pto_array_fill_uniform(run, state->a, -bound, bound);
+  pto_array_fill_uniform(run, state->b, -bound, bound);
   return PTO_OK;
 }
 
@@ -91,7 +96,7 @@ static int submit_group(struct pto_runtime *rt, const struct plan *plan, uint64_
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   for (uint64_t k = 0; status == PTO_OK && k < plan->state->grid_k; k++) {
     struct pto_tensor a = tile_of(plan, &plan->a, m, k), b = tile_of(plan, &plan->b, k, n);
-    struct pto_tensor p = pto_managed_tensor(rt, pto_create_buffer(rt, tile * tile * sizeof(float)), PTO_FLOAT32, 2,
+    struct pto_tensor p = pto_managed_tensor(rt, pto_create_buffer(rt, tile * tile * 4), plan->state->sum_dtype, 2,
                                              (uint64_t[]){tile, tile});
     struct pto_param product[] = {pto_input(&a), pto_input(&b), pto_output(&p)};
     status = pto_submit_aic(rt, plan->matmul, product, 3);
@@ -106,7 +111,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct bgemm *state = pto_program_state(run, sizeof *state);
   struct plan plan = {
       .state = state,
-      .matmul = pto_kernel_find("matmul"),
+      .matmul = pto_kernel_find(state->sum_dtype == PTO_INT32 ? "matmul_int8" : "matmul"),
       .add_in_place = pto_kernel_find("add_inplace"),
       .a = pto_array_tensor(rt, state->a),
       .b = pto_array_tensor(rt, state->b),

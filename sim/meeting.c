@@ -166,15 +166,21 @@ static bool takes_turns(const struct pto_meeting *meeting, uint32_t role) {
   return kernel_of(meeting, role) && (kernel_of(meeting, role)->flags & PTO_KERNEL_TURNS);
 }
 
+/* Whether a turn waits for this core of the task: of a block before, whoever it is; of its own block, a role before
+ * that takes turns. */
+static bool keeps_turn(const struct pto_meeting *own, uint32_t own_role, const struct pto_meeting *meeting,
+                       uint32_t role) {
+  if (!kernel_of(meeting, role) || (meeting->returned & PTO_ROLE_BIT(role))) return false;
+  if (meeting->block_index != own->block_index) return meeting->block_index < own->block_index;
+  return role < own_role && takes_turns(meeting, role);
+}
+
 /* Blocks are sent in order, so whoever comes before in the order of turns is live, or has returned. */
 static bool has_turn(const struct pto_meetings *meetings, struct pto_meeting_place place) {
   const struct pto_meeting *own = &meetings->meetings[place.meeting];
   FOR_EACH_OF_TASK(i, meetings, own->payload) {
-    const struct pto_meeting *meeting = &meetings->meetings[i];
-    if (meeting->block_index > own->block_index) continue;
-    const uint32_t roles = meeting->block_index < own->block_index ? PTO_ROLE_COUNT : place.role;
-    for (uint32_t role = 0; role < roles; role++)
-      if (takes_turns(meeting, role) && !(meeting->returned & PTO_ROLE_BIT(role))) return false;
+    for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++)
+      if (keeps_turn(own, place.role, &meetings->meetings[i], role)) return false;
   }
   return true;
 }
@@ -206,7 +212,7 @@ void pto_meetings_return(struct pto_meetings *meetings, struct pto_meeting_place
     FOR_EACH_OF_TASK(i, meetings, payload)
     break_meeting(meetings, &meetings->meetings[i], PTO_EKERNEL);
   }
-  if (takes_turns(meeting, place.role)) pass_turn(meetings, payload);
+  if (takes_turns(meeting, 0) || takes_turns(meeting, 1) || takes_turns(meeting, 2)) pass_turn(meetings, payload);
   if (meeting->returned != meeting->roles) return;
   reset_meeting(meeting);
   meetings->payloads[place.meeting] = NULL;
@@ -390,9 +396,7 @@ static void add_turn(const struct pto_meetings *meetings, struct text *text, str
   FOR_EACH_OF_TASK(i, meetings, own->payload) {
     const struct pto_meeting *meeting = &meetings->meetings[i];
     for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
-      const bool is_before =
-          meeting->block_index < own->block_index || (meeting->block_index == own->block_index && role < place.role);
-      if (!is_before || !takes_turns(meeting, role) || (meeting->returned & PTO_ROLE_BIT(role))) continue;
+      if (!keeps_turn(own, place.role, meeting, role)) continue;
       add(text, " after block %" PRIu32 " ", meeting->block_index);
       add_seat(text, meeting, role);
       add_state(text, &meeting->seats[role]);

@@ -320,7 +320,8 @@ static void test_failures_after_the_options_are_in_the_json_too(void **state) {
 static void test_each_error_program_leaves_with_3_and_its_status(void **state) {
   static const char *const rows[][2] = {{"errors/heap", "PTO_EHEAP"},         {"errors/scope", "PTO_ESCOPE"},
                                         {"errors/window", "PTO_EWINDOW"},     {"errors/kernel", "PTO_EKERNEL"},
-                                        {"errors/capacity", "PTO_ECAPACITY"}, {"errors/user", "PTO_EUSER"}};
+                                        {"errors/capacity", "PTO_ECAPACITY"}, {"errors/user", "PTO_EUSER"},
+                                        {"errors/deadlock", "PTO_EDEADLOCK"}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     for (int is_virtual = 0; is_virtual < 2; is_virtual++) {
       assert_int_equal(pto_ptosim_run("run %s --engine %s --json %s", rows[i][0], is_virtual ? "virtual" : "threads",

@@ -22,6 +22,10 @@ struct expectation {
 
 static const struct expectation expectations[] = {
     {"capacity", NULL, "PTO_ECAPACITY", {"live tasks", "region map of 64 entries"}},
+    {"deadlock",
+     NULL,
+     "PTO_EDEADLOCK",
+     {"task 0 (asker) block 0 AIC on core 0 waits", "(replier) block 0 AIV0 on core 1 waits", "from AIC on core 0"}},
     {"fit", "local", "PTO_EUSER", {"huge needs 1073741824 KiB of UB", "has 192"}},
     {"fit", "sync_start", "PTO_EUSER", {"sync_start", "can never start together"}},
     {"heap",

@@ -130,9 +130,9 @@ static int sum_in_roles(const struct pto_kernel_args *args) {
 }
 static void check_roles_12(const int64_t *cells) { expect_sum(cells, 1, 12, WAITING_ALL); }
 
-/* AIV1 alone takes turns: it comes after every core of the blocks before, and needs not wait for the AIC of its own. */
+/* AIV1 alone takes turns: it comes after every core of the blocks before.  Tensor 1 says who is done. */
 static int sum_after_all(const struct pto_kernel_args *args) {
-  int64_t *cells = waiting_cells(args), *done = cells + 16;
+  int64_t *done = args->tensors[1].addr;
   uint32_t role = args->core->role, block = args->core->block_index;
   volatile double x = 1;
   if (role != PTO_ROLE_AIV1) {
@@ -146,6 +146,27 @@ static int sum_after_all(const struct pto_kernel_args *args) {
       if (!done[i * PTO_ROLE_COUNT + k]) return pto_kernel_error(args, "block %u has not returned", i);
   done[block * PTO_ROLE_COUNT + role] = 1;
   return status != 0 ? status : add_in_turn(args, block);
+}
+static int submit_before_turns(struct pto_runtime *rt, const struct waiting_case *c) {
+  static const struct pto_kernel_param plain_params[] = {{.name = "sum", .mode = PTO_UNUSED},
+                                                         {.name = "done", .mode = PTO_INOUT}},
+                                       params[] = {{.name = "sum", .mode = PTO_ACCUMULATE},
+                                                   {.name = "done", .mode = PTO_INOUT}};
+  static const struct pto_kernel plain = {
+      .name = "plain", .cores = PTO_AIC | PTO_AIV, .params = plain_params, .param_count = 2, .run = sum_after_all};
+  static const struct pto_kernel last = {.name = "last",
+                                         .cores = PTO_AIV,
+                                         .flags = PTO_KERNEL_TURNS,
+                                         .params = params,
+                                         .param_count = 2,
+                                         .run = sum_after_all};
+  const struct pto_launch launch = {.aic = &plain, .aiv0 = &plain, .aiv1 = &last, .block_count = c->blocks};
+  int status = PTO_OK;
+  for (uint32_t i = 0; i < c->tasks && status == PTO_OK; i++) {
+    struct pto_tensor cells = waiting_cells_tensor(rt, i), done = waiting_cells_tensor(rt, 100 + i);
+    status = pto_submit(rt, &launch, (struct pto_param[]){pto_accumulate(&cells), pto_inout(&done)}, 2, NULL);
+  }
+  return status;
 }
 static void check_last_12(const int64_t *cells) { expect_sum(cells, 1, 12, AIV1); }
 
@@ -180,6 +201,36 @@ static int submit_products(struct pto_runtime *rt, const struct waiting_case *c)
   return status;
 }
 static void check_products(const int64_t *cells) { expect_sum(cells, 1, 20, AIV0); }
+
+/* The AIC reads the sum before its AIV adds to it, and knows of no turns: so it must see the sums of the blocks before,
+ * and its block cannot begin before they are over. */
+static int read_and_sum(const struct pto_kernel_args *args) {
+  uint32_t block = args->core->block_index;
+  if (args->core->role == PTO_ROLE_AIC) {
+    int64_t turns = waiting_cells(args)[1];
+    if (turns != block) return pto_kernel_error(args, "block %u sees %d turns", block, (int)turns);
+    return pto_core_push(args, PTO_ROLE_AIV0, &turns, sizeof turns);
+  }
+  int64_t turns = 0;
+  int status = pto_core_pop(args, PTO_ROLE_AIC, &turns, sizeof turns);
+  if (status == 0) status = pto_core_turn(args);
+  return status != 0 ? status : add_in_turn(args, turns);
+}
+static int submit_readers(struct pto_runtime *rt, const struct waiting_case *c) {
+  static const struct pto_kernel_param params[] = {{.name = "cells", .mode = PTO_INPUT},
+                                                   {.name = "task", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
+  static const struct pto_kernel reader = {.name = "reader",
+                                           .cores = PTO_AIC,
+                                           .flags = PTO_KERNEL_WAITS,
+                                           .params = params,
+                                           .param_count = 2,
+                                           .run = read_and_sum};
+  struct pto_launch launch = waiting_launch(c);
+  launch.aic = &reader;
+  int status = PTO_OK;
+  for (uint32_t i = 0; i < c->tasks && status == PTO_OK; i++) status = waiting_submit(rt, c, &launch, i);
+  return status;
+}
 
 /* Blocks that start together meet first, then take turns; each sees what the one before it left. */
 static int meet_and_sum(const struct pto_kernel_args *args) {
@@ -251,10 +302,9 @@ static const struct waiting_case cases[] = {
      .check = check_roles_12},
     {.name = "a turn comes after all cores of the blocks before",
      .run = sum_after_all,
-     .plain_roles = AIC | AIV0,
-     .flags = PTO_KERNEL_TURNS,
-     .mode = PTO_ACCUMULATE,
      .blocks = 12,
+     .tasks = 5,
+     .submit = submit_before_turns,
      .check = check_last_12},
     {.name = "what one core made another one adds in its turn",
      .run = push_and_sum,
@@ -264,6 +314,15 @@ static const struct waiting_case cases[] = {
      .blocks = 20,
      .tasks = 5,
      .submit = submit_products,
+     .check = check_products},
+    {.name = "who reads what is accumulated sees the sums of the blocks before",
+     .run = read_and_sum,
+     .roles = AIV0,
+     .flags = PTO_KERNEL_TURNS,
+     .mode = PTO_ACCUMULATE,
+     .blocks = 20,
+     .tasks = 5,
+     .submit = submit_readers,
      .check = check_products},
     {.name = "two blocks that start together take turns",
      .run = meet_and_sum,

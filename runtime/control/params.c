@@ -187,12 +187,18 @@ static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *co
   return PTO_OK;
 }
 
-/* Whether every kernel that accumulates puts its additions in order itself. */
-static bool take_turns(const struct pto_launch *launch) {
+/* Whether every kernel that touches what is accumulated into puts itself in order. */
+static bool take_turns(const struct pto_launch *launch, uint32_t count) {
   const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
-  for (int k = 0; k < 3; k++)
-    for (uint32_t i = 0; kernels[k] && i < kernels[k]->param_count; i++)
-      if (kernels[k]->params[i].mode == PTO_ACCUMULATE && !(kernels[k]->flags & PTO_KERNEL_TURNS)) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    bool is_sum = false, has_order = true;
+    for (int k = 0; k < 3; k++) {
+      if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
+      is_sum |= kernels[k]->params[i].mode == PTO_ACCUMULATE;
+      has_order &= (kernels[k]->flags & PTO_KERNEL_TURNS) != 0;
+    }
+    if (is_sum && !has_order) return false;
+  }
   return true;
 }
 
@@ -521,7 +527,7 @@ int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
     status = collect_predicate(rt, what, &launch->predicate);
     if (status) return status;
   }
-  submit->is_serial = PTO_UNLIKELY(submit->accumulates) && launch->block_count > 1 && !take_turns(launch);
+  submit->is_serial = PTO_UNLIKELY(submit->accumulates) && launch->block_count > 1 && !take_turns(launch, count);
   if (PTO_UNLIKELY(submit->is_serial && launch->sync_start))
     return PTO_REFUSE(rt, PTO_EINVAL,
                       "%s: the blocks of an accumulating task whose kernel does not declare PTO_KERNEL_TURNS run one "

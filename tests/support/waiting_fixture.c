@@ -62,9 +62,13 @@ struct pto_tensor waiting_cells_tensor(struct pto_runtime *rt, uint32_t task) {
 
 int waiting_submit(struct pto_runtime *rt, const struct waiting_case *c, const struct pto_launch *launch,
                    uint32_t task) {
+  /* A scope for each, so that the window comes round. */
+  int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+  if (status != PTO_OK) return status;
   struct pto_tensor cells = waiting_cells_tensor(rt, task);
   const struct pto_param params[] = {pto_param_tensor(c->mode ? c->mode : PTO_INOUT, &cells), pto_scalar_u64(task)};
-  return pto_submit(rt, launch, params, 2, NULL);
+  status = pto_submit(rt, launch, params, 2, NULL);
+  return status != PTO_OK ? status : pto_scope_end(rt);
 }
 
 static uint32_t tasks_of(const struct waiting_case *c) { return c->tasks ? c->tasks : 3; }
@@ -72,12 +76,10 @@ static uint32_t tasks_of(const struct waiting_case *c) { return c->tasks ? c->ta
 static int submit_tasks(struct pto_runtime *rt, void *context) {
   const struct waiting_case *c = context;
   const struct pto_launch launch = waiting_launch(c);
+  int status = PTO_OK;
   if (c->submit) return c->submit(rt, c);
-  for (uint32_t i = 0; i < tasks_of(c); i++) {
-    int status = waiting_submit(rt, c, &launch, i);
-    if (status != PTO_OK) return status;
-  }
-  return PTO_OK;
+  for (uint32_t i = 0; i < tasks_of(c) && status == PTO_OK; i++) status = waiting_submit(rt, c, &launch, i);
+  return status;
 }
 
 /* ---- the task after it ---- */
