@@ -139,6 +139,141 @@ static void test_copy_keeps_every_bit_of_a_nan(void **state) {
   assert_memory_equal(y16, ((uint16_t[]){0x7c01, 0x0001, 0xfe77, 0x8000}), sizeof y16);
 }
 
+/* Runs `kernel` on dense vectors: tensors in the kernel's order, all of `count` elements. */
+static void run_dense(const struct pto_kernel *kernel, uint64_t count, const uint32_t *dtypes, void *const *addrs,
+                      const union pto_scalar *scalars) {
+  const uint64_t stride = 1;
+  struct pto_kernel_tensor t[4];
+  struct pto_kernel_args args = {.tensors = t, .scalars = scalars};
+  for (uint32_t i = 0; i < kernel->param_count; i++) {
+    if (kernel->params[i].mode == PTO_SCALAR) {
+      args.scalar_count++;
+      continue;
+    }
+    dense(&t[i], dtypes[i], addrs[i], &count, &stride, 1);
+    args.tensor_count++;
+  }
+  assert_int_equal(kernel->check(&args), 0);
+  assert_int_equal(pto_test_call_run(kernel, &args), 0);
+}
+
+/* What docs/numerics.md says, number by number. */
+static void test_remainders_shifts_and_bounds_are_as_documented(void **state) {
+  (void)state;
+  static const uint32_t i32[] = {PTO_INT32, PTO_INT32, PTO_INT32}, i8[] = {PTO_INT8, PTO_INT8, PTO_INT8};
+  int32_t a[] = {7, -7, 7, INT32_MIN, 5}, b[] = {2, 2, -2, -1, 0}, y[5];
+  run_dense(&pto_general_rem, 5, i32, (void *[]){a, b, y}, NULL);
+  assert_memory_equal(y, ((int32_t[]){1, -1, 1, 0, 5}), sizeof y);
+  int32_t x[] = {1, -1, -8, -8, 3}, counts[] = {31, 32, 2, 99, -1};
+  run_dense(&pto_general_shift_left, 5, i32, (void *[]){x, counts, y}, NULL);
+  assert_memory_equal(y, ((int32_t[]){INT32_MIN, 0, -32, 0, 0}), sizeof y);
+  run_dense(&pto_general_shift_right, 5, i32, (void *[]){x, counts, y}, NULL);
+  assert_memory_equal(y, ((int32_t[]){0, -1, -2, -1, 0}), sizeof y);
+  int8_t small[] = {-128, -1, 0, 100, 127}, result[5];
+  const union pto_scalar bounds[2] = {{.i64 = -5}, {.i64 = 300}};
+  run_dense(&pto_general_clamp_int, 5, i8, (void *[]){small, result}, bounds);
+  assert_memory_equal(result, ((int8_t[]){-5, -1, 0, 100, 127}), sizeof result);
+  run_dense(&pto_general_maximum_scalar_int, 5, i8, (void *[]){small, result}, &bounds[1]);
+  assert_memory_equal(result, ((int8_t[]){127, 127, 127, 127, 127}), sizeof result);
+}
+
+static void test_casts_saturate_truncate_and_round_once(void **state) {
+  (void)state;
+  float x[] = {NAN, INFINITY, -INFINITY, 2.9f, -2.9f, 300, -300, -0.5f};
+  int8_t i8[8];
+  uint8_t u8[8];
+  int64_t i64[8];
+  uint8_t i4[4];
+  run_dense(&pto_general_cast, 8, (uint32_t[]){PTO_FLOAT32, PTO_INT8}, (void *[]){x, i8}, NULL);
+  assert_memory_equal(i8, ((int8_t[]){0, 127, -128, 2, -2, 127, -128, 0}), sizeof i8);
+  run_dense(&pto_general_cast, 8, (uint32_t[]){PTO_FLOAT32, PTO_UINT8}, (void *[]){x, u8}, NULL);
+  assert_memory_equal(u8, ((uint8_t[]){0, 255, 0, 2, 0, 255, 0, 0}), sizeof u8);
+  run_dense(&pto_general_cast, 8, (uint32_t[]){PTO_FLOAT32, PTO_INT64}, (void *[]){x, i64}, NULL);
+  assert_memory_equal(i64, ((int64_t[]){0, INT64_MAX, INT64_MIN, 2, -2, 300, -300, 0}), sizeof i64);
+  run_dense(&pto_general_cast, 8, (uint32_t[]){PTO_FLOAT32, PTO_INT4}, (void *[]){x, i4}, NULL);
+  assert_memory_equal(i4, ((uint8_t[]){0x70, 0x28, 0x7e, 0x08}), sizeof i4);
+  run_dense(&pto_general_cast, 8, (uint32_t[]){PTO_FLOAT32, PTO_BOOL}, (void *[]){x, u8}, NULL);
+  assert_memory_equal(u8, ((uint8_t[]){1, 1, 1, 1, 1, 1, 1, 1}), sizeof u8);
+  int64_t wide[] = {-1, INT64_MAX, 256}, unsigned_wide[3];
+  run_dense(&pto_general_cast, 3, (uint32_t[]){PTO_INT64, PTO_UINT8}, (void *[]){wide, u8}, NULL);
+  assert_memory_equal(u8, ((uint8_t[]){0, 255, 255}), 3);
+  run_dense(&pto_general_cast, 3, (uint32_t[]){PTO_INT64, PTO_UINT64}, (void *[]){wide, unsigned_wide}, NULL);
+  assert_memory_equal(unsigned_wide, ((int64_t[]){0, INT64_MAX, 256}), sizeof unsigned_wide);
+  /* Just above a tie of bf16, and on one for who rounds to f32 first. */
+  int64_t above[] = {INT64_C(0x0101000000000001)};
+  uint16_t bf16;
+  run_dense(&pto_general_cast, 1, (uint32_t[]){PTO_INT64, PTO_BFLOAT16}, (void *[]){above, &bf16}, NULL);
+  assert_true(pto_bf16_to_f32(bf16) == 0x1.02p56f);
+}
+
+static void test_select_and_a_cast_to_the_same_dtype_move_the_bits_of_a_nan(void **state) {
+  (void)state;
+  uint8_t condition[] = {1, 0, 1, 0xff};
+  uint32_t b[] = {0x7f800001, 1, 2, 0xffc12345}, c[] = {3, 0x7fa00001, 4, 5}, y[4];
+  run_dense(&pto_general_select, 4, (uint32_t[]){PTO_BOOL, PTO_FLOAT32, PTO_FLOAT32, PTO_FLOAT32},
+            (void *[]){condition, b, c, y}, NULL);
+  assert_memory_equal(y, ((uint32_t[]){0x7f800001, 0x7fa00001, 2, 0xffc12345}), sizeof y);
+  uint16_t half[] = {0x7c01, 0xfe77, 0x0001, 0x8000}, kept[4];
+  run_dense(&pto_general_cast, 4, (uint32_t[]){PTO_FLOAT16, PTO_FLOAT16}, (void *[]){half, kept}, NULL);
+  assert_memory_equal(kept, half, sizeof half);
+}
+
+static void test_what_is_read_as_bool_is_true_unless_it_is_0(void **state) {
+  (void)state;
+  static const uint32_t bools[] = {PTO_BOOL, PTO_BOOL, PTO_BOOL};
+  uint8_t a[] = {0, 2, 4, 1}, b[] = {0, 1, 0, 0x80}, y[4];
+  run_dense(&pto_general_logical_and, 4, bools, (void *[]){a, b, y}, NULL);
+  assert_memory_equal(y, ((uint8_t[]){0, 1, 0, 1}), sizeof y);
+  run_dense(&pto_general_logical_xor, 4, bools, (void *[]){a, b, y}, NULL);
+  assert_memory_equal(y, ((uint8_t[]){0, 0, 1, 0}), sizeof y);
+  run_dense(&pto_general_logical_not, 4, bools, (void *[]){a, y}, NULL);
+  assert_memory_equal(y, ((uint8_t[]){1, 0, 0, 0}), sizeof y);
+  int8_t numbers[4];
+  run_dense(&pto_general_cast, 4, (uint32_t[]){PTO_BOOL, PTO_INT8}, (void *[]){a, numbers}, NULL);
+  assert_memory_equal(numbers, ((int8_t[]){0, 1, 1, 1}), sizeof numbers);
+}
+
+/* An output past the caches, of a size that ends within a cache line, in f32 and converted. */
+static void test_large_outputs_that_bypass_the_caches_hold_the_same_values(void **state) {
+  (void)state;
+  const uint64_t count = (UINT64_C(17) << 19) + 13; /* of fp16: 17 MiB */
+  float *x = malloc(count * sizeof *x), *y = malloc((count + 1) * sizeof *y);
+  uint16_t *half = malloc((count + 1) * sizeof *half);
+  assert_true(x != NULL && y != NULL && half != NULL);
+  for (uint64_t i = 0; i < count; i++) x[i] = (float)(i % 2048);
+  y[count] = -1;
+  half[count] = 0xdead;
+  run_dense(&pto_general_neg, count, (uint32_t[]){PTO_FLOAT32, PTO_FLOAT32}, (void *[]){x, y}, NULL);
+  run_dense(&pto_general_neg, count, (uint32_t[]){PTO_FLOAT32, PTO_FLOAT16}, (void *[]){x, half}, NULL);
+  for (uint64_t i = 0; i < count; i++)
+    if (y[i] != -x[i] || pto_fp16_to_f32(half[i]) != -x[i]) fail_msg("element %" PRIu64, i);
+  assert_true(y[count] == -1 && half[count] == 0xdead);
+  run_dense(&pto_general_neg, count, (uint32_t[]){PTO_FLOAT32, PTO_FLOAT32}, (void *[]){y, y}, NULL);
+  assert_memory_equal(x, y, count * sizeof *x);
+  free(x);
+  free(y);
+  free(half);
+}
+
+static void test_dtypes_that_do_not_mix_are_refused(void **state) {
+  (void)state;
+  static const uint64_t shape[] = {4}, strides[] = {1};
+  char message[128] = "";
+  struct pto_core core = {.message = message, .message_size = sizeof message};
+  struct pto_kernel_tensor t[4];
+  const struct pto_kernel_args args = {.tensors = t, .tensor_count = 3, .core = &core};
+  dense(&t[0], PTO_INT8, NULL, shape, strides, 1);
+  dense(&t[1], PTO_UINT8, NULL, shape, strides, 1);
+  dense(&t[2], PTO_BOOL, NULL, shape, strides, 1);
+  assert_int_equal(pto_general_equal.check(&args), PTO_EKERNEL);
+  assert_string_equal(message, "equal: dtypes i8 and u8 do not mix (params 0 and 1)");
+  dense(&t[3], PTO_UINT8, NULL, shape, strides, 1);
+  dense(&t[2], PTO_FLOAT32, NULL, shape, strides, 1);
+  dense(&t[0], PTO_BOOL, NULL, shape, strides, 1);
+  assert_int_equal(pto_general_select.check(&args), PTO_EKERNEL);
+  assert_string_equal(message, "select: dtypes f32 and u8 do not mix (params 2 and 3)");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_costs_follow_from_descriptors_alone),
@@ -147,6 +282,12 @@ int main(void) {
       cmocka_unit_test(test_u64_compares_and_divides_without_a_sign),
       cmocka_unit_test(test_long_runs_and_chunks_of_one_call_meet_without_a_seam),
       cmocka_unit_test(test_copy_keeps_every_bit_of_a_nan),
+      cmocka_unit_test(test_remainders_shifts_and_bounds_are_as_documented),
+      cmocka_unit_test(test_casts_saturate_truncate_and_round_once),
+      cmocka_unit_test(test_select_and_a_cast_to_the_same_dtype_move_the_bits_of_a_nan),
+      cmocka_unit_test(test_what_is_read_as_bool_is_true_unless_it_is_0),
+      cmocka_unit_test(test_large_outputs_that_bypass_the_caches_hold_the_same_values),
+      cmocka_unit_test(test_dtypes_that_do_not_mix_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,9 @@
 #include <sim/timing.h>
 
 #define MAX_TUPLES 64
+#define MOST_ELEMS 40000 /* of a tensor */
+
+static struct pto_trial_case c;
 
 static const struct pto_reference_sizes sizes[] = {
     {0, {0}, 0},
@@ -59,12 +62,21 @@ static struct pto_cost cost_of(struct pto_trial *trial) {
   return cost;
 }
 
+/* Beyond a tile. */
+static bool is_large(const struct pto_trial *trial) {
+  for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
+    uint64_t numel = 1;
+    for (uint32_t d = 0; d < c.shapes[i].ndims; d++) numel *= c.shapes[i].shape[d];
+    if (numel > MOST_ELEMS) return true;
+  }
+  return false;
+}
+
 /* Calls `each` for every kernel, size of the list and uniform combination of dtypes that the kernel takes. */
 static void for_each(const struct pto_reference_sizes *list, size_t count, uint32_t layout,
                      void (*each)(struct pto_trial *, const char *text)) {
   static struct pto_trial trial;
   static struct pto_dtype_tuple tuples[MAX_TUPLES];
-  static struct pto_trial_case c;
   for (uint32_t k = 0; k < pto_kernel_count(); k++) {
     uint32_t case_count = 0;
     for (size_t s = 0; s < count; s++) {
@@ -73,7 +85,7 @@ static void for_each(const struct pto_reference_sizes *list, size_t count, uint3
       c.seed = free_sizes.draw = pto_mix64(k * 1009 + s);
       c.layout = layout;
       pto_trial_init(&trial, k);
-      if (!pto_trial_sizes(&trial, &free_sizes, &c)) continue;
+      if (!pto_trial_sizes(&trial, &free_sizes, &c) || is_large(&trial)) continue;
       (void)pto_trial_dtype_tuples(&trial, &c, tuples, MAX_TUPLES, &uniform_count);
       for (uint32_t t = 0; t < uniform_count; t++) {
         char text[256];

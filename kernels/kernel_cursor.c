@@ -35,21 +35,40 @@ void pto_cursor_init(struct pto_cursor *cursor, const struct pto_kernel_tensor *
   for (uint32_t d = 0; d < cursor->ndims; d++) cursor->index[d] = 0;
 }
 
-void pto_cursor_advance(struct pto_cursor *cursor, uint64_t count) {
-  PTO_INTERNAL(count <= cursor->run_left);
-  cursor->at += count * cursor->run_step;
-  cursor->run_left -= count;
-  if (cursor->run_left > 0) return;
-  cursor->at -= cursor->run_elems * cursor->run_step;
-  for (uint32_t d = cursor->ndims; d-- > 0;) {
-    cursor->at += cursor->steps[d];
-    if (++cursor->index[d] < cursor->shape[d]) {
+/* Past a whole run, of which `at` is the start: to the next index of the outer dimensions, of which the innermost goes
+ * on by `rows`. */
+static void next_row(struct pto_cursor *cursor, uint64_t rows) {
+  for (uint32_t d = cursor->ndims; d-- > 0; rows = 1) {
+    cursor->at += rows * cursor->steps[d];
+    cursor->index[d] += rows;
+    if (cursor->index[d] < cursor->shape[d]) {
       cursor->run_left = cursor->run_elems;
       return;
     }
     cursor->at -= cursor->shape[d] * cursor->steps[d];
     cursor->index[d] = 0;
   }
+  cursor->run_left = 0;
+}
+
+void pto_cursor_advance(struct pto_cursor *cursor, uint64_t count) {
+  PTO_INTERNAL(count <= cursor->run_left);
+  cursor->at += count * cursor->run_step;
+  cursor->run_left -= count;
+  if (cursor->run_left > 0) return;
+  cursor->at -= cursor->run_elems * cursor->run_step;
+  next_row(cursor, 1);
+}
+
+uint64_t pto_cursor_rows(const struct pto_cursor *cursor, uint64_t count) {
+  if (cursor->run_left < cursor->run_elems || cursor->run_left == 0) return 0;
+  const uint64_t left = cursor->ndims == 0 ? 1 : cursor->shape[cursor->ndims - 1] - cursor->index[cursor->ndims - 1];
+  return pto_min_u64(count / cursor->run_elems, left);
+}
+
+void pto_cursor_advance_rows(struct pto_cursor *cursor, uint64_t rows) {
+  PTO_INTERNAL(rows > 0 && rows <= pto_cursor_rows(cursor, UINT64_MAX));
+  next_row(cursor, rows);
 }
 
 void pto_cursor_load(struct pto_cursor *cursor, pto_load_loop *load, void *buffer, uint64_t elem_bytes,

@@ -28,6 +28,15 @@ void pto_cursor_init(struct pto_cursor *cursor, const struct pto_kernel_tensor *
 /* Past `count` elements, which are in the run. */
 void pto_cursor_advance(struct pto_cursor *cursor, uint64_t count);
 
+/* Whole runs that start here, one step of the innermost outer dimension apart, within `count` elements; 0 inside a
+ * run.  And past that many. */
+uint64_t pto_cursor_rows(const struct pto_cursor *cursor, uint64_t count);
+void pto_cursor_advance_rows(struct pto_cursor *cursor, uint64_t rows);
+/* From one of them to the next. */
+static inline uint64_t pto_cursor_row_step(const struct pto_cursor *cursor) {
+  return cursor->ndims == 0 ? 0 : cursor->steps[cursor->ndims - 1];
+}
+
 /* The next `count` elements, through `load` into `buffer` of elem_bytes a value; and out of it, through `store`. */
 void pto_cursor_load(struct pto_cursor *cursor, pto_load_loop *load, void *buffer, uint64_t elem_bytes, uint64_t count);
 void pto_cursor_store(struct pto_cursor *cursor, pto_store_loop *store, const void *buffer, uint64_t elem_bytes,

@@ -54,6 +54,39 @@ static void test_a_cursor_visits_every_element_in_the_order_asked_for(void **sta
   }
 }
 
+static void test_whole_rows_are_one_step_apart_and_may_be_passed_at_once(void **state) {
+  (void)state;
+  struct pto_rng rng = {SEED + 1};
+  uint32_t several = 0;
+  for (uint32_t turn = 0; turn < 2000; turn++) {
+    struct pto_trial_tensor tensor;
+    uint32_t order[PTO_MAX_DIMS] = {0};
+    struct pto_cursor cursor;
+    random_tensor(&tensor, &rng);
+    random_order(tensor.t.ndims, order, &rng);
+    pto_cursor_init(&cursor, &tensor.t, order);
+    const uint64_t numel = pto_trial_numel(&tensor);
+    for (uint64_t done = 0; done < numel;) {
+      const uint64_t rows = pto_cursor_rows(&cursor, pto_rng_below(&rng, numel - done + 1));
+      if (rows == 0) {
+        pto_cursor_advance(&cursor, 1);
+        done++;
+        continue;
+      }
+      several += rows > 1 ? 1 : 0;
+      for (uint64_t row = 0; row < rows; row++)
+        for (uint64_t i = 0; i < cursor.run_elems; i++)
+          assert_ptr_equal(cursor.at + row * pto_cursor_row_step(&cursor) + i * cursor.run_step,
+                           expected_at(&tensor.t, order, done + row * cursor.run_elems + i));
+      done += rows * cursor.run_elems;
+      pto_cursor_advance_rows(&cursor, rows);
+    }
+    assert_int_equal(cursor.run_left, 0);
+    pto_trial_tensor_fini(&tensor);
+  }
+  assert_true(several > 100);
+}
+
 static void test_without_an_order_a_cursor_is_row_major(void **state) {
   (void)state;
   struct pto_rng rng = {SEED};
@@ -110,6 +143,7 @@ int main(void) {
   print_message("seed %" PRIu64 "\n", SEED);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_cursor_visits_every_element_in_the_order_asked_for),
+      cmocka_unit_test(test_whole_rows_are_one_step_apart_and_may_be_passed_at_once),
       cmocka_unit_test(test_without_an_order_a_cursor_is_row_major),
       cmocka_unit_test(test_whatever_lies_without_gaps_is_one_run),
       cmocka_unit_test(test_a_rank_0_tensor_is_one_element),

@@ -4,7 +4,9 @@
 #include <kernels/kernel_shape.h>
 #include <runtime/base/base.h>
 
-#define DIRECT_ELEMS 32 /* shorter runs are gathered into a chunk rather than worked on in place */
+/* Shorter runs are gathered into a chunk rather than worked on in place: a copy of that many bytes takes as long as the
+ * calls for a run. */
+#define DIRECT_BYTES 512
 
 static bool is_nibble(uint32_t dtype) { return (PTO_DTYPES_NIBBLE & PTO_DTYPE_BIT(dtype)) != 0; }
 static uint64_t class_bytes(enum pto_class class_) { return pto_dtype_size(pto_class_dtype(class_)); }
@@ -50,15 +52,16 @@ void pto_operand_is_output(struct pto_operand *o, uint64_t numel) {
 }
 
 uint64_t pto_operands_next(const struct pto_operand *operands, uint32_t count, uint64_t left) {
-  uint64_t in_place = left;
+  uint64_t in_place = left, elem_bytes = 1;
   bool all_direct = true, has_nibbles = false;
   for (uint32_t i = 0; i < count; i++) {
     all_direct = all_direct && operands[i].is_direct;
     has_nibbles = has_nibbles || operands[i].is_nibbles;
+    elem_bytes = pto_max_u64(elem_bytes, operands[i].elem_bytes);
     if (operands[i].is_direct) in_place = pto_min_u64(in_place, operands[i].cursor.run_left);
   }
   if (!all_direct) in_place = pto_min_u64(in_place, PTO_OPERAND_ELEMS);
-  return in_place >= DIRECT_ELEMS && !has_nibbles ? in_place : pto_min_u64(left, PTO_OPERAND_ELEMS);
+  return in_place * elem_bytes >= DIRECT_BYTES && !has_nibbles ? in_place : pto_min_u64(left, PTO_OPERAND_ELEMS);
 }
 
 static bool is_in_place(const struct pto_operand *o, uint64_t count) {
@@ -72,16 +75,44 @@ static char *next_nibbles(struct pto_operand *o, uint64_t count) {
   return at;
 }
 
+/* Whether runs have no gaps, so that whole ones move as bytes. */
+static bool has_dense_runs(const struct pto_operand *o) { return o->cursor.run_step == o->unit_bytes; }
+
+/* The next `count` elements as they are: to `bits`, or out of it where `is_stored`. */
+static void move_bits(struct pto_operand *o, char *bits, uint64_t count, bool is_stored) {
+  struct pto_cursor *cursor = &o->cursor;
+  while (count > 0) {
+    const uint64_t whole = pto_cursor_rows(cursor, count);
+    const uint64_t run = whole > 0 ? cursor->run_elems : pto_min_u64(count, cursor->run_left);
+    const uint64_t run_bytes = run * o->unit_bytes, step = pto_cursor_row_step(cursor);
+    struct pto_rows rows = {bits, cursor->at, run_bytes, step, run_bytes, whole > 0 ? whole : 1};
+    if (is_stored) rows = (struct pto_rows){cursor->at, bits, step, run_bytes, run_bytes, rows.count};
+    o->loops->rows(&rows);
+    if (whole > 0)
+      pto_cursor_advance_rows(cursor, whole);
+    else
+      pto_cursor_advance(cursor, run);
+    bits += rows.count * run_bytes;
+    count -= rows.count * run;
+  }
+}
+
 const void *pto_operand_read(struct pto_operand *o, uint64_t count) {
   if (is_in_place(o, count)) {
     const void *elements = o->cursor.at;
     pto_cursor_advance(&o->cursor, count);
     return elements;
   }
-  if (o->is_nibbles)
+  if (o->is_nibbles) {
     o->load(o->chunk, next_nibbles(o, count), 0, count);
-  else
+  } else if (!has_dense_runs(o) || (o->stage != NULL && o->cursor.run_left >= count)) {
     pto_cursor_load(&o->cursor, o->load, o->chunk, o->elem_bytes, count);
+  } else if (o->stage != NULL) {
+    move_bits(o, o->stage, count, false);
+    o->load(o->chunk, o->stage, o->unit_bytes, count);
+  } else {
+    move_bits(o, o->chunk, count, false);
+  }
   return o->chunk;
 }
 
@@ -90,18 +121,22 @@ void *pto_operand_begin(struct pto_operand *o, uint64_t count) {
 }
 
 void pto_operand_end(struct pto_operand *o, uint64_t count) {
-  if (o->is_streamed) {
-    const char *from = o->chunk;
-    if (o->stage != NULL) o->store(o->chunk, o->stage, o->unit_bytes, count);
-    if (o->stage != NULL) from = o->stage;
-    o->loops->stream(o->cursor.at, from, count * o->unit_bytes);
-    pto_cursor_advance(&o->cursor, count);
-  } else if (is_in_place(o, count)) {
+  if (!o->is_streamed && is_in_place(o, count)) {
     pto_cursor_advance(&o->cursor, count);
   } else if (o->is_nibbles) {
     o->store(o->chunk, next_nibbles(o, count), 0, count);
-  } else {
+  } else if (!has_dense_runs(o) || (o->stage != NULL && o->cursor.run_left >= count && !o->is_streamed)) {
     pto_cursor_store(&o->cursor, o->store, o->chunk, o->elem_bytes, count);
+  } else {
+    char *bits = o->chunk;
+    if (o->stage != NULL) o->store(o->chunk, o->stage, o->unit_bytes, count);
+    if (o->stage != NULL) bits = o->stage;
+    if (!o->is_streamed) {
+      move_bits(o, bits, count, true);
+    } else {
+      o->loops->stream(o->cursor.at, bits, count * o->unit_bytes);
+      pto_cursor_advance(&o->cursor, count);
+    }
   }
 }
 

@@ -104,7 +104,7 @@ int pto_trial_make(struct pto_trial *trial, const struct pto_trial_case *c) {
   const struct pto_kernel_reference *reference = trial->reference;
   for (uint32_t i = 0; i < trial->args.tensor_count; i++)
     if (pto_trial_is_read(trial->params[i]) && (reference->fill == NULL || !reference->fill(&trial->args, i, &rng)))
-      pto_trial_fill(&trial->tensors[i], reference->values == PTO_VALUES_ANY, &rng);
+      pto_trial_fill(&trial->tensors[i], reference->values == PTO_VALUES_ANY && !c->is_plain, &rng);
   return PTO_OK;
 }
 

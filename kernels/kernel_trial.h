@@ -26,6 +26,7 @@ struct pto_trial_case {
   uint32_t dtypes[PTO_MAX_TENSORS];
   uint32_t layout; /* enum pto_layout, of all tensors */
   uint64_t seed;
+  bool is_plain; /* no NaN, ∞, subnormal or limit among the inputs, whatever the reference allows */
 };
 
 struct pto_trial {

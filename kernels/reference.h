@@ -58,6 +58,8 @@ struct pto_kernel_reference {
    * where it returns false they are drawn at random.  Called for each tensor that is read, in order; elements of a
    * broadcast tensor share bytes, so what counts is what pto_reference_element then reads. */
   bool (*fill)(const struct pto_kernel_args *args, uint32_t i, struct pto_rng *rng);
+  /* For people: what the slack is, where `golden` gives any ("(k + 2)·2⁻²⁴·Σ|aᵢbᵢ|"). */
+  const char *slack;
 };
 
 /* The reference of pto_kernel_at(index), or NULL. */

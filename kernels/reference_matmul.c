@@ -91,12 +91,14 @@ const struct pto_kernel_reference pto_reference_matmul = {.shapes = matmul_shape
                                                           .golden = matmul_golden,
                                                           .ulps = 0.51,
                                                           .values = PTO_VALUES_FINITE,
-                                                          .flags = PTO_REFERENCE_LEVELS_DIFFER};
+                                                          .flags = PTO_REFERENCE_LEVELS_DIFFER,
+                                                          .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
 const struct pto_kernel_reference pto_reference_matmul_accumulate = {.shapes = matmul_shapes,
                                                                      .golden = matmul_accumulate_golden,
                                                                      .ulps = 0.51,
                                                                      .values = PTO_VALUES_FINITE,
-                                                                     .flags = PTO_REFERENCE_LEVELS_DIFFER};
+                                                                     .flags = PTO_REFERENCE_LEVELS_DIFFER,
+                                                                     .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
 
 /* c is broadcast in the batch where a is. */
 static bool gemm_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
@@ -162,7 +164,8 @@ const struct pto_kernel_reference pto_reference_qk = {.shapes = qk_shapes,
                                                       .golden = qk_golden,
                                                       .ulps = 0.51,
                                                       .values = PTO_VALUES_FINITE,
-                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER | PTO_REFERENCE_ANY_ZERO};
+                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER | PTO_REFERENCE_ANY_ZERO,
+                                                      .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
 
 static bool pv_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                       union pto_scalar *scalars) {
@@ -181,4 +184,5 @@ const struct pto_kernel_reference pto_reference_pv = {.shapes = pv_shapes,
                                                       .golden = pv_golden,
                                                       .ulps = 0.51,
                                                       .values = PTO_VALUES_FINITE,
-                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER};
+                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER,
+                                                      .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};

@@ -112,6 +112,26 @@ uint64_t pto_timing_fifo_ps(const struct pto_timing *timing, uint64_t bytes) {
   return scale_up(bytes, MEGA, timing->fifo_bandwidth_mbps);
 }
 
+struct pto_timing_bound pto_timing_bound(const struct pto_timing *timing, const struct pto_cost *cost,
+                                         uint32_t core_kind) {
+  const bool has_cube = core_kind != PTO_AIV;
+  const struct {
+    const char *resource;
+    struct pto_cost cost;
+  } parts[] = {
+      {"memory", {.bytes_in = cost->bytes_in, .bytes_out = cost->bytes_out}},
+      {"vector", {.vector_elems = cost->vector_elems, .multiply_adds = has_cube ? 0 : cost->multiply_adds}},
+      {"cube", {.multiply_adds = has_cube ? cost->multiply_adds : 0}},
+  };
+  struct pto_timing_bound bound = {"nothing", 0};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(parts); i++) {
+    const struct pto_timing_load load = pto_timing_load(timing, &parts[i].cost, core_kind);
+    const uint64_t ps = pto_timing_work_ps(timing, &load, 1);
+    if (ps > bound.ps) bound = (struct pto_timing_bound){parts[i].resource, ps};
+  }
+  return bound;
+}
+
 uint64_t pto_timing_transfer_ps(const struct pto_chip *chip, uint64_t bytes) {
   return chip->host_latency_ps + scale_up(bytes, MEGA, chip->host_bandwidth_mbps);
 }

@@ -52,6 +52,14 @@ uint64_t pto_timing_work_ps(const struct pto_timing *timing, const struct pto_ti
 /* An element's way into or out of a FIFO: ⌈bytes · 10⁶ / fifo_bandwidth_mbps⌉. */
 uint64_t pto_timing_fifo_ps(const struct pto_timing *timing, uint64_t bytes);
 
+/* What a call takes on a core that shares the memory with nobody, and the resource that it waits for. */
+struct pto_timing_bound {
+  const char *resource; /* "memory", "vector", "cube"; "nothing" of a cost of nothing */
+  uint64_t ps;          /* pto_timing_work_ps with one sharer */
+};
+struct pto_timing_bound pto_timing_bound(const struct pto_timing *timing, const struct pto_cost *cost,
+                                         uint32_t core_kind);
+
 /* A transfer over the host link: latency + ⌈bytes · 10⁶ / host_bandwidth_mbps⌉. */
 uint64_t pto_timing_transfer_ps(const struct pto_chip *chip, uint64_t bytes);
 

@@ -145,10 +145,36 @@ static void test_a_kernel_with_a_cost_is_asked(void **state) {
   assert_int_equal(default_cost(&kernel, 4, 10).bytes_in, 77);
 }
 
+static void test_a_bound_is_the_work_of_one_core_and_names_its_resource(void **state) {
+  (void)state;
+  struct pto_chip chip;
+  struct pto_error error;
+  struct pto_timing timing;
+  assert_int_equal(pto_chip_load("a2a3", &chip, &error), PTO_OK);
+  pto_timing_init(&timing, &chip);
+  static const struct {
+    const char *resource;
+    struct pto_cost cost;
+    uint32_t core_kind;
+  } cases[] = {{"nothing", {0}, PTO_AIV},
+               {"memory", {.bytes_in = 1 << 20, .vector_elems = 1}, PTO_AIV},
+               {"vector", {.bytes_out = 1, .vector_elems = 1 << 20}, PTO_AIV},
+               {"vector", {.multiply_adds = 1 << 20}, PTO_AIV},
+               {"cube", {.bytes_in = 1, .multiply_adds = 1 << 30, .vector_elems = 5}, PTO_AIC},
+               {"vector", {.multiply_adds = 1024, .vector_elems = 1 << 20}, PTO_AIC}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    const struct pto_timing_bound bound = pto_timing_bound(&timing, &cases[i].cost, cases[i].core_kind);
+    const struct pto_timing_load load = pto_timing_load(&timing, &cases[i].cost, cases[i].core_kind);
+    assert_string_equal(bound.resource, cases[i].resource);
+    assert_int_equal(bound.ps, pto_timing_work_ps(&timing, &load, 1));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_each_bound_alone),
       cmocka_unit_test(test_the_largest_bound_decides),
+      cmocka_unit_test(test_a_bound_is_the_work_of_one_core_and_names_its_resource),
       cmocka_unit_test(test_bandwidth_is_the_cores_own_until_the_chip_is_full),
       cmocka_unit_test(test_a_vector_core_multiplies_at_its_vector_rate),
       cmocka_unit_test(test_quotients_round_up),

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One question: how close do the kernels come to what this machine can do, each beside its peer in the same run?
+ *
+ * One JSON line a result, in four groups; `bench` names the group.
+ *   kernels_stream    elementwise kernels out of cache beside STREAM loops on as many arrays of as many bytes
+ * (McCalpin's copy, scale, add and triad in double), with ordinary and with non-temporal stores; and these loops
+ *   kernels_rows      softmax and layernorm in f32 beside a plain C loop, compiled as all else here (-O2)
+ *   kernels_strided   the same kernel on the same bytes in other layouts beside contiguous tensors, in cache
+ *   kernels_roofline  every kernel on a tile: this machine's time, and the bound of one core of a2a3 from the same cost
+ *
+ * Peers are measured in turns with the kernel, RUNS times; figures are of medians, with the minimum beside.  A kernel
+ * that the list has not is left out with a line on standard error.  An argument runs one group: `bench_kernels rows`.
+ */
+#include <kernels/kernel_level.h>
+#include <kernels/trial_time.h>
+#include <sim/timing.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#define RUNS 9
+#define ROOFLINE_BATCH_NS 1e6
+#define IN_CACHE_BATCH_NS 1e6
+
+static double now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* Measurements of one thing. */
+struct times {
+  double ns[RUNS];
+};
+static double median(const struct times *times) {
+  struct times sorted = *times;
+  return pto_trial_median(sorted.ns, RUNS);
+}
+static double minimum(const struct times *times) {
+  double least = times->ns[0];
+  for (int i = 1; i < RUNS; i++) least = times->ns[i] < least ? times->ns[i] : least;
+  return least;
+}
+
+/* ---- kernels by name ---- */
+
+static struct pto_trial trial, other;
+
+/* False, with a line, where the list has no such kernel. */
+static bool find(struct pto_trial *found, const char *name) {
+  for (uint32_t k = 0; k < pto_kernel_count(); k++) {
+    if (strcmp(pto_kernel_at(k)->name, name) != 0) continue;
+    pto_trial_init(found, k);
+    return true;
+  }
+  fprintf(stderr, "bench_kernels: there is no kernel %s; it is left out\n", name);
+  return false;
+}
+
+/* Tensors as the case says; false, with a line, where the kernel does not take it. */
+static bool make(struct pto_trial *made, const struct pto_trial_case *c) {
+  char text[256];
+  if (pto_trial_check(made, c) == PTO_OK && pto_trial_make(made, c) == PTO_OK) return true;
+  pto_trial_describe(made, c, text, sizeof text);
+  fprintf(stderr, "bench_kernels: %s is left out: %s\n", text, made->message);
+  return false;
+}
+
+/* All tensors of one shape and dtype. */
+static struct pto_trial_case same_case(const struct pto_trial *t, uint32_t dtype,
+                                       const struct pto_reference_shape *shape) {
+  struct pto_trial_case c = {.seed = 1, .is_plain = true};
+  for (uint32_t i = 0; i < t->args.tensor_count; i++) {
+    c.shapes[i] = *shape;
+    c.dtypes[i] = dtype;
+  }
+  uint32_t scalar = 0;
+  for (uint32_t i = 0; i < t->kernel->param_count; i++) {
+    if (t->kernel->params[i].mode != PTO_SCALAR) continue;
+    if (t->kernel->params[i].scalar == PTO_SCALAR_F32)
+      c.scalars[scalar++].f32 = 1.5f;
+    else
+      c.scalars[scalar++].i64 = 3;
+  }
+  return c;
+}
+
+/* ---- STREAM ---- */
+
+/* Bytes of an array: four times the last-level cache, within bounds. */
+static uint64_t array_bytes(void) {
+  const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const uint64_t wanted = cache > 0 ? 4 * (uint64_t)cache : UINT64_C(128) << 20;
+  return pto_min_u64(pto_max_u64(wanted, UINT64_C(64) << 20), UINT64_C(256) << 20);
+}
+
+static double *arrays[3];
+static uint64_t array_count;
+
+enum stream { COPY, SCALE, ADD, TRIAD, STREAM_COUNT };
+static const char *const stream_names[STREAM_COUNT] = {"copy", "scale", "add", "triad"};
+static uint32_t stream_arrays(enum stream stream) { return stream == COPY || stream == SCALE ? 2 : 3; }
+
+/* c[i] = f(a[i], b[i]) for i < count, in the four forms. */
+static void stream_plain(enum stream stream, uint64_t count) {
+  const double *restrict a = arrays[0], *restrict b = arrays[1];
+  double *restrict c = arrays[2];
+  if (stream == COPY)
+    for (uint64_t i = 0; i < count; i++) c[i] = a[i];
+  else if (stream == SCALE)
+    for (uint64_t i = 0; i < count; i++) c[i] = 3.0 * a[i];
+  else if (stream == ADD)
+    for (uint64_t i = 0; i < count; i++) c[i] = a[i] + b[i];
+  else
+    for (uint64_t i = 0; i < count; i++) c[i] = a[i] + 3.0 * b[i];
+  __asm__ volatile("" : : "r"(c) : "memory");
+}
+
+/* The same past the caches; false where there is no such store. */
+static bool stream_past_caches(enum stream stream, uint64_t count) {
+#if defined(__SSE2__)
+  const double *a = arrays[0], *b = arrays[1];
+  double *c = arrays[2];
+  const __m128d three = _mm_set1_pd(3.0);
+  for (uint64_t i = 0; i + 2 <= count; i += 2) {
+    const __m128d x = _mm_load_pd(a + i);
+    __m128d y = x;
+    if (stream == SCALE) y = _mm_mul_pd(three, x);
+    if (stream == ADD) y = _mm_add_pd(x, _mm_load_pd(b + i));
+    if (stream == TRIAD) y = _mm_add_pd(x, _mm_mul_pd(three, _mm_load_pd(b + i)));
+    _mm_stream_pd(c + i, y);
+  }
+  _mm_sfence();
+  return true;
+#else
+  return false;
+#endif
+}
+
+/* Nanoseconds of a stream over `bytes` an array; 0 where there is no such stream. */
+static double time_stream(enum stream stream, uint64_t bytes, bool is_past_caches) {
+  const uint64_t count = bytes / sizeof(double);
+  const double begin = now_ns();
+  if (is_past_caches && !stream_past_caches(stream, count)) return 0;
+  if (!is_past_caches) stream_plain(stream, count);
+  return now_ns() - begin;
+}
+
+static bool make_arrays(void) {
+  array_count = array_bytes() / sizeof(double);
+  for (int i = 0; i < 3; i++) {
+    if (posix_memalign((void **)&arrays[i], 4096, array_count * sizeof(double)) != 0) return false;
+    for (uint64_t j = 0; j < array_count; j++) arrays[i][j] = (double)(j % 1000);
+  }
+  return true;
+}
+
+static void bench_streams(void) {
+  const uint64_t bytes = array_count * sizeof(double);
+  for (enum stream stream = 0; stream < STREAM_COUNT; stream++) {
+    struct times plain, past;
+    const double moved = (double)(bytes * stream_arrays(stream));
+    for (int i = 0; i < RUNS; i++) {
+      plain.ns[i] = time_stream(stream, bytes, false);
+      past.ns[i] = time_stream(stream, bytes, true);
+    }
+    printf("{\"bench\": \"kernels_stream\", \"name\": \"STREAM %s\", \"dtype\": \"f64\", \"array_mib\": %" PRIu64
+           ", \"gb_per_s\": %.2f, \"max_gb_per_s\": %.2f, \"nontemporal_gb_per_s\": %.2f, \"runs\": %d}\n",
+           stream_names[stream], bytes >> 20, moved / median(&plain), moved / minimum(&plain),
+           median(&past) > 0 ? moved / median(&past) : 0, RUNS);
+    fflush(stdout);
+  }
+}
+
+/* One kernel over arrays of that many bytes, beside the stream of as many arrays. */
+static void bench_beside_stream(const char *name, uint32_t dtype) {
+  if (!find(&trial, name)) return;
+  const uint64_t bytes = array_count * sizeof(double);
+  const struct pto_reference_shape shape = {1, {bytes * 8 / pto_dtype_bits(dtype)}};
+  struct pto_trial_case c = same_case(&trial, dtype, &shape);
+  struct times ours, plain, past;
+  if (pto_trial_check(&trial, &c) != PTO_OK || pto_trial_alloc(&trial, &c) != PTO_OK) return;
+  for (uint32_t i = 0; i < trial.args.tensor_count; i++) /* values of moderate size in any dtype, quickly */
+    for (uint64_t j = 0; j < bytes; j += 8)
+      *(uint64_t *)(void *)(trial.tensors[i].memory + j) = UINT64_C(0x3f803f803f803f80) + (j >> 3 & 15);
+  const struct pto_cost cost = pto_timing_cost(trial.kernel, &trial.args);
+  const uint64_t moved = cost.bytes_in + cost.bytes_out;
+  const enum stream stream = moved / bytes <= 2 ? COPY : ADD;
+  (void)pto_trial_batch_ns(&trial, 1);
+  for (int i = 0; i < RUNS; i++) {
+    ours.ns[i] = pto_trial_batch_ns(&trial, 1);
+    plain.ns[i] = time_stream(stream, bytes, false);
+    past.ns[i] = time_stream(stream, bytes, true);
+  }
+  const double gb = (double)moved / median(&ours);
+  const double peer = (double)(bytes * stream_arrays(stream)) / median(&plain);
+  const double best = (double)(bytes * stream_arrays(stream)) / median(&past);
+  printf("{\"bench\": \"kernels_stream\", \"name\": \"%s\", \"dtype\": \"%s\", \"gb_per_s\": %.2f, \"max_gb_per_s\": "
+         "%.2f, "
+         "\"peer\": \"STREAM %s\", \"peer_gb_per_s\": %.2f, \"nontemporal_gb_per_s\": %.2f, \"of_peer\": %.2f, "
+         "\"of_nontemporal\": %.2f}\n",
+         name, pto_dtype_name(dtype), gb, (double)moved / minimum(&ours), stream_names[stream], peer,
+         isfinite(best) ? best : 0, gb / peer, isfinite(best) ? gb / best : 0);
+  fflush(stdout);
+  pto_trial_fini(&trial);
+}
+
+static void bench_stream_group(void) {
+  static const char *const names[] = {"copy", "neg", "relu", "add", "mul", "maximum"};
+  static const char *const float_names[] = {"mul_scalar", "add_scalar", "exp", "gelu", "sqrt"};
+  static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_FLOAT16, PTO_BFLOAT16, PTO_INT8};
+  if (!make_arrays()) {
+    fprintf(stderr, "bench_kernels: there is no memory for arrays out of cache\n");
+    return;
+  }
+  bench_streams();
+  for (size_t d = 0; d < PTO_ARRAY_LENGTH(dtypes); d++) {
+    for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++) bench_beside_stream(names[i], dtypes[d]);
+    for (size_t i = 0; i < PTO_ARRAY_LENGTH(float_names) && pto_trial_is_float(dtypes[d]); i++)
+      bench_beside_stream(float_names[i], dtypes[d]);
+  }
+  for (int i = 0; i < 3; i++) free(arrays[i]);
+}
+
+/* ---- rows beside a plain loop ---- */
+
+typedef void plain_rows(const float *x, const float *scale, const float *bias, float *y, const uint64_t sizes[2]);
+
+static PTO_NOINLINE void plain_softmax(const float *x, const float *scale, const float *bias, float *y,
+                                       const uint64_t sizes[2]) {
+  for (uint64_t row = 0; row < sizes[0]; row++, x += sizes[1], y += sizes[1]) {
+    float largest = x[0], sum = 0;
+    for (uint64_t i = 1; i < sizes[1]; i++) largest = fmaxf(largest, x[i]);
+    for (uint64_t i = 0; i < sizes[1]; i++) {
+      y[i] = expf(x[i] - largest);
+      sum += y[i];
+    }
+    for (uint64_t i = 0; i < sizes[1]; i++) y[i] /= sum;
+  }
+}
+
+static PTO_NOINLINE void plain_layernorm(const float *x, const float *scale, const float *bias, float *y,
+                                         const uint64_t sizes[2]) {
+  for (uint64_t row = 0; row < sizes[0]; row++, x += sizes[1], y += sizes[1]) {
+    float mean = 0, variance = 0;
+    for (uint64_t i = 0; i < sizes[1]; i++) mean += x[i];
+    mean /= (float)sizes[1];
+    for (uint64_t i = 0; i < sizes[1]; i++) variance += (x[i] - mean) * (x[i] - mean);
+    const float factor = 1 / sqrtf(variance / (float)sizes[1] + 1e-5f);
+    for (uint64_t i = 0; i < sizes[1]; i++) y[i] = (x[i] - mean) * factor * scale[i] + bias[i];
+  }
+}
+
+/* x, then for layernorm scale and bias of a row's length, then y. */
+static void bench_rows(const char *name, plain_rows *plain, const uint64_t sizes[2]) {
+  if (!find(&trial, name)) return;
+  const bool has_scale = trial.args.tensor_count == 4;
+  struct pto_trial_case c = {.seed = 1, .is_plain = true};
+  const uint32_t y = trial.args.tensor_count - 1;
+  c.shapes[0] = c.shapes[y] = (struct pto_reference_shape){2, {sizes[0], sizes[1]}};
+  for (uint32_t i = 1; i < y; i++) c.shapes[i] = (struct pto_reference_shape){1, {sizes[1]}};
+  if (has_scale)
+    c.scalars[0].f32 = 1e-5f;
+  else
+    c.scalars[0].i64 = 1; /* the axis */
+  if (!make(&trial, &c)) return;
+  const float *x = (const float *)trial.views[0].addr;
+  const float *scale = has_scale ? (const float *)trial.views[1].addr : NULL;
+  const float *bias = has_scale ? (const float *)trial.views[2].addr : NULL;
+  float *plain_y = malloc(sizes[0] * sizes[1] * sizeof *plain_y);
+  if (plain_y == NULL) return;
+  struct pto_trial_time warm;
+  struct times ours, loop;
+  if (pto_trial_time(&trial, 1, IN_CACHE_BATCH_NS, &warm) != PTO_OK) exit(1);
+  double furthest = 0;
+  for (int i = 0; i < RUNS; i++) {
+    const uint64_t calls = 1 + warm.calls / 4;
+    ours.ns[i] = pto_trial_batch_ns(&trial, warm.calls);
+    const double begin = now_ns();
+    for (uint64_t k = 0; k < calls; k++) plain(x, scale, bias, plain_y, sizes);
+    loop.ns[i] = (now_ns() - begin) / (double)calls;
+  }
+  for (uint64_t i = 0; i < sizes[0] * sizes[1]; i++)
+    furthest = fmax(furthest, fabs((double)plain_y[i] - (double)((const float *)trial.views[y].addr)[i]));
+  printf("{\"bench\": \"kernels_rows\", \"name\": \"%s\", \"dtype\": \"f32\", \"rows\": %" PRIu64
+         ", \"columns\": %" PRIu64
+         ", \"median_ns\": %.0f, \"minimum_ns\": %.0f, \"peer\": \"plain C loop\", \"peer_ns\": %.0f, "
+         "\"times_faster\": %.2f, \"largest_difference\": %.1e, \"runs\": %d}\n",
+         name, sizes[0], sizes[1], median(&ours), minimum(&ours), median(&loop), median(&loop) / median(&ours),
+         furthest, RUNS);
+  fflush(stdout);
+  free(plain_y);
+  pto_trial_fini(&trial);
+}
+
+static void bench_rows_group(void) {
+  static const uint64_t sizes[][2] = {{128, 128}, {64, 512}, {32, 1024}, {8, 4096}, {512, 64}, {100, 129}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(sizes); i++) {
+    bench_rows("softmax", plain_softmax, sizes[i]);
+    bench_rows("layernorm", plain_layernorm, sizes[i]);
+  }
+}
+
+/* ---- layouts ---- */
+
+/* What the tensors of the other trial look like. */
+struct arrangement {
+  const char *name;
+  struct pto_reference_shape shape;
+  uint32_t layout; /* of all tensors */
+  bool is_turned;  /* the first two dimensions of inputs lie in memory the other way round; outputs are contiguous */
+};
+
+static void turn_inputs(struct pto_trial *turned) {
+  for (uint32_t i = 0; i < turned->args.tensor_count; i++) {
+    struct pto_trial_tensor *tensor = &turned->tensors[i];
+    if (pto_trial_is_written(turned->params[i])) continue;
+    const uint64_t inner = tensor->t.ndims == 2 ? 1 : tensor->shape[2];
+    tensor->strides[0] = inner;
+    tensor->strides[1] = tensor->shape[0] * inner;
+  }
+}
+
+static void bench_layout(const char *name, uint32_t dtype, const struct arrangement *a) {
+  if (!find(&trial, name) || !find(&other, name)) return;
+  struct pto_trial_case c = same_case(&trial, dtype, &a->shape);
+  struct pto_trial_time warm;
+  struct times contiguous, laid_out;
+  c.scalars[0].i64 = trial.args.scalar_count > 0 ? (int64_t)a->shape.ndims - 1 : 0; /* the axis */
+  if (!make(&trial, &c)) return;
+  c.layout = a->layout;
+  if (!make(&other, &c)) return;
+  if (a->is_turned) turn_inputs(&other);
+  if (pto_trial_time(&other, 1, IN_CACHE_BATCH_NS, &warm) != PTO_OK) exit(1);
+  for (int i = 0; i < RUNS; i++) {
+    contiguous.ns[i] = pto_trial_batch_ns(&trial, warm.calls);
+    laid_out.ns[i] = pto_trial_batch_ns(&other, warm.calls);
+  }
+  bool is_inner_dense = true;
+  for (uint32_t i = 0; i < other.args.tensor_count; i++)
+    is_inner_dense = is_inner_dense && other.tensors[i].strides[a->shape.ndims - 1] == 1;
+  printf("{\"bench\": \"kernels_strided\", \"name\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", "
+         "\"innermost_stride_1\": "
+         "%s, \"median_ns\": %.0f, \"contiguous_ns\": %.0f, \"times_slower\": %.2f, \"runs\": %d}\n",
+         name, pto_dtype_name(dtype), a->name, is_inner_dense ? "true" : "false", median(&laid_out),
+         median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);
+  fflush(stdout);
+  pto_trial_fini(&trial);
+  pto_trial_fini(&other);
+}
+
+static void bench_strided_group(void) {
+  static const char *const names[] = {"copy", "add", "exp", "cast", "softmax"};
+  static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_FLOAT16, PTO_INT8};
+  static const struct arrangement arrangements[] = {
+      {"sub-box", {2, {128, 128}}, PTO_LAYOUT_SUB_BOX, false},
+      {"outer dimensions of inputs swapped", {3, {16, 8, 128}}, PTO_LAYOUT_CONTIGUOUS, true},
+      {"inputs transposed", {2, {128, 128}}, PTO_LAYOUT_CONTIGUOUS, true},
+      {"stepped", {2, {128, 128}}, PTO_LAYOUT_STEPPED, false}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++)
+    for (size_t d = 0; d < PTO_ARRAY_LENGTH(dtypes); d++)
+      for (size_t a = 0; a < PTO_ARRAY_LENGTH(arrangements); a++) {
+        if (!pto_trial_is_float(dtypes[d]) && strcmp(names[i], "copy") != 0 && strcmp(names[i], "add") != 0) continue;
+        bench_layout(names[i], dtypes[d], &arrangements[a]);
+      }
+}
+
+/* ---- roofline ---- */
+
+static void bench_roofline_group(void) {
+  static const struct pto_reference_sizes tiles[] = {
+      {2, {128, 128}, 1}, {3, {128, 128, 128}, 1}, {1, {16384}, 1}, {3, {4, 32, 128}, 1}, {4, {2, 8, 32, 32}, 1}};
+  static struct pto_dtype_tuple tuples[64];
+  struct pto_chip chip;
+  struct pto_error error;
+  struct pto_timing timing;
+  if (pto_chip_load("a2a3", &chip, &error) != PTO_OK) return;
+  pto_timing_init(&timing, &chip);
+  for (uint32_t k = 0; k < pto_kernel_count(); k++) {
+    struct pto_trial_case c = {.seed = 1, .is_plain = true};
+    struct pto_trial_time time;
+    uint32_t uniform_count = 0;
+    pto_trial_init(&trial, k);
+    for (size_t s = 0; s < PTO_ARRAY_LENGTH(tiles) && uniform_count == 0; s++)
+      if (pto_trial_sizes(&trial, &tiles[s], &c))
+        (void)pto_trial_dtype_tuples(&trial, &c, tuples, PTO_ARRAY_LENGTH(tuples), &uniform_count);
+    for (uint32_t i = 0; i < trial.args.tensor_count; i++) c.dtypes[i] = tuples[0].dtypes[i];
+    if (uniform_count == 0 || !make(&trial, &c) || pto_trial_time(&trial, RUNS, ROOFLINE_BATCH_NS, &time) != PTO_OK)
+      continue;
+    const struct pto_cost cost = pto_timing_cost(trial.kernel, &trial.args);
+    const struct pto_timing_bound bound = pto_timing_bound(&timing, &cost, trial.core.kind);
+    printf("{\"bench\": \"kernels_roofline\", \"name\": \"%s\", \"dtype\": \"%s\", \"bytes\": %" PRIu64
+           ", \"elements\": %" PRIu64 ", \"multiply_adds\": %" PRIu64 ", \"median_ns\": %.0f, \"minimum_ns\": %.0f, "
+           "\"gb_per_s\": %.2f, \"gop_per_s\": %.2f, \"a2a3_core_ns\": %.1f, \"bound\": \"%s\", \"runs\": %d}\n",
+           trial.kernel->name, pto_dtype_name(c.dtypes[0]), cost.bytes_in + cost.bytes_out, cost.vector_elems,
+           cost.multiply_adds, time.median_ns, time.minimum_ns,
+           (double)(cost.bytes_in + cost.bytes_out) / time.median_ns,
+           ((double)cost.vector_elems + 2 * (double)cost.multiply_adds) / time.median_ns, (double)bound.ps / 1000,
+           bound.resource, RUNS);
+    fflush(stdout);
+    pto_trial_fini(&trial);
+  }
+}
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    void (*run)(void);
+  } groups[] = {{"stream", bench_stream_group},
+                {"rows", bench_rows_group},
+                {"strided", bench_strided_group},
+                {"roofline", bench_roofline_group}};
+  fprintf(stderr, "bench_kernels: %s level\n", pto_level_name(pto_level_best()));
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(groups); i++)
+    if (argc < 2 || strcmp(argv[1], groups[i].name) == 0) groups[i].run();
+  return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim op`: kernels of the list tried, timed and listed one by one, without a runtime.
+ *
+ * What the files of the verb share: the options, and the plan, which says what calls of one kernel they ask for.  The
+ * tries themselves are kernels/kernel_trial.h.  Owns nothing; strings are argv's.  One thread.
+ *
+ * To add an action: a function and a line in `actions` of cmd_op.c.  To add an option: a line in `specs` of op_plan.c.
+ */
+#ifndef PTO_OP_H
+#define PTO_OP_H
+
+#include <kernels/kernel_trial.h>
+#include <runtime/base/error.h>
+
+#define PTO_OP_MAX_TUPLES 256
+
+struct pto_op_options {
+  const char *action, *name;             /* NAME: of a kernel, a pattern with * and ?, or "all" */
+  const char *dtypes, *shapes, *scalars; /* NULL: not given */
+  const char *layout, *level, *chip, *json_path;
+  uint64_t seed;
+  bool help;
+};
+
+/* Reads argv[1] …; PTO_OK, or PTO_EINVAL with one sentence. */
+PTO_MUST_CHECK int pto_op_options_parse(int argc, char **argv, struct pto_op_options *options, struct pto_error *error);
+void pto_op_options_help(void);
+
+/* Whether NAME means more than one kernel: then those that do not take what is asked for are left out. */
+bool pto_op_is_pattern(const struct pto_op_options *options);
+bool pto_op_names(const struct pto_op_options *options, uint32_t kernel);
+
+/* The calls of one kernel: shapes and scalars in `base`, and the combinations of dtypes. */
+struct pto_op_plan {
+  struct pto_trial_case base;
+  struct pto_dtype_tuple tuples[PTO_OP_MAX_TUPLES];
+  uint32_t tuple_count; /* ≥ 1 */
+};
+/* Initialises `trial` for the kernel too.  PTO_OK, or PTO_EINVAL with a sentence: the kernel does not take that. */
+PTO_MUST_CHECK int pto_op_plan(const struct pto_op_options *options, uint32_t kernel, struct pto_trial *trial,
+                               struct pto_op_plan *plan, struct pto_error *error);
+/* The case of one of its combinations in a layout. */
+struct pto_trial_case pto_op_case(const struct pto_op_plan *plan, const struct pto_trial *trial, uint32_t tuple,
+                                  uint32_t layout);
+
+/* "f32 f32 → f32", "128x128 128x128 → 128x128".  Truncate to `size`. */
+void pto_op_format_dtypes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size);
+void pto_op_format_shapes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size);
+
+/* The actions: an enum pto_exit, having said why where that is not 0. */
+int pto_op_test(const struct pto_op_options *options);
+int pto_op_perf(const struct pto_op_options *options);
+int pto_op_support(const struct pto_op_options *options);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim op` from outside: what it prints, its JSON, what it leaves with, and that docs/kernels.md holds its table.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <pto/kernel.h>
+#include <tests/support/ptosim_child.h>
+
+/* ---- test ---- */
+
+static void test_op_test_names_the_worst_error_of_each_combination_of_dtypes(void **state) {
+  assert_int_equal(pto_ptosim_run("op test exp --dtype fp16,f32 --shape 33x7 --seed 3 --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *results = json_object_get(root, "results");
+  assert_int_equal(json_array_size(results), 1);
+  json_t *row = json_array_get(results, 0);
+  assert_string_equal(pto_json_text(row, "dtypes"), "fp16 → f32");
+  assert_string_equal(pto_json_text(row, "shapes"), "33x7 → 33x7");
+  assert_int_equal(pto_json_integer(row, "wrong"), 0);
+  assert_int_equal(pto_json_integer(row, "elements"), 33 * 7 * 7); /* in each of seven layouts */
+  const double worst = json_real_value(json_object_get(row, "worst_ulps"));
+  assert_true(worst > 0.4 && worst <= json_real_value(json_object_get(row, "allowed_ulps")));
+  json_decref(root);
+  assert_int_equal(pto_ptosim_run("op test exp --dtype fp16,f32 --shape 33x7 --seed 3"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "1 right, 0 wrong, 0 failed\n"));
+}
+
+static void test_op_test_runs_every_kernel_of_the_list(void **state) {
+  char line[128];
+  assert_int_equal(pto_ptosim_run("op test all --layout mixed"), 0);
+  for (uint32_t k = 0; k < pto_kernel_count(); k++) {
+    snprintf(line, sizeof line, "%s ", pto_kernel_at(k)->name);
+    if (strstr(pto_ptosim_last.out, line) == NULL) fail_msg("no line of %s", pto_kernel_at(k)->name);
+  }
+}
+
+static void test_op_test_gives_the_same_bytes_again_and_others_for_another_seed(void **state) {
+  assert_int_equal(pto_ptosim_run("op test log --dtype f32 --shape 1000 --seed 1"), 0);
+  char *first = strdup(pto_ptosim_last.out);
+  assert_int_equal(pto_ptosim_run("op test log --dtype f32 --shape 1000 --seed 1"), 0);
+  assert_string_equal(first, pto_ptosim_last.out);
+  assert_int_equal(pto_ptosim_run("op test log --dtype f32 --shape 1000 --seed 2"), 0);
+  assert_string_not_equal(first, pto_ptosim_last.out);
+  free(first);
+}
+
+static void test_op_takes_shapes_scalars_and_levels(void **state) {
+  assert_int_equal(pto_ptosim_run("op test matmul --shape 5x7x9 --dtype f32"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "5x7 7x9 → 5x9"));
+  assert_int_equal(pto_ptosim_run("op test matmul --shape 2x3,3x4,2x4 --dtype f32 --level plain"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "2x3 3x4 → 2x4"));
+  assert_int_equal(pto_ptosim_run("op test add_scalar --scalar -2.5 --dtype f32 --shape scalar"), 0);
+  assert_int_equal(pto_ptosim_run("op test add_scalar_int --scalar -3 --dtype i8 --shape 0x4"), 0);
+}
+
+/* ---- perf ---- */
+
+static void test_op_perf_measures_and_says_what_bounds_the_kernel(void **state) {
+  assert_int_equal(pto_ptosim_run("op perf matmul --dtype f32 --shape 64x32x16 --chip a2a3 --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *row = json_array_get(json_object_get(root, "results"), 0);
+  assert_int_equal(pto_json_integer(row, "multiply_adds"), 64 * 32 * 16);
+  assert_int_equal(pto_json_integer(row, "bytes_in"), (64 * 32 + 32 * 16) * 4);
+  assert_int_equal(pto_json_integer(row, "bytes_out"), 64 * 16 * 4);
+  assert_true(json_real_value(json_object_get(row, "median_ns")) > 0);
+  assert_true(json_real_value(json_object_get(row, "minimum_ns")) <=
+              json_real_value(json_object_get(row, "median_ns")));
+  /* 14 336 bytes at 115.2 GB/s take 124.4 ns; 32 768 multiply-adds at 1024 a cycle of 1.8 GHz take 17.8. */
+  assert_string_equal(pto_json_text(row, "bound"), "memory");
+  assert_true(json_real_value(json_object_get(row, "chip_ns")) > 124.4 &&
+              json_real_value(json_object_get(row, "chip_ns")) < 124.5);
+  json_decref(root);
+}
+
+/* ---- support ---- */
+
+static void test_op_support_lists_every_kernel_with_what_it_takes(void **state) {
+  assert_int_equal(pto_ptosim_run("op support --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *kernels = json_object_get(root, "kernels");
+  assert_int_equal(json_array_size(kernels), pto_kernel_count());
+  for (uint32_t k = 0; k < pto_kernel_count(); k++)
+    assert_string_equal(pto_json_text(json_array_get(kernels, k), "kernel"), pto_kernel_at(k)->name);
+  json_decref(root);
+  assert_int_equal(pto_ptosim_run("op support matmul"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "| matmul | AIC | in a[2+], in b[2+], out c[2+] | floats |"));
+}
+
+static void test_the_page_about_kernels_holds_the_table_of_the_list(void **state) {
+  char *page = pto_ptosim_read_file("docs/kernels.md");
+  assert_int_equal(pto_ptosim_run("op support"), 0);
+  if (strstr(page, pto_ptosim_last.out) == NULL)
+    fail_msg("docs/kernels.md does not hold what `ptosim op support` prints; scripts/update_kernels puts it there");
+  free(page);
+}
+
+/* ---- bad arguments ---- */
+
+static void test_op_refuses_what_it_does_not_understand_or_the_kernel_does_not_take(void **state) {
+  static const struct {
+    const char *words, *part;
+  } refusals[] = {{"op", "which of test, perf, support"},
+                  {"op fix exp", "\"fix\" is none of test, perf, support"},
+                  {"op test", "which kernel"},
+                  {"op test nope", "no kernel \"nope\""},
+                  {"op test exp log", "not also \"log\""},
+                  {"op test exp --dtype i32", "exp does not take i32"},
+                  {"op test exp --dtype f33", "\"f33\" is no dtype"},
+                  {"op test exp --dtype f32,f32,f32", "exp has 2 tensors, --dtype gives 3"},
+                  {"op test exp --shape 3xy", "no shape"},
+                  {"op test exp --shape 3x4,3x5", "exp: shapes [3,4] and [3,5] differ (params 0 and 1)"},
+                  {"op test matmul --shape 4x4", "not a shape for each of its 3 tensors"},
+                  {"op test exp --layout skewed", "\"skewed\" is no layout"},
+                  {"op test exp --level sse", "\"sse\" is no level"},
+                  {"op test exp --seed x", "--seed"},
+                  {"op test exp --json", "needs a value"},
+                  {"op test exp --what", "no option --what"},
+                  {"op test fill --scalar 1,2", "has 1 scalars"},
+                  {"op perf exp --chip nope", "nope"}};
+  for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+    pto_ptosim_run("%s", refusals[i].words);
+    pto_ptosim_assert_complaint(2, refusals[i].part);
+  }
+  assert_int_equal(pto_ptosim_run("op --help"), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_op_test_names_the_worst_error_of_each_combination_of_dtypes),
+      cmocka_unit_test(test_op_test_runs_every_kernel_of_the_list),
+      cmocka_unit_test(test_op_test_gives_the_same_bytes_again_and_others_for_another_seed),
+      cmocka_unit_test(test_op_takes_shapes_scalars_and_levels),
+      cmocka_unit_test(test_op_perf_measures_and_says_what_bounds_the_kernel),
+      cmocka_unit_test(test_op_support_lists_every_kernel_with_what_it_takes),
+      cmocka_unit_test(test_the_page_about_kernels_holds_the_table_of_the_list),
+      cmocka_unit_test(test_op_refuses_what_it_does_not_understand_or_the_kernel_does_not_take),
+  };
+  return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
+}
