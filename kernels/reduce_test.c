@@ -65,14 +65,22 @@ static void test_reductions_of_nothing_are_the_neutral_value(void **state) {
     uint32_t dtype;
     double value;
   } cases[] = {
-      {"reduce_sum", PTO_FLOAT32, 0},          {"reduce_sum", PTO_INT16, 0},
-      {"reduce_product", PTO_FLOAT16, 1},      {"reduce_product", PTO_INT8, 1},
-      {"reduce_max", PTO_FLOAT32, -INFINITY},  {"reduce_max", PTO_INT8, -128},
-      {"reduce_max", PTO_UINT16, 0},           {"reduce_max", PTO_INT32, -2147483648.0},
-      {"reduce_min", PTO_BFLOAT16, INFINITY},  {"reduce_min", PTO_INT8, 127},
-      {"reduce_min", PTO_UINT32, 4294967295.0}, {"reduce_mean", PTO_FLOAT32, NAN},
-      {"reduce_sum_square", PTO_FLOAT32, 0},   {"reduce_l1", PTO_INT64, 0},
-      {"reduce_l2", PTO_FLOAT32, 0},           {"reduce_log_sum", PTO_FLOAT32, -INFINITY},
+      {"reduce_sum", PTO_FLOAT32, 0},
+      {"reduce_sum", PTO_INT16, 0},
+      {"reduce_product", PTO_FLOAT16, 1},
+      {"reduce_product", PTO_INT8, 1},
+      {"reduce_max", PTO_FLOAT32, -INFINITY},
+      {"reduce_max", PTO_INT8, -128},
+      {"reduce_max", PTO_UINT16, 0},
+      {"reduce_max", PTO_INT32, -2147483648.0},
+      {"reduce_min", PTO_BFLOAT16, INFINITY},
+      {"reduce_min", PTO_INT8, 127},
+      {"reduce_min", PTO_UINT32, 4294967295.0},
+      {"reduce_mean", PTO_FLOAT32, NAN},
+      {"reduce_sum_square", PTO_FLOAT32, 0},
+      {"reduce_l1", PTO_INT64, 0},
+      {"reduce_l2", PTO_FLOAT32, 0},
+      {"reduce_log_sum", PTO_FLOAT32, -INFINITY},
       {"reduce_log_sum_exp", PTO_FLOAT32, -INFINITY},
   };
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
@@ -168,7 +176,7 @@ static void test_the_place_of_an_extreme_is_that_of_the_first_and_of_a_nan_befor
   ARG("arg_min", PTO_UINT8, 1, 200, 3, 100, 3);
   static double values[40000];
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(values); i++) values[i] = i % 100;
-  values[33333] = 101;
+  values[33333] = values[39999] = 101; /* in another part of the row, as it is read */
   arg("arg_max", PTO_FLOAT32, values, PTO_ARRAY_LENGTH(values), 33333);
   arg("arg_max", PTO_INT32, values, PTO_ARRAY_LENGTH(values), 33333);
 }

@@ -153,18 +153,20 @@ const struct pto_kernel_reference pto_reference_log_softmax = {
 
 static float drawn_eps(uint64_t draw) { return (float)(1 + draw / 64 % 4) * 1e-5f; }
 
-/* x and y of all sizes, and `count` operands of the last `kept` of them. */
+/* x and y of all sizes, and `count` operands of some of the last of them: fewer where a row would be too long. */
 static bool tail_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors, uint32_t count,
                         union pto_scalar *scalars) {
-  uint64_t length = 1;
   if (sizes->rank == 0) return false;
-  const uint32_t tail = 1 + (uint32_t)(sizes->draw % sizes->rank);
+  const uint32_t most = 1 + (uint32_t)(sizes->draw % sizes->rank);
+  uint64_t length = sizes->extents[sizes->rank - 1];
+  uint32_t tail = 1;
+  for (; tail < most && length * sizes->extents[sizes->rank - tail - 1] <= MOST_IN_A_ROW; tail++)
+    length *= sizes->extents[sizes->rank - tail - 1];
   pto_reference_same_shapes(sizes, tensors, count + 2);
   for (uint32_t i = 1; i <= count; i++) {
     tensors[i].ndims = tail;
     for (uint32_t d = 0; d < tail; d++) tensors[i].shape[d] = sizes->extents[sizes->rank - tail + d];
   }
-  for (uint32_t d = 0; d < tail; d++) length *= tensors[1].shape[d];
   scalars[0].f32 = drawn_eps(sizes->draw);
   return length <= MOST_IN_A_ROW;
 }
