@@ -3,14 +3,15 @@
  * One question: how fast are the matrix products on one thread, beside OpenBLAS and oneDNN in the same run?
  *
  * One JSON line a shape, layout and dtype: GFLOP/s (a multiply-add is two) at the median and at the least time of RUNS
- * interleaved runs of each, and ours over the best library's at the least times.  Shapes are m x k x n; layouts those
- * of a and b, n row-major and t transposed, so that nt is the q·kᵀ of attention.  The peers of 16-bit products are the
- * f32 ones of the same shape, since the aim is stated so; of int8, oneDNN's.  A library that is missing leaves its
- * columns 0 and is named once on standard error.
+ * interleaved runs of each, ours over the best library's at the least times, and ours over the rate of one tile alone.
+ * Shapes are m x k x n; layouts those of a and b, n row-major and t transposed, so that nt is the q·kᵀ of attention.
+ * The peers of 16-bit products are the f32 ones of the same shape, since the aim is stated so; of int8, oneDNN's.  A
+ * library that is missing leaves its columns 0 and is named once on standard error.
  *
  * OpenBLAS takes its kernels by processor name, and a processor that is younger than it gets plain ones; so where there
  * is AVX-512 the program starts itself again with OPENBLAS_CORETYPE=SkylakeX, or what PTO_BENCH_OPENBLAS_CORETYPE says.
  */
+#include <kernels/gemm_block.h>
 #include <kernels/kernel_level.h>
 #include <kernels/kernel_list.h>
 #include <runtime/base/base.h>
@@ -154,7 +155,7 @@ static void (*const runs[SIDE_COUNT])(const struct product *) = {run_ours, run_o
 
 static bool has_side(enum side side, const struct product *p) {
   if (side == OPENBLAS) return PTO_HAVE_OPENBLAS && p->dtype != PTO_INT8;
-  return side == OURS || PTO_HAVE_DNNL;
+  return side != DNNL || PTO_HAVE_DNNL;
 }
 
 /* ---- measuring ---- */
@@ -163,6 +164,28 @@ static double time_of(enum side side, const struct product *p, uint64_t repeats)
   const double begin = now_ns();
   for (uint64_t i = 0; i < repeats; i++) runs[side](p);
   return (now_ns() - begin) / (double)repeats;
+}
+
+/* The roof: GFLOP/s of the largest tile alone, on operands that stay in the first-level cache. */
+static double tile_gflops(uint32_t dtype) {
+  const struct pto_gemm_set *set = NULL;
+  for (uint32_t i = 0; i <= PTO_LEVEL_COUNT; i++) {
+    const struct pto_gemm_set *higher = dtype == PTO_INT8 ? pto_gemm_int8_set(i) : pto_gemm_float_set(i);
+    if (higher != NULL) set = higher;
+  }
+  const uint64_t depth = 128, cols = 2 * set->lanes, calls = 100;
+  const struct pto_gemm_operands operands = {.depth = depth,
+                                             .a = l0a,
+                                             .b = l0b,
+                                             .sums = l0c,
+                                             .a_row = (depth + PTO_GEMM_STRIP_GAP) * PTO_GEMM_UNIT,
+                                             .a_step = PTO_GEMM_UNIT,
+                                             .b_step = cols * PTO_GEMM_UNIT,
+                                             .sums_row = cols * PTO_GEMM_UNIT,
+                                             .is_first = true};
+  const double begin = now_ns();
+  for (uint64_t i = 0; i < calls; i++) set->micro[1][set->rows](&operands);
+  return 2.0 * (double)(calls * set->rows * cols * depth * set->unit_depth) / (now_ns() - begin);
 }
 
 static void bench(const struct product *p) {
@@ -174,9 +197,13 @@ static void bench(const struct product *p) {
     time_of(side, p, 3);
     repeats[side] = 1 + (uint64_t)(RUN_NS / (time_of(side, p, 10) + 1));
   }
-  for (uint32_t run = 0; run < RUNS; run++)
+  double roof = 0;
+  for (uint32_t run = 0; run < RUNS; run++) {
     for (uint32_t side = 0; side < SIDE_COUNT; side++)
       if (has_side(side, p)) ns[side][run] = time_of(side, p, repeats[side]);
+    const double tile = tile_gflops(p->dtype);
+    roof = tile > roof ? tile : roof;
+  }
   for (uint32_t side = 0; side < SIDE_COUNT; side++) {
     if (!has_side(side, p)) continue;
     qsort(ns[side], RUNS, sizeof ns[side][0], compare);
@@ -184,13 +211,15 @@ static void bench(const struct product *p) {
     least[side] = flops / ns[side][0];
   }
   const double peer = least[OPENBLAS] > least[DNNL] ? least[OPENBLAS] : least[DNNL];
-  printf("{\"bench\": \"matmul\", \"shape\": \"%" PRIu64 "x%" PRIu64 "x%" PRIu64
-         "\", \"layout\": \"%c%c\", \"dtype\": \"%s\", \"median_gflops\": %.1f, \"fastest_gflops\": %.1f, "
-         "\"openblas_core\": \"%s\", \"openblas_median_gflops\": %.1f, \"openblas_fastest_gflops\": %.1f, "
-         "\"onednn_median_gflops\": %.1f, \"onednn_fastest_gflops\": %.1f, \"of_best_peer\": %.2f, \"runs\": %d}\n",
-         p->m, p->k, p->n, p->is_a_turned ? 't' : 'n', p->is_b_turned ? 't' : 'n', pto_dtype_name(p->dtype),
-         median[OURS], least[OURS], openblas_core(), median[OPENBLAS], least[OPENBLAS], median[DNNL], least[DNNL],
-         peer == 0 ? 0 : least[OURS] / peer, RUNS);
+  printf(
+      "{\"bench\": \"matmul\", \"shape\": \"%" PRIu64 "x%" PRIu64 "x%" PRIu64
+      "\", \"layout\": \"%c%c\", \"dtype\": \"%s\", \"median_gflops\": %.1f, \"fastest_gflops\": %.1f, "
+      "\"openblas_core\": \"%s\", \"openblas_median_gflops\": %.1f, \"openblas_fastest_gflops\": %.1f, "
+      "\"onednn_median_gflops\": %.1f, \"onednn_fastest_gflops\": %.1f, \"of_best_peer\": %.2f, \"roof_gflops\": %.1f, "
+      "\"of_roof\": %.2f, \"runs\": %d}\n",
+      p->m, p->k, p->n, p->is_a_turned ? 't' : 'n', p->is_b_turned ? 't' : 'n', pto_dtype_name(p->dtype), median[OURS],
+      least[OURS], openblas_core(), median[OPENBLAS], least[OPENBLAS], median[DNNL], least[DNNL],
+      peer == 0 ? 0 : least[OURS] / peer, roof, least[OURS] / roof, RUNS);
   fflush(stdout);
 }
 

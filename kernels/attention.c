@@ -10,19 +10,20 @@
  *
  * A block that is not full has a narrower s: the columns of p beyond those of s are masked, that is 0.
  *
- * The rounding of p comes before the sum, so that l sums the weights that pv uses.  Sums of a row go as in
- * kernel_loops.h: their order depends on the number of columns alone.  Any thread.
+ * The rounding of p comes before the sum, so that l sums the weights that pv uses.  Sums of a row go as in row_fold.h:
+ * their order depends on the number of columns alone.  Any thread.
  */
 #include <kernels/kernel_list.h>
-#include <kernels/kernel_loops.h>
-#include <kernels/kernel_math.h>
 #include <kernels/kernel_shape.h>
+#include <kernels/row_fold.h>
 #include <runtime/base/base.h>
 
 #include <inttypes.h>
+#include <string.h>
 
-#define CHUNK_ELEMS 256 /* columns at a time: buffers of 1 KiB */
-_Static_assert(CHUNK_ELEMS % PTO_SUM_LANES == 0, "a row's sum goes on from chunk to chunk");
+#define MASK_ELEMS 256           /* zeros in local memory */
+#define BATCH_ROWS PTO_ROW_WIDTH /* rows that are merged at a time */
+#define MERGE_VECTORS 5          /* of struct merge */
 
 #define F32 PTO_DTYPE_BIT(PTO_FLOAT32)
 #define MATRIX(name_, mode_, dtypes_)                                                                                  \
@@ -55,58 +56,83 @@ static uint64_t bytes_of(const struct pto_kernel_args *args, uint32_t first, uin
 
 /* ---- rows ---- */
 
-static float *row_at(const struct pto_kernel_tensor *t, uint64_t row) { return (float *)t->addr + row * t->strides[0]; }
+/* Matrices of one size as rows of a plan; tensors[i].addr is that of matrix i. */
+static void plan_rows(struct pto_row_plan *plan, const struct pto_matrix *matrices, uint32_t count) {
+  struct pto_kernel_tensor tensors[PTO_ROW_TENSORS];
+  uint64_t rows[PTO_ROW_TENSORS], cols[PTO_ROW_TENSORS];
+  for (uint32_t i = 0; i < count; i++) {
+    tensors[i] = (struct pto_kernel_tensor){.addr = matrices[i].addr, .dtype = matrices[i].dtype};
+    rows[i] = matrices[i].row_stride;
+    cols[i] = matrices[i].col_stride;
+  }
+  pto_row_plan_init(plan, tensors, count);
+  pto_row_plan_add(plan, false, matrices[0].rows, rows);
+  pto_row_plan_add(plan, true, matrices[0].cols, cols);
+  pto_row_plan_finish(plan);
+}
 
-static void load(const struct pto_loops *loops, const struct pto_matrix *m, uint64_t row, uint64_t col, float *buffer,
-                 uint64_t count) {
-  loops->load[PTO_CLASS_F32][m->dtype](buffer, pto_matrix_at(m, row, col), m->col_stride * pto_dtype_size(m->dtype),
-                                       count);
-}
-static void store(const struct pto_loops *loops, const struct pto_matrix *m, uint64_t row, uint64_t col,
-                  const float *buffer, uint64_t count) {
-  loops->store[PTO_CLASS_F32][m->dtype](buffer, pto_matrix_at(m, row, col), m->col_stride * pto_dtype_size(m->dtype),
-                                        count);
-}
-
-/* x = x op y, or x op value. */
-static void apply(const struct pto_loops *loops, enum pto_op op, float *x, const float *y, uint64_t count) {
-  loops->op[op][PTO_CLASS_F32](&(struct pto_chunk){.count = count, .a = x, .b = y, .out = x});
-}
-static void apply_scalar(const struct pto_loops *loops, enum pto_op op, float *x, float value, uint64_t count) {
-  loops->op[op][PTO_CLASS_F32](&(struct pto_chunk){.count = count, .a = x, .out = x, .scalar = {.f32 = value}});
+/* A vector with an element a row, as a matrix of one column that repeats. */
+static struct pto_matrix rows_vector(const struct pto_kernel_tensor *t) {
+  return (struct pto_matrix){.addr = t->addr, .rows = t->shape[0], .row_stride = t->strides[0], .dtype = t->dtype};
 }
 
 /* ---- softmax_prepare ---- */
 
-static void softmax_row(const struct pto_loops *loops, const struct pto_kernel_args *args, uint64_t row) {
-  const struct pto_matrix s = pto_kernel_matrix(&args->tensors[0]), p = pto_kernel_matrix(&args->tensors[1]);
-  _Alignas(64) float x[CHUNK_ELEMS];
-  float lanes[PTO_SUM_LANES] = {0}, largest = -__builtin_inff();
-  for (uint64_t col = 0; col < s.cols; col += CHUNK_ELEMS) {
-    const uint64_t count = pto_min_u64(CHUNK_ELEMS, s.cols - col);
-    load(loops, &s, row, col, x, count);
-    largest = loops->max(largest, x, count);
+/* The columns of p that s has. */
+static struct pto_matrix valid_part(const struct pto_kernel_args *args) {
+  struct pto_matrix p = pto_kernel_matrix(&args->tensors[1]);
+  p.cols = pto_kernel_matrix(&args->tensors[0]).cols;
+  return p;
+}
+
+/* First m and p of all rows, then, with the rows of p, l. */
+static void softmax_plan(struct pto_row_plan *plan, const struct pto_kernel_args *args) {
+  const struct pto_matrix matrices[] = {pto_kernel_matrix(&args->tensors[0]), valid_part(args),
+                                        rows_vector(&args->tensors[2])};
+  plan_rows(plan, matrices, 3);
+}
+static void row_sum_plan(struct pto_row_plan *plan, const struct pto_kernel_args *args) {
+  const struct pto_matrix matrices[] = {valid_part(args), rows_vector(&args->tensors[3])};
+  plan_rows(plan, matrices, 2);
+}
+
+/* results[j] = the fold of row j; with `exponentials`, these go to tensor 1 of the plan. */
+static void run_softmax(const struct pto_kernel_args *args, const struct pto_row_plan *plan, enum pto_fold fold,
+                        bool has_exponentials) {
+  struct pto_row_walk walk;
+  struct pto_row_work work = {.plan = plan, .keeps_rows = has_exponentials};
+  struct pto_local local = pto_local_begin(&args->core->local);
+  pto_row_work_init(&work, &local);
+  if (!pto_row_walk_begin(&walk, plan)) return;
+  for (uint64_t row = 0, rows; row < plan->vec.extent; row += rows) {
+    rows = pto_row_group_size(&work, row);
+    const struct pto_row_group group = pto_rows_begin(&work, walk.at, row, rows);
+    pto_rows_fold(&work, &group, fold, NULL, work.a);
+    if (has_exponentials) pto_rows_map(&work, &group, PTO_MAP_exp_less, work.a, NULL, 1);
+    pto_rows_put(&work, &group, has_exponentials ? 2 : 1, work.a);
   }
-  for (uint64_t col = 0; col < s.cols; col += CHUNK_ELEMS) {
-    const uint64_t count = pto_min_u64(CHUNK_ELEMS, s.cols - col);
-    load(loops, &s, row, col, x, count);
-    apply_scalar(loops, PTO_OP_add_scalar, x, -largest, count);
-    apply(loops, PTO_OP_exp, x, NULL, count);
-    store(loops, &p, row, col, x, count);
-    load(loops, &p, row, col, x, count);
-    loops->sum(lanes, x, count);
-  }
-  apply_scalar(loops, PTO_OP_fill, x, 0, CHUNK_ELEMS);
-  for (uint64_t col = s.cols; col < p.cols; col += CHUNK_ELEMS)
-    store(loops, &p, row, col, x, pto_min_u64(CHUNK_ELEMS, p.cols - col));
-  *row_at(&args->tensors[2], row) = largest;
-  *row_at(&args->tensors[3], row) = pto_sum_lanes(lanes);
+}
+
+/* Zeros in the columns of p that s has not, MASK_ELEMS at a time. */
+static void mask_rest(const struct pto_kernel_args *args) {
+  const struct pto_matrix p = pto_kernel_matrix(&args->tensors[1]);
+  struct pto_local local = pto_local_begin(&args->core->local);
+  float *zeros = pto_local_take(&local, MASK_ELEMS * sizeof(float));
+  pto_store_loop *store = pto_loops_best()->store[PTO_CLASS_F32][p.dtype];
+  memset(zeros, 0, MASK_ELEMS * sizeof(float));
+  for (uint64_t row = 0; row < p.rows; row++)
+    for (uint64_t col = pto_kernel_matrix(&args->tensors[0]).cols; col < p.cols; col += MASK_ELEMS)
+      store(zeros, pto_matrix_at(&p, row, col), p.col_stride * pto_dtype_size(p.dtype),
+            pto_min_u64(MASK_ELEMS, p.cols - col));
 }
 
 static int softmax_prepare_run(const struct pto_kernel_args *args) {
-  const struct pto_loops *loops = pto_loops_best();
-  const uint64_t rows = pto_kernel_matrix(&args->tensors[0]).rows;
-  for (uint64_t row = 0; row < rows; row++) softmax_row(loops, args, row);
+  struct pto_row_plan plan;
+  softmax_plan(&plan, args);
+  run_softmax(args, &plan, PTO_FOLD_max, true);
+  row_sum_plan(&plan, args);
+  run_softmax(args, &plan, PTO_FOLD_sum, false);
+  mask_rest(args);
   return 0;
 }
 
@@ -125,11 +151,14 @@ static int softmax_prepare_check(const struct pto_kernel_args *args) {
  * where there is one; a masked element one. */
 static struct pto_cost softmax_prepare_cost(const struct pto_kernel_args *args) {
   const struct pto_matrix s = pto_kernel_matrix(&args->tensors[0]), p = pto_kernel_matrix(&args->tensors[1]);
-  const uint64_t row_bytes = s.cols * sizeof(float) + p.cols * pto_dtype_size(p.dtype) + 2 * sizeof(float);
-  return (struct pto_cost){.bytes_in = bytes_of(args, 0, 1),
+  struct pto_row_plan plan, sums;
+  softmax_plan(&plan, args);
+  row_sum_plan(&sums, args);
+  const uint64_t local = pto_max_u64(pto_row_work_bytes(&plan, true, 0), pto_row_work_bytes(&sums, false, 0));
+  return (struct pto_cost){.bytes_in = bytes_of(args, 0, 1) * pto_row_reads(&plan, 2),
                            .bytes_out = bytes_of(args, 1, 4),
                            .vector_elems = s.rows * (s.cols * (p.dtype == PTO_FLOAT32 ? 4 : 5) + (p.cols - s.cols)),
-                           .local_bytes = pto_tile_bytes(s.rows * row_bytes, s.rows == 0 ? 0 : row_bytes)};
+                           .local_bytes = pto_max_u64(local, pto_local_bytes(MASK_ELEMS * sizeof(float)))};
 }
 
 static const struct pto_kernel_param softmax_prepare_params[] = {
@@ -150,58 +179,102 @@ const struct pto_kernel pto_general_softmax_prepare = {.name = "softmax_prepare"
 
 enum { M_IJ, L_IJ, O_NEW, M, L, O, OUT };
 
-/* What one row of o is scaled and divided by. */
+/* What the rows of o at hand are scaled by. */
 struct merge {
-  bool is_first, is_last;
-  float old_scale, new_scale, sum;
+  float *old_scale, *new_scale, *m, *m_ij, *largest; /* BATCH_ROWS each, in local memory */
 };
 
-static struct merge merge_row(const struct pto_kernel_args *args, uint64_t row) {
-  const struct pto_kernel_tensor *t = args->tensors;
-  struct merge merge = {.is_first = args->scalars[0].i64 != 0, .is_last = args->scalars[1].i64 != 0};
-  const float m_ij = *row_at(&t[M_IJ], row), l_ij = *row_at(&t[L_IJ], row);
-  float *m = row_at(&t[M], row), *l = row_at(&t[L], row);
-  if (merge.is_first) {
-    *m = m_ij;
-    *l = l_ij;
-  } else {
-    const float largest = maximum_f32(*m, m_ij);
-    merge.old_scale = exp_f32(*m - largest);
-    merge.new_scale = exp_f32(m_ij - largest);
-    *l = merge.old_scale * *l + merge.new_scale * l_ij;
-    *m = largest;
-  }
-  merge.sum = *l;
-  return merge;
+static void load_rows(const struct pto_kernel_tensor *t, uint64_t row, float *values, uint64_t count) {
+  const uint64_t step = t->strides[0] * sizeof(float);
+  pto_loops_best()->load[PTO_CLASS_F32][PTO_FLOAT32](values, (const char *)t->addr + row * step, step, count);
+}
+static void store_rows(const struct pto_kernel_tensor *t, uint64_t row, const float *values, uint64_t count) {
+  const uint64_t step = t->strides[0] * sizeof(float);
+  pto_loops_best()->store[PTO_CLASS_F32][PTO_FLOAT32](values, (char *)t->addr + row * step, step, count);
 }
 
-static void online_update_row(const struct pto_loops *loops, const struct pto_kernel_args *args, uint64_t row) {
-  const struct pto_matrix o_new = pto_kernel_matrix(&args->tensors[O_NEW]), o = pto_kernel_matrix(&args->tensors[O]),
-                          out = pto_kernel_matrix(&args->tensors[OUT]);
-  const struct merge merge = merge_row(args, row);
-  _Alignas(64) float x[CHUNK_ELEMS], y[CHUNK_ELEMS];
-  for (uint64_t col = 0; col < o.cols; col += CHUNK_ELEMS) {
-    const uint64_t count = pto_min_u64(CHUNK_ELEMS, o.cols - col);
-    load(loops, &o_new, row, col, x, count);
-    if (!merge.is_first) {
-      load(loops, &o, row, col, y, count);
-      apply_scalar(loops, PTO_OP_mul_scalar, y, merge.old_scale, count);
-      apply_scalar(loops, PTO_OP_mul_scalar, x, merge.new_scale, count);
-      apply(loops, PTO_OP_add, x, y, count);
+/* m = m_ij and l = l_ij. */
+static void take_over(const struct pto_kernel_tensor *t, const struct merge *merge, uint64_t row, uint64_t count) {
+  load_rows(&t[M_IJ], row, merge->m_ij, count);
+  store_rows(&t[M], row, merge->m_ij, count);
+  load_rows(&t[L_IJ], row, merge->m_ij, count);
+  store_rows(&t[L], row, merge->m_ij, count);
+}
+
+/* m, l and both scales of rows [row, row + count). */
+static void merge_rows(const struct pto_row_work *work, const struct pto_kernel_tensor *t, const struct merge *merge,
+                       const struct pto_row_group *group) {
+  const uint64_t row = group->col, count = group->cols;
+  load_rows(&t[M], row, merge->m, count);
+  load_rows(&t[M_IJ], row, merge->m_ij, count);
+  work->loops->fold_join[PTO_FOLD_max](merge->largest, merge->m, merge->m_ij, count);
+  store_rows(&t[M], row, merge->largest, count);
+  memcpy(merge->old_scale, merge->m, count * sizeof(float));
+  memcpy(merge->new_scale, merge->m_ij, count * sizeof(float));
+  pto_values_map(work, PTO_MAP_exp_minus, merge->old_scale, merge->largest, 0, count);
+  pto_values_map(work, PTO_MAP_exp_minus, merge->new_scale, merge->largest, 0, count);
+  load_rows(&t[L], row, merge->m, count);
+  load_rows(&t[L_IJ], row, merge->m_ij, count);
+  for (uint64_t j = 0; j < count; j++)
+    merge->m[j] = merge->old_scale[j] * merge->m[j] + merge->new_scale[j] * merge->m_ij[j];
+  store_rows(&t[L], row, merge->m, count);
+}
+
+static void update_plan(struct pto_row_plan *plan, const struct pto_kernel_args *args) {
+  const struct pto_matrix matrices[] = {pto_kernel_matrix(&args->tensors[O_NEW]), pto_kernel_matrix(&args->tensors[O])};
+  plan_rows(plan, matrices, 2);
+}
+static void output_plan(struct pto_row_plan *plan, const struct pto_kernel_args *args) {
+  const struct pto_matrix matrices[] = {pto_kernel_matrix(&args->tensors[O]), pto_kernel_matrix(&args->tensors[OUT]),
+                                        rows_vector(&args->tensors[L])};
+  plan_rows(plan, matrices, 3);
+}
+
+/* o = o_new, or both scaled and added. */
+static void update_rows(const struct pto_kernel_args *args, bool is_first) {
+  struct pto_row_plan plan;
+  struct pto_row_walk walk;
+  struct pto_local local = pto_local_begin(&args->core->local);
+  update_plan(&plan, args);
+  struct pto_row_work work = {.plan = &plan, .operand_count = 1};
+  pto_row_work_init(&work, &local);
+  float *scales = pto_local_take(&local, MERGE_VECTORS * BATCH_ROWS * sizeof(float));
+  const struct merge merge = {scales, scales + BATCH_ROWS, scales + 2 * BATCH_ROWS, scales + 3 * BATCH_ROWS,
+                              scales + 4 * BATCH_ROWS};
+  if (!pto_row_walk_begin(&walk, &plan)) return;
+  for (uint64_t row = 0, rows; row < plan.vec.extent; row += rows) {
+    rows = pto_row_group_size(&work, row);
+    const struct pto_row_group group = pto_rows_begin(&work, walk.at, row, rows);
+    if (is_first) {
+      take_over(args->tensors, &merge, row, rows);
+      pto_rows_copy(&work, &group, 1);
+    } else {
+      merge_rows(&work, args->tensors, &merge, &group);
+      pto_rows_map(&work, &group, PTO_MAP_blend, merge.old_scale, merge.new_scale, 1);
     }
-    store(loops, &o, row, col, x, count);
-    if (merge.is_last) {
-      apply_scalar(loops, PTO_OP_fill, y, merge.sum, count);
-      apply(loops, PTO_OP_div, x, y, count);
-      store(loops, &out, row, col, x, count);
-    }
+  }
+}
+
+/* out = o / l. */
+static void put_out(const struct pto_kernel_args *args) {
+  struct pto_row_plan plan;
+  struct pto_row_walk walk;
+  struct pto_local local = pto_local_begin(&args->core->local);
+  output_plan(&plan, args);
+  struct pto_row_work work = {.plan = &plan};
+  pto_row_work_init(&work, &local);
+  if (!pto_row_walk_begin(&walk, &plan)) return;
+  for (uint64_t row = 0, step; row < plan.vec.extent; row += step) {
+    step = pto_row_group_size(&work, row);
+    const struct pto_row_group group = pto_rows_begin(&work, walk.at, row, step);
+    pto_rows_get(&work, &group, 2, work.a);
+    pto_rows_map(&work, &group, PTO_MAP_over, work.a, NULL, 1);
   }
 }
 
 static int online_update_run(const struct pto_kernel_args *args) {
-  const struct pto_loops *loops = pto_loops_best();
-  const uint64_t rows = pto_kernel_matrix(&args->tensors[O]).rows;
-  for (uint64_t row = 0; row < rows; row++) online_update_row(loops, args, row);
+  update_rows(args, args->scalars[0].i64 != 0);
+  if (args->scalars[1].i64 != 0) put_out(args);
   return 0;
 }
 
@@ -220,12 +293,16 @@ static int online_update_check(const struct pto_kernel_args *args) {
 static struct pto_cost online_update_cost(const struct pto_kernel_args *args) {
   const struct pto_matrix o = pto_kernel_matrix(&args->tensors[O]);
   const bool is_first = args->scalars[0].i64 != 0, is_last = args->scalars[1].i64 != 0;
-  const uint64_t row_bytes = (2 * o.cols + 4) * sizeof(float);
+  struct pto_row_plan update, output;
+  update_plan(&update, args);
+  output_plan(&output, args);
+  const uint64_t merging =
+      pto_row_work_bytes(&update, false, 1) + pto_local_bytes(MERGE_VECTORS * BATCH_ROWS * sizeof(float));
   const uint64_t carried = bytes_of(args, M, OUT), written = is_last ? bytes_of(args, OUT, OUT + 1) : 0;
   return (struct pto_cost){.bytes_in = bytes_of(args, M_IJ, M) + (is_first ? 0 : carried),
                            .bytes_out = carried + written,
                            .vector_elems = o.rows * ((is_first ? 0 : 3 * o.cols + 8) + (is_last ? o.cols : 0)),
-                           .local_bytes = pto_tile_bytes(o.rows * row_bytes, o.rows == 0 ? 0 : row_bytes)};
+                           .local_bytes = pto_max_u64(merging, is_last ? pto_row_work_bytes(&output, false, 0) : 0)};
 }
 
 static const struct pto_kernel_param online_update_params[] = {

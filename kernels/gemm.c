@@ -23,9 +23,10 @@
 
 #define PIECE_UNITS 128      /* of k: a panel of 32 columns takes 16 KiB, a third of a first-level cache */
 #define LONG_PIECE_UNITS 256 /* where there are no more columns than fill L0B with that */
-#define DIRECT_STRIPS 2      /* strips of rows up to which b is read in place */
+#define DIRECT_STRIPS 5      /* strips of rows up to which b is read in place: packing pays from there on */
 #define DIRECT_STRIDE 512    /* f32 between its rows; a first-level cache repeats its sets every 4 KiB */
 #define DIRECT_PANELS 2      /* panels up to which a is read in place */
+#define ADDED_ELEMS 256      /* of a row at a time: a buffer of 1 KiB */
 #define ALL_ROWS 4096        /* rows up to which a product may be one block, so that sizes do not overflow */
 #define L1_TILE 128          /* rows, columns and depth of what a core keeps in L1: two f32 tiles take 128 KiB */
 
@@ -45,6 +46,7 @@ struct block {
   uint64_t k, depth, units;      /* of the piece: elements, units */
   uint64_t most_strip;           /* rows of a tile */
   bool is_a_direct, is_b_direct, is_c_direct;
+  bool is_c_plain; /* elements of c are sums, side by side */
 };
 
 static struct pto_matrix part_of(const struct pto_matrix *m, uint64_t row, uint64_t col, uint64_t rows, uint64_t cols) {
@@ -140,29 +142,45 @@ static void multiply_piece(const struct block *block) {
 }
 
 /* x = x op y, or x op scalar, on one row of sums. */
-static void apply(enum pto_op op, float *x, const float *y, float scalar, uint64_t count) {
-  struct pto_chunk chunk = {.count = count, .a = x, .b = y, .out = x, .scalar = {.f32 = scalar}};
-  pto_loops_best()->op[op][PTO_CLASS_F32](&chunk);
+static void apply(const struct pto_loops *loops, enum pto_op op, struct pto_chunk *chunk) {
+  chunk->out = (void *)(uintptr_t)chunk->a;
+  loops->op[op][PTO_CLASS_F32](chunk);
+}
+
+/* `count` sums from column `col` of the block in row i: alpha, then what is added. */
+static void finish_sums(const struct block *block, const struct pto_loops *loops, uint64_t i, uint64_t col,
+                        uint64_t count) {
+  const struct pto_gemm *gemm = block->gemm;
+  const struct pto_matrix *added = &gemm->added;
+  float old[ADDED_ELEMS];
+  struct pto_chunk sums = {.count = count, .a = sums_at(block, i, col), .b = old, .scalar = {.f32 = gemm->alpha}};
+  struct pto_chunk olds = {.count = count, .a = old, .scalar = {.f32 = gemm->beta}};
+  if (gemm->alpha != 1.0f) apply(loops, PTO_OP_mul_scalar, &sums);
+  if (!gemm->is_added) return;
+  loops->load[PTO_CLASS_F32][added->dtype](old, pto_matrix_at(added, block->row + i, block->col + col),
+                                           added->col_stride * pto_dtype_size(added->dtype), count);
+  if (gemm->beta != 1.0f) apply(loops, PTO_OP_mul_scalar, &olds);
+  apply(loops, PTO_OP_add, &sums);
 }
 
 /* Row i of the block, from column `first` of it on. */
-static void store_float_row(const struct block *block, uint64_t i, uint64_t first) {
-  const struct pto_gemm *gemm = block->gemm;
-  const struct pto_matrix *c = &gemm->c, *added = &gemm->added;
-  const struct pto_loops *loops = pto_loops_best();
-  const uint64_t count = block->cols - first, row = block->row + i, begin = block->col + first;
-  float *sums = (void *)sums_at(block, i, first);
-  if (gemm->alpha != 1.0f) apply(PTO_OP_mul_scalar, sums, NULL, gemm->alpha, count);
-  for (uint64_t col = 0; gemm->is_added && col < count; col += PTO_GEMM_MAX_WIDTH) {
-    float old[PTO_GEMM_MAX_WIDTH];
-    const uint64_t some = pto_min_u64(PTO_GEMM_MAX_WIDTH, count - col);
-    loops->load[PTO_CLASS_F32][added->dtype](old, pto_matrix_at(added, row, begin + col),
-                                             added->col_stride * pto_dtype_size(added->dtype), some);
-    if (gemm->beta != 1.0f) apply(PTO_OP_mul_scalar, old, NULL, gemm->beta, some);
-    apply(PTO_OP_add, sums + col, old, 0, some);
+static void store_float_row(const struct block *block, const struct pto_loops *loops, uint64_t i, uint64_t first) {
+  const struct pto_matrix *c = &block->gemm->c;
+  const uint64_t step_bytes = c->col_stride * pto_dtype_size(c->dtype);
+  for (uint64_t col = first, count = 0; col < block->cols; col += count) {
+    count = pto_min_u64(ADDED_ELEMS, block->cols - col);
+    finish_sums(block, loops, i, col, count);
+    loops->store[PTO_CLASS_F32][c->dtype](sums_at(block, i, col), pto_matrix_at(c, block->row + i, block->col + col),
+                                          step_bytes, count);
   }
-  loops->store[PTO_CLASS_F32][c->dtype](sums, pto_matrix_at(c, row, begin), c->col_stride * pto_dtype_size(c->dtype),
-                                        count);
+}
+
+/* Nothing to do but to bring the sums to c. */
+static void copy_rows(const struct block *block, uint64_t first) {
+  const struct pto_matrix *c = &block->gemm->c;
+  for (uint64_t i = 0; i < block->rows; i++)
+    memcpy(pto_matrix_at(c, block->row + i, block->col + first), sums_at(block, i, first),
+           (block->cols - first) * PTO_GEMM_UNIT);
 }
 
 static void store_int_row(const struct block *block, uint64_t i, uint64_t first) {
@@ -179,12 +197,18 @@ static void store_int_row(const struct block *block, uint64_t i, uint64_t first)
 }
 
 static void store_block(const struct block *block) {
+  const struct pto_loops *loops = pto_loops_best();
   const uint64_t first = direct_end(block);
-  for (uint64_t i = 0; i < block->rows && first < block->cols; i++) {
+  if (first == block->cols) return;
+  if (block->is_c_plain) {
+    copy_rows(block, first);
+    return;
+  }
+  for (uint64_t i = 0; i < block->rows; i++) {
     if (block->gemm->c.dtype == PTO_INT32)
       store_int_row(block, i, first);
     else
-      store_float_row(block, i, first);
+      store_float_row(block, loops, i, first);
   }
 }
 
@@ -238,8 +262,9 @@ static void plan(struct block *block, const struct pto_core *core) {
   block->is_a_direct = a->dtype == PTO_FLOAT32 && c->cols <= DIRECT_PANELS * block->width;
   block->is_b_direct = b->dtype == PTO_FLOAT32 && b->col_stride == 1 && b->row_stride <= DIRECT_STRIDE &&
                        c->rows <= DIRECT_STRIPS * block->most_strip && a->cols > 0;
-  block->is_c_direct = a->cols <= block->piece && !gemm->is_added && gemm->alpha == 1.0f && c->col_stride == 1 &&
-                       (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
+  block->is_c_plain = !gemm->is_added && gemm->alpha == 1.0f && c->col_stride == 1 &&
+                      (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
+  block->is_c_direct = block->is_c_plain && a->cols <= block->piece;
 }
 
 static void run_block(struct block *block) {

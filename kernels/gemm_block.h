@@ -55,22 +55,6 @@ const struct pto_gemm_set *pto_gemm_int8_set(uint32_t set);
 #define PTO_GEMM_ROWS_12(X) PTO_GEMM_ROWS_6(X) X(7) X(8) X(9) X(10) X(11) X(12)
 #define PTO_GEMM_ROWS_14(X) PTO_GEMM_ROWS_12(X) X(13) X(14)
 
-/* As kernel_level.h has them, but clang 14 knows no preferred width. */
-#define PTO_GEMM_AVX2 "avx2,fma,f16c,bmi2"
-#define PTO_GEMM_AVX512 "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
-#define PTO_GEMM_VNNI "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni"
-/* Between these, functions are compiled for an instruction set.  #pragma expands no macros, _Pragma gets them expanded.
- */
-#define PTO_GEMM_PRAGMA(...) _Pragma(#__VA_ARGS__)
-#if defined(__clang__)
-#define PTO_GEMM_TARGET(features)                                                                                      \
-  PTO_GEMM_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
-#define PTO_GEMM_TARGET_END PTO_GEMM_PRAGMA(clang attribute pop)
-#else
-#define PTO_GEMM_TARGET(features) PTO_GEMM_PRAGMA(GCC push_options) PTO_GEMM_PRAGMA(GCC target(features))
-#define PTO_GEMM_TARGET_END PTO_GEMM_PRAGMA(GCC pop_options)
-#endif
-
 /* Constant bounds: unrolled, so that a tile's sums are registers. */
 #if defined(__clang__)
 #define PTO_UNROLL _Pragma("clang loop unroll(full)")

@@ -62,7 +62,7 @@ static inline four_floats four_from_fp16(four_halves h) {
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-PTO_GEMM_TARGET(PTO_GEMM_AVX2)
+PTO_TARGET_PUSH(PTO_AVX2_TARGET)
 #define SUM float
 #define MULTIPLY_ADD(sums, x, row) ((sums) + (x) * (row))
 #define PTO_LEVEL(name) name##_avx2
@@ -77,8 +77,8 @@ PTO_GEMM_TARGET(PTO_GEMM_AVX2)
 #define EACH_LANE EACH_8
 #define EACH_STEP(X) X(1) X(2) X(4)
 #include <kernels/gemm_float.inc>
-PTO_GEMM_TARGET_END
-PTO_GEMM_TARGET(PTO_GEMM_AVX512)
+PTO_TARGET_POP
+PTO_TARGET_PUSH(PTO_AVX512_TARGET)
 #define SUM float
 #define MULTIPLY_ADD(sums, x, row) ((sums) + (x) * (row))
 #define PTO_LEVEL(name) name##_avx512
@@ -93,7 +93,7 @@ PTO_GEMM_TARGET(PTO_GEMM_AVX512)
 #define EACH_LANE EACH_16
 #define EACH_STEP(X) X(1) X(2) X(4) X(8)
 #include <kernels/gemm_float.inc>
-PTO_GEMM_TARGET_END
+PTO_TARGET_POP
 #endif
 
 const struct pto_gemm_set *pto_gemm_float_set(uint32_t set) {

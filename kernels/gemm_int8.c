@@ -18,6 +18,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#define VNNI_TARGET "avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni"
 #endif
 #if !defined(__clang__)
 #pragma GCC optimize("O3")
@@ -48,7 +49,7 @@ static inline four_sums dot_plain(four_sums sums, uint32_t x, four_sums row) {
 #include <kernels/gemm_int8.inc>
 
 #if defined(__x86_64__)
-PTO_GEMM_TARGET(PTO_GEMM_AVX2)
+PTO_TARGET_PUSH(PTO_AVX2_TARGET)
 #define SUM uint32_t
 #define PTO_LEVEL(name) name##_avx2
 #define LANES 8
@@ -59,8 +60,8 @@ PTO_GEMM_TARGET(PTO_GEMM_AVX2)
 #define MULTIPLY_ADD(sums, x, row)                                                                                     \
   ((sums) + (vector_avx2)_mm256_madd_epi16(_mm256_set1_epi32((int)(x)), (__m256i)(row)))
 #include <kernels/gemm_int8.inc>
-PTO_GEMM_TARGET_END
-PTO_GEMM_TARGET(PTO_GEMM_AVX512)
+PTO_TARGET_POP
+PTO_TARGET_PUSH(PTO_AVX512_TARGET)
 #define SUM uint32_t
 #define PTO_LEVEL(name) name##_avx512
 #define LANES 16
@@ -71,8 +72,8 @@ PTO_GEMM_TARGET(PTO_GEMM_AVX512)
 #define MULTIPLY_ADD(sums, x, row)                                                                                     \
   ((sums) + (vector_avx512)_mm512_madd_epi16(_mm512_set1_epi32((int)(x)), (__m512i)(row)))
 #include <kernels/gemm_int8.inc>
-PTO_GEMM_TARGET_END
-PTO_GEMM_TARGET(PTO_GEMM_VNNI)
+PTO_TARGET_POP
+PTO_TARGET_PUSH(VNNI_TARGET)
 #define SUM uint32_t
 #define PTO_LEVEL(name) name##_vnni
 #define LANES 16
@@ -83,7 +84,7 @@ PTO_GEMM_TARGET(PTO_GEMM_VNNI)
 #define MULTIPLY_ADD(sums, x, row)                                                                                     \
   ((vector_vnni)_mm512_dpwssd_epi32((__m512i)(sums), _mm512_set1_epi32((int)(x)), (__m512i)(row)))
 #include <kernels/gemm_int8.inc>
-PTO_GEMM_TARGET_END
+PTO_TARGET_POP
 static bool has_vnni(void) { return pto_level_is_supported(PTO_LEVEL_AVX512) && __builtin_cpu_supports("avx512vnni"); }
 #endif
 

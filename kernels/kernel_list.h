@@ -145,6 +145,10 @@
   X(scatter_elements_inplace)                                                                                          \
   X(scatter_nd)                                                                                                        \
   X(scatter_nd_inplace)                                                                                                \
+  X(pad)                                                                                                               \
+  X(tile)                                                                                                              \
+  X(reverse)                                                                                                           \
+  X(triangular)                                                                                                        \
   X(rope)                                                                                                              \
   X(rope_positions)                                                                                                    \
   X(quantize_linear)                                                                                                   \
@@ -157,7 +161,27 @@
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \
   X(pv)                                                                                                                \
-  X(online_update)
+  X(online_update)                                                                                                     \
+  X(reduce_sum)                                                                                                        \
+  X(reduce_mean)                                                                                                       \
+  X(reduce_max)                                                                                                        \
+  X(reduce_min)                                                                                                        \
+  X(reduce_product)                                                                                                    \
+  X(reduce_sum_square)                                                                                                 \
+  X(reduce_l1)                                                                                                         \
+  X(reduce_l2)                                                                                                         \
+  X(reduce_log_sum)                                                                                                    \
+  X(reduce_log_sum_exp)                                                                                                \
+  X(arg_max)                                                                                                           \
+  X(arg_min)                                                                                                           \
+  X(cumulative_sum)                                                                                                    \
+  X(softmax)                                                                                                           \
+  X(log_softmax)                                                                                                       \
+  X(layernorm)                                                                                                         \
+  X(rmsnorm)                                                                                                           \
+  X(instance_norm)                                                                                                     \
+  X(group_norm)                                                                                                        \
+  X(batch_norm)
 
 /* Every kernel, in the order of pto_kernel_at. */
 #define PTO_KERNEL_LIST(X) PTO_ELEMENTWISE_LIST(X) PTO_OTHER_LIST(X)

@@ -206,17 +206,31 @@ static inline __attribute__((always_inline)) void steps_of(const struct plane *p
   }
 }
 
-/* The same where the steps of a row are known: one element repeated, or a row backwards. */
-static inline __attribute__((always_inline)) void dense_of(const struct plane *p, char *to, const char *from,
-                                                           size_t size) {
+/* Rows that are dense in `to` and one element repeated in `from`: a line full of it is copied along. */
+static void move_repeated(const struct plane *p, char *to, const char *from) {
+  const uint64_t size = p->elem_bytes, row_bytes = p->cols * size;
+  char line[LINE];
   for (uint64_t i = 0; i < p->rows; i++, to += p->to_row, from += p->from_row) {
-    if (p->from_step == 0) {
-      char value[16];
-      memcpy(value, from, size);
-      for (uint64_t j = 0; j < p->cols; j++) memcpy(to + j * size, value, size);
-    } else {
-      for (uint64_t j = 0; j < p->cols; j++) memcpy(to + j * size, from - j * size, size);
+    if (i == 0 || p->from_row != 0) {
+      static const uint64_t ones[] = {0, UINT64_MAX / UINT8_MAX, UINT64_MAX / UINT16_MAX, 0, UINT64_MAX / UINT32_MAX};
+      uint64_t words[2] = {0};
+      memcpy(words, from, size); /* low bytes first: little-endian */
+      if (size < 8) words[0] *= ones[size];
+      for (uint64_t j = 0; j < LINE; j += 8) memcpy(line + j, &words[size == 16 ? j / 8 % 2 : 0], 8);
     }
+    uint64_t done = 0;
+    for (; done + LINE <= row_bytes; done += LINE) memcpy(to + done, line, LINE);
+    memcpy(to + done, line, row_bytes - done);
+  }
+}
+
+/* Rows that are dense in `to` and run backwards in `from`. */
+static void move_reversed(const struct plane *p, char *to, const char *from, const struct pto_square *square) {
+  const int64_t size = (int64_t)p->elem_bytes;
+  for (uint64_t i = 0; i < p->rows; i++, to += p->to_row, from += p->from_row) {
+    uint64_t done = p->cols / square->lanes * square->lanes;
+    square->reverse(to, from + size, done);
+    for (; done < p->cols; done++) memcpy(to + (int64_t)done * size, from - (int64_t)done * size, p->elem_bytes);
   }
 }
 
@@ -241,8 +255,10 @@ static inline __attribute__((always_inline)) void dense_of(const struct plane *p
 
 static void move_steps(const struct plane *p, char *to, const char *from) {
   const int64_t size = (int64_t)p->elem_bytes;
-  if (p->to_step == size && (p->from_step == 0 || p->from_step == -size)) {
-    FOR_SIZE(p->elem_bytes, dense_of, p, to, from)
+  if (p->to_step == size && p->from_step == 0) {
+    move_repeated(p, to, from);
+  } else if (p->to_step == size && p->from_step == -size && p->elem_bytes <= 8) {
+    move_reversed(p, to, from, pto_move_square(pto_level_best(), pto_log2_floor(p->elem_bytes)));
   } else {
     FOR_SIZE(p->elem_bytes, steps_of, p, to, from)
   }

@@ -66,6 +66,8 @@ void pto_move_tensor(const struct pto_kernel_tensor *y, const struct pto_kernel_
 struct pto_square {
   uint32_t lanes;
   void (*transpose)(char *to, int64_t to_step, const char *from, int64_t from_step);
+  /* Element i of to is that before from − i · size, i < count, a multiple of lanes. */
+  void (*reverse)(char *to, const char *from, uint64_t count);
 };
 /* For tests too: of elements of 1 << log2_bytes bytes, log2_bytes < 4; NULL where `level` is not compiled in. */
 const struct pto_square *pto_move_square(enum pto_level level, uint32_t log2_bytes);

@@ -49,35 +49,46 @@ static const struct pto_kernel_tensor *whole_of(const struct pto_kernel_args *ar
   return &args->tensors[args->tensor_count - 1];
 }
 
-/* One product's share of the tensors; of `gemm`, kernel, alpha, beta and is_added are set by the caller. */
-static void set_product(const struct pto_kernel_args *args, struct pto_gemm *gemm) {
-  gemm->a = pto_kernel_matrix(&args->tensors[0]);
-  gemm->b = pto_kernel_matrix(&args->tensors[1]);
-  gemm->c = pto_kernel_matrix(whole_of(args));
-  gemm->added = pto_kernel_matrix(&args->tensors[2]);
+/* The first product of the batch. */
+static struct pto_gemm product_of(const struct pto_kernel_args *args, const char *kernel) {
+  return (struct pto_gemm){.kernel = kernel,
+                           .a = pto_kernel_matrix(&args->tensors[0]),
+                           .b = pto_kernel_matrix(&args->tensors[1]),
+                           .c = pto_kernel_matrix(whole_of(args)),
+                           .alpha = 1,
+                           .added = pto_kernel_matrix(&args->tensors[2]),
+                           .beta = 1};
 }
 
-static int run_batch(const struct pto_kernel_args *args, struct pto_gemm gemm) {
-  const struct pto_kernel_tensor *whole = whole_of(args);
-  set_product(args, &gemm);
-  const struct pto_gemm first = gemm;
-  const struct {
-    struct pto_matrix *matrix;
-    const struct pto_matrix *first;
-    const struct pto_kernel_tensor *tensor;
-  } operands[] = {{&gemm.a, &first.a, &args->tensors[0]},
-                  {&gemm.b, &first.b, &args->tensors[1]},
-                  {&gemm.added, &first.added, &args->tensors[2]},
-                  {&gemm.c, &first.c, whole}};
+static void *batch_addr(const struct pto_kernel_tensor *t, const struct pto_kernel_tensor *whole, uint64_t index) {
+  return (char *)t->addr + batch_offset(t, whole, index) * pto_dtype_size(t->dtype);
+}
+
+/* `gemm` is the first product; it is moved along the batch. */
+static int run_batch(const struct pto_kernel_args *args, struct pto_gemm *gemm) {
+  const struct pto_kernel_tensor *t = args->tensors, *whole = whole_of(args);
   const uint64_t count = batch_count(whole);
   int status = 0;
   for (uint64_t index = 0; index < count && status == 0; index++) {
-    for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(operands); i++)
-      operands[i].matrix->addr = (char *)operands[i].first->addr + batch_offset(operands[i].tensor, whole, index) *
-                                                                       pto_dtype_size(operands[i].tensor->dtype);
-    status = pto_gemm_run(args, &gemm);
+    if (index > 0) {
+      gemm->a.addr = batch_addr(&t[0], whole, index);
+      gemm->b.addr = batch_addr(&t[1], whole, index);
+      gemm->c.addr = batch_addr(whole, whole, index);
+      gemm->added.addr = batch_addr(&t[2], whole, index);
+    }
+    status = pto_gemm_run(args, gemm);
   }
   return status;
+}
+
+static int run(const struct pto_kernel_args *args, const char *kernel) {
+  struct pto_gemm gemm = product_of(args, kernel);
+  return run_batch(args, &gemm);
+}
+static int run_added(const struct pto_kernel_args *args, const char *kernel) {
+  struct pto_gemm gemm = product_of(args, kernel);
+  gemm.is_added = true;
+  return run_batch(args, &gemm);
 }
 
 /* The product's extent is the larger of those of a and b; an input has that extent or 1. */
@@ -111,15 +122,13 @@ static int check_batch(const struct pto_kernel_args *args, const char *kernel) {
 }
 
 static int check(const struct pto_kernel_args *args, const char *kernel) {
-  struct pto_gemm gemm = {.kernel = kernel};
-  set_product(args, &gemm);
+  const struct pto_gemm gemm = product_of(args, kernel);
   const int status = pto_check_product(args, &gemm, args->tensor_count - 1);
   return status != 0 ? status : check_batch(args, kernel);
 }
 
 static struct pto_cost cost(const struct pto_kernel_args *args) {
-  struct pto_gemm gemm = {0};
-  set_product(args, &gemm);
+  const struct pto_gemm gemm = product_of(args, NULL);
   return pto_gemm_cost(args, &gemm, batch_count(whole_of(args)));
 }
 
@@ -133,24 +142,17 @@ static struct pto_cost accumulate_cost(const struct pto_kernel_args *args) {
 #define PARAM(name_, mode_, dtypes_)                                                                                   \
   { .name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = 2 }
 
-static int matmul_run(const struct pto_kernel_args *args) {
-  return run_batch(args, (struct pto_gemm){.kernel = "matmul", .alpha = 1});
-}
+static int matmul_run(const struct pto_kernel_args *args) { return run(args, "matmul"); }
 static int matmul_check(const struct pto_kernel_args *args) { return check(args, "matmul"); }
 
-static int matmul_accumulate_run(const struct pto_kernel_args *args) {
-  return run_batch(args, (struct pto_gemm){.kernel = "matmul_accumulate", .alpha = 1, .is_added = true, .beta = 1});
-}
+static int matmul_accumulate_run(const struct pto_kernel_args *args) { return run_added(args, "matmul_accumulate"); }
 static int matmul_accumulate_check(const struct pto_kernel_args *args) { return check(args, "matmul_accumulate"); }
 
-static int matmul_int8_run(const struct pto_kernel_args *args) {
-  return run_batch(args, (struct pto_gemm){.kernel = "matmul_int8", .alpha = 1});
-}
+static int matmul_int8_run(const struct pto_kernel_args *args) { return run(args, "matmul_int8"); }
 static int matmul_int8_check(const struct pto_kernel_args *args) { return check(args, "matmul_int8"); }
 
 static int matmul_int8_accumulate_run(const struct pto_kernel_args *args) {
-  return run_batch(args,
-                   (struct pto_gemm){.kernel = "matmul_int8_accumulate", .alpha = 1, .is_added = true, .beta = 1});
+  return run_added(args, "matmul_int8_accumulate");
 }
 static int matmul_int8_accumulate_check(const struct pto_kernel_args *args) {
   return check(args, "matmul_int8_accumulate");
@@ -179,9 +181,11 @@ PRODUCT_LIST(X)
 /* ---- gemm ---- */
 
 static int gemm_run(const struct pto_kernel_args *args) {
-  return run_batch(
-      args, (struct pto_gemm){
-                .kernel = "gemm", .alpha = args->scalars[0].f32, .beta = args->scalars[1].f32, .is_added = true});
+  struct pto_gemm gemm = product_of(args, "gemm");
+  gemm.alpha = args->scalars[0].f32;
+  gemm.beta = args->scalars[1].f32;
+  gemm.is_added = true;
+  return run_batch(args, &gemm);
 }
 
 static int gemm_check(const struct pto_kernel_args *args) {

@@ -289,3 +289,99 @@ static void scatter_nd_inplace_golden(const struct pto_kernel_args *args, const 
   scatter_tuples(args, &golden[0]);
 }
 REFERENCE(scatter_nd_inplace, tuples_fill, PTO_REFERENCE_MOVES_LESS);
+
+/* ---- pad ---- */
+
+/* One mode after another; where a dimension is too short to be mirrored or has no edge, nothing is added to it. */
+static bool pad_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                       union pto_scalar *scalars) {
+  uint64_t draw = sizes->draw;
+  const uint64_t mode = draw % 3;
+  scalars[0].u64 = mode;
+  tensors[0] = tensors[2] = shape_of(sizes);
+  tensors[1] = (struct pto_reference_shape){(uint32_t)(draw / 3 % 3), {1, 1}};
+  for (uint32_t d = 0; d < PTO_MAX_DIMS; d++) {
+    draw = pto_mix64(draw + 1);
+    const uint64_t extent = d < sizes->rank ? sizes->extents[d] : 0;
+    const uint64_t most = d >= sizes->rank ? 0 : mode == 0 ? 4 : mode == 1 ? (extent > 0 ? 4 : 0) : extent;
+    scalars[1 + d].u64 = most == 0 ? 0 : draw % most % 5;
+    if (d < sizes->rank) tensors[2].shape[d] += scalars[1 + d].u64 + (most == 0 ? 0 : draw / 64 % most % 4);
+  }
+  return true;
+}
+static void pad_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[2];
+  const uint64_t mode = args->scalars[0].u64;
+  for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
+    const struct place to = place_of(y, i);
+    struct place from = {{0}};
+    bool is_outside = false;
+    for (uint32_t d = 0; d < x->ndims; d++) {
+      int64_t at = (int64_t)(to.at[d] - args->scalars[1 + d].u64);
+      const int64_t last = (int64_t)x->shape[d] - 1;
+      if (at < 0 || at > last) is_outside = true;
+      if (mode == 1) at = at < 0 ? 0 : at > last ? last : at;
+      if (mode == 2) at = at < 0 ? -at : at > last ? 2 * last - at : at;
+      from.at[d] = (uint64_t)at;
+    }
+    if (is_outside && mode == 0)
+      take(&golden[2], i, &args->tensors[1], 0);
+    else
+      take(&golden[2], i, x, number_of(x, &from));
+  }
+}
+REFERENCE(pad, NULL, 0);
+
+/* ---- tile, reverse, triangular ---- */
+
+static bool tile_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                        union pto_scalar *scalars) {
+  (void)scalars;
+  tensors[0] = tensors[1] = shape_of(sizes);
+  for (uint32_t d = 0; d < sizes->rank && d < 3; d++) tensors[1].shape[d] *= (sizes->draw >> 2 * d) % 4;
+  return true;
+}
+static void tile_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
+  for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
+    struct place place = place_of(y, i);
+    for (uint32_t d = 0; d < x->ndims; d++) place.at[d] %= x->shape[d];
+    take(&golden[1], i, x, number_of(x, &place));
+  }
+}
+REFERENCE(tile, NULL, 0);
+
+static bool reverse_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                           union pto_scalar *scalars) {
+  scalars[0].u64 = sizes->draw % (UINT64_C(1) << sizes->rank);
+  return pto_reference_same_shapes(sizes, tensors, 2);
+}
+static void reverse_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_kernel_tensor *x = &args->tensors[0];
+  for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
+    struct place place = place_of(x, i);
+    for (uint32_t d = 0; d < x->ndims; d++)
+      if ((args->scalars[0].u64 >> d & 1) != 0) place.at[d] = x->shape[d] - 1 - place.at[d];
+    take(&golden[1], i, x, number_of(x, &place));
+  }
+}
+REFERENCE(reverse, NULL, 0);
+
+static bool triangular_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                              union pto_scalar *scalars) {
+  static const int64_t diagonals[] = {0, 1, -1, 3, -4, 1000, -1000, INT64_MAX, INT64_MIN};
+  scalars[0].u64 = sizes->draw % 2;
+  scalars[1].i64 = diagonals[sizes->draw / 2 % PTO_ARRAY_LENGTH(diagonals)];
+  return sizes->rank >= 2 && pto_reference_same_shapes(sizes, tensors, 2);
+}
+static void triangular_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_kernel_tensor *x = &args->tensors[0];
+  for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
+    const struct place place = place_of(x, i);
+    /* In long double, where no sum of 64 bits overflows or loses a bit. */
+    const long double above =
+        (long double)place.at[x->ndims - 1] - (long double)place.at[x->ndims - 2] - (long double)args->scalars[1].i64;
+    if (args->scalars[0].u64 != 0 ? above >= 0 : above <= 0) take(&golden[1], i, x, i);
+  }
+}
+REFERENCE(triangular, NULL, 0);

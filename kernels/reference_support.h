@@ -66,4 +66,13 @@ static inline double pto_reference_at(const struct pto_kernel_tensor *t, uint64_
   return pto_reference_element(t, row * pto_reference_cols(t) + col);
 }
 
+/* ---- sums ---- */
+
+/* How much of the sum of magnitudes an f32 sum of n elements in the order of row_fold.h is off: see docs/numerics.md.
+ */
+static inline double pto_reference_sum_bound(uint64_t n) {
+  const uint64_t lane = (pto_min_u64(n, 1024) + 15) / 16, blocks = (n + 1023) / 1024;
+  return ((double)lane + 4 + (blocks < 2 ? 0 : ceil(log2((double)blocks)))) * 0x1p-24;
+}
+
 #endif

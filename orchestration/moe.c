@@ -24,7 +24,7 @@
  * are equal by construction (option ties) or further apart than the error bound of the product.  An x from a file is
  * taken as it is.
  */
-#include <pto/pto.h>
+#include <orchestration/moe_kernels.h>
 
 #include <math.h>
 
@@ -35,150 +35,6 @@ struct moe {
   struct pto_array *w1, *w3, *w2;                        /* T[experts, dim, hidden] twice, T[experts, hidden, dim] */
   struct pto_array *out, *chosen, *weights, *load, *ran; /* see prepare */
 };
-
-/* ---- kernels that only this program needs ---- */
-
-#define TENSOR(name_, mode_, dtype_, rank)                                                                             \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(dtype_), .min_rank = rank, .max_rank = rank }
-#define KERNEL(name_, count)                                                                                           \
-  static const struct pto_kernel kernel_##name_ = {.name = #name_,                                                     \
-                                                   .cores = PTO_AIV,                                                   \
-                                                   .params = name_##_params,                                           \
-                                                   .param_count = count,                                               \
-                                                   .run = run_##name_,                                                 \
-                                                   .cost = name_##_cost}
-
-static float *f32_at(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
-  return (float *)t->addr + i * t->strides[0] + j * t->strides[1];
-}
-static int32_t *i32_at(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
-  return (int32_t *)t->addr + i * t->strides[0] + j * t->strides[1];
-}
-
-/* choose: of each row of p the experts of the k largest, in ascending order, and their shares.  The order of ranks is
- * (larger p, lower expert), so each rank is the first behind the one before. */
-static int choose_row(const struct pto_kernel_args *args, uint64_t row) {
-  const struct pto_kernel_tensor *p = &args->tensors[0], *chosen = &args->tensors[1], *weights = &args->tensors[2];
-  uint64_t experts = p->shape[1], k = chosen->shape[1];
-  uint64_t before = experts;
-  float sum = 0;
-  for (uint64_t rank = 0; rank < k; rank++) {
-    uint64_t best = experts;
-    for (uint64_t e = 0; e < experts; e++) {
-      float candidate = *f32_at(p, row, e);
-      bool is_behind = before == experts || candidate < *f32_at(p, row, before) ||
-                       (candidate == *f32_at(p, row, before) && e > before);
-      if (is_behind && candidate >= 0 && (best == experts || candidate > *f32_at(p, row, best))) best = e;
-    }
-    if (best == experts)
-      return pto_kernel_error(args, "choose: row %llu has fewer than %llu probabilities", (unsigned long long)row,
-                              (unsigned long long)k);
-    uint64_t at = rank;
-    for (; at > 0 && *i32_at(chosen, row, at - 1) > (int32_t)best; at--)
-      *i32_at(chosen, row, at) = *i32_at(chosen, row, at - 1);
-    *i32_at(chosen, row, at) = (int32_t)best;
-    before = best;
-  }
-  for (uint64_t j = 0; j < k; j++) sum += *f32_at(p, row, (uint64_t)*i32_at(chosen, row, j));
-  for (uint64_t j = 0; j < k; j++) *f32_at(weights, row, j) = *f32_at(p, row, (uint64_t)*i32_at(chosen, row, j)) / sum;
-  return 0;
-}
-static int run_choose(const struct pto_kernel_args *args) {
-  int status = 0;
-  for (uint64_t row = 0; status == 0 && row < args->tensors[0].shape[0]; row++) status = choose_row(args, row);
-  return status;
-}
-static struct pto_cost choose_cost(const struct pto_kernel_args *args) {
-  const uint64_t *p = args->tensors[0].shape, k = args->tensors[1].shape[1];
-  return (struct pto_cost){
-      .bytes_in = p[0] * p[1] * 4, .bytes_out = p[0] * k * 8, .vector_elems = p[0] * (p[1] + 1) * k};
-}
-static const struct pto_kernel_param choose_params[] = {TENSOR("p", PTO_INPUT, PTO_FLOAT32, 2),
-                                                        TENSOR("chosen", PTO_OUTPUT, PTO_INT32, 2),
-                                                        TENSOR("weights", PTO_OUTPUT, PTO_FLOAT32, 2)};
-KERNEL(choose, 3);
-
-/* dispatch: token t is the places[t, j]-th of expert e = chosen[t, j]:  slots[e, places[t, j]] = t.  What lies behind
- * the load[e] tokens of an expert is 0, a token too: a tile that is not full works on it for nothing. */
-static int run_dispatch(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *chosen = &args->tensors[0], *load = &args->tensors[1], *slots = &args->tensors[2];
-  const struct pto_kernel_tensor *places = &args->tensors[3];
-  int32_t *count = load->addr;
-  for (uint64_t e = 0; e < load->shape[0]; e++) {
-    count[e * load->strides[0]] = 0;
-    for (uint64_t i = 0; i < slots->shape[1]; i++) *i32_at(slots, e, i) = 0;
-  }
-  for (uint64_t t = 0; t < chosen->shape[0]; t++) {
-    for (uint64_t j = 0; j < chosen->shape[1]; j++) {
-      uint64_t e = (uint64_t)*i32_at(chosen, t, j);
-      int32_t place = count[e * load->strides[0]]++;
-      *i32_at(slots, e, (uint64_t)place) = (int32_t)t;
-      *i32_at(places, t, j) = place;
-    }
-  }
-  return 0;
-}
-static struct pto_cost dispatch_cost(const struct pto_kernel_args *args) {
-  const uint64_t *chosen = args->tensors[0].shape, *slots = args->tensors[2].shape;
-  uint64_t choices = chosen[0] * chosen[1], written = slots[0] * (slots[1] + 1) + choices;
-  return (struct pto_cost){.bytes_in = choices * 4, .bytes_out = written * 4, .vector_elems = written + 3 * choices};
-}
-static const struct pto_kernel_param dispatch_params[] = {
-    TENSOR("chosen", PTO_INPUT, PTO_INT32, 2), TENSOR("load", PTO_OUTPUT, PTO_INT32, 1),
-    TENSOR("slots", PTO_OUTPUT, PTO_INT32, 2), TENSOR("places", PTO_OUTPUT, PTO_INT32, 2)};
-KERNEL(dispatch, 4);
-
-/* combine: out[t] = Σⱼ weights[t, j] · y[chosen[t, j], places[t, j]], in the order of j. */
-static int run_combine(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *chosen = &args->tensors[0], *weights = &args->tensors[1], *places = &args->tensors[2];
-  const struct pto_kernel_tensor *y = &args->tensors[3], *out = &args->tensors[4];
-  for (uint64_t t = 0; t < out->shape[0]; t++) {
-    for (uint64_t i = 0; i < out->shape[1]; i++) *f32_at(out, t, i) = 0;
-    for (uint64_t j = 0; j < chosen->shape[1]; j++) {
-      uint64_t e = (uint64_t)*i32_at(chosen, t, j), place = (uint64_t)*i32_at(places, t, j);
-      const float *answer = (const float *)y->addr + e * y->strides[0] + place * y->strides[1];
-      float weight = *f32_at(weights, t, j);
-      for (uint64_t i = 0; i < out->shape[1]; i++) *f32_at(out, t, i) += weight * answer[i * y->strides[2]];
-    }
-  }
-  return 0;
-}
-static struct pto_cost combine_cost(const struct pto_kernel_args *args) {
-  uint64_t choices = args->tensors[0].shape[0] * args->tensors[0].shape[1];
-  uint64_t rows = args->tensors[4].shape[0], dim = args->tensors[4].shape[1];
-  return (struct pto_cost){
-      .bytes_in = choices * (3 + dim) * 4, .bytes_out = rows * dim * 4, .vector_elems = 2 * choices * dim};
-}
-static const struct pto_kernel_param combine_params[] = {
-    TENSOR("chosen", PTO_INPUT, PTO_INT32, 2), TENSOR("weights", PTO_INPUT, PTO_FLOAT32, 2),
-    TENSOR("places", PTO_INPUT, PTO_INT32, 2), TENSOR("y", PTO_INPUT, PTO_FLOAT32, 3),
-    TENSOR("out", PTO_OUTPUT, PTO_FLOAT32, 2)};
-KERNEL(combine, 5);
-
-/* softmax by rows */
-static int run_softmax(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
-  for (uint64_t i = 0; i < x->shape[0]; i++) {
-    float most = *f32_at(x, i, 0), sum = 0;
-    for (uint64_t j = 1; j < x->shape[1]; j++) most = fmaxf(most, *f32_at(x, i, j));
-    for (uint64_t j = 0; j < x->shape[1]; j++) sum += *f32_at(y, i, j) = expf(*f32_at(x, i, j) - most);
-    for (uint64_t j = 0; j < x->shape[1]; j++) *f32_at(y, i, j) /= sum;
-  }
-  return 0;
-}
-static const struct pto_kernel_param softmax_params[] = {TENSOR("x", PTO_INPUT, PTO_FLOAT32, 2),
-                                                         TENSOR("y", PTO_OUTPUT, PTO_FLOAT32, 2)};
-static const struct pto_kernel kernel_softmax = {
-    .name = "softmax", .cores = PTO_AIV, .params = softmax_params, .param_count = 2, .run = run_softmax};
-
-static int run_silu(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
-  for (uint64_t i = 0; i < x->shape[0]; i++)
-    for (uint64_t j = 0; j < x->shape[1]; j++) *f32_at(y, i, j) = *f32_at(x, i, j) / (1 + expf(-*f32_at(x, i, j)));
-  return 0;
-}
-static const struct pto_kernel kernel_silu = {
-    .name = "silu", .cores = PTO_AIV, .params = softmax_params, .param_count = 2, .run = run_silu};
 
 /* ---- inputs ---- */
 
@@ -368,11 +224,11 @@ static int submit_router(struct pto_runtime *rt, const struct plan *plan, struct
   struct pto_tensor weights = rows_of(&plan->weights, tile);
   struct pto_tensor logits = temporary(rt, PTO_FLOAT32, 2, shape), p = temporary(rt, PTO_FLOAT32, 2, shape);
   struct pto_param product[] = {pto_input(&x), pto_input(&plan->router), pto_output(&logits)};
-  struct pto_param softmax[] = {pto_input(&logits), pto_output(&p)};
+  struct pto_param softmax[] = {pto_input(&logits), pto_output(&p), pto_scalar_i64(1)};
   struct pto_param choose[] = {pto_input(&p), pto_output(&chosen), pto_output(&weights)};
   int status = pto_submit_aic(rt, pto_kernel_find("matmul"), product, 3);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, &kernel_softmax, softmax, 2);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, &kernel_choose, choose, 3);
+  if (status == PTO_OK) status = pto_submit_aiv(rt, pto_kernel_find("softmax"), softmax, 3);
+  if (status == PTO_OK) status = pto_submit_aiv(rt, &moe_choose, choose, 3);
   return status;
 }
 
@@ -412,7 +268,7 @@ static int submit_expert(struct pto_runtime *rt, const struct plan *plan, uint64
   if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("gather"), gather, 4);
   if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w1, 3);
   if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w3, 3);
-  if (status == PTO_OK) status = submit_gated(rt, &gate, &kernel_silu, silu, 2);
+  if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("silu"), silu, 2);
   if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("mul"), multiply, 3);
   if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w2, 3);
   return status;
@@ -423,7 +279,7 @@ static int submit_combine(struct pto_runtime *rt, const struct plan *plan, struc
   struct pto_tensor places = rows_of(&plan->places, tile), out = rows_of(&plan->out, tile);
   struct pto_param params[] = {pto_input(&chosen), pto_input(&weights), pto_input(&places), pto_input(&plan->y),
                                pto_output(&out)};
-  return pto_submit_aiv(rt, &kernel_combine, params, 5);
+  return pto_submit_aiv(rt, &moe_combine, params, 5);
 }
 
 /* Calls `submit` for each tile of tokens, in a scope of its own: what a tile allocates comes back when it is done. */
@@ -469,60 +325,94 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct pto_param dispatch[] = {pto_input(&plan.chosen), pto_output(&plan.load), pto_output(&plan.slots),
                                  pto_output(&plan.places)};
   int status = each_tile(rt, &plan, submit_router);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, &kernel_dispatch, dispatch, 4);
+  if (status == PTO_OK) status = pto_submit_aiv(rt, &moe_dispatch, dispatch, 4);
   if (status == PTO_OK) status = pto_alloc_tensors(rt, &plan.y, 1, NULL);
   if (status == PTO_OK) status = each_tile(rt, &plan, submit_experts);
   return status == PTO_OK ? each_tile(rt, &plan, submit_combine) : status;
 }
 
-/* ---- golden: token by token in double precision ---- */
+/* ---- golden: every token in double precision, no tiles ---- */
+
+struct golden {
+  const struct moe *moe;
+  double *out, *chosen, *weights, *load, *ran; /* of the outputs */
+  double *w1, *w3, *w2;                        /* of one expert */
+  double *gate, *up;                           /* [hidden] */
+};
+
+static int expect_choices(struct pto_program_run *run, const struct golden *g) {
+  const struct moe *moe = g->moe;
+  double *logits = pto_program_alloc(run, moe->experts * sizeof *logits), margin;
+  uint64_t *ranked = pto_program_alloc(run, moe->experts * sizeof *ranked);
+  if (logits == NULL || ranked == NULL) return PTO_ENOMEM;
+  for (uint64_t token = 0; token < moe->tokens; token++) {
+    double sum = 0, *chosen = g->chosen + token * moe->k, *weights = g->weights + token * moe->k;
+    rank_experts(moe, moe->x, token, logits, ranked, &margin);
+    for (uint64_t rank = 0; rank < moe->k; rank++) {
+      uint64_t at = rank;
+      for (; at > 0 && chosen[at - 1] > (double)ranked[rank]; at--) chosen[at] = chosen[at - 1];
+      chosen[at] = (double)ranked[rank];
+      sum += exp(logits[ranked[rank]] - logits[ranked[0]]);
+      g->load[ranked[rank]]++;
+    }
+    for (uint64_t j = 0; j < moe->k; j++) weights[j] = exp(logits[(uint64_t)chosen[j]] - logits[ranked[0]]) / sum;
+  }
+  for (uint64_t e = 0; e < moe->experts; e++) {
+    for (uint64_t i = 0; i < tile_count(moe); i++)
+      g->ran[e * tile_count(moe) + i] = g->load[e] > (double)(i * moe->tile);
+  }
+  return PTO_OK;
+}
 
 /* out += weight · expert(x) */
-static void add_answer(const struct moe *moe, uint64_t token, uint64_t e, double weight, double *middle, double *out) {
-  for (uint64_t j = 0; j < moe->hidden; j++) {
-    double gate = 0, up = 0;
-    for (uint64_t i = 0; i < moe->dim; i++) {
-      double x = pto_array_get(moe->x, token * moe->dim + i);
-      gate += x * pto_array_get(moe->w1, (e * moe->dim + i) * moe->hidden + j);
-      up += x * pto_array_get(moe->w3, (e * moe->dim + i) * moe->hidden + j);
+static void add_answer(const struct golden *g, uint64_t token, double weight) {
+  const struct moe *moe = g->moe;
+  for (uint64_t j = 0; j < moe->hidden; j++) g->gate[j] = g->up[j] = 0;
+  for (uint64_t i = 0; i < moe->dim; i++) {
+    double x = pto_array_get(moe->x, token * moe->dim + i);
+    for (uint64_t j = 0; j < moe->hidden; j++) {
+      g->gate[j] += x * g->w1[i * moe->hidden + j];
+      g->up[j] += x * g->w3[i * moe->hidden + j];
     }
-    middle[j] = gate / (1 + exp(-gate)) * up;
   }
   for (uint64_t j = 0; j < moe->hidden; j++) {
-    for (uint64_t i = 0; i < moe->dim; i++)
-      out[i] += weight * middle[j] * pto_array_get(moe->w2, (e * moe->hidden + j) * moe->dim + i);
+    double middle = weight * g->gate[j] / (1 + exp(-g->gate[j])) * g->up[j];
+    for (uint64_t i = 0; i < moe->dim; i++) g->out[token * moe->dim + i] += middle * g->w2[j * moe->dim + i];
   }
+}
+
+static void expect_expert(const struct golden *g, uint64_t e) {
+  const struct moe *moe = g->moe;
+  uint64_t numel = moe->dim * moe->hidden;
+  if (g->load[e] == 0) return;
+  for (uint64_t i = 0; i < numel; i++) {
+    g->w1[i] = pto_array_get(moe->w1, e * numel + i);
+    g->w3[i] = pto_array_get(moe->w3, e * numel + i);
+    g->w2[i] = pto_array_get(moe->w2, e * numel + i);
+  }
+  for (uint64_t i = 0; i < moe->tokens * moe->k; i++)
+    if (g->chosen[i] == (double)e) add_answer(g, i / moe->k, g->weights[i]);
 }
 
 static int expect(struct pto_program_run *run) {
   const struct moe *moe = pto_program_state(run, sizeof *moe);
-  double *out = pto_array_golden(run, moe->out), *chosen = pto_array_golden(run, moe->chosen);
-  double *weights = pto_array_golden(run, moe->weights), *load = pto_array_golden(run, moe->load);
-  double *ran = pto_array_golden(run, moe->ran), *logits = pto_program_alloc(run, moe->experts * sizeof(double));
-  double *middle = pto_program_alloc(run, moe->hidden * sizeof(double)), margin;
-  uint64_t *ranked = pto_program_alloc(run, moe->experts * sizeof(uint64_t));
-  if (!out || !chosen || !weights || !load || !ran || !logits || !middle || !ranked) return PTO_ENOMEM;
-  for (uint64_t token = 0; token < moe->tokens; token++) {
-    double sum = 0, top;
-    uint64_t j = 0;
-    rank_experts(moe, moe->x, token, logits, ranked, &margin);
-    top = logits[ranked[0]];
-    for (uint64_t rank = 0; rank < moe->k; rank++) sum += exp(logits[ranked[rank]] - top);
-    for (uint64_t e = 0; e < moe->experts; e++) {
-      bool is_chosen = false;
-      for (uint64_t rank = 0; rank < moe->k; rank++) is_chosen |= ranked[rank] == e;
-      if (!is_chosen) continue;
-      chosen[token * moe->k + j] = (double)e;
-      weights[token * moe->k + j] = exp(logits[e] - top) / sum;
-      add_answer(moe, token, e, weights[token * moe->k + j], middle, out + token * moe->dim);
-      load[e]++;
-      j++;
-    }
-  }
-  for (uint64_t e = 0; e < moe->experts; e++) {
-    for (uint64_t i = 0; i < tile_count(moe); i++) ran[e * tile_count(moe) + i] = load[e] > (double)(i * moe->tile);
-  }
-  return PTO_OK;
+  uint64_t numel = moe->dim * moe->hidden;
+  double *memory = pto_program_alloc(run, (3 * numel + 2 * moe->hidden) * sizeof(double));
+  struct golden g = {.moe = moe,
+                     .out = pto_array_golden(run, moe->out),
+                     .chosen = pto_array_golden(run, moe->chosen),
+                     .weights = pto_array_golden(run, moe->weights),
+                     .load = pto_array_golden(run, moe->load),
+                     .ran = pto_array_golden(run, moe->ran)};
+  if (!memory || !g.out || !g.chosen || !g.weights || !g.load || !g.ran) return PTO_ENOMEM;
+  g.w1 = memory;
+  g.w3 = g.w1 + numel;
+  g.w2 = g.w3 + numel;
+  g.gate = g.w2 + numel;
+  g.up = g.gate + moe->hidden;
+  int status = expect_choices(run, &g);
+  for (uint64_t e = 0; status == PTO_OK && e < moe->experts; e++) expect_expert(&g, e);
+  return status;
 }
 
 static const struct pto_case cases[] = {

@@ -63,8 +63,10 @@ static PTO_NOINLINE int run_recorded(struct pto_threads_worker *worker, const st
 
 /* Keeps the first sentence of each core: a later kernel on the core may fail while the control thread reads it. */
 static PTO_COLD int16_t keep_failure(struct pto_threads_core *core, int status, const char *sentence) {
-  if (!core->has_failed) snprintf(core->sentence, PTO_THREADS_SENTENCE_BYTES, "%s", sentence);
-  core->has_failed = true;
+  if (!core->has_failed) {
+    snprintf(core->sentence, PTO_THREADS_SENTENCE_BYTES, "%s", sentence);
+    core->has_failed = true;
+  }
   return (int16_t)(status > INT16_MAX ? INT16_MAX : status < INT16_MIN ? INT16_MIN : status);
 }
 

@@ -61,7 +61,8 @@ static bool resume(struct pto_threads_worker *worker, uint32_t index) {
     pto_threads_append_span(worker, &waiting->message, waiting->begin, pto_trace_now_ns(worker->shared->trace));
   core->is_on_fiber = false;
   worker->fiber_count--;
-  core->has_deadlocked |= waiting->status == PTO_EDEADLOCK;
+  /* Written once a run: the control thread may be reading it, having polled an earlier completion of the core. */
+  if (PTO_UNLIKELY(waiting->status == PTO_EDEADLOCK) && !core->has_deadlocked) core->has_deadlocked = true;
   pto_threads_complete(worker, &waiting->message, waiting->status, pto_waiting_core_sentence(waiting));
   return true;
 }

@@ -36,7 +36,7 @@ table() { "$oracle" all "$@" >"$work/table" && cat "$work/table"; }
 holds 'every program verifies' table
 
 # The rest looks at programs whose goldens are quick to compute.
-quick='barriers inplace_update mixed_example paged_attention paged_attention_manual predicated scalar_data spmd spmd_sync_start
+quick='barriers core_fifo inplace_update mixed_example paged_attention paged_attention_manual predicated scalar_data split_k spmd spmd_barrier spmd_sync_start
   strided_views task_bench vector_example war_reuse'
 table $quick >"$work/plain"
 table $quick --poison >"$work/poisoned"
@@ -53,6 +53,9 @@ holds 'an unknown program is a bad argument' leaves_with 2 "$oracle" no_such_pro
 holds 'an unknown option of a program too' leaves_with 2 "$oracle" task_bench --set colour=red
 holds 'a kernel error is a failed run' leaves_with 3 "$oracle" errors/kernel
 holds 'whose sentence says where' grep -q 'check_positive.*element 11 is -3' "$work/out"
+
+holds 'cores that wait for ever are a failed run' leaves_with 3 "$oracle" errors/deadlock
+holds 'whose sentence says who waits for whom' grep -q 'AIC of block 0 (asker) waits for an element from AIV0; AIV0.*from AIC' "$work/out"
 
 # A golden that is wrong in one element.
 sed 's/golden\[i\] = (c + 1)/golden[i] = (i == 300 ? 1 : 0) + (c + 1)/' orchestration/vector_example.c >"$work/wrong.c"

@@ -11,7 +11,8 @@
  * other order gives the same: no schedule can deadlock, and none can change a number.
  *
  * PTO_WAITING_PROGRAMS says how many (60; PTO_TEST_LONG=1: 2000), PTO_SEED which is the first; every fourth is for
- * chips of 8 clusters and more, the rest for any.  Each runs in four places, of every engine.
+ * chips of 8 clusters and more, the rest for any.  Each runs in four places, of every engine, and under twenty
+ * schedules of a port that explores them.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -26,6 +27,8 @@
 
 #include <pto/pto.h>
 #include <runtime/base/base.h>
+#include <runtime/control/control.h>
+#include <tests/support/serial_port.h>
 
 enum { REGIONS = 5, CELLS = 2048, TASKS = 30, BLOCKS = 8, CORES = BLOCKS * PTO_ROLE_COUNT, OPERATIONS = 160 };
 enum { FINAL_CELLS = 64, BOXES = 40, SUM_CELL = CELLS - 1 }; /* of a region: finals, boxes by block, the sum */
@@ -357,9 +360,22 @@ static void start(uint64_t (*cells)[CELLS], uint64_t seed) {
     for (uint32_t k = 0; k < CELLS; k++) cells[i][k] = pto_rng_next(&rng);
 }
 
+/* Runs it from the start in `rt`, which it destroys. */
+static void run_in(struct pto_runtime *rt, struct program *program, uint64_t seed, const struct pto_config *config) {
+  char sentence[PTO_SENTENCE_SIZE];
+  start(memory, seed);
+  int status = pto_run(rt, submit_program, program);
+  snprintf(sentence, sizeof sentence, "%s", pto_last_error(rt));
+  pto_runtime_destroy(rt);
+  if (status != PTO_OK || memcmp(memory, expected, sizeof memory) != 0)
+    fail_msg("PTO_SEED=%" PRIu64 " on %s %s, %s, %u workers: %s", seed, config->engine, config->chip, config->policy,
+             config->workers, status != PTO_OK ? sentence : "other numbers than the model's");
+}
+
 static void run_program(struct program *program, uint64_t seed, uint32_t place) {
   static const char *const small[] = {"tiny", "a2a3", "tiny", "a5"}, *const wide[] = {"a2a3", "a5", "a5", "a2a3"};
-  char policy[32], sentence[256] = "";
+  char policy[32];
+  struct pto_error error = {0};
   snprintf(policy, sizeof policy, "random:%" PRIu64, seed);
   const char *const policies[] = {"fifo", "lifo", policy};
   struct pto_config config = {.size = sizeof config,
@@ -370,14 +386,25 @@ static void run_program(struct program *program, uint64_t seed, uint32_t place) 
                               .window = 64,
                               .heap_bytes = 65536};
   struct pto_runtime *rt = NULL;
-  if (pto_runtime_create_explained(&config, &rt, sentence, sizeof sentence) != PTO_OK) fail_msg("%s", sentence);
-  start(memory, seed);
-  int status = pto_run(rt, submit_program, program);
-  snprintf(sentence, sizeof sentence, "%s", pto_last_error(rt));
-  pto_runtime_destroy(rt);
-  if (status != PTO_OK || memcmp(memory, expected, sizeof memory) != 0)
-    fail_msg("PTO_SEED=%" PRIu64 " on %s %s, %s, %u workers: %s", seed, config.engine, config.chip, config.policy,
-             config.workers, status != PTO_OK ? sentence : "other numbers than the model's");
+  if (pto_runtime_create_explained(&config, &rt, error.sentence, sizeof error.sentence)) fail_msg("%s", error.sentence);
+  run_in(rt, program, seed, &config);
+}
+
+static void explore(struct program *program, uint64_t seed, uint32_t schedule) {
+  char policy[32];
+  struct pto_error error = {0};
+  snprintf(policy, sizeof policy, "random:%u", schedule);
+  struct pto_config config = {.size = sizeof config,
+                              .engine = "the serial port,",
+                              .chip = policy + strlen("random:"),
+                              .policy = policy,
+                              .window = 64,
+                              .heap_bytes = 65536};
+  const struct pto_serial_port_config port = {
+      .cluster_count = program->is_wide ? 8 : 1 + schedule % 3, .slots_per_core = 1 + schedule % 4, .seed = schedule};
+  struct pto_runtime *rt = NULL;
+  if (pto_control_create(&config, pto_serial_port_create(&port), &rt, &error)) fail_msg("%s", error.sentence);
+  run_in(rt, program, seed, &config);
 }
 
 static uint64_t number_of(const char *name, uint64_t otherwise) {
@@ -400,6 +427,7 @@ static void test_random_programs_of_waiting_cores_equal_the_model(void **state) 
       operations += program.tasks[i].count;
     }
     for (uint32_t place = 0; place < 4; place++) run_program(&program, seed, place);
+    for (uint32_t schedule = 0; schedule < 20; schedule++) explore(&program, seed, schedule);
   }
   printf("%" PRIu64 " programs from seed %" PRIu64 ": %" PRIu64 " plain tasks, %" PRIu64 " of blocks alone, %" PRIu64
          " together, %" PRIu64 " in turns; %" PRIu64 " operations\n",

@@ -41,13 +41,19 @@ static int add_in_turn(const struct pto_kernel_args *args, int64_t turn) {
                           (int)cells[1] - 1, (int)turn);
 }
 
+/* Takes time, in a way that no compiler shortens. */
+static int spin(const struct pto_kernel_args *args, uint32_t rounds) {
+  double x = 1;
+  for (uint32_t i = 0; i < rounds; i++) x = x * 0.5 + 1;
+  return x > 3 ? pto_kernel_error(args, "arithmetic is broken") : 0;
+}
+
 /* Of another length in each block, and in virtual time too. */
 static int work_unequally(const struct pto_kernel_args *args) {
   uint32_t length = (args->core->block_index * 37 + args->core->role * 11) % 53;
   const struct pto_cost work = {.vector_elems = 2000 * length, .multiply_adds = 2000 * length};
-  volatile double x = 1;
-  for (uint32_t i = 0; i < 500 * length; i++) x = x * 0.5 + 1;
-  return pto_core_work(args, &work);
+  int status = spin(args, 500 * length);
+  return status != 0 ? status : pto_core_work(args, &work);
 }
 
 static void expect_sum(const int64_t *cells, uint32_t tasks, uint32_t blocks, uint32_t roles) {
@@ -134,13 +140,13 @@ static void check_roles_12(const int64_t *cells) { expect_sum(cells, 1, 12, WAIT
 static int sum_after_all(const struct pto_kernel_args *args) {
   int64_t *done = args->tensors[1].addr;
   uint32_t role = args->core->role, block = args->core->block_index;
-  volatile double x = 1;
+  int status = 0;
   if (role != PTO_ROLE_AIV1) {
-    for (uint32_t i = 0; i < 20000; i++) x = x * 0.5 + 1;
+    status = spin(args, 20000);
     done[block * PTO_ROLE_COUNT + role] = 1;
-    return 0;
+    return status;
   }
-  int status = pto_core_turn(args);
+  status = pto_core_turn(args);
   for (uint32_t i = 0; i < block && status == 0; i++)
     for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++)
       if (!done[i * PTO_ROLE_COUNT + k]) return pto_kernel_error(args, "block %u has not returned", i);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <tests/support/serial_port.h>
 
+#include <stdio.h>
 #include <string.h>
+
+#include <sim/waiting_core.h>
 
 #define MAX_SLOTS 8u
 
@@ -9,7 +12,11 @@ struct serial_core {
   struct pto_message messages[MAX_SLOTS];
   uint64_t order[MAX_SLOTS];
   uint32_t count;
-  char message[256];
+  uint64_t begun;   /* order of the message that it runs */
+  bool is_on_fiber; /* a kernel that waits, beside the `count` messages; */
+  bool can_go_on;   /* that need not wait */
+  struct pto_core view;
+  char message[PTO_DEADLOCK_SENTENCE_BYTES];
 };
 
 struct serial_port {
@@ -24,6 +31,7 @@ struct serial_port {
   uint32_t sent_count;
   struct pto_rng rng;
   bool is_random;
+  struct pto_waiting_cores waiting;
 };
 
 static struct serial_port *of(struct pto_port *port) { return (struct serial_port *)(void *)port; }
@@ -32,19 +40,33 @@ static int begin_run(struct pto_port *port, char *sentence, size_t size) {
   (void)sentence;
   (void)size;
   of(port)->done_count = of(port)->sent_count = 0;
+  if (of(port)->waiting.cores) pto_waiting_cores_reset(&of(port)->waiting);
   return 0;
 }
 static void end_run(struct pto_port *port) { (void)port; }
+
+static void wake(void *engine, uint32_t core) { ((struct serial_port *)engine)->cores[core].can_go_on = true; }
+static const struct pto_waiting_hooks hooks = {.wake = wake};
+
+/* Stacks are made for the first kernel that waits: most tests have none. */
+static uint16_t sit(struct serial_port *p, const struct pto_message *message) {
+  if (!p->waiting.cores &&
+      !pto_waiting_cores_init(&p->waiting, p->port.cluster_count, p->port.slots_per_core, &hooks, p))
+    abort();
+  return (uint16_t)pto_meetings_sit(&p->waiting.meetings, message);
+}
 
 static void dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at) {
   struct serial_port *p = of(port);
   struct serial_core *core = &p->cores[message->core];
   (void)ready_at;
-  if (core->count == port->slots_per_core) abort();
+  uint32_t load = core->count + core->is_on_fiber;
+  if (load == port->slots_per_core) abort();
   if (p->sent_count < PTO_SERIAL_MAX_SENT)
     p->sent[p->sent_count++] = (struct pto_serial_sent){
-        message->payload->task_number, message->core, message->block_index, message->role, message->flags, core->count};
+        message->payload->task_number, message->core, message->block_index, message->role, message->flags, load};
   core->messages[core->count] = *message;
+  if (message->flags & PTO_MESSAGE_MEETS) core->messages[core->count].meeting = sit(p, message);
   core->order[core->count++] = p->next_order++;
 }
 static void flush(struct pto_port *port) { (void)port; }
@@ -62,40 +84,73 @@ static void resume(struct pto_port *port, uint64_t not_before) {
   (void)not_before;
 }
 
+static uint64_t order_of(const struct serial_core *core) { return core->is_on_fiber ? core->begun : core->order[0]; }
+
 static struct serial_core *choose(struct serial_port *p) {
   struct serial_core *best = NULL;
   uint32_t seen = 0;
   for (uint32_t i = 0; i < p->core_count; i++) {
     struct serial_core *core = &p->cores[i];
-    if (!core->count) continue;
+    if (core->is_on_fiber ? !core->can_go_on : !core->count) continue;
     seen++;
-    if (p->is_random ? pto_rng_below(&p->rng, seen) == 0 : !best || core->order[0] < best->order[0]) best = core;
+    if (p->is_random ? pto_rng_below(&p->rng, seen) == 0 : !best || order_of(core) < order_of(best)) best = core;
   }
   return best;
+}
+
+static void describe(struct pto_port *port, struct serial_core *core, uint32_t index) {
+  core->message[0] = '\0';
+  core->view = (struct pto_core){.kind = index % 3 ? PTO_AIV : PTO_AIC,
+                                 .index = index,
+                                 .cluster = index / 3,
+                                 .lane = index % 3,
+                                 .message = core->message,
+                                 .message_size = sizeof core->message};
+  core->view.local.size_bytes = core->view.kind == PTO_AIV ? port->aiv_local_bytes : port->aic_local_bytes;
+  core->view.local.addr = malloc(core->view.local.size_bytes);
+}
+
+static void complete(struct serial_port *p, struct serial_core *core, const struct pto_message *message, int status) {
+  free(core->view.local.addr);
+  p->calls++;
+  p->done[p->done_count++] = (struct pto_completion){message->ticket, message->core, (int16_t)status};
+}
+
+/* Runs a kernel that waits up to where it has to, or to its end. */
+static void go_on(struct serial_port *p, struct serial_core *core) {
+  struct pto_waiting_core *waiting = &p->waiting.cores[core->view.index];
+  core->can_go_on = false;
+  if (!pto_waiting_core_resume(waiting)) return;
+  core->is_on_fiber = false;
+  snprintf(core->message, sizeof core->message, "%s", pto_waiting_core_sentence(waiting));
+  complete(p, core, &waiting->message, waiting->status);
 }
 
 static void run_one(struct pto_port *port) {
   struct serial_port *p = of(port);
   struct serial_core *core = choose(p);
+  if (!core) { /* messages are in flight, so cores wait, and for ever */
+    pto_waiting_cores_break_deadlock(&p->waiting);
+    core = choose(p);
+  }
   if (!core) abort();
+  if (core->is_on_fiber) {
+    go_on(p, core);
+    return;
+  }
   struct pto_message message = core->messages[0];
+  core->begun = core->order[0];
   core->count--;
   memmove(core->messages, core->messages + 1, core->count * sizeof core->messages[0]);
   memmove(core->order, core->order + 1, core->count * sizeof core->order[0]);
-  core->message[0] = '\0';
-  struct pto_core view = {.kind = message.core % 3 ? PTO_AIV : PTO_AIC,
-                          .index = message.core,
-                          .cluster = message.core / 3,
-                          .lane = message.core % 3,
-                          .message = core->message,
-                          .message_size = sizeof core->message};
-  view.local.size_bytes = view.kind == PTO_AIV ? port->aiv_local_bytes : port->aic_local_bytes;
-  void *local = malloc(view.local.size_bytes);
-  view.local.addr = local;
-  int status = pto_message_run(&message, &view);
-  free(local);
-  p->calls++;
-  p->done[p->done_count++] = (struct pto_completion){message.ticket, message.core, (int16_t)status};
+  describe(port, core, message.core);
+  if (message.flags & PTO_MESSAGE_MEETS) {
+    core->is_on_fiber = true;
+    pto_waiting_core_start(&p->waiting.cores[message.core], &message, &core->view);
+    go_on(p, core);
+    return;
+  }
+  complete(p, core, &message, pto_message_run(&message, &core->view));
 }
 
 static void charge(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count) {
@@ -107,6 +162,7 @@ static void charge(struct pto_port *port, enum pto_actor actor, enum pto_work ki
 static const char *kernel_message(struct pto_port *port, uint32_t core) { return of(port)->cores[core].message; }
 static void destroy(struct pto_port *port) {
   struct serial_port *p = of(port);
+  pto_waiting_cores_fini(&p->waiting);
   free(p->cores);
   free(p->core_worker);
   free(p->sent);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include <kernels/row_loops.h>
+
+#include <kernels/kernel_math.h>
+#include <runtime/base/base.h>
+
+#include <string.h>
+
+#define FIND_AT_ONCE 64 /* elements compared between two looks at the result */
+
+/* The loops are worth vectorising at every -O level; no code here looks at floating-point exceptions, and without
+ * that promise a select cannot be vectorised. */
+#if defined(__clang__)
+#define PTO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define PTO_LANES PTO_INDEPENDENT
+#elif defined(__GNUC__)
+#define PTO_LANES PTO_INDEPENDENT _Pragma("GCC unroll 1") /* unrolled before it is vectorised, it stays scalar */
+#define PTO_INDEPENDENT _Pragma("GCC ivdep")
+#pragma GCC optimize("O3", "no-trapping-math")
+#endif
+
+/* Of the operands of a loop, an expression uses those that it names. */
+#define PTO_MAYBE_UNUSED __attribute__((unused))
+
+#define PTO_LEVEL(name) name##_plain
+#include <kernels/row_loops.inc>
+
+#if defined(__x86_64__)
+PTO_TARGET_PUSH(PTO_AVX2_TARGET)
+#define PTO_LEVEL(name) name##_avx2
+#include <kernels/row_loops.inc>
+PTO_TARGET_POP
+PTO_TARGET_PUSH(PTO_AVX512_TARGET)
+#define PTO_LEVEL(name) name##_avx512
+#include <kernels/row_loops.inc>
+PTO_TARGET_POP
+#endif
+
+static const struct pto_row_loops *const levels[PTO_LEVEL_COUNT] = {
+    [PTO_LEVEL_PLAIN] = &row_loops_plain,
+#if defined(__x86_64__)
+    [PTO_LEVEL_AVX2] = &row_loops_avx2,
+    [PTO_LEVEL_AVX512] = &row_loops_avx512,
+#endif
+};
+
+const struct pto_row_loops *pto_row_loops_at(enum pto_level level) {
+  return level < PTO_LEVEL_COUNT && pto_level_is_supported(level) ? levels[level] : NULL;
+}
+
+const struct pto_row_loops *pto_row_loops_best(void) { return levels[pto_level_best()]; }
+
+float pto_fold_neutral(enum pto_fold fold) {
+  static const float neutral[PTO_FOLD_COUNT] = {
+#define X(name, neutral_, ...) [PTO_FOLD_##name] = neutral_,
+      PTO_FOLD_LIST(X)
+#undef X
+  };
+  return neutral[fold];
+}
