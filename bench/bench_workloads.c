@@ -40,7 +40,8 @@ static const struct {
     {"alternating_matmul_add", "500x4x4", NULL},
     {"moe", "1024x32x4", NULL},
     {"moe", "1024x32x4", "dtype=bf16"},
-    {"softmax_layernorm_mlp", "256", NULL},
+    {"softmax_layernorm_mlp", "512x1024", NULL},
+    {"softmax_layernorm_mlp", "512x1024", "dtype=bf16"},
 };
 
 struct engine {

@@ -49,7 +49,7 @@
   X(fill_int, FILL_INT, PTO_DTYPES_INTEGER | PTO_DTYPES_BOOL | PTO_DTYPES_NIBBLE, 0, 0, s, s)                          \
   X(add, BINARY, PTO_DTYPES_NUMBER, 0.5, a + b, PTO_WRAP(a, +, b), a + b)                                              \
   X(sub, BINARY, PTO_DTYPES_NUMBER, 0.5, a - b, PTO_WRAP(a, -, b), a - b)                                              \
-  X(mul, BINARY, PTO_DTYPES_NUMBER, 0.5, a * b, PTO_WRAP(a, *, b), a * b)                                              \
+  X(mul, BINARY, PTO_DTYPES_NUMBER, 0.5, a * b, PTO_WRAP(a, *, b), reference_mul(a, b))                                \
   X(div, BINARY, PTO_DTYPES_NUMBER, 0.5, a / b, PTO_DIVIDE(a, b), reference_div(a, b))                                 \
   X(rem, BINARY, PTO_DTYPES_NUMBER, 0.5, rem_f32(a, b), PTO_REMAINDER(a, b), reference_rem(a, b))                      \
   X(maximum, BINARY, PTO_DTYPES_NUMBER, 0.5, maximum_f32(a, b), a > b ? a : b, reference_max(a, b))                    \
@@ -80,7 +80,7 @@
   X(minimum_scalar, SCALED, PTO_DTYPES_FLOAT, 0.5, minimum_f32(a, s), 0, reference_min(a, s))                          \
   X(leaky_relu, SCALED, PTO_DTYPES_FLOAT, 0.5, a < 0 ? a * s : a, 0, a < 0 ? a * s : a)                                \
   X(add_scalar_int, SCALED_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_WRAP(a, +, s), a + s)                                    \
-  X(mul_scalar_int, SCALED_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_WRAP(a, *, s), a * s)                                    \
+  X(mul_scalar_int, SCALED_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_WRAP(a, *, s), reference_mul(a, s))                      \
   X(maximum_scalar_int, BOUNDED_INT, PTO_DTYPES_INTEGER, 0, 0, a > s ? a : s, reference_max(a, s))                     \
   X(minimum_scalar_int, BOUNDED_INT, PTO_DTYPES_INTEGER, 0, 0, a < s ? a : s, reference_min(a, s))                     \
   X(clamp, SCALED2, PTO_DTYPES_FLOAT, 0.5, minimum_f32(maximum_f32(a, s), t), 0, reference_min(reference_max(a, s), t))\
@@ -92,7 +92,7 @@
   X(neg, UNARY, PTO_DTYPES_NUMBER, 0.5, -a, PTO_WRAP(0, -, a), -a)                                                     \
   X(abs, UNARY, PTO_DTYPES_NUMBER, 0.5, abs_f32(a), a < 0 ? PTO_WRAP(0, -, a) : a, a < 0 ? -a : a + 0)                 \
   X(sign, UNARY, PTO_DTYPES_NUMBER, 0.5, sign_f32(a), (a > 0) - (a < 0), a > 0 ? 1 : a < 0 ? -1 : a)                   \
-  X(square, UNARY, PTO_DTYPES_NUMBER, 0.5, a * a, PTO_WRAP(a, *, a), a * a)                                            \
+  X(square, UNARY, PTO_DTYPES_NUMBER, 0.5, a * a, PTO_WRAP(a, *, a), reference_mul(a, a))                              \
   X(reciprocal, UNARY, PTO_DTYPES_FLOAT, 0.5, 1 / a, 0, 1 / a)                                                         \
   X(ceil, UNARY, PTO_DTYPES_FLOAT, 0.5, ceil_f32(a), 0, ceil(a))                                                       \
   X(floor, UNARY, PTO_DTYPES_FLOAT, 0.5, floor_f32(a), 0, floor(a))                                                    \

@@ -15,9 +15,10 @@
  * the error is said with each, as a power of two.  They are added up in pairs, which a processor overlaps better than a
  * chain.  Bounds on the results, and what they are measured against: kernel_math_test.c.
  *
- * To add a function, write it in double on the parts below, and give it a line in PTO_ELEMENTWISE_LIST and one in
- * kernel_math_test.c.  A select may not stand before an operation on bits: where one side is a constant, GCC computes
- * that operation in advance, and selects 64-bit integers by a comparison of doubles, for which SSE2 has no vector form.
+ * To add a function, write it in double on the parts below, and give it a line in PTO_ELEMENTWISE_LIST, which brings
+ * the tests.  GCC vectorises no select of 64-bit integers by a comparison of doubles with SSE2, and makes one of a
+ * select between a constant and a double whose bits are worked on next: give a result its sign by copysign or a
+ * product.
  *
  * Pure functions; any thread.
  */
@@ -87,6 +88,7 @@ PTO_MATH struct pto_exp exp2_parts_f64(double x) {
       (0x1.5d87762b1f6b4p-10 + 0x1.43099b50b96d2p-13 * f) + f2 * (0x1.00c0833ef20e2p-16 + 0x1.62c0112f4ac04p-20 * f);
   return (struct pto_exp){shifted, f * (low + f2 * f2 * high)};
 }
+/* Adds k to the exponent: of a NaN too, whose low bits are 0 where it comes from an f32, so that it stays one. */
 PTO_MATH double exp2_f64(double x) {
   const struct pto_exp e = exp2_parts_f64(x);
   return f64_of_bits(bits_of_f64(1.0 + e.tail) + (bits_of_f64(e.shifted) << 52));
@@ -134,7 +136,7 @@ PTO_MATH double log2_f64(double x) {
   const struct pto_log l = log_parts_f64(x);
   return log_special_f64(x, l.k + log_reduced_f64(l.m - 1.0, l.m + 1.0) * PTO_LOG2_E);
 }
-/* Where 1 + x is in [√½, √2), its rounding is undone by taking x for m − 1.  x has no more than 24 bits, or is ≥ 0. */
+/* Where 1 + x is in [√½, √2), its rounding is undone by taking x for m − 1.  Near −1 it has none. */
 PTO_MATH double log1p_f64(double x) {
   const double y = 1.0 + x;
   const struct pto_log l = log_parts_f64(y);
@@ -235,10 +237,10 @@ PTO_MATH double exp_range_f64(double x) { return at_least_f64(at_most_f64(x, 300
 
 PTO_MATH float exp_f32(float x) { return (float)exp_f64(exp_range_f64(x)); }
 PTO_MATH float exp2_f32(float x) { return (float)exp2_f64(exp_range_f64(x)); }
-PTO_MATH float expm1_f32(float x) { return __builtin_copysignf((float)(expm1_f64(exp_range_f64(x))), x); }
+PTO_MATH float expm1_f32(float x) { return __builtin_copysignf((float)expm1_f64(exp_range_f64(x)), x); }
 PTO_MATH float log_f32(float x) { return (float)log_f64(x); }
 PTO_MATH float log2_f32(float x) { return (float)log2_f64(x); }
-PTO_MATH float log1p_f32(float x) { return __builtin_copysignf((float)(log1p_f64(x)), x); }
+PTO_MATH float log1p_f32(float x) { return __builtin_copysignf((float)log1p_f64(x), x); }
 
 /* 1 / √x; of −0 it is −∞. */
 PTO_MATH float rsqrt_f32(float x) { return (float)(1.0 / __builtin_sqrt((double)x)); }
@@ -339,7 +341,7 @@ PTO_MATH float atanh_f32(float x) {
 
 PTO_MATH float erf_f32(float x) {
   const double a = at_most_f64(__builtin_fabs((double)x), 3.95);
-  return __builtin_copysignf((float)(expm1_f64(-a * erf_rate_f64(a))), x);
+  return __builtin_copysignf((float)expm1_f64(-a * erf_rate_f64(a)), x);
 }
 PTO_MATH float sigmoid_f32(float x) { return (float)(1.0 / (1.0 + exp_f64(exp_range_f64(-x)))); }
 /* log(1 + e^x). */

@@ -36,8 +36,7 @@ int pto_check_same_size(const struct pto_kernel_args *args, const char *what, st
 
 /* "gather: rank 3 is not 2 (param 1)". */
 int pto_check_rank(const struct pto_kernel_args *args, const char *kernel, uint32_t param, uint32_t rank);
-/* "gather: axis 2 of rank 2 (params 3 and 0)": the first scalar, which follows the tensors, is a dimension of `param`.
- */
+/* "gather: axis 2 of rank 2 (params 3 and 0)": the first scalar, behind the tensors, is no dimension of `param`. */
 int pto_check_axis(const struct pto_kernel_args *args, const char *kernel, uint32_t param);
 
 /* A tensor as a matrix.  Strides in elements. */

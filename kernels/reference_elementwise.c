@@ -13,6 +13,9 @@ typedef __int128 wide;
 
 /* ---- functions of the expressions ---- */
 
+static double float_mul(double a, double b) { return a * b; }
+/* Two numbers of 64 bits without a sign have a product of 128. */
+static wide whole_mul(wide a, wide b) { return (wide)((unsigned __int128)a * (unsigned __int128)b); }
 static double float_div(double a, double b) { return a / b; }
 static wide whole_div(wide a, wide b) { return b == 0 ? 0 : a / b; }
 static double float_rem(double a, double b) { return fmod(a, b); }
@@ -23,6 +26,7 @@ static wide whole_max(wide a, wide b) { return a > b ? a : b; }
 static double float_min(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b ? a : b; }
 static wide whole_min(wide a, wide b) { return a < b ? a : b; }
 #define PAIR(name, a) _Generic((a), wide : whole_##name, default : float_##name)
+#define reference_mul(a, b) PAIR(mul, a)(a, b)
 #define reference_div(a, b) PAIR(div, a)(a, b)
 #define reference_rem(a, b) PAIR(rem, a)(a, b)
 #define reference_max(a, b) PAIR(max, a)(a, b)
@@ -41,7 +45,7 @@ static uint64_t count_of(wide b, uint32_t bits) {
   return count < bits ? count : bits;
 }
 static wide reference_shift(wide a, wide b, uint32_t bits) {
-  for (uint64_t i = count_of(b, bits); i > 0; i--) a *= 2;
+  for (uint64_t i = count_of(b, bits); i > 0; i--) a = whole_mul(a, 2);
   return a;
 }
 static wide reference_unshift(wide a, wide b, uint32_t bits) {

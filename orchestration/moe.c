@@ -36,29 +36,6 @@ struct moe {
   struct pto_array *out, *chosen, *weights, *load, *ran; /* see prepare */
 };
 
-/* ---- until there are general ones ---- */
-
-#define TENSOR(name_, mode_, dtype_, rank)                                                                             \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(dtype_), .min_rank = rank, .max_rank = rank }
-static float *f32_at(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
-  return (float *)t->addr + i * t->strides[0] + j * t->strides[1];
-}
-/* softmax by rows */
-static int run_softmax(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
-  for (uint64_t i = 0; i < x->shape[0]; i++) {
-    float most = *f32_at(x, i, 0), sum = 0;
-    for (uint64_t j = 1; j < x->shape[1]; j++) most = fmaxf(most, *f32_at(x, i, j));
-    for (uint64_t j = 0; j < x->shape[1]; j++) sum += *f32_at(y, i, j) = expf(*f32_at(x, i, j) - most);
-    for (uint64_t j = 0; j < x->shape[1]; j++) *f32_at(y, i, j) /= sum;
-  }
-  return 0;
-}
-static const struct pto_kernel_param softmax_params[] = {TENSOR("x", PTO_INPUT, PTO_FLOAT32, 2),
-                                                         TENSOR("y", PTO_OUTPUT, PTO_FLOAT32, 2)};
-static const struct pto_kernel kernel_softmax = {
-    .name = "softmax", .cores = PTO_AIV, .params = softmax_params, .param_count = 2, .run = run_softmax};
-
 /* ---- inputs ---- */
 
 static const struct pto_option options[] = {
@@ -247,10 +224,10 @@ static int submit_router(struct pto_runtime *rt, const struct plan *plan, struct
   struct pto_tensor weights = rows_of(&plan->weights, tile);
   struct pto_tensor logits = temporary(rt, PTO_FLOAT32, 2, shape), p = temporary(rt, PTO_FLOAT32, 2, shape);
   struct pto_param product[] = {pto_input(&x), pto_input(&plan->router), pto_output(&logits)};
-  struct pto_param softmax[] = {pto_input(&logits), pto_output(&p)};
+  struct pto_param softmax[] = {pto_input(&logits), pto_output(&p), pto_scalar_i64(1)};
   struct pto_param choose[] = {pto_input(&p), pto_output(&chosen), pto_output(&weights)};
   int status = pto_submit_aic(rt, pto_kernel_find("matmul"), product, 3);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, &kernel_softmax, softmax, 2);
+  if (status == PTO_OK) status = pto_submit_aiv(rt, pto_kernel_find("softmax"), softmax, 3);
   if (status == PTO_OK) status = pto_submit_aiv(rt, &moe_choose, choose, 3);
   return status;
 }
