@@ -44,7 +44,7 @@ PROGRAM_SRC := $(call code,orchestration/*.c orchestration/errors/*.c)
 # The oracle brings its own implementation of the public runtime API: none of the runtime above base and tensor, no sim.
 ORACLE_SRC := $(call code,tests/oracle/*.c)
 ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/%,$(LIB_SRC))
-SUPPORT_SRC := $(call code,tests/support/*.c)
+SUPPORT_SRC := $(call code,tests/support/*.c bench/support/*.c)
 TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
               formats/*_test.c device/*_test.c graph/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c)
 TEST_SCRIPTS := $(wildcard tests/*_test.sh)
@@ -63,7 +63,7 @@ TESTS_BUILT := $(TEST_SRC:%.c=$(B)/tests/%)
 REPLAYS := $(if $(wildcard tests/support/fuzz_replay.c),$(FUZZ_SRC:%.c=$(B)/tests/%))
 PEER_MAIN_SRC := bench/peers/peer_main.c
 BENCHES := $(BENCH_SRC:%.c=$(B)/%)
-ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(BENCH_SUPPORT_SRC) \
+ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
              $(PEER_MAIN_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
