@@ -65,13 +65,19 @@ static void go_on(struct pto_threads_worker *worker, uint32_t index) {
 static void resume(struct pto_threads_worker *worker, uint32_t index) {
   struct pto_waiting_core *waiting = waiting_at(worker, index);
   struct pto_threads_core *core = &worker->cores[index];
+  const bool is_watched = worker->shared->has_watchdog;
+  const uint64_t begin_ns = is_watched ? pto_watchdog_now_ns() : 0;
   worker->last_end_ns = 0;
-  if (worker->shared->has_watchdog) pto_watchdog_begin(worker->line, &waiting->message);
+  if (is_watched) pto_watchdog_begin(worker->line, &waiting->message);
   pto_engine_current_set(&waiting->message, &core->view);
   const bool has_returned = pto_waiting_core_resume(waiting);
   pto_engine_current_clear();
-  if (worker->shared->has_watchdog) pto_watchdog_end(worker->line);
-  if (!has_returned) return;
+  if (is_watched) pto_watchdog_end(worker->line);
+  if (!has_returned) {
+    if (is_watched)
+      pto_watchdog_add_piece(&worker->meetings->engine->watchdog, &waiting->message, begin_ns, &waiting->ran_ns);
+    return;
+  }
   if (worker->shared->trace)
     pto_threads_append_span(worker, &waiting->message, waiting->begin, pto_trace_now_ns(worker->shared->trace));
   core->is_on_fiber = false;

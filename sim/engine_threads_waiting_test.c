@@ -179,11 +179,73 @@ static void test_a_frame_larger_than_the_stack_is_a_fault_of_its_kernel(void **s
 }
 #endif
 
+/* ---- time-outs ---- */
+
+static struct {
+  _Atomic bool is_over;
+  char sentence[256];
+} timeout;
+
+static void on_timeout(void *context, const char *sentence) {
+  snprintf(timeout.sentence, sizeof timeout.sentence, "%s", sentence);
+  atomic_store(&timeout.is_over, true);
+}
+
+/* No piece of either takes long.  Both leave in the same round, else one would wait for ever. */
+static int to_and_fro(const struct pto_kernel_args *args) {
+  static _Atomic bool is_last;
+  const bool is_first = args->core->role == PTO_ROLE_AIV0;
+  const uint64_t begin_ns = now_ns();
+  int status = 0;
+  if (is_first) atomic_store(&is_last, false);
+  for (bool goes_on = true; goes_on && status == 0;) {
+    if (is_first) {
+      goes_on = !atomic_load(&timeout.is_over) && now_ns() - begin_ns < UINT64_C(5000000000);
+      if (!goes_on) atomic_store(&is_last, true);
+      status = pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV1), 0);
+      if (status == 0) status = pto_core_wait(args, 0);
+    } else {
+      status = pto_core_wait(args, 0);
+      goes_on = !atomic_load(&is_last);
+      if (status == 0) status = pto_core_signal(args, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0);
+    }
+  }
+  return status;
+}
+static const struct pto_kernel goes_to_and_fro = {
+    .name = "to_and_fro", .cores = PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = to_and_fro};
+
+static void test_the_watchdog_reports_kernels_that_wake_each_other_for_ever(void **state) {
+  struct pto_payload payload = WAITING_PAYLOAD(goes_to_and_fro);
+  struct pto_chip chip = script_chip(1);
+  for (uint32_t workers = 1; workers <= 2; workers++) {
+    struct pto_engine_config config = {.chip = &chip, .workers = workers, .timeout_ms = 20, .on_timeout = on_timeout};
+    struct pto_port *port = NULL;
+    struct pto_error error = {0};
+    struct pto_completion done[2];
+    atomic_store(&timeout.is_over, false);
+    assert_int_equal(pto_engine_threads_create(&config, &port, &error), PTO_OK);
+    script_begin(port);
+    send_meeting(port, &payload);
+    for (uint32_t left = 2; left > 0;) {
+      port->ops->wait(port);
+      const uint32_t count = port->ops->poll(port, done, 2);
+      for (uint32_t i = 0; i < count; i++) assert_int_equal(done[i].status, 0);
+      left -= count;
+    }
+    port->ops->end_run(port);
+    port->ops->destroy(port);
+    assert_true(atomic_load(&timeout.is_over));
+    assert_non_null(strstr(timeout.sentence, "time-out of 20 ms: task 3 (to_and_fro) block 0 on core "));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_completion_is_told_before_what_was_deferred_runs),
       cmocka_unit_test(test_a_wait_runs_one_long_kernel_of_those_deferred),
       cmocka_unit_test(test_a_frame_larger_than_the_stack_is_a_fault_of_its_kernel),
+      cmocka_unit_test(test_the_watchdog_reports_kernels_that_wake_each_other_for_ever),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,6 +226,7 @@ void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_mess
   core->view = view;
   core->stated = (struct pto_cost){0};
   core->status = 0;
+  core->ran_ns = 0;
   core->sentence[0] = '\0';
   memcpy(core->port.kernels, message->payload->kernels, sizeof core->port.kernels);
   core->port.is_sync_start = (message->flags & PTO_MESSAGE_TOGETHER) != 0;
