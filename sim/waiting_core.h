@@ -40,6 +40,7 @@ struct pto_waiting_core {
   struct pto_cost stated; /* by pto_core_work */
   int status;             /* of the kernel, once it has returned; what its completion is to say */
   uint64_t begin;         /* the engine's: when it began */
+  uint64_t ran_ns;        /* the engine's, for the watchdog: what its pieces took so far */
   void *stack;
   char *usual_message; /* view->message of kernels that do not wait */
   char sentence[PTO_WAITING_SENTENCE_BYTES];
