@@ -60,7 +60,8 @@ static void test_a_row_that_has_no_softmax_is_nan_and_no_other(void **state) {
           assert_int_equal(isnan(value) != 0, row == 1 || row == 3 || row == 5);
           sum += k == 0 ? value : exp(value);
         }
-        if (!(row == 1 || row == 3 || row == 5) && fabs(sum - 1) > 1e-5) fail_msg("row %" PRIu64 ": sum %.9g", row, sum);
+        if (!(row == 1 || row == 3 || row == 5) && fabs(sum - 1) > 1e-5)
+          fail_msg("row %" PRIu64 ": sum %.9g", row, sum);
       }
       assert_true(get(&y, 6 * COLS) == (k == 0 ? 1 : 0)); /* the one weight of a row of −∞ else */
       assert_true(get(&y, 6 * COLS + 1) == (k == 0 ? 0 : -INFINITY));
