@@ -14,6 +14,9 @@
 #define STACK_BYTES ((uint64_t)PTO_CORE_STACK_BYTES)
 #endif
 
+/* Below each stack.  A frame with a large array steps over a page without touching it; address space is cheap. */
+#define GUARD_BYTES (UINT64_C(1) << 20)
+
 static struct pto_waiting_core *core_of(const struct pto_kernel_args *args) {
   return (struct pto_waiting_core *)(void *)args->core->port;
 }
@@ -250,16 +253,21 @@ static void wake_core(void *context, uint32_t core) {
   cores->hooks->wake(cores->engine, core);
 }
 
-/* A stack each, with a page below it that nothing may touch. */
+/* A stack each, with a guard below it that nothing may touch. */
 static bool init_stacks(struct pto_waiting_cores *cores) {
-  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), spread = pto_align_up(STACK_BYTES, page) + page;
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), spread = pto_align_up(STACK_BYTES, page) + GUARD_BYTES;
   if (!pto_reserve_init(&cores->stacks, cores->core_count * spread)) return false;
   char *at = cores->stacks.addr;
   for (uint32_t i = 0; i < cores->core_count; i++, at += spread) {
-    if (mprotect(at, page, PROT_NONE) != 0) return false;
-    cores->cores[i].stack = at + page;
+    if (mprotect(at, GUARD_BYTES, PROT_NONE) != 0) return false;
+    cores->cores[i].stack = at + GUARD_BYTES;
   }
   return true;
+}
+
+bool pto_waiting_core_is_beyond_stack(const struct pto_core_port *port, uintptr_t address) {
+  const struct pto_waiting_core *core = (const struct pto_waiting_core *)(const void *)port;
+  return address < (uintptr_t)core->stack && address >= (uintptr_t)core->stack - GUARD_BYTES;
 }
 
 bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_count, uint32_t slots_per_core,
