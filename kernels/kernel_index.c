@@ -70,7 +70,7 @@ int pto_index_check_tuples(const struct pto_kernel_args *args, const char *kerne
         d < outer ? (struct pto_kernel_size){roles.indices, indices->shape[d]}
                   : (struct pto_kernel_size){roles.indexed, indexed->shape[d - outer + count]};
     char what[64];
-    snprintf(what, sizeof what, "%s: extents for dimension %" PRIu32, kernel, d);
+    snprintf(what, sizeof what, "%s: extents for dimension %" PRIu32 ":", kernel, d);
     status = pto_check_same_size(args, what, from, (struct pto_kernel_size){roles.dense, dense->shape[d]});
   }
   return status;

@@ -273,6 +273,11 @@ static bool init_stacks(struct pto_waiting_cores *cores) {
   return true;
 }
 
+bool pto_waiting_core_is_beyond_stack(const struct pto_core_port *port, uintptr_t address) {
+  const struct pto_waiting_core *core = (const struct pto_waiting_core *)(const void *)port;
+  return address < (uintptr_t)core->stack && address >= (uintptr_t)core->stack - GUARD_BYTES;
+}
+
 bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_count, uint32_t slots_per_core,
                             const struct pto_waiting_hooks *hooks, void *engine) {
   memset(cores, 0, sizeof *cores);
