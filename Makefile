@@ -120,7 +120,7 @@ $(call obj,sim/chip_files.c): $(wildcard sim/chips/*.ini)
 all: $(B)/libpto.so programs $(if $(CLI_SRC),$(B)/ptosim)
 programs: $(PROGRAMS)
 tests: all $(TESTS_BUILT) $(REPLAYS) $(if $(ORACLE_SRC),$(B)/oracle)
-benches: all $(BENCHES) $(BENCH_PEERS:%=$(B)/bench/peers/%)
+benches: all $(BENCHES) $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%))
 
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
