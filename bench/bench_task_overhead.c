@@ -9,8 +9,10 @@
  *
  * A repeat is one process, which warms up and takes the median of ROUNDS rounds; every round's buffers are checked.
  * Each repeat goes once through all patterns and systems, so that what else the machine does meets all of them alike.
- * `low` and `high` hold the median of many repeats with a probability of 95 % or more (order statistics), if repeats
- * are independent.  Peers whose library is missing have no program in peers/, and are named on standard error.
+ * cpu_ns_per_task is CPU time of all threads, waiting that spins included: with one thread, the time without what
+ * others took of the machine.  `low` and `high` hold the median of many repeats with a probability of 95 % or more
+ * (order statistics), if repeats are independent.  Peers whose library is missing have no program in peers/, and are
+ * named on standard error.
  *
  *   bench_task_overhead [--repeats N] [--tasks N] [PATTERN…]
  *
@@ -29,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ROUNDS 3
@@ -76,7 +79,7 @@ static const struct {
 };
 
 struct result {
-  double ns[MAX_REPEATS]; /* sorted once all are there */
+  double ns[MAX_REPEATS], cpu_ns[MAX_REPEATS]; /* each sorted once all are there */
   uint32_t count;
 };
 static struct result results[SYSTEM_COUNT][PATTERN_COUNT];
@@ -89,6 +92,12 @@ static int compare(const void *a, const void *b) {
 
 static double median(const double *sorted, uint32_t count) { return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2; }
 
+static double cpu_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
 /* ---- ours: this program, started with --ours PATTERN TASKS WORKERS ---- */
 
 static int run_rounds(struct pto_program_run *run, struct pto_runtime *rt, uint32_t tasks) {
@@ -97,7 +106,9 @@ static int run_rounds(struct pto_program_run *run, struct pto_runtime *rt, uint3
   uint64_t digest = 0;
   for (int round = 0; round <= ROUNDS; round++) {
     pto_program_run_rewind(run);
+    const double cpu_begin = cpu_now_ns();
     if (pto_program_run_orchestrate(run, rt) != PTO_OK) return -1;
+    const double cpu_took = cpu_now_ns() - cpu_begin;
     pto_runtime_stats(rt, &stats);
     if (round == 0) {
       if (pto_program_run_expect(run) != PTO_OK) return -1;
@@ -105,7 +116,7 @@ static int run_rounds(struct pto_program_run *run, struct pto_runtime *rt, uint3
       digest = pto_program_run_digest(run);
       if (!comparison.has_golden || !comparison.is_verified) return -1;
     } else {
-      printf("%.3f\n", (double)stats.wall_ns / tasks);
+      printf("%.3f %.3f\n", (double)stats.wall_ns / tasks, cpu_took / tasks);
     }
     if (pto_program_run_digest(run) != digest || stats.tasks != tasks) return -1;
   }
@@ -177,11 +188,11 @@ static void become(const struct system *system, const char *pattern, uint32_t ta
   _exit(127);
 }
 
-/* The median of its rounds; negative: it failed. */
-static double repeat_once(const struct system *system, const char *pattern, uint32_t tasks) {
-  double ns[ROUNDS];
+/* The medians of its rounds, into the result; false: it failed. */
+static bool repeat_once(const struct system *system, const char *pattern, uint32_t tasks, struct result *result) {
+  double ns[ROUNDS], cpu_ns[ROUNDS];
   int ends[2], status = 0, count = 0;
-  if (pipe(ends) != 0) return -1;
+  if (pipe(ends) != 0) return false;
   fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
@@ -192,11 +203,14 @@ static double repeat_once(const struct system *system, const char *pattern, uint
   }
   close(ends[1]);
   FILE *from = fdopen(ends[0], "r");
-  while (from != NULL && count < ROUNDS && fscanf(from, "%lf", &ns[count]) == 1) count++;
+  while (from != NULL && count < ROUNDS && fscanf(from, "%lf %lf", &ns[count], &cpu_ns[count]) == 2) count++;
   if (from != NULL) fclose(from);
-  if (child < 0 || waitpid(child, &status, 0) != child || status != 0 || count != ROUNDS) return -1;
+  if (child < 0 || waitpid(child, &status, 0) != child || status != 0 || count != ROUNDS) return false;
   qsort(ns, ROUNDS, sizeof ns[0], compare);
-  return median(ns, ROUNDS);
+  qsort(cpu_ns, ROUNDS, sizeof cpu_ns[0], compare);
+  result->ns[result->count] = median(ns, ROUNDS);
+  result->cpu_ns[result->count++] = median(cpu_ns, ROUNDS);
+  return true;
 }
 
 /* ---- results ---- */
@@ -217,12 +231,14 @@ static void print_result(uint32_t s, uint32_t p, uint32_t tasks) {
   struct result *r = &results[s][p];
   if (r->count == 0) return;
   qsort(r->ns, r->count, sizeof r->ns[0], compare);
+  qsort(r->cpu_ns, r->count, sizeof r->cpu_ns[0], compare);
   const uint32_t rank = interval_rank(r->count);
   const double middle = median(r->ns, r->count);
   printf("{\"bench\": \"task_overhead\", \"system\": \"%s\", \"pattern\": \"%s\", \"workers\": %u, \"tasks\": %u, "
-         "\"ns_per_task\": %.1f, \"runs\": %u, \"median\": %.1f, \"min\": %.1f, \"low\": %.1f, \"high\": %.1f}\n",
+         "\"ns_per_task\": %.1f, \"runs\": %u, \"median\": %.1f, \"min\": %.1f, \"low\": %.1f, \"high\": %.1f, "
+         "\"cpu_ns_per_task\": %.1f}\n",
          system->name, task_patterns[p].name, system->workers, tasks / system->fewer, middle, r->count, middle,
-         r->ns[0], r->ns[rank], r->ns[r->count - 1 - rank]);
+         r->ns[0], r->ns[rank], r->ns[r->count - 1 - rank], median(r->cpu_ns, r->count));
 }
 
 struct ratio {
@@ -230,8 +246,15 @@ struct ratio {
   uint32_t count, least_pattern;
 };
 
-/* The peer's time over ours; `is_least` compares the minima, else the medians. */
-static struct ratio ratio_to(size_t aim, uint32_t workers, bool is_least) {
+enum figure { MEDIAN, MINIMUM, CPU };
+
+static double figure_of(const struct result *r, enum figure figure) {
+  if (figure == MINIMUM) return r->ns[0];
+  return median(figure == CPU ? r->cpu_ns : r->ns, r->count);
+}
+
+/* The peer's time over ours. */
+static struct ratio ratio_to(size_t aim, uint32_t workers, enum figure figure) {
   struct ratio ratio = {.least = INFINITY};
   for (uint32_t p = 0; p < PATTERN_COUNT; p++) {
     double ours = 0, best = INFINITY;
@@ -239,7 +262,7 @@ static struct ratio ratio_to(size_t aim, uint32_t workers, bool is_least) {
       const struct result *r = &results[s][p];
       const char *name = systems[s].name, *prefix = aims[aim].prefix;
       if (r->count == 0 || systems[s].workers != workers) continue;
-      const double ns = is_least ? r->ns[0] : median(r->ns, r->count);
+      const double ns = figure_of(r, figure);
       if (strcmp(name, OURS) == 0) ours = ns;
       if (aims[aim].is_whole ? strcmp(name, prefix) == 0 : strncmp(name, prefix, strlen(prefix)) == 0)
         best = fmin(best, ns);
@@ -256,13 +279,15 @@ static struct ratio ratio_to(size_t aim, uint32_t workers, bool is_least) {
 
 static void print_ratios(uint32_t workers, double load) {
   for (size_t aim = 0; aim < PTO_ARRAY_LENGTH(aims); aim++) {
-    const struct ratio r = ratio_to(aim, workers, false), of_minima = ratio_to(aim, workers, true);
+    const struct ratio r = ratio_to(aim, workers, MEDIAN), of_minima = ratio_to(aim, workers, MINIMUM);
+    const struct ratio of_cpu = ratio_to(aim, workers, CPU);
     if (r.count == 0) continue;
     printf("{\"bench\": \"task_overhead_ratio\", \"peer\": \"%s\", \"workers\": %u, \"patterns\": %u, "
            "\"mean\": %.2f, \"mean_aim\": %g, \"least\": %.2f, \"least_aim\": %g, \"least_pattern\": \"%s\", "
-           "\"mean_of_minima\": %.2f, \"load\": %.1f}\n",
+           "\"mean_of_minima\": %.2f, \"mean_of_cpu\": %.2f, \"load\": %.1f}\n",
            aims[aim].name, workers, r.count, exp(r.log_sum / r.count), aims[aim].mean_aim, r.least, aims[aim].least_aim,
-           task_patterns[r.least_pattern].name, exp(of_minima.log_sum / of_minima.count), load);
+           task_patterns[r.least_pattern].name, exp(of_minima.log_sum / of_minima.count),
+           exp(of_cpu.log_sum / of_cpu.count), load);
   }
 }
 
@@ -282,11 +307,7 @@ static bool measure(uint32_t repeats, uint32_t tasks, char **wanted) {
         struct result *r = &results[s][p];
         /* What failed once is not tried again. */
         if (!is_wanted(task_patterns[p].name, wanted) || !is_there(&systems[s]) || r->count != repeat) continue;
-        const double ns = repeat_once(&systems[s], task_patterns[p].name, tasks / systems[s].fewer);
-        if (ns >= 0) {
-          r->ns[r->count++] = ns;
-          continue;
-        }
+        if (repeat_once(&systems[s], task_patterns[p].name, tasks / systems[s].fewer, r)) continue;
         fprintf(stderr, "bench_task_overhead: %s failed on %s\n", systems[s].name, task_patterns[p].name);
         is_good = false;
       }
