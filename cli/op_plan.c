@@ -13,6 +13,7 @@
 #include <cli/run_options.h>
 #include <kernels/kernel_level.h>
 
+#define DRAWS 16
 #define MOST_ELEMS (UINT64_C(1) << 40) /* of a tensor, so that no product of sizes overflows */
 
 /* ---- options ---- */
@@ -152,11 +153,16 @@ static int parse_shape(const char *text, const char **end, struct pto_reference_
   return PTO_OK;
 }
 
+/* What else a case has (an axis, groups) follows from a draw, and not every draw goes with every size. */
 static bool try_sizes(const struct pto_trial *trial, const struct pto_reference_shape *shape, uint64_t seed,
                       struct pto_trial_case *c) {
-  struct pto_reference_sizes sizes = {.rank = shape->ndims, .draw = pto_mix64(seed)};
+  struct pto_reference_sizes sizes = {.rank = shape->ndims};
   memcpy(sizes.extents, shape->shape, sizeof sizes.extents);
-  return pto_trial_sizes(trial, &sizes, c);
+  for (uint32_t i = 0; i < DRAWS; i++) {
+    sizes.draw = pto_mix64(seed + i);
+    if (pto_trial_sizes(trial, &sizes, c)) return true;
+  }
+  return false;
 }
 
 static int plan_given_shapes(const struct pto_op_options *options, struct pto_trial *trial, struct pto_trial_case *c,

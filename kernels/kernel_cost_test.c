@@ -21,6 +21,7 @@
 #include <sim/timing.h>
 
 #define MAX_TUPLES 64
+#define DRAWS 3          /* of scalars and shapes from the same sizes */
 #define MOST_ELEMS 40000 /* of a tensor */
 
 static struct pto_trial_case c;
@@ -79,8 +80,8 @@ static void for_each(const struct pto_reference_sizes *list, size_t count, uint3
   static struct pto_dtype_tuple tuples[MAX_TUPLES];
   for (uint32_t k = 0; k < pto_kernel_count(); k++) {
     uint32_t case_count = 0;
-    for (size_t s = 0; s < count; s++) {
-      struct pto_reference_sizes free_sizes = list[s];
+    for (size_t s = 0; s < count * DRAWS; s++) {
+      struct pto_reference_sizes free_sizes = list[s / DRAWS];
       uint32_t uniform_count;
       c.seed = free_sizes.draw = pto_mix64(k * 1009 + s);
       c.layout = layout;

@@ -37,11 +37,11 @@
  *                 COMPARE (a, b, y), PREDICATE (x, y): y is bool · SELECT (condition, a, b, y): condition is bool
  *   dtypes      of the tensors that the form leaves open
  *   ulps        how far a float result may be from the exact one, in units of the last place of f32
- *   of floats   in f32, from a, b, c (the tensors that are read, in order; for INPLACE b is the old y), s and t
- * (values) of integers the same in T, the tensors' own type; intermediate results wrap modulo 2 to its bits, see
- * PTO_WRAP. For bool T is uint8_t: 0 or 1; of what is read, all but 0 is true reference   the same in type W: double
- * for floats, and for integers __int128, of which the low bits count; `bits` is the width of the integers.  RF(x)
- * rounds a double to f32, where that is part of the definition
+ *   of floats   in f32, from a, b, c (what is read, in order; for INPLACE b is the old y) and s, t (the values)
+ *   of integers the same in T, the tensors' own type; intermediate results wrap modulo 2 to its bits (PTO_WRAP).
+ *               For bool T is uint8_t: 0 or 1; of what is read, all but 0 is true
+ *   reference   the same in type W: double for floats; for integers __int128, of which the low bits count, and `bits`
+ *               is their width.  RF(x) rounds a double to f32, where that is part of the definition
  */
 /* clang-format off */
 #define PTO_ELEMENTWISE_LIST(X)                                                                                        \

@@ -181,6 +181,22 @@ static void test_the_place_of_an_extreme_is_that_of_the_first_and_of_a_nan_befor
   arg("arg_max", PTO_INT32, values, PTO_ARRAY_LENGTH(values), 33333);
 }
 
+/* Columns side by side that end their search in different parts: what is found stays found. */
+static void test_places_of_columns_are_found_each_for_itself(void **state) {
+  (void)state;
+  enum { ROWS = 5000, COLS = 32 };
+  const uint64_t x_shape[] = {ROWS, COLS}, y_shape[] = {1, COLS};
+  pair_init("arg_min", PTO_FLOAT16, PTO_INT32, x_shape, y_shape);
+  for (uint64_t i = 0; i < ROWS * COLS; i++) pto_test_set(&pair.x, i, (double)(i % 7));
+  for (uint64_t j = 0; j < COLS; j++) {
+    pto_test_set(&pair.x, (j * 150 + 1) * COLS + j, -1);
+    if (j + 1 < COLS) pto_test_set(&pair.x, 4650 * COLS + j, -1); /* where the last column is still searched */
+  }
+  pair_run("arg_min");
+  for (uint64_t j = 0; j < COLS; j++) assert_true(get(j) == (double)(j * 150 + 1));
+  pair_fini();
+}
+
 /* Unsigned 64-bit numbers beyond the signed ones are larger, not negative. */
 static void test_places_and_extremes_of_u64_compare_unsigned(void **state) {
   (void)state;
@@ -281,6 +297,7 @@ int main(void) {
       cmocka_unit_test(test_a_long_product_of_floats_is_right),
       cmocka_unit_test(test_integers_wrap_in_y_which_may_be_wider),
       cmocka_unit_test(test_the_place_of_an_extreme_is_that_of_the_first_and_of_a_nan_before_any_number),
+      cmocka_unit_test(test_places_of_columns_are_found_each_for_itself),
       cmocka_unit_test(test_places_and_extremes_of_u64_compare_unsigned),
       cmocka_unit_test(test_running_sums_may_leave_out_the_element_itself_and_go_backwards),
       cmocka_unit_test(test_a_running_sum_depends_on_what_it_adds_alone),

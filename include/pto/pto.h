@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Everything that a kernel, an orchestration or an embedding program may use of the PTO task runtime and its simulated
- * chip.  C17; C++ programs can include it too.  Reading order: tensor.h (what a task touches), kernel.h (what runs), core.h
- * (kernels that wait for each other), runtime.h (how tasks are submitted), program.h (how a program is packed for ptosim).
+ * chip.  C17; C++ programs can include it too.  Reading order: tensor.h (what a task touches), kernel.h (what runs),
+ * core.h (kernels that wait for each other), runtime.h (how tasks are submitted), program.h (how a program is packed
+ * for ptosim).
  */
 #ifndef PTO_PTO_H
 #define PTO_PTO_H
