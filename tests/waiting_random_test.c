@@ -10,9 +10,8 @@
  * push finds room, so it can be followed to its end; and since a flag has one signalling core and a FIFO two ends, any
  * other order gives the same: no schedule can deadlock, and none can change a number.
  *
- * Each runtime first runs the program spoiled: one core fails at one operation, or the last signal that somebody waits
- * for is not given.  The first must be that core's error, the second must be found to be waiting for ever, on every
- * schedule and at no other time; and nothing of it may be left when the program runs as it should.
+ * Each runtime first runs the program spoiled: one core fails at one operation, or a signal that somebody waits for is
+ * left out.  That must be its error, or be found to wait for ever, and leave nothing behind.
  *
  * PTO_WAITING_PROGRAMS says how many (60; PTO_TEST_LONG=1: 2000), PTO_SEED which is the first; every fourth is for
  * chips of 8 clusters and more, the rest for any.  Each runs in four places, of every engine, and under twenty
