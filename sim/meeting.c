@@ -150,6 +150,12 @@ uint32_t pto_meetings_sit(struct pto_meetings *meetings, const struct pto_messag
   return index;
 }
 
+bool pto_meetings_all_sit(const struct pto_meetings *meetings, uint32_t meeting) {
+  for (uint32_t rest = meetings->meetings[meeting].roles; rest; rest &= rest - 1)
+    if (meetings->meetings[meeting].seats[__builtin_ctz(rest)].state == PTO_SEAT_ABSENT) return false;
+  return true;
+}
+
 static void wake(struct pto_meetings *meetings, struct pto_meeting_seat *seat) {
   seat->waits_for = PTO_WAITS_FOR_NOTHING;
   meetings->wake(meetings->context, seat->core);
