@@ -6,6 +6,7 @@
  */
 #include <cli/verb.h>
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,19 +123,28 @@ static void print_param_needs(const struct pto_kernel_param *param) {
     printf(", rank %" PRIu32 " to %" PRIu32 "\n", param->min_rank, param->max_rank);
 }
 
-/* The kernels named, with what each parameter must be, or all of them, a line each. */
+static void print_params(const struct pto_kernel *kernel) {
+  for (uint32_t k = 0; k < kernel->param_count; k++) {
+    const struct pto_kernel_param *param = &kernel->params[k];
+    printf("    %-10s %-15s ", param_mode(param), param->name ? param->name : "");
+    print_param_needs(param);
+  }
+}
+
+/* The kernels named, by patterns too, with what each parameter must be; or all of them, a line each. */
 static int list_kernels(int count, char **names) {
-  for (uint32_t i = 0; count == 0 && i < pto_kernel_count(); i++) print_kernel(pto_kernel_at(i));
+  for (uint32_t k = 0; count == 0 && k < pto_kernel_count(); k++) print_kernel(pto_kernel_at(k));
   for (int i = 0; i < count; i++) {
-    const struct pto_kernel *kernel = pto_kernel_find(names[i]);
-    if (!kernel)
-      return pto_complain(PTO_EXIT_USAGE, "list: no kernel \"%s\"; `ptosim list kernels` names them", names[i]);
-    print_kernel(kernel);
-    for (uint32_t k = 0; k < kernel->param_count; k++) {
-      const struct pto_kernel_param *param = &kernel->params[k];
-      printf("    %-10s %-15s ", param_mode(param), param->name ? param->name : "");
-      print_param_needs(param);
+    bool is_known = false;
+    for (uint32_t k = 0; k < pto_kernel_count(); k++) {
+      const struct pto_kernel *kernel = pto_kernel_at(k);
+      if (fnmatch(names[i], kernel->name, 0) != 0) continue;
+      is_known = true;
+      print_kernel(kernel);
+      print_params(kernel);
     }
+    if (!is_known)
+      return pto_complain(PTO_EXIT_USAGE, "list: no kernel \"%s\"; `ptosim list kernels` names them", names[i]);
   }
   return PTO_EXIT_OK;
 }

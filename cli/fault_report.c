@@ -84,6 +84,8 @@ static void describe(int signal, const siginfo_t *info) {
   if (fault->has_address) {
     used = append(used, " at address ");
     used = append_address(used, (uintptr_t)info->si_addr);
+    if (pto_engine_current_is_beyond_stack((uintptr_t)info->si_addr))
+      used = append(used, ", below the stack of a kernel that waits (PTO_CORE_STACK_BYTES),");
   }
   char kernel[PTO_SENTENCE_SIZE - 128];
   /* A fault while describing comes back here nested and reports what there is so far. */

@@ -35,6 +35,14 @@ static const struct spec specs[SPEC_COUNT] = {
     [HELP] = {"help", NULL, "this text"},
 };
 
+static int refuse_layout(const char *value, struct pto_error *error) {
+  char names[128] = "";
+  size_t used = 0;
+  for (uint32_t layout = 0; layout < PTO_LAYOUT_COUNT && used < sizeof names; layout++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s, ", pto_layout_name(layout));
+  return pto_error_set(error, PTO_EINVAL, "--layout: \"%s\" is none of %sall", value, names);
+}
+
 static int set_option(struct pto_op_options *options, int which, const char *value, struct pto_error *error) {
   switch (which) {
   case DTYPE:
@@ -47,14 +55,14 @@ static int set_option(struct pto_op_options *options, int which, const char *val
     options->scalars = value;
     break;
   case LAYOUT:
-    if (strcmp(value, "all") != 0 && pto_layout_from_name(value) < 0)
-      return pto_error_set(error, PTO_EINVAL, "--layout: \"%s\" is no layout; contiguous, transposed, … or all", value);
+    if (strcmp(value, "all") != 0 && pto_layout_from_name(value) < 0) return refuse_layout(value, error);
     options->layout = value;
     break;
   case LEVEL:
     for (uint32_t level = 0; level < PTO_LEVEL_COUNT; level++)
       if (strcmp(pto_level_name(level), value) == 0) options->level = value;
-    if (options->level == NULL) return pto_error_set(error, PTO_EINVAL, "--level: \"%s\" is no level", value);
+    if (options->level == NULL)
+      return pto_error_set(error, PTO_EINVAL, "--level: \"%s\" is none of plain, avx2, avx512", value);
     break;
   case SEED: {
     struct pto_error reason;
@@ -131,6 +139,7 @@ bool pto_op_names(const struct pto_op_options *options, uint32_t kernel) {
 
 /* "64x32", "scalar"; *end is behind it. */
 static int parse_shape(const char *text, const char **end, struct pto_reference_shape *shape, struct pto_error *error) {
+  const char *const first = text;
   uint64_t numel = 1;
   memset(shape, 0, sizeof *shape);
   if (strncmp(text, "scalar", 6) == 0) {
@@ -142,8 +151,9 @@ static int parse_shape(const char *text, const char **end, struct pto_reference_
     const uint64_t extent = strtoull(text, &behind, 10);
     if (text[0] < '0' || text[0] > '9' || shape->ndims == PTO_MAX_DIMS || extent > MOST_ELEMS ||
         (extent != 0 && numel > MOST_ELEMS / extent))
-      return pto_error_set(error, PTO_EINVAL, "--shape: \"%s\" is no shape such as 128x64, of at most %d extents", text,
-                           PTO_MAX_DIMS);
+      return pto_error_set(error, PTO_EINVAL,
+                           "--shape: \"%.*s\" is no shape such as 128x64, of at most %d extents and 2^40 elements",
+                           (int)strcspn(first, ","), first, PTO_MAX_DIMS);
     shape->shape[shape->ndims++] = extent;
     numel *= extent == 0 ? 1 : extent;
     text = behind;
@@ -165,10 +175,32 @@ static bool try_sizes(const struct pto_trial *trial, const struct pto_reference_
   return false;
 }
 
+/* Says how many sizes make shapes of this kernel, and how many shapes it takes. */
+static int refuse_shapes(const struct pto_op_options *options, const struct pto_trial *trial, uint32_t count,
+                         struct pto_error *error) {
+  const char *name = trial->kernel->name;
+  const uint32_t tensor_count = trial->args.tensor_count;
+  uint32_t least = PTO_MAX_DIMS, most = 0;
+  if (count > 1)
+    return pto_error_set(error, PTO_EINVAL, "%s has %" PRIu32 " tensors, --shape gives %" PRIu32 " shapes", name,
+                         tensor_count, count);
+  for (uint32_t rank = 0; rank <= PTO_MAX_DIMS; rank++) {
+    const struct pto_reference_shape small = {rank, {2, 2, 2, 2, 2, 2, 2, 2}};
+    struct pto_trial_case c = {0};
+    if (!try_sizes(trial, &small, options->seed, &c)) continue;
+    least = least < rank ? least : rank;
+    most = rank;
+  }
+  return pto_error_set(error, PTO_EINVAL,
+                       "%s: no shapes follow from the sizes \"%s\"; give %" PRIu32 " to %" PRIu32
+                       ", none too large, or a shape for each of its %" PRIu32 " tensors",
+                       name, options->shapes, least, most, tensor_count);
+}
+
 static int plan_given_shapes(const struct pto_op_options *options, struct pto_trial *trial, struct pto_trial_case *c,
                              struct pto_error *error) {
   struct pto_reference_shape shapes[PTO_MAX_TENSORS] = {{0, {0}}};
-  const char *at = options->shapes, *name = trial->kernel->name;
+  const char *at = options->shapes;
   uint32_t count = 0;
   for (;; at++) {
     if (count == PTO_MAX_TENSORS) return pto_error_set(error, PTO_EINVAL, "--shape: too many shapes");
@@ -179,9 +211,7 @@ static int plan_given_shapes(const struct pto_op_options *options, struct pto_tr
   if (*at != '\0')
     return pto_error_set(error, PTO_EINVAL, "--shape: \"%s\" is no shape such as 128x64", options->shapes);
   if (count == 1 && try_sizes(trial, &shapes[0], options->seed, c)) return PTO_OK;
-  if (count != trial->args.tensor_count)
-    return pto_error_set(error, PTO_EINVAL, "%s: \"%s\" %s of it, and not a shape for each of its %" PRIu32 " tensors",
-                         name, options->shapes, count == 1 ? "are no sizes" : "is no case", trial->args.tensor_count);
+  if (count != trial->args.tensor_count) return refuse_shapes(options, trial, count, error);
   /* Scalars as for sizes that are one of these shapes, or for any sizes. */
   bool has_scalars = false;
   for (uint32_t i = 0; i < count && !has_scalars; i++) has_scalars = try_sizes(trial, &shapes[i], options->seed, c);
@@ -210,8 +240,8 @@ static int plan_scalars(const struct pto_op_options *options, const struct pto_t
     scalar++;
   }
   if (at != NULL && *at != '\0')
-    return pto_error_set(error, PTO_EINVAL, "%s has %" PRIu32 " scalars, --scalar gives more", trial->kernel->name,
-                         trial->args.scalar_count);
+    return pto_error_set(error, PTO_EINVAL, "%s has %" PRIu32 " scalar%s, --scalar gives more", trial->kernel->name,
+                         trial->args.scalar_count, trial->args.scalar_count == 1 ? "" : "s");
   return PTO_OK;
 }
 

@@ -55,11 +55,4 @@ const struct pto_gemm_set *pto_gemm_int8_set(uint32_t set);
 #define PTO_GEMM_ROWS_12(X) PTO_GEMM_ROWS_6(X) X(7) X(8) X(9) X(10) X(11) X(12)
 #define PTO_GEMM_ROWS_14(X) PTO_GEMM_ROWS_12(X) X(13) X(14)
 
-/* Constant bounds: unrolled, so that a tile's sums are registers. */
-#if defined(__clang__)
-#define PTO_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define PTO_UNROLL _Pragma("GCC unroll 16")
-#endif
-
 #endif

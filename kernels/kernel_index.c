@@ -70,7 +70,7 @@ int pto_index_check_tuples(const struct pto_kernel_args *args, const char *kerne
         d < outer ? (struct pto_kernel_size){roles.indices, indices->shape[d]}
                   : (struct pto_kernel_size){roles.indexed, indexed->shape[d - outer + count]};
     char what[64];
-    snprintf(what, sizeof what, "%s: extents for dimension %" PRIu32, kernel, d);
+    snprintf(what, sizeof what, "%s: extents for dimension %" PRIu32 ":", kernel, d);
     status = pto_check_same_size(args, what, from, (struct pto_kernel_size){roles.dense, dense->shape[d]});
   }
   return status;
@@ -106,18 +106,19 @@ struct run {
 /* The rest of the innermost dimension from the walk's place on, at most `most`. */
 static struct run run_here(const struct pto_index_walk *walk, uint64_t most) {
   const struct pto_kernel_tensor *t = walk->indices;
-  const int64_t size = (int64_t)pto_dtype_size(t->dtype);
+  const uint64_t size = pto_dtype_size(t->dtype); /* unsigned: where there is one element, a stride may be anything */
+  const bool has_indices = walk->coordinate_count > 0; /* and where there is none */
   struct run run = {.indices = t->addr, .count = 1};
   for (uint32_t d = 0; d < walk->ndims; d++) {
     const int64_t at = (int64_t)walk->at[d];
-    run.indices += at * (int64_t)t->strides[d] * size;
+    run.indices += walk->at[d] * (has_indices ? t->strides[d] * size : 0);
     run.indexed += at * walk->indexed_steps[d];
     run.dense += at * walk->dense_steps[d];
   }
   if (walk->ndims == 0) return run;
   const uint32_t last = walk->ndims - 1;
   run.count = pto_min_u64(t->shape[last] - walk->at[last], most);
-  run.indices_step = (int64_t)t->strides[last] * size;
+  run.indices_step = has_indices ? (int64_t)(t->strides[last] * size) : 0;
   run.indexed_step = walk->indexed_steps[last];
   run.dense_step = walk->dense_steps[last];
   return run;
@@ -135,7 +136,7 @@ static void advance(struct pto_index_walk *walk, uint64_t count) {
 
 static inline __attribute__((always_inline)) void pairs_of(const struct pto_index_walk *walk, const struct run *run,
                                                            struct pto_index_pair *pairs, uint32_t dtype) {
-  const int64_t next = walk->coordinate_step * (int64_t)pto_dtype_size(dtype);
+  const int64_t next = (int64_t)((uint64_t)walk->coordinate_step * pto_dtype_size(dtype));
   const struct run r = *run;
   if (walk->coordinate_count == 1) {
     const uint64_t extent = walk->coordinate_extents[0];
@@ -183,7 +184,7 @@ uint64_t pto_index_pairs(struct pto_index_walk *walk, struct pto_index_pair *pai
  * them, which are in range nearly always. */
 static inline __attribute__((always_inline)) uint64_t valid_of(const struct pto_index_walk *walk, const struct run *run,
                                                                uint32_t dtype) {
-  const int64_t next = walk->coordinate_step * (int64_t)pto_dtype_size(dtype);
+  const int64_t next = (int64_t)((uint64_t)walk->coordinate_step * pto_dtype_size(dtype));
   if (walk->coordinate_count == 1) {
     const uint64_t extent = walk->coordinate_extents[0];
     bool is_beyond = false;
@@ -202,7 +203,7 @@ static inline __attribute__((always_inline)) uint64_t valid_of(const struct pto_
 static PTO_COLD int refuse(const struct pto_kernel_args *args, const char *kernel, const struct pto_index_walk *walk,
                            uint32_t param) {
   const uint32_t dtype = walk->indices->dtype;
-  const int64_t next = walk->coordinate_step * (int64_t)pto_dtype_size(dtype);
+  const int64_t next = (int64_t)((uint64_t)walk->coordinate_step * pto_dtype_size(dtype));
   const char *addr = run_here(walk, 1).indices;
   uint32_t k = 0;
   while (index_at(addr + k * next, dtype, walk->coordinate_extents[k]) < walk->coordinate_extents[k]) k++;
@@ -224,6 +225,7 @@ static PTO_COLD int refuse(const struct pto_kernel_args *args, const char *kerne
 int pto_index_check(const struct pto_kernel_args *args, const char *kernel, const struct pto_index_walk *walk,
                     uint32_t param) {
   struct pto_index_walk here = *walk;
+  if (here.coordinate_count == 0) return 0; /* and so no index, however many positions */
   while (here.done < here.positions) {
     const struct run run = run_here(&here, UINT64_MAX);
     const uint32_t dtype = here.indices->dtype;

@@ -48,6 +48,13 @@ enum pto_level {
 #define PTO_TARGET_POP PTO_PRAGMA(GCC pop_options)
 #endif
 
+/* Before a loop of constant bounds over an array that is to be registers: all of it is unrolled. */
+#if defined(__clang__)
+#define PTO_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define PTO_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 bool pto_level_is_supported(enum pto_level level);
 /* The highest that is supported, and not above the limit: what every kernel asks whenever it chooses loops. */
 enum pto_level pto_level_best(void);

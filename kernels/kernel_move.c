@@ -18,11 +18,8 @@
 #define THIN_ELEMS 4096          /* elements at a time of a plane that is thinner than a square */
 
 /* Registers are written out one by one: the loops over them are unrolled before the compiler looks at the array. */
-#if defined(__clang__)
-#define PTO_UNROLL _Pragma("clang loop unroll(full)")
-#else
+#if !defined(__clang__)
 #pragma GCC optimize("O3")
-#define PTO_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 #define PTO_LEVEL(name) name##_plain
@@ -34,38 +31,23 @@
 
 #if defined(__x86_64__)
 #define PTO_HAS_X86_SQUARES 1
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,bmi2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c,bmi2")
-#endif
+PTO_TARGET_PUSH(PTO_AVX2_TARGET)
 #define PTO_LEVEL(name) name##_avx2
 #define LANES_1 16
 #define LANES_2 16
 #define LANES_4 8
 #define LANES_8 4
 #include <kernels/kernel_move.inc>
-#if defined(__clang__)
-#pragma clang attribute pop
-#pragma clang attribute push(                                                                                          \
-    __attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")
-#endif
+PTO_TARGET_POP
+
+PTO_TARGET_PUSH(PTO_AVX512_TARGET)
 #define PTO_LEVEL(name) name##_avx512
 #define LANES_1 16
 #define LANES_2 16
 #define LANES_4 16
 #define LANES_8 8
 #include <kernels/kernel_move.inc>
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+PTO_TARGET_POP
 #endif
 
 static const struct pto_square *const squares[PTO_LEVEL_COUNT] = {

@@ -17,6 +17,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -360,6 +361,74 @@ static void test_every_in_place_kernel_may_write_over_any_input(void **state) {
     if (is_wanted(k)) run_in_place_cases(k);
 }
 
+/* ---- nothing to do, of however much ---- */
+
+#define LONG_EXTENT (UINT64_C(1) << 40)
+#define EMPTY_SECONDS 20 /* for all cases of a kernel, which take none */
+#define MOST_EXTENT 16
+
+/* The case with LONG_EXTENT wherever an extent is `stretched`, and 0 wherever it is `emptied`.  Whether the kernel
+ * takes it, and no tensor has elements for it to be long about. */
+static bool make_long_and_empty(struct pto_trial *trial, const struct pto_trial_case *from, uint64_t stretched,
+                                uint64_t emptied, struct pto_trial_case *c) {
+  bool has_both[2] = {false, false};
+  *c = *from;
+  for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
+    struct pto_reference_shape *shape = &c->shapes[i];
+    bool is_empty = false, is_long = false;
+    for (uint32_t d = 0; d < shape->ndims; d++) {
+      is_long = is_long || shape->shape[d] == stretched;
+      is_empty = is_empty || shape->shape[d] == emptied;
+      if (shape->shape[d] == stretched) shape->shape[d] = LONG_EXTENT;
+      if (shape->shape[d] == emptied) shape->shape[d] = 0;
+    }
+    if (is_long && !is_empty) return false;
+    has_both[0] = has_both[0] || is_long;
+    has_both[1] = has_both[1] || is_empty;
+  }
+  return has_both[0] && has_both[1] && pto_trial_check(trial, c) == PTO_OK;
+}
+
+static uint32_t run_long_and_empty(uint32_t kernel) {
+  static const struct pto_reference_sizes sizes[] = {
+      {1, {3}, 0}, {2, {3, 5}, 0}, {3, {3, 5, 7}, 0}, {4, {3, 5, 7, 11}, 0}, {5, {3, 5, 7, 11, 13}, 0}};
+  static struct pto_trial trial;
+  struct pto_dtype_tuple tuple;
+  struct pto_trial_case from, c;
+  uint32_t uniform_count, run_count = 0;
+  pto_trial_init(&trial, kernel);
+  for (uint64_t draw = 0; draw < 4 * PTO_ARRAY_LENGTH(sizes); draw++) {
+    struct pto_reference_sizes drawn = sizes[draw / 4];
+    from.seed = drawn.draw = pto_mix64(SEED + draw);
+    if (!pto_trial_sizes(&trial, &drawn, &from)) continue;
+    if (pto_trial_dtype_tuples(&trial, &from, &tuple, 1, &uniform_count) == 0) continue;
+    set_case(&from, &trial, &tuple, PTO_LAYOUT_CONTIGUOUS);
+    for (uint64_t pair = 0; pair < MOST_EXTENT * MOST_EXTENT; pair++) {
+      const uint64_t stretched = pair / MOST_EXTENT, emptied = pair % MOST_EXTENT;
+      if (stretched == emptied || !make_long_and_empty(&trial, &from, stretched, emptied, &c)) continue;
+      assert_int_equal(pto_trial_make(&trial, &c), PTO_OK);
+      const int status = pto_trial_run(&trial); /* an index of nothing is an error */
+      assert_true(status == PTO_OK || status == PTO_EKERNEL);
+      run_count++;
+    }
+  }
+  pto_trial_fini(&trial);
+  return run_count;
+}
+
+static void test_every_kernel_is_done_at_once_where_there_are_no_elements_however_long_other_extents_are(void **state) {
+  (void)state;
+  uint32_t kernel_count = 0;
+  for (uint32_t k = 0; k < pto_kernel_count(); k++) {
+    if (!is_wanted(k)) continue;
+    alarm(EMPTY_SECONDS); /* ends the test */
+    kernel_count += run_long_and_empty(k) > 0;
+  }
+  alarm(0);
+  print_message("%" PRIu32 " kernels of %" PRIu32 "\n", kernel_count, pto_kernel_count());
+  assert_true(kernel_count > 0 || *wanted != '\0');
+}
+
 /* ---- the list ---- */
 
 static void test_kernels_are_found_by_name_and_index(void **state) {
@@ -419,6 +488,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_every_kernel_declares_tensors_before_scalars_and_names_them),
       cmocka_unit_test(test_every_kernel_agrees_with_its_reference_on_every_dtype_layout_size_and_level),
       cmocka_unit_test(test_every_in_place_kernel_may_write_over_any_input),
+      cmocka_unit_test(test_every_kernel_is_done_at_once_where_there_are_no_elements_however_long_other_extents_are),
       cmocka_unit_test(test_a_kernel_error_without_room_for_a_sentence_is_still_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, print_table);

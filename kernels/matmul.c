@@ -69,6 +69,7 @@ static int run_batch(const struct pto_kernel_args *args, struct pto_gemm *gemm) 
   const struct pto_kernel_tensor *t = args->tensors, *whole = whole_of(args);
   const uint64_t count = batch_count(whole);
   int status = 0;
+  if (pto_kernel_numel(whole) == 0) return 0; /* of however many empty products */
   for (uint64_t index = 0; index < count && status == 0; index++) {
     if (index > 0) {
       gemm->a.addr = batch_addr(&t[0], whole, index);

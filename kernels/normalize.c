@@ -11,8 +11,9 @@
  *   μ = Σx / n, v = Σ(x − μ)² / n, r = 1 / √(v + eps);   rmsnorm: r = 1 / √(Σx² / n + eps)
  *
  * Sums go in the order of row_fold.h; μ, v and each further operation are rounded to f32 but for r, which is computed
- * in double and rounded once; y is rounded once on store.  So one NaN or ∞ makes its row NaN.  y may overwrite x.  A
- * row that local memory does not hold is read three times (rmsnorm: twice).  Any thread.
+ * in double and rounded once; y is rounded once on store.  So one NaN or ∞ makes its row NaN, and a variance beyond f32
+ * makes r 0 and y bias.  y may be x.  A row that local memory does not hold is read three times (rmsnorm: twice).  Any
+ * thread.
  */
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_shape.h>
@@ -266,6 +267,7 @@ static struct pto_cost batch_norm_cost(const struct pto_kernel_args *args) {
 #define KERNEL(name_)                                                                                                  \
   const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
                                                  .cores = PTO_AIV,                                                     \
+                                                 .flags = PTO_KERNEL_IN_PLACE,                                         \
                                                  .params = name_##_params,                                             \
                                                  .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
                                                  .run = name_##_run,                                                   \

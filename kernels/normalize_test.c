@@ -192,6 +192,35 @@ static void test_refusals_name_kernel_parameters_and_values(void **state) {
           (struct pto_kernel_tensor[]){SHAPED(2, 8, 3), SHAPED(8), SHAPED(8), SHAPED(7), SHAPED(8), SHAPED(2, 8, 3)});
 }
 
+/* What docs/numerics.md says of rows whose squares, or whose sum, f32 does not hold. */
+static void test_a_row_whose_squares_overflow_is_its_bias_and_one_whose_sum_does_is_nan(void **state) {
+  (void)state;
+  enum { ROWS = 3, COLS = 20 };
+  struct pto_test_tensor x, scale, bias, y;
+  MAKE(&x, PTO_FLOAT32, PTO_TEST_CONTIGUOUS, ROWS, COLS);
+  MAKE(&y, PTO_FLOAT32, PTO_TEST_CONTIGUOUS, ROWS, COLS);
+  MAKE(&scale, PTO_FLOAT32, PTO_TEST_CONTIGUOUS, COLS);
+  MAKE(&bias, PTO_FLOAT32, PTO_TEST_CONTIGUOUS, COLS);
+  pto_test_fill(&x, false, &rng);
+  pto_test_fill(&scale, false, &rng);
+  pto_test_fill(&bias, false, &rng);
+  pto_test_set(&x, 1 * COLS + 4, 2e19); /* its square is 4e38 */
+  for (uint64_t i = 0; i < COLS; i++) pto_test_set(&x, 2 * COLS + i, 3e38);
+  run("layernorm", (struct pto_test_tensor *[]){&x, &scale, &bias, &y}, (union pto_scalar[]){{.f32 = 1e-5f}});
+  for (uint64_t i = 0; i < COLS; i++) {
+    assert_true(get(&y, i) != get(&bias, i));
+    assert_true(get(&y, COLS + i) == get(&bias, i));
+    assert_true(isnan(get(&y, 2 * COLS + i)));
+  }
+  run("rmsnorm", (struct pto_test_tensor *[]){&x, &scale, &y}, (union pto_scalar[]){{.f32 = 1e-5f}});
+  for (uint64_t i = 0; i < COLS; i++) {
+    assert_true(get(&y, i) != 0);
+    assert_true(get(&y, COLS + i) == 0 && get(&y, 2 * COLS + i) == 0);
+  }
+  struct pto_test_tensor *all[] = {&x, &scale, &bias, &y};
+  for (uint32_t i = 0; i < 4; i++) pto_test_tensor_fini(all[i]);
+}
+
 int main(void) {
   rng.state = SEED;
   print_message("seed %" PRIu64 "\n", SEED);
@@ -201,6 +230,7 @@ int main(void) {
       cmocka_unit_test(test_groups_have_mean_zero_and_variance_one_before_scale_and_bias),
       cmocka_unit_test(test_a_constant_row_normalises_to_its_bias),
       cmocka_unit_test(test_norms_may_overwrite_their_input),
+      cmocka_unit_test(test_a_row_whose_squares_overflow_is_its_bias_and_one_whose_sum_does_is_nan),
       cmocka_unit_test(test_refusals_name_kernel_parameters_and_values),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,7 @@ static void pad_box(const struct pto_kernel_args *args, const uint32_t which[PTO
     const struct part part = part_of(args, d, which[d]);
     const int64_t stride = is_value ? 0 : (int64_t)x->strides[d];
     pto_move_dim(&move, part.count, (int64_t)y->strides[d], part.from_step * stride);
+    if (part.count == 0) return; /* strides of what is not there may be anything */
     to.elems += part.to * (int64_t)y->strides[d];
     from.elems += part.from * stride;
   }

@@ -167,30 +167,15 @@ struct loops {
 
 #if defined(__x86_64__)
 #define PTO_HAS_X86_QUANTIZE 1
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,bmi2"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c,bmi2")
-#endif
+PTO_TARGET_PUSH(PTO_AVX2_TARGET)
 #define PTO_LEVEL(name) name##_avx2
 #include <kernels/quantize.inc>
-#if defined(__clang__)
-#pragma clang attribute pop
-#pragma clang attribute push(                                                                                          \
-    __attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"))), apply_to = function)
-#else
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512")
-#endif
+PTO_TARGET_POP
+
+PTO_TARGET_PUSH(PTO_AVX512_TARGET)
 #define PTO_LEVEL(name) name##_avx512
 #include <kernels/quantize.inc>
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+PTO_TARGET_POP
 #endif
 
 static const struct loops *const loops_of[PTO_LEVEL_COUNT] = {

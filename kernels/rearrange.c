@@ -78,6 +78,7 @@ static int reverse_check(const struct pto_kernel_args *args) {
 static int reverse_run(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[X], *y = &args->tensors[Y];
   struct pto_place from = {x->addr, 0};
+  if (pto_kernel_numel(y) == 0) return 0;
   struct pto_move move;
   pto_move_init(&move, y->dtype);
   for (uint32_t d = 0; d < x->ndims; d++) {
@@ -118,6 +119,7 @@ static int triangular_run(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[X], *y = &args->tensors[Y];
   const bool is_upper = args->scalars[0].u64 != 0;
   const uint64_t rows = y->shape[y->ndims - 2], cols = y->shape[y->ndims - 1];
+  if (pto_kernel_numel(y) == 0) return 0; /* of however many empty rows */
   void *tile = take_tile(args);
   pto_move_tensor(y, x, NULL, tile);
   for (uint64_t row = 0; row < rows; row++) {

@@ -31,5 +31,7 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
 /* "task 17 (matmul) block 0 on core 3 (cluster 1 AIC): param 0 …" for the kernel that the calling thread is in now;
  * false where it is in none.  Async-signal-safe: for crash reports. */
 bool pto_engine_describe_current(char *text, size_t size);
+/* Whether that kernel waits, and `address` lies just below its stack: it has none left.  Async-signal-safe. */
+bool pto_engine_current_is_beyond_stack(uintptr_t address);
 
 #endif

@@ -2,6 +2,7 @@
 #include <sim/engine_current.h>
 
 #include <sim/engine.h>
+#include <sim/waiting_core.h>
 
 _Thread_local struct pto_engine_current pto_engine_current;
 
@@ -107,4 +108,9 @@ bool pto_engine_describe_current(char *text, size_t size) {
   if (!message || size == 0) return false;
   pto_engine_describe_message(message, text, size);
   return true;
+}
+
+bool pto_engine_current_is_beyond_stack(uintptr_t address) {
+  const struct pto_core *core = pto_engine_current.core;
+  return pto_engine_current.message && core->port && pto_waiting_core_is_beyond_stack(core->port, address);
 }

@@ -100,8 +100,8 @@ inline void pto_threads_run_message(struct pto_threads_worker *worker, const str
 /* The inbox's oldest message.  It is popped before its completion is published, so that whoever has seen a completion
  * finds the message's slot free. */
 static void take_message(struct pto_threads_worker *worker, const struct pto_message *message) {
-  const bool is_usual = !(message->flags & PTO_MESSAGE_MEETS) && worker->fiber_count == 0;
-  if (PTO_LIKELY(is_usual) || (!(message->flags & PTO_MESSAGE_MEETS) && !worker->cores[message->core].is_on_fiber))
+  const bool is_usual = !(message->flags & PTO_MESSAGE_MEETS) && worker->busy_count == 0;
+  if (PTO_LIKELY(is_usual) || (!(message->flags & PTO_MESSAGE_MEETS) && !worker->cores[message->core].is_busy))
     pto_threads_run_message(worker, message);
   else
     pto_threads_take_waiting(worker, message);
@@ -114,23 +114,31 @@ static bool worker_is_ready(void *context) {
          pto_atomic_load(&worker->has_woken, memory_order_seq_cst);
 }
 
+/* At once: the next kernel may take long. */
+static inline void publish_completions(struct pto_threads_worker *worker) {
+  pto_mailbox_publish_to_sleeper(&worker->outbox);
+  pto_wait_notify(worker->completed);
+}
+
 /* Runs messages until it is told to stop, which is asked for only where nothing is in flight. */
 static void work(struct pto_threads_worker *worker) {
   for (;;) {
     const struct pto_message *message = pto_message_mailbox_peek(&worker->inbox);
-    if (message) take_message(worker, message);
+    if (message) {
+      take_message(worker, message);
+      publish_completions(worker);
+    }
     /* Relaxed: run_woken looks again, under the mutex. */
-    const bool is_woken = worker->fiber_count > 0 && pto_atomic_load(&worker->has_woken, memory_order_relaxed) &&
-                          pto_threads_run_woken(worker);
-    if (message || is_woken) {
-      pto_mailbox_publish_to_sleeper(&worker->outbox);
-      pto_wait_notify(worker->completed);
+    if (PTO_UNLIKELY(worker->busy_count > 0) && pto_atomic_load(&worker->has_woken, memory_order_relaxed) &&
+        pto_threads_run_woken(worker)) {
+      publish_completions(worker);
       continue;
     }
+    if (message) continue;
     worker->last_end_ns = 0;
-    if (PTO_UNLIKELY(worker->fiber_count > 0)) pto_threads_stall(worker);
+    if (PTO_UNLIKELY(worker->busy_count > 0)) pto_threads_stall(worker);
     pto_wait_until(&worker->wait, worker_is_ready, worker);
-    if (PTO_UNLIKELY(worker->fiber_count > 0)) pto_threads_unstall(worker);
+    if (PTO_UNLIKELY(worker->busy_count > 0)) pto_threads_unstall(worker);
     if (pto_atomic_load(&worker->is_stopping, memory_order_acquire)) return;
   }
 }
@@ -164,6 +172,21 @@ static void threads_flush(struct pto_port *port) {
     if (engine->unpublished[w]) publish(engine, w);
 }
 
+/* None of a block begins before all of it are here: its last message publishes them, by the rule for others. */
+static PTO_NOINLINE void dispatch_meeting(struct pto_threads_engine *engine, struct pto_message *message, uint32_t w) {
+  const bool is_whole = pto_threads_sit(engine, message);
+  if (w == 0) {
+    pto_mailbox_publish(&engine->workers[0].inbox); /* to ourselves, who look at it in a wait */
+  } else {
+    engine->unpublished[w]++;
+    engine->unpublished_total++;
+  }
+  for (w = 1; is_whole && engine->unpublished_total && w < engine->port.worker_count; w++)
+    if (engine->unpublished[w] && (engine->unpublished[w] >= PTO_THREADS_BATCH ||
+                                   engine->in_flight[w] <= PTO_THREADS_NEARLY_IDLE + PTO_ROLE_COUNT))
+      publish(engine, w);
+}
+
 static void threads_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at) {
   struct pto_threads_engine *engine = engine_of(port);
   uint32_t w = engine->core_worker[message->core];
@@ -173,12 +196,8 @@ static void threads_dispatch(struct pto_port *port, const struct pto_message *me
   *slot = *message;
   engine->in_flight[w]++;
   if (PTO_UNLIKELY(message->flags & PTO_MESSAGE_MEETS)) {
-    pto_threads_sit(engine, slot);
-    if (w != 0) {
-      engine->unpublished[w]++; /* none of its block begins before all are here: the next flush publishes them */
-      engine->unpublished_total++;
-      return;
-    }
+    dispatch_meeting(engine, slot, w);
+    return;
   }
   if (w == 0) {
     pto_mailbox_publish(&worker->inbox); /* to ourselves */

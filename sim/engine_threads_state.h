@@ -22,8 +22,10 @@ struct pto_threads_core {
   _Alignas(PTO_CACHE_LINE) struct pto_core view; /* written by its worker; what the kernel sees */
   bool has_failed;                               /* worker → control, handed over with the completion */
   char *sentence;                                /* of the first failure in this run; the same */
-  /* Its worker's own, for cores in a kernel that waits: what came for the core meanwhile, oldest first. */
-  bool is_on_fiber, has_deadlocked; /* the second handed over with a completion too */
+  bool has_deadlocked;                           /* the same */
+  /* Its worker's own.  A core is busy from the start of a kernel that waits until nothing is deferred behind it. */
+  bool is_busy, is_on_fiber; /* the second while it is in such a kernel */
+  /* What came for the core while it was busy, oldest first. */
   uint8_t deferred_first, deferred_count;
   struct pto_message *deferred; /* slots_per_core of them, a ring */
 };
@@ -48,7 +50,7 @@ struct pto_threads_worker {
   struct pto_threads_meetings *meetings;
   /* The worker's own. */
   _Alignas(PTO_CACHE_LINE) uint64_t last_end_ns; /* of the span before, where nothing lies between; 0: unknown */
-  uint32_t fiber_count;                          /* cores of its that are in a kernel that waits */
+  uint32_t busy_count;                           /* cores of its that are busy */
   /* Whoever wakes a core of this worker, and the worker: under the meetings' mutex. */
   uint16_t *woken; /* cores to be resumed, oldest first, a ring of as many as there are cores */
   uint32_t woken_first, woken_count;
@@ -110,9 +112,9 @@ void pto_threads_append_span(struct pto_threads_worker *worker, const struct pto
                              uint64_t end);
 
 /* engine_threads_waiting.c.  The worker's thread: */
-/* A message from the inbox for a core in a kernel that waits, or of such a kernel: copies it. */
+/* A message from the inbox for a busy core, or of a kernel that waits: copies it. */
 void pto_threads_take_waiting(struct pto_threads_worker *worker, const struct pto_message *message);
-/* Goes on with one core that was woken; false where there is none. */
+/* Goes on with one core that was woken, or with one message deferred for it; false where there is none. */
 bool pto_threads_run_woken(struct pto_threads_worker *worker);
 /* Before it waits for its inbox with cores that wait, and after. */
 void pto_threads_stall(struct pto_threads_worker *worker);
@@ -121,7 +123,8 @@ void pto_threads_unstall(struct pto_threads_worker *worker);
 bool pto_threads_meetings_init(struct pto_threads_engine *engine);
 void pto_threads_meetings_fini(struct pto_threads_engine *engine);
 void pto_threads_meetings_reset(struct pto_threads_engine *engine);
-void pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message);
+/* True where the message is the last of its block, or of its sync_start task. */
+bool pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message);
 /* Where no thread runs a kernel and none has one to run, but cores wait: answers them that they do so for ever. */
 bool pto_threads_break_deadlock(struct pto_threads_engine *engine);
 

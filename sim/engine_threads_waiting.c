@@ -3,9 +3,10 @@
  * Kernels that wait, on the threads engine: fibers multiplexed over the workers.
  *
  * Always true: a core's fiber is started, resumed and finished by the core's worker alone.  While a core is in a kernel
- * that waits, what comes for it is deferred, in order, and follows when the kernel has returned.  A core that waits is
- * woken by whoever makes true what it waits for: under the mutex it is put into its worker's ring `woken`, once, and
- * the worker is told as wait.h says (has_woken is the word).
+ * that waits, what comes for it is deferred, in order.  A core that waits is woken by whoever makes true what it waits
+ * for: under the mutex it is put into its worker's ring `woken`, once, and the worker is told as wait.h says (has_woken
+ * is the word).  A core whose kernel has returned stands in that ring too while anything is deferred for it: so a
+ * worker tells of each completion before it goes on, and the control thread runs no more than one kernel a wait.
  *
  * A worker that finds nothing to run, but has cores that wait, is stalled until it is woken or sent something:
  *   deadlock  ⇔  every worker with messages in flight is stalled, has taken all that it was sent, and has no completion
@@ -26,6 +27,7 @@ static void unlock_meetings(void *context) {
   pthread_mutex_unlock(&meetings->mutex);
 }
 
+/* Under the mutex. */
 static void wake_core(void *context, uint32_t core) {
   struct pto_threads_meetings *meetings = context;
   struct pto_threads_engine *engine = meetings->engine;
@@ -46,60 +48,78 @@ static struct pto_waiting_core *waiting_at(const struct pto_threads_worker *work
   return &worker->meetings->waiting.cores[core];
 }
 
+/* The core's kernel has returned. */
+static void go_on(struct pto_threads_worker *worker, uint32_t index) {
+  struct pto_threads_core *core = &worker->cores[index];
+  if (core->deferred_count == 0) {
+    core->is_busy = false;
+    worker->busy_count--;
+    return;
+  }
+  lock_meetings(worker->meetings);
+  wake_core(worker->meetings, index);
+  unlock_meetings(worker->meetings);
+}
+
 /* Runs the core's kernel until it waits; where it returns, completes it. */
-static bool resume(struct pto_threads_worker *worker, uint32_t index) {
+static void resume(struct pto_threads_worker *worker, uint32_t index) {
   struct pto_waiting_core *waiting = waiting_at(worker, index);
   struct pto_threads_core *core = &worker->cores[index];
+  const bool is_watched = worker->shared->has_watchdog;
+  const uint64_t begin_ns = is_watched ? pto_watchdog_now_ns() : 0;
   worker->last_end_ns = 0;
-  if (worker->shared->has_watchdog) pto_watchdog_begin(worker->line, &waiting->message);
+  if (is_watched) pto_watchdog_begin(worker->line, &waiting->message);
   pto_engine_current_set(&waiting->message, &core->view);
   const bool has_returned = pto_waiting_core_resume(waiting);
   pto_engine_current_clear();
-  if (worker->shared->has_watchdog) pto_watchdog_end(worker->line);
-  if (!has_returned) return false;
+  if (is_watched) pto_watchdog_end(worker->line);
+  if (!has_returned) {
+    if (is_watched)
+      pto_watchdog_add_piece(&worker->meetings->engine->watchdog, &waiting->message, begin_ns, &waiting->ran_ns);
+    return;
+  }
   if (worker->shared->trace)
     pto_threads_append_span(worker, &waiting->message, waiting->begin, pto_trace_now_ns(worker->shared->trace));
   core->is_on_fiber = false;
-  worker->fiber_count--;
   /* Written once a run: the control thread may be reading it, having polled an earlier completion of the core. */
   if (PTO_UNLIKELY(waiting->status == PTO_EDEADLOCK) && !core->has_deadlocked) core->has_deadlocked = true;
   pto_threads_complete(worker, &waiting->message, waiting->status, pto_waiting_core_sentence(waiting));
-  return true;
+  go_on(worker, index);
 }
 
-static bool start(struct pto_threads_worker *worker, const struct pto_message *message) {
+static void start(struct pto_threads_worker *worker, const struct pto_message *message) {
   struct pto_threads_core *core = &worker->cores[message->core];
   struct pto_waiting_core *waiting = waiting_at(worker, message->core);
   pto_waiting_core_start(waiting, message, &core->view);
   waiting->begin = worker->shared->trace ? pto_trace_now_ns(worker->shared->trace) : 0;
   core->is_on_fiber = true;
-  worker->fiber_count++;
-  return resume(worker, message->core);
+  resume(worker, message->core);
 }
 
-/* What came for a core while it was in a kernel that waits, up to the next such kernel that suspends. */
+/* The oldest message deferred for a core that is in no kernel. */
 static void run_deferred(struct pto_threads_worker *worker, uint32_t index) {
   struct pto_threads_core *core = &worker->cores[index];
-  const uint32_t slots = worker->meetings->engine->port.slots_per_core;
-  while (core->deferred_count > 0 && !core->is_on_fiber) {
-    const struct pto_message message = core->deferred[core->deferred_first];
-    core->deferred_first = (uint8_t)((core->deferred_first + 1) % slots);
-    core->deferred_count--;
-    if (message.flags & PTO_MESSAGE_MEETS)
-      start(worker, &message);
-    else
-      pto_threads_run_message(worker, &message);
+  const struct pto_message message = core->deferred[core->deferred_first];
+  core->deferred_first = (uint8_t)((core->deferred_first + 1) % worker->meetings->engine->port.slots_per_core);
+  core->deferred_count--;
+  if (message.flags & PTO_MESSAGE_MEETS) {
+    start(worker, &message);
+    return;
   }
+  pto_threads_run_message(worker, &message);
+  go_on(worker, index);
 }
 
 void pto_threads_take_waiting(struct pto_threads_worker *worker, const struct pto_message *message) {
   struct pto_threads_core *core = &worker->cores[message->core];
   const uint32_t slots = worker->meetings->engine->port.slots_per_core;
-  if (core->is_on_fiber) {
+  if (core->is_busy) {
     PTO_ASSERT(core->deferred_count < slots);
     core->deferred[(core->deferred_first + core->deferred_count++) % slots] = *message;
     return;
   }
+  core->is_busy = true;
+  worker->busy_count++;
   start(worker, message);
 }
 
@@ -116,8 +136,12 @@ bool pto_threads_run_woken(struct pto_threads_worker *worker) {
   /* Relaxed: whoever sets it holds the mutex. */
   if (worker->woken_count == 0) pto_atomic_store(&worker->has_woken, 0, memory_order_relaxed);
   pthread_mutex_unlock(&worker->meetings->mutex);
-  if (has_one && resume(worker, core)) run_deferred(worker, core);
-  return has_one;
+  if (!has_one) return false;
+  if (worker->cores[core].is_on_fiber)
+    resume(worker, core);
+  else
+    run_deferred(worker, core);
+  return true;
 }
 
 void pto_threads_stall(struct pto_threads_worker *worker) {
@@ -138,11 +162,14 @@ void pto_threads_unstall(struct pto_threads_worker *worker) {
 
 /* ---- on the control thread ---- */
 
-void pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message) {
+bool pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message) {
+  struct pto_meetings *meetings = &engine->meetings.waiting.meetings;
   engine->has_met = true;
   pthread_mutex_lock(&engine->meetings.mutex);
-  message->meeting = (uint16_t)pto_meetings_sit(&engine->meetings.waiting.meetings, message);
+  message->meeting = (uint16_t)pto_meetings_sit(meetings, message);
+  const bool is_whole = pto_meetings_all_sit(meetings, message->meeting);
   pthread_mutex_unlock(&engine->meetings.mutex);
+  return is_whole && (!(message->flags & PTO_MESSAGE_TOGETHER) || (message->flags & PTO_MESSAGE_LAST));
 }
 
 static bool is_deadlocked(const struct pto_threads_engine *engine) {

@@ -282,7 +282,10 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
     engine_destroy(&engine->port);
     return pto_error_set(error, status, "virtual engine of chip %s: the watchdog's thread does not start", chip->name);
   }
-  if (engine->watchdog.is_running) engine->cores.watchdog_line = &engine->line;
+  if (engine->watchdog.is_running) {
+    engine->cores.watchdog_line = &engine->line;
+    engine->cores.watchdog = &engine->watchdog;
+  }
   *port_out = &engine->port;
   return PTO_OK;
 }

@@ -256,12 +256,16 @@ static void resume(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_waiting_core *waiting = &cores->waiting.cores[index];
   const uint32_t number = core->begun - 1;
   struct pto_virtual_slot *slot = slot_at(cores, index, number);
+  const uint64_t begin_ns = cores->watchdog_line ? pto_watchdog_now_ns() : 0;
   if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, &slot->message);
   pto_engine_current_set(&slot->message, waiting->view);
   const bool has_returned = pto_waiting_core_resume(waiting);
   pto_engine_current_clear();
   if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
-  if (!has_returned) return;
+  if (!has_returned) {
+    if (cores->watchdog_line) pto_watchdog_add_piece(cores->watchdog, &slot->message, begin_ns, &waiting->ran_ns);
+    return;
+  }
   slot->status = 0;
   if (PTO_UNLIKELY(waiting->status != 0)) {
     snprintf(sentence_at(cores, index, number), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s", PTO_VIRTUAL_SENTENCE_SIZE - 1,
@@ -361,10 +365,11 @@ struct pto_completion pto_virtual_cores_poll(struct pto_virtual_cores *cores, ui
 }
 
 const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, uint32_t index) {
-  uint32_t last = cores->cores[index].polled - 1;
-  if (cores->cores[index].polled == 0 || slot_at(cores, index, last)->status == 0) return "";
-  if (slot_at(cores, index, last)->status == PTO_EDEADLOCK) return cores->waiting.deadlock;
-  return sentence_at(cores, index, last);
+  const uint32_t last = cores->cores[index].polled - 1;
+  const struct pto_virtual_slot *slot = slot_at(cores, index, last);
+  if (cores->cores[index].polled == 0 || slot->status == 0) return "";
+  const bool is_verdict = slot->status == PTO_EDEADLOCK && (slot->message.flags & PTO_MESSAGE_MEETS);
+  return is_verdict ? cores->waiting.deadlock : sentence_at(cores, index, last);
 }
 
 bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores) {

@@ -59,6 +59,7 @@ struct pto_virtual_group {
 struct pto_virtual_cores {
   const struct pto_port *port;             /* where the trace is found; borrowed */
   struct pto_watchdog_line *watchdog_line; /* NULL: nobody watches */
+  struct pto_watchdog *watchdog;           /* the same */
   struct pto_timing timing;
   uint64_t kernel_start_ps, kernel_end_ps;
   uint32_t core_count, slots_per_core, slot_shift; /* 1 << slot_shift slots a core, a power of two */

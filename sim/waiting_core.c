@@ -10,9 +10,18 @@
 /* Sanitizers put red zones around what lies on a stack. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK_BYTES (4 * (uint64_t)PTO_CORE_STACK_BYTES)
-#else
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define STACK_BYTES (4 * (uint64_t)PTO_CORE_STACK_BYTES)
+#endif
+#endif
+#ifndef STACK_BYTES
 #define STACK_BYTES ((uint64_t)PTO_CORE_STACK_BYTES)
 #endif
+
+/* A frame larger than the guard can step over it into the stack of another core.  As many bytes as Linux keeps free
+ * below a stack (stack_guard_gap, 256 pages), for that reason; they cost address space alone. */
+#define GUARD_BYTES (UINT64_C(1) << 20)
 
 static struct pto_waiting_core *core_of(const struct pto_kernel_args *args) {
   return (struct pto_waiting_core *)(void *)args->core->port;
@@ -217,6 +226,7 @@ void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_mess
   core->view = view;
   core->stated = (struct pto_cost){0};
   core->status = 0;
+  core->ran_ns = 0;
   core->sentence[0] = '\0';
   memcpy(core->port.kernels, message->payload->kernels, sizeof core->port.kernels);
   core->port.is_sync_start = (message->flags & PTO_MESSAGE_TOGETHER) != 0;
@@ -250,16 +260,22 @@ static void wake_core(void *context, uint32_t core) {
   cores->hooks->wake(cores->engine, core);
 }
 
-/* A stack each, with a page below it that nothing may touch. */
+/* A stack each, with a guard below it that nothing may touch. */
 static bool init_stacks(struct pto_waiting_cores *cores) {
-  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), spread = pto_align_up(STACK_BYTES, page) + page;
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), guard = pto_align_up(GUARD_BYTES, page);
+  const uint64_t spread = guard + pto_align_up(STACK_BYTES, page);
   if (!pto_reserve_init(&cores->stacks, cores->core_count * spread)) return false;
   char *at = cores->stacks.addr;
   for (uint32_t i = 0; i < cores->core_count; i++, at += spread) {
-    if (mprotect(at, page, PROT_NONE) != 0) return false;
-    cores->cores[i].stack = at + page;
+    if (mprotect(at, guard, PROT_NONE) != 0) return false;
+    cores->cores[i].stack = at + guard;
   }
   return true;
+}
+
+bool pto_waiting_core_is_beyond_stack(const struct pto_core_port *port, uintptr_t address) {
+  const struct pto_waiting_core *core = (const struct pto_waiting_core *)(const void *)port;
+  return address < (uintptr_t)core->stack && address >= (uintptr_t)core->stack - GUARD_BYTES;
 }
 
 bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_count, uint32_t slots_per_core,

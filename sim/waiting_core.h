@@ -17,7 +17,7 @@
 #include <sim/meeting.h>
 
 #define PTO_WAITING_SENTENCE_BYTES 512u
-#define PTO_DEADLOCK_SENTENCE_BYTES 2048u
+#define PTO_DEADLOCK_SENTENCE_BYTES 1024u /* PTO_SENTENCE_SIZE of base/error.h: the run's error is this sentence */
 
 struct pto_waiting_core;
 
@@ -40,6 +40,7 @@ struct pto_waiting_core {
   struct pto_cost stated; /* by pto_core_work */
   int status;             /* of the kernel, once it has returned; what its completion is to say */
   uint64_t begin;         /* the engine's: when it began */
+  uint64_t ran_ns;        /* the engine's, for the watchdog: what its pieces took so far */
   void *stack;
   char *usual_message; /* view->message of kernels that do not wait */
   char sentence[PTO_WAITING_SENTENCE_BYTES];
@@ -55,8 +56,7 @@ struct pto_waiting_cores {
   struct pto_reserve memory, stacks;
 };
 
-/* False where there is no memory, with nothing left
- * behind. */
+/* False where there is no memory, with nothing left behind. */
 bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_count, uint32_t slots_per_core,
                             const struct pto_waiting_hooks *hooks, void *engine);
 /* Takes zeroed structs too. */
@@ -70,6 +70,10 @@ void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_mess
 bool pto_waiting_core_resume(struct pto_waiting_core *core);
 /* What the kernel left, or who waited for whom; "" where it did not fail. */
 const char *pto_waiting_core_sentence(const struct pto_waiting_core *core);
+
+/* Whether `address` lies in the guard below the stack of the core that a kernel's port belongs to.
+ * Async-signal-safe. */
+bool pto_waiting_core_is_beyond_stack(const struct pto_core_port *port, uintptr_t address);
 
 /* Every core that waits does so for ever: under the lock, writes `deadlock` and answers each of them PTO_EDEADLOCK. */
 void pto_waiting_cores_break_deadlock(struct pto_waiting_cores *cores);

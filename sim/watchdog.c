@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#include <runtime/base/error.h>
 #include <runtime/base/thread.h>
 #include <sim/engine_current.h>
 
@@ -18,7 +17,7 @@ struct seen {
   uint64_t since_ns;
 };
 
-static uint64_t now_ns(void) {
+uint64_t pto_watchdog_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
@@ -80,9 +79,15 @@ static bool take_snapshot(const struct pto_watchdog_line *line, uint64_t turn, s
   return is_still(line, turn);
 }
 
+static void report(const struct pto_watchdog_config *config, const char *task) {
+  char sentence[PTO_SENTENCE_SIZE];
+  snprintf(sentence, sizeof sentence, "a kernel outlived the time-out of %u ms: %s", config->timeout_ms, task);
+  config->on_timeout(config->context, sentence);
+}
+
 /* True once a kernel was reported. */
 static bool sample(const struct pto_watchdog_config *config, struct seen *seen, uint32_t line_count) {
-  uint64_t now = now_ns();
+  uint64_t now = pto_watchdog_now_ns();
   for (uint32_t i = 0; i < line_count; i++) {
     uint64_t turn = atomic_load_explicit(&config->lines[i].turn, memory_order_acquire);
     if (turn != seen[i].turn) {
@@ -91,11 +96,10 @@ static bool sample(const struct pto_watchdog_config *config, struct seen *seen, 
     }
     if (turn % 2 == 0 || now - seen[i].since_ns < config->timeout_ms * UINT64_C(1000000)) continue;
     struct snapshot snapshot;
-    char task[PTO_SENTENCE_SIZE - 64], sentence[PTO_SENTENCE_SIZE];
+    char task[PTO_WATCHDOG_TASK_BYTES];
     if (!take_snapshot(&config->lines[i], turn, &snapshot)) continue;
     pto_engine_describe_message(&snapshot.copy.message, task, sizeof task);
-    snprintf(sentence, sizeof sentence, "a kernel outlived the time-out of %u ms: %s", config->timeout_ms, task);
-    config->on_timeout(config->context, sentence);
+    report(config, task);
     return true;
   }
   return false;
@@ -108,22 +112,40 @@ static void *watch(void *argument) {
   uint64_t period_ns = config->timeout_ms * UINT64_C(1000000) / SAMPLES_PER_TIMEOUT;
   struct seen seen[MAX_LINES];
   bool has_reported = false;
-  for (uint32_t i = 0; i < line_count; i++) seen[i] = (struct seen){0, now_ns()};
+  for (uint32_t i = 0; i < line_count; i++) seen[i] = (struct seen){0, pto_watchdog_now_ns()};
   pthread_mutex_lock(&watchdog->mutex);
   while (!watchdog->is_stopping) {
     if (has_reported) {
-      pthread_cond_wait(&watchdog->stop, &watchdog->mutex);
+      pthread_cond_wait(&watchdog->wake, &watchdog->mutex);
       continue;
     }
-    uint64_t until_ns = now_ns() + period_ns;
+    if (watchdog->overdue[0] != '\0') { /* it stays as it is from now on */
+      pthread_mutex_unlock(&watchdog->mutex);
+      report(config, watchdog->overdue);
+      has_reported = true;
+      pthread_mutex_lock(&watchdog->mutex);
+      continue;
+    }
+    uint64_t until_ns = pto_watchdog_now_ns() + period_ns;
     struct timespec until = {(time_t)(until_ns / UINT64_C(1000000000)), (long)(until_ns % UINT64_C(1000000000))};
-    if (pthread_cond_timedwait(&watchdog->stop, &watchdog->mutex, &until) != ETIMEDOUT) continue;
+    if (pthread_cond_timedwait(&watchdog->wake, &watchdog->mutex, &until) != ETIMEDOUT) continue;
     pthread_mutex_unlock(&watchdog->mutex);
     has_reported = sample(config, seen, line_count);
     pthread_mutex_lock(&watchdog->mutex);
   }
   pthread_mutex_unlock(&watchdog->mutex);
   return NULL;
+}
+
+void pto_watchdog_add_piece(struct pto_watchdog *watchdog, const struct pto_message *message, uint64_t begin_ns,
+                            uint64_t *ran_ns) {
+  const uint64_t limit_ns = watchdog->config.timeout_ms * UINT64_C(1000000), before_ns = *ran_ns;
+  *ran_ns += pto_watchdog_now_ns() - begin_ns;
+  if (PTO_LIKELY(*ran_ns < limit_ns) || before_ns >= limit_ns) return; /* not yet, or told before */
+  pthread_mutex_lock(&watchdog->mutex);
+  if (watchdog->overdue[0] == '\0') pto_engine_describe_message(message, watchdog->overdue, sizeof watchdog->overdue);
+  pthread_cond_signal(&watchdog->wake);
+  pthread_mutex_unlock(&watchdog->mutex);
 }
 
 int pto_watchdog_init(struct pto_watchdog *watchdog, const struct pto_watchdog_config *config) {
@@ -134,11 +156,11 @@ int pto_watchdog_init(struct pto_watchdog *watchdog, const struct pto_watchdog_c
   pthread_mutex_init(&watchdog->mutex, NULL);
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&watchdog->stop, &attributes);
+  pthread_cond_init(&watchdog->wake, &attributes);
   pthread_condattr_destroy(&attributes);
   watchdog->is_running = pto_thread_start(&watchdog->thread, watch, watchdog, &error);
   if (watchdog->is_running) return PTO_OK;
-  pthread_cond_destroy(&watchdog->stop);
+  pthread_cond_destroy(&watchdog->wake);
   pthread_mutex_destroy(&watchdog->mutex);
   *watchdog = (struct pto_watchdog){0};
   return PTO_ESYSTEM;
@@ -148,10 +170,10 @@ void pto_watchdog_fini(struct pto_watchdog *watchdog) {
   if (!watchdog->is_running) return;
   pthread_mutex_lock(&watchdog->mutex);
   watchdog->is_stopping = true;
-  pthread_cond_signal(&watchdog->stop);
+  pthread_cond_signal(&watchdog->wake);
   pthread_mutex_unlock(&watchdog->mutex);
   pthread_join(watchdog->thread, NULL);
-  pthread_cond_destroy(&watchdog->stop);
+  pthread_cond_destroy(&watchdog->wake);
   pthread_mutex_destroy(&watchdog->mutex);
   *watchdog = (struct pto_watchdog){0};
 }

@@ -8,8 +8,11 @@
  * for timeout_ms makes it call on_timeout once, on its own thread, with "a kernel outlived the time-out of 60000 ms:
  * task 17 (matmul) …". After that it samples no more.
  *
- * Threads: begin and end by the line's thread; init and fini by the engine's owner, fini never from within on_timeout.
- * Nothing is allocated.  Both engines use it: the virtual one with a single line.
+ * A kernel that waits runs in pieces, each a turn of its own: there the kernel's thread takes the time, and hands the
+ * watchdog one whose pieces have come to timeout_ms.  What it waited is not counted.
+ *
+ * Threads: begin and end by the line's thread; add_piece by any that runs kernels; init and fini by the engine's owner,
+ * fini never from within on_timeout. Nothing is allocated.  Both engines use it: the virtual one with a single line.
  */
 #ifndef PTO_WATCHDOG_H
 #define PTO_WATCHDOG_H
@@ -17,8 +20,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include <runtime/base/error.h>
 #include <runtime/port/port.h>
 
+#define PTO_WATCHDOG_TASK_BYTES (PTO_SENTENCE_SIZE - 64) /* of what is said of a task */
 #define PTO_WATCHDOG_MESSAGE_WORDS (sizeof(struct pto_message) / sizeof(uint64_t))
 
 /* Zeroed: no kernel runs. */
@@ -56,14 +61,20 @@ struct pto_watchdog {
   struct pto_watchdog_config config;
   bool is_running;
   pthread_t thread;
-  pthread_mutex_t mutex; /* guards is_stopping */
-  pthread_cond_t stop;
+  pthread_mutex_t mutex; /* guards the rest */
+  pthread_cond_t wake;
   bool is_stopping;
+  char overdue[PTO_WATCHDOG_TASK_BYTES]; /* the first kernel whose pieces took too long together; "": none */
 };
 
 /* Starts the thread.  Does nothing and succeeds where timeout_ms is 0 or on_timeout is NULL.  PTO_OK, or PTO_ESYSTEM
  * with the watchdog zeroed. */
 PTO_MUST_CHECK int pto_watchdog_init(struct pto_watchdog *watchdog, const struct pto_watchdog_config *config);
+/* The clock of pieces. */
+uint64_t pto_watchdog_now_ns(void);
+/* A running watchdog: a kernel that has not returned has run from `begin_ns` until now, and `*ran_ns` before. */
+void pto_watchdog_add_piece(struct pto_watchdog *watchdog, const struct pto_message *message, uint64_t begin_ns,
+                            uint64_t *ran_ns);
 /* Stops and joins the thread.  Takes zeroed structs too. */
 void pto_watchdog_fini(struct pto_watchdog *watchdog);
 

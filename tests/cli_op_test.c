@@ -113,13 +113,15 @@ static void test_op_refuses_what_it_does_not_understand_or_the_kernel_does_not_t
                   {"op test exp --dtype f32,f32,f32", "exp has 2 tensors, --dtype gives 3"},
                   {"op test exp --shape 3xy", "no shape"},
                   {"op test exp --shape 3x4,3x5", "exp: shapes [3,4] and [3,5] differ (params 0 and 1)"},
-                  {"op test matmul --shape 4x4", "not a shape for each of its 3 tensors"},
-                  {"op test exp --layout skewed", "\"skewed\" is no layout"},
-                  {"op test exp --level sse", "\"sse\" is no level"},
+                  {"op test matmul --shape 4x4", "give 3 to 8, none too large, or a shape for each of its 3 tensors"},
+                  {"op test exp --shape 1x2x3x4x5x6x7x8x9", "\"1x2x3x4x5x6x7x8x9\" is no shape"},
+                  {"op test matmul --shape 64x32,32x16", "matmul has 3 tensors, --shape gives 2 shapes"},
+                  {"op test exp --layout skewed", "\"skewed\" is none of contiguous, transposed, permuted"},
+                  {"op test exp --level sse", "\"sse\" is none of plain, avx2, avx512"},
                   {"op test exp --seed x", "--seed"},
                   {"op test exp --json", "needs a value"},
                   {"op test exp --what", "no option --what"},
-                  {"op test fill --scalar 1,2", "has 1 scalars"},
+                  {"op test fill --scalar 1,2", "has 1 scalar, --scalar gives more"},
                   {"op perf exp --chip nope", "nope"}};
   for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
     pto_ptosim_run("%s", refusals[i].words);

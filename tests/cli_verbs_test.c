@@ -50,6 +50,10 @@ static void test_list_shows_what_the_parameters_of_a_kernel_must_be(void **state
   assert_non_null(strstr(pto_ptosim_last.out, "INPUT      v               f32 fp16 bf16, rank 2 to 4\n"));
   assert_non_null(strstr(pto_ptosim_last.out, "OUTPUT     o_new           f32, rank 2 or more\n"));
   assert_non_null(strstr(pto_ptosim_last.out, "INPUT      x               any dtype, any rank\n"));
+  assert_int_equal(pto_ptosim_run("list kernels layer* gather_?d"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "layernorm "));
+  assert_non_null(strstr(pto_ptosim_last.out, "gather_nd "));
+  assert_null(strstr(pto_ptosim_last.out, "rmsnorm"));
   pto_ptosim_run("list kernels nope");
   pto_ptosim_assert_complaint(2, "no kernel \"nope\"");
 }

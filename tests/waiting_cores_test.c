@@ -148,13 +148,13 @@ static uint8_t large[PTO_CORE_FIFO_BYTES];
 
 /* `count` elements of `size` bytes are pushed before the other core is told to pop the first: they must fit. */
 static int fill_first(const struct pto_kernel_args *args, uint64_t count, uint64_t size) {
-  static uint8_t sinks[PTO_CORE_FIFO_BYTES];
+  static uint8_t sinks[3][PTO_CORE_FIFO_BYTES]; /* for each task in flight */
   int status = 0;
   for (uint64_t i = 0; i < count && status == 0; i++)
     if (is_role(args, PTO_ROLE_AIC)) status = pto_core_push(args, PTO_ROLE_AIV1, large, size);
   if (status == 0) status = is_role(args, PTO_ROLE_AIC) ? pto_core_signal(args, AIV1, 0) : pto_core_wait(args, 0);
   for (uint64_t i = 0; i < count && status == 0; i++)
-    if (is_role(args, PTO_ROLE_AIV1)) status = pto_core_pop(args, PTO_ROLE_AIC, sinks, size);
+    if (is_role(args, PTO_ROLE_AIV1)) status = pto_core_pop(args, PTO_ROLE_AIC, sinks[waiting_task(args) % 3], size);
   waiting_cells(args)[args->core->role] = status == 0;
   return status;
 }

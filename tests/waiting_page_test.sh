@@ -58,5 +58,14 @@ holds 'a reader of another size compiles' compile short.c short.so
 holds 'and fails' leaves_with 3 "$build/ptosim" run "$work/short.so"
 holds 'with both sizes' grep -q '3996 bytes.*4000' "$work/out"
 
+sed 's|MAX_COLUMNS = 1024|MAX_COLUMNS = 100000|' "$work/energy.c" >"$work/deep.c"
+holds 'a row that is larger than the stack compiles' compile deep.c deep.so
+if ! grep -qE '__[at]san_init' "$build/ptosim"; then # a sanitizer has a report of its own
+  for engine in threads virtual; do
+    holds "and ends the run, on $engine" leaves_with 3 "$build/ptosim" run "$work/deep.so" --engine $engine
+    holds "with the stack in the sentence, on $engine" grep -q 'PTO_CORE_STACK_BYTES.*_rows' "$work/out"
+  done
+fi
+
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 #define PTO_CORE_FLAGS 16u                /* a core's flags: 0 … 15 */
-#define PTO_CORE_STACK_BYTES (256u << 10) /* of a kernel that waits, its guard page not counted */
+#define PTO_CORE_STACK_BYTES (256u << 10) /* of a kernel that waits, and of those beside it in its task */
 #define PTO_CORE_FIFO_BYTES (256u << 10)  /* that lie in a FIFO at most, 8 an element included */
 
 /* A kernel's place in the launch. */

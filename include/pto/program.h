@@ -89,7 +89,7 @@ PTO_API struct pto_array *pto_program_array(struct pto_program_run *run, const c
 PTO_API struct pto_array *pto_program_find(struct pto_program_run *run, const char *name);
 /* The golden of an output, zeroed at the first call: numel doubles in row-major order. */
 PTO_API double *pto_array_golden(struct pto_program_run *run, struct pto_array *array);
-/* The array as an external tensor of `rt`, in the current scope. */
+/* The array as an external tensor of `rt`, in the current scope; for NULL an invalid one, which the submit refuses. */
 PTO_API struct pto_tensor pto_array_tensor(struct pto_runtime *rt, const struct pto_array *array);
 
 /* Element `index` (row-major) as a double, and back (rounded to nearest even, integers saturated). */

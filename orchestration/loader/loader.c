@@ -174,8 +174,9 @@ static int find_program(const char *name_or_path, struct search *search, struct 
   }
   search->name = name_or_path;
   if (*name_or_path && each_folder(search_folder, search)) return PTO_OK;
-  return pto_error_set(error, PTO_EINVAL, "no program \"%s\" (looked in %s); a path ends in " SUFFIX, name_or_path,
-                       *search->folders ? search->folders : "no folder");
+  return pto_error_set(error, PTO_EINVAL,
+                       "no program \"%s\" (looked in %s): `ptosim list` names them, a path ends in " SUFFIX,
+                       name_or_path, *search->folders ? search->folders : "no folder");
 }
 
 /* ---- loading ---- */

@@ -116,6 +116,7 @@ double *pto_array_golden(struct pto_program_run *run, struct pto_array *array) {
 }
 
 struct pto_tensor pto_array_tensor(struct pto_runtime *rt, const struct pto_array *array) {
+  if (!array) return pto_external_tensor(rt, NULL, PTO_UINT8, 0, NULL); /* invalid, and says that there is no address */
   return pto_external_tensor(rt, array->data, array->dtype, array->ndims, array->shape);
 }
 

@@ -100,6 +100,8 @@ static void test_what_was_not_declared_is_harmless_to_fill(void **state) {
   pto_array_fill(NULL, 1);
   pto_array_fill_uniform(run, NULL, 0, 1);
   assert_null(pto_array_golden(run, NULL));
+  const struct pto_tensor none = pto_array_tensor(NULL, NULL);
+  assert_int_equal(pto_tensor_status(&none), PTO_EINVAL);
   pto_program_run_destroy(run);
 }
 

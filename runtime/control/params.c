@@ -61,7 +61,8 @@ static int check_kernels(struct pto_runtime *rt, const struct pto_launch *launch
 
 static int check_launch(struct pto_runtime *rt, const struct pto_launch *launch, enum pto_shape *shape_out) {
   uint32_t aiv_count = (launch->aiv0 != NULL) + (launch->aiv1 != NULL);
-  if (!launch->aic && !aiv_count) return PTO_REFUSE(rt, PTO_EINVAL, "a task needs a kernel");
+  if (!launch->aic && !aiv_count)
+    return PTO_REFUSE(rt, PTO_EINVAL, "a task needs a kernel (pto_kernel_find gives NULL for an unknown name)");
   int status = check_kernels(rt, launch);
   if (status) return status;
   enum pto_shape shape = launch->aic ? (aiv_count == 2   ? PTO_SHAPE_MIX_X2
