@@ -60,8 +60,8 @@ static void test_a_missing_perf_is_one_sentence_that_names_the_package(void **st
 
 static void test_a_system_that_forbids_sampling_is_one_sentence_that_says_what_to_change(void **state) {
   static const char *const said[] = {
-      "Error:\nAccess to performance monitoring and observability operations is limited.\nConsider adjusting "
-      "/proc/sys/kernel/perf_event_paranoid setting",
+      "Error:\nAccess to performance monitoring and observability operations is limited.",
+      "Consider adjusting /proc/sys/kernel/perf_event_paranoid setting",
       "Error:\nYou may not have permission to collect stats.", "perf_event_open(...): Operation not permitted"};
   for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
     char lines[1024];
