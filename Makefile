@@ -44,7 +44,7 @@ PROGRAM_SRC := $(call code,orchestration/*.c orchestration/errors/*.c)
 # The oracle brings its own implementation of the public runtime API: none of the runtime above base and tensor, no sim.
 ORACLE_SRC := $(call code,tests/oracle/*.c)
 ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/%,$(LIB_SRC))
-SUPPORT_SRC := $(call code,tests/support/*.c)
+SUPPORT_SRC := $(call code,tests/support/*.c bench/support/*.c)
 TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
               formats/*_test.c device/*_test.c graph/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c)
 TEST_SCRIPTS := $(wildcard tests/*_test.sh)
@@ -61,8 +61,10 @@ SUPPORT_OBJ := $(call obj,$(SUPPORT_SRC))
 PROGRAMS := $(PROGRAM_SRC:orchestration/%.c=$(B)/programs/%.so)
 TESTS_BUILT := $(TEST_SRC:%.c=$(B)/tests/%)
 REPLAYS := $(if $(wildcard tests/support/fuzz_replay.c),$(FUZZ_SRC:%.c=$(B)/tests/%))
+PEER_MAIN_SRC := bench/peers/peer_main.c
 BENCHES := $(BENCH_SRC:%.c=$(B)/%)
-ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(BENCH_SUPPORT_SRC)
+ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
+             $(PEER_MAIN_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
 UNPROBED := run test test-long bench deps clean fuzz coverage lint lint-self-test format format-check help
@@ -118,7 +120,7 @@ $(call obj,sim/chip_files.c): $(wildcard sim/chips/*.ini)
 all: $(B)/libpto.so programs $(if $(CLI_SRC),$(B)/ptosim)
 programs: $(PROGRAMS)
 tests: all $(TESTS_BUILT) $(REPLAYS) $(if $(ORACLE_SRC),$(B)/oracle)
-benches: all $(BENCHES)
+benches: all $(BENCHES) $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%))
 
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -178,6 +180,25 @@ $(BENCHES): $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(BENCH_SUPPORT_SRC)) $(
 	$(Q)$(LINK) -fopenmp -rdynamic -o $@ $< $(call obj,$(BENCH_SUPPORT_SRC)) \
 	  -Wl,--whole-archive $(B)/libpto.a -Wl,--no-whole-archive $(LIBS) $(BENCH_LIBS)
 
+# Other task runtimes, each with the compiler that it is for: a program a peer, those that the probe found.
+PEER_COMMON := $(call obj,$(PEER_MAIN_SRC) bench/support/task_graph.c)
+PEER_HEADERS := bench/peers/peer.h bench/support/task_graph.h
+PEER_FLAGS := $(DEFINES) -O2 -g -pthread -Wall -Wextra $(if $(WERROR),-Werror)
+$(B)/bench/peers/openmp-gcc: bench/peers/peer_openmp.c
+$(B)/bench/peers/openmp-gcc: PEER_CC = gcc -std=gnu17 -fopenmp
+$(B)/bench/peers/openmp-llvm: bench/peers/peer_openmp.c
+$(B)/bench/peers/openmp-llvm: PEER_CC = clang -std=gnu17 -fopenmp -fopenmp-version=50
+$(B)/bench/peers/starpu: bench/peers/peer_starpu.c
+$(B)/bench/peers/starpu: PEER_CC = gcc -std=gnu17 $(STARPU_CFLAGS:-I%=-isystem %)
+$(B)/bench/peers/starpu: PEER_LIBS = -lstarpu-1.3
+$(B)/bench/peers/tbb: bench/peers/peer_tbb.cpp
+$(B)/bench/peers/tbb: PEER_CC = g++ -std=gnu++17
+$(B)/bench/peers/tbb: PEER_LIBS = -ltbb
+$(B)/bench/peers/%: $(PEER_COMMON) $(PEER_HEADERS) $(B)/flags
+	@mkdir -p $(@D)
+	$(SAY) "  PEER  $@"
+	$(Q)$(PEER_CC) $(PEER_FLAGS) -o $@ $(filter bench/peers/%.c bench/peers/%.cpp,$^) $(PEER_COMMON) $(PEER_LIBS)
+
 -include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
 
 # ---- running --------------------------------------------------------------------------------------------------------
@@ -230,7 +251,7 @@ lint:
 	@scripts/lint
 lint-self-test:
 	@scripts/lint --self-test
-FORMATTED = $(shell git ls-files '*.c' '*.h')
+FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cpp')
 format:
 	clang-format -i $(FORMATTED)
 format-check:

@@ -5,37 +5,21 @@
  * A tile is `tile` u32 of a shared external buffer; every parameter is a view of one tile (the join of fork_join: of
  * many).  A task folds the first element of each tile that it reads, and its own number, into the first element of the
  * tile that it writes.  The fold is exact and does not commute, so the outputs' digest proves the order in which the
- * tasks took effect.
- *
- *   independent  reads src[i mod width], writes dst[i]
- *   chain        reads src[i mod width], updates dst[0]
- *   stencil_1d   step t, column j: reads j − 1 and j + 1 (around the edge) of the buffer of step t − 1,
- *                writes j of the other
- *   fork_join    `width` tasks read the root and write a tile each; one reads all of these and updates the root
- *   random_dag   task i updates tile i mod 64 and reads those of two of the 63 tasks before it: 3 of the last 64
- *   bgemm        for each of width tiles of C and depth k: P = fold(A, B) on AIC, C = fold(C, P) on AIV
+ * tasks took effect.  The patterns are described and defined in task_patterns.h.
  *
  * A scope is ended and another begun every `scope` tasks, so that slots of the task ring come back.
  *
- * To add a pattern: one line in PATTERNS, and its step function that says what task i reads and writes.
+ * To add a pattern: see task_patterns.h; a task of a new kind needs a kernel and a line in kernels here.
  */
 #include <pto/pto.h>
 
-#include <string.h>
+#include <orchestration/task_patterns.h>
+
 #include <time.h>
 
 #define MAX_TASKS 100000000
 #define MAX_WIDTH 65536
-#define RANDOM_SPAN 64u  /* random_dag reaches that far back */
-#define BGEMM_DEPTH 4u   /* k steps of a tile of C */
 #define ELEMS_PER_NS 128 /* of a vector core, about: what a nanosecond of grain costs in virtual time */
-
-/* ---- the fold ---- */
-
-static uint32_t fold(uint32_t into, uint32_t value) {
-  uint32_t x = (into ^ (value + 0x9e3779b9u + (into << 6) + (into >> 2))) * 0x85ebca6bu;
-  return x ^ x >> 13;
-}
 
 /* ---- kernels ---- */
 
@@ -67,24 +51,25 @@ static uint32_t first_of(const struct pto_kernel_tensor *t) { return *(const uin
 
 static int one_run(const struct pto_kernel_args *a) { /* reads one tile, writes one */
   work(a);
-  *(uint32_t *)a->tensors[1].addr = fold(number_of(a), first_of(&a->tensors[0]));
+  *(uint32_t *)a->tensors[1].addr = task_fold(number_of(a), first_of(&a->tensors[0]));
   return 0;
 }
 static int two_run(const struct pto_kernel_args *a) { /* reads two tiles, writes one */
   work(a);
-  *(uint32_t *)a->tensors[2].addr = fold(fold(number_of(a), first_of(&a->tensors[0])), first_of(&a->tensors[1]));
+  *(uint32_t *)a->tensors[2].addr =
+      task_fold(task_fold(number_of(a), first_of(&a->tensors[0])), first_of(&a->tensors[1]));
   return 0;
 }
 static int update_one_run(const struct pto_kernel_args *a) { /* reads one tile, updates one */
   work(a);
   uint32_t *z = a->tensors[1].addr;
-  *z = fold(fold(number_of(a), first_of(&a->tensors[0])), *z);
+  *z = task_fold(task_fold(number_of(a), first_of(&a->tensors[0])), *z);
   return 0;
 }
 static int update_two_run(const struct pto_kernel_args *a) { /* reads two tiles, updates one */
   work(a);
   uint32_t *z = a->tensors[2].addr;
-  *z = fold(fold(fold(number_of(a), first_of(&a->tensors[0])), first_of(&a->tensors[1])), *z);
+  *z = task_fold(task_fold(task_fold(number_of(a), first_of(&a->tensors[0])), first_of(&a->tensors[1])), *z);
   return 0;
 }
 /* Folds a row of tiles into one tile, and leaves in each of the row what came to it: the next round's writers then meet
@@ -95,8 +80,8 @@ static int join_run(const struct pto_kernel_args *a) {
   const struct pto_kernel_tensor *row = &a->tensors[0];
   const uint64_t tile = a->scalars[2].u64;
   uint32_t *tiles = row->addr, *z = a->tensors[1].addr, x = number_of(a);
-  for (uint64_t i = 0; i < row->shape[0]; i += tile) tiles[i] = x = fold(x, tiles[i]);
-  *z = fold(x, *z);
+  for (uint64_t i = 0; i < row->shape[0]; i += tile) tiles[i] = x = task_fold(x, tiles[i]);
+  *z = task_fold(x, *z);
   return 0;
 }
 
@@ -126,117 +111,22 @@ static const struct pto_kernel update_one = KERNEL("update_one", PTO_AIV, update
 static const struct pto_kernel update_two = KERNEL("update_two", PTO_AIV, update_two_params, update_two_run);
 static const struct pto_kernel join = KERNEL("join", PTO_AIV, join_params, join_run);
 
-/* ---- patterns: what task i reads and writes ---- */
-
-#define MAX_PLACES 3
-
-/* The tensor parameters of a task: tiles, each of one of the two buffers.  The last one is written. */
-struct step {
-  const struct pto_kernel *kernel;
-  uint64_t tiles[MAX_PLACES];
-  uint8_t buffers[MAX_PLACES];
-  uint8_t count;
-  bool is_row; /* the first parameter is `width` tiles from tiles[0] on, updated too */
+static const struct pto_kernel *const kernels[TASK_KIND_COUNT] = {
+    [TASK_ONE] = &one,
+    [TASK_TWO] = &two,
+    [TASK_PRODUCT] = &product,
+    [TASK_UPDATE_ONE] = &update_one,
+    [TASK_UPDATE_TWO] = &update_two,
+    [TASK_JOIN] = &join,
 };
-
-static struct step reads_one(const struct pto_kernel *kernel, uint8_t from, uint64_t tile, uint8_t to,
-                             uint64_t written) {
-  return (struct step){.kernel = kernel, .tiles = {tile, written}, .buffers = {from, to}, .count = 2};
-}
-static struct step reads_two(const struct pto_kernel *kernel, uint8_t from, const uint64_t tiles[2], uint8_t to,
-                             uint64_t written) {
-  return (struct step){
-      .kernel = kernel, .tiles = {tiles[0], tiles[1], written}, .buffers = {from, from, to}, .count = 3};
-}
 
 struct bench {
-  uint64_t tasks, width, tile, scope, grain;
-  /* Where task i is: its row of `columns` tasks, that modulo width, and its column in it. */
-  uint64_t row, group, column, columns;
+  uint64_t tasks, tile, scope, grain;
+  struct task_walk walk;
 };
 
-static struct step independent_step(const struct bench *b, uint64_t i) { return reads_one(&one, 0, b->column, 1, i); }
-
-static struct step chain_step(const struct bench *b, uint64_t i) { return reads_one(&update_one, 0, b->column, 1, 0); }
-
-static struct step stencil_1d_step(const struct bench *b, uint64_t i) {
-  const uint64_t j = b->column, w = b->width, sides[] = {j > 0 ? j - 1 : w - 1, j + 1 < w ? j + 1 : 0};
-  uint8_t to = (uint8_t)((b->row + 1) % 2);
-  return reads_two(&two, (uint8_t)(1 - to), sides, to, j);
-}
-
-static struct step fork_join_step(const struct bench *b, uint64_t i) {
-  if (b->column < b->width) return reads_one(&one, 0, 0, 1, b->column);
-  struct step step = reads_one(&join, 1, 0, 0, 0);
-  step.is_row = true;
-  return step;
-}
-
-/* The mix of SplitMix64: what a task draws depends on its number alone, so the graph is the same for every seed. */
-static uint64_t draw(uint64_t i) {
-  uint64_t x = i * UINT64_C(0x9e3779b97f4a7c15);
-  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-  return x ^ x >> 31;
-}
-
-static struct step random_dag_step(const struct bench *b, uint64_t i) {
-  uint64_t bits = draw(i),
-           back[] = {1 + (bits & 0xffffffffu) % (RANDOM_SPAN - 1), 1 + (bits >> 32) % (RANDOM_SPAN - 1)};
-  const uint64_t tiles[] = {(i + RANDOM_SPAN - back[0]) % RANDOM_SPAN, (i + RANDOM_SPAN - back[1]) % RANDOM_SPAN};
-  return reads_two(&update_two, 0, tiles, 0, i % RANDOM_SPAN);
-}
-
-/* A row is one tile of C: pairs of tasks, k = 0 … depth − 1.  Buffer 0 holds A and B, buffer 1 first C, then P. */
-static struct step bgemm_step(const struct bench *b, uint64_t i) {
-  uint64_t c = b->group, k = b->column / 2, p = b->width + c * BGEMM_DEPTH + k;
-  if (b->column % 2) return reads_one(&update_one, 1, p, 1, c);
-  const uint64_t factors[] = {c * BGEMM_DEPTH + k, (b->width + k) * BGEMM_DEPTH + c % BGEMM_DEPTH};
-  return reads_two(&product, 0, factors, 1, p);
-}
-
-/* X(pattern, tasks of a row, tiles of buffer 0, tiles of buffer 1; all in terms of w and n, width and tasks) */
-#define PATTERNS(X)                                                                                                    \
-  X(independent, w, w, n)                                                                                              \
-  X(chain, w, w, 1)                                                                                                    \
-  X(stencil_1d, w, w, w)                                                                                               \
-  X(fork_join, w + 1, 1, w)                                                                                            \
-  X(random_dag, w, RANDOM_SPAN, 1)                                                                                     \
-  X(bgemm, 2 * BGEMM_DEPTH, (w + BGEMM_DEPTH) * BGEMM_DEPTH, w + w * BGEMM_DEPTH)
-
-static const struct pattern {
-  const char *name;
-  struct step (*step)(const struct bench *b, uint64_t i);
-} patterns[] = {
-#define X(name_, columns_, first_, second_) {#name_, name_##_step},
-    PATTERNS(X)
-#undef X
-};
-
-static void pattern_sizes(const struct pattern *pattern, uint64_t w, uint64_t n, uint64_t *columns, uint64_t tiles[2]) {
-  const uint64_t sizes[][3] = {
-#define X(name_, columns_, first_, second_) {columns_, first_, second_},
-      PATTERNS(X)
-#undef X
-  };
-  const uint64_t *mine = sizes[pattern - patterns];
-  *columns = mine[0];
-  tiles[0] = mine[1];
-  tiles[1] = mine[2];
-}
-
-static const struct pattern *pattern_of(struct pto_program_run *run) {
-  const char *name = pto_option_text(run, "pattern");
-  for (unsigned i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-    if (strcmp(patterns[i].name, name) == 0) return &patterns[i];
-  return NULL;
-}
-
-static void advance(struct bench *b) {
-  if (++b->column < b->columns) return;
-  b->column = 0;
-  b->row++;
-  if (++b->group == b->width) b->group = 0;
+static const struct task_pattern *pattern_of(struct pto_program_run *run) {
+  return task_pattern_find(pto_option_text(run, "pattern"));
 }
 
 /* ---- preparing ---- */
@@ -270,7 +160,7 @@ static bool is_option_within(struct pto_program_run *run, const char *name, int6
 }
 
 static int prepare(struct pto_program_run *run) {
-  const struct pattern *pattern = pattern_of(run);
+  const struct task_pattern *pattern = pattern_of(run);
   if (!pattern) return pto_program_fail(run, "there is no pattern \"%s\"", pto_option_text(run, "pattern"));
   if (!is_option_within(run, "tasks", 1, MAX_TASKS) || !is_option_within(run, "width", 1, MAX_WIDTH) ||
       !is_option_within(run, "grain_ns", 0, 1000000000) || !is_option_within(run, "scope", 1, MAX_TASKS) ||
@@ -279,12 +169,11 @@ static int prepare(struct pto_program_run *run) {
   struct bench *b = pto_program_state(run, sizeof *b);
   if (!b) return PTO_ENOMEM;
   b->tasks = (uint64_t)pto_option_int(run, "tasks");
-  b->width = (uint64_t)pto_option_int(run, "width");
   b->tile = (uint64_t)pto_option_int(run, "tile");
   b->scope = (uint64_t)pto_option_int(run, "scope");
   uint64_t grain_ns = (uint64_t)pto_option_int(run, "grain_ns"), tiles[2];
   b->grain = iterations_of(grain_ns) << 32 | grain_ns;
-  pattern_sizes(pattern, b->width, b->tasks, &b->columns, tiles);
+  b->walk = task_pattern_begin(pattern, (uint64_t)pto_option_int(run, "width"), b->tasks, tiles);
   const uint64_t first[] = {tiles[0] * b->tile}, second[] = {tiles[1] * b->tile};
   struct pto_array *buffer = pto_program_array(run, "buffer0", PTO_ARRAY_INOUT, PTO_UINT32, 1, first);
   pto_array_fill_uniform(run, buffer, 0, 0x1p32);
@@ -297,47 +186,49 @@ static int prepare(struct pto_program_run *run) {
 /* Descriptors made once: views of one tile differ in start_offset alone, so a parameter's is moved from task to task.
  */
 struct views {
-  struct pto_tensor tiles[MAX_PLACES][2]; /* by parameter and buffer */
+  struct pto_tensor tiles[TASK_MAX_PLACES][2]; /* by parameter and buffer */
   struct pto_tensor row;
 };
 
 static void make_views(struct pto_runtime *rt, struct pto_program_run *run, const struct bench *b,
                        struct views *views) {
-  const uint64_t zero[] = {0}, one_tile[] = {b->tile}, row[] = {b->width * b->tile};
+  const uint64_t zero[] = {0}, one_tile[] = {b->tile}, row[] = {b->walk.width * b->tile};
   for (int buffer = 0; buffer < 2; buffer++) {
     struct pto_tensor whole = pto_array_tensor(rt, pto_program_find(run, buffer ? "buffer1" : "buffer0"));
-    for (int place = 0; place < MAX_PLACES; place++)
+    for (int place = 0; place < TASK_MAX_PLACES; place++)
       views->tiles[place][buffer] = pto_tensor_view(&whole, zero, one_tile);
     views->row = pto_tensor_view(&whole, zero, row);
   }
 }
 
-static int submit(struct pto_runtime *rt, const struct bench *b, struct views *views, const struct step *step,
+static int submit(struct pto_runtime *rt, const struct bench *b, struct views *views, const struct task_step *step,
                   uint64_t i) {
-  struct pto_param params[MAX_PLACES + 3];
+  const struct pto_kernel *kernel = kernels[step->kind];
+  const bool is_row = step->kind == TASK_JOIN;
+  struct pto_param params[TASK_MAX_PLACES + 3];
   uint32_t count = 0;
   for (; count < step->count; count++) {
     struct pto_tensor *view = &views->tiles[count][step->buffers[count]];
     view->start_offset = step->tiles[count] * b->tile;
-    params[count] = pto_param_tensor(step->kernel->params[count].mode, view);
+    params[count] = pto_param_tensor(kernel->params[count].mode, view);
   }
-  if (step->is_row) params[0].value.tensor = &views->row;
+  if (is_row) params[0].value.tensor = &views->row;
   params[count++] = pto_scalar_u64(i);
   params[count++] = pto_scalar_u64(b->grain);
-  if (step->is_row) params[count++] = pto_scalar_u64(b->tile);
-  return step->kernel == &product ? pto_submit_aic(rt, step->kernel, params, count)
-                                  : pto_submit_aiv(rt, step->kernel, params, count);
+  if (is_row) params[count++] = pto_scalar_u64(b->tile);
+  return step->kind == TASK_PRODUCT ? pto_submit_aic(rt, kernel, params, count)
+                                    : pto_submit_aiv(rt, kernel, params, count);
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct bench b = *(const struct bench *)pto_program_state(run, sizeof b);
-  struct step (*step_of)(const struct bench *, uint64_t) = pattern_of(run)->step;
+  struct task_step (*step_of)(const struct task_walk *, uint64_t) = pattern_of(run)->step;
   struct views views;
   make_views(rt, run, &b, &views);
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   uint64_t left_in_scope = b.scope;
-  for (uint64_t i = 0; i < b.tasks && status == PTO_OK; i++, advance(&b)) {
-    struct step step = step_of(&b, i);
+  for (uint64_t i = 0; i < b.tasks && status == PTO_OK; i++, task_walk_advance(&b.walk)) {
+    const struct task_step step = step_of(&b.walk, i);
     status = submit(rt, &b, &views, &step, i);
     if (--left_in_scope > 0 || status != PTO_OK) continue;
     left_in_scope = b.scope;
@@ -351,7 +242,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 
 static int expect(struct pto_program_run *run) {
   struct bench b = *(const struct bench *)pto_program_state(run, sizeof b);
-  const struct pattern *pattern = pattern_of(run);
+  const struct task_pattern *pattern = pattern_of(run);
   double *memory[2];
   for (int k = 0; k < 2; k++) {
     struct pto_array *array = pto_program_find(run, k ? "buffer1" : "buffer0");
@@ -364,18 +255,19 @@ static int expect(struct pto_program_run *run) {
   if (!start.data) return PTO_ENOMEM;
   pto_array_fill_uniform(run, &start, 0, 0x1p32);
   for (uint64_t i = 0; i < first->numel; i++) memory[0][i] = ((const uint32_t *)start.data)[i];
-  for (uint64_t i = 0; i < b.tasks; i++, advance(&b)) {
-    struct step step = pattern->step(&b, i);
+  for (uint64_t i = 0; i < b.tasks; i++, task_walk_advance(&b.walk)) {
+    const struct task_step step = pattern->step(&b.walk, i);
+    const bool is_row = step.kind == TASK_JOIN;
     uint32_t x = (uint32_t)i;
     for (uint32_t k = 0; k + 1 < step.count; k++) {
       double *from = &memory[step.buffers[k]][step.tiles[k] * b.tile];
-      for (uint64_t tile = 0; tile < (step.is_row ? b.width : 1); tile++, from += b.tile) {
-        x = fold(x, (uint32_t)*from);
-        if (step.is_row) *from = x;
+      for (uint64_t tile = 0; tile < (is_row ? b.walk.width : 1); tile++, from += b.tile) {
+        x = task_fold(x, (uint32_t)*from);
+        if (is_row) *from = x;
       }
     }
     double *z = &memory[step.buffers[step.count - 1]][step.tiles[step.count - 1] * b.tile];
-    *z = step.kernel->params[step.count - 1].mode == PTO_INOUT ? fold(x, (uint32_t)*z) : x;
+    *z = task_step_is_update(&step) ? task_fold(x, (uint32_t)*z) : x;
   }
   return PTO_OK;
 }

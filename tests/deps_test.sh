@@ -101,6 +101,12 @@ holds 'which is told' says 'make deps tries again'
 run --always
 holds 'but on demand' called '^apt-get install'
 
+machine 0 libtbb-dev libstarpu-dev
+run
+holds 'what only benches compare with is nobody else'"'"'s need' untouched
+run --bench
+holds 'but theirs' called '^apt-get install .*libtbb-dev libstarpu-dev'
+
 machine 0 libjansson-dev
 echo libjansson-dev >"$work/unknown"
 run
