@@ -69,17 +69,10 @@ static void write_records(struct pto_run_session *session) {
   const struct pto_run_options *options = session->options;
   const struct pto_trace *trace = pto_run_session_trace(session);
   const struct pto_export_info info = pto_run_session_info(session);
-  const struct {
-    const char *path;
-    int (*write)(const struct pto_trace *, const struct pto_export_info *, const char *, struct pto_error *);
-  } exports[] = {{options->trace_path, pto_export_trace},
-                 {options->dot_path, pto_export_dot},
-                 {options->deps_path, pto_export_deps}};
   struct pto_error error;
   if (!trace || !session->result.has_run) return;
   pto_progress_line_stage("writing", 0, 0);
-  for (size_t i = 0; i < sizeof exports / sizeof exports[0]; i++)
-    if (exports[i].path && exports[i].write(trace, &info, exports[i].path, &error)) note_failure(session, &error);
+  if (pto_run_session_write_records(session, &error)) note_failure(session, &error);
   if (!options->stats) return;
   if (pto_timeline_stats_init(trace, info.cluster_count, &session->timeline, &error) == PTO_OK)
     session->result.timeline = &session->timeline;

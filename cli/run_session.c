@@ -173,6 +173,28 @@ int pto_run_session_write_outputs(struct pto_run_session *session, struct pto_er
   return status;
 }
 
+int pto_run_session_write_records(struct pto_run_session *session, struct pto_error *error) {
+  const struct pto_run_options *options = session->options;
+  const struct pto_trace *trace = pto_run_session_trace(session);
+  const struct pto_export_info info = pto_run_session_info(session);
+  const struct {
+    const char *path;
+    int (*write)(const struct pto_trace *, const struct pto_export_info *, const char *, struct pto_error *);
+  } exports[] = {{options->trace_path, pto_export_trace},
+                 {options->dot_path, pto_export_dot},
+                 {options->deps_path, pto_export_deps}};
+  int first = PTO_OK;
+  if (!trace || !session->result.has_run) return PTO_OK;
+  for (size_t i = 0; i < sizeof exports / sizeof exports[0]; i++) {
+    struct pto_error reason;
+    int status = exports[i].path ? exports[i].write(trace, &info, exports[i].path, &reason) : PTO_OK;
+    if (status == PTO_OK || first) continue;
+    first = status;
+    *error = reason;
+  }
+  return first;
+}
+
 /* ---- open ---- */
 
 static int open_program_run(struct pto_run_session *session) {
@@ -278,6 +300,8 @@ static int run_round(struct pto_run_session *session, uint32_t round, double *se
   double begin = monotonic_seconds();
   int status = pto_program_run_orchestrate(session->run, session->rt);
   *seconds = monotonic_seconds() - begin;
+  if (session->after_round && session->rt)
+    session->after_round(session->after_round_context, pto_run_session_trace(session));
   take_stats(session);
   if (result->has_run) *seconds = (double)result->stats.wall_ns * 1e-9;
   if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);

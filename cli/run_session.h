@@ -32,6 +32,9 @@ struct pto_run_session {
   struct pto_chip chip;
   struct pto_timeline_stats timeline;
   struct pto_run_result result;
+  /* Called when a round has ended, well or not, while its trace is there; NULL: nobody is.  Set it after open. */
+  void (*after_round)(void *context, const struct pto_trace *trace);
+  void *after_round_context;
 };
 
 /* `record` is added to what the options need.  Returns an enum pto_exit, as do the others; close is due in any case. */
@@ -42,6 +45,9 @@ int pto_run_session_verify(struct pto_run_session *session);
 /* Writes the outputs of --output, those of the last round.  PTO_OK, or the status of the first file that cannot be
  * written. */
 PTO_MUST_CHECK int pto_run_session_write_outputs(struct pto_run_session *session, struct pto_error *error);
+/* Writes the files of --trace, --dot and --deps-json.  PTO_OK, or the status of the first one that cannot be written.
+ */
+PTO_MUST_CHECK int pto_run_session_write_records(struct pto_run_session *session, struct pto_error *error);
 void pto_run_session_close(struct pto_run_session *session);
 
 /* What was recorded; NULL where nothing was. */

@@ -55,8 +55,19 @@ static const struct form params_of_FILL = {.input_count = 0}, params_of_FILL_INT
                          params_of_BOUNDED2_INT = {.input_count = 1},
                          params_of_INPLACE = {.input_count = 1, .reads_output = true};
 
-/* The class that the operation is done in. */
-static enum pto_class class_of(const struct pto_kernel_args *args, const struct form *form) {
+/* The loop on 16-bit floats as they lie, where all that is read and written, bools apart, has one such dtype; or NULL.
+ */
+static pto_op_loop *half_loop(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
+  const uint32_t dtype = args->tensors[0].dtype, end = form->input_count + (form->is_test ? 0 : 1);
+  if (dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16) return NULL;
+  for (uint32_t i = 1; i < end; i++)
+    if (args->tensors[i].dtype != dtype) return NULL;
+  return pto_loops_best()->half_op[op][dtype == PTO_BFLOAT16];
+}
+
+/* The class that the operation is done in; what lies in no class of its own moves as bits. */
+static enum pto_class class_of(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
+  if (half_loop(args, op, form) != NULL) return PTO_CLASS_U16;
   const uint32_t dtype = args->tensors[form->first].dtype;
   bool is_same = true;
   for (uint32_t i = form->first; i <= form->input_count; i++) is_same = is_same && args->tensors[i].dtype == dtype;
@@ -82,8 +93,9 @@ static enum pto_class operand_class(const struct form *form, enum pto_class clas
 static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
   const uint32_t last = form->input_count;
   const struct pto_kernel_tensor *y = &args->tensors[last];
-  const enum pto_class class_ = class_of(args, form);
-  pto_op_loop *loop = pto_loops_best()->op[op][class_];
+  const enum pto_class class_ = class_of(args, op, form);
+  pto_op_loop *loop = half_loop(args, op, form);
+  if (loop == NULL) loop = pto_loops_best()->op[op][class_];
   uint64_t left = pto_kernel_numel(y);
   if (left == 0) return 0;
 
@@ -130,9 +142,9 @@ static int elementwise_check(const struct pto_kernel_args *args, const char *ker
   return 0;
 }
 
-static struct pto_cost elementwise_cost(const struct pto_kernel_args *args, const struct form *form) {
+static struct pto_cost elementwise_cost(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
   const struct pto_kernel_tensor *y = &args->tensors[form->input_count];
-  const enum pto_class class_ = class_of(args, form);
+  const enum pto_class class_ = class_of(args, op, form);
   struct pto_cost cost = {.vector_elems = pto_kernel_numel(y), .bytes_out = pto_kernel_bytes(y)};
   for (uint32_t i = 0; i <= form->input_count; i++) {
     const struct pto_kernel_tensor *t = &args->tensors[i];
@@ -153,7 +165,7 @@ static struct pto_cost elementwise_cost(const struct pto_kernel_args *args, cons
     return elementwise_check(args, #name_, &params_of_##form_);                                                        \
   }                                                                                                                    \
   static struct pto_cost name_##_cost(const struct pto_kernel_args *args) {                                            \
-    return elementwise_cost(args, &params_of_##form_);                                                                 \
+    return elementwise_cost(args, PTO_OP_##name_, &params_of_##form_);                                                 \
   }                                                                                                                    \
   const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
                                                  .cores = PTO_AIV,                                                     \

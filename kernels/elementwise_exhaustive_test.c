@@ -134,20 +134,24 @@ static void test_every_kernel_of_one_input_is_right_on_all_16_bit_values(void **
 }
 
 /* Element i of a tensor that is cast: every value where there are few.  Else, in turn, what lies around each power of
- * two, what is half a unit of some narrower float above one, or next to that, and random bits. */
+ * two, what is half a unit of some narrower float above one, next to that (of floats: the next one) or any single bit
+ * above it, and random bits. */
 static uint64_t cast_value(uint32_t dtype, uint64_t i, struct pto_rng *rng) {
   const uint32_t bits = pto_dtype_bits(dtype);
   if (dtype == PTO_BOOL) return i & 1;
   if (bits <= 16) return i;
-  const uint64_t random = pto_rng_next(rng), power = pto_rng_below(rng, bits), digits = 8 + pto_rng_below(rng, 18);
+  const uint64_t random = pto_rng_next(rng), power = pto_rng_below(rng, dtype == PTO_FLOAT32 ? 64 : bits),
+                 digits = 8 + pto_rng_below(rng, 18);
   const uint64_t leading = (UINT64_C(1) << power) + (power > digits ? (random & 7) << (power - digits) : 0);
-  const uint64_t near = leading + pto_rng_below(rng, 3) - 1;
+  const uint64_t around = pto_rng_below(rng, 4);
+  const uint64_t near = leading + (around < 3 ? around - 1 : UINT64_C(1) << pto_rng_below(rng, power + 1));
   if (i % 2 == 0) return dtype == PTO_FLOAT32 || i % 4 == 0 ? random : random >> pto_rng_below(rng, 64);
   if (dtype != PTO_FLOAT32) return i % 4 == 1 ? near : 0 - near;
-  const float value = (float)near * (i % 4 == 1 ? 0.5f : -0.25f);
+  static const float scales[] = {0.5f, -0.25f, 1, -1, 2};
+  const float value = (float)near * scales[pto_rng_below(rng, PTO_ARRAY_LENGTH(scales))];
   uint32_t as_bits;
   memcpy(&as_bits, &value, sizeof as_bits);
-  return as_bits;
+  return as_bits + pto_rng_below(rng, 3) - 1;
 }
 
 static void test_cast_is_right_between_all_dtypes(void **state) {

@@ -401,6 +401,25 @@ static void test_the_cost_of_a_batch_is_that_of_its_products(void **state) {
   assert_int_equal(cost.local_bytes, 4 * (4 * 5 + 5 * 6));
 }
 
+/* beta · c is a term like any other: of a finite c it leaves nothing, of ∞ it is NaN. */
+static void test_a_beta_of_zero_takes_nothing_of_c_but_keeps_its_infinities(void **state) {
+  (void)state;
+  static struct pto_test_call call;
+  float x[6] = {1, 2, 3, 4, 5, 6}, w[6] = {1, 0, 0, 1, 1, 1}, old[4] = {100, INFINITY, -7, NAN}, y[4];
+  const uint64_t x_shape[] = {2, 3}, x_strides[] = {3, 1}, w_shape[] = {3, 2}, w_strides[] = {2, 1};
+  const uint64_t y_shape[] = {2, 2}, y_strides[] = {2, 1};
+  pto_test_call_init(&call, &pto_general_gemm);
+  call.tensors[0] = (struct pto_kernel_tensor){.addr = x, .shape = x_shape, .strides = x_strides, .ndims = 2};
+  call.tensors[1] = (struct pto_kernel_tensor){.addr = w, .shape = w_shape, .strides = w_strides, .ndims = 2};
+  call.tensors[2] = (struct pto_kernel_tensor){.addr = old, .shape = y_shape, .strides = y_strides, .ndims = 2};
+  call.tensors[3] = (struct pto_kernel_tensor){.addr = y, .shape = y_shape, .strides = y_strides, .ndims = 2};
+  call.scalars[0].f32 = 2;
+  call.scalars[1].f32 = 0;
+  assert_int_equal(pto_test_call_run(&pto_general_gemm, &call.args), 0);
+  assert_true(y[0] == 2 * (1 + 3) && y[2] == 2 * (4 + 6));
+  assert_true(isnan(y[1]) && isnan(y[3]));
+}
+
 int main(void) {
   print_message("seed %" PRIu64 "\n", SEED);
   const struct CMUnitTest tests[] = {
@@ -411,6 +430,7 @@ int main(void) {
       cmocka_unit_test(test_the_best_set_is_what_kernels_get),
       cmocka_unit_test(test_nan_and_infinity_stay_in_their_row_and_column),
       cmocka_unit_test(test_an_empty_inner_size_gives_zero_or_the_added_value),
+      cmocka_unit_test(test_a_beta_of_zero_takes_nothing_of_c_but_keeps_its_infinities),
       cmocka_unit_test(test_integer_products_are_exact_in_every_set),
       cmocka_unit_test(test_integer_sums_wrap),
       cmocka_unit_test(test_a_core_with_too_little_memory_is_an_error_with_values),

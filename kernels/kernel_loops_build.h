@@ -26,10 +26,12 @@ extern const struct pto_loops pto_loops_avx2, pto_loops_avx512;
  * load and one store gains nothing from vectors. */
 #if defined(__clang__)
 #define PTO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define PTO_LANES _Pragma("clang loop vectorize(assume_safety) unroll(disable)")
 #define PTO_SCALAR_LOOP _Pragma("clang loop vectorize(disable)")
 #pragma clang diagnostic ignored "-Wpass-failed" /* 64-bit division has no vector form */
 #elif defined(__GNUC__)
 #define PTO_INDEPENDENT _Pragma("GCC ivdep")
+#define PTO_LANES _Pragma("GCC ivdep")
 #define PTO_SCALAR_LOOP
 #pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic", "no-trapping-math")
 #endif

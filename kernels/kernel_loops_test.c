@@ -111,6 +111,53 @@ static void test_every_set_gives_the_same_bits_for_every_operation(void **state)
   print_message("%u loops\n", checked);
 }
 
+/* As through f32 in memory, by the plainest set; what lies behind is left alone. */
+static void check_half_operation(uint32_t set, uint32_t op, uint32_t dtype, struct pto_rng *rng) {
+  static uint16_t inputs[2][MAX_COUNT], wanted[MAX_COUNT + 1], got[MAX_COUNT + 1];
+  static float x[2][MAX_COUNT], y[MAX_COUNT];
+  const struct pto_loops *plain = pto_loops_at(0);
+  for (uint64_t count = 0; count <= MAX_COUNT; count += 1 + count / 7) {
+    struct pto_chunk chunk = {.count = count, .a = x[0], .b = x[1], .out = y};
+    for (uint32_t i = 0; i < 2; i++) {
+      for (uint64_t j = 0; j < MAX_COUNT; j++) inputs[i][j] = (uint16_t)pto_rng_next(rng);
+      plain->load[PTO_CLASS_F32][dtype](x[i], (const char *)inputs[i], 2, count);
+    }
+    any_elements(PTO_CLASS_F32, &chunk.scalar, 1, rng);
+    any_elements(PTO_CLASS_F32, &chunk.scalar2, 1, rng);
+    memset(wanted, GAP, sizeof wanted);
+    memset(got, GAP, sizeof got);
+    plain->op[op][PTO_CLASS_F32](&chunk);
+    plain->store[PTO_CLASS_F32][dtype](y, (char *)wanted, 2, count);
+    chunk.a = inputs[0];
+    chunk.b = inputs[1];
+    chunk.out = got;
+    pto_loops_at(set)->half_op[op][dtype == PTO_BFLOAT16](&chunk);
+    for (uint64_t j = 0; j <= MAX_COUNT; j++) {
+      const bool is_nan = j < count && y[j] != y[j];
+      const uint16_t exponent = dtype == PTO_BFLOAT16 ? 0x7f80 : 0x7c00;
+      if (is_nan ? (got[j] & 0x7fff) <= exponent : wanted[j] != got[j])
+        fail_msg("%s: operation %u in %s: element %" PRIu64 " of %" PRIu64 " is %04x, not %04x",
+                 pto_loops_at(set)->name, op, pto_dtype_name(dtype), j, count, got[j], wanted[j]);
+    }
+  }
+}
+
+static void test_operations_on_16_bit_floats_give_the_bits_of_those_through_f32(void **state) {
+  (void)state;
+  struct pto_rng rng = {SEED};
+  uint32_t checked = 0;
+  for (uint32_t set = 0; pto_loops_at(set) != NULL; set++)
+    for (uint32_t op = 0; op < PTO_OP_COUNT; op++)
+      for (uint32_t half = 0; half < 2; half++) {
+        assert_int_equal(pto_loops_at(set)->half_op[op][half] == NULL, pto_loops_at(0)->half_op[op][half] == NULL);
+        if (pto_loops_at(set)->half_op[op][half] == NULL) continue;
+        check_half_operation(set, op, half == 0 ? PTO_FLOAT16 : PTO_BFLOAT16, &rng);
+        checked++;
+      }
+  print_message("%u loops\n", checked);
+  assert_true(checked > 0);
+}
+
 static void test_every_set_gives_the_same_bits_for_every_cast(void **state) {
   (void)state;
   struct pto_rng rng = {SEED};
@@ -350,6 +397,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_there_is_always_a_set_and_the_best_is_one_of_them),
       cmocka_unit_test(test_every_set_gives_the_same_bits_for_every_operation),
+      cmocka_unit_test(test_operations_on_16_bit_floats_give_the_bits_of_those_through_f32),
       cmocka_unit_test(test_every_set_gives_the_same_bits_for_every_cast),
       cmocka_unit_test(test_every_set_moves_the_same_bits),
       cmocka_unit_test(test_streams_copy_every_byte_and_no_other),

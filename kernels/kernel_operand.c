@@ -37,6 +37,7 @@ void pto_operand_init(struct pto_operand *o, const struct pto_kernel_tensor *t, 
   o->unit_bytes = pto_dtype_size(t->dtype);
   o->is_nibbles = is_nibble(t->dtype);
   o->is_streamed = false;
+  o->is_fetched = pto_kernel_numel(t) * o->unit_bytes >= PTO_FETCH_FROM_BYTES && !o->is_nibbles;
   o->chunk = pto_local_take(local, elems * o->elem_bytes);
   o->stage = o->unit_bytes == o->elem_bytes ? NULL : pto_local_take(local, elems * o->unit_bytes);
   pto_cursor_init(&o->cursor, t, order);
@@ -97,7 +98,16 @@ static void move_bits(struct pto_operand *o, char *bits, uint64_t count, bool is
   }
 }
 
+/* What lies behind the next chunk in the same run.  An address is all that it needs: a fetch of what is no memory does
+ * nothing. */
+static void fetch_ahead(const struct pto_operand *o, uint64_t count) {
+  if (!o->is_fetched || count > PTO_OPERAND_ELEMS || count > o->cursor.run_left || !has_dense_runs(o)) return;
+  const uintptr_t at = (uintptr_t)o->cursor.at + PTO_FETCH_AHEAD_BYTES;
+  for (uint64_t i = 0; i < count * o->unit_bytes; i += PTO_CACHE_LINE) __builtin_prefetch((const void *)(at + i));
+}
+
 const void *pto_operand_read(struct pto_operand *o, uint64_t count) {
+  fetch_ahead(o, count);
   if (is_in_place(o, count)) {
     const void *elements = o->cursor.at;
     pto_cursor_advance(&o->cursor, count);

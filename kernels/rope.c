@@ -159,10 +159,12 @@ static void turn_token(const struct rope *rope, const struct buffers *b, uint64_
                        uint64_t y_at) {
   const struct pto_kernel_tensor *x = rope->x, *y = rope->y;
   const uint32_t heads = rope->token_dims, last = heads + 1;
-  b->load_cos(b->cos, element(rope->cos, position * rope->cos->strides[0]),
-              rope->cos->strides[1] * pto_dtype_size(rope->cos->dtype), rope->pairs);
-  b->load_sin(b->sin, element(rope->sin, position * rope->sin->strides[0]),
-              rope->sin->strides[1] * pto_dtype_size(rope->sin->dtype), rope->pairs);
+  if (rope->pairs > 0) { /* strides of an empty table may be anything */
+    b->load_cos(b->cos, element(rope->cos, position * rope->cos->strides[0]),
+                rope->cos->strides[1] * pto_dtype_size(rope->cos->dtype), rope->pairs);
+    b->load_sin(b->sin, element(rope->sin, position * rope->sin->strides[0]),
+                rope->sin->strides[1] * pto_dtype_size(rope->sin->dtype), rope->pairs);
+  }
   for (uint64_t head = 0; head < x->shape[heads]; head++) {
     b->load_x(b->row, element(x, x_at + head * x->strides[heads]), x->strides[last] * pto_dtype_size(x->dtype),
               rope->dim);

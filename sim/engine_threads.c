@@ -172,6 +172,21 @@ static void threads_flush(struct pto_port *port) {
     if (engine->unpublished[w]) publish(engine, w);
 }
 
+/* None of a block begins before all of it are here: its last message publishes them, by the rule for others. */
+static PTO_NOINLINE void dispatch_meeting(struct pto_threads_engine *engine, struct pto_message *message, uint32_t w) {
+  const bool is_whole = pto_threads_sit(engine, message);
+  if (w == 0) {
+    pto_mailbox_publish(&engine->workers[0].inbox); /* to ourselves, who look at it in a wait */
+  } else {
+    engine->unpublished[w]++;
+    engine->unpublished_total++;
+  }
+  for (w = 1; is_whole && engine->unpublished_total && w < engine->port.worker_count; w++)
+    if (engine->unpublished[w] && (engine->unpublished[w] >= PTO_THREADS_BATCH ||
+                                   engine->in_flight[w] <= PTO_THREADS_NEARLY_IDLE + PTO_ROLE_COUNT))
+      publish(engine, w);
+}
+
 static void threads_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at) {
   struct pto_threads_engine *engine = engine_of(port);
   uint32_t w = engine->core_worker[message->core];
@@ -181,12 +196,8 @@ static void threads_dispatch(struct pto_port *port, const struct pto_message *me
   *slot = *message;
   engine->in_flight[w]++;
   if (PTO_UNLIKELY(message->flags & PTO_MESSAGE_MEETS)) {
-    pto_threads_sit(engine, slot);
-    if (w != 0) {
-      engine->unpublished[w]++; /* none of its block begins before all are here: the next flush publishes them */
-      engine->unpublished_total++;
-      return;
-    }
+    dispatch_meeting(engine, slot, w);
+    return;
   }
   if (w == 0) {
     pto_mailbox_publish(&worker->inbox); /* to ourselves */

@@ -123,7 +123,8 @@ void pto_threads_unstall(struct pto_threads_worker *worker);
 bool pto_threads_meetings_init(struct pto_threads_engine *engine);
 void pto_threads_meetings_fini(struct pto_threads_engine *engine);
 void pto_threads_meetings_reset(struct pto_threads_engine *engine);
-void pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message);
+/* True where the message is the last of its block, or of its sync_start task. */
+bool pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message);
 /* Where no thread runs a kernel and none has one to run, but cores wait: answers them that they do so for ever. */
 bool pto_threads_break_deadlock(struct pto_threads_engine *engine);
 

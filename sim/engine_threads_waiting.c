@@ -162,11 +162,14 @@ void pto_threads_unstall(struct pto_threads_worker *worker) {
 
 /* ---- on the control thread ---- */
 
-void pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message) {
+bool pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message) {
+  struct pto_meetings *meetings = &engine->meetings.waiting.meetings;
   engine->has_met = true;
   pthread_mutex_lock(&engine->meetings.mutex);
-  message->meeting = (uint16_t)pto_meetings_sit(&engine->meetings.waiting.meetings, message);
+  message->meeting = (uint16_t)pto_meetings_sit(meetings, message);
+  const bool is_whole = pto_meetings_all_sit(meetings, message->meeting);
   pthread_mutex_unlock(&engine->meetings.mutex);
+  return is_whole && (!(message->flags & PTO_MESSAGE_TOGETHER) || (message->flags & PTO_MESSAGE_LAST));
 }
 
 static bool is_deadlocked(const struct pto_threads_engine *engine) {

@@ -97,10 +97,19 @@ static uint32_t find_block(const struct pto_meetings *meetings, const struct pto
   return PTO_MEETING_NONE;
 }
 
+static bool takes_turns(const struct pto_meeting *meeting, uint32_t role) {
+  return kernel_of(meeting, role) && (kernel_of(meeting, role)->flags & PTO_KERNEL_TURNS);
+}
+
+static bool has_turns(const struct pto_meeting *meeting) {
+  return takes_turns(meeting, 0) || takes_turns(meeting, 1) || takes_turns(meeting, 2);
+}
+
 static void open_meeting(struct pto_meetings *meetings, uint32_t index, const struct pto_message *message) {
   struct pto_meeting *meeting = &meetings->meetings[index];
   const struct pto_payload *payload = message->payload;
   uint32_t participants = 0;
+  meeting->payload = payload;
   for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
     if (!payload->kernels[role]) continue;
     meeting->roles |= (uint8_t)PTO_ROLE_BIT(role);
@@ -109,11 +118,14 @@ static void open_meeting(struct pto_meetings *meetings, uint32_t index, const st
   }
   meeting->is_together = (message->flags & PTO_MESSAGE_TOGETHER) != 0;
   meeting->block_index = message->block_index;
-  const uint32_t other = meeting->is_together ? next_of_task(meetings, payload, 0) : PTO_MEETING_NONE;
-  meeting->leader = other == PTO_MEETING_NONE ? index : meetings->meetings[other].leader;
+  const bool has_others = meeting->is_together || has_turns(meeting);
+  const uint32_t other = has_others ? next_of_task(meetings, payload, 0) : PTO_MEETING_NONE;
+  meeting->leader = meeting->is_together && other != PTO_MEETING_NONE ? meetings->meetings[other].leader : index;
+  /* A block before may have failed, and the control thread not know: what follows from that is no error of its own. */
+  if (other != PTO_MEETING_NONE) meeting->broken = meetings->meetings[other].broken;
   const uint32_t blocks = message->flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
   meeting->expected = meeting->is_together ? blocks * participants : participants;
-  meeting->payload = meetings->payloads[index] = payload;
+  meetings->payloads[index] = payload;
   meetings->live_count++;
 }
 
@@ -136,6 +148,12 @@ uint32_t pto_meetings_sit(struct pto_meetings *meetings, const struct pto_messag
   seat->state = PTO_SEAT_SENT;
   seat->core = message->core;
   return index;
+}
+
+bool pto_meetings_all_sit(const struct pto_meetings *meetings, uint32_t meeting) {
+  for (uint32_t rest = meetings->meetings[meeting].roles; rest; rest &= rest - 1)
+    if (meetings->meetings[meeting].seats[__builtin_ctz(rest)].state == PTO_SEAT_ABSENT) return false;
+  return true;
 }
 
 static void wake(struct pto_meetings *meetings, struct pto_meeting_seat *seat) {
@@ -161,10 +179,6 @@ void pto_meetings_begin(struct pto_meetings *meetings, struct pto_meeting_place 
 }
 
 /* ---- turns ---- */
-
-static bool takes_turns(const struct pto_meeting *meeting, uint32_t role) {
-  return kernel_of(meeting, role) && (kernel_of(meeting, role)->flags & PTO_KERNEL_TURNS);
-}
 
 /* Whether a turn waits for this core of the task: of a block before, whoever it is; of its own block, a role before
  * that takes turns. */
@@ -212,7 +226,7 @@ void pto_meetings_return(struct pto_meetings *meetings, struct pto_meeting_place
     FOR_EACH_OF_TASK(i, meetings, payload)
     break_meeting(meetings, &meetings->meetings[i], PTO_EKERNEL);
   }
-  if (takes_turns(meeting, 0) || takes_turns(meeting, 1) || takes_turns(meeting, 2)) pass_turn(meetings, payload);
+  if (has_turns(meeting)) pass_turn(meetings, payload);
   if (meeting->returned != meeting->roles) return;
   reset_meeting(meeting);
   meetings->payloads[place.meeting] = NULL;

@@ -92,6 +92,8 @@ struct pto_meeting_place {
 
 /* A message of a task whose kernels wait is on its way; the meeting of its block. */
 uint32_t pto_meetings_sit(struct pto_meetings *meetings, const struct pto_message *message);
+/* Whether a message of each of the block's roles is. */
+bool pto_meetings_all_sit(const struct pto_meetings *meetings, uint32_t meeting);
 void pto_meetings_begin(struct pto_meetings *meetings, struct pto_meeting_place place);
 /* The kernel has returned; `has_failed` breaks all meetings of its task. */
 void pto_meetings_return(struct pto_meetings *meetings, struct pto_meeting_place place, bool has_failed);

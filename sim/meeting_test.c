@@ -347,6 +347,19 @@ static void test_a_reset_forgets_everything(void **state) {
   pto_meetings_reset(&meetings);
 }
 
+static void test_a_block_sent_after_one_before_it_failed_is_let_go_too(void **state) {
+  (void)state;
+  struct pto_payload *task = task_of(NULL, &turns, NULL);
+  task->block_count = 3;
+  const struct pto_meeting_place a = begin(task, 0, 1, 0, 0), b = begin(task, 1, 1, 1, 0);
+  pto_meetings_return(&meetings, a, true);
+  const struct pto_meeting_place c = begin(task, 2, 1, 2, 0);
+  assert_int_equal(pto_meetings_turn(&meetings, b), PTO_MEETING_BROKEN);
+  leave(b);
+  assert_int_equal(pto_meetings_turn(&meetings, c), PTO_MEETING_BROKEN);
+  leave(c);
+}
+
 int main(void) {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -362,6 +375,7 @@ int main(void) {
       CASE(test_a_deadlock_is_described_core_by_core_and_broken),
       CASE(test_a_cluster_has_a_meeting_for_every_message_it_can_hold),
       CASE(test_a_reset_forgets_everything),
+      CASE(test_a_block_sent_after_one_before_it_failed_is_let_go_too),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -365,10 +365,11 @@ struct pto_completion pto_virtual_cores_poll(struct pto_virtual_cores *cores, ui
 }
 
 const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, uint32_t index) {
-  uint32_t last = cores->cores[index].polled - 1;
-  if (cores->cores[index].polled == 0 || slot_at(cores, index, last)->status == 0) return "";
-  if (slot_at(cores, index, last)->status == PTO_EDEADLOCK) return cores->waiting.deadlock;
-  return sentence_at(cores, index, last);
+  const uint32_t last = cores->cores[index].polled - 1;
+  const struct pto_virtual_slot *slot = slot_at(cores, index, last);
+  if (cores->cores[index].polled == 0 || slot->status == 0) return "";
+  const bool is_verdict = slot->status == PTO_EDEADLOCK && (slot->message.flags & PTO_MESSAGE_MEETS);
+  return is_verdict ? cores->waiting.deadlock : sentence_at(cores, index, last);
 }
 
 bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores) {

@@ -17,7 +17,7 @@
 #include <sim/meeting.h>
 
 #define PTO_WAITING_SENTENCE_BYTES 512u
-#define PTO_DEADLOCK_SENTENCE_BYTES 2048u
+#define PTO_DEADLOCK_SENTENCE_BYTES 1024u /* PTO_SENTENCE_SIZE of base/error.h: the run's error is this sentence */
 
 struct pto_waiting_core;
 

@@ -88,6 +88,12 @@ static int wait_again(const struct pto_kernel_args *args) {
   return 0;
 }
 
+/* Statuses are the kernel's own: this one is no verdict of the runtime's. */
+static int fail_with_a_status(const struct pto_kernel_args *args) {
+  (void)pto_kernel_error(args, "gives up on purpose");
+  return PTO_EDEADLOCK;
+}
+
 /* ---- waiting for ever ---- */
 
 static int wait_for_each_other(const struct pto_kernel_args *args) {
@@ -243,6 +249,13 @@ static const struct waiting_case cases[] = {
      .mode = PTO_ACCUMULATE,
      FAILED("left_part", "gives up on purpose")},
 
+    {.name = "a status of a waiting kernel is its own", .run = fail_with_a_status, FAILED("gives up on purpose")},
+    {.name = "a status of a kernel without waits is its own",
+     .run = fail_with_a_status,
+     .roles = AIV0,
+     .plain_roles = AIV0,
+     FAILED("left_part", "gives up on purpose")},
+
     {.name = "two cores that wait for each other are named",
      .run = wait_for_each_other,
      .roles = AIC | AIV0,
@@ -292,6 +305,12 @@ static const struct waiting_case cases[] = {
      .is_sync_start = true,
      .clusters = 12,
      DEADLOCK("cube_part", "block 0", "barrier")},
+    {.name = "those for whom the sentence has no room are counted",
+     .run = last_block_stays_away,
+     .blocks = 24,
+     .is_sync_start = true,
+     .clusters = 24,
+     DEADLOCK("cube_part", "block 0", "; and ", " more")},
     {.name = "a block that keeps its turn keeps those behind it",
      .run = turn_never_comes,
      .roles = AIV0,

@@ -10,6 +10,9 @@
  * push finds room, so it can be followed to its end; and since a flag has one signalling core and a FIFO two ends, any
  * other order gives the same: no schedule can deadlock, and none can change a number.
  *
+ * Each runtime first runs the program spoiled: one core fails at one operation, or a signal that somebody waits for is
+ * left out.  That must be its error, or be found to wait for ever, and leave nothing behind.
+ *
  * PTO_WAITING_PROGRAMS says how many (60; PTO_TEST_LONG=1: 2000), PTO_SEED which is the first; every fourth is for
  * chips of 8 clusters and more, the rest for any.  Each runs in four places, of every engine, and under twenty
  * schedules of a port that explores them.
@@ -233,6 +236,13 @@ static const struct task *task_of(const struct pto_kernel_args *args) {
   return (const struct task *)(uintptr_t)args->scalars[0].u64;
 }
 
+/* What goes wrong in the run: nothing where there is no task. */
+static struct {
+  const struct task *task;
+  uint32_t operation;
+  bool is_left_out; /* else it fails */
+} spoiled;
+
 static int follow(const struct pto_kernel_args *args) {
   const struct task *task = task_of(args);
   uint64_t *own = args->tensors[0].addr;
@@ -242,7 +252,9 @@ static int follow(const struct pto_kernel_args *args) {
   for (uint32_t i = 0; i < task->count; i++) {
     const struct operation *op = &task->operations[i];
     if (op->verb != BARRIER && op->core != self) continue;
-    int status = perform(args, task, op, &number);
+    bool is_spoiled = task == spoiled.task && i == spoiled.operation;
+    if (is_spoiled && spoiled.is_left_out) continue;
+    int status = is_spoiled ? pto_kernel_error(args, "fails on purpose") : perform(args, task, op, &number);
     if (status != 0) return status;
   }
   own[block * PTO_ROLE_COUNT + role] = number;
@@ -360,9 +372,61 @@ static void start(uint64_t (*cells)[CELLS], uint64_t seed) {
     for (uint32_t k = 0; k < CELLS; k++) cells[i][k] = pto_rng_next(&rng);
 }
 
+/* The operation that gives the last signal at this one's flag, where each is waited for; `task->count` where not. */
+static uint32_t last_signal_of_waits(const struct task *task, const struct operation *like) {
+  uint32_t last = task->count, signals = 0, waits = 0;
+  for (uint32_t i = 0; i < task->count; i++) {
+    const struct operation *op = &task->operations[i];
+    if (op->verb == SIGNAL && op->other == like->other && op->flag == like->flag) {
+      last = i;
+      signals++;
+    }
+    waits += op->verb == WAIT && op->core == like->other && op->flag == like->flag;
+  }
+  return waits == signals ? last : task->count;
+}
+
+/* Spoils one operation, where the program has one that the rest cannot do without. */
+static void spoil(const struct program *program, struct pto_rng *rng) {
+  spoiled.is_left_out = pto_rng_below(rng, 2) == 0;
+  for (uint32_t tries = 0; tries < 200; tries++) {
+    const struct task *task = &program->tasks[pto_rng_below(rng, program->count)];
+    if (task->count == 0) continue;
+    uint32_t i = (uint32_t)pto_rng_below(rng, task->count);
+    if (spoiled.is_left_out) {
+      if (task->operations[i].verb != SIGNAL) continue;
+      i = last_signal_of_waits(task, &task->operations[i]);
+      if (i == task->count) continue;
+    }
+    spoiled.operation = i;
+    spoiled.task = task;
+    return;
+  }
+}
+
+static uint64_t failed_count, deadlocked_count;
+
+/* Runs it spoiled, where that can be. */
+static void run_spoiled(struct pto_runtime *rt, struct program *program, uint64_t seed,
+                        const struct pto_config *config) {
+  struct pto_rng rng = {seed * 1000 + config->workers};
+  spoil(program, &rng);
+  if (!spoiled.task) return;
+  start(memory, seed);
+  int status = pto_run(rt, submit_program, program);
+  const char *words = spoiled.is_left_out ? "cores wait for ever: " : "fails on purpose";
+  if (status != (spoiled.is_left_out ? PTO_EDEADLOCK : PTO_EKERNEL) || !strstr(pto_last_error(rt), words))
+    fail_msg("PTO_SEED=%" PRIu64 " on %s %s, %s, %u workers: spoiled at operation %u of task %u, %d %s", seed,
+             config->engine, config->chip, config->policy, config->workers, spoiled.operation,
+             (unsigned)(spoiled.task - program->tasks), status, pto_last_error(rt));
+  *(spoiled.is_left_out ? &deadlocked_count : &failed_count) += 1;
+  spoiled.task = NULL;
+}
+
 /* Runs it from the start in `rt`, which it destroys. */
 static void run_in(struct pto_runtime *rt, struct program *program, uint64_t seed, const struct pto_config *config) {
   char sentence[PTO_SENTENCE_SIZE];
+  run_spoiled(rt, program, seed, config);
   start(memory, seed);
   int status = pto_run(rt, submit_program, program);
   snprintf(sentence, sizeof sentence, "%s", pto_last_error(rt));
@@ -432,6 +496,7 @@ static void test_random_programs_of_waiting_cores_equal_the_model(void **state) 
   printf("%" PRIu64 " programs from seed %" PRIu64 ": %" PRIu64 " plain tasks, %" PRIu64 " of blocks alone, %" PRIu64
          " together, %" PRIu64 " in turns; %" PRIu64 " operations\n",
          count, first, tasks[PLAIN], tasks[ALONE], tasks[TOGETHER], tasks[TURNS], operations);
+  printf("spoiled: %" PRIu64 " runs failed, %" PRIu64 " waited for ever\n", failed_count, deadlocked_count);
 }
 
 int main(void) {

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim perf`: runs a program with perf attached, and says whose time the samples were.
+ *
+ * perf samples this process while the rounds go on; the timeline of each round is kept when it ends, by perf's own
+ * clock, and the samples are joined with it afterwards.  Making inputs and verifying are outside of it.
+ *
+ * Whatever happens after the options were understood ends in one place, finish; a kernel that crashes or does not come
+ * back ends in last_words, on another thread.
+ */
+#include <cli/verb.h>
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cli/fault_report.h>
+#include <cli/perf_join.h>
+#include <cli/perf_recording.h>
+#include <cli/perf_report.h>
+#include <cli/progress_line.h>
+#include <cli/run_session.h>
+#include <runtime/base/base.h>
+
+#define DEFAULT_FREQUENCY_HZ 4999u /* prime: out of step with whatever repeats */
+#define DEFAULT_TOP 5u
+#define LANES 3u
+
+struct perf {
+  struct pto_run_options options;
+  struct pto_perf_request request;
+  uint32_t top;
+  struct pto_run_session session;
+  struct pto_perf_recording recording;
+  struct pto_perf_join join;
+  bool has_join; /* finished: there is something to report */
+};
+
+/* ---- options of its own ---- */
+
+static int set_event(void *target, const char *value, struct pto_error *error) {
+  ((struct perf *)target)->request.event = value;
+  if (value[0] && value[0] != '-' && !strpbrk(value, ", {}")) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "\"%s\" is not one event", value);
+}
+static int set_frequency(void *target, const char *value, struct pto_error *error) {
+  uint64_t number = 0;
+  int status = pto_parse_u64(value, 1, 1000000, &number, error);
+  if (status == PTO_OK) ((struct perf *)target)->request.frequency_hz = (uint32_t)number;
+  return status;
+}
+static int set_data(void *target, const char *value, struct pto_error *error) {
+  ((struct perf *)target)->request.data_path = value;
+  return strcmp(value, "-") ? PTO_OK : pto_error_set(error, PTO_EINVAL, "perf's data need a file");
+}
+static int set_top(void *target, const char *value, struct pto_error *error) {
+  uint64_t number = 0;
+  int status = pto_parse_u64(value, 0, 1000000, &number, error);
+  if (status == PTO_OK) ((struct perf *)target)->top = (uint32_t)number;
+  return status;
+}
+
+static const struct pto_option_spec extra[] = {
+    {"event", "EVENT", "what to sample by, of `perf list` (default: cycles, else cpu-clock)", set_event, false},
+    {"frequency", "HZ", "samples a second and thread (default 4999)", set_frequency, false},
+    {"data", "FILE", "keeps perf's samples, for `perf report` and `perf annotate`", set_data, false},
+    {"top", "N", "symbols of a kernel, and tasks, that are shown (default 5)", set_top, false},
+    {0}};
+
+static int help(void) {
+  puts(
+      "ptosim perf PROGRAM [OPTION...]\n\n"
+      "Runs the program on threads under perf, and says how much of the time went into each kernel (and which symbols\n"
+      "in it), each core and task, and each kind of control work.  --json writes that report; the other options are\n"
+      "those of `ptosim run`.  Short programs need many rounds: --rounds 100.\n");
+  pto_run_options_help(extra, true);
+  puts("\nLeaves as `ptosim run` does, and with 2 where perf is missing or may not sample.");
+  return PTO_EXIT_OK;
+}
+
+/* ---- the end of a process whose kernel is stuck or gone ---- */
+
+static void last_words(void *context, int status, const char *sentence) {
+  struct perf *perf = context;
+  struct pto_run_result result = perf->session.result;
+  struct pto_error error;
+  const char *path = perf->options.json_path;
+  char line[PTO_SENTENCE_SIZE + 16];
+  pto_error_set(&result.error, status, "%s", sentence);
+  result.exit_code = PTO_EXIT_FAILED;
+  result.has_time = false;
+  int length = snprintf(line, sizeof line, "ptosim: %s\n", result.error.sentence);
+  if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
+  const struct pto_perf_report report = {.result = &result};
+  if (path && pto_perf_report_write_json(&report, path, &error)) (void)!write(STDERR_FILENO, "ptosim: no JSON\n", 16);
+  _exit(PTO_EXIT_FAILED); /* perf ends by itself when what it samples is gone */
+}
+
+/* ---- the run ---- */
+
+static int end(struct perf *perf, int exit_code, int status, const char *sentence) {
+  pto_error_set(&perf->session.result.error, status, "%s", sentence);
+  return perf->session.result.exit_code = exit_code;
+}
+
+static void keep_round(void *context, const struct pto_trace *trace) {
+  struct perf *perf = context;
+  if (trace) pto_perf_join_add_round(&perf->join, trace, trace->start_ns + pto_trace_now_ns(trace));
+}
+
+/* Workers name their threads; the control thread is this one. */
+static void find_threads(struct pto_perf_join *join) {
+  pto_perf_join_set_thread(join, 0, (uint32_t)gettid());
+  DIR *threads = opendir("/proc/self/task");
+  if (!threads) return;
+  for (struct dirent *entry = readdir(threads); entry; entry = readdir(threads)) {
+    char path[300], name[32] = "";
+    unsigned worker;
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+    FILE *file = fopen(path, "re");
+    if (!file) continue;
+    if (fgets(name, sizeof name, file) && sscanf(name, "pto-worker-%u", &worker) == 1)
+      pto_perf_join_set_thread(join, worker, (uint32_t)strtoul(entry->d_name, NULL, 10));
+    fclose(file);
+  }
+  closedir(threads);
+}
+
+static int prepare(struct perf *perf) {
+  struct pto_run_session *session = &perf->session;
+  struct pto_error error;
+  int code = pto_run_session_open(session, &perf->options, perf->options.programs.items[0],
+                                  PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE);
+  if (code) return code;
+  if (session->result.is_virtual)
+    return end(perf, PTO_EXIT_USAGE, PTO_ENOTSUP,
+               "perf samples real time, which the virtual engine's timeline does not have: --engine threads, or `make "
+               "valgrind TOOL=callgrind`");
+  if (!session->rt)
+    return end(perf, PTO_EXIT_USAGE, PTO_ENOTSUP,
+               "the program drives contexts of its own, whose timeline ptosim does not see: `perf record` alone works");
+  session->after_round = keep_round;
+  session->after_round_context = perf;
+  if (pto_perf_join_init(&perf->join, session->result.workers, session->chip.cluster_count * LANES, &error))
+    return end(perf, PTO_EXIT_FAILED, error.status, error.sentence);
+  pto_progress_line_stage("starting perf", 0, 0);
+  int status = pto_perf_recording_start(&perf->recording, &perf->request, &error);
+  if (status) return end(perf, status == PTO_ENOTSUP ? PTO_EXIT_USAGE : PTO_EXIT_FAILED, status, error.sentence);
+  return PTO_EXIT_OK;
+}
+
+static int sample_rounds(struct perf *perf) {
+  struct pto_error error;
+  int status = pto_perf_recording_enable(&perf->recording, true, &error);
+  if (status) return end(perf, PTO_EXIT_FAILED, status, error.sentence);
+  int code = pto_run_session_execute(&perf->session);
+  find_threads(&perf->join);
+  status = pto_perf_recording_enable(&perf->recording, false, &error);
+  if (status == PTO_OK) status = pto_perf_recording_stop(&perf->recording, &error);
+  if (status && code == PTO_EXIT_OK) return end(perf, PTO_EXIT_FAILED, status, error.sentence);
+  return code;
+}
+
+static void visit_sample(void *context, const struct pto_perf_sample *sample) {
+  pto_perf_join_add_sample(context, sample);
+}
+
+static int join_samples(struct perf *perf) {
+  struct pto_error error;
+  uint64_t refused_count;
+  pto_progress_line_stage("reading the samples", 0, 0);
+  int status = pto_perf_recording_read(&perf->recording, visit_sample, &perf->join, &refused_count, &error);
+  if (status == PTO_OK) status = pto_perf_join_finish(&perf->join, &error);
+  if (status == PTO_OK && refused_count > 0 && perf->join.rounds.samples == 0)
+    status = pto_error_set(&error, PTO_ESYSTEM, "none of the %" PRIu64 " lines of perf script is a sample with %s",
+                           refused_count, PTO_PERF_SAMPLE_FIELDS);
+  if (status) return end(perf, PTO_EXIT_FAILED, status, error.sentence);
+  perf->has_join = true;
+  return PTO_EXIT_OK;
+}
+
+/* Files that other options ask for; a failure counts where the run itself was right. */
+static void write_files(struct perf *perf) {
+  struct pto_error error;
+  struct pto_run_session *session = &perf->session;
+  int status = session->result.has_output_digest ? pto_run_session_write_outputs(session, &error) : PTO_OK;
+  if (status == PTO_OK) status = pto_run_session_write_records(session, &error);
+  if (status && session->result.exit_code == PTO_EXIT_OK) end(perf, PTO_EXIT_FAILED, error.status, error.sentence);
+}
+
+static int finish(struct perf *perf) {
+  const struct pto_run_options *options = &perf->options;
+  const struct pto_run_result *result = &perf->session.result;
+  const struct pto_perf_report report = {.result = result,
+                                         .join = perf->has_join ? &perf->join : NULL,
+                                         .frequency_hz = perf->request.frequency_hz,
+                                         .top = perf->top};
+  struct pto_error error;
+  if (!options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0)) {
+    if (result->has_time) pto_run_result_print(result);
+    if (perf->has_join) pto_perf_report_print(&report);
+  }
+  fflush(stdout);
+  if (result->error.sentence[0] && (!options->quiet || !options->json_path))
+    pto_complain(0, "%s", result->error.sentence);
+  if (options->json_path && pto_perf_report_write_json(&report, options->json_path, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  return result->exit_code;
+}
+
+static int run_perf(struct perf *perf) {
+  struct pto_error error;
+  perf->session.options = &perf->options;
+  if (pto_fault_report_init(last_words, perf, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_progress_line_begin(perf->options.programs.items[0], !perf->options.quiet);
+  int code = prepare(perf);
+  if (code == PTO_EXIT_OK) code = sample_rounds(perf);
+  if (code == PTO_EXIT_OK) code = join_samples(perf);
+  if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&perf->session);
+  if (perf->session.result.has_run) write_files(perf);
+  pto_progress_line_end();
+  code = finish(perf);
+  pto_perf_recording_fini(&perf->recording);
+  pto_perf_join_fini(&perf->join);
+  pto_run_session_close(&perf->session);
+  pto_fault_report_fini();
+  return code;
+}
+
+int pto_cmd_perf(int argc, char **argv) {
+  static struct perf perf; /* last_words reads it while other threads run */
+  struct pto_error error;
+  int code;
+  perf = (struct perf){.request.frequency_hz = DEFAULT_FREQUENCY_HZ, .top = DEFAULT_TOP};
+  if (pto_run_options_parse(argc, argv, extra, &perf, &perf.options, &error))
+    code = pto_complain(PTO_EXIT_USAGE, "perf: %s", error.sentence);
+  else if (perf.options.help)
+    code = help();
+  else if (perf.options.programs.count == 0)
+    code = pto_complain(PTO_EXIT_USAGE, "perf: which program?  `ptosim list programs` names them");
+  else if (perf.options.programs.count > 1)
+    code = pto_complain(PTO_EXIT_USAGE, "perf: one program at a time, not also \"%s\"", perf.options.programs.items[1]);
+  else if (perf.options.stats)
+    code = pto_complain(PTO_EXIT_USAGE, "perf: --stats is for `ptosim run`; its times by kernel are in this report");
+  else
+    code = run_perf(&perf);
+  pto_run_options_fini(&perf.options);
+  return code;
+}
