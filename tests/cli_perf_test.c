@@ -149,8 +149,19 @@ static double real_of(json_t *object, const char *key) {
   return json_number_value(value);
 }
 
-/* NULL, with a sentence, where perf cannot sample here. */
+/* Between a span's end and the kernel's own last instruction a sanitizer does work of its own. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_INSTRUMENTED true
+#else
+#define IS_INSTRUMENTED false
+#endif
+
+/* NULL, with a sentence, where perf cannot sample here, or samples would say little. */
 static json_t *sample(const char *arguments) {
+  if (IS_INSTRUMENTED) {
+    print_message("built with a sanitizer: samples are not compared with spans\n");
+    return NULL;
+  }
   if (pto_ptosim_run("perf %s --json -", arguments) == 2) {
     print_message("perf cannot sample here: %s", pto_ptosim_last.err);
     return NULL;
