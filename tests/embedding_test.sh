@@ -8,20 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 build=${PTO_BUILD_DIR:-build}
 case $build in *address* | *thread* | *coverage*) echo 'users link no instrumented library'; exit 77 ;; esac
 [ -e "$build/libpto.so" ] || { echo "there is no $build/libpto.so"; exit 77; }
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-holds() { # WHAT COMMAND…
-  local what=$1
-  shift
-  if "$@" >"$work/log" 2>&1; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "$what: not so"
-    tail -n 20 "$work/log"
-  fi
-}
+. tests/support/holds.sh
 export LD_LIBRARY_PATH=$build
 compile() { ${CC:-cc} -std=c17 -Wall -Wextra -Werror -Iinclude -o "$work/$1" "$work/$1.c" -L"$build" -lpto; }
 says() { # FILE WORDS
@@ -41,5 +28,4 @@ sed 's/"a2a3"/"a2a4"/' "$work/squares.c" >"$work/unknown.c"
 holds 'an unknown chip compiles' compile unknown
 holds 'and is refused with its sentence' says unknown "chip 'a2a4' is neither shipped"
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+holds_total

@@ -7,20 +7,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${PTO_BUILD_DIR:-build}
 [ -x "$build/ptosim" ] || { echo "there is no $build/ptosim"; exit 77; }
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-holds() { # WHAT COMMAND…
-  local what=$1
-  shift
-  if "$@" >"$work/log" 2>&1; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "$what: not so"
-    tail -n 20 "$work/log"
-  fi
-}
+. tests/support/holds.sh
 refuses() { ! "$@"; }
 
 awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/first-kernel.md >"$work/axpy.c"
@@ -38,5 +25,4 @@ sed 's/&y, 0, start, end, 1)/\&y, 0, start, end + 1, 1)/' "$work/axpy.c" >"$work
 holds 'a slice beyond the end compiles' compile beyond.c beyond.so
 holds 'and is refused' refuses "$build/ptosim" run "$work/beyond.so"
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+holds_total

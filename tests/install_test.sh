@@ -8,21 +8,8 @@ cd "$(dirname "$0")/.." || exit 1
 build=${PTO_BUILD_DIR:-build}
 case $build in *address* | *thread* | *coverage*) echo 'users link no instrumented library'; exit 77 ;; esac
 [ -x "$build/ptosim" ] || { echo "there is no $build/ptosim"; exit 77; }
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. tests/support/holds.sh
 unset PTO_PROGRAM_PATH
-passed=0 failed=0
-holds() { # WHAT COMMAND…
-  local what=$1
-  shift
-  if "$@" >"$work/log" 2>&1; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "$what: not so"
-    tail -n 20 "$work/log"
-  fi
-}
 
 holds 'it installs into another root' make install DESTDIR="$work/root" PREFIX=/opt/pto
 installed=$work/root/opt/pto
@@ -81,5 +68,4 @@ holds 'the installed ptosim finds its programs' bash -c "'$installed/bin/ptosim'
 holds 'and runs one' "$installed/bin/ptosim" run vector_example --quiet
 holds 'no file names the folder it was built in' bash -c "! grep -rqF '$OLDPWD' '$installed/lib/pkgconfig' '$installed/include'"
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+holds_total

@@ -9,28 +9,7 @@ build=${PTO_BUILD_DIR:-build}
 export PTO_PROGRAM_PATH=${PTO_PROGRAM_PATH:-$build/programs}
 oracle=$build/oracle
 [ -x "$oracle" ] || { echo "there is no $oracle"; exit 77; }
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-holds() { # WHAT COMMAND…
-  local what=$1
-  shift
-  if "$@" >"$work/log" 2>&1; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "$what: not so"
-    tail -n 20 "$work/log"
-  fi
-}
-leaves_with() { # STATUS COMMAND…
-  local want=$1
-  shift
-  "$@" >"$work/out" 2>&1
-  local got=$?
-  cat "$work/out"
-  [ $got = "$want" ]
-}
+. tests/support/holds.sh
 table() { "$oracle" all "$@" >"$work/table" && cat "$work/table"; }
 
 holds 'every program verifies' table
@@ -67,5 +46,4 @@ for field in '"output_digest": "[0-9a-f]\{16\}"' '"tasks": 5' '"verified": true'
   holds "such as $field" grep -q "$field" "$work/out"
 done
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+holds_total

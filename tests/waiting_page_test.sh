@@ -7,28 +7,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${PTO_BUILD_DIR:-build}
 [ -x "$build/ptosim" ] || { echo "there is no $build/ptosim"; exit 77; }
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-holds() { # WHAT COMMAND…
-  local what=$1
-  shift
-  if "$@" >"$work/log" 2>&1; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "$what: not so"
-    tail -n 20 "$work/log"
-  fi
-}
-leaves_with() { # STATUS COMMAND…
-  local want=$1
-  shift
-  "$@" >"$work/out" 2>&1
-  local got=$?
-  cat "$work/out"
-  [ $got = "$want" ]
-}
+. tests/support/holds.sh
 
 awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/waiting-cores.md >"$work/energy.c"
 compile() { ${CC:-cc} -std=c17 -O2 -fPIC -shared -Wall -Wextra -Werror -Iinclude -o "$work/$2" "$work/$1"; }
@@ -67,5 +46,4 @@ if ! grep -qE '__[at]san_init' "$build/ptosim"; then # a sanitizer has a report 
   done
 fi
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+holds_total
