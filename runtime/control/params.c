@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include <runtime/control/runtime_state.h>
+/*
+ * From a submit's parameters to what the rest of it works with, for every submit: each tensor checked, its buffer
+ * found, its region, and the payload that the kernel will read; or the sentence of the refusal.  params_usual.c takes
+ * the usual submits faster and leaves all others to this.
+ *
+ * Nothing outside rt->work and a payload of its own is changed here, so a refusal leaves nothing behind.
+ */
+#include <runtime/control/params_make.h>
 
 #include <stdio.h>
-#include <string.h>
 
-#include <runtime/port/core_port.h>
 #include <runtime/tensor/tensor_make.h>
-
-static const char *mode_name(uint32_t mode) {
-  switch (mode) {
-  case PTO_UNUSED:
-    return "unused";
-  case PTO_INPUT:
-    return "input";
-  case PTO_OUTPUT:
-    return "output";
-  case PTO_INOUT:
-    return "inout";
-  case PTO_ACCUMULATE:
-    return "accumulate";
-  case PTO_SCALAR:
-    return "scalar";
-  default:
-    return "?";
-  }
-}
-
-static const char *scalar_name(uint32_t type) {
-  static const char *const names[] = {"?", "f32", "i64", "u64"};
-  return type < PTO_ARRAY_LENGTH(names) ? names[type] : "?";
-}
 
 /* What sentences call a parameter: "param 3", or "predicate". */
 struct label {
@@ -42,165 +23,6 @@ static struct label label_of(uint32_t index) {
   else
     snprintf(label.text, sizeof label.text, "param %u", index);
   return label;
-}
-
-/* ---- launch ---- */
-
-static int check_kernels(struct pto_runtime *rt, const struct pto_launch *launch) {
-  const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
-  for (int i = 0; i < 3; i++) {
-    const struct pto_kernel *kernel = kernels[i];
-    if (!kernel) continue;
-    if (PTO_UNLIKELY(!(kernel->cores & (i == 0 ? PTO_AIC : PTO_AIV))))
-      return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s does not run on %s cores", kernel->name, i == 0 ? "AIC" : "AIV");
-    if (PTO_UNLIKELY(!kernel->run)) return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s has no function to run", kernel->name);
-    rt->work.has_waiting |= pto_kernel_waits(kernel);
-  }
-  return PTO_OK;
-}
-
-static int check_launch(struct pto_runtime *rt, const struct pto_launch *launch, enum pto_shape *shape_out) {
-  uint32_t aiv_count = (launch->aiv0 != NULL) + (launch->aiv1 != NULL);
-  if (!launch->aic && !aiv_count)
-    return PTO_REFUSE(rt, PTO_EINVAL, "a task needs a kernel (pto_kernel_find gives NULL for an unknown name)");
-  int status = check_kernels(rt, launch);
-  if (status) return status;
-  enum pto_shape shape = launch->aic ? (aiv_count == 2   ? PTO_SHAPE_MIX_X2
-                                        : aiv_count == 1 ? PTO_SHAPE_MIX_X1
-                                                         : PTO_SHAPE_AIC)
-                                     : (aiv_count == 2 ? PTO_SHAPE_AIV_X2 : PTO_SHAPE_AIV);
-  uint32_t block_count = launch->block_count ? launch->block_count : 1;
-  if (PTO_UNLIKELY(block_count > UINT32_MAX / 3))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%u blocks are too many", block_count);
-  if (launch->sync_start && !pto_scheduler_can_ever_fit(&rt->scheduler, shape, block_count))
-    return PTO_REFUSE(rt, PTO_EFIT, "sync_start: %u blocks can never start together, %s has %u cluster%s", block_count,
-                      rt->port->chip_name ? rt->port->chip_name : "the chip", rt->port->cluster_count,
-                      rt->port->cluster_count == 1 ? "" : "s");
-  *shape_out = shape;
-  return PTO_OK;
-}
-
-/* ---- parameters against the kernels' lists ---- */
-
-static PTO_COLD int refuse_dtype(struct pto_runtime *rt, const struct pto_kernel *kernel,
-                                 const struct pto_kernel_param *expected, uint32_t dtype, uint32_t index) {
-  int status = PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has dtype %s, the kernel takes", kernel->name, index,
-                          expected->name ? expected->name : "", pto_dtype_name(dtype));
-  const char *separator = " ";
-  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++)
-    if (expected->dtypes & PTO_DTYPE_BIT(d)) {
-      pto_error_append(&rt->error, "%s%s", separator, pto_dtype_name(d));
-      separator = ", ";
-    }
-  return status;
-}
-
-static PTO_COLD int refuse_rank(struct pto_runtime *rt, const struct pto_kernel *kernel,
-                                const struct pto_kernel_param *expected, uint32_t rank, uint32_t index) {
-  uint32_t most = expected->max_rank ? expected->max_rank : PTO_MAX_DIMS;
-  const char *name = expected->name ? expected->name : "";
-  if (expected->min_rank == most)
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has rank %u, %u is expected", kernel->name, index, name, rank,
-                      most);
-  return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) has rank %u, %u to %u is expected", kernel->name, index, name,
-                    rank, expected->min_rank, most);
-}
-
-static int check_param(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_kernel_param *expected,
-                       const struct pto_param *param, uint32_t index) {
-  const char *name = expected->name ? expected->name : "";
-  if (param->mode == PTO_SCALAR) {
-    if (PTO_UNLIKELY(expected->scalar && expected->scalar != param->scalar_type))
-      return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) is a scalar of type %s, %s is expected", kernel->name, index,
-                        name, scalar_name(param->scalar_type), scalar_name(expected->scalar));
-    return PTO_OK;
-  }
-  const struct pto_tensor *t = param->value.tensor;
-  if (PTO_UNLIKELY(!t))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) is a null tensor", kernel->name, index, name);
-  if (PTO_UNLIKELY(t->status)) return PTO_OK; /* refused with its own reason */
-  if (PTO_UNLIKELY(expected->dtypes && !(t->dtype < PTO_DTYPE_COUNT && (expected->dtypes & PTO_DTYPE_BIT(t->dtype)))))
-    return refuse_dtype(rt, kernel, expected, t->dtype, index);
-  if (PTO_UNLIKELY(t->ndims < expected->min_rank || (expected->max_rank && t->ndims > expected->max_rank)))
-    return refuse_rank(rt, kernel, expected, t->ndims, index);
-  return PTO_OK;
-}
-
-static PTO_COLD int refuse_mode(struct pto_runtime *rt, const struct pto_kernel *kernel,
-                                const struct pto_kernel_param *expected, const struct pto_param *param, uint32_t index,
-                                uint32_t mode) {
-  return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u (%s) is passed as %s, %s is expected", kernel->name, index,
-                    expected->name ? expected->name : "", mode_name(param->mode), mode_name(mode));
-}
-
-/* Whether check_param has nothing against it: the usual case in a few instructions. */
-static inline bool fits(const struct pto_kernel_param *expected, const struct pto_param *param) {
-  if (param->mode == PTO_SCALAR) return expected->scalar == 0 || expected->scalar == param->scalar_type;
-  const struct pto_tensor *t = param->value.tensor;
-  uint32_t dtypes = expected->dtypes ? expected->dtypes : UINT32_MAX;
-  uint32_t max_rank = expected->max_rank ? expected->max_rank : UINT32_MAX;
-  return t && !t->status && (dtypes >> (t->dtype & 31) & 1) && t->dtype < 32 && t->ndims >= expected->min_rank &&
-         t->ndims <= max_rank;
-}
-
-static int check_against_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
-                                uint32_t count) {
-  if (PTO_UNLIKELY(kernel->param_count != count))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s takes %u parameters, %u were passed", kernel->name, kernel->param_count,
-                      count);
-  for (uint32_t i = 0; i < count; i++) {
-    const struct pto_kernel_param *expected = &kernel->params[i];
-    if (PTO_UNLIKELY(expected->mode != params[i].mode))
-      return refuse_mode(rt, kernel, expected, &params[i], i, expected->mode);
-    if (PTO_LIKELY(fits(expected, &params[i]))) continue;
-    int status = check_param(rt, kernel, expected, &params[i], i);
-    if (PTO_UNLIKELY(status)) return status;
-  }
-  return PTO_OK;
-}
-
-/* Kernels of a MIX list all parameters; the task's mode is the union of what they do. */
-static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *const kernels[3],
-                             const struct pto_param *params, uint32_t count) {
-  for (int k = 0; k < 3; k++)
-    if (kernels[k] && kernels[k]->param_count != count)
-      return PTO_REFUSE(rt, PTO_EINVAL, "%s takes %u parameters, %u were passed", kernels[k]->name,
-                        kernels[k]->param_count, count);
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t mode = PTO_UNUSED;
-    const struct pto_kernel *last = NULL;
-    for (int k = 0; k < 3; k++) {
-      if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
-      if (mode == PTO_ACCUMULATE && kernels[k]->params[i].mode == PTO_ACCUMULATE &&
-          !(last->flags & kernels[k]->flags & PTO_KERNEL_TURNS))
-        return PTO_REFUSE(rt, PTO_EINVAL,
-                          "param %u: %s and %s both accumulate into it, the cores of a task run at once, and not both "
-                          "declare PTO_KERNEL_TURNS",
-                          i, last->name, kernels[k]->name);
-      last = kernels[k];
-      mode |= last->params[i].mode;
-      int status = check_param(rt, last, &last->params[i], &params[i], i);
-      if (status) return status;
-    }
-    if (!last) return PTO_REFUSE(rt, PTO_EINVAL, "param %u is used by no kernel of the task", i);
-    if (mode != params[i].mode) return refuse_mode(rt, last, &last->params[i], &params[i], i, mode);
-  }
-  return PTO_OK;
-}
-
-/* Whether every kernel that touches what is accumulated into puts itself in order. */
-static bool take_turns(const struct pto_launch *launch, uint32_t count) {
-  const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
-  for (uint32_t i = 0; i < count; i++) {
-    bool is_sum = false, has_order = true;
-    for (int k = 0; k < 3; k++) {
-      if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
-      is_sum |= kernels[k]->params[i].mode == PTO_ACCUMULATE;
-      has_order &= (kernels[k]->flags & PTO_KERNEL_TURNS) != 0;
-    }
-    if (is_sum && !has_order) return false;
-  }
-  return true;
 }
 
 /* ---- tensors ---- */
@@ -228,13 +50,15 @@ static uint64_t dense_bytes(const struct pto_tensor *t) {
 }
 
 /* The version rule of semantics §2: inputs name the current version, outputs that or the next. */
-static int check_version(struct pto_runtime *rt, const char *what, const struct pto_param_work *work) {
+static int check_other_version(struct pto_runtime *rt, const char *what, const struct pto_param_work *work) {
   int32_t named = work->tensor->version, current = work->record->version;
-  if (PTO_LIKELY(named == current)) return PTO_OK;
-  if (work->mode == PTO_OUTPUT && current != INT32_MAX && named == current + 1) return PTO_OK;
+  if (work->mode == PTO_OUTPUT && current != INT32_MAX && named == current + 1) {
+    rt->work.advances = true;
+    return PTO_OK;
+  }
   return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) names version %d of buffer %llu, which is at version %d", what,
-                    label_of(work->index).text, mode_name(work->mode), named, (unsigned long long)work->record->id,
-                    current);
+                    label_of(work->index).text, pto_param_mode_name(work->mode), named,
+                    (unsigned long long)work->record->id, current);
 }
 
 static int check_allocation(struct pto_runtime *rt, const char *what, struct pto_param_work *work) {
@@ -242,7 +66,8 @@ static int check_allocation(struct pto_runtime *rt, const char *what, struct pto
   struct pto_submit_work *submit = &rt->work;
   if (work->mode != PTO_OUTPUT)
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) uses buffer %llu, which nothing has written yet", what,
-                      label_of(work->index).text, mode_name(work->mode), (unsigned long long)work->record->id);
+                      label_of(work->index).text, pto_param_mode_name(work->mode),
+                      (unsigned long long)work->record->id);
   if (t->start_offset || !pto_tensor_is_contiguous(t) || dense_bytes(t) != work->record->size_bytes)
     return PTO_REFUSE(rt, PTO_EINVAL,
                       "%s: param %u would allocate buffer %llu (%llu bytes) through a tensor that is not the whole of "
@@ -264,36 +89,42 @@ static int check_allocation(struct pto_runtime *rt, const char *what, struct pto
   return PTO_OK;
 }
 
-static int check_tensor(struct pto_runtime *rt, const char *what, struct pto_param_work *work) {
+static PTO_COLD int refuse_size(struct pto_runtime *rt, const char *what, const struct pto_param_work *work) {
+  const struct pto_buffer_record *record = work->record;
+  return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s says that buffer %llu has %llu bytes; it has %llu", what,
+                    label_of(work->index).text, (unsigned long long)record->id,
+                    (unsigned long long)work->tensor->buffer.size_bytes, (unsigned long long)record->size_bytes);
+}
+
+static int check_shared_bytes(struct pto_runtime *rt, const char *what, const struct pto_param_work *work) {
+  if (!pto_tensor_shares_bytes(work->tensor)) return PTO_OK;
+  return PTO_REFUSE(rt, PTO_EINVAL,
+                    "%s: param %u (%s) has elements that share bytes; such a tensor may be read, not written", what,
+                    work->index, pto_param_mode_name(work->mode));
+}
+
+/* Checks work->tensor and fills in the rest of `work`, and the access where there is one. */
+static int resolve(struct pto_runtime *rt, const char *what, struct pto_param_work *work) {
   const struct pto_tensor *t = work->tensor;
   struct pto_submit_work *submit = &rt->work;
   int status = pto_tensor_check(t);
-  if (PTO_UNLIKELY(status)) return refuse_tensor(rt, what, work->index, t, status);
+  if (status) return refuse_tensor(rt, what, work->index, t, status);
   struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &t->buffer);
-  if (PTO_UNLIKELY(!record)) return refuse_stale(rt, what, work->index, t);
-  if (PTO_UNLIKELY(record->size_bytes != t->buffer.size_bytes))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s says that buffer %llu has %llu bytes; it has %llu", what,
-                      label_of(work->index).text, (unsigned long long)record->id,
-                      (unsigned long long)t->buffer.size_bytes, (unsigned long long)record->size_bytes);
+  if (!record) return refuse_stale(rt, what, work->index, t);
   work->record = record;
   work->is_allocated_now = false;
   work->is_empty = pto_tensor_is_empty(t);
-  status = check_version(rt, what, work);
-  if (PTO_UNLIKELY(status)) return status;
-  if (PTO_UNLIKELY((work->mode & PTO_OUTPUT) && pto_tensor_shares_bytes(t)))
-    return PTO_REFUSE(rt, PTO_EINVAL,
-                      "%s: param %u (%s) has elements that share bytes; such a tensor may be read, not written", what,
-                      work->index, mode_name(work->mode));
+  if (record->size_bytes != t->buffer.size_bytes) return refuse_size(rt, what, work);
+  if (t->version != record->version) status = check_other_version(rt, what, work);
+  if (!status && (work->mode & PTO_OUTPUT)) status = check_shared_bytes(rt, what, work);
+  if (status) return status;
   /* empty external memory may be at NULL, and has all that it needs */
   if (!record->addr && record->kind == PTO_BUFFER_MANAGED && (!work->is_empty || work->mode == PTO_OUTPUT))
     return check_allocation(rt, what, work);
   if (work->is_empty) return PTO_OK;
   struct pto_access *access = &submit->accesses[submit->access_count++];
   pto_region_from_tensor(t, record->addr, &access->region);
-  access->space = record->space;
-  access->buffer_number = record->id;
-  access->tag = (uint16_t)(work->index | ((work->mode & PTO_INPUT) ? PTO_TAG_READ : 0) |
-                           ((work->mode & PTO_OUTPUT) ? PTO_TAG_WRITE : 0));
+  pto_params_set_access(access, record, work->index, work->mode);
   submit->held_count += record->kind == PTO_BUFFER_MANAGED;
   return PTO_OK;
 }
@@ -338,8 +169,8 @@ static bool merge_in_place(struct pto_runtime *rt, const struct pto_launch *laun
   return true;
 }
 
-static PTO_NOINLINE int check_pair(struct pto_runtime *rt, const char *what, const struct pto_launch *launch,
-                                   struct pto_access *a, struct pto_access *b) {
+static int check_pair(struct pto_runtime *rt, const char *what, const struct pto_launch *launch, struct pto_access *a,
+                      struct pto_access *b) {
   uint32_t fuzzy_a = a->region.is_fuzzy, fuzzy_b = b->region.is_fuzzy;
   a->region.is_fuzzy = b->region.is_fuzzy = 0;
   bool meet = pto_region_intersects(&a->region, &b->region, &rt->map.budget_exhausted);
@@ -348,8 +179,8 @@ static PTO_NOINLINE int check_pair(struct pto_runtime *rt, const char *what, con
   if (!meet || merge_in_place(rt, launch, a, b)) return PTO_OK;
   const struct pto_param_work *x = param_of_access(&rt->work, a), *y = param_of_access(&rt->work, b);
   return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) and %s (%s) share bytes of buffer %llu and one of them is written",
-                    what, label_of(x->index).text, mode_name(x->mode), label_of(y->index).text, mode_name(y->mode),
-                    (unsigned long long)y->record->id);
+                    what, label_of(x->index).text, pto_param_mode_name(x->mode), label_of(y->index).text,
+                    pto_param_mode_name(y->mode), (unsigned long long)y->record->id);
 }
 
 static int check_aliasing(struct pto_runtime *rt, const char *what, const struct pto_launch *launch) {
@@ -358,8 +189,8 @@ static int check_aliasing(struct pto_runtime *rt, const char *what, const struct
   for (uint32_t i = 1; i < submit->access_count; i++)
     for (uint32_t j = 0; j < i; j++) {
       struct pto_access *a = &submit->accesses[j], *b = &submit->accesses[i];
-      if (!((a->tag | b->tag) & PTO_TAG_WRITE) || a->space != b->space ||
-          !pto_region_ranges_meet(&a->region, &b->region))
+      if (a->space != b->space || !pto_region_ranges_meet(&a->region, &b->region) ||
+          !((a->tag | b->tag) & PTO_TAG_WRITE))
         continue;
       int status = check_pair(rt, what, launch, a, b);
       if (PTO_UNLIKELY(status)) return status;
@@ -373,58 +204,13 @@ static int check_aliasing(struct pto_runtime *rt, const char *what, const struct
   return PTO_OK;
 }
 
-/* ---- payload ---- */
-
-static void fill_tensor(struct pto_kernel_tensor *out, const struct pto_tensor *t, uint64_t base, uint64_t **dims) {
-  uint64_t *shape = *dims, *strides = shape + t->ndims;
-  uint64_t offset =
-      pto_dtype_is_four_bit(t->dtype) ? t->start_offset / 2 : t->start_offset << pto_dtype_shift(t->dtype);
-  out->addr = base ? (char *)(uintptr_t)base + offset : NULL;
-  out->shape = shape;
-  out->strides = strides;
-  out->ndims = t->ndims;
-  out->dtype = t->dtype;
-  for (uint32_t i = 0; i < t->ndims; i++) {
-    shape[i] = t->shape[i];
-    strides[i] = t->strides[i];
-  }
-  *dims = strides + t->ndims;
-}
-
-static int build_payload(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
-                         uint32_t count) {
-  struct pto_submit_work *submit = &rt->work;
-  uint32_t tensor_count = submit->tensor_count, dims = 0;
-  for (uint32_t i = 0; i < tensor_count; i++) dims += submit->params[i].tensor->ndims;
-  uint32_t scalar_count = count - tensor_count;
-  uint32_t size = (uint32_t)(sizeof(struct pto_payload) + tensor_count * sizeof(struct pto_kernel_tensor) +
-                             scalar_count * 8 + dims * 16 + submit->work_count * sizeof(uint32_t));
-  struct pto_payload *payload = pto_payload_pool_alloc(&rt->payloads, size);
-  if (PTO_UNLIKELY(!payload)) return pto_runtime_fail(rt, PTO_ECAPACITY, "the payloads of live tasks fill their pool");
-  payload->block_count = launch->block_count ? launch->block_count : 1;
-  payload->tensor_count = tensor_count;
-  payload->scalar_count = scalar_count;
-  payload->kernels[0] = launch->aic;
-  payload->kernels[1] = launch->aiv0;
-  payload->kernels[2] = launch->aiv1;
-  union pto_scalar *scalars = pto_payload_scalars(payload);
-  uint64_t *at = (uint64_t *)(void *)(scalars + scalar_count);
-  for (uint32_t i = 0; i < tensor_count; i++)
-    fill_tensor(&payload->tensors[i], submit->params[i].tensor, submit->params[i].record->addr, &at);
-  if (scalar_count)
-    for (uint32_t i = 0; i < count; i++)
-      if (params[i].mode == PTO_SCALAR) *scalars++ = params[i].value.scalar;
-  payload->reserved[0] = (uint64_t)(uintptr_t)at;
-  payload->reserved[1] = 0;
-  submit->payload = payload;
-  return PTO_OK;
-}
+/* ---- what the kernel says ---- */
 
 /* What the kernel itself refuses, and the local memory that it needs. */
-static int ask_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, bool is_aic) {
-  if (PTO_LIKELY(!kernel || (!kernel->check && !kernel->cost))) return PTO_OK;
+int pto_params_ask_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, bool is_aic) {
   const struct pto_payload *payload = rt->work.payload;
-  char message[256] = "";
+  char message[256];
+  message[0] = '\0';
   uint64_t local_bytes = is_aic ? rt->port->aic_local_bytes : rt->port->aiv_local_bytes;
   struct pto_core core = {.kind = is_aic ? PTO_AIC : PTO_AIV,
                           .block_count = payload->block_count,
@@ -446,44 +232,30 @@ static int ask_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, b
 }
 
 static int ask_kernels(struct pto_runtime *rt, const struct pto_launch *launch) {
-  int status = ask_kernel(rt, launch->aic, true);
-  if (!status) status = ask_kernel(rt, launch->aiv0, false);
-  if (!status) status = ask_kernel(rt, launch->aiv1, false);
-  if (PTO_UNLIKELY(status)) pto_payload_pool_free(&rt->payloads, rt->work.payload);
+  int status = launch->aic ? pto_params_ask_kernel(rt, launch->aic, true) : PTO_OK;
+  if (!status && launch->aiv0) status = pto_params_ask_kernel(rt, launch->aiv0, false);
+  if (!status && launch->aiv1) status = pto_params_ask_kernel(rt, launch->aiv1, false);
   return status;
 }
 
 /* ---- the whole ---- */
 
-static int collect_tensors(struct pto_runtime *rt, const char *what, const struct pto_param *params, uint32_t count) {
+static int resolve_params(struct pto_runtime *rt, const char *what, const struct pto_param *params, uint32_t count) {
   struct pto_submit_work *submit = &rt->work;
-  uint32_t scalar_count = 0;
+  struct pto_param_work *work = submit->params;
   for (uint32_t i = 0; i < count; i++) {
-    uint32_t mode = params[i].mode;
-    if (mode == PTO_SCALAR) {
-      if (PTO_UNLIKELY(++scalar_count > PTO_MAX_SCALARS))
-        return PTO_REFUSE(rt, PTO_EINVAL, "%s: more than %u scalars", what, PTO_MAX_SCALARS);
-      continue;
-    }
-    if (PTO_UNLIKELY(!(mode == PTO_INPUT || mode == PTO_OUTPUT || mode == PTO_INOUT || mode == PTO_ACCUMULATE)))
-      return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u has mode %u, which is none", what, i, mode);
-    if (PTO_UNLIKELY(submit->tensor_count == PTO_MAX_TENSORS))
-      return PTO_REFUSE(rt, PTO_EINVAL, "%s: more than %u tensors", what, PTO_MAX_TENSORS);
-    if (PTO_UNLIKELY(!params[i].value.tensor))
-      return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u is a null tensor", what, i);
-    submit->accumulates |= mode == PTO_ACCUMULATE;
-    struct pto_param_work *work = &submit->params[submit->tensor_count++];
+    if (params[i].mode == PTO_SCALAR) continue;
     work->tensor = params[i].value.tensor;
-    work->mode = mode;
+    work->mode = params[i].mode;
     work->index = (uint16_t)i;
-    int status = check_tensor(rt, what, work);
-    if (PTO_UNLIKELY(status)) return status;
+    int status = resolve(rt, what, work++);
+    if (status) return status;
   }
   submit->work_count = submit->tensor_count;
   return PTO_OK;
 }
 
-static int collect_predicate(struct pto_runtime *rt, const char *what, const struct pto_predicate *predicate) {
+static int resolve_predicate(struct pto_runtime *rt, const char *what, const struct pto_predicate *predicate) {
   struct pto_submit_work *submit = &rt->work;
   const struct pto_tensor *t = predicate->tensor;
   if (predicate->compare > PTO_IF_GE)
@@ -493,7 +265,7 @@ static int collect_predicate(struct pto_runtime *rt, const char *what, const str
   work->tensor = t;
   work->mode = PTO_INPUT;
   work->index = PTO_TAG_PREDICATE;
-  int status = check_tensor(rt, what, work);
+  int status = resolve(rt, what, work);
   if (status) return status;
   if (pto_tensor_numel(t) != 1 || (PTO_DTYPE_BIT(t->dtype) & PTO_DTYPES_FLOAT) || pto_dtype_bits(t->dtype) < 8)
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: the predicate is one integer element, not %llu of %s", what,
@@ -504,41 +276,24 @@ static int collect_predicate(struct pto_runtime *rt, const char *what, const str
 int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
                        uint32_t count, enum pto_shape *shape_out) {
   struct pto_submit_work *submit = &rt->work;
-  submit->tensor_count = submit->work_count = submit->access_count = submit->held_count = 0;
-  submit->block_bytes = 0;
-  submit->allocates = submit->accumulates = submit->has_waiting = false;
-  submit->payload = NULL;
-  if (PTO_UNLIKELY(count && !params)) return PTO_REFUSE(rt, PTO_EINVAL, "%u parameters at a null pointer", count);
-  const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
   const char *what = "alloc_tensors";
-  int status = PTO_OK;
-  if (shape_out) {
-    status = check_launch(rt, launch, shape_out);
-    if (PTO_UNLIKELY(status)) return status;
-    const struct pto_kernel *one = kernels[0] ? kernels[0] : kernels[1] ? kernels[1] : kernels[2];
-    what = one->name;
-    bool is_mix = pto_shape_message_count(*shape_out) > 1;
-    status = PTO_UNLIKELY(is_mix) ? check_against_mix(rt, kernels, params, count)
-                                  : check_against_kernel(rt, one, params, count);
-    if (PTO_UNLIKELY(status)) return status;
-  }
-  status = collect_tensors(rt, what, params, count);
-  if (PTO_UNLIKELY(status)) return status;
-  if (PTO_UNLIKELY(launch->predicate.tensor || launch->predicate.compare != PTO_ALWAYS)) {
-    status = collect_predicate(rt, what, &launch->predicate);
-    if (status) return status;
-  }
-  submit->is_serial = PTO_UNLIKELY(submit->accumulates) && launch->block_count > 1 && !take_turns(launch, count);
-  if (PTO_UNLIKELY(submit->is_serial && launch->sync_start))
-    return PTO_REFUSE(rt, PTO_EINVAL,
-                      "%s: the blocks of an accumulating task whose kernel does not declare PTO_KERNEL_TURNS run one "
-                      "after another, sync_start wants them together",
-                      what);
-  status = check_aliasing(rt, what, launch);
-  if (PTO_UNLIKELY(status) || !shape_out) return status;
-  status = build_payload(rt, launch, params, count);
-  if (PTO_UNLIKELY(status)) return status;
-  return ask_kernels(rt, launch);
+  pto_params_begin(submit);
+  if (count && !params) return PTO_REFUSE(rt, PTO_EINVAL, "%u parameters at a null pointer", count);
+  int status = shape_out ? pto_launch_check(rt, launch, params, count, shape_out, &what)
+                         : pto_launch_check_alloc(rt, params, count);
+  if (!status) status = resolve_params(rt, what, params, count);
+  if (!status && (launch->predicate.tensor || launch->predicate.compare != PTO_ALWAYS))
+    status = resolve_predicate(rt, what, &launch->predicate);
+  if (!status) status = check_aliasing(rt, what, launch);
+  if (!status && shape_out) status = pto_params_build_payload(rt, launch, params, count);
+  if (!status && shape_out) status = ask_kernels(rt, launch);
+  if (status) pto_params_drop(rt);
+  return status;
+}
+
+void pto_params_drop(struct pto_runtime *rt) {
+  if (rt->work.payload) pto_payload_pool_free(&rt->payloads, rt->work.payload);
+  rt->work.payload = NULL;
 }
 
 void pto_params_settle(struct pto_runtime *rt, uint32_t slot_index) {

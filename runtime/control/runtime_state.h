@@ -4,7 +4,9 @@
  *
  *   runtime.c      create, run, destroy, statistics
  *   submit.c       a task from its arguments to its edges
- *   params.c       what submit checks of launch and parameters, and the payload it builds
+ *   params_usual.c what submit checks of launch and parameters, and the payload it builds, for usual submits
+ *   params.c       the same for all others, and the sentences of refusals
+ *   launch_checks.c  the part of that which needs no tensors
  *   progress.c     completions, fan-out, waiting, the end of a failed run
  *   space.c        room in rings and heaps, and the errors where there is none
  *   buffers.c      buffers and registrations
@@ -53,12 +55,15 @@ struct pto_param_work {
 
 struct pto_submit_work {
   uint32_t tensor_count; /* parameters that are tensors; the predicate follows them */
-  uint32_t work_count;   /* tensor_count, and 1 more with a predicate */
+  uint32_t scalar_count;
+  uint32_t dim_count;  /* of all tensors but the predicate's */
+  uint32_t work_count; /* tensor_count, and 1 more with a predicate */
   uint32_t access_count;
   uint32_t held_count;
   uint64_t block_bytes; /* of all outputs allocated now */
   bool allocates;
   bool accumulates;
+  bool advances;    /* an output names the next version of its buffer */
   bool is_serial;   /* its blocks run one after another */
   bool has_waiting; /* a kernel of it waits for other cores */
   struct pto_payload *payload;
@@ -138,9 +143,23 @@ int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_byt
 /* Retires what can be retired in every ring. */
 bool pto_space_retire(struct pto_runtime *rt);
 
-/* params.c */
+/* launch_checks.c: fill in the counts, has_waiting, accumulates and is_serial of rt->work. */
+int pto_launch_check(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
+                     uint32_t count, enum pto_shape *shape_out, const char **what_out);
+/* The same for a task without a kernel. */
+int pto_launch_check_alloc(struct pto_runtime *rt, const struct pto_param *params, uint32_t count);
+const char *pto_param_mode_name(uint32_t mode);
+
+/* params_usual.c: true where the submit was a usual one; then rt->work is filled in, or *status_out is not PTO_OK. */
+bool pto_params_prepare_usual(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
+                              uint32_t count, enum pto_shape *shape_out, int *status_out);
+/* params.c: fills in rt->work; a refusal leaves nothing behind. */
 int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
                        uint32_t count, enum pto_shape *shape_out);
+/* The kernel's check and the local memory that it needs, once the payload is built. */
+int pto_params_ask_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, bool is_aic);
+/* Gives back what a prepared submit holds that gets no slot. */
+void pto_params_drop(struct pto_runtime *rt);
 /* Fills addresses that were not known before, and the list of held memory. */
 void pto_params_settle(struct pto_runtime *rt, uint32_t slot);
 /* Writes "param 0 …, param 1 …" of a payload for the sentence of a failed kernel. */

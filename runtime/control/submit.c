@@ -93,6 +93,7 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
     pto_region_from_tensor(work->tensor, work->record->addr, &access->region);
+    access->hash = pto_access_map_hash(&access->region);
     access->space = work->record->space;
     access->buffer_number = work->record->id;
     access->tag = (uint16_t)(work->index | PTO_TAG_WRITE);
@@ -117,8 +118,7 @@ static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_
   uint64_t first_edge = rt->trace.edges.count;
   pto_hazards_begin(hazards, slot_index, rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL);
   if (launch->after_count) add_explicit(rt, launch->after, launch->after_count);
-  for (uint32_t i = 0; i < submit->access_count; i++) pto_hazards_find(hazards, &submit->accesses[i]);
-  pto_hazards_commit(hazards, submit->accesses, submit->access_count);
+  pto_hazards_enter(hazards, submit->accesses, submit->access_count);
   if (PTO_UNLIKELY(!pto_hazards_end(hazards)))
     return pto_runtime_fail(rt, PTO_ECAPACITY, "edges and accesses of live tasks fill the %u list chunks",
                             rt->chunks.capacity);
@@ -158,8 +158,8 @@ static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *lau
 }
 
 /* Gives back what a submit holds that has no slot yet. */
-static int give_up(struct pto_runtime *rt, int status) {
-  if (rt->work.payload) pto_payload_pool_free(&rt->payloads, rt->work.payload);
+static PTO_COLD int give_up(struct pto_runtime *rt, int status) {
+  pto_params_drop(rt);
   return status;
 }
 
@@ -173,7 +173,9 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   }
   uint64_t begin_time = pto_progress_now(rt);
   enum pto_shape shape = PTO_SHAPE_AIC;
-  status = pto_params_prepare(rt, launch, params, count, kind == PTO_TASK_KERNEL ? &shape : NULL);
+  if (PTO_UNLIKELY(kind != PTO_TASK_KERNEL) ||
+      PTO_UNLIKELY(!pto_params_prepare_usual(rt, launch, params, count, &shape, &status)))
+    status = pto_params_prepare(rt, launch, params, count, kind == PTO_TASK_KERNEL ? &shape : NULL);
   if (PTO_UNLIKELY(status)) return status;
   if (PTO_UNLIKELY(launch->after_count)) {
     status = check_after(rt, launch->after, launch->after_count);
@@ -196,7 +198,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   if (PTO_UNLIKELY(rt->trace.record)) record_task(rt, launch, slot_index, begin_time);
   status = wire(rt, launch, slot_index);
   if (PTO_UNLIKELY(status)) return give_up(rt, status);
-  advance_versions(rt);
+  if (PTO_UNLIKELY(rt->work.advances)) advance_versions(rt);
   pto_params_settle(rt, slot_index);
   if (task_out)
     *task_out = (struct pto_task){((uint64_t)(slot_index >> rt->rings.window_log2) << 62) | cold->sequence,

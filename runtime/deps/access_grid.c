@@ -182,7 +182,7 @@ bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
 
 /* ---- search ---- */
 
-static void consider(struct pto_access_map *map, uint32_t index, const struct pto_region *region, uint8_t param) {
+static void consider(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
   struct pto_access_entry *entry = &map->entries[index];
   if (entry->visit == map->visit) return;
   entry->visit = map->visit;
@@ -192,36 +192,34 @@ static void consider(struct pto_access_map *map, uint32_t index, const struct pt
   pto_access_entry_region(map, entry, &other);
   enum pto_overlap overlap = pto_region_overlap(region, &other, &map->budget_exhausted);
   if (overlap == PTO_DISJOINT) return;
-  map->hits[map->hit_count++] =
-      (struct pto_access_hit){index, param, (uint8_t)(overlap == PTO_EQUAL || overlap == PTO_COVERS)};
+  map->hits[map->hit_count++] = (struct pto_access_hit){index, overlap == PTO_EQUAL || overlap == PTO_COVERS};
 }
 
 static void search_list(struct pto_access_map *map, const struct pto_access_class *class,
-                        const struct pto_region *region, uint8_t param) {
-  for (uint32_t i = class->first_entry; i; i = map->entries[i].next_in_class) consider(map, i, region, param);
+                        const struct pto_region *region) {
+  for (uint32_t i = class->first_entry; i; i = map->entries[i].next_in_class) consider(map, i, region);
 }
 
 static void search_class(struct pto_access_map *map, uint32_t class_index, const struct pto_access_box *box,
-                         const struct pto_region *region, uint8_t param) {
+                         const struct pto_region *region) {
   const struct pto_access_class *class = &map->classes[class_index];
   struct cell_range cells;
   cells_of(class, box, &cells);
   uint64_t nx = cells.hi[0] - cells.lo[0] + 1, ny = cells.hi[1] - cells.lo[1] + 1, nz = cells.hi[2] - cells.lo[2] + 1;
   uint64_t limit = class->entry_count;
   if (nx > limit || ny > limit || nz > limit || nx * ny > limit || nx * ny * nz > limit) {
-    search_list(map, class, region, param);
+    search_list(map, class, region);
     return;
   }
   for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
     for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
       for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++)
         for (uint32_t i = map->cells[bucket_of(map, class_index, x, y, z)]; i; i = map->links[i].next)
-          if (map->entries[map->links[i].entry].class_index == class_index)
-            consider(map, map->links[i].entry, region, param);
+          if (map->entries[map->links[i].entry].class_index == class_index) consider(map, map->links[i].entry, region);
 }
 
 void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, const struct pto_region *region,
-                           uint32_t skip, uint8_t param) {
+                           uint32_t skip) {
   const struct pto_access_space *space = &map->spaces[space_index];
   if (++map->visit == 0) { /* stamps of 2^32 searches ago must not look like this one's */
     for (uint32_t i = 1; i <= map->entries_used; i++) map->entries[i].visit = 0;
@@ -234,8 +232,8 @@ void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, con
   if (!is_fuzzy) pto_access_grid_box(space, region, &box);
   for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) {
     if (is_fuzzy)
-      search_list(map, &map->classes[c], region, param);
+      search_list(map, &map->classes[c], region);
     else
-      search_class(map, c, &box, region, param);
+      search_class(map, c, &box, region);
   }
 }

@@ -194,16 +194,14 @@ void pto_access_map_remove(struct pto_access_map *map, uint32_t index) {
 
 /* ---- accesses of an entry ---- */
 
-void pto_access_map_clear_accesses(struct pto_access_map *map, struct pto_access_entry *entry) {
+void pto_access_map_free_chunks(struct pto_access_map *map, struct pto_access_entry *entry) {
   for (uint32_t chunk = entry->more; chunk;) {
     uint32_t next = map->chunks->chunks[chunk].next;
     pto_list_chunks_free(map->chunks, chunk);
     chunk = next;
   }
   entry->more = 0;
-  entry->count = 0;
   entry->prune_log2 = PRUNE_MIN_LOG2;
-  entry->flags &= (uint8_t) ~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
 }
 
 static bool is_expired(const struct pto_access_map *map, const struct pto_list_chunk *chunk) {

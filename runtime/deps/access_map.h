@@ -95,11 +95,10 @@ struct pto_access_link {
   uint32_t entry, next, previous, sibling, bucket;
 };
 
-/* An entry that a parameter's region met, other than its own. */
+/* An entry that a region met, other than its own. */
 struct pto_access_hit {
   uint32_t entry;
-  uint8_t param;
-  uint8_t is_covered; /* by the parameter's region */
+  uint32_t is_covered; /* by the region */
 };
 
 struct pto_access_map {
@@ -163,11 +162,11 @@ static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
   return h ^ (h >> 32);
 }
 
-/* Whether an entry's region is this one, to the field. */
+/* Whether an entry's region is this one, to the field (the end follows from the others). */
 static inline bool pto_access_entry_is(const struct pto_access_map *map, const struct pto_access_entry *entry,
                                        const struct pto_region *region) {
   if (entry->start != region->start || entry->run_bytes != region->run_bytes || entry->ndims != region->ndims ||
-      entry->end != region->end || ((entry->flags & PTO_ENTRY_FUZZY) != 0) != (region->is_fuzzy != 0))
+      ((entry->flags & PTO_ENTRY_FUZZY) != 0) != (region->is_fuzzy != 0))
     return false;
   const uint64_t *extents = entry->extents, *strides = entry->strides;
   if (PTO_UNLIKELY(entry->ndims > PTO_ENTRY_DIMS)) {
@@ -188,8 +187,7 @@ static inline uint32_t pto_access_map_find(const struct pto_access_map *map, con
 }
 /* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own
  * entry. */
-void pto_access_map_search(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint32_t skip,
-                           uint8_t param);
+void pto_access_map_search(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint32_t skip);
 /* Makes the entry of a region that has none; it still needs an access.  make_room has been called. */
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
                                uint64_t hash);
@@ -210,8 +208,14 @@ static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_
   entry->count++;
   return true;
 }
+/* Gives an entry's chunks back. */
+void pto_access_map_free_chunks(struct pto_access_map *map, struct pto_access_entry *entry);
 /* Drops all accesses. */
-void pto_access_map_clear_accesses(struct pto_access_map *map, struct pto_access_entry *entry);
+static inline void pto_access_map_clear_accesses(struct pto_access_map *map, struct pto_access_entry *entry) {
+  if (PTO_UNLIKELY(entry->more)) pto_access_map_free_chunks(map, entry);
+  entry->count = 0;
+  entry->flags &= (uint8_t) ~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
+}
 /* Keeps the visible accesses for which `keep(context, ref)` (NULL: all visible ones).  Returns how many are left. */
 uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_entry *entry,
                                bool (*keep)(void *context, struct pto_task_ref ref), void *context);

@@ -53,7 +53,7 @@ static uint32_t enter(struct fixture *f, uint32_t space, const struct pto_region
   uint64_t hash = pto_access_map_hash(r);
   uint32_t entry = pto_access_map_find(&f->map, r, hash);
   if (!entry) {
-    pto_access_map_search(&f->map, space, r, 0, 0);
+    pto_access_map_search(&f->map, space, r, 0);
     entry = pto_access_map_insert(&f->map, space, r, hash);
     if (f->map.hit_count == 0) f->map.entries[entry].flags |= PTO_ENTRY_ISOLATED;
     for (uint32_t i = 0; i < f->map.hit_count; i++)
@@ -131,7 +131,7 @@ static double candidates_a_search(enum tiling tiling, uint32_t count) {
   for (uint32_t i = 0; i < count; i += 1 + count / 1024, searches++) {
     struct pto_region r = tile(tiling, i, count);
     f.map.hit_count = 0;
-    pto_access_map_search(&f.map, space, &r, 0, 0);
+    pto_access_map_search(&f.map, space, &r, 0);
     assert_int_equal(f.map.hit_count, 1); /* itself */
     assert_true(f.map.hits[0].is_covered);
   }
@@ -165,7 +165,7 @@ static void a_region_over_all_tiles_meets_every_one(void **state) {
       }
       struct pto_region all = box(0, end, 1, 0);
       f.map.hit_count = 0;
-      pto_access_map_search(&f.map, space, &all, 0, 0);
+      pto_access_map_search(&f.map, space, &all, 0);
       assert_int_equal(f.map.hit_count, counts[c]);
       for (uint32_t i = 0; i < f.map.hit_count; i++) assert_true(f.map.hits[i].is_covered);
       drop(&f);
@@ -203,7 +203,7 @@ static void random_regions_are_found_as_by_comparing_with_all(void **state) {
       struct pto_region r = random_region(&rng, base);
       uint32_t own = pto_access_map_find(&f.map, &r, pto_access_map_hash(&r)), expected = 0;
       f.map.hit_count = 0;
-      pto_access_map_search(&f.map, space, &r, own, 0);
+      pto_access_map_search(&f.map, space, &r, own);
       for (uint32_t i = 0; i < count; i++) {
         struct pto_region other;
         pto_access_entry_region(&f.map, &f.map.entries[entries[i]], &other);
@@ -313,7 +313,7 @@ static void merged_spaces_keep_the_entries_of_both(void **state) {
   pto_access_map_merge_space(&f.map, all, high);
   struct pto_region whole = box(0, 12288, 1, 0);
   f.map.hit_count = 0;
-  pto_access_map_search(&f.map, all, &whole, 0, 0);
+  pto_access_map_search(&f.map, all, &whole, 0);
   assert_int_equal(f.map.hit_count, 2);
   assert_true(pto_access_map_is_valid(&f.map));
   drop(&f);

@@ -9,8 +9,10 @@ void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot, bool
     for (uint32_t i = 0; i < count; i++) hazards->rings->slots[i].mark = 0;
     hazards->serial = 1;
   }
+  hazards->rings->slots[consumer_slot].mark = hazards->serial;
   hazards->consumer = consumer_slot;
   hazards->is_manual = is_manual;
+  hazards->is_direct = hazards->rules == PTO_DEPS_EXACT && !is_manual && !pto_trace_has_graph(hazards->trace);
   hazards->is_short = hazards->has_released = hazards->is_out_of_chunks = false;
   hazards->task_edges = 0;
 }
@@ -114,20 +116,27 @@ static inline uint32_t reasons_of(const struct pto_hazards *hazards, const struc
   return reasons;
 }
 
-static inline void meet_access(struct pto_hazards *hazards, const struct pto_access *access,
-                               const struct pto_access_entry *entry, uint32_t ref_bits, uint16_t tag) {
+static void meet_access(struct pto_hazards *hazards, const struct pto_access *access,
+                        const struct pto_access_entry *entry, uint32_t ref_bits, uint16_t tag) {
   struct pto_task_ref ref = {ref_bits};
-  if (PTO_UNLIKELY(!pto_task_ref_is_visible(hazards->rings, ref))) return;
+  if (!pto_task_ref_is_visible(hazards->rings, ref)) return;
   uint32_t reasons = reasons_of(hazards, access, ref_bits, tag);
-  if (!reasons) return;
   uint32_t index = pto_task_ref_slot(hazards->rings, ref);
+  if (!reasons || index == hazards->consumer) return;
   struct pto_task_slot *producer = &hazards->rings->slots[index];
   if (producer->mark != hazards->serial) wire(hazards, producer);
   if (pto_trace_has_graph(hazards->trace)) record(hazards, index, reasons, access, entry, tag);
 }
 
-static void meet_chunks(struct pto_hazards *hazards, const struct pto_access *access,
-                        const struct pto_access_entry *entry) {
+/* The same where is_direct, and where one of the two accesses writes: a visible producer, if it is not wired yet. */
+static inline void meet_directly(struct pto_hazards *hazards, uint32_t ref_bits) {
+  struct pto_task_ref ref = {ref_bits};
+  struct pto_task_slot *producer = &hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)];
+  if (PTO_LIKELY(pto_task_slot_is_of(producer, ref) && producer->mark != hazards->serial)) wire(hazards, producer);
+}
+
+static PTO_NOINLINE void meet_chunks(struct pto_hazards *hazards, const struct pto_access *access,
+                                     const struct pto_access_entry *entry) {
   for (uint32_t i = entry->more; i;) {
     const struct pto_list_chunk *chunk = &hazards->chunks->chunks[i];
     i = chunk->next;
@@ -138,53 +147,34 @@ static void meet_chunks(struct pto_hazards *hazards, const struct pto_access *ac
 
 static inline void meet_entry(struct pto_hazards *hazards, const struct pto_access *access,
                               const struct pto_access_entry *entry) {
-  if (!(access->tag & PTO_TAG_WRITE)) { /* a read meets writes alone, and there is mostly one, in the first place */
+  uint32_t count = entry->count;
+  const bool is_write = access->tag & PTO_TAG_WRITE;
+  if (!is_write) { /* a read meets writes alone, and there is mostly one, in the first place */
     if (!(entry->flags & PTO_ENTRY_HAS_WRITE)) return;
-    if (!(entry->flags & PTO_ENTRY_MANY_WRITES)) {
-      meet_access(hazards, access, entry, entry->refs[0], entry->tags[0]);
-      return;
-    }
+    if (!(entry->flags & PTO_ENTRY_MANY_WRITES)) count = 1;
   }
-  for (uint32_t k = 0; k < entry->count; k++) meet_access(hazards, access, entry, entry->refs[k], entry->tags[k]);
-  if (PTO_UNLIKELY(entry->more)) meet_chunks(hazards, access, entry);
+  if (PTO_LIKELY(hazards->is_direct)) {
+    for (uint32_t k = 0; k < count; k++)
+      if (is_write || (entry->tags[k] & PTO_TAG_WRITE)) meet_directly(hazards, entry->refs[k]);
+  } else {
+    for (uint32_t k = 0; k < count; k++) meet_access(hazards, access, entry, entry->refs[k], entry->tags[k]);
+  }
+  if (PTO_UNLIKELY(entry->more) && (is_write || (entry->flags & PTO_ENTRY_MANY_WRITES)))
+    meet_chunks(hazards, access, entry);
 }
 
-static void meet_entries(struct pto_hazards *hazards, const struct pto_access *access) {
+static inline void meet_entries(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
   const struct pto_access_map *map = hazards->map;
-  if (access->entry) meet_entry(hazards, access, &map->entries[access->entry]);
-  for (uint32_t i = access->hit_begin; i < access->hit_end; i++)
-    meet_entry(hazards, access, &map->entries[map->hits[i].entry]);
+  if (own) meet_entry(hazards, access, &map->entries[own]);
+  for (uint32_t i = 0; i < map->hit_count; i++) meet_entry(hazards, access, &map->entries[map->hits[i].entry]);
 }
 
 /* Producers that are wired already are passed over by their mark; records are written anew. */
-static PTO_COLD void meet_entries_again(struct pto_hazards *hazards, const struct pto_access *access,
+static PTO_COLD void meet_entries_again(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own,
                                         uint64_t recorded) {
   begin_again(hazards);
   if (pto_trace_has_graph(hazards->trace)) hazards->trace->edges.count = recorded;
-  meet_entries(hazards, access);
-}
-
-void pto_hazards_find(struct pto_hazards *hazards, struct pto_access *access) {
-  struct pto_access_map *map = hazards->map;
-  const struct pto_access_space *space = &map->spaces[access->space];
-  access->hash = pto_access_map_hash(&access->region);
-  access->entry = pto_access_map_find(map, &access->region, access->hash);
-  access->hit_begin = access->hit_end = map->hit_count;
-  access->is_new = false;
-  access->was_searched = false;
-  map->lookups++;
-  map->candidates += access->entry != 0;
-  bool is_isolated = access->entry && (map->entries[access->entry].flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count;
-  if (!is_isolated && space->entry_count) {
-    access->was_searched = true;
-    pto_access_map_search(map, access->space, &access->region, access->entry,
-                          (uint8_t)(access->tag & PTO_TAG_PARAM_MASK));
-    access->hit_end = map->hit_count;
-  }
-  if (hazards->is_manual) return;
-  uint64_t recorded = pto_trace_has_graph(hazards->trace) ? hazards->trace->edges.count : 0;
-  meet_entries(hazards, access);
-  if (PTO_UNLIKELY(hazards->is_short)) meet_entries_again(hazards, access, recorded);
+  meet_entries(hazards, access, own);
 }
 
 /* ---- entering ---- */
@@ -199,7 +189,7 @@ static bool has_no_edge(void *context, struct pto_task_ref ref) {
 static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *access, bool replaces_all) {
   struct pto_access_map *map = hazards->map;
   bool is_alone = true;
-  for (uint32_t i = access->hit_begin; i < access->hit_end; i++) {
+  for (uint32_t i = 0; i < map->hit_count; i++) {
     uint32_t index = map->hits[i].entry;
     struct pto_access_entry *entry = &map->entries[index];
     if ((access->tag & PTO_TAG_WRITE) && map->hits[i].is_covered &&
@@ -213,60 +203,102 @@ static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *ac
   return is_alone;
 }
 
-/* Parameters of one task whose entries were not in the map when this one was looked up. */
-static bool settle_siblings(struct pto_hazards *hazards, struct pto_access *accesses, uint32_t at) {
-  struct pto_access *access = &accesses[at];
-  struct pto_access_map *map = hazards->map;
-  bool is_alone = true;
-  for (uint32_t i = 0; i < at; i++) {
-    struct pto_access *other = &accesses[i];
-    if (!other->is_new || other->space != access->space || !pto_region_ranges_meet(&access->region, &other->region))
-      continue;
-    if (!access->entry && other->hash == access->hash &&
-        pto_access_map_find(map, &access->region, access->hash) == other->entry) {
-      access->entry = other->entry;
-      access->is_new = true;
-      return (map->entries[other->entry].flags & PTO_ENTRY_ISOLATED) != 0;
-    }
-    if (!access->region.is_fuzzy && !other->region.is_fuzzy &&
-        !pto_region_intersects(&access->region, &other->region, &map->budget_exhausted))
-      continue;
-    map->entries[other->entry].flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
-    is_alone = false;
-  }
-  return is_alone;
+static inline void append(struct pto_hazards *hazards, struct pto_access_entry *entry, uint16_t tag) {
+  const struct pto_task_ref ref = hazards->rings->slots[hazards->consumer].ref;
+  if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, ref, tag))) hazards->is_out_of_chunks = true;
 }
 
-static void commit_one(struct pto_hazards *hazards, struct pto_access *accesses, uint32_t at) {
-  struct pto_access *access = &accesses[at];
+/* Puts the access into its own entry, once all that it meets is wired. */
+static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own,
+                                bool was_searched) {
   struct pto_access_map *map = hazards->map;
-  bool is_write = access->tag & PTO_TAG_WRITE;
+  const bool is_write = access->tag & PTO_TAG_WRITE;
+  const bool replaces_all = hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual;
   if (hazards->rules == PTO_DEPS_PTO && !is_write) return; /* nobody ever waits for a reader */
-  bool replaces_all = hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual;
-  bool is_alone = access->hit_begin == access->hit_end || settle_hits(hazards, access, replaces_all);
-  if (at) is_alone &= settle_siblings(hazards, accesses, at);
-  if (!access->entry) {
-    access->entry = pto_access_map_insert(map, access->space, &access->region, access->hash);
-    access->is_new = true;
-    access->was_searched = true; /* or there was nothing to search */
-  } else if (is_write && !access->region.is_fuzzy && !access->is_new) {
-    struct pto_access_entry *own = &map->entries[access->entry];
+  const bool is_alone = settle_hits(hazards, access, replaces_all);
+  if (!own) {
+    own = pto_access_map_insert(map, access->space, &access->region, access->hash);
+  } else if (is_write && !access->region.is_fuzzy) {
     if (replaces_all)
-      pto_access_map_clear_accesses(map, own);
+      pto_access_map_clear_accesses(map, &map->entries[own]);
     else
-      pto_access_map_filter(map, own, has_no_edge, hazards);
+      pto_access_map_filter(map, &map->entries[own], has_no_edge, hazards);
   }
-  struct pto_access_entry *own = &map->entries[access->entry];
+  struct pto_access_entry *entry = &map->entries[own];
   if (!is_alone)
-    own->flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
-  else if (access->was_searched)
-    own->flags |= PTO_ENTRY_ISOLATED;
-  if (PTO_UNLIKELY(!pto_access_map_append(map, own, hazards->rings->slots[hazards->consumer].ref, access->tag)))
-    hazards->is_short = true;
+    entry->flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
+  else if (was_searched)
+    entry->flags |= PTO_ENTRY_ISOLATED;
+  append(hazards, entry, access->tag);
 }
 
-void pto_hazards_commit(struct pto_hazards *hazards, struct pto_access *accesses, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) commit_one(hazards, accesses, i);
+/* The access's own entry (0: none yet), and in map->hits all others that it meets; true where these were looked for. */
+static bool look_up(struct pto_hazards *hazards, const struct pto_access *access, uint32_t *own) {
+  struct pto_access_map *map = hazards->map;
+  const struct pto_access_space *space = &map->spaces[access->space];
+  *own = pto_access_map_find(map, &access->region, access->hash);
+  map->hit_count = 0;
+  map->candidates += *own != 0;
+  if (*own && (map->entries[*own].flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count) return false;
+  if (space->entry_count) pto_access_map_search(map, access->space, &access->region, *own);
+  return true;
+}
+
+static void meet(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
+  const uint64_t recorded = pto_trace_has_graph(hazards->trace) ? hazards->trace->edges.count : 0;
+  meet_entries(hazards, access, own);
+  if (PTO_UNLIKELY(hazards->is_short)) meet_entries_again(hazards, access, own, recorded);
+}
+
+static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const struct pto_access *access) {
+  uint32_t own;
+  const bool was_searched = look_up(hazards, access, &own);
+  meet(hazards, access, own);
+  settle(hazards, access, own, was_searched);
+}
+
+/* Under pto rules and in manual scopes. */
+static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const struct pto_access *accesses,
+                                         uint32_t count) {
+  uint32_t own;
+  for (uint32_t i = 0; !hazards->is_manual && i < count; i++) {
+    look_up(hazards, &accesses[i], &own);
+    meet(hazards, &accesses[i], own);
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const bool was_searched = look_up(hazards, &accesses[i], &own);
+    settle(hazards, &accesses[i], own, was_searched);
+  }
+}
+
+/* The same tile again, which meets no other, is the usual case. */
+static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access) {
+  struct pto_access_map *map = hazards->map;
+  const uint32_t own = pto_access_map_find(map, &access->region, access->hash);
+  struct pto_access_entry *entry = &map->entries[own];
+  const uint8_t flags = entry->flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY);
+  if (PTO_UNLIKELY(!own || flags != PTO_ENTRY_ISOLATED || map->spaces[access->space].fuzzy_count)) return false;
+  map->candidates++;
+  meet_entry(hazards, access, entry);
+  if (PTO_UNLIKELY(hazards->is_short)) {
+    map->hit_count = 0;
+    meet_entries_again(hazards, access, own, 0);
+  }
+  if (access->tag & PTO_TAG_WRITE) pto_access_map_clear_accesses(map, entry);
+  append(hazards, entry, access->tag);
+  return true;
+}
+
+void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count) {
+  hazards->map->lookups += count;
+  if (PTO_LIKELY(hazards->is_direct)) {
+    for (uint32_t i = 0; i < count; i++)
+      if (PTO_UNLIKELY(!enter_alone(hazards, &accesses[i]))) enter_in_general(hazards, &accesses[i]);
+  } else if (hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual) {
+    for (uint32_t i = 0; i < count; i++) enter_in_general(hazards, &accesses[i]);
+  } else {
+    wire_then_enter(hazards, accesses, count);
+  }
 }
 
 /* ---- end ---- */
@@ -323,7 +355,7 @@ uint32_t pto_hazards_find_unfinished(struct pto_hazards *hazards, uint32_t space
                                      bool is_write) {
   struct pto_access_map *map = hazards->map;
   map->hit_count = 0;
-  pto_access_map_search(map, space, region, 0, 0);
+  pto_access_map_search(map, space, region, 0);
   for (uint32_t i = 0; i < map->hit_count; i++) {
     const struct pto_access_entry *entry = &map->entries[map->hits[i].entry];
     for (uint32_t k = 0; k < entry->count; k++) {

@@ -2,8 +2,11 @@
 /*
  * Hazards: from the accesses of a new task to its edges, by the rules of the run, and the wiring of fan-in and fan-out.
  *
- * A submit goes  begin → explicit… → find (every access) → commit (every access) → end.  Find looks up and wires,
- * commit enters the accesses; in between nothing of the map changes.
+ * A submit goes  begin → explicit… → enter → end.  Entering looks up what each access meets, wires the task behind
+ * those tasks, and puts the access into the map.  Under exact rules that is done access by access: what one of them
+ * enters, later ones may find there, but pass over, and as accesses of one task share no byte of which one is written,
+ * nothing else that they find has changed.  Otherwise what a write replaces depends on the edges of all accesses, so
+ * all are wired before the first is entered.
  *
  *   exact:  RAW, WAW, WAR.   pto: RAW; WAW only where the later one is INOUT, or the earlier task allocated the buffer;
  * no WAR. A write replaces the accesses that it covers and has an edge to; so in a manual scope, whose tasks have
@@ -11,7 +14,7 @@
  *
  * Edges are distinct pairs of tasks, whether the producer has finished or not; an edge to a finished one costs nothing
  * at run time.  A producer's slot carries the serial of the submit that last found it, which makes pairs distinct
- * without a set.
+ * without a set; the new task's own slot carries it too.
  *
  * Control thread only.
  */
@@ -24,14 +27,10 @@
 /* What a new task does to one region. */
 struct pto_access {
   struct pto_region region;
-  uint64_t hash;
+  uint64_t hash;          /* pto_access_map_hash of the region */
   uint64_t buffer_number; /* for records */
   uint32_t space;
-  uint32_t entry; /* its own entry in the map; 0: none yet */
-  uint32_t hit_begin, hit_end;
   uint16_t tag; /* PTO_TAG_… */
-  bool was_searched;
-  bool is_new; /* its entry was made by this submit */
 };
 
 struct pto_hazards {
@@ -43,6 +42,7 @@ struct pto_hazards {
   uint32_t serial;
   uint32_t consumer; /* slot of the task being submitted */
   bool is_manual;
+  bool is_direct;             /* exact rules, not manual, nothing recorded: every conflict is an edge, and no more */
   bool is_short;              /* a list chunk was wanted and there was none */
   bool has_released;          /* chunks of expired accesses, in this submit */
   bool is_out_of_chunks;      /* wanted again after that: live work has them all */
@@ -53,9 +53,8 @@ struct pto_hazards {
 void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot, bool is_manual);
 /* An edge that the orchestration asked for; the reference is visible. */
 void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref producer);
-void pto_hazards_find(struct pto_hazards *hazards, struct pto_access *access);
-/* Enters all accesses of the task. */
-void pto_hazards_commit(struct pto_hazards *hazards, struct pto_access *accesses, uint32_t count);
+/* All accesses of the task, in the order of its parameters; pto_access_map_make_room has been called. */
+void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count);
 /* False where list chunks ran out on the way: the run cannot go on. */
 bool pto_hazards_end(struct pto_hazards *hazards);
 

@@ -122,6 +122,10 @@ static inline bool pto_task_ref_is_visible(const struct pto_task_rings *rings, s
   uint32_t head = (uint32_t)rings->rings[ref.bits >> PTO_SEQUENCE_BITS].head;
   return ((head - ref.bits) & PTO_SEQUENCE_MASK) <= rings->window;
 }
+/* The same, asked of the slot itself, once the newest task of the ring has its own. */
+static inline bool pto_task_slot_is_of(const struct pto_task_slot *slot, struct pto_task_ref ref) {
+  return slot->ref.bits == ref.bits;
+}
 static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, uint32_t ring) {
   return rings->rings[ring].head - rings->rings[ring].tail >= rings->window - 1;
 }
