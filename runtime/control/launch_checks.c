@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a launch and its kernels' lists say of the parameters, before any tensor is looked at closely: cores, modes,
- * dtypes, ranks, scalar types, and how many of each there are.  For submits that params_usual.c does not take.
+ * dtypes, ranks, scalar types, and how many of each there are.
  */
 #include <runtime/control/runtime_state.h>
 
@@ -43,7 +43,7 @@ static int check_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel,
   if (PTO_UNLIKELY(!(kernel->cores & (is_aic ? PTO_AIC : PTO_AIV))))
     return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s does not run on %s cores", kernel->name, is_aic ? "AIC" : "AIV");
   if (PTO_UNLIKELY(!kernel->run)) return PTO_REFUSE(rt, PTO_EINVAL, "kernel %s has no function to run", kernel->name);
-  rt->work.has_waiting |= pto_kernel_waits(kernel);
+  rt->work->has_waiting |= pto_kernel_waits(kernel);
   return PTO_OK;
 }
 
@@ -168,7 +168,7 @@ static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *co
 
 /* What no list says: modes that are none, too many, null tensors.  Counts the parameters. */
 static int count_params(struct pto_runtime *rt, const char *what, const struct pto_param *params, uint32_t count) {
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   submit->tensor_count = submit->scalar_count = submit->dim_count = 0;
   for (uint32_t i = 0; i < count; i++) {
     uint32_t mode = params[i].mode;
@@ -216,7 +216,7 @@ static bool take_turns(const struct pto_launch *launch, uint32_t count) {
 /* Decides whether the blocks of an accumulating task run one after another. */
 static int check_turns(struct pto_runtime *rt, const struct pto_launch *launch, const char *what,
                                     uint32_t count) {
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   submit->is_serial = launch->block_count > 1 && !take_turns(launch, count);
   if (submit->is_serial && launch->sync_start)
     return PTO_REFUSE(rt, PTO_EINVAL,
@@ -241,5 +241,5 @@ int pto_launch_check(struct pto_runtime *rt, const struct pto_launch *launch, co
   *what_out = one->name;
   status = check_lists(rt, launch, is_mix, params, count);
   if (!status) status = count_params(rt, one->name, params, count);
-  return !status && rt->work.accumulates ? check_turns(rt, launch, one->name, count) : status;
+  return !status && rt->work->accumulates ? check_turns(rt, launch, one->name, count) : status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From a submit's parameters to what the rest of it works with, for every submit: each tensor checked, its buffer
- * found, its region, and the payload that the kernel will read; or the sentence of the refusal.  params_usual.c takes
- * the usual submits faster and leaves all others to this.
+ * found, its region, and the payload that the kernel will read; or the sentence of the refusal.  submit_form.c takes
+ * submits that repeat an earlier one faster, and leaves all others to this.
  *
  * Nothing outside rt->work and a payload of its own is changed here, so a refusal leaves nothing behind.
  */
@@ -53,7 +53,7 @@ static uint64_t dense_bytes(const struct pto_tensor *t) {
 static int check_other_version(struct pto_runtime *rt, const char *what, const struct pto_param_work *work) {
   int32_t named = work->tensor->version, current = work->record->version;
   if (work->mode == PTO_OUTPUT && current != INT32_MAX && named == current + 1) {
-    rt->work.advances = true;
+    rt->work->advances = true;
     return PTO_OK;
   }
   return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) names version %d of buffer %llu, which is at version %d", what,
@@ -63,7 +63,7 @@ static int check_other_version(struct pto_runtime *rt, const char *what, const s
 
 static int check_allocation(struct pto_runtime *rt, const char *what, struct pto_param_work *work) {
   const struct pto_tensor *t = work->tensor;
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   if (work->mode != PTO_OUTPUT)
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) uses buffer %llu, which nothing has written yet", what,
                       label_of(work->index).text, pto_param_mode_name(work->mode),
@@ -106,7 +106,7 @@ static int check_shared_bytes(struct pto_runtime *rt, const char *what, const st
 /* Checks work->tensor and fills in the rest of `work`, and the access where there is one. */
 static int resolve(struct pto_runtime *rt, const char *what, struct pto_param_work *work) {
   const struct pto_tensor *t = work->tensor;
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   int status = pto_tensor_check(t);
   if (status) return refuse_tensor(rt, what, work->index, t, status);
   struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &t->buffer);
@@ -148,7 +148,7 @@ static struct pto_param_work *param_of_access(struct pto_submit_work *submit, co
  */
 static bool merge_in_place(struct pto_runtime *rt, const struct pto_launch *launch, struct pto_access *a,
                            struct pto_access *b) {
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
   struct pto_param_work *x = param_of_access(submit, a), *y = param_of_access(submit, b);
   if (x->mode == PTO_OUTPUT) {
@@ -177,14 +177,14 @@ static int check_pair(struct pto_runtime *rt, const char *what, const struct pto
   a->region.is_fuzzy = fuzzy_a;
   b->region.is_fuzzy = fuzzy_b;
   if (!meet || merge_in_place(rt, launch, a, b)) return PTO_OK;
-  const struct pto_param_work *x = param_of_access(&rt->work, a), *y = param_of_access(&rt->work, b);
+  const struct pto_param_work *x = param_of_access(rt->work, a), *y = param_of_access(rt->work, b);
   return PTO_REFUSE(rt, PTO_EINVAL, "%s: %s (%s) and %s (%s) share bytes of buffer %llu and one of them is written",
                     what, label_of(x->index).text, pto_param_mode_name(x->mode), label_of(y->index).text,
                     pto_param_mode_name(y->mode), (unsigned long long)y->record->id);
 }
 
 static int check_aliasing(struct pto_runtime *rt, const char *what, const struct pto_launch *launch) {
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   bool has_merged = false;
   for (uint32_t i = 1; i < submit->access_count; i++)
     for (uint32_t j = 0; j < i; j++) {
@@ -208,27 +208,22 @@ static int check_aliasing(struct pto_runtime *rt, const char *what, const struct
 
 /* What the kernel itself refuses, and the local memory that it needs. */
 int pto_params_ask_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, bool is_aic) {
-  const struct pto_payload *payload = rt->work.payload;
-  char message[256];
-  message[0] = '\0';
-  uint64_t local_bytes = is_aic ? rt->port->aic_local_bytes : rt->port->aiv_local_bytes;
-  struct pto_core core = {.kind = is_aic ? PTO_AIC : PTO_AIV,
-                          .block_count = payload->block_count,
-                          .local = {NULL, local_bytes},
-                          .message = message,
-                          .message_size = sizeof message};
-  struct pto_kernel_args args = {payload->tensors, pto_payload_scalars(rt->work.payload), &core, payload->tensor_count,
-                                 payload->scalar_count};
+  struct pto_payload *payload = rt->work->payload;
+  struct pto_core *core = &rt->asking[is_aic];
+  const struct pto_kernel_args args = {payload->tensors, pto_payload_scalars(payload), core, payload->tensor_count,
+                                       payload->scalar_count};
+  const uint64_t local_bytes = core->local.size_bytes;
+  core->block_count = payload->block_count;
+  rt->answer[0] = '\0';
   if (kernel->check && kernel->check(&args) != 0)
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s%s", message[0] ? "" : kernel->name,
-                      message[0] ? message : " refuses its parameters");
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s%s", rt->answer[0] ? "" : kernel->name,
+                      rt->answer[0] ? rt->answer : " refuses its parameters");
   if (!kernel->cost) return PTO_OK;
-  struct pto_cost cost = kernel->cost(&args);
-  if (cost.local_bytes > local_bytes)
-    return PTO_REFUSE(rt, PTO_EFIT, "%s needs %llu KiB of %s, %s has %llu", kernel->name,
-                      (unsigned long long)((cost.local_bytes + 1023) / 1024), is_aic ? "L1" : "UB",
-                      rt->port->chip_name ? rt->port->chip_name : "the chip", (unsigned long long)(local_bytes / 1024));
-  return PTO_OK;
+  const struct pto_cost cost = kernel->cost(&args);
+  if (PTO_LIKELY(cost.local_bytes <= local_bytes)) return PTO_OK;
+  return PTO_REFUSE(rt, PTO_EFIT, "%s needs %llu KiB of %s, %s has %llu", kernel->name,
+                    (unsigned long long)((cost.local_bytes + 1023) / 1024), is_aic ? "L1" : "UB",
+                    rt->port->chip_name ? rt->port->chip_name : "the chip", (unsigned long long)(local_bytes / 1024));
 }
 
 static int ask_kernels(struct pto_runtime *rt, const struct pto_launch *launch) {
@@ -241,7 +236,7 @@ static int ask_kernels(struct pto_runtime *rt, const struct pto_launch *launch) 
 /* ---- the whole ---- */
 
 static int resolve_params(struct pto_runtime *rt, const char *what, const struct pto_param *params, uint32_t count) {
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   struct pto_param_work *work = submit->params;
   for (uint32_t i = 0; i < count; i++) {
     if (params[i].mode == PTO_SCALAR) continue;
@@ -256,7 +251,7 @@ static int resolve_params(struct pto_runtime *rt, const char *what, const struct
 }
 
 static int resolve_predicate(struct pto_runtime *rt, const char *what, const struct pto_predicate *predicate) {
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   const struct pto_tensor *t = predicate->tensor;
   if (predicate->compare > PTO_IF_GE)
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: predicate: %u is no comparison", what, predicate->compare);
@@ -275,7 +270,7 @@ static int resolve_predicate(struct pto_runtime *rt, const char *what, const str
 
 int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
                        uint32_t count, enum pto_shape *shape_out) {
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   const char *what = "alloc_tensors";
   pto_params_begin(submit);
   if (count && !params) return PTO_REFUSE(rt, PTO_EINVAL, "%u parameters at a null pointer", count);
@@ -292,12 +287,12 @@ int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
 }
 
 void pto_params_drop(struct pto_runtime *rt) {
-  if (rt->work.payload) pto_payload_pool_free(&rt->payloads, rt->work.payload);
-  rt->work.payload = NULL;
+  if (rt->work->payload) pto_payload_pool_free(&rt->payloads, rt->work->payload);
+  rt->work->payload = NULL;
 }
 
 void pto_params_settle(struct pto_runtime *rt, uint32_t slot_index) {
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   struct pto_payload *payload = submit->payload;
   slot->payload = payload;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What params.c and params_usual.c share: the access of a resolved tensor, and the payload of a resolved task.
+ * What params.c and submit_form.c share: the access of a resolved tensor, and the payload of a resolved task.
  *
- * Control thread only; everything lies in rt->work.
+ * Control thread only; everything lies in rt->work->
  */
 #ifndef PTO_PARAMS_MAKE_H
 #define PTO_PARAMS_MAKE_H
@@ -46,33 +46,40 @@ static inline uint64_t *pto_params_fill_tensor(struct pto_kernel_tensor *out, co
   return strides + ndims;
 }
 
-/* From the counts and tensors in rt->work and the scalars of `params`. */
-static inline int pto_params_build_payload(struct pto_runtime *rt, const struct pto_launch *launch,
-                                           const struct pto_param *params, uint32_t count) {
-  struct pto_submit_work *submit = &rt->work;
-  const uint32_t tensor_count = submit->tensor_count, scalar_count = submit->scalar_count;
-  const uint32_t size = (uint32_t)(sizeof(struct pto_payload) + tensor_count * sizeof(struct pto_kernel_tensor) +
-                                   scalar_count * 8 + submit->dim_count * 16 + submit->work_count * sizeof(uint32_t));
-  struct pto_payload *payload = pto_payload_pool_alloc(&rt->payloads, size);
-  if (PTO_UNLIKELY(!payload)) return pto_runtime_fail(rt, PTO_ECAPACITY, "the payloads of live tasks fill their pool");
-  submit->payload = payload;
+static inline uint32_t pto_params_payload_bytes(uint32_t tensor_count, uint32_t scalar_count, uint32_t dim_count) {
+  const uint32_t held_count = tensor_count + 1; /* with the predicate's */
+  return (uint32_t)(sizeof(struct pto_payload) + tensor_count * sizeof(struct pto_kernel_tensor) + scalar_count * 8 +
+                    dim_count * 16 + held_count * sizeof(uint32_t));
+}
+
+static inline void pto_params_begin_payload(struct pto_payload *payload, const struct pto_launch *launch,
+                                            uint32_t tensor_count, uint32_t scalar_count) {
   payload->block_count = launch->block_count ? launch->block_count : 1;
-  payload->tensor_count = tensor_count;
-  payload->scalar_count = scalar_count;
+  payload->tensor_count = (uint16_t)tensor_count;
+  payload->scalar_count = (uint16_t)scalar_count;
   payload->kernels[0] = launch->aic;
   payload->kernels[1] = launch->aiv0;
   payload->kernels[2] = launch->aiv1;
+  payload->reserved[1] = 0;
+}
+
+/* From the counts and tensors in rt->work and the scalars of `params`. */
+static inline int pto_params_build_payload(struct pto_runtime *rt, const struct pto_launch *launch,
+                                           const struct pto_param *params, uint32_t count) {
+  struct pto_submit_work *submit = rt->work;
+  const uint32_t tensor_count = submit->tensor_count, scalar_count = submit->scalar_count;
+  struct pto_payload *payload =
+      pto_payload_pool_alloc(&rt->payloads, pto_params_payload_bytes(tensor_count, scalar_count, submit->dim_count));
+  if (PTO_UNLIKELY(!payload)) return pto_runtime_fail(rt, PTO_ECAPACITY, "the payloads of live tasks fill their pool");
+  submit->payload = payload;
+  pto_params_begin_payload(payload, launch, tensor_count, scalar_count);
   union pto_scalar *scalars = pto_payload_scalars(payload);
   uint64_t *at = (uint64_t *)(void *)(scalars + scalar_count);
   for (uint32_t i = 0; i < tensor_count; i++)
     at = pto_params_fill_tensor(&payload->tensors[i], submit->params[i].tensor, submit->params[i].record->addr, at);
-  for (uint32_t i = 0; scalars < (union pto_scalar *)(void *)&payload->tensors[tensor_count] + scalar_count; i++) {
-    PTO_ASSERT(i < count);
+  for (uint32_t i = 0; i < count; i++)
     if (params[i].mode == PTO_SCALAR) *scalars++ = params[i].value.scalar;
-  }
-  (void)count;
   payload->reserved[0] = (uint64_t)(uintptr_t)at;
-  payload->reserved[1] = 0;
   return PTO_OK;
 }
 

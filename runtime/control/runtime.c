@@ -69,7 +69,7 @@ static bool reserve_all(struct pto_runtime *rt) {
          pto_task_rings_init(&rt->rings, window, rt->arena.addr, config->heap_bytes) &&
          pto_list_chunks_init(&rt->chunks, (uint32_t)chunks) &&
          pto_access_map_init(&rt->map, (uint32_t)entries, (uint32_t)accesses, buckets, &rt->rings, &rt->chunks) &&
-         pto_payload_pool_init(&rt->payloads, payload_units) &&
+         pto_payload_pool_init(&rt->payloads, payload_units) && pto_submit_forms_init(rt) &&
          pto_buffer_registry_init(&rt->buffers, (uint32_t)accesses, rt->tag) &&
          pto_reserve_init(&rt->finished_memory, slots * sizeof *rt->finished) &&
          pto_scheduler_init(&rt->scheduler, rt->port, &rt->rings, policy, seed) &&
@@ -132,6 +132,7 @@ void pto_runtime_destroy(struct pto_runtime *rt) {
   pto_scheduler_fini(&rt->scheduler);
   pto_reserve_fini(&rt->finished_memory);
   pto_buffer_registry_fini(&rt->buffers);
+  pto_reserve_fini(&rt->forms_memory);
   pto_payload_pool_fini(&rt->payloads);
   pto_access_map_fini(&rt->map);
   pto_list_chunks_fini(&rt->chunks);
@@ -159,6 +160,7 @@ static void begin_state(struct pto_runtime *rt) {
   rt->map.lookups = rt->map.candidates = rt->map.budget_exhausted = 0;
   pto_task_rings_reset(&rt->rings, rt->first_sequence);
   pto_payload_pool_reset(&rt->payloads);
+  pto_submit_forms_forget(rt);
   pto_scheduler_reset(&rt->scheduler);
   pto_buffer_registry_new_epoch(&rt->buffers);
   rt->task_generation = rt->buffers.tag | 1;

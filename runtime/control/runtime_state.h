@@ -4,9 +4,9 @@
  *
  *   runtime.c      create, run, destroy, statistics
  *   submit.c       a task from its arguments to its edges
- *   params_usual.c what submit checks of launch and parameters, and the payload it builds, for usual submits
- *   params.c       the same for all others, and the sentences of refusals
+ *   params.c       what submit checks of launch and parameters, and the payload it builds
  *   launch_checks.c  the part of that which needs no tensors
+ *   submit_form.c  the same for submits that differ from an earlier one in offsets and scalars alone
  *   progress.c     completions, fan-out, waiting, the end of a failed run
  *   space.c        room in rings and heaps, and the errors where there is none
  *   buffers.c      buffers and registrations
@@ -98,7 +98,11 @@ struct pto_runtime {
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps;
   struct pto_error error; /* the run's first error, else the last refused call's */
-  struct pto_submit_work work;
+  struct pto_submit_work *work; /* of the submit that goes on: that of its form */
+  struct pto_submit_form *forms; /* PTO_PAYLOAD_FORMS of them, and one for tasks that have none */
+  struct pto_reserve forms_memory;
+  struct pto_core asking[2];     /* what kernels see of an AIC and of an AIV when they are asked before they run */
+  char answer[256];              /* where they leave a sentence then */
 };
 
 /* Refuses a call: stores the sentence (unless the run has failed already) and returns the status. */
@@ -143,16 +147,19 @@ int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_byt
 /* Retires what can be retired in every ring. */
 bool pto_space_retire(struct pto_runtime *rt);
 
-/* launch_checks.c: fill in the counts, has_waiting, accumulates and is_serial of rt->work. */
+/* launch_checks.c: fill in the counts, has_waiting, accumulates and is_serial of rt->work-> */
 int pto_launch_check(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
                      uint32_t count, enum pto_shape *shape_out, const char **what_out);
 /* The same for a task without a kernel. */
 int pto_launch_check_alloc(struct pto_runtime *rt, const struct pto_param *params, uint32_t count);
 const char *pto_param_mode_name(uint32_t mode);
 
-/* params_usual.c: true where the submit was a usual one; then rt->work is filled in, or *status_out is not PTO_OK. */
-bool pto_params_prepare_usual(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
-                              uint32_t count, enum pto_shape *shape_out, int *status_out);
+/* submit_form.c: as pto_params_prepare, and faster where the submit has the form of an earlier one. */
+int pto_submit_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
+                       uint32_t count, enum pto_shape *shape_out);
+bool pto_submit_forms_init(struct pto_runtime *rt);
+/* At the begin of a run: kernels of the last one may be gone. */
+void pto_submit_forms_forget(struct pto_runtime *rt);
 /* params.c: fills in rt->work; a refusal leaves nothing behind. */
 int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
                        uint32_t count, enum pto_shape *shape_out);

@@ -36,8 +36,8 @@ static void add_explicit(struct pto_runtime *rt, const struct pto_task *after, u
 /* ---- records ---- */
 
 static PTO_COLD void record_params(struct pto_runtime *rt) {
-  for (uint32_t i = 0; i < rt->work.work_count; i++) {
-    const struct pto_param_work *work = &rt->work.params[i];
+  for (uint32_t i = 0; i < rt->work->work_count; i++) {
+    const struct pto_param_work *work = &rt->work->params[i];
     struct pto_trace_param *param = pto_trace_log_append(&rt->trace.params);
     if (!param) return;
     param->index = work->index == PTO_TAG_PREDICATE ? UINT32_MAX : work->index;
@@ -61,7 +61,7 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
                                   .scope_depth = rt->scope_depth,
                                   .scope_serial = rt->scopes[rt->scope_depth].serial,
                                   .ring = rt->scopes[rt->scope_depth].ring,
-                                  .param_count = rt->work.work_count,
+                                  .param_count = rt->work->work_count,
                                   .first_param = rt->trace.params.count,
                                   .first_edge = rt->trace.edges.count,
                                   .submit_time = begin_time,
@@ -82,7 +82,7 @@ static PTO_COLD void record_edges(struct pto_runtime *rt, uint64_t number, uint6
 
 /* Outputs get their memory: one block, each aligned, in the order of the parameters. */
 static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   for (uint32_t i = 0; i < submit->tensor_count; i++) {
     struct pto_param_work *work = &submit->params[i];
     if (!work->is_allocated_now) continue;
@@ -102,15 +102,15 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
 }
 
 static void advance_versions(struct pto_runtime *rt) {
-  for (uint32_t i = 0; i < rt->work.tensor_count; i++) {
-    const struct pto_param_work *work = &rt->work.params[i];
+  for (uint32_t i = 0; i < rt->work->tensor_count; i++) {
+    const struct pto_param_work *work = &rt->work->params[i];
     if (work->mode == PTO_OUTPUT && work->tensor->version > work->record->version)
       work->record->version = work->tensor->version;
   }
 }
 
 static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index) {
-  struct pto_submit_work *submit = &rt->work;
+  struct pto_submit_work *submit = rt->work;
   struct pto_hazards *hazards = &rt->hazards;
   if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count)))
     return pto_runtime_fail(rt, PTO_ECAPACITY, "accesses of live tasks fill the region map of %u entries",
@@ -128,10 +128,10 @@ static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_
 
 static void charge_submit(struct pto_runtime *rt, uint32_t param_count) {
   uint32_t allocated = 0;
-  for (uint32_t i = 0; i < rt->work.tensor_count; i++) allocated += rt->work.params[i].is_allocated_now;
+  for (uint32_t i = 0; i < rt->work->tensor_count; i++) allocated += rt->work->params[i].is_allocated_now;
   charge(rt, PTO_WORK_SUBMIT, 1);
   charge(rt, PTO_WORK_PARAM, param_count);
-  charge(rt, PTO_WORK_LOOKUP, rt->work.access_count);
+  charge(rt, PTO_WORK_LOOKUP, rt->work->access_count);
   charge(rt, PTO_WORK_ALLOC, allocated);
   charge(rt, PTO_WORK_EDGE, rt->hazards.task_edges);
 }
@@ -144,10 +144,10 @@ static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *lau
   slot->block_count = slot->blocks_left = launch->block_count ? launch->block_count : 1;
   slot->messages_left = slot->block_count * pto_shape_message_count(shape);
   if (launch->sync_start) slot->flags |= PTO_TASK_SYNC_START;
-  if (rt->work.is_serial) slot->flags |= PTO_TASK_SERIAL_BLOCKS;
-  if (rt->work.has_waiting) slot->flags |= PTO_TASK_MEETS;
+  if (rt->work->is_serial) slot->flags |= PTO_TASK_SERIAL_BLOCKS;
+  if (rt->work->has_waiting) slot->flags |= PTO_TASK_MEETS;
   if (launch->predicate.tensor && launch->predicate.compare != PTO_ALWAYS) {
-    const struct pto_param_work *work = &rt->work.params[rt->work.work_count - 1];
+    const struct pto_param_work *work = &rt->work->params[rt->work->work_count - 1];
     slot->flags |= PTO_TASK_HAS_PREDICATE;
     cold->predicate_addr =
         (const char *)(uintptr_t)work->record->addr + work->tensor->start_offset * pto_dtype_size(work->tensor->dtype);
@@ -173,9 +173,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   }
   uint64_t begin_time = pto_progress_now(rt);
   enum pto_shape shape = PTO_SHAPE_AIC;
-  if (PTO_UNLIKELY(kind != PTO_TASK_KERNEL) ||
-      PTO_UNLIKELY(!pto_params_prepare_usual(rt, launch, params, count, &shape, &status)))
-    status = pto_params_prepare(rt, launch, params, count, kind == PTO_TASK_KERNEL ? &shape : NULL);
+  status = pto_submit_prepare(rt, launch, params, count, kind == PTO_TASK_KERNEL ? &shape : NULL);
   if (PTO_UNLIKELY(status)) return status;
   if (PTO_UNLIKELY(launch->after_count)) {
     status = check_after(rt, launch->after, launch->after_count);
@@ -183,14 +181,14 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   }
   uint32_t slot_index;
   char *block = NULL;
-  status = pto_space_reserve(rt, rt->work.allocates, rt->work.block_bytes, &slot_index, &block);
+  status = pto_space_reserve(rt, rt->work->allocates, rt->work->block_bytes, &slot_index, &block);
   if (PTO_UNLIKELY(status)) return give_up(rt, status);
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   struct pto_task_cold *cold = &rt->rings.cold[slot_index];
   cold->kind = (uint8_t)kind;
   cold->number = rt->task_count++;
-  if (rt->work.payload) rt->work.payload->task_number = cold->number;
-  if (rt->work.allocates) {
+  if (rt->work->payload) rt->work->payload->task_number = cold->number;
+  if (rt->work->allocates) {
     status = give_memory(rt, slot_index, block);
     if (PTO_UNLIKELY(status)) return give_up(rt, status);
   }
@@ -198,7 +196,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   if (PTO_UNLIKELY(rt->trace.record)) record_task(rt, launch, slot_index, begin_time);
   status = wire(rt, launch, slot_index);
   if (PTO_UNLIKELY(status)) return give_up(rt, status);
-  if (PTO_UNLIKELY(rt->work.advances)) advance_versions(rt);
+  if (PTO_UNLIKELY(rt->work->advances)) advance_versions(rt);
   pto_params_settle(rt, slot_index);
   if (task_out)
     *task_out = (struct pto_task){((uint64_t)(slot_index >> rt->rings.window_log2) << 62) | cold->sequence,

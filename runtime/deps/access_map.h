@@ -152,14 +152,20 @@ void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_
  * room. */
 bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count);
 
-/* A hash of the canonical fields; equal regions have equal ones. */
-static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
-  uint64_t h = region->start + region->run_bytes * UINT64_C(0x9e3779b97f4a7c15) + region->is_fuzzy;
+/* A hash of the canonical fields, equal regions have equal ones: of all but the start, and of the whole. */
+static inline uint64_t pto_access_map_geometry_hash(const struct pto_region *region) {
+  uint64_t h = region->run_bytes * UINT64_C(0x9e3779b97f4a7c15) + region->is_fuzzy;
   for (uint32_t i = 0; i < region->ndims; i++)
     h = (h ^ (h >> 29)) + region->extents[i] * UINT64_C(0xc2b2ae3d27d4eb4f) +
         region->strides[i] * UINT64_C(0x165667b19e3779f9);
-  h *= UINT64_C(0x9e3779b97f4a7c15);
+  return h;
+}
+static inline uint64_t pto_access_map_hash_at(uint64_t geometry_hash, uint64_t start) {
+  uint64_t h = (geometry_hash + start) * UINT64_C(0x9e3779b97f4a7c15);
   return h ^ (h >> 32);
+}
+static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
+  return pto_access_map_hash_at(pto_access_map_geometry_hash(region), region->start);
 }
 
 /* Whether an entry's region is this one, to the field (the end follows from the others). */

@@ -30,8 +30,9 @@ struct pto_trace;
 struct pto_payload {
   uint64_t task_number; /* in submission order, for reports and records */
   uint32_t block_count;
-  uint32_t size_class; /* for the owner */
-  uint32_t tensor_count, scalar_count;
+  uint32_t size_class; /* the owner's, as is form */
+  uint16_t tensor_count, scalar_count;
+  uint32_t form;
   const struct pto_kernel *kernels[3]; /* by role: aic, aiv0, aiv1; NULL where absent */
   uint64_t reserved[2];
   struct pto_kernel_tensor tensors[];
