@@ -289,14 +289,19 @@ static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
   if (!pto_threads_break_deadlock(engine)) pto_wait_until(&engine->completed, control_may_go_on, engine);
 }
 
+static bool threads_help(struct pto_port *port) {
+  struct pto_threads_engine *engine = engine_of(port);
+  threads_flush(port);
+  const struct pto_message *message = pto_message_mailbox_peek(&engine->workers[0].inbox);
+  if (message) run_own(engine, message);
+  return message != NULL;
+}
+
 static void threads_wait(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
-  if (control_is_ready(engine)) return;
-  const struct pto_message *message = pto_message_mailbox_peek(&engine->workers[0].inbox);
-  if (message)
-    run_own(engine, message);
-  else if (PTO_UNLIKELY(engine->has_met))
+  if (control_is_ready(engine) || threads_help(port)) return;
+  if (PTO_UNLIKELY(engine->has_met))
     wait_with_waiting(engine);
   else
     pto_wait_until(&engine->completed, control_is_ready, engine);
@@ -369,6 +374,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .poll = threads_poll,
                                              .resume = threads_resume,
                                              .wait = threads_wait,
+    .help = threads_help,
                                              .charge = threads_charge,
                                              .kernel_message = threads_kernel_message,
                                              .place_memory = threads_place_memory,

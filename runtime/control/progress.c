@@ -214,10 +214,16 @@ static bool take_in(struct pto_runtime *rt) {
   return true;
 }
 
+static inline bool has_run_ahead(const struct pto_runtime *rt) {
+  return rt->task_count - rt->completed_count > PTO_RUN_AHEAD;
+}
+
 void pto_progress_poll(struct pto_runtime *rt) {
   rt->since_poll = 0;
-  while (take_in(rt)) {
-  }
+  do {
+    while (take_in(rt)) {
+    }
+  } while (has_run_ahead(rt) && !rt->has_failed && rt->port->ops->help && rt->port->ops->help(rt->port));
   rt->port->ops->resume(rt->port, 0);
 }
 

@@ -33,6 +33,9 @@
  * 32–64). */
 #define PTO_POLL_INTERVAL 32u
 #define PTO_POLL_BATCH 64u
+/* With so many unfinished tasks, on such an engine, the control thread runs those of its own cores before it submits
+ * more: further ones would only push each other out of the caches. */
+#define PTO_RUN_AHEAD 512u
 
 struct pto_scope {
   uint32_t kind; /* enum pto_scope_kind */

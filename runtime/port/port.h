@@ -117,6 +117,9 @@ struct pto_port_ops {
    * or blocks, or moves virtual time to the next completion.  Call only with messages in flight.  Afterwards a poll may
    * or may not give completions. */
   void (*wait)(struct pto_port *port);
+  /* Runs kernels of the control thread's own cores, as wait does; false where there are none to run.  NULL on engines
+   * whose time is virtual. */
+  bool (*help)(struct pto_port *port);
   /* `count` pieces of work on an actor's clock.  DISPATCH and POLL are charged by the engine itself, in dispatch and
    * poll, which know the scheduler: a charge of those two does nothing. */
   void (*charge)(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count);
