@@ -76,9 +76,9 @@ static bool predicate_holds(const struct pto_task_cold *cold) {
 }
 
 static inline bool has_nothing_to_run(const struct pto_runtime *rt, uint32_t index) {
-  const struct pto_task_cold *cold = &rt->rings.cold[index];
-  return PTO_UNLIKELY(cold->kind != PTO_TASK_KERNEL ||
-                      ((rt->rings.slots[index].flags & PTO_TASK_HAS_PREDICATE) && !predicate_holds(cold)));
+  const uint8_t flags = rt->rings.slots[index].flags;
+  if (PTO_LIKELY(!(flags & (PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE)))) return false;
+  return (flags & PTO_TASK_NO_KERNEL) || !predicate_holds(&rt->rings.cold[index]);
 }
 
 /* ---- completion ---- */

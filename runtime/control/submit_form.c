@@ -112,8 +112,7 @@ static inline bool is_same_type(const struct form_tensor *f, const struct pto_te
   uint64_t difference = (type_of(&f->ndims) ^ type_of(&t->ndims)) | (f->overlap ^ t->overlap) | (uint32_t)t->status;
   if (PTO_UNLIKELY(difference)) return false;
   const uint32_t ndims = f->ndims;
-  for (uint32_t i = 0; i < ndims; i++)
-    difference |= (f->dims[i] ^ t->shape[i]) | (f->dims[ndims + i] ^ t->strides[i]);
+  for (uint32_t i = 0; i < ndims; i++) difference |= (f->dims[i] ^ t->shape[i]) | (f->dims[ndims + i] ^ t->strides[i]);
   return difference == 0;
 }
 

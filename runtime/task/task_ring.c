@@ -44,9 +44,6 @@ uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring_index) 
   slot->more_consumers = 0;
   slot->messages_left = 0;
   slot->payload = NULL;
-  struct pto_task_cold *cold = &rings->cold[index];
-  cold->sequence = ring->head;
-  cold->kind = 0;
   ring->head++;
   ring->high_water = pto_max_u64(ring->high_water, ring->head - ring->tail);
   return index;

@@ -44,7 +44,8 @@ enum pto_task_flags {
   PTO_TASK_SERIAL_BLOCKS = 4, /* ACCUMULATE: a block starts when the one before has completed */
   PTO_TASK_HAS_HELD = 8,      /* holds memory of other tasks */
   PTO_TASK_HAS_BLOCK = 16,    /* has a heap block */
-  PTO_TASK_MEETS = 32         /* a kernel of it waits for other cores */
+  PTO_TASK_MEETS = 32,        /* a kernel of it waits for other cores */
+  PTO_TASK_NO_KERNEL = 64     /* a barrier or an allocation */
 };
 
 #define PTO_INLINE_CONSUMERS 5u
@@ -68,17 +69,16 @@ struct pto_task_slot {
 };
 _Static_assert(sizeof(struct pto_task_slot) == PTO_CACHE_LINE, "one line a task");
 
-/* What only submit, rare kinds of tasks, retirement and reports touch. */
+/* What only rare kinds of tasks, recorded runs, virtual time, and retirement touch.  Each field means something only
+ * where its comment says so; the rest may be of an older task. */
 struct pto_task_cold {
-  uint64_t sequence;
-  uint64_t number;   /* in submission order, over all rings of the run */
-  uint64_t heap_end; /* position behind the task's block, with PTO_TASK_HAS_BLOCK */
-  uint64_t ready_at; /* port clock */
-  const void *predicate_addr;
+  uint64_t number;            /* in recorded runs: in submission order, over all rings of the run */
+  uint64_t heap_end;          /* with PTO_TASK_HAS_BLOCK: position behind the task's block */
+  uint64_t ready_at;          /* once ready, in virtual time: the port's clock then */
+  const void *predicate_addr; /* with PTO_TASK_HAS_PREDICATE, and the next three */
   int64_t predicate_value;
   uint16_t predicate_dtype, predicate_compare;
-  uint8_t kind; /* enum pto_task_kind */
-  uint8_t reserved[11];
+  uint32_t reserved[5];
 };
 _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task");
 
@@ -131,8 +131,7 @@ static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, uin
 }
 
 /* Takes the next slot of a ring that is not full: WAITING, with one pending for the submit, and nothing of the task
- * before.  Of the cold half, sequence and kind are set; the rest means something only where a flag of the slot says so,
- * or the submit set it. */
+ * before.  The cold half is left as it is. */
 uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring);
 /* Retires consumed tasks from the tail on, in order, and gives their heap back.  True where any was retired. */
 bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring);
