@@ -168,6 +168,7 @@ uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const
   map->live_entries++;
   map->spaces[space].entry_count++;
   map->spaces[space].fuzzy_count += region->is_fuzzy != 0;
+  map->fuzzy_entries += region->is_fuzzy != 0;
   pto_access_grid_insert(map, index);
   return index;
 }
@@ -182,6 +183,7 @@ void pto_access_map_remove(struct pto_access_map *map, uint32_t index) {
   *at = entry->next;
   map->spaces[entry->space].entry_count--;
   map->spaces[entry->space].fuzzy_count -= (entry->flags & PTO_ENTRY_FUZZY) != 0;
+  map->fuzzy_entries -= (entry->flags & PTO_ENTRY_FUZZY) != 0;
   if (entry->wide) {
     map->wide[entry->wide].extents[0] = map->wide_free;
     map->wide_free = entry->wide;

@@ -115,6 +115,7 @@ struct pto_access_map {
   uint32_t *buckets, *cells;
   uint32_t bucket_mask, cell_mask;
   uint32_t entry_capacity, entries_used, entry_free, live_entries;
+  uint32_t fuzzy_entries; /* of all spaces */
   uint32_t link_capacity, links_used, link_free;
   uint32_t wide_used, wide_free;
   uint32_t space_capacity, spaces_used, space_free;

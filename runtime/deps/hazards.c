@@ -14,7 +14,7 @@ void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot, bool
   hazards->is_manual = is_manual;
   hazards->is_direct = hazards->rules == PTO_DEPS_EXACT && !is_manual && !pto_trace_has_graph(hazards->trace);
   hazards->is_short = hazards->has_released = hazards->is_out_of_chunks = false;
-  hazards->task_edges = 0;
+  hazards->task_edges = hazards->task_live_edges = 0;
 }
 
 /* ---- wiring ---- */
@@ -42,8 +42,7 @@ static inline void wire(struct pto_hazards *hazards, struct pto_task_slot *produ
       hazards->is_short = true;
       return;
     }
-    hazards->live_edges++;
-    hazards->rings->slots[hazards->consumer].pending++;
+    hazards->task_live_edges++;
   }
   producer->mark = hazards->serial;
   hazards->task_edges++;
@@ -128,11 +127,18 @@ static void meet_access(struct pto_hazards *hazards, const struct pto_access *ac
   if (pto_trace_has_graph(hazards->trace)) record(hazards, index, reasons, access, entry, tag);
 }
 
-/* The same where is_direct, and where one of the two accesses writes: a visible producer, if it is not wired yet. */
-static inline void meet_directly(struct pto_hazards *hazards, uint32_t ref_bits) {
-  struct pto_task_ref ref = {ref_bits};
-  struct pto_task_slot *producer = &hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)];
-  if (PTO_LIKELY(pto_task_slot_is_of(producer, ref) && producer->mark != hazards->serial)) wire(hazards, producer);
+/* The same for the first `count` accesses where is_direct: each of those that write, or all, is a conflict. */
+static inline void meet_directly(struct pto_hazards *hazards, const struct pto_access_entry *entry, uint32_t count,
+                                 bool is_write) {
+  struct pto_task_slot *const slots = hazards->rings->slots;
+  const uint32_t log2 = hazards->rings->window_log2, mask = (1u << log2) - 1, serial = hazards->serial;
+  for (uint32_t k = 0; k < count; k++) {
+    const uint32_t ref = entry->refs[k];
+    if (!is_write && !(entry->tags[k] & PTO_TAG_WRITE)) continue;
+    struct pto_task_slot *producer = &slots[(ref >> PTO_SEQUENCE_BITS) << log2 | (ref & mask)];
+    if (PTO_UNLIKELY(!pto_task_slot_is_of(producer, (struct pto_task_ref){ref}) || producer->mark == serial)) continue;
+    wire(hazards, producer);
+  }
 }
 
 static PTO_NOINLINE void meet_chunks(struct pto_hazards *hazards, const struct pto_access *access,
@@ -145,7 +151,7 @@ static PTO_NOINLINE void meet_chunks(struct pto_hazards *hazards, const struct p
   }
 }
 
-static inline void meet_entry(struct pto_hazards *hazards, const struct pto_access *access,
+static void meet_entry(struct pto_hazards *hazards, const struct pto_access *access,
                               const struct pto_access_entry *entry) {
   uint32_t count = entry->count;
   const bool is_write = access->tag & PTO_TAG_WRITE;
@@ -154,8 +160,7 @@ static inline void meet_entry(struct pto_hazards *hazards, const struct pto_acce
     if (!(entry->flags & PTO_ENTRY_MANY_WRITES)) count = 1;
   }
   if (PTO_LIKELY(hazards->is_direct)) {
-    for (uint32_t k = 0; k < count; k++)
-      if (is_write || (entry->tags[k] & PTO_TAG_WRITE)) meet_directly(hazards, entry->refs[k]);
+    meet_directly(hazards, entry, count, is_write);
   } else {
     for (uint32_t k = 0; k < count; k++) meet_access(hazards, access, entry, entry->refs[k], entry->tags[k]);
   }
@@ -276,15 +281,21 @@ static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_acc
   struct pto_access_map *map = hazards->map;
   const uint32_t own = pto_access_map_find(map, &access->region, access->hash);
   struct pto_access_entry *entry = &map->entries[own];
-  const uint8_t flags = entry->flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY);
-  if (PTO_UNLIKELY(!own || flags != PTO_ENTRY_ISOLATED || map->spaces[access->space].fuzzy_count)) return false;
+  const bool is_write = access->tag & PTO_TAG_WRITE;
+  const uint8_t flags = entry->flags;
+  if (PTO_UNLIKELY(!own || (flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY)) != PTO_ENTRY_ISOLATED)) return false;
+  if (PTO_UNLIKELY(map->fuzzy_entries) && map->spaces[access->space].fuzzy_count) return false;
   map->candidates++;
-  meet_entry(hazards, access, entry);
+  if (is_write)
+    meet_directly(hazards, entry, entry->count, true);
+  else if (flags & PTO_ENTRY_HAS_WRITE)
+    meet_directly(hazards, entry, flags & PTO_ENTRY_MANY_WRITES ? entry->count : 1, false);
+  if (PTO_UNLIKELY(entry->more) && (is_write || (flags & PTO_ENTRY_MANY_WRITES))) meet_chunks(hazards, access, entry);
   if (PTO_UNLIKELY(hazards->is_short)) {
     map->hit_count = 0;
     meet_entries_again(hazards, access, own, 0);
   }
-  if (access->tag & PTO_TAG_WRITE) pto_access_map_clear_accesses(map, entry);
+  if (is_write) pto_access_map_clear_accesses(map, entry);
   append(hazards, entry, access->tag);
   return true;
 }
@@ -337,6 +348,8 @@ static PTO_COLD void group_records(struct pto_hazards *hazards) {
 
 bool pto_hazards_end(struct pto_hazards *hazards) {
   hazards->edges += hazards->task_edges;
+  hazards->live_edges += hazards->task_live_edges;
+  hazards->rings->slots[hazards->consumer].pending += hazards->task_live_edges;
   if (pto_trace_has_graph(hazards->trace)) group_records(hazards);
   return !hazards->is_short && !hazards->is_out_of_chunks;
 }

@@ -46,7 +46,8 @@ struct pto_hazards {
   bool is_short;              /* a list chunk was wanted and there was none */
   bool has_released;          /* chunks of expired accesses, in this submit */
   bool is_out_of_chunks;      /* wanted again after that: live work has them all */
-  uint32_t task_edges;        /* of the task being submitted */
+  uint32_t task_edges;        /* of the task being submitted; */
+  uint32_t task_live_edges;   /* those whose producer has not finished: they become pending when the submit ends */
   uint64_t edges, live_edges; /* of the run */
 };
 
