@@ -30,7 +30,7 @@ static int check_after(struct pto_runtime *rt, const struct pto_task *after, uin
 static void add_explicit(struct pto_runtime *rt, const struct pto_task *after, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
     pto_hazards_explicit(&rt->hazards,
-                         pto_task_ref_make((uint32_t)(after[i].id >> 62), after[i].id & (UINT64_MAX >> 2)));
+                         pto_task_ref_make(&rt->rings, (uint32_t)(after[i].id >> 62), after[i].id & (UINT64_MAX >> 2)));
 }
 
 /* ---- records ---- */
@@ -186,8 +186,13 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   }
   uint32_t slot_index;
   char *block = NULL;
-  status = pto_space_reserve(rt, rt->work->allocates, rt->work->block_bytes, &slot_index, &block);
-  if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  const uint32_t ring = rt->scopes[rt->scope_depth].ring;
+  if (PTO_LIKELY(!rt->work->allocates && !pto_task_ring_is_full(&rt->rings, ring))) {
+    slot_index = pto_task_ring_alloc(&rt->rings, ring);
+  } else {
+    status = pto_space_reserve(rt, rt->work->allocates, rt->work->block_bytes, &slot_index, &block);
+    if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  }
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   const uint64_t number = rt->task_count++;
   if (rt->work->payload) rt->work->payload->task_number = number;
@@ -203,7 +208,8 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   status = wire(rt, launch, slot_index);
   if (PTO_UNLIKELY(status)) return give_up(rt, status);
   if (PTO_UNLIKELY(rt->work->advances)) advance_versions(rt);
-  pto_params_settle(rt, slot_index);
+  slot->payload = rt->work->payload;
+  if (PTO_UNLIKELY(rt->work->allocates || rt->work->held_count)) pto_params_settle(rt, slot_index);
   if (task_out) *task_out = newest_task(rt, slot_index >> rt->rings.window_log2);
   if (rt->port->is_virtual) charge_submit(rt, count);
   if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, number);

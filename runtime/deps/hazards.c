@@ -3,18 +3,10 @@
 
 #include <string.h>
 
-void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot, bool is_manual) {
-  if (PTO_UNLIKELY(++hazards->serial == 0)) {
-    uint32_t count = hazards->rings->window * PTO_RING_COUNT;
-    for (uint32_t i = 0; i < count; i++) hazards->rings->slots[i].mark = 0;
-    hazards->serial = 1;
-  }
-  hazards->rings->slots[consumer_slot].mark = hazards->serial;
-  hazards->consumer = consumer_slot;
-  hazards->is_manual = is_manual;
-  hazards->is_direct = hazards->rules == PTO_DEPS_EXACT && !is_manual && !pto_trace_has_graph(hazards->trace);
-  hazards->is_short = hazards->has_released = hazards->is_out_of_chunks = false;
-  hazards->task_edges = hazards->task_live_edges = 0;
+void pto_hazards_clear_marks(struct pto_hazards *hazards) {
+  uint32_t count = hazards->rings->window * PTO_RING_COUNT;
+  for (uint32_t i = 0; i < count; i++) hazards->rings->slots[i].mark = 0;
+  hazards->serial = 1;
 }
 
 /* ---- wiring ---- */
@@ -131,11 +123,11 @@ static void meet_access(struct pto_hazards *hazards, const struct pto_access *ac
 static inline void meet_directly(struct pto_hazards *hazards, const struct pto_access_entry *entry, uint32_t count,
                                  bool is_write) {
   struct pto_task_slot *const slots = hazards->rings->slots;
-  const uint32_t log2 = hazards->rings->window_log2, mask = (1u << log2) - 1, serial = hazards->serial;
+  const uint32_t mask = (hazards->rings->window << PTO_RING_BITS) - 1, serial = hazards->serial;
   for (uint32_t k = 0; k < count; k++) {
     const uint32_t ref = entry->refs[k];
     if (!is_write && !(entry->tags[k] & PTO_TAG_WRITE)) continue;
-    struct pto_task_slot *producer = &slots[(ref >> PTO_SEQUENCE_BITS) << log2 | (ref & mask)];
+    struct pto_task_slot *producer = &slots[ref & mask];
     if (PTO_UNLIKELY(!pto_task_slot_is_of(producer, (struct pto_task_ref){ref}) || producer->mark == serial)) continue;
     wire(hazards, producer);
   }
@@ -312,7 +304,7 @@ void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *acc
   }
 }
 
-/* ---- end ---- */
+/* ---- records in order ---- */
 
 static bool comes_before(const struct pto_trace_edge *x, const struct pto_trace_edge *y) {
   if (x->producer != y->producer) return x->producer < y->producer;
@@ -334,8 +326,7 @@ static void sort_edges(struct pto_trace_edge *edges, uint64_t count) {
     }
 }
 
-/* The reasons of an edge follow each other, producers in the order of their submits. */
-static PTO_COLD void group_records(struct pto_hazards *hazards) {
+void pto_hazards_group_records(struct pto_hazards *hazards) {
   struct pto_trace_log *log = &hazards->trace->edges;
   uint64_t consumer = hazards->rings->cold[hazards->consumer].number;
   uint64_t first = log->count;
@@ -344,14 +335,6 @@ static PTO_COLD void group_records(struct pto_hazards *hazards) {
   sort_edges(edges + first, log->count - first);
   for (uint64_t i = first; i < log->count; i++)
     edges[i].is_first = i == first || edges[i].producer != edges[i - 1].producer;
-}
-
-bool pto_hazards_end(struct pto_hazards *hazards) {
-  hazards->edges += hazards->task_edges;
-  hazards->live_edges += hazards->task_live_edges;
-  hazards->rings->slots[hazards->consumer].pending += hazards->task_live_edges;
-  if (pto_trace_has_graph(hazards->trace)) group_records(hazards);
-  return !hazards->is_short && !hazards->is_out_of_chunks;
 }
 
 /* ---- the host ---- */
