@@ -97,6 +97,7 @@ struct pto_threads_engine {
   uint32_t *unpublished;                        /* by worker: claimed in the inbox and not yet published */
   uint32_t unpublished_total;
   uint32_t next_polled; /* worker to poll first */
+  struct pto_message *claimed; /* a place in an inbox for the next message dispatched; NULL: none */
   bool has_met;         /* messages of kernels that wait were sent in this run */
   struct pto_threads_meetings meetings;
 };

@@ -90,7 +90,7 @@ static inline void tell(struct pto_runtime *rt, uint32_t consumer) {
   if (has_nothing_to_run(rt, consumer))
     rt->finished[rt->finished_count++] = consumer;
   else
-    pto_scheduler_push(&rt->scheduler, consumer);
+    pto_scheduler_ready(&rt->scheduler, consumer);
 }
 
 /* The list has its newest chunk first; consumers are told oldest first. */

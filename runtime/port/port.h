@@ -105,6 +105,9 @@ struct pto_port_ops {
    * wait.  The messages of one block follow each other, and so do the blocks of a sync_start task; of a task whose
    * kernels wait none begins before all of them were sent. */
   void (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at);
+  /* Where the next message dispatched, to this core, is best built, so that it need not be copied.  NULL on engines
+   * that do not care. */
+  struct pto_message *(*claim)(struct pto_port *port, uint32_t core);
   void (*flush)(struct pto_port *port);
   /* Takes up to `max` completions, never blocking; virtual time: the one that a scheduler takes in next, where the
    * orchestrator's clock has reached that moment, and the clock is that scheduler's until the next poll, resume or

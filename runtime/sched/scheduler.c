@@ -118,24 +118,26 @@ static void take(struct pto_scheduler *scheduler, uint32_t queue) {
 
 static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role,
                         uint8_t group) {
-  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   const struct pto_payload *payload = slot->payload;
-  struct pto_message message = {
-      .payload = payload,
-      .run = payload->kernels[role]->run,
-      .ticket = slot_index,
-      .block_index = slot->block_count - slot->blocks_left,
-      .core = (uint16_t)core,
-      .role = (uint8_t)role,
-      .tensor_count = (uint8_t)payload->tensor_count,
-      .scalar_count = (uint8_t)payload->scalar_count,
-      .flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
-                         (slot->flags & PTO_TASK_MEETS ? PTO_MESSAGE_MEETS : 0) | group),
-  };
+  const struct pto_port_ops *ops = scheduler->port->ops;
+  struct pto_message built, *message = ops->claim ? ops->claim(scheduler->port, core) : &built;
+  message->payload = payload;
+  message->run = payload->kernels[role]->run;
+  message->ticket = slot_index;
+  message->block_index = slot->block_count - slot->blocks_left;
+  message->core = (uint16_t)core;
+  message->role = (uint8_t)role;
+  message->tensor_count = (uint8_t)payload->tensor_count;
+  message->scalar_count = (uint8_t)payload->scalar_count;
+  message->flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
+                             (slot->flags & PTO_TASK_MEETS ? PTO_MESSAGE_MEETS : 0) | group);
+  message->meeting = 0;
   pto_core_tracker_push(&scheduler->cores, core);
   scheduler->dispatched++;
-  const uint64_t ready_at = PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->rings->cold[slot_index].ready_at : 0;
-  scheduler->port->ops->dispatch(scheduler->port, &message, ready_at);
+  const uint64_t ready_at =
+      PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->rings->cold[slot_index].ready_at : 0;
+  ops->dispatch(scheduler->port, message, ready_at);
 }
 
 /* The roles that a task of this shape has kernels in: a lone AIV kernel may stand in either AIV role. */
@@ -306,6 +308,14 @@ void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
   pto_scheduler_push(scheduler, slot_index);
   if (is_simple || (slot->shape <= PTO_SHAPE_AIV && !is_first)) return; /* no core had room for those before it */
   pto_scheduler_dispatch(scheduler);
+}
+
+void pto_scheduler_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  const bool is_next = !scheduler->nonempty && scheduler->claimant.slot == PTO_NO_SLOT &&
+                       scheduler->policy == PTO_POLICY_FIFO && !scheduler->port->is_virtual;
+  if (PTO_LIKELY(is_next && is_single(slot)) && place_single(scheduler, slot_index)) return;
+  pto_scheduler_push(scheduler, slot_index);
 }
 
 /* The queue whose next task comes first by policy, among `candidates`. */
