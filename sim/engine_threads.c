@@ -266,6 +266,13 @@ static bool others_have_completed(const struct pto_threads_engine *engine) {
   return false;
 }
 
+/* Remembers what a kernel takes here: the longer one at once, the shorter one with time. */
+static void note_own(struct pto_threads_engine *engine, uint64_t took_ns, uint32_t count) {
+  const uint64_t ns = pto_min_u64(took_ns / count, UINT32_MAX / 8), before = engine->own_kernel_ns;
+  engine->own_kernel_ns = (uint32_t)(ns > before ? ns : (3 * before + ns) / 4);
+  engine->port.is_fine_grained = engine->own_kernel_ns < PTO_THREADS_FINE_NS;
+}
+
 /* Runs kernels of the control thread's own cores: one, and as many more as take less together than telling of each
  * apart.  A reading of the clock costs as much as a small kernel: it is looked at behind the first, and now and then. */
 static void run_own(struct pto_threads_engine *engine, const struct pto_message *message) {
@@ -276,8 +283,12 @@ static void run_own(struct pto_threads_engine *engine, const struct pto_message 
   for (uint32_t count = 1;; count++) {
     take_message(self, message);
     message = has_more ? pto_message_mailbox_peek(&self->inbox) : NULL;
-    if (!message || count == PTO_THREADS_OWN_BATCH || others_have_completed(engine)) break;
-    if ((count == 1 || count % 4 == 0) && now_ns() - begin_ns >= PTO_THREADS_OWN_BATCH_NS) break;
+    const bool is_last = !message || count == PTO_THREADS_OWN_BATCH || others_have_completed(engine);
+    if (count != 1 && count % 4 && !is_last) continue;
+    const uint64_t took_ns = has_more ? now_ns() - begin_ns : 0;
+    if (!is_last && took_ns < PTO_THREADS_OWN_BATCH_NS) continue;
+    if (has_more) note_own(engine, took_ns, count);
+    break;
   }
   pto_mailbox_publish(&self->outbox); /* to ourselves */
 }

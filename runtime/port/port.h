@@ -139,6 +139,7 @@ struct pto_port {
   const struct pto_port_ops *ops;
   uint64_t clock;              /* ps; see above */
   bool is_virtual;             /* charges count and clock moves */
+  bool is_fine_grained;        /* of late, a kernel has taken less than handing it to another thread; see the tracker */
   uint32_t cluster_count;      /* cores = 3 · clusters */
   uint32_t slots_per_core;     /* messages a core holds, the running one counted */
   uint32_t worker_count;       /* threads that cores live on, the control thread counted */
