@@ -144,7 +144,7 @@ static PTO_NOINLINE void meet_chunks(struct pto_hazards *hazards, const struct p
 }
 
 static void meet_entry(struct pto_hazards *hazards, const struct pto_access *access,
-                              const struct pto_access_entry *entry) {
+                       const struct pto_access_entry *entry) {
   uint32_t count = entry->count;
   const bool is_write = access->tag & PTO_TAG_WRITE;
   if (!is_write) { /* a read meets writes alone, and there is mostly one, in the first place */
