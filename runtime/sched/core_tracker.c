@@ -126,6 +126,17 @@ uint32_t pto_core_tracker_pick_home(const struct pto_core_tracker *tracker, bool
   return first_of_worker(tracker, tracker->idle, 0, is_aic, false);
 }
 
+uint32_t pto_core_tracker_pick_home_after(const struct pto_core_tracker *tracker, bool is_aic, uint32_t last) {
+  const uint32_t core_count = tracker->cluster_count * PTO_LANES;
+  for (uint32_t i = 1, core = last; i <= core_count; i++) {
+    core = core + 1 < core_count ? core + 1 : 0;
+    const uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;
+    if ((lane == 0) != is_aic || tracker->core_worker[core] != 0 || tracker->load[core]) continue;
+    if (!(tracker->claimed[lane][cluster / 64] >> (cluster & 63) & 1)) return core;
+  }
+  return UINT32_MAX;
+}
+
 uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle) {
   if (PTO_LIKELY(tracker->word_count == 1)) return pick_in_word(tracker, is_aic, may_use_claimed, only_idle);
   const uint32_t *idle = tracker->lane_idle, *room = tracker->lane_room;

@@ -41,6 +41,8 @@ void pto_core_tracker_reset(struct pto_core_tracker *tracker);
 uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle);
 /* An idle AIC, or AIV, of the control thread that nobody has claimed; UINT32_MAX where there is none. */
 uint32_t pto_core_tracker_pick_home(const struct pto_core_tracker *tracker, bool is_aic);
+/* The same, each in turn: the next one behind core `last`. */
+uint32_t pto_core_tracker_pick_home_after(const struct pto_core_tracker *tracker, bool is_aic, uint32_t last);
 /* A cluster with room (idle ones first) on lane 0 where needs_aic, and on `aiv_count` AIV lanes; its AIV lanes are
  * chosen too. UINT32_MAX where there is none. */
 uint32_t pto_core_tracker_pick_cluster(struct pto_core_tracker *tracker, bool needs_aic, uint32_t aiv_count,

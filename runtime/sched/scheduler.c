@@ -74,6 +74,7 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler) {
   pto_scheduler_abandon(scheduler);
   pto_core_tracker_reset(&scheduler->cores);
   scheduler->next_order = 0;
+  scheduler->last_own[0] = scheduler->last_own[1] = 0;
   scheduler->rng.state = scheduler->seed;
   scheduler->dispatched = 0;
 }
@@ -355,8 +356,13 @@ uint32_t pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t *core_
   const uint32_t slot_index = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).slot;
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   if (!is_single(slot) || !is_kept(scheduler, slot)) return PTO_NO_SLOT;
-  *core_out = pto_core_tracker_pick_home(&scheduler->cores, queue == PTO_SHAPE_AIC);
+  const bool is_aic = queue == PTO_SHAPE_AIC;
+  if (PTO_LIKELY(!scheduler->port->trace)) /* the same core again, which is warm */
+    *core_out = pto_core_tracker_pick_home(&scheduler->cores, is_aic);
+  else /* a timeline is to show what the chip's cores do */
+    *core_out = pto_core_tracker_pick_home_after(&scheduler->cores, is_aic, scheduler->last_own[is_aic]);
   if (*core_out == UINT32_MAX) return PTO_NO_SLOT;
+  scheduler->last_own[is_aic] = *core_out;
   take(scheduler, queue);
   slot->state = PTO_TASK_RUNNING;
   scheduler->dispatched++;

@@ -47,7 +47,8 @@ struct pto_scheduler {
   struct pto_rng rng;
   uint64_t seed;
   struct pto_ready_item claimant; /* out of its queue, tried before all others; slot PTO_NO_SLOT: none */
-  uint64_t dispatched;            /* messages of the run */
+  uint32_t last_own[2];           /* the AIV and the AIC that the control thread's last own task ran on */
+  uint64_t dispatched;            /* kernel calls of the run */
 };
 #define PTO_NO_SLOT UINT32_MAX
 
