@@ -5,13 +5,14 @@
  * One JSON line a result, in four groups; `bench` names the group.
  *   kernels_stream    elementwise kernels out of cache beside STREAM loops on as many arrays of as many bytes
  * (McCalpin's copy, scale, add and triad in double), with ordinary and with non-temporal stores; and these loops
- *   kernels_rows      softmax and layernorm in f32 beside a plain C loop, compiled as all else here (-O2)
+ *   kernels_rows      softmax, layernorm and rmsnorm beside plain C loops (bench/support/plain_rows.h)
  *   kernels_strided   the same kernel on the same bytes in other layouts beside contiguous tensors, in cache
  *   kernels_roofline  every kernel on a tile: this machine's time, and the bound of one core of a2a3 from the same cost
  *
  * Peers are measured in turns with the kernel, RUNS times; figures are of medians, with the minimum beside.  A kernel
  * that the list has not is left out with a line on standard error.  An argument runs one group: `bench_kernels rows`.
  */
+#include <bench/support/plain_rows.h>
 #include <kernels/kernel_level.h>
 #include <kernels/trial_time.h>
 #include <sim/timing.h>
@@ -233,51 +234,42 @@ static void bench_stream_group(void) {
 
 /* ---- rows beside a plain loop ---- */
 
-typedef void plain_rows(const float *x, const float *scale, const float *bias, float *y, const uint64_t sizes[2]);
+/* Rows of `dtype` [rows, columns] along `axis`.  x, for layernorm and rmsnorm scale and bias of a row's length, y. */
+struct rows_case {
+  uint64_t rows, columns;
+  uint32_t axis, dtype;
+};
 
-static PTO_NOINLINE void plain_softmax(const float *x, const float *scale, const float *bias, float *y,
-                                       const uint64_t sizes[2]) {
-  for (uint64_t row = 0; row < sizes[0]; row++, x += sizes[1], y += sizes[1]) {
-    float largest = x[0], sum = 0;
-    for (uint64_t i = 1; i < sizes[1]; i++) largest = fmaxf(largest, x[i]);
-    for (uint64_t i = 0; i < sizes[1]; i++) {
-      y[i] = expf(x[i] - largest);
-      sum += y[i];
-    }
-    for (uint64_t i = 0; i < sizes[1]; i++) y[i] /= sum;
-  }
-}
-
-static PTO_NOINLINE void plain_layernorm(const float *x, const float *scale, const float *bias, float *y,
-                                         const uint64_t sizes[2]) {
-  for (uint64_t row = 0; row < sizes[0]; row++, x += sizes[1], y += sizes[1]) {
-    float mean = 0, variance = 0;
-    for (uint64_t i = 0; i < sizes[1]; i++) mean += x[i];
-    mean /= (float)sizes[1];
-    for (uint64_t i = 0; i < sizes[1]; i++) variance += (x[i] - mean) * (x[i] - mean);
-    const float factor = 1 / sqrtf(variance / (float)sizes[1] + 1e-5f);
-    for (uint64_t i = 0; i < sizes[1]; i++) y[i] = (x[i] - mean) * factor * scale[i] + bias[i];
-  }
-}
-
-/* x, then for layernorm scale and bias of a row's length, then y. */
-static void bench_rows(const char *name, plain_rows *plain, const uint64_t sizes[2]) {
-  if (!find(&trial, name)) return;
-  const bool has_scale = trial.args.tensor_count == 4;
+/* The tensors are [how many rows, their length] with strides as the axis says. */
+static bool make_rows(struct pto_trial *made, const struct rows_case *rows) {
+  const uint64_t count = rows->axis == 1 ? rows->rows : rows->columns;
+  const uint64_t length = rows->axis == 1 ? rows->columns : rows->rows;
   struct pto_trial_case c = {.seed = 1, .is_plain = true};
-  const uint32_t y = trial.args.tensor_count - 1;
-  c.shapes[0] = c.shapes[y] = (struct pto_reference_shape){2, {sizes[0], sizes[1]}};
-  for (uint32_t i = 1; i < y; i++) c.shapes[i] = (struct pto_reference_shape){1, {sizes[1]}};
-  if (has_scale)
+  const uint32_t y = made->args.tensor_count - 1;
+  c.shapes[0] = c.shapes[y] = (struct pto_reference_shape){2, {count, length}};
+  for (uint32_t i = 1; i < y; i++) c.shapes[i] = (struct pto_reference_shape){1, {length}};
+  for (uint32_t i = 0; i <= y; i++) c.dtypes[i] = rows->dtype;
+  if (y > 1)
     c.scalars[0].f32 = 1e-5f;
   else
     c.scalars[0].i64 = 1; /* the axis */
-  if (!make(&trial, &c)) return;
-  const float *x = (const float *)trial.views[0].addr;
-  const float *scale = has_scale ? (const float *)trial.views[1].addr : NULL;
-  const float *bias = has_scale ? (const float *)trial.views[2].addr : NULL;
-  float *plain_y = malloc(sizes[0] * sizes[1] * sizeof *plain_y);
-  if (plain_y == NULL) return;
+  if (!make(made, &c)) return false;
+  for (uint32_t i = 0; i <= y && rows->axis == 0; i += y) {
+    made->tensors[i].strides[0] = 1;
+    made->tensors[i].strides[1] = count;
+  }
+  return true;
+}
+
+static void bench_rows(const char *name, plain_rows_loop *plain, const struct rows_case *rows) {
+  if (!find(&trial, name) || !make_rows(&trial, rows)) return;
+  const uint32_t y = trial.args.tensor_count - 1;
+  const struct pto_kernel_tensor *x = &trial.views[0];
+  struct plain_rows peer = {x->shape[0], x->shape[1], x->strides[0], x->strides[1], rows->dtype, .x = x->addr};
+  if (y > 1) peer.scale = trial.views[1].addr;
+  if (y > 2) peer.bias = trial.views[2].addr;
+  peer.y = malloc(rows->rows * rows->columns * sizeof(float));
+  if (peer.y == NULL) return;
   struct pto_trial_time warm;
   struct times ours, loop;
   if (pto_trial_time(&trial, 1, IN_CACHE_BATCH_NS, &warm) != PTO_OK) exit(1);
@@ -286,27 +278,35 @@ static void bench_rows(const char *name, plain_rows *plain, const uint64_t sizes
     const uint64_t calls = 1 + warm.calls / 4;
     ours.ns[i] = pto_trial_batch_ns(&trial, warm.calls);
     const double begin = now_ns();
-    for (uint64_t k = 0; k < calls; k++) plain(x, scale, bias, plain_y, sizes);
+    for (uint64_t k = 0; k < calls; k++) plain(&peer);
     loop.ns[i] = (now_ns() - begin) / (double)calls;
   }
-  for (uint64_t i = 0; i < sizes[0] * sizes[1]; i++)
-    furthest = fmax(furthest, fabs((double)plain_y[i] - (double)((const float *)trial.views[y].addr)[i]));
-  printf("{\"bench\": \"kernels_rows\", \"name\": \"%s\", \"dtype\": \"f32\", \"rows\": %" PRIu64
-         ", \"columns\": %" PRIu64
+  struct pto_kernel_tensor plain_y = trial.views[y];
+  plain_y.addr = peer.y;
+  for (uint64_t i = 0; i < rows->rows * rows->columns; i++)
+    furthest = fmax(furthest, fabs(pto_reference_element(&plain_y, i) - pto_reference_element(&trial.views[y], i)));
+  printf("{\"bench\": \"kernels_rows\", \"name\": \"%s\", \"dtype\": \"%s\", \"rows\": %" PRIu64
+         ", \"columns\": %" PRIu64 ", \"axis\": %" PRIu32
          ", \"median_ns\": %.0f, \"minimum_ns\": %.0f, \"peer\": \"plain C loop\", \"peer_ns\": %.0f, "
          "\"times_faster\": %.2f, \"largest_difference\": %.1e, \"runs\": %d}\n",
-         name, sizes[0], sizes[1], median(&ours), minimum(&ours), median(&loop), median(&loop) / median(&ours),
-         furthest, RUNS);
+         name, pto_dtype_name(rows->dtype), rows->rows, rows->columns, rows->axis, median(&ours), minimum(&ours),
+         median(&loop), median(&loop) / median(&ours), furthest, RUNS);
   fflush(stdout);
-  free(plain_y);
+  free(peer.y);
   pto_trial_fini(&trial);
 }
 
 static void bench_rows_group(void) {
-  static const uint64_t sizes[][2] = {{128, 128}, {64, 512}, {32, 1024}, {8, 4096}, {512, 64}, {100, 129}};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(sizes); i++) {
-    bench_rows("softmax", plain_softmax, sizes[i]);
-    bench_rows("layernorm", plain_layernorm, sizes[i]);
+  static const struct rows_case cases[] = {
+      {128, 128, 1, PTO_FLOAT32}, {64, 512, 1, PTO_FLOAT32},  {32, 1024, 1, PTO_FLOAT32}, {8, 4096, 1, PTO_FLOAT32},
+      {512, 64, 1, PTO_FLOAT32},  {100, 129, 1, PTO_FLOAT32}, {64, 1000, 1, PTO_FLOAT32}, {33, 17, 1, PTO_FLOAT32},
+      {8, 8, 1, PTO_FLOAT32},     {1, 7, 1, PTO_FLOAT32},     {16, 128, 0, PTO_FLOAT32},  {33, 17, 0, PTO_FLOAT32},
+      {8, 8, 0, PTO_FLOAT32},     {100, 129, 1, PTO_FLOAT16}, {16, 128, 0, PTO_FLOAT16},  {100, 129, 1, PTO_BFLOAT16},
+      {16, 128, 0, PTO_BFLOAT16}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    bench_rows("softmax", plain_softmax, &cases[i]);
+    bench_rows("layernorm", plain_layernorm, &cases[i]);
+    bench_rows("rmsnorm", plain_rmsnorm, &cases[i]);
   }
 }
 
