@@ -4,7 +4,9 @@
  *
  * One JSON line a result, in four groups; `bench` names the group.
  *   kernels_stream    elementwise kernels out of cache beside STREAM loops on as many arrays of as many bytes
- * (McCalpin's copy, scale, add and triad in double), with ordinary and with non-temporal stores; and these loops
+ *                     (McCalpin's copy, scale, add and triad in double), or, where reads and writes are no such arrays,
+ *                     beside loops of as many bytes (bench/support/stream_ratio.h); with ordinary and with non-temporal
+ *                     stores; and these loops
  *   kernels_rows      softmax, layernorm and rmsnorm beside plain C loops (bench/support/plain_rows.h)
  *   kernels_strided   the same kernel on the same bytes in other layouts beside contiguous tensors, in cache
  *   kernels_roofline  every kernel on a tile: this machine's time, and the bound of one core of a2a3 from the same cost
@@ -13,6 +15,7 @@
  * that the list has not is left out with a line on standard error.  An argument runs one group: `bench_kernels rows`.
  */
 #include <bench/support/plain_rows.h>
+#include <bench/support/stream_ratio.h>
 #include <kernels/kernel_level.h>
 #include <kernels/trial_time.h>
 #include <sim/timing.h>
@@ -215,6 +218,75 @@ static void bench_beside_stream(const char *name, uint32_t dtype) {
   pto_trial_fini(&trial);
 }
 
+/* A kernel of tensors of several dtypes, the last of which is written. */
+struct mixed_case {
+  const char *name;
+  uint32_t dtypes[4];
+};
+
+static double time_ratio(struct stream_ratio ratio, uint64_t turns, bool is_past_caches) {
+  const double begin = now_ns();
+  if (!stream_ratio_run(ratio, arrays[1], arrays[0], turns, is_past_caches)) return INFINITY;
+  return now_ns() - begin;
+}
+
+/* One kernel beside a loop that reads as many bytes and writes as many, of which the more are an array of STREAM. */
+static void bench_beside_ratio(const struct mixed_case *mixed) {
+  if (!find(&trial, mixed->name)) return;
+  const uint32_t last = trial.args.tensor_count - 1;
+  uint32_t in_bytes = 0, out_bytes = (uint32_t)pto_dtype_size(mixed->dtypes[last]); /* an element */
+  for (uint32_t i = 0; i < last; i++) in_bytes += (uint32_t)pto_dtype_size(mixed->dtypes[i]);
+  uint32_t unit = out_bytes; /* what divides both */
+  while (in_bytes % unit != 0 || out_bytes % unit != 0) unit--;
+  const struct stream_ratio ratio = {in_bytes / unit, out_bytes / unit};
+  const uint64_t elems = array_count * sizeof(double) / pto_max_u64(in_bytes, out_bytes) / 64 * 64;
+  const struct pto_reference_shape shape = {1, {elems}};
+  struct pto_trial_case c = same_case(&trial, PTO_FLOAT32, &shape);
+  struct times ours, plain, past;
+  memcpy(c.dtypes, mixed->dtypes, sizeof mixed->dtypes);
+  if (pto_trial_check(&trial, &c) != PTO_OK || pto_trial_alloc(&trial, &c) != PTO_OK) return;
+  for (uint32_t i = 0; i <= last; i++)
+    memset(trial.tensors[i].memory, mixed->dtypes[i] == PTO_BOOL ? 1 : 0x3f, trial.tensors[i].memory_bytes);
+  const uint64_t turns = elems * out_bytes / (ratio.writes * sizeof(double));
+  (void)pto_trial_batch_ns(&trial, 1);
+  for (int i = 0; i < RUNS; i++) {
+    ours.ns[i] = pto_trial_batch_ns(&trial, 1);
+    plain.ns[i] = time_ratio(ratio, turns, false);
+    past.ns[i] = time_ratio(ratio, turns, true);
+  }
+  const double moved = (double)(elems * (in_bytes + out_bytes));
+  printf("{\"bench\": \"kernels_stream\", \"name\": \"%s\", \"dtype\": \"%s to %s\", \"gb_per_s\": %.2f, "
+         "\"max_gb_per_s\": %.2f, \"peer\": \"STREAM %" PRIu32 ":%" PRIu32
+         "\", \"peer_gb_per_s\": %.2f, \"nontemporal_gb_per_s\": %.2f, \"of_peer\": %.2f, \"of_nontemporal\": %.2f}\n",
+         mixed->name, pto_dtype_name(mixed->dtypes[last > 1 ? 1 : 0]), pto_dtype_name(mixed->dtypes[last]),
+         moved / median(&ours), moved / minimum(&ours), ratio.reads, ratio.writes, moved / median(&plain),
+         moved / median(&past), median(&plain) / median(&ours), median(&past) / median(&ours));
+  fflush(stdout);
+  pto_trial_fini(&trial);
+}
+
+static void bench_mixed_streams(void) {
+  static const struct mixed_case cases[] = {{"fill", {PTO_FLOAT32}},
+                                            {"fill", {PTO_BFLOAT16}},
+                                            {"select", {PTO_BOOL, PTO_FLOAT32, PTO_FLOAT32, PTO_FLOAT32}},
+                                            {"select", {PTO_BOOL, PTO_BFLOAT16, PTO_BFLOAT16, PTO_BFLOAT16}},
+                                            {"cast", {PTO_FLOAT32, PTO_BFLOAT16}},
+                                            {"cast", {PTO_FLOAT32, PTO_FLOAT16}},
+                                            {"cast", {PTO_BFLOAT16, PTO_FLOAT32}},
+                                            {"cast", {PTO_FLOAT16, PTO_FLOAT32}},
+                                            {"cast", {PTO_FLOAT32, PTO_INT8}},
+                                            {"cast", {PTO_INT8, PTO_FLOAT32}},
+                                            {"cast", {PTO_FLOAT32, PTO_INT32}},
+                                            {"cast", {PTO_INT32, PTO_FLOAT32}},
+                                            {"cast", {PTO_INT32, PTO_INT8}},
+                                            {"cast", {PTO_BFLOAT16, PTO_INT8}},
+                                            {"cast", {PTO_INT8, PTO_BFLOAT16}},
+                                            {"lesser", {PTO_FLOAT32, PTO_FLOAT32, PTO_BOOL}},
+                                            {"lesser", {PTO_BFLOAT16, PTO_BFLOAT16, PTO_BOOL}},
+                                            {"equal", {PTO_INT8, PTO_INT8, PTO_BOOL}}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) bench_beside_ratio(&cases[i]);
+}
+
 static void bench_stream_group(void) {
   static const char *const names[] = {"copy", "neg", "relu", "add", "mul", "maximum"};
   static const char *const float_names[] = {"mul_scalar", "add_scalar", "exp", "gelu", "sqrt"};
@@ -229,6 +301,7 @@ static void bench_stream_group(void) {
     for (size_t i = 0; i < PTO_ARRAY_LENGTH(float_names) && pto_trial_is_float(dtypes[d]); i++)
       bench_beside_stream(float_names[i], dtypes[d]);
   }
+  bench_mixed_streams();
   for (int i = 0; i < 3; i++) free(arrays[i]);
 }
 
