@@ -114,13 +114,15 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
   struct pto_chunk chunk = {0};
   if (args->scalar_count > 0) chunk.scalar = args->scalars[0];
   if (args->scalar_count > 1) chunk.scalar2 = args->scalars[1];
+  const void *filled = NULL; /* what is not made of inputs, and is in local memory already */
   for (; left > 0; left -= chunk.count) {
     chunk.count = pto_operands_next(operands, read_count + 1, left);
     if (read_count > 0) chunk.a = pto_operand_read(&operands[0], chunk.count);
     if (read_count > 1) chunk.b = pto_operand_read(&operands[1], chunk.count);
     if (read_count > 2) chunk.c = pto_operand_read(&operands[2], chunk.count);
     chunk.out = pto_operand_begin(out, chunk.count);
-    loop(&chunk);
+    if (chunk.out != filled) loop(&chunk);
+    if (read_count == 0) filled = chunk.out;
     pto_operand_end(out, chunk.count);
   }
   pto_operand_finish(out);

@@ -3,8 +3,8 @@
  * STREAM loops for other shares of reads and writes: in each turn some doubles of one array are read and added up, and
  * the sum is written to some of another, both in order.
  *
- * 1:1 is STREAM's copy, 2:1 moves the bytes of its add, 0:1 fills.  Compiled as all else here (-O2).  Keeps nothing; any
- * thread.
+ * 1:1 is STREAM's copy, 2:1 moves the bytes of its add, 0:1 fills.  Compiled as all else here (-O2).  Keeps nothing;
+ * any thread.
  */
 #ifndef PTO_BENCH_SUPPORT_STREAM_RATIO_H
 #define PTO_BENCH_SUPPORT_STREAM_RATIO_H
