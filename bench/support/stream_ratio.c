@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <bench/support/stream_ratio.h>
 
-#include <stddef.h>
+#include <kernels/kernel_level.h>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -16,9 +16,9 @@ ALWAYS_INLINE void plain(uint32_t reads, uint32_t writes, double *restrict to, c
                          uint64_t count) {
   for (uint64_t i = 0; i < count; i++, from += reads, to += writes) {
     double sum = reads == 0 ? 3.0 : from[0];
-#pragma GCC unroll 16
+    PTO_UNROLL
     for (uint32_t j = 1; j < reads; j++) sum += from[j];
-#pragma GCC unroll 16
+    PTO_UNROLL
     for (uint32_t j = 0; j < writes; j++) to[j] = sum;
   }
   __asm__ volatile("" : : "r"(to) : "memory");
@@ -29,9 +29,9 @@ ALWAYS_INLINE bool past_caches(uint32_t reads, uint32_t writes, double *to, cons
 #if defined(__SSE2__)
   for (uint64_t i = 0; i + 2 <= count; i += 2, from += 2 * reads, to += 2 * writes) {
     __m128d sum = reads == 0 ? _mm_set1_pd(3.0) : _mm_load_pd(from);
-#pragma GCC unroll 16
+    PTO_UNROLL
     for (uint32_t j = 1; j < reads; j++) sum = _mm_add_pd(sum, _mm_load_pd(from + 2 * j));
-#pragma GCC unroll 16
+    PTO_UNROLL
     for (uint32_t j = 0; j < writes; j++) _mm_stream_pd(to + 2 * j, sum);
   }
   _mm_sfence();
@@ -42,14 +42,13 @@ ALWAYS_INLINE bool past_caches(uint32_t reads, uint32_t writes, double *to, cons
 }
 
 bool stream_ratio_run(struct stream_ratio ratio, double *to, const double *from, uint64_t count, bool is_past_caches) {
+  bool has_run = false;
 #define X(reads_, writes_)                                                                                             \
-  if (ratio.reads == reads_ && ratio.writes == writes_ && is_past_caches)                                              \
-    return past_caches(reads_, writes_, to, from, count);                                                              \
   if (ratio.reads == reads_ && ratio.writes == writes_) {                                                              \
-    plain(reads_, writes_, to, from, count);                                                                           \
-    return true;                                                                                                       \
+    has_run = !is_past_caches || past_caches(reads_, writes_, to, from, count);                                        \
+    if (!is_past_caches) plain(reads_, writes_, to, from, count);                                                      \
   }
   RATIO_LIST(X)
 #undef X
-  return false;
+  return has_run;
 }
