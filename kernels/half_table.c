@@ -59,7 +59,8 @@ static void make(struct table *table, enum pto_op op, uint32_t dtype) {
 }
 
 const uint16_t *pto_half_table(enum pto_op op, uint32_t dtype, uint64_t elems) {
-  if ((dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16) || slots[op] < 0 || elems < PTO_HALF_TABLE_FROM_ELEMS) return NULL;
+  if ((dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16) || slots[op] < 0 || elems < PTO_HALF_TABLE_FROM_ELEMS)
+    return NULL;
   struct table *table = &tables[slots[op]][dtype == PTO_BFLOAT16 ? 1 : 0];
   uint32_t state = atomic_load_explicit(&table->state, memory_order_acquire); /* pairs with table_made */
   if (state == EMPTY && atomic_compare_exchange_strong_explicit(&table->state, &state, IN_MAKING, memory_order_acquire,

@@ -57,7 +57,8 @@ static void test_a_large_tensor_gets_the_bits_of_its_pieces_at_every_level(void 
         memset(with_table, 0x5a, sizeof with_table);
         memset(without, 0x5a, sizeof without);
         run(op, halves[h], x, with_table, ELEMS);
-        for (uint64_t i = 0; i < ELEMS; i += PIECE) run(op, halves[h], x + i, without + i, pto_min_u64(PIECE, ELEMS - i));
+        for (uint64_t i = 0; i < ELEMS; i += PIECE)
+          run(op, halves[h], x + i, without + i, pto_min_u64(PIECE, ELEMS - i));
         for (uint64_t i = 0; i <= ELEMS; i++)
           if (with_table[i] != without[i] &&
               !(i < ELEMS && is_nan(halves[h], with_table[i]) && is_nan(halves[h], without[i])))
@@ -75,17 +76,18 @@ static void test_a_large_tensor_gets_the_bits_of_its_pieces_at_every_level(void 
 static void test_a_lookup_takes_every_count_and_alignment_and_writes_nothing_else(void **state) {
   (void)state;
   static uint16_t table[PTO_HALF_VALUES];
-  for (uint32_t i = 0; i < PTO_HALF_VALUES; i++) table[i] = (uint16_t)~(i * 7);
+  for (uint32_t i = 0; i < PTO_HALF_VALUES; i++) table[i] = (uint16_t) ~(i * 7);
   fill_with_every_value();
   for (uint32_t level = 0; pto_loops_at(level) != NULL; level++)
     for (uint64_t count = 0; count < 70; count++)
       for (uint64_t offset = 0; offset < 9; offset++) {
         memset(with_table, 0x5a, 200 * sizeof *with_table);
-        const struct pto_chunk chunk = {.count = count, .a = x + 100 + offset, .b = table, .out = with_table + 8 + offset};
+        const struct pto_chunk chunk = {
+            .count = count, .a = x + 100 + offset, .b = table, .out = with_table + 8 + offset};
         pto_loops_at(level)->lookup(&chunk);
         for (uint64_t i = 0; i < 200; i++) {
           const bool is_inside = i >= 8 + offset && i < 8 + offset + count;
-          assert_int_equal(with_table[i], is_inside ? (uint16_t)~(x[100 + i - 8] * 7) : 0x5a5a);
+          assert_int_equal(with_table[i], is_inside ? (uint16_t) ~(x[100 + i - 8] * 7) : 0x5a5a);
         }
       }
 }
