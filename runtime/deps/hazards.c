@@ -201,7 +201,8 @@ static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *ac
 }
 
 static inline void append(struct pto_hazards *hazards, struct pto_access_entry *entry, uint16_t tag) {
-  if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, hazards->consumer_ref, tag))) hazards->is_out_of_chunks = true;
+  if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, hazards->consumer_ref, tag)))
+    hazards->is_out_of_chunks = true;
 }
 
 /* Puts the access into its own entry, once all that it meets is wired. */
@@ -253,7 +254,8 @@ static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const str
   settle(hazards, access, own, was_searched);
 }
 
-/* Under pto rules and in manual scopes. */
+/* Under pto rules, in manual scopes, and for all reasons of edges where an access is fuzzy: it meets by its range what
+ * a write of the same task may have replaced. */
 static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const struct pto_access *accesses,
                                          uint32_t count) {
   uint32_t own;
@@ -293,12 +295,18 @@ static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_acc
   return true;
 }
 
+static bool has_fuzzy(const struct pto_access *accesses, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (accesses[i].region.is_fuzzy) return true;
+  return false;
+}
+
 void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count) {
   hazards->map->lookups += count;
   if (PTO_LIKELY(hazards->is_direct)) {
     for (uint32_t i = 0; i < count; i++)
       if (PTO_UNLIKELY(!enter_alone(hazards, &accesses[i]))) enter_in_general(hazards, &accesses[i]);
-  } else if (hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual) {
+  } else if (hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual && !has_fuzzy(accesses, count)) {
     for (uint32_t i = 0; i < count; i++) enter_in_general(hazards, &accesses[i]);
   } else {
     wire_then_enter(hazards, accesses, count);
