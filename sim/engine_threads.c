@@ -345,11 +345,6 @@ static bool control_may_go_on(void *context) {
 
 /* The control thread has nothing to run, and kernels that wait are about. */
 static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
-  struct pto_threads_worker *self = &engine->workers[0];
-  if (pto_threads_run_woken(self)) {
-    pto_mailbox_publish(&self->outbox); /* to ourselves */
-    return;
-  }
   /* Before the look: who stalls after it sets it again.  The mutex orders the rest. */
   pto_atomic_store(&engine->meetings.has_stalled, 0, memory_order_seq_cst);
   if (!pto_threads_break_deadlock(engine)) pto_wait_until(&engine->completed, control_may_go_on, engine);
@@ -380,9 +375,15 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
 static bool threads_help(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
-  const struct pto_message *message = pto_message_mailbox_peek(&engine->workers[0].inbox);
-  if (message) run_own(engine, message);
-  return message != NULL;
+  struct pto_threads_worker *self = &engine->workers[0];
+  const struct pto_message *message = pto_message_mailbox_peek(&self->inbox);
+  if (message) {
+    run_own(engine, message);
+    return true;
+  }
+  if (PTO_LIKELY(!engine->has_met) || !pto_threads_run_woken(self)) return false;
+  pto_mailbox_publish(&self->outbox); /* to ourselves */
+  return true;
 }
 
 static void threads_wait(struct pto_port *port) {

@@ -237,6 +237,8 @@ static bool run_own(struct pto_runtime *rt) {
   }
   if (count == 0) return false;
   pto_space_retire(rt);
+  /* what ended the row may be a task for several cores, or that work is fine grained no more: nobody else sends them */
+  if (rt->scheduler.ready_count && !rt->has_failed) pto_scheduler_dispatch(&rt->scheduler);
   if (pto_trace_has_timeline(&rt->trace)) sample(rt);
   return true;
 }
