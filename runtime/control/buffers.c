@@ -94,12 +94,10 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
   uint64_t pitch, plane;
   grid_of(t, hi - lo, &pitch, &plane);
   if (last == first + 1 && registry->ranges[first].lo <= lo && registry->ranges[first].hi >= hi) {
-    struct pto_access_space *space = &rt->map.spaces[registry->ranges[first].space];
-    if (space->entry_count == 0 && registry->ranges[first].lo == lo && registry->ranges[first].hi == hi) {
-      space->pitch_bytes = pitch; /* nobody depends on the old coordinates */
-      space->plane_bytes = plane;
-    }
-    return registry->ranges[first].space;
+    const uint32_t space = registry->ranges[first].space;
+    if (rt->map.spaces[space].entry_count == 0 && registry->ranges[first].lo == lo && registry->ranges[first].hi == hi)
+      pto_access_map_set_grid(&rt->map, space, pitch, plane); /* nobody depends on the old coordinates */
+    return space;
   }
   uint64_t all_lo = lo, all_hi = hi;
   uint32_t registrations = 0;

@@ -3,126 +3,129 @@
 
 /* A space with more classes than this rounds the cells of new ones up to powers of two, which bounds their number. */
 #define EXACT_CLASSES 8u
+/* Cells side by side whose heads share a cache line. */
+#define CELLS_A_LINE_LOG2 4u
+_Static_assert((sizeof(uint32_t) << CELLS_A_LINE_LOG2) == PTO_CACHE_LINE, "as many heads as a line holds");
 
-void pto_access_grid_box(const struct pto_access_space *space, const struct pto_region *region,
-                         struct pto_access_box *box) {
-  uint64_t first = region->start - space->lo;
-  uint64_t pitch = space->pitch_bytes, plane = space->plane_bytes;
-  uint64_t bytes = region->run_bytes - 1, rows = 0, planes = 0;
-  if (region->is_fuzzy) {
-    bytes = region->end - region->start - 1;
-  } else {
-    for (uint32_t i = 0; i < region->ndims; i++) {
-      uint64_t steps = region->extents[i] - 1, stride = region->strides[i];
-      if (stride >= plane && stride % plane == 0)
-        planes += steps * (stride / plane);
-      else if (stride >= pitch && stride % pitch == 0)
-        rows += steps * (stride / pitch);
-      else
-        bytes += steps * stride;
-    }
+/* ---- boxes ---- */
+
+struct box {
+  uint64_t lo[3], hi[3]; /* inclusive: bytes within a row, rows, planes */
+};
+
+/* How far the region reaches from its first byte on, by coordinate. */
+static inline void measure(const struct pto_access_space *space, const struct pto_region *region, uint64_t reach[3]) {
+  const uint64_t pitch = space->pitch.value, plane = space->plane.value;
+  reach[0] = region->run_bytes - 1;
+  reach[1] = reach[2] = 0;
+  for (uint32_t i = 0; i < region->ndims; i++) {
+    const uint64_t steps = region->extents[i] - 1, stride = region->strides[i];
+    if (stride == pitch && pitch < plane)
+      reach[1] += steps;
+    else if (stride >= plane && stride % plane == 0)
+      reach[2] += steps * (stride / plane);
+    else if (stride >= pitch && stride % pitch == 0)
+      reach[1] += steps * (stride / pitch);
+    else
+      reach[0] += steps * stride;
   }
-  uint64_t in_plane = first % plane;
-  uint64_t byte = in_plane % pitch, row = in_plane / pitch;
-  uint64_t rows_in_plane = plane / pitch;
-  box->lo[0] = byte;
-  box->hi[0] = byte + bytes;
+}
+
+static PTO_NOINLINE void box_in_rows(const struct pto_access_space *space, const struct pto_region *region,
+                                     struct box *box) {
+  const uint64_t pitch = space->pitch.value;
+  uint64_t reach[3], first = region->start - space->lo;
+  if (region->is_fuzzy) {
+    reach[0] = region->end - region->start - 1;
+    reach[1] = reach[2] = 0;
+  } else {
+    measure(space, region, reach);
+  }
+  box->lo[2] = space->coordinates < 3 ? 0 : pto_divide(first, &space->plane);
+  first -= box->lo[2] * space->plane.value;
+  box->lo[1] = pto_divide(first, &space->pitch);
+  box->lo[0] = first - box->lo[1] * pitch;
+  box->hi[0] = box->lo[0] + reach[0];
   if (box->hi[0] >= pitch) { /* runs on into further rows: all columns of them */
-    rows += box->hi[0] / pitch;
+    reach[1] += pto_divide(box->hi[0], &space->pitch);
     box->lo[0] = 0;
     box->hi[0] = pitch - 1;
   }
-  box->lo[1] = row;
-  box->hi[1] = row + rows;
-  if (box->hi[1] >= rows_in_plane) {
-    planes += box->hi[1] / rows_in_plane;
+  box->hi[1] = box->lo[1] + reach[1];
+  if (box->hi[1] >= space->rows_in_plane) {
+    reach[2] += box->hi[1] / space->rows_in_plane;
     box->lo[1] = 0;
-    box->hi[1] = rows_in_plane - 1;
+    box->hi[1] = space->rows_in_plane - 1;
   }
-  box->lo[2] = first / plane;
-  box->hi[2] = box->lo[2] + planes;
+  box->hi[2] = box->lo[2] + reach[2];
+}
+
+/* As many coordinates as the space has. */
+static inline void box_of(const struct pto_access_space *space, const struct pto_region *region, struct box *box) {
+  if (PTO_LIKELY(space->coordinates == 1)) {
+    box->lo[0] = region->start - space->lo;
+    box->hi[0] = region->end - space->lo - 1;
+  } else {
+    box_in_rows(space, region, box);
+  }
+}
+
+static void box_of_entry(const struct pto_access_map *map, const struct pto_access_entry *entry, struct box *box) {
+  struct pto_region region;
+  pto_access_entry_region(map, entry, &region);
+  box_of(&map->spaces[entry->space], &region, box);
 }
 
 /* ---- classes ---- */
 
-static bool fits_class(const struct pto_access_class *class, const uint64_t extents[3]) {
-  for (int a = 0; a < 3; a++)
-    if (extents[a] > class->cell[a] || extents[a] <= class->cell[a] / 2) return false;
+static inline bool fits_class(const struct pto_access_class *class, const struct box *box, uint32_t coordinates) {
+  for (uint32_t a = 0; a < coordinates; a++) {
+    const uint64_t extent = box->hi[a] - box->lo[a] + 1, cell = class->cell[a].value;
+    if (extent > cell || extent <= cell / 2) return false;
+  }
   return true;
 }
 
 static uint64_t round_up_to_power_of_two(uint64_t x) { return x <= 1 ? 1 : UINT64_C(2) << pto_log2_floor(x - 1); }
 
-static uint32_t class_of(struct pto_access_map *map, uint32_t space_index, const struct pto_access_box *box) {
-  struct pto_access_space *space = &map->spaces[space_index];
-  uint64_t extents[3];
-  for (int a = 0; a < 3; a++) extents[a] = box->hi[a] - box->lo[a] + 1;
-  uint32_t count = 0;
-  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space, count++)
-    if (fits_class(&map->classes[c], extents)) return c;
+static PTO_NOINLINE uint32_t add_class(struct pto_access_map *map, struct pto_access_space *space,
+                                       const struct box *box, bool is_exact) {
   uint32_t index = map->class_free;
   if (index)
     map->class_free = map->classes[index].next_in_space;
   else
     index = ++map->classes_used;
   struct pto_access_class *class = &map->classes[index];
-  *class = (struct pto_access_class){.space = space_index, .next_in_space = space->first_class};
-  for (int a = 0; a < 3; a++)
-    class->cell[a] = count < EXACT_CLASSES ? extents[a] : round_up_to_power_of_two(extents[a]);
+  const uint64_t limits[3] = {pto_min_u64(space->pitch.value, space->size_bytes), space->rows_in_plane,
+                              space->size_bytes};
+  for (uint32_t a = 0; a < space->coordinates; a++) {
+    const uint64_t extent = box->hi[a] - box->lo[a] + 1;
+    class->cell[a] = pto_divisor_make(is_exact ? extent : round_up_to_power_of_two(extent), limits[a]);
+  }
+  class->first_entry = class->entry_count = 0;
+  class->next_in_space = space->first_class;
   space->first_class = index;
   return index;
 }
 
-static void drop_class(struct pto_access_map *map, uint32_t index) {
+static inline uint32_t class_of(struct pto_access_map *map, struct pto_access_space *space, const struct box *box) {
+  uint32_t count = 0;
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space, count++)
+    if (fits_class(&map->classes[c], box, space->coordinates)) return c;
+  return add_class(map, space, box, count < EXACT_CLASSES);
+}
+
+static PTO_NOINLINE void drop_class(struct pto_access_map *map, struct pto_access_space *space, uint32_t index) {
   struct pto_access_class *class = &map->classes[index];
-  uint32_t *at = &map->spaces[class->space].first_class;
+  uint32_t *at = &space->first_class;
   while (*at != index) at = &map->classes[*at].next_in_space;
   *at = class->next_in_space;
   class->next_in_space = map->class_free;
   map->class_free = index;
 }
 
-/* ---- cells ---- */
-
-struct cell_range {
-  uint64_t lo[3], hi[3];
-};
-
-static void cells_of(const struct pto_access_class *class, const struct pto_access_box *box, struct cell_range *cells) {
-  for (int a = 0; a < 3; a++) {
-    cells->lo[a] = box->lo[a] / class->cell[a];
-    cells->hi[a] = box->hi[a] / class->cell[a];
-  }
-}
-
-static uint32_t bucket_of(const struct pto_access_map *map, uint32_t class, uint64_t x, uint64_t y, uint64_t z) {
-  uint64_t h =
-      x * UINT64_C(0x9e3779b97f4a7c15) + y * UINT64_C(0xc2b2ae3d27d4eb4f) + z * UINT64_C(0x165667b19e3779f9) + class;
-  h *= UINT64_C(0xff51afd7ed558ccd);
-  return (uint32_t)(h >> 32) & map->cell_mask;
-}
-
-static void link_into(struct pto_access_map *map, uint32_t entry, uint32_t bucket) {
-  uint32_t index = map->link_free;
-  if (index)
-    map->link_free = map->links[index].next;
-  else
-    index = ++map->links_used;
-  PTO_ASSERT(index <= map->link_capacity);
-  uint32_t head = map->cells[bucket];
-  map->links[index] = (struct pto_access_link){entry, head, 0, map->entries[entry].first_link, bucket};
-  if (head) map->links[head].previous = index;
-  map->cells[bucket] = index;
-  map->entries[entry].first_link = index;
-}
-
-void pto_access_grid_insert(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry *entry = &map->entries[index];
-  struct pto_region region;
-  pto_access_entry_region(map, entry, &region);
-  struct pto_access_box box;
-  pto_access_grid_box(&map->spaces[entry->space], &region, &box);
-  uint32_t class_index = class_of(map, entry->space, &box);
+static inline void join_class(struct pto_access_map *map, struct pto_access_entry *entry, uint32_t index,
+                              uint32_t class_index) {
   struct pto_access_class *class = &map->classes[class_index];
   entry->class_index = class_index;
   entry->previous_in_class = 0;
@@ -130,110 +133,299 @@ void pto_access_grid_insert(struct pto_access_map *map, uint32_t index) {
   if (class->first_entry) map->entries[class->first_entry].previous_in_class = index;
   class->first_entry = index;
   class->entry_count++;
-  entry->first_link = 0;
-  struct cell_range cells;
-  cells_of(class, &box, &cells);
-  for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
-    for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
-      for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++) link_into(map, index, bucket_of(map, class_index, x, y, z));
 }
 
-void pto_access_grid_remove(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry *entry = &map->entries[index];
-  for (uint32_t i = entry->first_link; i;) {
-    struct pto_access_link *link = &map->links[i];
-    uint32_t sibling = link->sibling;
-    if (link->previous)
-      map->links[link->previous].next = link->next;
-    else
-      map->cells[link->bucket] = link->next;
-    if (link->next) map->links[link->next].previous = link->previous;
-    link->next = map->link_free;
-    map->link_free = i;
-    i = sibling;
-  }
-  entry->first_link = 0;
+static inline void leave_class(struct pto_access_map *map, struct pto_access_entry *entry) {
   struct pto_access_class *class = &map->classes[entry->class_index];
   if (entry->previous_in_class)
     map->entries[entry->previous_in_class].next_in_class = entry->next_in_class;
   else
     class->first_entry = entry->next_in_class;
   if (entry->next_in_class) map->entries[entry->next_in_class].previous_in_class = entry->previous_in_class;
-  if (--class->entry_count == 0) drop_class(map, entry->class_index);
+  if (--class->entry_count == 0) drop_class(map, &map->spaces[entry->space], entry->class_index);
+}
+
+/* ---- cells ---- */
+
+struct cell_range {
+  uint64_t lo[3], hi[3];
+  bool is_single;
+};
+
+static inline void cells_of(const struct pto_access_class *class, const struct box *box, uint32_t coordinates,
+                            struct cell_range *cells) {
+  cells->lo[0] = pto_divide(box->lo[0], &class->cell[0]);
+  cells->hi[0] = pto_divide(box->hi[0], &class->cell[0]);
+  cells->lo[1] = cells->hi[1] = cells->lo[2] = cells->hi[2] = 0;
+  bool is_single = cells->lo[0] == cells->hi[0];
+  for (uint32_t a = 1; a < coordinates; a++) {
+    cells->lo[a] = pto_divide(box->lo[a], &class->cell[a]);
+    cells->hi[a] = pto_divide(box->hi[a], &class->cell[a]);
+    is_single &= cells->lo[a] == cells->hi[a];
+  }
+  cells->is_single = is_single;
+}
+
+/* Where the list of a cell begins: the heads of a line are those of cells side by side, in some order. */
+static inline uint32_t head_of(const struct pto_access_map *map, uint32_t class, uint64_t x, uint64_t y, uint64_t z) {
+  uint64_t h = (x >> CELLS_A_LINE_LOG2) * UINT64_C(0x9e3779b97f4a7c15) + y * UINT64_C(0xc2b2ae3d27d4eb4f) +
+               z * UINT64_C(0x165667b19e3779f9) + class;
+  h *= UINT64_C(0xff51afd7ed558ccd);
+  return (uint32_t)((h >> 32) ^ (x & ((1u << CELLS_A_LINE_LOG2) - 1))) & map->cell_mask;
+}
+
+/* The lists are of entries, by their first cells, and of links, whose numbers begin behind those of the entries. */
+static inline uint32_t *next_of(struct pto_access_map *map, uint32_t number) {
+  return PTO_LIKELY(number <= map->entry_capacity) ? &map->entries[number].next_in_cell
+                                                   : &map->links[number - map->entry_capacity].next_in_cell;
+}
+static inline uint32_t entry_of(const struct pto_access_map *map, uint32_t number) {
+  return PTO_LIKELY(number <= map->entry_capacity) ? number : map->links[number - map->entry_capacity].entry;
+}
+
+static PTO_NOINLINE void add_link(struct pto_access_map *map, uint32_t entry, uint32_t cell) {
+  uint32_t index = map->link_free;
+  if (index)
+    map->link_free = map->links[index].next_in_cell;
+  else
+    index = ++map->links_used;
+  PTO_ASSERT(index <= map->link_capacity);
+  map->links[index] = (struct pto_access_link){entry, map->cells[cell], map->entries[entry].links, cell};
+  map->cells[cell] = map->entry_capacity + index;
+  map->entries[entry].links = index;
+}
+
+/* A list is no longer than what the search before an insert went through. */
+static inline void unlink_from(struct pto_access_map *map, uint32_t cell, uint32_t number) {
+  uint32_t *at = &map->cells[cell];
+  while (*at != number) at = next_of(map, *at);
+  *at = *next_of(map, number);
+}
+
+static PTO_NOINLINE void drop_links(struct pto_access_map *map, struct pto_access_entry *entry) {
+  for (uint32_t i = entry->links; i;) {
+    struct pto_access_link *link = &map->links[i];
+    const uint32_t sibling = link->sibling;
+    unlink_from(map, link->cell, map->entry_capacity + i);
+    link->next_in_cell = map->link_free;
+    map->link_free = i;
+    i = sibling;
+  }
+}
+
+static inline void link_first(struct pto_access_map *map, uint32_t index, uint32_t cell) {
+  struct pto_access_entry *entry = &map->entries[index];
+  entry->cell = cell;
+  entry->next_in_cell = map->cells[cell];
+  map->cells[cell] = index;
+}
+
+static PTO_NOINLINE void link_into_all(struct pto_access_map *map, uint32_t index, const struct cell_range *cells) {
+  const uint32_t class = map->entries[index].class_index;
+  bool is_first = true;
+  for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
+    for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
+      for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++, is_first = false) {
+        const uint32_t cell = head_of(map, class, x, y, z);
+        if (is_first)
+          link_first(map, index, cell);
+        else
+          add_link(map, index, cell);
+      }
+}
+
+/* ---- entries ---- */
+
+/* The first time that a space needs its coordinates. */
+static PTO_NOINLINE void prepare_space(struct pto_access_space *space) {
+  const uint64_t pitch = space->pitch.value, plane = space->plane.value;
+  space->rows_in_plane = space->coordinates == 1 ? 1 : plane / pitch;
+  if (space->coordinates == 1) return;
+  /* a box that runs over the end of its row or plane reaches less than the space's size behind it */
+  space->pitch = pto_divisor_make(pitch, 2 * space->size_bytes);
+  space->plane = pto_divisor_make(plane, space->size_bytes);
+}
+
+static void insert_into_class(struct pto_access_map *map, struct pto_access_space *space, uint32_t index,
+                              const struct box *box) {
+  struct pto_access_entry *entry = &map->entries[index];
+  join_class(map, entry, index, class_of(map, space, box));
+  const uint32_t class = entry->class_index;
+  struct cell_range cells;
+  cells_of(&map->classes[class], box, space->coordinates, &cells);
+  if (PTO_LIKELY(cells.is_single))
+    link_first(map, index, head_of(map, class, cells.lo[0], cells.lo[1], cells.lo[2]));
+  else
+    link_into_all(map, index, &cells);
+}
+
+void pto_access_grid_insert(struct pto_access_map *map, uint32_t index) {
+  struct pto_access_entry *entry = &map->entries[index];
+  struct pto_access_space *space = &map->spaces[entry->space];
+  struct box box;
+  entry->links = 0;
+  if (PTO_UNLIKELY(!space->first_class)) {
+    const uint32_t other = space->lone_entry;
+    if (!other) {
+      space->lone_entry = index;
+      entry->class_index = 0;
+      return;
+    }
+    space->lone_entry = 0;
+    if (!space->rows_in_plane) prepare_space(space);
+    box_of_entry(map, &map->entries[other], &box);
+    insert_into_class(map, space, other, &box);
+  }
+  box_of_entry(map, entry, &box);
+  insert_into_class(map, space, index, &box);
+}
+
+void pto_access_grid_remove(struct pto_access_map *map, uint32_t index) {
+  struct pto_access_entry *entry = &map->entries[index];
+  if (!entry->class_index) {
+    map->spaces[entry->space].lone_entry = 0;
+    return;
+  }
+  unlink_from(map, entry->cell, index);
+  if (PTO_UNLIKELY(entry->links)) drop_links(map, entry);
+  leave_class(map, entry);
+}
+
+uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space) {
+  const struct pto_access_space *s = &map->spaces[space];
+  return s->first_class ? map->classes[s->first_class].first_entry : s->lone_entry;
 }
 
 bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
   const struct pto_access_entry *entry = &map->entries[index];
-  struct pto_region region;
-  pto_access_entry_region(map, entry, &region);
-  struct pto_access_box box;
-  pto_access_grid_box(&map->spaces[entry->space], &region, &box);
+  const struct pto_access_space *space = &map->spaces[entry->space];
+  const uint32_t class = entry->class_index;
+  if (!class) return space->lone_entry == index && !space->first_class;
+  struct box box;
+  box_of_entry(map, entry, &box);
   struct cell_range cells;
-  cells_of(&map->classes[entry->class_index], &box, &cells);
+  cells_of(&map->classes[class], &box, space->coordinates, &cells);
   for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
     for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
       for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++) {
-        uint32_t link = map->cells[bucket_of(map, entry->class_index, x, y, z)];
-        while (link && map->links[link].entry != index) link = map->links[link].next;
-        if (!link) return false;
+        uint32_t number = map->cells[head_of(map, class, x, y, z)];
+        while (number && entry_of(map, number) != index)
+          number = number <= map->entry_capacity ? map->entries[number].next_in_cell
+                                                 : map->links[number - map->entry_capacity].next_in_cell;
+        if (!number) return false;
       }
   return true;
 }
 
 /* ---- search ---- */
 
-static void consider(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
-  struct pto_access_entry *entry = &map->entries[index];
-  if (entry->visit == map->visit) return;
-  entry->visit = map->visit;
+static inline void add_hit(struct pto_access_map *map, uint32_t entry, bool is_covered) {
+  map->hits[map->hit_count++] = (struct pto_access_hit){entry, is_covered};
+}
+
+static PTO_NOINLINE void compare(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
+  struct pto_region other;
+  pto_access_entry_region(map, &map->entries[index], &other);
+  const enum pto_overlap overlap = pto_region_overlap(region, &other, &map->budget_exhausted);
+  if (overlap != PTO_DISJOINT) add_hit(map, index, overlap == PTO_EQUAL || overlap == PTO_COVERS);
+}
+
+/* A run covers whatever its range holds, and meets every run that its range meets. */
+static inline void consider(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
+  const struct pto_access_entry *entry = &map->entries[index];
   if (entry->start >= region->end || region->start >= entry->end) return;
   map->candidates++;
-  struct pto_region other;
-  pto_access_entry_region(map, entry, &other);
-  enum pto_overlap overlap = pto_region_overlap(region, &other, &map->budget_exhausted);
-  if (overlap == PTO_DISJOINT) return;
-  map->hits[map->hit_count++] = (struct pto_access_hit){index, overlap == PTO_EQUAL || overlap == PTO_COVERS};
+  const bool is_held = region->start <= entry->start && entry->end <= region->end;
+  if (PTO_LIKELY(region->ndims == 0 && (is_held || entry->ndims == 0)))
+    add_hit(map, index, is_held);
+  else
+    compare(map, index, region);
 }
 
-static void search_list(struct pto_access_map *map, const struct pto_access_class *class,
-                        const struct pto_region *region) {
-  for (uint32_t i = class->first_entry; i; i = map->entries[i].next_in_class) consider(map, i, region);
+static PTO_NOINLINE void search_list(struct pto_access_map *map, const struct pto_access_class *class,
+                                     const struct pto_region *region, uint32_t skip) {
+  for (uint32_t i = class->first_entry; i; i = map->entries[i].next_in_class)
+    if (i != skip) consider(map, i, region);
 }
 
-static void search_class(struct pto_access_map *map, uint32_t class_index, const struct pto_access_box *box,
-                         const struct pto_region *region) {
+static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class_index, const struct cell_range *cells,
+                                      const struct pto_region *region, uint32_t skip) {
   const struct pto_access_class *class = &map->classes[class_index];
-  struct cell_range cells;
-  cells_of(class, box, &cells);
-  uint64_t nx = cells.hi[0] - cells.lo[0] + 1, ny = cells.hi[1] - cells.lo[1] + 1, nz = cells.hi[2] - cells.lo[2] + 1;
-  uint64_t limit = class->entry_count;
-  if (nx > limit || ny > limit || nz > limit || nx * ny > limit || nx * ny * nz > limit) {
-    search_list(map, class, region);
+  const uint64_t limit = class->entry_count;
+  uint64_t count = 1;
+  for (int a = 0; a < 3; a++) {
+    const uint64_t extent = cells->hi[a] - cells->lo[a] + 1;
+    if (extent > limit || count * extent > limit) {
+      search_list(map, class, region, skip);
+      return;
+    }
+    count *= extent;
+  }
+  if (++map->visit == 0) { /* stamps of 2^32 walks ago must not look like this one's */
+    for (uint32_t i = 1; i <= map->entries_used; i++) map->entries[i].visit = 0;
+    map->visit = 1;
+  }
+  for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
+    for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
+      for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++)
+        for (uint32_t i = map->cells[head_of(map, class_index, x, y, z)]; i; i = *next_of(map, i)) {
+          const uint32_t index = entry_of(map, i);
+          struct pto_access_entry *entry = &map->entries[index];
+          if (entry->visit == map->visit || entry->class_index != class_index) continue;
+          entry->visit = map->visit;
+          if (index != skip) consider(map, index, region);
+        }
+}
+
+static inline void search_class(struct pto_access_map *map, uint32_t class_index, uint32_t coordinates,
+                                const struct box *box, const struct pto_region *region, uint32_t skip) {
+  const struct pto_access_class *class = &map->classes[class_index];
+  if (class->entry_count == 1 && coordinates == 1) {
+    if (class->first_entry != skip) consider(map, class->first_entry, region);
     return;
   }
-  for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
-    for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
-      for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++)
-        for (uint32_t i = map->cells[bucket_of(map, class_index, x, y, z)]; i; i = map->links[i].next)
-          if (map->entries[map->links[i].entry].class_index == class_index) consider(map, map->links[i].entry, region);
+  struct cell_range cells;
+  cells_of(class, box, coordinates, &cells);
+  if (PTO_UNLIKELY(!cells.is_single)) {
+    search_cells(map, class_index, &cells, region, skip);
+    return;
+  }
+  for (uint32_t i = map->cells[head_of(map, class_index, cells.lo[0], cells.lo[1], cells.lo[2])]; i;
+       i = *next_of(map, i)) {
+    const uint32_t index = entry_of(map, i);
+    if (map->entries[index].class_index == class_index && index != skip) consider(map, index, region);
+  }
+}
+
+/* Bounding ranges may meet where boxes do not, and a run may not cover what its range holds. */
+static void consider_fuzzy(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
+  const struct pto_access_entry *entry = &map->entries[index];
+  if (entry->start >= region->end || region->start >= entry->end) return;
+  map->candidates++;
+  compare(map, index, region);
+}
+
+static PTO_NOINLINE void search_all(struct pto_access_map *map, const struct pto_access_space *space,
+                                    const struct pto_region *region, uint32_t skip) {
+  if (space->lone_entry && space->lone_entry != skip) consider_fuzzy(map, space->lone_entry, region);
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
+    for (uint32_t i = map->classes[c].first_entry; i; i = map->entries[i].next_in_class)
+      if (i != skip) consider_fuzzy(map, i, region);
 }
 
 void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, const struct pto_region *region,
                            uint32_t skip) {
   const struct pto_access_space *space = &map->spaces[space_index];
-  if (++map->visit == 0) { /* stamps of 2^32 searches ago must not look like this one's */
-    for (uint32_t i = 1; i <= map->entries_used; i++) map->entries[i].visit = 0;
-    map->visit = 1;
+  if (PTO_UNLIKELY(region->is_fuzzy || space->fuzzy_count)) {
+    search_all(map, space, region, skip);
+    return;
   }
-  if (skip) map->entries[skip].visit = map->visit;
-  /* bounding ranges may meet where boxes do not: fuzzy regions are compared with all */
-  bool is_fuzzy = region->is_fuzzy || space->fuzzy_count;
-  struct pto_access_box box;
-  if (!is_fuzzy) pto_access_grid_box(space, region, &box);
-  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) {
-    if (is_fuzzy)
-      search_list(map, &map->classes[c], region);
-    else
-      search_class(map, c, &box, region);
+  if (!space->first_class) {
+    if (space->lone_entry && space->lone_entry != skip) consider(map, space->lone_entry, region);
+    return;
   }
+  struct box box;
+  box_of(space, region, &box);
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
+    search_class(map, c, space->coordinates, &box, region, skip);
 }

@@ -5,7 +5,11 @@
  * A region has a box of bytes within a row × rows × planes of its space: its bounding box in the coordinates of the
  * dense tensor that the space was made with (a region that does not follow those strides gets a larger box, never a
  * smaller one). Regions whose boxes have about the same extents form a class; a class has cells of the extents of its
- * first region, so aligned tiles take one cell each.  Cells of all classes share one hash table.
+ * first region, so aligned tiles take one cell each.  Cells of all classes share one hash table, in which 16 cells side
+ * by side in a row have their heads on one cache line.
+ *
+ * A space with one region, and a class with one in a space of one row, need no cells to be searched; so the lone entry
+ * of a space is linked into the grid when a second one comes.
  *
  * Part of the access map: no state of its own; see access_map.h.
  */
@@ -14,15 +18,11 @@
 
 #include <runtime/deps/access_map.h>
 
-struct pto_access_box {
-  uint64_t lo[3], hi[3]; /* inclusive: bytes within a row, rows, planes */
-};
-
-void pto_access_grid_box(const struct pto_access_space *space, const struct pto_region *region,
-                         struct pto_access_box *box);
 void pto_access_grid_insert(struct pto_access_map *map, uint32_t entry);
 void pto_access_grid_remove(struct pto_access_map *map, uint32_t entry);
-/* Whether the entry can be reached through every cell of its box. */
+/* Some entry of the space; 0 where there is none. */
+uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space);
+/* Whether a search would come to the entry, through every cell of its box. */
 bool pto_access_grid_has(const struct pto_access_map *map, uint32_t entry);
 
 #endif

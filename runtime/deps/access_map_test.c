@@ -197,7 +197,8 @@ static void random_regions_are_found_as_by_comparing_with_all(void **state) {
     struct fixture f;
     make(&f, 4096, 4096);
     uint64_t base = 4096;
-    uint32_t space = pto_access_map_add_space(&f.map, base, 8192, 64, 64 << pto_rng_below(&rng, 5));
+    const uint64_t pitch = pto_rng_below(&rng, 4) ? 64 : 8192, plane = pitch << pto_rng_below(&rng, 8);
+    uint32_t space = pto_access_map_add_space(&f.map, base, 8192, pitch, plane); /* one, two or three coordinates */
     uint32_t entries[512], count = 0;
     for (int step = 0; step < 400; step++) {
       struct pto_region r = random_region(&rng, base);
@@ -250,15 +251,37 @@ static void the_sweep_removes_what_no_task_can_wait_for_any_more(void **state) {
   struct fixture f;
   make(&f, 64, 1024);
   uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 20, 64, 1 << 20);
-  for (uint32_t i = 0; i < 200; i++) {
+  for (uint32_t i = 0; i < 60; i++) {
     struct pto_region r = box(i * 64, 64, 1, 0);
     enter(&f, space, &r, PTO_TAG_WRITE);
   }
-  assert_int_equal(f.map.live_entries, 200);
+  for (uint32_t i = 0; i < 20; i++) submit(&f);
+  assert_int_equal(f.map.live_entries, 60);
   pto_access_map_sweep(&f.map);
-  assert_int_equal(f.map.live_entries, 64);
+  assert_int_equal(f.map.live_entries, 64 - 20);
   assert_true(pto_access_map_is_valid(&f.map));
   drop(&f);
+}
+
+/* Tasks of an outer scope, which stay visible, and of an inner one, which come and go. */
+static void places_in_use_stay_below_twice_the_visible_entries(void **state) {
+  static const uint32_t outer_counts[] = {0, 1, 50, 500};
+  for (uint32_t k = 0; k < PTO_ARRAY_LENGTH(outer_counts); k++) {
+    struct fixture f;
+    make(&f, 512, 4096);
+    const uint32_t outer = outer_counts[k], space = pto_access_map_add_space(&f.map, 0, 1 << 30, 1 << 30, 1 << 30);
+    for (uint32_t i = 0; i < 40000; i++) {
+      struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
+      assert_true(pto_access_map_make_room(&f.map, 1));
+      const uint32_t ring = i >= outer, entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_hash(&r));
+      const struct pto_task_ref ref = pto_task_ref_make(ring, f.rings.rings[ring].head++);
+      assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], ref, PTO_TAG_WRITE));
+    }
+    assert_true(f.map.entries_used <= 2 * (outer + 513));
+    assert_true(f.map.live_entries >= outer + 512);
+    assert_true(pto_access_map_is_valid(&f.map));
+    drop(&f);
+  }
 }
 
 static void expired_entries_never_exhaust_the_map(void **state) {
@@ -328,6 +351,7 @@ int main(void) {
       cmocka_unit_test(random_regions_are_found_as_by_comparing_with_all),
       cmocka_unit_test(a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more),
       cmocka_unit_test(the_sweep_removes_what_no_task_can_wait_for_any_more),
+      cmocka_unit_test(places_in_use_stay_below_twice_the_visible_entries),
       cmocka_unit_test(expired_entries_never_exhaust_the_map),
       cmocka_unit_test(live_entries_that_fill_the_map_leave_no_room),
       cmocka_unit_test(a_dead_space_forgets_everything),
