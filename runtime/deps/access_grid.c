@@ -9,10 +9,6 @@ _Static_assert((sizeof(uint32_t) << CELLS_A_LINE_LOG2) == PTO_CACHE_LINE, "as ma
 
 /* ---- boxes ---- */
 
-struct box {
-  uint64_t lo[3], hi[3]; /* inclusive: bytes within a row, rows, planes */
-};
-
 /* How far the region reaches from its first byte on, by coordinate. */
 static inline void measure(const struct pto_access_space *space, const struct pto_region *region, uint64_t reach[3]) {
   const uint64_t pitch = space->pitch.value, plane = space->plane.value;
@@ -32,7 +28,7 @@ static inline void measure(const struct pto_access_space *space, const struct pt
 }
 
 static PTO_NOINLINE void box_in_rows(const struct pto_access_space *space, const struct pto_region *region,
-                                     struct box *box) {
+                                     struct pto_access_box *box) {
   const uint64_t pitch = space->pitch.value;
   uint64_t reach[3], first = region->start - space->lo;
   if (region->is_fuzzy) {
@@ -61,7 +57,8 @@ static PTO_NOINLINE void box_in_rows(const struct pto_access_space *space, const
 }
 
 /* As many coordinates as the space has. */
-static inline void box_of(const struct pto_access_space *space, const struct pto_region *region, struct box *box) {
+static inline void box_of(const struct pto_access_space *space, const struct pto_region *region,
+                          struct pto_access_box *box) {
   if (PTO_LIKELY(space->coordinates == 1)) {
     box->lo[0] = region->start - space->lo;
     box->hi[0] = region->end - space->lo - 1;
@@ -70,7 +67,8 @@ static inline void box_of(const struct pto_access_space *space, const struct pto
   }
 }
 
-static void box_of_entry(const struct pto_access_map *map, const struct pto_access_entry *entry, struct box *box) {
+static void box_of_entry(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                         struct pto_access_box *box) {
   struct pto_region region;
   pto_access_entry_region(map, entry, &region);
   box_of(&map->spaces[entry->space], &region, box);
@@ -78,7 +76,8 @@ static void box_of_entry(const struct pto_access_map *map, const struct pto_acce
 
 /* ---- classes ---- */
 
-static inline bool fits_class(const struct pto_access_class *class, const struct box *box, uint32_t coordinates) {
+static inline bool fits_class(const struct pto_access_class *class, const struct pto_access_box *box,
+                              uint32_t coordinates) {
   for (uint32_t a = 0; a < coordinates; a++) {
     const uint64_t extent = box->hi[a] - box->lo[a] + 1, cell = class->cell[a].value;
     if (extent > cell || extent <= cell / 2) return false;
@@ -89,7 +88,7 @@ static inline bool fits_class(const struct pto_access_class *class, const struct
 static uint64_t round_up_to_power_of_two(uint64_t x) { return x <= 1 ? 1 : UINT64_C(2) << pto_log2_floor(x - 1); }
 
 static PTO_NOINLINE uint32_t add_class(struct pto_access_map *map, struct pto_access_space *space,
-                                       const struct box *box, bool is_exact) {
+                                       const struct pto_access_box *box, bool is_exact) {
   uint32_t index = map->class_free;
   if (index)
     map->class_free = map->classes[index].next_in_space;
@@ -108,62 +107,47 @@ static PTO_NOINLINE uint32_t add_class(struct pto_access_map *map, struct pto_ac
   return index;
 }
 
-static inline uint32_t class_of(struct pto_access_map *map, struct pto_access_space *space, const struct box *box) {
+static inline uint32_t class_of(struct pto_access_map *map, struct pto_access_space *space,
+                                const struct pto_access_box *box) {
   uint32_t count = 0;
   for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space, count++)
     if (fits_class(&map->classes[c], box, space->coordinates)) return c;
   return add_class(map, space, box, count < EXACT_CLASSES);
 }
 
-static PTO_NOINLINE void drop_class(struct pto_access_map *map, struct pto_access_space *space, uint32_t index) {
+void pto_access_grid_drop_class(struct pto_access_map *map, uint32_t space, uint32_t index) {
   struct pto_access_class *class = &map->classes[index];
-  uint32_t *at = &space->first_class;
+  uint32_t *at = &map->spaces[space].first_class;
   while (*at != index) at = &map->classes[*at].next_in_space;
   *at = class->next_in_space;
   class->next_in_space = map->class_free;
   map->class_free = index;
 }
 
-static inline void join_class(struct pto_access_map *map, struct pto_access_entry *entry, uint32_t index,
-                              uint32_t class_index) {
-  struct pto_access_class *class = &map->classes[class_index];
-  entry->class_index = class_index;
-  entry->previous_in_class = 0;
-  entry->next_in_class = class->first_entry;
-  if (class->first_entry) map->entries[class->first_entry].previous_in_class = index;
-  class->first_entry = index;
-  class->entry_count++;
-}
-
-static inline void leave_class(struct pto_access_map *map, struct pto_access_entry *entry) {
-  struct pto_access_class *class = &map->classes[entry->class_index];
-  if (entry->previous_in_class)
-    map->entries[entry->previous_in_class].next_in_class = entry->next_in_class;
-  else
-    class->first_entry = entry->next_in_class;
-  if (entry->next_in_class) map->entries[entry->next_in_class].previous_in_class = entry->previous_in_class;
-  if (--class->entry_count == 0) drop_class(map, &map->spaces[entry->space], entry->class_index);
-}
-
 /* ---- cells ---- */
 
 struct cell_range {
   uint64_t lo[3], hi[3];
+  uint32_t coordinates;
   bool is_single;
 };
 
-static inline void cells_of(const struct pto_access_class *class, const struct box *box, uint32_t coordinates,
-                            struct cell_range *cells) {
-  cells->lo[0] = pto_divide(box->lo[0], &class->cell[0]);
-  cells->hi[0] = pto_divide(box->hi[0], &class->cell[0]);
+/* Mostly both ends lie in one cell. */
+static inline bool cells_along(const struct pto_divisor *cell, uint64_t lo, uint64_t hi, uint64_t *first,
+                               uint64_t *last) {
+  *first = *last = pto_divide(lo, cell);
+  if (PTO_LIKELY(hi - *first * cell->value < cell->value)) return true;
+  *last = pto_divide(hi, cell);
+  return false;
+}
+
+static inline void cells_of(const struct pto_access_class *class, const struct pto_access_box *box,
+                            uint32_t coordinates, struct cell_range *cells) {
+  cells->is_single = cells_along(&class->cell[0], box->lo[0], box->hi[0], &cells->lo[0], &cells->hi[0]);
   cells->lo[1] = cells->hi[1] = cells->lo[2] = cells->hi[2] = 0;
-  bool is_single = cells->lo[0] == cells->hi[0];
-  for (uint32_t a = 1; a < coordinates; a++) {
-    cells->lo[a] = pto_divide(box->lo[a], &class->cell[a]);
-    cells->hi[a] = pto_divide(box->hi[a], &class->cell[a]);
-    is_single &= cells->lo[a] == cells->hi[a];
-  }
-  cells->is_single = is_single;
+  cells->coordinates = coordinates;
+  for (uint32_t a = 1; a < coordinates; a++)
+    cells->is_single &= cells_along(&class->cell[a], box->lo[a], box->hi[a], &cells->lo[a], &cells->hi[a]);
 }
 
 /* Where the list of a cell begins: the heads of a line are those of cells side by side, in some order. */
@@ -174,11 +158,6 @@ static inline uint32_t head_of(const struct pto_access_map *map, uint32_t class,
   return (uint32_t)((h >> 32) ^ (x & ((1u << CELLS_A_LINE_LOG2) - 1))) & map->cell_mask;
 }
 
-/* The lists are of entries, by their first cells, and of links, whose numbers begin behind those of the entries. */
-static inline uint32_t *next_of(struct pto_access_map *map, uint32_t number) {
-  return PTO_LIKELY(number <= map->entry_capacity) ? &map->entries[number].next_in_cell
-                                                   : &map->links[number - map->entry_capacity].next_in_cell;
-}
 static inline uint32_t entry_of(const struct pto_access_map *map, uint32_t number) {
   return PTO_LIKELY(number <= map->entry_capacity) ? number : map->links[number - map->entry_capacity].entry;
 }
@@ -195,29 +174,15 @@ static PTO_NOINLINE void add_link(struct pto_access_map *map, uint32_t entry, ui
   map->entries[entry].links = index;
 }
 
-/* A list is no longer than what the search before an insert went through. */
-static inline void unlink_from(struct pto_access_map *map, uint32_t cell, uint32_t number) {
-  uint32_t *at = &map->cells[cell];
-  while (*at != number) at = next_of(map, *at);
-  *at = *next_of(map, number);
-}
-
-static PTO_NOINLINE void drop_links(struct pto_access_map *map, struct pto_access_entry *entry) {
+void pto_access_grid_drop_links(struct pto_access_map *map, struct pto_access_entry *entry) {
   for (uint32_t i = entry->links; i;) {
     struct pto_access_link *link = &map->links[i];
     const uint32_t sibling = link->sibling;
-    unlink_from(map, link->cell, map->entry_capacity + i);
+    pto_access_grid_unlink(map, link->cell, map->entry_capacity + i);
     link->next_in_cell = map->link_free;
     map->link_free = i;
     i = sibling;
   }
-}
-
-static inline void link_first(struct pto_access_map *map, uint32_t index, uint32_t cell) {
-  struct pto_access_entry *entry = &map->entries[index];
-  entry->cell = cell;
-  entry->next_in_cell = map->cells[cell];
-  map->cells[cell] = index;
 }
 
 static PTO_NOINLINE void link_into_all(struct pto_access_map *map, uint32_t index, const struct cell_range *cells) {
@@ -228,7 +193,7 @@ static PTO_NOINLINE void link_into_all(struct pto_access_map *map, uint32_t inde
       for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++, is_first = false) {
         const uint32_t cell = head_of(map, class, x, y, z);
         if (is_first)
-          link_first(map, index, cell);
+          pto_access_grid_link_first(map, index, cell);
         else
           add_link(map, index, cell);
       }
@@ -247,24 +212,19 @@ static PTO_NOINLINE void prepare_space(struct pto_access_space *space) {
 }
 
 static void insert_into_class(struct pto_access_map *map, struct pto_access_space *space, uint32_t index,
-                              const struct box *box) {
-  struct pto_access_entry *entry = &map->entries[index];
-  join_class(map, entry, index, class_of(map, space, box));
-  const uint32_t class = entry->class_index;
+                              const struct pto_access_box *box) {
+  const uint32_t class = class_of(map, space, box);
   struct cell_range cells;
+  pto_access_grid_join(map, index, class);
   cells_of(&map->classes[class], box, space->coordinates, &cells);
-  if (PTO_LIKELY(cells.is_single))
-    link_first(map, index, head_of(map, class, cells.lo[0], cells.lo[1], cells.lo[2]));
-  else
-    link_into_all(map, index, &cells);
+  link_into_all(map, index, &cells);
 }
 
-void pto_access_grid_insert(struct pto_access_map *map, uint32_t index) {
+void pto_access_grid_insert_generally(struct pto_access_map *map, uint32_t index) {
   struct pto_access_entry *entry = &map->entries[index];
   struct pto_access_space *space = &map->spaces[entry->space];
-  struct box box;
-  entry->links = 0;
-  if (PTO_UNLIKELY(!space->first_class)) {
+  struct pto_access_box box;
+  if (!space->first_class) {
     const uint32_t other = space->lone_entry;
     if (!other) {
       space->lone_entry = index;
@@ -275,20 +235,14 @@ void pto_access_grid_insert(struct pto_access_map *map, uint32_t index) {
     if (!space->rows_in_plane) prepare_space(space);
     box_of_entry(map, &map->entries[other], &box);
     insert_into_class(map, space, other, &box);
+    map->place.has_box = false;
   }
-  box_of_entry(map, entry, &box);
-  insert_into_class(map, space, index, &box);
-}
-
-void pto_access_grid_remove(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry *entry = &map->entries[index];
-  if (!entry->class_index) {
-    map->spaces[entry->space].lone_entry = 0;
-    return;
+  if (map->place.has_box) {
+    insert_into_class(map, space, index, &map->place.box);
+  } else {
+    box_of_entry(map, entry, &box);
+    insert_into_class(map, space, index, &box);
   }
-  unlink_from(map, entry->cell, index);
-  if (PTO_UNLIKELY(entry->links)) drop_links(map, entry);
-  leave_class(map, entry);
 }
 
 uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space) {
@@ -301,7 +255,7 @@ bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
   const struct pto_access_space *space = &map->spaces[entry->space];
   const uint32_t class = entry->class_index;
   if (!class) return space->lone_entry == index && !space->first_class;
-  struct box box;
+  struct pto_access_box box;
   box_of_entry(map, entry, &box);
   struct cell_range cells;
   cells_of(&map->classes[class], &box, space->coordinates, &cells);
@@ -309,9 +263,7 @@ bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
     for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
       for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++) {
         uint32_t number = map->cells[head_of(map, class, x, y, z)];
-        while (number && entry_of(map, number) != index)
-          number = number <= map->entry_capacity ? map->entries[number].next_in_cell
-                                                 : map->links[number - map->entry_capacity].next_in_cell;
+        while (number && entry_of(map, number) != index) number = *pto_access_grid_next(map, number);
         if (!number) return false;
       }
   return true;
@@ -351,7 +303,8 @@ static PTO_NOINLINE void search_list(struct pto_access_map *map, const struct pt
 static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class_index, const struct cell_range *cells,
                                       const struct pto_region *region, uint32_t skip) {
   const struct pto_access_class *class = &map->classes[class_index];
-  const uint64_t limit = class->entry_count;
+  /* a step of the list costs less than a cell, and in one row it leads to no further candidates */
+  const uint64_t limit = cells->coordinates == 1 ? class->entry_count / 2 : class->entry_count;
   uint64_t count = 1;
   for (int a = 0; a < 3; a++) {
     const uint64_t extent = cells->hi[a] - cells->lo[a] + 1;
@@ -368,7 +321,7 @@ static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class
   for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
     for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
       for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++)
-        for (uint32_t i = map->cells[head_of(map, class_index, x, y, z)]; i; i = *next_of(map, i)) {
+        for (uint32_t i = map->cells[head_of(map, class_index, x, y, z)]; i; i = *pto_access_grid_next(map, i)) {
           const uint32_t index = entry_of(map, i);
           struct pto_access_entry *entry = &map->entries[index];
           if (entry->visit == map->visit || entry->class_index != class_index) continue;
@@ -377,24 +330,37 @@ static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class
         }
 }
 
+static inline void search_cell(struct pto_access_map *map, uint32_t class_index, uint32_t cell,
+                               const struct pto_region *region, uint32_t skip) {
+  for (uint32_t i = map->cells[cell]; i; i = *pto_access_grid_next(map, i)) {
+    const uint32_t index = entry_of(map, i);
+    if (map->entries[index].class_index == class_index && index != skip) consider(map, index, region);
+  }
+}
+
+/* The class that fits is where the region belongs: its cell is wanted in any case. */
 static inline void search_class(struct pto_access_map *map, uint32_t class_index, uint32_t coordinates,
-                                const struct box *box, const struct pto_region *region, uint32_t skip) {
+                                const struct pto_region *region, uint32_t skip) {
   const struct pto_access_class *class = &map->classes[class_index];
-  if (class->entry_count == 1 && coordinates == 1) {
+  struct pto_access_place *place = &map->place;
+  const bool is_own = !place->class_index && fits_class(class, &place->box, coordinates);
+  if (is_own) place->class_index = class_index;
+  if (class->entry_count == 1 && coordinates == 1 && !is_own) {
     if (class->first_entry != skip) consider(map, class->first_entry, region);
     return;
   }
   struct cell_range cells;
-  cells_of(class, box, coordinates, &cells);
+  cells_of(class, &place->box, coordinates, &cells);
   if (PTO_UNLIKELY(!cells.is_single)) {
     search_cells(map, class_index, &cells, region, skip);
     return;
   }
-  for (uint32_t i = map->cells[head_of(map, class_index, cells.lo[0], cells.lo[1], cells.lo[2])]; i;
-       i = *next_of(map, i)) {
-    const uint32_t index = entry_of(map, i);
-    if (map->entries[index].class_index == class_index && index != skip) consider(map, index, region);
+  const uint32_t cell = head_of(map, class_index, cells.lo[0], cells.lo[1], cells.lo[2]);
+  if (is_own) {
+    place->cell = cell;
+    place->has_cell = true;
   }
+  search_cell(map, class_index, cell, region, skip);
 }
 
 /* Bounding ranges may meet where boxes do not, and a run may not cover what its range holds. */
@@ -416,6 +382,8 @@ static PTO_NOINLINE void search_all(struct pto_access_map *map, const struct pto
 void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, const struct pto_region *region,
                            uint32_t skip) {
   const struct pto_access_space *space = &map->spaces[space_index];
+  struct pto_access_place *place = &map->place;
+  place->has_cell = place->has_box = false;
   if (PTO_UNLIKELY(region->is_fuzzy || space->fuzzy_count)) {
     search_all(map, space, region, skip);
     return;
@@ -424,8 +392,10 @@ void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, con
     if (space->lone_entry && space->lone_entry != skip) consider(map, space->lone_entry, region);
     return;
   }
-  struct box box;
-  box_of(space, region, &box);
+  place->has_box = true;
+  place->class_index = 0;
+  box_of(space, region, &place->box);
+  const uint32_t coordinates = space->coordinates;
   for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
-    search_class(map, c, space->coordinates, &box, region, skip);
+    search_class(map, c, coordinates, region, skip);
 }

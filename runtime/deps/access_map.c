@@ -104,7 +104,9 @@ void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_
     bool is_fuzzy = map->entries[entry].flags & PTO_ENTRY_FUZZY;
     pto_access_grid_remove(map, entry);
     map->entries[entry].space = to;
-    pto_access_grid_insert(map, entry);
+    map->entries[entry].links = 0;
+    map->place.has_box = false;
+    pto_access_grid_insert_generally(map, entry);
     source->entry_count--;
     source->fuzzy_count -= is_fuzzy;
     map->spaces[to].entry_count++;
@@ -139,7 +141,7 @@ static PTO_NOINLINE void prune_chunks(struct pto_access_map *map, struct pto_acc
       at = &chunk->next;
     }
   }
-  if (entry->more) pool->chunks[entry->more].total = left;
+  if (entry->more) pool->chunks[entry->more].total = left - pool->chunks[entry->more].count;
   entry->prune_log2 = (uint8_t)(pto_log2_floor(left | (1u << (PRUNE_MIN_LOG2 - 1))) + 1);
 }
 
@@ -174,31 +176,57 @@ void pto_access_entry_region(const struct pto_access_map *map, const struct pto_
   }
 }
 
-/* Moves the hand on to an entry without visible accesses and takes that out of the map, which leaves its place on the
- * free list.  False where the hand has met as many as inserts have paid for. */
-static bool remove_expired(struct pto_access_map *map) {
-  if (map->hand_credit < map->entries_used) map->hand_credit += HAND_STEPS;
-  while (map->hand_credit) {
-    map->hand_credit--;
-    if (++map->hand > map->entries_used) map->hand = 1;
-    struct pto_access_entry *entry = &map->entries[map->hand];
-    PTO_INTERNAL(entry->flags & PTO_ENTRY_LIVE);
-    if (has_visible(map, entry)) continue;
-    pto_access_map_remove(map, map->hand);
-    return true;
+/* Takes an entry out of grid, table and space. */
+static inline void detach(struct pto_access_map *map, uint32_t index) {
+  struct pto_access_entry *entry = &map->entries[index];
+  struct pto_access_space *space = &map->spaces[entry->space];
+  PTO_ASSERT(entry->flags & PTO_ENTRY_LIVE);
+  pto_access_grid_remove(map, index);
+  uint32_t *at = &map->buckets[entry->bucket];
+  while (*at != index) at = &map->entries[*at].next;
+  *at = entry->next;
+  space->entry_count--;
+  if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_FUZZY)) space->fuzzy_count--;
+  if (PTO_UNLIKELY(entry->ndims > PTO_ENTRY_DIMS)) {
+    map->wide[entry->wide].extents[0] = map->wide_free;
+    map->wide_free = entry->wide;
   }
-  return false;
 }
 
+static inline bool step_hand(struct pto_access_map *map) {
+  map->hand = map->hand < map->entries_used ? map->hand + 1 : 1;
+  return !has_visible(map, &map->entries[map->hand]);
+}
+
+static inline uint32_t add_place(struct pto_access_map *map) {
+  PTO_ASSERT(map->entries_used < map->entry_capacity);
+  map->live_entries++;
+  return ++map->entries_used;
+}
+
+/* The hand meets as many more entries as inserts have paid for; then a place is added. */
+static PTO_NOINLINE uint32_t take_further_place(struct pto_access_map *map) {
+  uint32_t credit = (uint32_t)pto_min_u64((uint64_t)map->hand_credit + HAND_STEPS - 1, map->entries_used);
+  while (credit > 0 && !step_hand(map)) credit--;
+  map->hand_credit = credit;
+  if (credit == 0) return add_place(map);
+  detach(map, map->hand);
+  return map->hand;
+}
+
+/* A free place, or that of an expired entry. */
 static inline uint32_t take_place(struct pto_access_map *map) {
-  uint32_t index = map->entry_free;
-  if (!index && !remove_expired(map)) {
-    PTO_ASSERT(map->entries_used < map->entry_capacity);
-    return ++map->entries_used;
+  const uint32_t index = map->entry_free;
+  if (index) {
+    map->entry_free = map->entries[index].next;
+    map->live_entries++;
+    return index;
   }
-  index = map->entry_free;
-  map->entry_free = map->entries[index].next;
-  return index;
+  if (map->entries_used <= map->rings->window) return add_place(map); /* hardly anything can have expired */
+  if (PTO_UNLIKELY(!step_hand(map))) return take_further_place(map);
+  map->hand_credit += HAND_STEPS - 1;
+  detach(map, map->hand);
+  return map->hand;
 }
 
 static PTO_NOINLINE struct pto_region_dims *take_wide(struct pto_access_map *map, struct pto_access_entry *entry) {
@@ -244,27 +272,16 @@ uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const
   entry->bucket = (uint32_t)hash & map->bucket_mask;
   entry->next = map->buckets[entry->bucket];
   map->buckets[entry->bucket] = index;
-  map->live_entries++;
   map->spaces[space].entry_count++;
-  map->spaces[space].fuzzy_count += region->is_fuzzy != 0;
+  if (PTO_UNLIKELY(region->is_fuzzy)) map->spaces[space].fuzzy_count++;
   pto_access_grid_insert(map, index);
   return index;
 }
 
 void pto_access_map_remove(struct pto_access_map *map, uint32_t index) {
   struct pto_access_entry *entry = &map->entries[index];
-  PTO_ASSERT(entry->flags & PTO_ENTRY_LIVE);
+  detach(map, index);
   pto_access_map_clear_accesses(map, entry);
-  pto_access_grid_remove(map, index);
-  uint32_t *at = &map->buckets[entry->bucket];
-  while (*at != index) at = &map->entries[*at].next;
-  *at = entry->next;
-  map->spaces[entry->space].entry_count--;
-  map->spaces[entry->space].fuzzy_count -= (entry->flags & PTO_ENTRY_FUZZY) != 0;
-  if (PTO_UNLIKELY(entry->ndims > PTO_ENTRY_DIMS)) {
-    map->wide[entry->wide].extents[0] = map->wide_free;
-    map->wide_free = entry->wide;
-  }
   entry->flags = 0;
   entry->next = map->entry_free;
   map->entry_free = index;
@@ -283,31 +300,40 @@ void pto_access_map_free_chunks(struct pto_access_map *map, struct pto_access_en
   entry->prune_log2 = PRUNE_MIN_LOG2;
 }
 
+/* True where the places that the entry has are full. */
+static inline bool wants_chunk(const struct pto_access_map *map, const struct pto_access_entry *entry) {
+  return entry->count == PTO_ENTRY_ACCESSES &&
+         (!entry->more || map->chunks->chunks[entry->more].count == PTO_CHUNK_ACCESSES);
+}
+
+/* A fresh chunk before the others, unless there is room without it.  False where there are no chunks. */
+static PTO_NOINLINE bool add_chunk(struct pto_access_map *map, struct pto_access_entry *entry) {
+  struct pto_list_chunks *pool = map->chunks;
+  const struct pto_list_chunk *first = &pool->chunks[entry->more];
+  if (entry->more && first->total + first->count >= 1u << entry->prune_log2) prune_chunks(map, entry);
+  uint32_t chunk = pto_list_chunks_alloc(pool);
+  if (!chunk) {
+    pto_access_map_release_chunks(map);
+    if (!wants_chunk(map, entry)) return true; /* the release made room in this entry itself */
+    chunk = pto_list_chunks_alloc(pool);
+    if (!chunk) return false;
+  }
+  if (entry->more) pool->chunks[chunk].total = pool->chunks[entry->more].total + pool->chunks[entry->more].count;
+  pool->chunks[chunk].next = entry->more;
+  entry->more = chunk;
+  return true;
+}
+
 bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
                                  uint16_t tag) {
-  struct pto_list_chunks *pool = map->chunks;
-  if (entry->more && pool->chunks[entry->more].total >= 1u << entry->prune_log2) prune_chunks(map, entry);
-  uint32_t total = entry->more ? pool->chunks[entry->more].total : 0;
-  if (!entry->more || pool->chunks[entry->more].count == PTO_CHUNK_ACCESSES) {
-    uint32_t chunk = pto_list_chunks_alloc(pool);
-    if (!chunk) {
-      pto_access_map_release_chunks(map);
-      chunk = pto_list_chunks_alloc(pool);
-      if (!chunk) return false;
-      if (!entry->more || pool->chunks[entry->more].count < PTO_CHUNK_ACCESSES || entry->count < PTO_ENTRY_ACCESSES) {
-        pto_list_chunks_free(pool, chunk); /* the release made room in this entry itself */
-        return pto_access_map_append(map, entry, ref, tag);
-      }
-      total = pool->chunks[entry->more].total;
-    }
-    pool->chunks[chunk].next = entry->more;
-    entry->more = chunk;
+  if (PTO_UNLIKELY(wants_chunk(map, entry))) {
+    if (!add_chunk(map, entry)) return false;
+    if (entry->count < PTO_ENTRY_ACCESSES) return pto_access_map_append(map, entry, ref, tag);
   }
-  struct pto_list_chunk *chunk = &pool->chunks[entry->more];
+  struct pto_list_chunk *chunk = &map->chunks->chunks[entry->more];
   chunk->items.accesses.refs[chunk->count] = ref.bits;
   chunk->items.accesses.tags[chunk->count] = tag;
   chunk->count++;
-  chunk->total = total + 1;
   return true;
 }
 

@@ -110,6 +110,20 @@ struct pto_access_link {
   uint32_t entry, next_in_cell, sibling, cell;
 };
 
+/* Bytes within a row, rows, planes; as many as the space has coordinates. */
+struct pto_access_box {
+  uint64_t lo[3], hi[3]; /* inclusive */
+};
+
+/* Where the region that was searched for last belongs: found on the way, for the insert that may follow. */
+struct pto_access_place {
+  struct pto_access_box box;
+  uint32_t class_index; /* the first class of its extents; 0: there is none yet */
+  uint32_t cell;        /* its only cell in that class */
+  bool has_box;         /* false where the search needed none */
+  bool has_cell;        /* false where there are more, or no class */
+};
+
 /* An entry that a region met, other than its own. */
 struct pto_access_hit {
   uint32_t entry;
@@ -136,7 +150,8 @@ struct pto_access_map {
   uint32_t space_capacity, spaces_used, space_free;
   uint32_t class_capacity, classes_used, class_free;
   uint32_t hit_count;
-  uint32_t hand, hand_credit; /* the entry that it met last, and how many more it may meet now */
+  uint32_t hand, hand_credit; /* the entry that it met last, and how many more it may meet */
+  struct pto_access_place place;
   uint32_t visit;
   uint64_t submits_since_sweep;
   const struct pto_task_rings *rings;
@@ -221,7 +236,8 @@ static inline uint32_t pto_access_map_find(const struct pto_access_map *map, con
 /* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own
  * entry. */
 void pto_access_map_search(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint32_t skip);
-/* Makes the entry of a region that has none; it still needs an access.  make_room has been called. */
+/* Makes the entry of a region that has none; it still needs an access.  make_room has been called, and the last search
+ * was for this region, unless the space has no entry. */
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
                                uint64_t hash);
 void pto_access_map_remove(struct pto_access_map *map, uint32_t entry);
