@@ -187,15 +187,26 @@ static PTO_NOINLINE void dispatch_meeting(struct pto_threads_engine *engine, str
       publish(engine, w);
 }
 
+static struct pto_message *threads_claim(struct pto_port *port, uint32_t core) {
+  struct pto_threads_engine *engine = engine_of(port);
+  struct pto_message *slot = pto_message_mailbox_claim(&engine->workers[engine->core_worker[core]].inbox);
+  PTO_ASSERT(slot); /* else the runtime has sent a core more than slots_per_core */
+  engine->claimed = slot;
+  return slot;
+}
+
 static void threads_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at) {
   struct pto_threads_engine *engine = engine_of(port);
   uint32_t w = engine->core_worker[message->core];
   struct pto_threads_worker *worker = &engine->workers[w];
-  struct pto_message *slot = pto_message_mailbox_claim(&worker->inbox);
-  PTO_ASSERT(slot); /* else the runtime has sent a core more than slots_per_core */
-  *slot = *message;
+  struct pto_message *slot = engine->claimed;
+  if (PTO_UNLIKELY(message != slot)) {
+    slot = threads_claim(port, message->core);
+    *slot = *message;
+  }
+  engine->claimed = NULL;
   engine->in_flight[w]++;
-  if (PTO_UNLIKELY(message->flags & PTO_MESSAGE_MEETS)) {
+  if (PTO_UNLIKELY(slot->flags & PTO_MESSAGE_MEETS)) {
     dispatch_meeting(engine, slot, w);
     return;
   }
@@ -255,8 +266,15 @@ static bool others_have_completed(const struct pto_threads_engine *engine) {
   return false;
 }
 
+/* Remembers what a kernel takes here: the longer one at once, the shorter one with time. */
+static void note_own(struct pto_threads_engine *engine, uint64_t took_ns, uint32_t count) {
+  const uint64_t ns = pto_min_u64(took_ns / count, UINT32_MAX / 8), before = engine->own_kernel_ns;
+  engine->own_kernel_ns = (uint32_t)(ns > before ? ns : (3 * before + ns) / 4);
+  engine->port.is_fine_grained = engine->own_kernel_ns < PTO_THREADS_FINE_NS;
+}
+
 /* Runs kernels of the control thread's own cores: one, and as many more as take less together than telling of each
- * apart. */
+ * apart.  A reading of the clock costs as much as a small kernel: it is looked at behind the first, and now and then. */
 static void run_own(struct pto_threads_engine *engine, const struct pto_message *message) {
   struct pto_threads_worker *self = &engine->workers[0];
   self->last_end_ns = 0;
@@ -265,8 +283,12 @@ static void run_own(struct pto_threads_engine *engine, const struct pto_message 
   for (uint32_t count = 1;; count++) {
     take_message(self, message);
     message = has_more ? pto_message_mailbox_peek(&self->inbox) : NULL;
-    if (!message || count == PTO_THREADS_OWN_BATCH || others_have_completed(engine)) break;
-    if (now_ns() - begin_ns >= PTO_THREADS_OWN_BATCH_NS) break;
+    const bool is_last = !message || count == PTO_THREADS_OWN_BATCH || others_have_completed(engine);
+    if (count != 1 && count % 4 && !is_last) continue;
+    const uint64_t took_ns = has_more ? now_ns() - begin_ns : 0;
+    if (!is_last && took_ns < PTO_THREADS_OWN_BATCH_NS) continue;
+    if (has_more) note_own(engine, took_ns, count);
+    break;
   }
   pto_mailbox_publish(&self->outbox); /* to ourselves */
 }
@@ -370,11 +392,12 @@ void pto_threads_destroy(struct pto_port *port) {
 const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .end_run = threads_end_run,
                                              .dispatch = threads_dispatch,
+                                             .claim = threads_claim,
                                              .flush = threads_flush,
                                              .poll = threads_poll,
                                              .resume = threads_resume,
                                              .wait = threads_wait,
-    .help = threads_help,
+                                             .help = threads_help,
                                              .charge = threads_charge,
                                              .kernel_message = threads_kernel_message,
                                              .place_memory = threads_place_memory,

@@ -24,6 +24,9 @@
  * itself. */
 #define PTO_THREADS_OWN_BATCH 16u
 #define PTO_THREADS_OWN_BATCH_NS 2000u
+/* Kernels of the control thread's cores that take less than this on average, what the engine adds included, are kept
+ * there: a message and its payload cost about as much to move to another CPU and back. */
+#define PTO_THREADS_FINE_NS 100u
 /* A worker's number is one byte in a span record. */
 #define PTO_THREADS_MAX_WORKERS 256u
 /* What is kept of a failed kernel's sentence. */

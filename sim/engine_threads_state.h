@@ -97,6 +97,8 @@ struct pto_threads_engine {
   uint32_t *unpublished;                        /* by worker: claimed in the inbox and not yet published */
   uint32_t unpublished_total;
   uint32_t next_polled; /* worker to poll first */
+  struct pto_message *claimed; /* a place in an inbox for the next message dispatched; NULL: none */
+  uint32_t own_kernel_ns; /* what a kernel of the control thread's has taken lately, at most UINT32_MAX / 4 */
   bool has_met;         /* messages of kernels that wait were sent in this run */
   struct pto_threads_meetings meetings;
 };

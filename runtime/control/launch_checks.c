@@ -214,8 +214,7 @@ static bool take_turns(const struct pto_launch *launch, uint32_t count) {
 }
 
 /* Decides whether the blocks of an accumulating task run one after another. */
-static int check_turns(struct pto_runtime *rt, const struct pto_launch *launch, const char *what,
-                                    uint32_t count) {
+static int check_turns(struct pto_runtime *rt, const struct pto_launch *launch, const char *what, uint32_t count) {
   struct pto_submit_work *submit = rt->work;
   submit->is_serial = launch->block_count > 1 && !take_turns(launch, count);
   if (submit->is_serial && launch->sync_start)

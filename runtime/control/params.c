@@ -295,7 +295,6 @@ void pto_params_settle(struct pto_runtime *rt, uint32_t slot_index) {
   struct pto_submit_work *submit = rt->work;
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   struct pto_payload *payload = submit->payload;
-  slot->payload = payload;
   if (payload && submit->allocates)
     for (uint32_t i = 0; i < submit->tensor_count; i++)
       if (submit->params[i].is_allocated_now)

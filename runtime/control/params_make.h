@@ -25,7 +25,7 @@ static inline void pto_params_set_access(struct pto_access *access, const struct
   access->buffer_number = record->id;
   access->tag = (uint16_t)(index | (mode & PTO_INOUT) * PTO_TAG_READ);
 }
-_Static_assert(PTO_INPUT * PTO_TAG_READ == PTO_TAG_READ && PTO_OUTPUT * PTO_TAG_READ == PTO_TAG_WRITE,
+_Static_assert(PTO_INPUT *PTO_TAG_READ == PTO_TAG_READ && PTO_OUTPUT * PTO_TAG_READ == PTO_TAG_WRITE,
                "the two low bits of a mode are those of a tag");
 
 static inline uint64_t *pto_params_fill_tensor(struct pto_kernel_tensor *out, const struct pto_tensor *t, uint64_t base,

@@ -76,9 +76,9 @@ static bool predicate_holds(const struct pto_task_cold *cold) {
 }
 
 static inline bool has_nothing_to_run(const struct pto_runtime *rt, uint32_t index) {
-  const struct pto_task_cold *cold = &rt->rings.cold[index];
-  return PTO_UNLIKELY(cold->kind != PTO_TASK_KERNEL ||
-                      ((rt->rings.slots[index].flags & PTO_TASK_HAS_PREDICATE) && !predicate_holds(cold)));
+  const uint8_t flags = rt->rings.slots[index].flags;
+  if (PTO_LIKELY(!(flags & (PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE)))) return false;
+  return (flags & PTO_TASK_NO_KERNEL) || !predicate_holds(&rt->rings.cold[index]);
 }
 
 /* ---- completion ---- */
@@ -90,7 +90,7 @@ static inline void tell(struct pto_runtime *rt, uint32_t consumer) {
   if (has_nothing_to_run(rt, consumer))
     rt->finished[rt->finished_count++] = consumer;
   else
-    pto_scheduler_push(&rt->scheduler, consumer);
+    pto_scheduler_ready(&rt->scheduler, consumer);
 }
 
 /* The list has its newest chunk first; consumers are told oldest first. */

@@ -100,12 +100,12 @@ struct pto_runtime {
   uint64_t task_count, completed_count, submit_waits;
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps;
-  struct pto_error error; /* the run's first error, else the last refused call's */
-  struct pto_submit_work *work; /* of the submit that goes on: that of its form */
+  struct pto_error error;        /* the run's first error, else the last refused call's */
+  struct pto_submit_work *work;  /* of the submit that goes on: that of its form */
   struct pto_submit_form *forms; /* PTO_PAYLOAD_FORMS of them, and one for tasks that have none */
   struct pto_reserve forms_memory;
-  struct pto_core asking[2];     /* what kernels see of an AIC and of an AIV when they are asked before they run */
-  char answer[256];              /* where they leave a sentence then */
+  struct pto_core asking[2]; /* what kernels see of an AIC and of an AIV when they are asked before they run */
+  char answer[256];          /* where they leave a sentence then */
 };
 
 /* Refuses a call: stores the sentence (unless the run has failed already) and returns the status. */

@@ -30,7 +30,7 @@ static int check_after(struct pto_runtime *rt, const struct pto_task *after, uin
 static void add_explicit(struct pto_runtime *rt, const struct pto_task *after, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
     pto_hazards_explicit(&rt->hazards,
-                         pto_task_ref_make((uint32_t)(after[i].id >> 62), after[i].id & (UINT64_MAX >> 2)));
+                         pto_task_ref_make(&rt->rings, (uint32_t)(after[i].id >> 62), after[i].id & (UINT64_MAX >> 2)));
 }
 
 /* ---- records ---- */
@@ -49,14 +49,14 @@ static PTO_COLD void record_params(struct pto_runtime *rt) {
 }
 
 static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index,
-                                 uint64_t begin_time) {
-  const struct pto_task_cold *cold = &rt->rings.cold[slot_index];
+                                 enum pto_task_kind kind, uint64_t number, uint64_t begin_time) {
+  rt->rings.cold[slot_index].number = number;
   if (!pto_trace_has_graph(&rt->trace)) return;
   struct pto_trace_task *task = pto_trace_log_append(&rt->trace.tasks);
   if (!task) return;
-  *task = (struct pto_trace_task){.number = cold->number,
+  *task = (struct pto_trace_task){.number = number,
                                   .kernels = {launch->aic, launch->aiv0, launch->aiv1},
-                                  .kind = cold->kind,
+                                  .kind = kind,
                                   .block_count = rt->rings.slots[slot_index].block_count,
                                   .scope_depth = rt->scope_depth,
                                   .scope_serial = rt->scopes[rt->scope_depth].serial,
@@ -139,7 +139,6 @@ static void charge_submit(struct pto_runtime *rt, uint32_t param_count) {
 static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index,
                             enum pto_shape shape) {
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
-  struct pto_task_cold *cold = &rt->rings.cold[slot_index];
   slot->shape = (uint8_t)shape;
   slot->block_count = slot->blocks_left = launch->block_count ? launch->block_count : 1;
   slot->messages_left = slot->block_count * pto_shape_message_count(shape);
@@ -148,6 +147,7 @@ static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *lau
   if (rt->work->has_waiting) slot->flags |= PTO_TASK_MEETS;
   if (launch->predicate.tensor && launch->predicate.compare != PTO_ALWAYS) {
     const struct pto_param_work *work = &rt->work->params[rt->work->work_count - 1];
+    struct pto_task_cold *cold = &rt->rings.cold[slot_index];
     slot->flags |= PTO_TASK_HAS_PREDICATE;
     cold->predicate_addr =
         (const char *)(uintptr_t)work->record->addr + work->tensor->start_offset * pto_dtype_size(work->tensor->dtype);
@@ -155,6 +155,11 @@ static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *lau
     cold->predicate_compare = (uint16_t)launch->predicate.compare;
     cold->predicate_value = launch->predicate.value;
   }
+}
+
+/* The handle of the task that was given the ring's last slot. */
+static struct pto_task newest_task(const struct pto_runtime *rt, uint32_t ring) {
+  return (struct pto_task){((uint64_t)ring << 62) | (rt->rings.rings[ring].head - 1), rt->task_generation};
 }
 
 /* Gives back what a submit holds that has no slot yet. */
@@ -181,28 +186,33 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   }
   uint32_t slot_index;
   char *block = NULL;
-  status = pto_space_reserve(rt, rt->work->allocates, rt->work->block_bytes, &slot_index, &block);
-  if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  const uint32_t ring = rt->scopes[rt->scope_depth].ring;
+  if (PTO_LIKELY(!rt->work->allocates && !pto_task_ring_is_full(&rt->rings, ring))) {
+    slot_index = pto_task_ring_alloc(&rt->rings, ring);
+  } else {
+    status = pto_space_reserve(rt, rt->work->allocates, rt->work->block_bytes, &slot_index, &block);
+    if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  }
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
-  struct pto_task_cold *cold = &rt->rings.cold[slot_index];
-  cold->kind = (uint8_t)kind;
-  cold->number = rt->task_count++;
-  if (rt->work->payload) rt->work->payload->task_number = cold->number;
+  const uint64_t number = rt->task_count++;
+  if (rt->work->payload) rt->work->payload->task_number = number;
   if (rt->work->allocates) {
     status = give_memory(rt, slot_index, block);
     if (PTO_UNLIKELY(status)) return give_up(rt, status);
   }
-  if (kind == PTO_TASK_KERNEL) describe_blocks(rt, launch, slot_index, shape);
-  if (PTO_UNLIKELY(rt->trace.record)) record_task(rt, launch, slot_index, begin_time);
+  if (PTO_LIKELY(kind == PTO_TASK_KERNEL))
+    describe_blocks(rt, launch, slot_index, shape);
+  else
+    slot->flags |= PTO_TASK_NO_KERNEL;
+  if (PTO_UNLIKELY(rt->trace.record)) record_task(rt, launch, slot_index, kind, number, begin_time);
   status = wire(rt, launch, slot_index);
   if (PTO_UNLIKELY(status)) return give_up(rt, status);
   if (PTO_UNLIKELY(rt->work->advances)) advance_versions(rt);
-  pto_params_settle(rt, slot_index);
-  if (task_out)
-    *task_out = (struct pto_task){((uint64_t)(slot_index >> rt->rings.window_log2) << 62) | cold->sequence,
-                                  rt->task_generation};
+  slot->payload = rt->work->payload;
+  if (PTO_UNLIKELY(rt->work->allocates || rt->work->held_count)) pto_params_settle(rt, slot_index);
+  if (task_out) *task_out = newest_task(rt, slot_index >> rt->rings.window_log2);
   if (rt->port->is_virtual) charge_submit(rt, count);
-  if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, cold->number);
+  if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, number);
   if (--slot->pending == 0) pto_progress_submitted(rt, slot_index);
   return PTO_OK;
 }

@@ -31,7 +31,8 @@ struct form_tensor {
 };
 
 struct form_param {
-  uint64_t said, asked; /* bits of mode and scalar_type, and which of them count */
+  uint32_t mode;
+  uint32_t scalar_type; /* 0 where any will do */
 };
 
 struct pto_submit_form {
@@ -44,15 +45,8 @@ struct pto_submit_form {
   struct form_tensor tensors[PTO_MAX_TENSORS];
 };
 
-/* Mode and scalar_type as one number. */
-static inline uint64_t said_by(const struct pto_param *param) {
-  uint64_t said;
-  memcpy(&said, &param->mode, sizeof said);
-  return said;
-}
-_Static_assert(offsetof(struct pto_param, scalar_type) == offsetof(struct pto_param, mode) + 4 &&
-                   offsetof(struct pto_tensor, dtype) == offsetof(struct pto_tensor, ndims) + 4,
-               "pairs are compared as one number");
+_Static_assert(offsetof(struct pto_tensor, dtype) == offsetof(struct pto_tensor, ndims) + 4,
+               "the pair is compared as one number");
 static inline uint64_t type_of(const uint32_t *ndims_and_dtype) {
   uint64_t type;
   memcpy(&type, ndims_and_dtype, sizeof type);
@@ -63,9 +57,8 @@ static inline uint64_t type_of(const uint32_t *ndims_and_dtype) {
 
 static void remember_params(struct pto_submit_form *form, const struct pto_param *params, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    struct pto_param asked = {.mode = UINT32_MAX};
-    if (params[i].mode == PTO_SCALAR && form->kernel->params[i].scalar) asked.scalar_type = UINT32_MAX;
-    form->params[i] = (struct form_param){said_by(&params[i]) & said_by(&asked), said_by(&asked)};
+    const bool is_typed = params[i].mode == PTO_SCALAR && form->kernel->params[i].scalar;
+    form->params[i] = (struct form_param){params[i].mode, is_typed ? params[i].scalar_type : 0};
   }
 }
 
@@ -112,8 +105,7 @@ static inline bool is_same_type(const struct form_tensor *f, const struct pto_te
   uint64_t difference = (type_of(&f->ndims) ^ type_of(&t->ndims)) | (f->overlap ^ t->overlap) | (uint32_t)t->status;
   if (PTO_UNLIKELY(difference)) return false;
   const uint32_t ndims = f->ndims;
-  for (uint32_t i = 0; i < ndims; i++)
-    difference |= (f->dims[i] ^ t->shape[i]) | (f->dims[ndims + i] ^ t->strides[i]);
+  for (uint32_t i = 0; i < ndims; i++) difference |= (f->dims[i] ^ t->shape[i]) | (f->dims[ndims + i] ^ t->strides[i]);
   return difference == 0;
 }
 
@@ -175,8 +167,9 @@ static inline bool match(struct pto_runtime *rt, struct pto_submit_form *form, s
   uint32_t held_count = 0;
   for (uint32_t i = 0; i < count; i++) {
     const struct form_param *p = &form->params[i];
-    if (PTO_UNLIKELY((said_by(&params[i]) ^ p->said) & p->asked)) return false;
-    if ((uint32_t)p->said == PTO_SCALAR) {
+    if (PTO_UNLIKELY(params[i].mode != p->mode)) return false;
+    if (p->mode == PTO_SCALAR) {
+      if (PTO_UNLIKELY(p->scalar_type && params[i].scalar_type != p->scalar_type)) return false;
       *scalar++ = params[i].value.scalar;
       continue;
     }

@@ -186,7 +186,10 @@ static inline void detach(struct pto_access_map *map, uint32_t index) {
   while (*at != index) at = &map->entries[*at].next;
   *at = entry->next;
   space->entry_count--;
-  if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_FUZZY)) space->fuzzy_count--;
+  if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_FUZZY)) {
+    space->fuzzy_count--;
+    map->fuzzy_entries--;
+  }
   if (PTO_UNLIKELY(entry->ndims > PTO_ENTRY_DIMS)) {
     map->wide[entry->wide].extents[0] = map->wide_free;
     map->wide_free = entry->wide;
@@ -273,7 +276,10 @@ uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const
   entry->next = map->buckets[entry->bucket];
   map->buckets[entry->bucket] = index;
   map->spaces[space].entry_count++;
-  if (PTO_UNLIKELY(region->is_fuzzy)) map->spaces[space].fuzzy_count++;
+  if (PTO_UNLIKELY(region->is_fuzzy)) {
+    map->spaces[space].fuzzy_count++;
+    map->fuzzy_entries++;
+  }
   pto_access_grid_insert(map, index);
   return index;
 }

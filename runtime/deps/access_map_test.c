@@ -35,7 +35,7 @@ static void drop(struct fixture *f) {
 }
 
 /* The reference of a new task in ring 0, whose slot nobody looks at. */
-static struct pto_task_ref submit(struct fixture *f) { return pto_task_ref_make(0, f->rings.rings[0].head++); }
+static struct pto_task_ref submit(struct fixture *f) { return pto_task_ref_make(&f->rings, 0, f->rings.rings[0].head++); }
 
 static struct pto_region box(uint64_t start, uint64_t run, uint64_t rows, uint64_t pitch) {
   struct pto_region r = {.start = start, .run_bytes = run, .end = start + run};
@@ -274,7 +274,7 @@ static void places_in_use_stay_below_twice_the_visible_entries(void **state) {
       struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
       assert_true(pto_access_map_make_room(&f.map, 1));
       const uint32_t ring = i >= outer, entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_hash(&r));
-      const struct pto_task_ref ref = pto_task_ref_make(ring, f.rings.rings[ring].head++);
+      const struct pto_task_ref ref = pto_task_ref_make(&f.rings, ring, f.rings.rings[ring].head++);
       assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], ref, PTO_TAG_WRITE));
     }
     assert_true(f.map.entries_used <= 2 * (outer + 513));

@@ -3,18 +3,10 @@
 
 #include <string.h>
 
-void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot, bool is_manual) {
-  if (PTO_UNLIKELY(++hazards->serial == 0)) {
-    uint32_t count = hazards->rings->window * PTO_RING_COUNT;
-    for (uint32_t i = 0; i < count; i++) hazards->rings->slots[i].mark = 0;
-    hazards->serial = 1;
-  }
-  hazards->rings->slots[consumer_slot].mark = hazards->serial;
-  hazards->consumer = consumer_slot;
-  hazards->is_manual = is_manual;
-  hazards->is_direct = hazards->rules == PTO_DEPS_EXACT && !is_manual && !pto_trace_has_graph(hazards->trace);
-  hazards->is_short = hazards->has_released = hazards->is_out_of_chunks = false;
-  hazards->task_edges = 0;
+void pto_hazards_clear_marks(struct pto_hazards *hazards) {
+  uint32_t count = hazards->rings->window * PTO_RING_COUNT;
+  for (uint32_t i = 0; i < count; i++) hazards->rings->slots[i].mark = 0;
+  hazards->serial = 1;
 }
 
 /* ---- wiring ---- */
@@ -42,8 +34,7 @@ static inline void wire(struct pto_hazards *hazards, struct pto_task_slot *produ
       hazards->is_short = true;
       return;
     }
-    hazards->live_edges++;
-    hazards->rings->slots[hazards->consumer].pending++;
+    hazards->task_live_edges++;
   }
   producer->mark = hazards->serial;
   hazards->task_edges++;
@@ -128,11 +119,18 @@ static void meet_access(struct pto_hazards *hazards, const struct pto_access *ac
   if (pto_trace_has_graph(hazards->trace)) record(hazards, index, reasons, access, entry, tag);
 }
 
-/* The same where is_direct, and where one of the two accesses writes: a visible producer, if it is not wired yet. */
-static inline void meet_directly(struct pto_hazards *hazards, uint32_t ref_bits) {
-  struct pto_task_ref ref = {ref_bits};
-  struct pto_task_slot *producer = &hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)];
-  if (PTO_LIKELY(pto_task_slot_is_of(producer, ref) && producer->mark != hazards->serial)) wire(hazards, producer);
+/* The same for the first `count` accesses where is_direct: each of those that write, or all, is a conflict. */
+static inline void meet_directly(struct pto_hazards *hazards, const struct pto_access_entry *entry, uint32_t count,
+                                 bool is_write) {
+  struct pto_task_slot *const slots = hazards->rings->slots;
+  const uint32_t mask = (hazards->rings->window << PTO_RING_BITS) - 1, serial = hazards->serial;
+  for (uint32_t k = 0; k < count; k++) {
+    const uint32_t ref = entry->refs[k];
+    if (!is_write && !(entry->tags[k] & PTO_TAG_WRITE)) continue;
+    struct pto_task_slot *producer = &slots[ref & mask];
+    if (PTO_UNLIKELY(!pto_task_slot_is_of(producer, (struct pto_task_ref){ref}) || producer->mark == serial)) continue;
+    wire(hazards, producer);
+  }
 }
 
 static PTO_NOINLINE void meet_chunks(struct pto_hazards *hazards, const struct pto_access *access,
@@ -145,8 +143,8 @@ static PTO_NOINLINE void meet_chunks(struct pto_hazards *hazards, const struct p
   }
 }
 
-static inline void meet_entry(struct pto_hazards *hazards, const struct pto_access *access,
-                              const struct pto_access_entry *entry) {
+static void meet_entry(struct pto_hazards *hazards, const struct pto_access *access,
+                       const struct pto_access_entry *entry) {
   uint32_t count = entry->count;
   const bool is_write = access->tag & PTO_TAG_WRITE;
   if (!is_write) { /* a read meets writes alone, and there is mostly one, in the first place */
@@ -154,8 +152,7 @@ static inline void meet_entry(struct pto_hazards *hazards, const struct pto_acce
     if (!(entry->flags & PTO_ENTRY_MANY_WRITES)) count = 1;
   }
   if (PTO_LIKELY(hazards->is_direct)) {
-    for (uint32_t k = 0; k < count; k++)
-      if (is_write || (entry->tags[k] & PTO_TAG_WRITE)) meet_directly(hazards, entry->refs[k]);
+    meet_directly(hazards, entry, count, is_write);
   } else {
     for (uint32_t k = 0; k < count; k++) meet_access(hazards, access, entry, entry->refs[k], entry->tags[k]);
   }
@@ -232,15 +229,19 @@ static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_ac
   append(hazards, entry, access->tag);
 }
 
-/* The access's own entry (0: none yet), and in map->hits all others that it meets; true where these were looked for. */
-static bool look_up(struct pto_hazards *hazards, const struct pto_access *access, uint32_t *own) {
+/* The access's own entry (0: none yet). */
+static inline uint32_t find_own(const struct pto_hazards *hazards, const struct pto_access *access) {
+  return pto_access_map_find(hazards->map, &access->region, access->hash);
+}
+
+/* In map->hits all other entries that the access meets; true where these were looked for. */
+static inline bool look_up(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
   struct pto_access_map *map = hazards->map;
   const struct pto_access_space *space = &map->spaces[access->space];
-  *own = pto_access_map_find(map, &access->region, access->hash);
   map->hit_count = 0;
-  map->candidates += *own != 0;
-  if (*own && (map->entries[*own].flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count) return false;
-  if (space->entry_count) pto_access_map_search(map, access->space, &access->region, *own);
+  map->candidates += own != 0;
+  if (own && (map->entries[own].flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count) return false;
+  if (space->entry_count) pto_access_map_search(map, access->space, &access->region, own);
   return true;
 }
 
@@ -250,9 +251,8 @@ static void meet(struct pto_hazards *hazards, const struct pto_access *access, u
   if (PTO_UNLIKELY(hazards->is_short)) meet_entries_again(hazards, access, own, recorded);
 }
 
-static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const struct pto_access *access) {
-  uint32_t own;
-  const bool was_searched = look_up(hazards, access, &own);
+static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
+  const bool was_searched = look_up(hazards, access, own);
   meet(hazards, access, own);
   settle(hazards, access, own, was_searched);
 }
@@ -260,31 +260,37 @@ static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const str
 /* Under pto rules and in manual scopes. */
 static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const struct pto_access *accesses,
                                          uint32_t count) {
-  uint32_t own;
   for (uint32_t i = 0; !hazards->is_manual && i < count; i++) {
-    look_up(hazards, &accesses[i], &own);
+    const uint32_t own = find_own(hazards, &accesses[i]);
+    look_up(hazards, &accesses[i], own);
     meet(hazards, &accesses[i], own);
   }
   for (uint32_t i = 0; i < count; i++) {
-    const bool was_searched = look_up(hazards, &accesses[i], &own);
+    const uint32_t own = find_own(hazards, &accesses[i]);
+    const bool was_searched = look_up(hazards, &accesses[i], own);
     settle(hazards, &accesses[i], own, was_searched);
   }
 }
 
 /* The same tile again, which meets no other, is the usual case. */
-static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access) {
+static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
   struct pto_access_map *map = hazards->map;
-  const uint32_t own = pto_access_map_find(map, &access->region, access->hash);
   struct pto_access_entry *entry = &map->entries[own];
-  const uint8_t flags = entry->flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY);
-  if (PTO_UNLIKELY(!own || flags != PTO_ENTRY_ISOLATED || map->spaces[access->space].fuzzy_count)) return false;
+  const bool is_write = access->tag & PTO_TAG_WRITE;
+  const uint8_t flags = entry->flags;
+  if (PTO_UNLIKELY(!own || (flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY)) != PTO_ENTRY_ISOLATED)) return false;
+  if (PTO_UNLIKELY(map->fuzzy_entries) && map->spaces[access->space].fuzzy_count) return false;
   map->candidates++;
-  meet_entry(hazards, access, entry);
+  if (is_write)
+    meet_directly(hazards, entry, entry->count, true);
+  else if (flags & PTO_ENTRY_HAS_WRITE)
+    meet_directly(hazards, entry, flags & PTO_ENTRY_MANY_WRITES ? entry->count : 1, false);
+  if (PTO_UNLIKELY(entry->more) && (is_write || (flags & PTO_ENTRY_MANY_WRITES))) meet_chunks(hazards, access, entry);
   if (PTO_UNLIKELY(hazards->is_short)) {
     map->hit_count = 0;
     meet_entries_again(hazards, access, own, 0);
   }
-  if (access->tag & PTO_TAG_WRITE) pto_access_map_clear_accesses(map, entry);
+  if (is_write) pto_access_map_clear_accesses(map, entry);
   append(hazards, entry, access->tag);
   return true;
 }
@@ -292,16 +298,18 @@ static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_acc
 void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count) {
   hazards->map->lookups += count;
   if (PTO_LIKELY(hazards->is_direct)) {
-    for (uint32_t i = 0; i < count; i++)
-      if (PTO_UNLIKELY(!enter_alone(hazards, &accesses[i]))) enter_in_general(hazards, &accesses[i]);
+    for (uint32_t i = 0; i < count; i++) {
+      const uint32_t own = find_own(hazards, &accesses[i]);
+      if (PTO_UNLIKELY(!enter_alone(hazards, &accesses[i], own))) enter_in_general(hazards, &accesses[i], own);
+    }
   } else if (hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual) {
-    for (uint32_t i = 0; i < count; i++) enter_in_general(hazards, &accesses[i]);
+    for (uint32_t i = 0; i < count; i++) enter_in_general(hazards, &accesses[i], find_own(hazards, &accesses[i]));
   } else {
     wire_then_enter(hazards, accesses, count);
   }
 }
 
-/* ---- end ---- */
+/* ---- records in order ---- */
 
 static bool comes_before(const struct pto_trace_edge *x, const struct pto_trace_edge *y) {
   if (x->producer != y->producer) return x->producer < y->producer;
@@ -323,8 +331,7 @@ static void sort_edges(struct pto_trace_edge *edges, uint64_t count) {
     }
 }
 
-/* The reasons of an edge follow each other, producers in the order of their submits. */
-static PTO_COLD void group_records(struct pto_hazards *hazards) {
+void pto_hazards_group_records(struct pto_hazards *hazards) {
   struct pto_trace_log *log = &hazards->trace->edges;
   uint64_t consumer = hazards->rings->cold[hazards->consumer].number;
   uint64_t first = log->count;
@@ -333,12 +340,6 @@ static PTO_COLD void group_records(struct pto_hazards *hazards) {
   sort_edges(edges + first, log->count - first);
   for (uint64_t i = first; i < log->count; i++)
     edges[i].is_first = i == first || edges[i].producer != edges[i - 1].producer;
-}
-
-bool pto_hazards_end(struct pto_hazards *hazards) {
-  hazards->edges += hazards->task_edges;
-  if (pto_trace_has_graph(hazards->trace)) group_records(hazards);
-  return !hazards->is_short && !hazards->is_out_of_chunks;
 }
 
 /* ---- the host ---- */

@@ -46,17 +46,37 @@ struct pto_hazards {
   bool is_short;              /* a list chunk was wanted and there was none */
   bool has_released;          /* chunks of expired accesses, in this submit */
   bool is_out_of_chunks;      /* wanted again after that: live work has them all */
-  uint32_t task_edges;        /* of the task being submitted */
+  uint32_t task_edges;        /* of the task being submitted; */
+  uint32_t task_live_edges;   /* those whose producer has not finished: they become pending when the submit ends */
   uint64_t edges, live_edges; /* of the run */
 };
 
-void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot, bool is_manual);
+/* The serials have come round. */
+PTO_COLD void pto_hazards_clear_marks(struct pto_hazards *hazards);
+/* The reasons of an edge follow each other, producers in the order of their submits. */
+PTO_COLD void pto_hazards_group_records(struct pto_hazards *hazards);
+
+static inline void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot, bool is_manual) {
+  if (PTO_UNLIKELY(++hazards->serial == 0)) pto_hazards_clear_marks(hazards);
+  hazards->rings->slots[consumer_slot].mark = hazards->serial;
+  hazards->consumer = consumer_slot;
+  hazards->is_manual = is_manual;
+  hazards->is_direct = hazards->rules == PTO_DEPS_EXACT && !is_manual && !pto_trace_has_graph(hazards->trace);
+  hazards->is_short = hazards->has_released = hazards->is_out_of_chunks = false;
+  hazards->task_edges = hazards->task_live_edges = 0;
+}
 /* An edge that the orchestration asked for; the reference is visible. */
 void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref producer);
 /* All accesses of the task, in the order of its parameters; pto_access_map_make_room has been called. */
 void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count);
 /* False where list chunks ran out on the way: the run cannot go on. */
-bool pto_hazards_end(struct pto_hazards *hazards);
+static inline bool pto_hazards_end(struct pto_hazards *hazards) {
+  hazards->edges += hazards->task_edges;
+  hazards->live_edges += hazards->task_live_edges;
+  hazards->rings->slots[hazards->consumer].pending += hazards->task_live_edges;
+  if (pto_trace_has_graph(hazards->trace)) pto_hazards_group_records(hazards);
+  return !hazards->is_short && !hazards->is_out_of_chunks;
+}
 
 /* A task that the host has to wait for before it reads (or writes) these bytes; UINT32_MAX where all have finished. */
 uint32_t pto_hazards_find_unfinished(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region,

@@ -105,6 +105,9 @@ struct pto_port_ops {
    * wait.  The messages of one block follow each other, and so do the blocks of a sync_start task; of a task whose
    * kernels wait none begins before all of them were sent. */
   void (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at);
+  /* Where the next message dispatched, to this core, is best built, so that it need not be copied.  NULL on engines
+   * that do not care. */
+  struct pto_message *(*claim)(struct pto_port *port, uint32_t core);
   void (*flush)(struct pto_port *port);
   /* Takes up to `max` completions, never blocking; virtual time: the one that a scheduler takes in next, where the
    * orchestrator's clock has reached that moment, and the clock is that scheduler's until the next poll, resume or
@@ -136,6 +139,7 @@ struct pto_port {
   const struct pto_port_ops *ops;
   uint64_t clock;              /* ps; see above */
   bool is_virtual;             /* charges count and clock moves */
+  bool is_fine_grained;        /* of late, a kernel has taken less than handing it to another thread; see the tracker */
   uint32_t cluster_count;      /* cores = 3 · clusters */
   uint32_t slots_per_core;     /* messages a core holds, the running one counted */
   uint32_t worker_count;       /* threads that cores live on, the control thread counted */

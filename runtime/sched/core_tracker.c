@@ -8,7 +8,8 @@ bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_po
                                        .word_count = (port->cluster_count + 63) / 64,
                                        .slots_per_core = port->slots_per_core,
                                        .worker_count = port->worker_count,
-                                       .core_worker = port->core_worker};
+                                       .core_worker = port->core_worker,
+                                       .port = port};
   PTO_ASSERT(port->slots_per_core > 0 && port->slots_per_core <= UINT8_MAX && port->worker_count > 0);
   uint64_t words = tracker->word_count;
   uint64_t cores = (uint64_t)port->cluster_count * PTO_LANES;
@@ -86,7 +87,57 @@ static inline uint32_t least_loaded(const struct pto_core_tracker *tracker, uint
   return best;
 }
 
+/* The same choice for a chip of up to 64 clusters, without a loop over words. */
+static inline uint32_t pick_in_word(const struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed,
+                                    bool only_idle) {
+  const uint32_t first = is_aic ? 0 : 1, second = is_aic ? 0 : 2;
+  uint64_t hidden_a = 0, hidden_b = 0;
+  if (PTO_UNLIKELY(tracker->claim_count) && !may_use_claimed) {
+    hidden_a = *tracker->claimed[first];
+    hidden_b = *tracker->claimed[second];
+  }
+  uint64_t a = *tracker->idle[first] & ~hidden_a, b = *tracker->idle[second] & ~hidden_b;
+  if (!(a | b)) {
+    if (only_idle) return UINT32_MAX;
+    a = *tracker->room[first] & ~hidden_a;
+    b = *tracker->room[second] & ~hidden_b;
+    if (!(a | b)) return UINT32_MAX;
+  }
+  if (tracker->worker_count > 1) {
+    uint64_t best_a = 0, best_b = 0;
+    uint32_t best_load = UINT32_MAX;
+    const uint64_t *home = tracker->lives_on;
+    for (uint32_t worker = 0; worker < tracker->worker_count; worker++, home += PTO_LANES) {
+      if (tracker->worker_load[worker] >= best_load || !((a & home[first]) | (b & home[second]))) continue;
+      best_load = tracker->worker_load[worker];
+      best_a = a & home[first];
+      best_b = b & home[second];
+    }
+    a = best_a;
+    b = best_b;
+  }
+  const uint32_t cluster = (uint32_t)__builtin_ctzll(a | b);
+  return cluster * PTO_LANES + (a >> cluster & 1 ? first : second);
+}
+
+/* Whether the control thread has cores of the kind, and the one of them that takes the next message while work is fine
+ * grained; UINT32_MAX where it has enough. */
+static inline bool pick_at_home(const struct pto_core_tracker *tracker, bool is_aic, uint32_t *core) {
+  const uint32_t lane = is_aic ? 0 : 1, words = tracker->word_count;
+  *core = UINT32_MAX;
+  if (tracker->worker_load[0] < PTO_HOME_MESSAGES) *core = first_of_worker(tracker, tracker->room, 0, is_aic, false);
+  if (*core != UINT32_MAX) return true;
+  for (uint32_t word = 0; word < words; word++)
+    if (tracker->lives_on[lane * words + word] || (!is_aic && tracker->lives_on[2 * words + word])) return true;
+  return false;
+}
+
 uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle) {
+  uint32_t home;
+  if (tracker->port->is_fine_grained && !may_use_claimed && !only_idle && !tracker->claim_count &&
+      pick_at_home(tracker, is_aic, &home))
+    return home;
+  if (PTO_LIKELY(tracker->word_count == 1)) return pick_in_word(tracker, is_aic, may_use_claimed, only_idle);
   const uint32_t *idle = tracker->lane_idle, *room = tracker->lane_room;
   uint32_t core = UINT32_MAX;
   if (is_aic ? idle[0] : idle[1] + idle[2]) core = least_loaded(tracker, tracker->idle, is_aic, may_use_claimed);

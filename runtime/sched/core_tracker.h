@@ -7,6 +7,11 @@
  * the one whose worker thread holds the least, then the lowest cluster.  Cores claimed for a task that needs several at
  * once are hidden from all others until it has them.
  *
+ * While the port says that work is fine grained, a message goes to the first core of the control thread that has room,
+ * idle or not: spread over threads and cores such messages cost more than they bring.  With PTO_HOME_MESSAGES there
+ * they wait for the next dispatch, so that no more than those are bound to one thread when kernels become long again.
+ * Where the control thread has no core of the kind it is as ever.
+ *
  * Control thread only.  Sees of the machine what the port says of it.
  */
 #ifndef PTO_CORE_TRACKER_H
@@ -16,6 +21,7 @@
 #include <runtime/port/port.h>
 
 #define PTO_LANES 3u /* of a cluster: AIC, AIV0, AIV1 */
+#define PTO_HOME_MESSAGES 32u
 
 struct pto_core_tracker {
   struct pto_reserve memory;
@@ -30,6 +36,7 @@ struct pto_core_tracker {
   uint32_t in_flight;                                  /* sum of all loads */
   uint32_t claim_count;                                /* claimed cores */
   uint32_t lane_room[PTO_LANES], lane_idle[PTO_LANES]; /* how many cores of a lane */
+  const struct pto_port *port;                         /* is_fine_grained alone */
 };
 
 bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_port *port);

@@ -87,11 +87,15 @@ static uint32_t queue_of(const struct pto_task_slot *slot) {
   return slot->shape + (slot->flags & PTO_TASK_SYNC_START ? PTO_SHAPE_COUNT : 0);
 }
 
+static inline void note_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  if (PTO_UNLIKELY(scheduler->port->is_virtual)) scheduler->rings->cold[slot_index].ready_at = scheduler->port->clock;
+}
+
 void pto_scheduler_push(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   PTO_ASSERT(slot->state == PTO_TASK_WAITING);
   slot->state = PTO_TASK_READY;
-  scheduler->rings->cold[slot_index].ready_at = scheduler->port->clock;
+  note_ready(scheduler, slot_index);
   uint32_t queue = queue_of(slot);
   pto_ready_queue_push(&scheduler->queues[queue], (struct pto_ready_item){slot_index, scheduler->next_order++});
   scheduler->nonempty |= 1u << queue;
@@ -100,7 +104,7 @@ void pto_scheduler_push(struct pto_scheduler *scheduler, uint32_t slot_index) {
 
 void pto_scheduler_push_again(struct pto_scheduler *scheduler, uint32_t slot_index) {
   uint32_t queue = queue_of(&scheduler->rings->slots[slot_index]);
-  scheduler->rings->cold[slot_index].ready_at = scheduler->port->clock;
+  note_ready(scheduler, slot_index);
   pto_ready_queue_push_front(&scheduler->queues[queue], (struct pto_ready_item){slot_index, scheduler->next_order++});
   scheduler->nonempty |= 1u << queue;
   scheduler->ready_count++;
@@ -112,28 +116,49 @@ static void take(struct pto_scheduler *scheduler, uint32_t queue) {
   scheduler->ready_count--;
 }
 
-static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role, uint8_t group) {
-  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role,
+                        uint8_t group) {
+  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   const struct pto_payload *payload = slot->payload;
-  struct pto_message message = {
-      .payload = payload,
-      .run = payload->kernels[role]->run,
-      .ticket = slot_index,
-      .block_index = slot->block_count - slot->blocks_left,
-      .core = (uint16_t)core,
-      .role = (uint8_t)role,
-      .tensor_count = (uint8_t)payload->tensor_count,
-      .scalar_count = (uint8_t)payload->scalar_count,
-      .flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
-                         (slot->flags & PTO_TASK_MEETS ? PTO_MESSAGE_MEETS : 0) | group),
-  };
+  const struct pto_port_ops *ops = scheduler->port->ops;
+  struct pto_message built, *message = ops->claim ? ops->claim(scheduler->port, core) : &built;
+  message->payload = payload;
+  message->run = payload->kernels[role]->run;
+  message->ticket = slot_index;
+  message->block_index = slot->block_count - slot->blocks_left;
+  message->core = (uint16_t)core;
+  message->role = (uint8_t)role;
+  message->tensor_count = (uint8_t)payload->tensor_count;
+  message->scalar_count = (uint8_t)payload->scalar_count;
+  message->flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
+                             (slot->flags & PTO_TASK_MEETS ? PTO_MESSAGE_MEETS : 0) | group);
+  message->meeting = 0;
   pto_core_tracker_push(&scheduler->cores, core);
   scheduler->dispatched++;
-  scheduler->port->ops->dispatch(scheduler->port, &message, scheduler->rings->cold[slot_index].ready_at);
+  const uint64_t ready_at =
+      PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->rings->cold[slot_index].ready_at : 0;
+  ops->dispatch(scheduler->port, message, ready_at);
 }
 
 /* The roles that a task of this shape has kernels in: a lone AIV kernel may stand in either AIV role. */
 static uint32_t aiv_role(const struct pto_payload *payload, uint32_t nth) { return payload->kernels[1] ? 1 + nth : 2; }
+
+/* One block for one core, in no group: the usual task. */
+static inline bool is_single(const struct pto_task_slot *slot) {
+  return slot->shape <= PTO_SHAPE_AIV && slot->block_count == 1 && !(slot->flags & PTO_TASK_SYNC_START);
+}
+
+/* Sends such a task where it finds a core that nobody has claimed; false where there is none now. */
+static inline bool place_single(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  const bool is_aic = slot->shape == PTO_SHAPE_AIC;
+  const uint32_t core = pto_core_tracker_pick(&scheduler->cores, is_aic, false, false);
+  if (core == UINT32_MAX) return false;
+  slot->state = PTO_TASK_RUNNING;
+  send(scheduler, slot_index, core, is_aic ? 0 : aiv_role(slot->payload, 0), 0);
+  slot->blocks_left = 0;
+  return true;
+}
 
 /* Sends one block where it finds cores; false where there are none now. */
 static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bool is_claimant, bool only_idle,
@@ -269,18 +294,28 @@ static void place_claimant(struct pto_scheduler *scheduler) {
 
 void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  bool is_first = !(scheduler->nonempty & 1u << queue_of(slot));
-  bool is_single = slot->shape <= PTO_SHAPE_AIV;
-  bool is_simple = is_single && is_first && slot->block_count == 1 && scheduler->claimant.slot == PTO_NO_SLOT;
+  const bool is_first = !(scheduler->nonempty & 1u << queue_of(slot));
+  const bool is_simple =
+      slot->shape <= PTO_SHAPE_AIV && slot->block_count == 1 && is_first && scheduler->claimant.slot == PTO_NO_SLOT;
   if (PTO_LIKELY(is_simple)) {
-    scheduler->rings->cold[slot_index].ready_at = scheduler->port->clock;
-    if (place_block(scheduler, slot_index, false, false,
-                    slot->flags & PTO_TASK_SYNC_START ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0))
+    note_ready(scheduler, slot_index);
+    const bool is_sync = slot->flags & PTO_TASK_SYNC_START;
+    if (PTO_UNLIKELY(is_sync)
+            ? place_block(scheduler, slot_index, false, false, PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST)
+            : place_single(scheduler, slot_index))
       return;
   }
   pto_scheduler_push(scheduler, slot_index);
-  if (is_simple || (is_single && !is_first)) return; /* no core had room for those before it */
+  if (is_simple || (slot->shape <= PTO_SHAPE_AIV && !is_first)) return; /* no core had room for those before it */
   pto_scheduler_dispatch(scheduler);
+}
+
+void pto_scheduler_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  const bool is_next = !scheduler->nonempty && scheduler->claimant.slot == PTO_NO_SLOT &&
+                       scheduler->policy == PTO_POLICY_FIFO && !scheduler->port->is_virtual;
+  if (PTO_LIKELY(is_next && is_single(slot)) && place_single(scheduler, slot_index)) return;
+  pto_scheduler_push(scheduler, slot_index);
 }
 
 /* The queue whose next task comes first by policy, among `candidates`. */
@@ -307,6 +342,13 @@ void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {
   while (scheduler->nonempty & ~blocked) {
     uint32_t queue = next_queue(scheduler, scheduler->nonempty & ~blocked);
     struct pto_ready_item item = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng);
+    if (PTO_LIKELY(is_single(&scheduler->rings->slots[item.slot]) && scheduler->claimant.slot == PTO_NO_SLOT)) {
+      if (place_single(scheduler, item.slot))
+        take(scheduler, queue);
+      else
+        blocked |= 1u << queue;
+      continue;
+    }
     if (place(scheduler, item, comes_before_claimant(scheduler, item))) {
       take(scheduler, queue);
       continue;

@@ -63,6 +63,8 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler);
 
 /* A task whose producers have completed and that has a kernel; payload, shape, flags and block counts are set. */
 void pto_scheduler_push(struct pto_scheduler *scheduler, uint32_t slot);
+/* The same, and may send it at once where nobody else waits and time is real; a dispatch is to follow. */
+void pto_scheduler_ready(struct pto_scheduler *scheduler, uint32_t slot);
 /* The same, and sends it at once where nobody of its shape waits before it. */
 void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot);
 /* A block of a task with SERIAL_BLOCKS has completed and more are left. */

@@ -27,31 +27,6 @@ void pto_task_rings_reset(struct pto_task_rings *rings, uint64_t first_sequence)
   }
 }
 
-uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring_index) {
-  struct pto_task_ring *ring = &rings->rings[ring_index];
-  PTO_ASSERT(!pto_task_ring_is_full(rings, ring_index));
-  uint32_t index = pto_task_slot_index(rings, ring_index, ring->head);
-  struct pto_task_slot *slot = &rings->slots[index];
-  PTO_ASSERT(slot->state == PTO_TASK_FREE);
-  slot->ref = pto_task_ref_make(ring_index, ring->head);
-  slot->mark = 0;
-  slot->pending = 1;
-  slot->holders = 0;
-  slot->state = PTO_TASK_WAITING;
-  slot->shape = 0;
-  slot->flags = 0;
-  slot->consumer_count = 0;
-  slot->more_consumers = 0;
-  slot->messages_left = 0;
-  slot->payload = NULL;
-  struct pto_task_cold *cold = &rings->cold[index];
-  cold->sequence = ring->head;
-  cold->kind = 0;
-  ring->head++;
-  ring->high_water = pto_max_u64(ring->high_water, ring->head - ring->tail);
-  return index;
-}
-
 bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring_index) {
   struct pto_task_ring *ring = &rings->rings[ring_index];
   uint64_t tail = ring->tail;
@@ -77,7 +52,7 @@ bool pto_task_rings_is_valid(const struct pto_task_rings *rings) {
     if (!pto_heap_ring_is_valid(&ring->heap)) return false;
     for (uint64_t s = ring->tail; s != ring->head; s++) {
       const struct pto_task_slot *slot = &rings->slots[pto_task_slot_index(rings, r, s)];
-      if (slot->state == PTO_TASK_FREE || slot->ref.bits != pto_task_ref_make(r, s).bits) return false;
+      if (slot->state == PTO_TASK_FREE || slot->ref.bits != pto_task_ref_make(rings, r, s).bits) return false;
     }
   }
   return true;

@@ -10,8 +10,9 @@
  * tasks as one run; in the last ring, which deep scopes share, tasks of ended scopes behind the first one of an open
  * scope wait for that scope, as retirement in order makes them do anyway.
  *
- * A task reference is 32 bits: ring and the low 30 bits of the sequence.  It is *visible* while its slot has not come
- * round again: head − sequence ≤ window.  References are compared by difference only; whoever keeps them drops
+ * A task reference is 32 bits: the slot, and above it the low bits of how often the ring had gone round, which together
+ * are the ring and the low 30 bits of the sequence.  It is *visible* while its slot has not come round again:
+ * head − sequence ≤ window.  References are compared by difference only; whoever keeps them drops
  * invisible ones before 2^29 further submits have gone by.
  *
  * Control thread only.  Owns the slots; payloads belong to the payload pool, list chunks to the chunk pool.
@@ -24,7 +25,8 @@
 #include <runtime/port/port.h>
 
 #define PTO_RING_COUNT 4u
-#define PTO_SEQUENCE_BITS 30u
+#define PTO_RING_BITS 2u
+#define PTO_SEQUENCE_BITS (32u - PTO_RING_BITS) /* of a reference */
 #define PTO_SEQUENCE_MASK ((1u << PTO_SEQUENCE_BITS) - 1u)
 #define PTO_MIN_WINDOW UINT64_C(4)         /* one slot stays free; fewer than three tasks alive overlap nothing */
 #define PTO_MAX_WINDOW (UINT64_C(1) << 24) /* so the accesses of four full rings, 33 a task, are counted in 32 bits */
@@ -44,7 +46,8 @@ enum pto_task_flags {
   PTO_TASK_SERIAL_BLOCKS = 4, /* ACCUMULATE: a block starts when the one before has completed */
   PTO_TASK_HAS_HELD = 8,      /* holds memory of other tasks */
   PTO_TASK_HAS_BLOCK = 16,    /* has a heap block */
-  PTO_TASK_MEETS = 32         /* a kernel of it waits for other cores */
+  PTO_TASK_MEETS = 32,        /* a kernel of it waits for other cores */
+  PTO_TASK_NO_KERNEL = 64     /* a barrier or an allocation */
 };
 
 #define PTO_INLINE_CONSUMERS 5u
@@ -67,18 +70,18 @@ struct pto_task_slot {
   uint32_t block_count;
 };
 _Static_assert(sizeof(struct pto_task_slot) == PTO_CACHE_LINE, "one line a task");
+_Static_assert(PTO_RING_COUNT == 1u << PTO_RING_BITS, "a ring is so many bits of a reference");
 
-/* What only submit, rare kinds of tasks, retirement and reports touch. */
+/* What only rare kinds of tasks, recorded runs, virtual time, and retirement touch.  Each field means something only
+ * where its comment says so; the rest may be of an older task. */
 struct pto_task_cold {
-  uint64_t sequence;
-  uint64_t number;   /* in submission order, over all rings of the run */
-  uint64_t heap_end; /* position behind the task's block, with PTO_TASK_HAS_BLOCK */
-  uint64_t ready_at; /* port clock */
-  const void *predicate_addr;
+  uint64_t number;            /* in recorded runs: in submission order, over all rings of the run */
+  uint64_t heap_end;          /* with PTO_TASK_HAS_BLOCK: position behind the task's block */
+  uint64_t ready_at;          /* once ready, in virtual time: the port's clock then */
+  const void *predicate_addr; /* with PTO_TASK_HAS_PREDICATE, and the next three */
   int64_t predicate_value;
   uint16_t predicate_dtype, predicate_compare;
-  uint8_t kind; /* enum pto_task_kind */
-  uint8_t reserved[11];
+  uint32_t reserved[5];
 };
 _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task");
 
@@ -110,17 +113,22 @@ static inline uint32_t pto_task_ring_of_depth(uint32_t depth) {
 static inline uint32_t pto_task_slot_index(const struct pto_task_rings *rings, uint32_t ring, uint64_t sequence) {
   return (ring << rings->window_log2) | ((uint32_t)sequence & (rings->window - 1));
 }
-static inline struct pto_task_ref pto_task_ref_make(uint32_t ring, uint64_t sequence) {
-  struct pto_task_ref ref = {(ring << PTO_SEQUENCE_BITS) | ((uint32_t)sequence & PTO_SEQUENCE_MASK)};
+static inline struct pto_task_ref pto_task_ref_make(const struct pto_task_rings *rings, uint32_t ring,
+                                                    uint64_t sequence) {
+  const uint32_t laps = (uint32_t)(sequence >> rings->window_log2);
+  struct pto_task_ref ref = {(laps << (rings->window_log2 + PTO_RING_BITS)) |
+                             pto_task_slot_index(rings, ring, sequence)};
   return ref;
 }
 static inline uint32_t pto_task_ref_slot(const struct pto_task_rings *rings, struct pto_task_ref ref) {
-  return pto_task_slot_index(rings, ref.bits >> PTO_SEQUENCE_BITS, ref.bits);
+  return ref.bits & ((rings->window << PTO_RING_BITS) - 1);
 }
 /* Whether the slot still is this task's: fewer than `window` later submits to its ring. */
 static inline bool pto_task_ref_is_visible(const struct pto_task_rings *rings, struct pto_task_ref ref) {
-  uint32_t head = (uint32_t)rings->rings[ref.bits >> PTO_SEQUENCE_BITS].head;
-  return ((head - ref.bits) & PTO_SEQUENCE_MASK) <= rings->window;
+  const uint32_t ring = ref.bits >> rings->window_log2 & (PTO_RING_COUNT - 1);
+  const uint32_t laps = ref.bits >> (rings->window_log2 + PTO_RING_BITS);
+  const uint32_t sequence = laps << rings->window_log2 | (ref.bits & (rings->window - 1));
+  return (((uint32_t)rings->rings[ring].head - sequence) & PTO_SEQUENCE_MASK) <= rings->window;
 }
 /* The same, asked of the slot itself, once the newest task of the ring has its own. */
 static inline bool pto_task_slot_is_of(const struct pto_task_slot *slot, struct pto_task_ref ref) {
@@ -131,9 +139,29 @@ static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, uin
 }
 
 /* Takes the next slot of a ring that is not full: WAITING, with one pending for the submit, and nothing of the task
- * before.  Of the cold half, sequence and kind are set; the rest means something only where a flag of the slot says so,
- * or the submit set it. */
-uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring);
+ * before.  The cold half is left as it is. */
+static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring_index) {
+  struct pto_task_ring *ring = &rings->rings[ring_index];
+  PTO_ASSERT(!pto_task_ring_is_full(rings, ring_index));
+  const struct pto_task_ref ref = pto_task_ref_make(rings, ring_index, ring->head);
+  const uint32_t index = pto_task_ref_slot(rings, ref);
+  struct pto_task_slot *slot = &rings->slots[index];
+  PTO_ASSERT(slot->state == PTO_TASK_FREE);
+  slot->ref = ref;
+  slot->mark = 0;
+  slot->pending = 1;
+  slot->holders = 0;
+  slot->state = PTO_TASK_WAITING;
+  slot->shape = 0;
+  slot->flags = 0;
+  slot->consumer_count = 0;
+  slot->more_consumers = 0;
+  slot->messages_left = 0;
+  slot->payload = NULL;
+  ring->head++;
+  ring->high_water = pto_max_u64(ring->high_water, ring->head - ring->tail);
+  return index;
+}
 /* Retires consumed tasks from the tail on, in order, and gives their heap back.  True where any was retired. */
 bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring);
 bool pto_task_rings_is_valid(const struct pto_task_rings *rings);
