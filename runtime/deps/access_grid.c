@@ -330,40 +330,78 @@ static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class
         }
 }
 
-static inline void search_cell(struct pto_access_map *map, uint32_t class_index, uint32_t cell,
-                               const struct pto_region *region, uint32_t skip) {
+static PTO_NOINLINE void search_cell(struct pto_access_map *map, uint32_t class_index, uint32_t cell,
+                                     const struct pto_region *region, uint32_t skip) {
   for (uint32_t i = map->cells[cell]; i; i = *pto_access_grid_next(map, i)) {
     const uint32_t index = entry_of(map, i);
     if (map->entries[index].class_index == class_index && index != skip) consider(map, index, region);
   }
 }
 
-/* The class that fits is where the region belongs: its cell is wanted in any case. */
+static inline void set_own_cell(struct pto_access_place *place, uint32_t cell) {
+  place->cell = cell;
+  place->has_cell = true;
+}
+
+/* The first class that fits is where the region belongs: its cell is wanted in any case. */
 static inline void search_class(struct pto_access_map *map, uint32_t class_index, uint32_t coordinates,
                                 const struct pto_region *region, uint32_t skip) {
   const struct pto_access_class *class = &map->classes[class_index];
   struct pto_access_place *place = &map->place;
   const bool is_own = !place->class_index && fits_class(class, &place->box, coordinates);
   if (is_own) place->class_index = class_index;
-  if (class->entry_count == 1 && coordinates == 1 && !is_own) {
-    if (class->first_entry != skip) consider(map, class->first_entry, region);
-    return;
-  }
   struct cell_range cells;
   cells_of(class, &place->box, coordinates, &cells);
-  if (PTO_UNLIKELY(!cells.is_single)) {
+  if (!cells.is_single) {
     search_cells(map, class_index, &cells, region, skip);
     return;
   }
   const uint32_t cell = head_of(map, class_index, cells.lo[0], cells.lo[1], cells.lo[2]);
-  if (is_own) {
-    place->cell = cell;
-    place->has_cell = true;
-  }
-  search_cell(map, class_index, cell, region, skip);
+  if (is_own) set_own_cell(place, cell);
+  if (map->cells[cell]) search_cell(map, class_index, cell, region, skip);
 }
 
-/* Bounding ranges may meet where boxes do not, and a run may not cover what its range holds. */
+static PTO_NOINLINE void search_cells_of_row(struct pto_access_map *map, uint32_t class, uint64_t first,
+                                             const struct pto_region *region, uint32_t skip) {
+  const uint64_t last = pto_divide(map->place.box.hi[0], &map->classes[class].cell[0]);
+  const struct cell_range cells = {.lo = {first}, .hi = {last}, .coordinates = 1};
+  search_cells(map, class, &cells, region, skip);
+}
+
+static PTO_NOINLINE void search_rows(struct pto_access_map *map, const struct pto_access_space *space,
+                                     const struct pto_region *region, uint32_t skip) {
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
+    search_class(map, c, space->coordinates, region, skip);
+}
+
+/* The same with one coordinate.  A region in a class of its own is compared with at once: in one row, ranges that meet
+ * are in one cell. */
+static inline void search_row(struct pto_access_map *map, const struct pto_access_space *space,
+                              const struct pto_region *region, uint32_t skip) {
+  struct pto_access_place *place = &map->place;
+  const uint64_t first = place->box.lo[0], last = place->box.hi[0], extent = last - first + 1;
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) {
+    const struct pto_access_class *class = &map->classes[c];
+    const uint64_t cell = class->cell[0].value;
+    const bool is_own = !place->class_index && extent <= cell && extent > cell / 2;
+    if (is_own) {
+      place->class_index = c;
+    } else if (class->entry_count == 1) {
+      if (class->first_entry != skip) consider(map, class->first_entry, region);
+      continue;
+    }
+    const uint64_t x = pto_divide(first, &class->cell[0]);
+    if (PTO_UNLIKELY(last - x * cell >= cell)) {
+      search_cells_of_row(map, c, x, region, skip);
+      continue;
+    }
+    const uint32_t head = head_of(map, c, x, 0, 0);
+    if (is_own) set_own_cell(place, head);
+    if (map->cells[head]) search_cell(map, c, head, region, skip);
+  }
+}
+
+/* Bounding ranges may meet where boxes do not, and a fuzzy run covers nothing. */
 static void consider_fuzzy(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
   const struct pto_access_entry *entry = &map->entries[index];
   if (entry->start >= region->end || region->start >= entry->end) return;
@@ -371,9 +409,15 @@ static void consider_fuzzy(struct pto_access_map *map, uint32_t index, const str
   compare(map, index, region);
 }
 
+/* A space of one entry, or with something fuzzy. */
 static PTO_NOINLINE void search_all(struct pto_access_map *map, const struct pto_access_space *space,
                                     const struct pto_region *region, uint32_t skip) {
-  if (space->lone_entry && space->lone_entry != skip) consider_fuzzy(map, space->lone_entry, region);
+  if (space->lone_entry && space->lone_entry != skip) {
+    if (region->is_fuzzy || space->fuzzy_count)
+      consider_fuzzy(map, space->lone_entry, region);
+    else
+      consider(map, space->lone_entry, region);
+  }
   for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
     for (uint32_t i = map->classes[c].first_entry; i; i = map->entries[i].next_in_class)
       if (i != skip) consider_fuzzy(map, i, region);
@@ -384,18 +428,15 @@ void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, con
   const struct pto_access_space *space = &map->spaces[space_index];
   struct pto_access_place *place = &map->place;
   place->has_cell = place->has_box = false;
-  if (PTO_UNLIKELY(region->is_fuzzy || space->fuzzy_count)) {
+  if (PTO_UNLIKELY(!space->first_class || region->is_fuzzy || space->fuzzy_count)) {
     search_all(map, space, region, skip);
-    return;
-  }
-  if (!space->first_class) {
-    if (space->lone_entry && space->lone_entry != skip) consider(map, space->lone_entry, region);
     return;
   }
   place->has_box = true;
   place->class_index = 0;
   box_of(space, region, &place->box);
-  const uint32_t coordinates = space->coordinates;
-  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
-    search_class(map, c, coordinates, region, skip);
+  if (PTO_LIKELY(space->coordinates == 1))
+    search_row(map, space, region, skip);
+  else
+    search_rows(map, space, region, skip);
 }

@@ -61,13 +61,12 @@ static inline void pto_access_grid_unlink(struct pto_access_map *map, uint32_t c
 }
 
 /* The entry of the region that was searched for last, or the first of its space. */
-static inline void pto_access_grid_insert(struct pto_access_map *map, uint32_t index) {
+static inline void pto_access_grid_insert(struct pto_access_map *map, const struct pto_access_space *space,
+                                          uint32_t index) {
   const struct pto_access_place *place = &map->place;
-  struct pto_access_entry *entry = &map->entries[index];
-  entry->links = 0;
+  map->entries[index].links = 0;
   /* what was removed since the search may have been the last of its class, or of the space */
-  if (PTO_LIKELY(place->has_cell && map->classes[place->class_index].entry_count &&
-                 map->spaces[entry->space].first_class)) {
+  if (PTO_LIKELY(place->has_cell && map->classes[place->class_index].entry_count && space->first_class)) {
     pto_access_grid_join(map, index, place->class_index);
     pto_access_grid_link_first(map, index, place->cell);
   } else {

@@ -275,12 +275,13 @@ uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const
   entry->bucket = (uint32_t)hash & map->bucket_mask;
   entry->next = map->buckets[entry->bucket];
   map->buckets[entry->bucket] = index;
-  map->spaces[space].entry_count++;
+  struct pto_access_space *s = &map->spaces[space];
+  s->entry_count++;
   if (PTO_UNLIKELY(region->is_fuzzy)) {
-    map->spaces[space].fuzzy_count++;
+    s->fuzzy_count++;
     map->fuzzy_entries++;
   }
-  pto_access_grid_insert(map, index);
+  pto_access_grid_insert(map, s, index);
   return index;
 }
 

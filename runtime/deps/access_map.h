@@ -144,7 +144,7 @@ struct pto_access_map {
   uint32_t *buckets, *cells; /* heads; in a cell, numbers above entry_capacity are links */
   uint32_t bucket_mask, cell_mask;
   uint32_t entry_capacity, entries_used, entry_free, live_entries;
-  uint32_t fuzzy_entries; /* of all spaces */
+  uint32_t fuzzy_entries;               /* of all spaces */
   uint32_t ample_entries, ample_chunks; /* up to here any submit has room */
   uint32_t link_capacity, links_used, link_free;
   uint32_t wide_used, wide_free;

@@ -35,7 +35,9 @@ static void drop(struct fixture *f) {
 }
 
 /* The reference of a new task in ring 0, whose slot nobody looks at. */
-static struct pto_task_ref submit(struct fixture *f) { return pto_task_ref_make(&f->rings, 0, f->rings.rings[0].head++); }
+static struct pto_task_ref submit(struct fixture *f) {
+  return pto_task_ref_make(&f->rings, 0, f->rings.rings[0].head++);
+}
 
 static struct pto_region box(uint64_t start, uint64_t run, uint64_t rows, uint64_t pitch) {
   struct pto_region r = {.start = start, .run_bytes = run, .end = start + run};
