@@ -3,9 +3,7 @@
 
 /* A space with more classes than this rounds the cells of new ones up to powers of two, which bounds their number. */
 #define EXACT_CLASSES 8u
-/* Cells side by side whose heads share a cache line. */
-#define CELLS_A_LINE_LOG2 4u
-_Static_assert((sizeof(uint32_t) << CELLS_A_LINE_LOG2) == PTO_CACHE_LINE, "as many heads as a line holds");
+_Static_assert(sizeof(uint32_t) * PTO_BUCKETS_A_LINE == PTO_CACHE_LINE, "as many heads as a line holds");
 
 /* ---- boxes ---- */
 
@@ -152,10 +150,10 @@ static inline void cells_of(const struct pto_access_class *class, const struct p
 
 /* Where the list of a cell begins: the heads of a line are those of cells side by side, in some order. */
 static inline uint32_t head_of(const struct pto_access_map *map, uint32_t class, uint64_t x, uint64_t y, uint64_t z) {
-  uint64_t h = (x >> CELLS_A_LINE_LOG2) * UINT64_C(0x9e3779b97f4a7c15) + y * UINT64_C(0xc2b2ae3d27d4eb4f) +
+  uint64_t h = (x / PTO_BUCKETS_A_LINE) * UINT64_C(0x9e3779b97f4a7c15) + y * UINT64_C(0xc2b2ae3d27d4eb4f) +
                z * UINT64_C(0x165667b19e3779f9) + class;
   h *= UINT64_C(0xff51afd7ed558ccd);
-  return (uint32_t)((h >> 32) ^ (x & ((1u << CELLS_A_LINE_LOG2) - 1))) & map->cell_mask;
+  return (uint32_t)((h >> 32) ^ (x % PTO_BUCKETS_A_LINE)) & map->cell_mask;
 }
 
 static inline uint32_t entry_of(const struct pto_access_map *map, uint32_t number) {

@@ -263,6 +263,12 @@ static inline void set_geometry(struct pto_access_map *map, struct pto_access_en
 
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
                                uint64_t hash) {
+  map->place.has_box = map->place.has_cell = false;
+  return pto_access_map_insert_found(map, space, region, hash);
+}
+
+uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
+                                     uint64_t hash) {
   const uint32_t index = take_place(map);
   struct pto_access_entry *entry = &map->entries[index];
   set_geometry(map, entry, region);

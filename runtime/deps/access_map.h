@@ -32,6 +32,8 @@
 
 #define PTO_ENTRY_ACCESSES 4u
 #define PTO_ENTRY_DIMS 2u
+/* Heads of buckets, and of cells, that share a cache line. */
+#define PTO_BUCKETS_A_LINE 16u
 /* References are compared modulo 2^30; long before that everything invisible has to be gone. */
 #define PTO_SWEEP_SUBMITS (UINT64_C(1) << 28)
 
@@ -195,17 +197,21 @@ static inline bool pto_access_map_make_room(struct pto_access_map *map, uint32_t
          pto_access_map_sweep_for_room(map, param_count);
 }
 
-/* A hash of the canonical fields, equal regions have equal ones: of all but the start, and of the whole. */
+/* A hash of the canonical fields, equal regions have equal ones: of all but the start, and of the whole.  The low bits
+ * of the first say how long a run is about; runs side by side get hashes that differ in the low bits alone, so that
+ * their buckets share a line. */
 static inline uint64_t pto_access_map_geometry_hash(const struct pto_region *region) {
   uint64_t h = region->run_bytes * UINT64_C(0x9e3779b97f4a7c15) + region->is_fuzzy;
   for (uint32_t i = 0; i < region->ndims; i++)
     h = (h ^ (h >> 29)) + region->extents[i] * UINT64_C(0xc2b2ae3d27d4eb4f) +
         region->strides[i] * UINT64_C(0x165667b19e3779f9);
-  return h;
+  return (h & ~UINT64_C(63)) | pto_log2_floor(region->run_bytes | 1);
 }
 static inline uint64_t pto_access_map_hash_at(uint64_t geometry_hash, uint64_t start) {
-  uint64_t h = (geometry_hash + start) * UINT64_C(0x9e3779b97f4a7c15);
-  return h ^ (h >> 32);
+  const uint32_t shift = geometry_hash & 63;
+  const uint64_t neighbour = start >> shift & (PTO_BUCKETS_A_LINE - 1);
+  const uint64_t h = (geometry_hash + start - (neighbour << shift)) * UINT64_C(0x9e3779b97f4a7c15);
+  return (h ^ (h >> 32)) ^ neighbour;
 }
 static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
   return pto_access_map_hash_at(pto_access_map_geometry_hash(region), region->start);
@@ -237,10 +243,12 @@ static inline uint32_t pto_access_map_find(const struct pto_access_map *map, con
 /* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own
  * entry. */
 void pto_access_map_search(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint32_t skip);
-/* Makes the entry of a region that has none; it still needs an access.  make_room has been called, and the last search
- * was for this region, unless the space has no entry. */
+/* Makes the entry of a region that has none; it still needs an access.  make_room has been called. */
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
                                uint64_t hash);
+/* The same where the last search was for this region, unless the space had no entry: it goes where that came by. */
+uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
+                                     uint64_t hash);
 void pto_access_map_remove(struct pto_access_map *map, uint32_t entry);
 
 /* The rest of pto_access_map_append, for entries whose own places are full. */

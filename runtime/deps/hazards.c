@@ -214,7 +214,7 @@ static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_ac
   if (hazards->rules == PTO_DEPS_PTO && !is_write) return; /* nobody ever waits for a reader */
   const bool is_alone = settle_hits(hazards, access, replaces_all);
   if (!own) {
-    own = pto_access_map_insert(map, access->space, &access->region, access->hash);
+    own = pto_access_map_insert_found(map, access->space, &access->region, access->hash);
   } else if (is_write && !access->region.is_fuzzy) {
     if (replaces_all)
       pto_access_map_clear_accesses(map, &map->entries[own]);
