@@ -80,19 +80,50 @@ inline void pto_threads_complete(struct pto_threads_worker *worker, const struct
   if (PTO_UNLIKELY(status != 0)) completion->status = keep_failure(&worker->cores[message->core], status, sentence);
 }
 
+static inline uint64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* What a kernel of the control thread's took, the readings of the clock included: decides whether work is fine grained.
+ * A long one counts at once if the one before was long too: else it may have met an interrupt. */
+static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
+  const bool is_long = took_ns >= PTO_THREADS_OWN_BATCH_NS, counts = !is_long || engine->was_long;
+  const uint64_t ns = pto_min_u64(took_ns, UINT32_MAX / 8), before = engine->own_kernel_ns;
+  engine->was_long = is_long;
+  if (counts) engine->own_kernel_ns = (uint32_t)(is_long ? ns : (7 * before + ns) / 8);
+  const uint32_t limit = engine->port.is_fine_grained ? PTO_THREADS_COARSE_NS : PTO_THREADS_FINE_NS;
+  engine->port.is_fine_grained = engine->own_kernel_ns < limit;
+}
+
+static inline int call(struct pto_threads_worker *worker, const struct pto_message *message) {
+  struct pto_threads_core *core = &worker->cores[message->core];
+  if (PTO_UNLIKELY(worker->shared->trace != NULL)) return run_recorded(worker, message, &core->view);
+  return pto_message_run(message, &core->view);
+}
+
+/* Runs a kernel that does not wait.  Of the control thread's, every so manieth is timed. */
+static inline int run_kernel(struct pto_threads_worker *worker, const struct pto_message *message) {
+  const bool has_watchdog = worker->shared->has_watchdog;
+  int status;
+  if (PTO_UNLIKELY(has_watchdog)) pto_watchdog_begin(worker->line, message);
+  pto_engine_current_set(message, &worker->cores[message->core].view);
+  if (PTO_UNLIKELY(worker->engine && worker->run_count++ % PTO_THREADS_TIMED == 0)) {
+    const uint64_t begin_ns = now_ns();
+    status = call(worker, message);
+    note_own(worker->engine, now_ns() - begin_ns);
+  } else {
+    status = call(worker, message);
+  }
+  pto_engine_current_clear();
+  if (PTO_UNLIKELY(has_watchdog)) pto_watchdog_end(worker->line);
+  return status;
+}
+
 /* Runs a message of a kernel that does not wait, and claims its completion. */
 inline void pto_threads_run_message(struct pto_threads_worker *worker, const struct pto_message *message) {
-  struct pto_threads_core *core = &worker->cores[message->core];
-  const struct pto_threads_shared *shared = worker->shared;
-  int status;
-  if (PTO_UNLIKELY(shared->has_watchdog)) pto_watchdog_begin(worker->line, message);
-  pto_engine_current_set(message, &core->view);
-  if (PTO_UNLIKELY(shared->trace != NULL))
-    status = run_recorded(worker, message, &core->view);
-  else
-    status = pto_message_run(message, &core->view);
-  pto_engine_current_clear();
-  if (PTO_UNLIKELY(shared->has_watchdog)) pto_watchdog_end(worker->line);
+  const int status = run_kernel(worker, message);
   pto_threads_complete(worker, message, status, worker->sentence);
   if (PTO_UNLIKELY(worker->sentence[0] != '\0')) worker->sentence[0] = '\0'; /* also of one that succeeded after all */
 }
@@ -254,27 +285,15 @@ static bool control_is_ready(void *context) {
   return false;
 }
 
-static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 static bool others_have_completed(const struct pto_threads_engine *engine) {
   for (uint32_t w = 1; w < engine->port.worker_count; w++)
     if (engine->in_flight[w] && pto_mailbox_has_element(&engine->workers[w].outbox)) return true;
   return false;
 }
 
-/* Remembers what a kernel takes here: the longer one at once, the shorter one with time. */
-static void note_own(struct pto_threads_engine *engine, uint64_t took_ns, uint32_t count) {
-  const uint64_t ns = pto_min_u64(took_ns / count, UINT32_MAX / 8), before = engine->own_kernel_ns;
-  engine->own_kernel_ns = (uint32_t)(ns > before ? ns : (3 * before + ns) / 4);
-  engine->port.is_fine_grained = engine->own_kernel_ns < PTO_THREADS_FINE_NS;
-}
-
 /* Runs kernels of the control thread's own cores: one, and as many more as take less together than telling of each
- * apart.  A reading of the clock costs as much as a small kernel: it is looked at behind the first, and now and then. */
+ * apart.  A reading of the clock costs as much as a small kernel: it is looked at behind the first, and now and then.
+ */
 static void run_own(struct pto_threads_engine *engine, const struct pto_message *message) {
   struct pto_threads_worker *self = &engine->workers[0];
   self->last_end_ns = 0;
@@ -283,12 +302,8 @@ static void run_own(struct pto_threads_engine *engine, const struct pto_message 
   for (uint32_t count = 1;; count++) {
     take_message(self, message);
     message = has_more ? pto_message_mailbox_peek(&self->inbox) : NULL;
-    const bool is_last = !message || count == PTO_THREADS_OWN_BATCH || others_have_completed(engine);
-    if (count != 1 && count % 4 && !is_last) continue;
-    const uint64_t took_ns = has_more ? now_ns() - begin_ns : 0;
-    if (!is_last && took_ns < PTO_THREADS_OWN_BATCH_NS) continue;
-    if (has_more) note_own(engine, took_ns, count);
-    break;
+    if (!message || count == PTO_THREADS_OWN_BATCH || others_have_completed(engine)) break;
+    if ((count == 1 || count % 4 == 0) && now_ns() - begin_ns >= PTO_THREADS_OWN_BATCH_NS) break;
   }
   pto_mailbox_publish(&self->outbox); /* to ourselves */
 }
@@ -309,6 +324,28 @@ static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
   /* Before the look: who stalls after it sets it again.  The mutex orders the rest. */
   pto_atomic_store(&engine->meetings.has_stalled, 0, memory_order_seq_cst);
   if (!pto_threads_break_deadlock(engine)) pto_wait_until(&engine->completed, control_may_go_on, engine);
+}
+
+static int16_t threads_run(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough) {
+  struct pto_threads_engine *engine = engine_of(port);
+  struct pto_threads_worker *self = &engine->workers[0];
+  const bool has_others = port->worker_count > 1;
+  if (nth == 0) {
+    self->last_end_ns = 0;
+    if (has_others) engine->row_begin_ns = now_ns();
+  }
+  int status = run_kernel(self, message);
+  if (PTO_UNLIKELY(status != 0)) status = keep_failure(&self->cores[message->core], status, self->sentence);
+  if (PTO_UNLIKELY(self->sentence[0] != '\0')) self->sentence[0] = '\0';
+  *is_enough = nth + 1 == PTO_THREADS_ROW;
+  if (!has_others) return (int16_t)status;
+  *is_enough |= others_have_completed(engine);
+  if (nth % 4 == 3) { /* the runtime's work for each lies in between, so a row says less than a kernel by itself */
+    const uint64_t took_ns = now_ns() - engine->row_begin_ns;
+    if (took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS) note_own(engine, took_ns / (nth + 1));
+    *is_enough |= took_ns >= PTO_THREADS_OWN_BATCH_NS;
+  }
+  return (int16_t)status;
 }
 
 static bool threads_help(struct pto_port *port) {
@@ -398,6 +435,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .resume = threads_resume,
                                              .wait = threads_wait,
                                              .help = threads_help,
+                                             .run = threads_run,
                                              .charge = threads_charge,
                                              .kernel_message = threads_kernel_message,
                                              .place_memory = threads_place_memory,

@@ -24,9 +24,15 @@
  * itself. */
 #define PTO_THREADS_OWN_BATCH 16u
 #define PTO_THREADS_OWN_BATCH_NS 2000u
-/* Kernels of the control thread's cores that take less than this on average, what the engine adds included, are kept
- * there: a message and its payload cost about as much to move to another CPU and back. */
-#define PTO_THREADS_FINE_NS 100u
+/* Kernels of the control thread's cores that take less than the first on average, two readings of the clock included,
+ * are run there without a message, until they take more than the second: a message and its payload cost about as much
+ * to move to another CPU and back, and what kernels read and write moves with them. */
+#define PTO_THREADS_FINE_NS 150u
+#define PTO_THREADS_COARSE_NS 300u
+/* Of so many kernels on the control thread, one is timed. */
+#define PTO_THREADS_TIMED 16u
+/* How many of those before the control thread looks at completions. */
+#define PTO_THREADS_ROW 64u
 /* A worker's number is one byte in a span record. */
 #define PTO_THREADS_MAX_WORKERS 256u
 /* What is kept of a failed kernel's sentence. */

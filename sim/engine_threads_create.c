@@ -143,6 +143,7 @@ static void init_workers(struct pto_threads_engine *engine) {
     worker->completed = &engine->completed;
     worker->place = &engine->place;
     worker->meetings = &engine->meetings;
+    worker->engine = w == 0 && engine->port.worker_count > 1 ? engine : NULL;
     worker->index = w;
     worker->is_pinned = can_pin;
     pto_wait_init(&worker->wait, spin_rounds);
@@ -204,6 +205,7 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
                                    .cluster_count = chip->cluster_count,
                                    .slots_per_core = slots_per_core,
                                    .worker_count = worker_count,
+                                   .is_fine_grained = worker_count == 1,
                                    .core_worker = engine->core_worker,
                                    .aiv_local_bytes = chip->ub_bytes,
                                    .aic_local_bytes = chip->l1_bytes,

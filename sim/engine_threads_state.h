@@ -48,9 +48,11 @@ struct pto_threads_worker {
   uint32_t index;
   bool is_pinned;
   struct pto_threads_meetings *meetings;
+  struct pto_threads_engine *engine; /* of the control thread's, where there are others; else NULL */
   /* The worker's own. */
   _Alignas(PTO_CACHE_LINE) uint64_t last_end_ns; /* of the span before, where nothing lies between; 0: unknown */
   uint32_t busy_count;                           /* cores of its that are busy */
+  uint32_t run_count;                            /* with `engine`: kernels it has run */
   /* Whoever wakes a core of this worker, and the worker: under the meetings' mutex. */
   uint16_t *woken; /* cores to be resumed, oldest first, a ring of as many as there are cores */
   uint32_t woken_first, woken_count;
@@ -96,10 +98,12 @@ struct pto_threads_engine {
   _Alignas(PTO_CACHE_LINE) uint32_t *in_flight; /* by worker */
   uint32_t *unpublished;                        /* by worker: claimed in the inbox and not yet published */
   uint32_t unpublished_total;
-  uint32_t next_polled; /* worker to poll first */
+  uint32_t next_polled;        /* worker to poll first */
   struct pto_message *claimed; /* a place in an inbox for the next message dispatched; NULL: none */
-  uint32_t own_kernel_ns; /* what a kernel of the control thread's has taken lately, at most UINT32_MAX / 4 */
-  bool has_met;         /* messages of kernels that wait were sent in this run */
+  uint32_t own_kernel_ns;      /* what a kernel of the control thread's has taken lately, at most UINT32_MAX / 8 */
+  bool was_long;               /* the last one timed was */
+  uint64_t row_begin_ns;       /* of the row of kernels run without messages */
+  bool has_met;                /* messages of kernels that wait were sent in this run */
   struct pto_threads_meetings meetings;
 };
 

@@ -214,8 +214,35 @@ static bool take_in(struct pto_runtime *rt) {
   return true;
 }
 
+/* Runs a row of ready tasks on the control thread without messages, where the port says that this is best.  True where
+ * there were any. */
+static bool run_own(struct pto_runtime *rt) {
+  const struct pto_port_ops *ops = rt->port->ops;
+  bool is_enough = !rt->port->is_fine_grained || !ops->run;
+  uint32_t count = 0;
+  for (; !is_enough && !rt->has_failed; count++) {
+    uint32_t core;
+    const uint32_t index = pto_scheduler_take_own(&rt->scheduler, &core);
+    if (index == PTO_NO_SLOT) break;
+    struct pto_message message;
+    pto_scheduler_fill_own(&rt->scheduler, index, core, &message);
+    const int16_t status = ops->run(rt->port, &message, count, &is_enough);
+    if (PTO_UNLIKELY(status)) {
+      kernel_failed(rt, &(struct pto_completion){.ticket = index, .core = (uint16_t)core, .status = status});
+      return true;
+    }
+    rt->rings.slots[index].blocks_left = rt->rings.slots[index].messages_left = 0;
+    finish(rt, index);
+    if (PTO_UNLIKELY(rt->finished_count)) finish_all(rt);
+  }
+  if (count == 0) return false;
+  pto_space_retire(rt);
+  if (pto_trace_has_timeline(&rt->trace)) sample(rt);
+  return true;
+}
+
 static inline bool has_run_ahead(const struct pto_runtime *rt) {
-  return rt->task_count - rt->completed_count > PTO_RUN_AHEAD;
+  return rt->task_count - rt->completed_count > PTO_RUN_AHEAD && !rt->has_failed;
 }
 
 void pto_progress_poll(struct pto_runtime *rt) {
@@ -223,14 +250,14 @@ void pto_progress_poll(struct pto_runtime *rt) {
   do {
     while (take_in(rt)) {
     }
-  } while (has_run_ahead(rt) && !rt->has_failed && rt->port->ops->help && rt->port->ops->help(rt->port));
+  } while (has_run_ahead(rt) && (run_own(rt) || (rt->port->ops->help && rt->port->ops->help(rt->port))));
   rt->port->ops->resume(rt->port, 0);
 }
 
 void pto_progress_resume(struct pto_runtime *rt) { rt->port->ops->resume(rt->port, rt->port->clock); }
 
 int pto_progress_wait(struct pto_runtime *rt) {
-  if (take_in(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
+  if (take_in(rt) || run_own(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
   if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
   if (!rt->scheduler.cores.in_flight)
     return pto_runtime_fail(

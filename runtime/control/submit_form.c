@@ -110,9 +110,10 @@ static inline bool is_same_type(const struct form_tensor *f, const struct pto_te
 }
 
 /* Moves the access to where the tensor is now; false where the tensor may not be used, or its buffer has no memory. */
-static inline bool move_access(struct pto_runtime *rt, const struct form_tensor *f, const struct pto_tensor *t,
+static inline bool move_access(const struct pto_buffer_registry *buffers, const struct form_tensor *f,
                                struct pto_param_work *work, struct pto_access *access) {
-  struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &t->buffer);
+  const struct pto_tensor *t = work->tensor;
+  struct pto_buffer_record *record = pto_buffer_registry_lookup(buffers, &t->buffer);
   if (PTO_UNLIKELY(!record || !record->addr || record->version != t->version)) return false;
   const uint64_t size = record->size_bytes, elements = size >> f->shift, offset = t->start_offset;
   if (PTO_UNLIKELY(size != t->buffer.size_bytes || (t->buffer.base & f->not_in_base))) return false;
@@ -123,7 +124,6 @@ static inline bool move_access(struct pto_runtime *rt, const struct form_tensor 
   access->hash = pto_access_map_hash_at(f->geometry_hash, start);
   access->space = record->space;
   access->buffer_number = record->id;
-  work->tensor = t;
   work->record = record;
   return true;
 }
@@ -131,8 +131,8 @@ static inline bool move_access(struct pto_runtime *rt, const struct form_tensor 
 /* Whether no byte of the access is one of an earlier access of the task, but where both read. */
 static inline bool is_apart(const struct pto_access *first, const struct pto_access *access) {
   for (; first < access; first++)
-    if (PTO_UNLIKELY(first->space == access->space && pto_region_ranges_meet(&first->region, &access->region) &&
-                     ((first->tag | access->tag) & PTO_TAG_WRITE)))
+    if (((first->tag | access->tag) & PTO_TAG_WRITE) && first->space == access->space &&
+        PTO_UNLIKELY(pto_region_ranges_meet(&first->region, &access->region)))
       return false;
   return true;
 }
@@ -156,32 +156,38 @@ static PTO_NOINLINE struct pto_payload *make_payload(struct pto_runtime *rt, con
   return payload;
 }
 
-/* Fills in addresses, scalars and accesses; false where something does not match. */
-static inline bool match(struct pto_runtime *rt, struct pto_submit_form *form, struct pto_payload *payload,
-                         const struct pto_param *params, uint32_t count) {
+/* Whether modes and scalar types are the form's; fills in the scalars, and finds the tensors. */
+static inline bool match_params(struct pto_submit_form *form, struct pto_payload *payload,
+                                const struct pto_param *params, uint32_t count) {
+  struct pto_param_work *work = form->work.params;
+  union pto_scalar *scalar = pto_payload_scalars(payload);
+  const struct form_param *p = form->params;
+  for (const struct pto_param *end = params + count; params < end; params++, p++) {
+    if (PTO_UNLIKELY(params->mode != p->mode)) return false;
+    if (p->mode == PTO_SCALAR) {
+      if (PTO_UNLIKELY(p->scalar_type && params->scalar_type != p->scalar_type)) return false;
+      *scalar++ = params->value.scalar;
+    } else {
+      work++->tensor = params->value.tensor;
+    }
+  }
+  return true;
+}
+
+/* Whether the tensors are the form's; fills in addresses and accesses. */
+static inline bool match_tensors(const struct pto_buffer_registry *buffers, struct pto_submit_form *form,
+                                 struct pto_payload *payload) {
   struct pto_access *access = form->work.accesses;
   struct pto_param_work *work = form->work.params;
   struct pto_kernel_tensor *tensor = payload->tensors;
   const struct form_tensor *f = form->tensors;
-  union pto_scalar *scalar = pto_payload_scalars(payload);
   uint32_t held_count = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    const struct form_param *p = &form->params[i];
-    if (PTO_UNLIKELY(params[i].mode != p->mode)) return false;
-    if (p->mode == PTO_SCALAR) {
-      if (PTO_UNLIKELY(p->scalar_type && params[i].scalar_type != p->scalar_type)) return false;
-      *scalar++ = params[i].value.scalar;
-      continue;
-    }
-    const struct pto_tensor *t = params[i].value.tensor;
-    if (PTO_UNLIKELY(!t || !is_same_type(f, t) || !move_access(rt, f, t, work, access))) return false;
+  for (const struct form_tensor *end = f + form->work.tensor_count; f < end; f++) {
+    if (PTO_UNLIKELY(!work->tensor || !is_same_type(f, work->tensor) || !move_access(buffers, f, work, access)))
+      return false;
     if (PTO_UNLIKELY(!is_apart(form->work.accesses, access))) return false;
-    held_count += work->record->kind == PTO_BUFFER_MANAGED;
-    tensor->addr = (void *)(uintptr_t)access->region.start;
-    tensor++;
-    access++;
-    work++;
-    f++;
+    held_count += work++->record->kind == PTO_BUFFER_MANAGED;
+    tensor++->addr = (void *)(uintptr_t)access++->region.start;
   }
   form->work.held_count = held_count;
   return true;
@@ -201,7 +207,7 @@ static inline bool repeat(struct pto_runtime *rt, struct pto_submit_form *form, 
   struct pto_payload *payload = pto_payload_pool_take(&rt->payloads, form->payload_form);
   if (PTO_UNLIKELY(!payload)) payload = make_payload(rt, form);
   if (PTO_UNLIKELY(!payload)) return false;
-  if (PTO_UNLIKELY(!match(rt, form, payload, params, count))) {
+  if (PTO_UNLIKELY(!match_params(form, payload, params, count) || !match_tensors(&rt->buffers, form, payload))) {
     pto_payload_pool_free(&rt->payloads, payload);
     return false;
   }

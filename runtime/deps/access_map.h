@@ -237,7 +237,7 @@ static inline bool pto_access_entry_is(const struct pto_access_map *map, const s
 static inline uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region,
                                            uint64_t hash) {
   for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
-    if (pto_access_entry_is(map, &map->entries[i], region)) return i;
+    if (PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region))) return i;
   return 0;
 }
 /* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own
@@ -273,6 +273,15 @@ static inline void pto_access_map_clear_accesses(struct pto_access_map *map, str
   if (PTO_UNLIKELY(entry->more)) pto_access_map_free_chunks(map, entry);
   entry->count = 0;
   entry->flags &= (uint8_t) ~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
+}
+/* Puts a write in place of all accesses. */
+static inline void pto_access_map_replace(struct pto_access_map *map, struct pto_access_entry *entry,
+                                          struct pto_task_ref ref, uint16_t tag) {
+  if (PTO_UNLIKELY(entry->more)) pto_access_map_free_chunks(map, entry);
+  entry->refs[0] = ref.bits;
+  entry->tags[0] = tag;
+  entry->count = 1;
+  entry->flags = (uint8_t)((entry->flags & ~PTO_ENTRY_MANY_WRITES) | PTO_ENTRY_HAS_WRITE);
 }
 /* Keeps the visible accesses for which `keep(context, ref)` (NULL: all visible ones).  Returns how many are left. */
 uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_entry *entry,

@@ -201,8 +201,7 @@ static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *ac
 }
 
 static inline void append(struct pto_hazards *hazards, struct pto_access_entry *entry, uint16_t tag) {
-  const struct pto_task_ref ref = hazards->rings->slots[hazards->consumer].ref;
-  if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, ref, tag))) hazards->is_out_of_chunks = true;
+  if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, hazards->consumer_ref, tag))) hazards->is_out_of_chunks = true;
 }
 
 /* Puts the access into its own entry, once all that it meets is wired. */
@@ -290,8 +289,10 @@ static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_acc
     map->hit_count = 0;
     meet_entries_again(hazards, access, own, 0);
   }
-  if (is_write) pto_access_map_clear_accesses(map, entry);
-  append(hazards, entry, access->tag);
+  if (is_write)
+    pto_access_map_replace(map, entry, hazards->consumer_ref, access->tag);
+  else
+    append(hazards, entry, access->tag);
   return true;
 }
 

@@ -41,6 +41,7 @@ struct pto_hazards {
   enum pto_deps_rules rules;
   uint32_t serial;
   uint32_t consumer; /* slot of the task being submitted */
+  struct pto_task_ref consumer_ref;
   bool is_manual;
   bool is_direct;             /* exact rules, not manual, nothing recorded: every conflict is an edge, and no more */
   bool is_short;              /* a list chunk was wanted and there was none */
@@ -58,7 +59,9 @@ PTO_COLD void pto_hazards_group_records(struct pto_hazards *hazards);
 
 static inline void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot, bool is_manual) {
   if (PTO_UNLIKELY(++hazards->serial == 0)) pto_hazards_clear_marks(hazards);
-  hazards->rings->slots[consumer_slot].mark = hazards->serial;
+  struct pto_task_slot *slot = &hazards->rings->slots[consumer_slot];
+  slot->mark = hazards->serial;
+  hazards->consumer_ref = slot->ref;
   hazards->consumer = consumer_slot;
   hazards->is_manual = is_manual;
   hazards->is_direct = hazards->rules == PTO_DEPS_EXACT && !is_manual && !pto_trace_has_graph(hazards->trace);

@@ -123,6 +123,10 @@ struct pto_port_ops {
   /* Runs kernels of the control thread's own cores, as wait does; false where there are none to run.  NULL on engines
    * whose time is virtual. */
   bool (*help)(struct pto_port *port);
+  /* Runs the kernel of a message that was not dispatched, and that does not wait, at once, on a core of the control
+   * thread that has none; returns what a completion's status would be.  `nth` counts up from 0 in a row of such calls;
+   * *is_enough is set where something else comes first.  NULL where help is. */
+  int16_t (*run)(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough);
   /* `count` pieces of work on an actor's clock.  DISPATCH and POLL are charged by the engine itself, in dispatch and
    * poll, which know the scheduler: a charge of those two does nothing. */
   void (*charge)(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count);
@@ -139,7 +143,8 @@ struct pto_port {
   const struct pto_port_ops *ops;
   uint64_t clock;              /* ps; see above */
   bool is_virtual;             /* charges count and clock moves */
-  bool is_fine_grained;        /* of late, a kernel has taken less than handing it to another thread; see the tracker */
+  bool is_fine_grained;        /* kernels have lately taken less than it takes to hand one to another thread, or there
+                                * is no other: the control thread runs those of its own cores without a message */
   uint32_t cluster_count;      /* cores = 3 · clusters */
   uint32_t slots_per_core;     /* messages a core holds, the running one counted */
   uint32_t worker_count;       /* threads that cores live on, the control thread counted */

@@ -8,8 +8,7 @@ bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_po
                                        .word_count = (port->cluster_count + 63) / 64,
                                        .slots_per_core = port->slots_per_core,
                                        .worker_count = port->worker_count,
-                                       .core_worker = port->core_worker,
-                                       .port = port};
+                                       .core_worker = port->core_worker};
   PTO_ASSERT(port->slots_per_core > 0 && port->slots_per_core <= UINT8_MAX && port->worker_count > 0);
   uint64_t words = tracker->word_count;
   uint64_t cores = (uint64_t)port->cluster_count * PTO_LANES;
@@ -27,11 +26,14 @@ bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_po
   at += words * PTO_LANES * port->worker_count;
   tracker->worker_load = (uint32_t *)(void *)at;
   tracker->load = (uint8_t *)at + pto_align_up(4 * (uint64_t)port->worker_count, 8);
+  uint32_t home_kinds = 0;
   for (uint32_t core = 0; core < cores; core++) {
     uint32_t cluster = core / PTO_LANES;
     tracker->lives_on[(port->core_worker[core] * PTO_LANES + core % PTO_LANES) * words + cluster / 64] |=
         UINT64_C(1) << (cluster & 63);
+    home_kinds |= port->core_worker[core] ? 0 : core % PTO_LANES ? PTO_AIV : PTO_AIC;
   }
+  tracker->has_home = home_kinds == (PTO_AIC | PTO_AIV);
   pto_core_tracker_reset(tracker);
   return true;
 }
@@ -120,23 +122,22 @@ static inline uint32_t pick_in_word(const struct pto_core_tracker *tracker, bool
   return cluster * PTO_LANES + (a >> cluster & 1 ? first : second);
 }
 
-/* Whether the control thread has cores of the kind, and the one of them that takes the next message while work is fine
- * grained; UINT32_MAX where it has enough. */
-static inline bool pick_at_home(const struct pto_core_tracker *tracker, bool is_aic, uint32_t *core) {
-  const uint32_t lane = is_aic ? 0 : 1, words = tracker->word_count;
-  *core = UINT32_MAX;
-  if (tracker->worker_load[0] < PTO_HOME_MESSAGES) *core = first_of_worker(tracker, tracker->room, 0, is_aic, false);
-  if (*core != UINT32_MAX) return true;
-  for (uint32_t word = 0; word < words; word++)
-    if (tracker->lives_on[lane * words + word] || (!is_aic && tracker->lives_on[2 * words + word])) return true;
-  return false;
+uint32_t pto_core_tracker_pick_home(const struct pto_core_tracker *tracker, bool is_aic) {
+  return first_of_worker(tracker, tracker->idle, 0, is_aic, false);
+}
+
+uint32_t pto_core_tracker_pick_home_after(const struct pto_core_tracker *tracker, bool is_aic, uint32_t last) {
+  const uint32_t core_count = tracker->cluster_count * PTO_LANES;
+  for (uint32_t i = 1, core = last; i <= core_count; i++) {
+    core = core + 1 < core_count ? core + 1 : 0;
+    const uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;
+    if ((lane == 0) != is_aic || tracker->core_worker[core] != 0 || tracker->load[core]) continue;
+    if (!(tracker->claimed[lane][cluster / 64] >> (cluster & 63) & 1)) return core;
+  }
+  return UINT32_MAX;
 }
 
 uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle) {
-  uint32_t home;
-  if (tracker->port->is_fine_grained && !may_use_claimed && !only_idle && !tracker->claim_count &&
-      pick_at_home(tracker, is_aic, &home))
-    return home;
   if (PTO_LIKELY(tracker->word_count == 1)) return pick_in_word(tracker, is_aic, may_use_claimed, only_idle);
   const uint32_t *idle = tracker->lane_idle, *room = tracker->lane_room;
   uint32_t core = UINT32_MAX;

@@ -7,11 +7,6 @@
  * the one whose worker thread holds the least, then the lowest cluster.  Cores claimed for a task that needs several at
  * once are hidden from all others until it has them.
  *
- * While the port says that work is fine grained, a message goes to the first core of the control thread that has room,
- * idle or not: spread over threads and cores such messages cost more than they bring.  With PTO_HOME_MESSAGES there
- * they wait for the next dispatch, so that no more than those are bound to one thread when kernels become long again.
- * Where the control thread has no core of the kind it is as ever.
- *
  * Control thread only.  Sees of the machine what the port says of it.
  */
 #ifndef PTO_CORE_TRACKER_H
@@ -21,7 +16,6 @@
 #include <runtime/port/port.h>
 
 #define PTO_LANES 3u /* of a cluster: AIC, AIV0, AIV1 */
-#define PTO_HOME_MESSAGES 32u
 
 struct pto_core_tracker {
   struct pto_reserve memory;
@@ -36,7 +30,7 @@ struct pto_core_tracker {
   uint32_t in_flight;                                  /* sum of all loads */
   uint32_t claim_count;                                /* claimed cores */
   uint32_t lane_room[PTO_LANES], lane_idle[PTO_LANES]; /* how many cores of a lane */
-  const struct pto_port *port;                         /* is_fine_grained alone */
+  bool has_home;                                       /* the control thread has cores of both kinds */
 };
 
 bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_port *port);
@@ -45,6 +39,10 @@ void pto_core_tracker_reset(struct pto_core_tracker *tracker);
 
 /* The AIC, or the AIV, for one message; UINT32_MAX where none has room.  `may_use_claimed`: for the claimant. */
 uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle);
+/* An idle AIC, or AIV, of the control thread that nobody has claimed; UINT32_MAX where there is none. */
+uint32_t pto_core_tracker_pick_home(const struct pto_core_tracker *tracker, bool is_aic);
+/* The same, each in turn: the next one behind core `last`. */
+uint32_t pto_core_tracker_pick_home_after(const struct pto_core_tracker *tracker, bool is_aic, uint32_t last);
 /* A cluster with room (idle ones first) on lane 0 where needs_aic, and on `aiv_count` AIV lanes; its AIV lanes are
  * chosen too. UINT32_MAX where there is none. */
 uint32_t pto_core_tracker_pick_cluster(struct pto_core_tracker *tracker, bool needs_aic, uint32_t aiv_count,

@@ -74,6 +74,7 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler) {
   pto_scheduler_abandon(scheduler);
   pto_core_tracker_reset(&scheduler->cores);
   scheduler->next_order = 0;
+  scheduler->last_own[0] = scheduler->last_own[1] = 0;
   scheduler->rng.state = scheduler->seed;
   scheduler->dispatched = 0;
 }
@@ -116,12 +117,10 @@ static void take(struct pto_scheduler *scheduler, uint32_t queue) {
   scheduler->ready_count--;
 }
 
-static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role,
-                        uint8_t group) {
+static inline void fill_message(const struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core,
+                                uint32_t role, uint8_t group, struct pto_message *message) {
   const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   const struct pto_payload *payload = slot->payload;
-  const struct pto_port_ops *ops = scheduler->port->ops;
-  struct pto_message built, *message = ops->claim ? ops->claim(scheduler->port, core) : &built;
   message->payload = payload;
   message->run = payload->kernels[role]->run;
   message->ticket = slot_index;
@@ -133,10 +132,16 @@ static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, ui
   message->flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
                              (slot->flags & PTO_TASK_MEETS ? PTO_MESSAGE_MEETS : 0) | group);
   message->meeting = 0;
+}
+
+static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role,
+                        uint8_t group) {
+  const struct pto_port_ops *ops = scheduler->port->ops;
+  struct pto_message built, *message = ops->claim ? ops->claim(scheduler->port, core) : &built;
+  fill_message(scheduler, slot_index, core, role, group, message);
   pto_core_tracker_push(&scheduler->cores, core);
   scheduler->dispatched++;
-  const uint64_t ready_at =
-      PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->rings->cold[slot_index].ready_at : 0;
+  const uint64_t ready_at = PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->rings->cold[slot_index].ready_at : 0;
   ops->dispatch(scheduler->port, message, ready_at);
 }
 
@@ -148,10 +153,18 @@ static inline bool is_single(const struct pto_task_slot *slot) {
   return slot->shape <= PTO_SHAPE_AIV && slot->block_count == 1 && !(slot->flags & PTO_TASK_SYNC_START);
 }
 
+/* Whether such a task is left to the control thread, which runs it in take_own.  Not where it lacks one kind of core:
+ * tasks of that kind would then go to and fro alone, each waiting for the other. */
+static inline bool is_kept(const struct pto_scheduler *scheduler, const struct pto_task_slot *slot) {
+  return scheduler->port->is_fine_grained && scheduler->cores.has_home && !(slot->flags & PTO_TASK_MEETS) &&
+         scheduler->claimant.slot == PTO_NO_SLOT;
+}
+
 /* Sends such a task where it finds a core that nobody has claimed; false where there is none now. */
 static inline bool place_single(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   const bool is_aic = slot->shape == PTO_SHAPE_AIC;
+  if (is_kept(scheduler, slot)) return false;
   const uint32_t core = pto_core_tracker_pick(&scheduler->cores, is_aic, false, false);
   if (core == UINT32_MAX) return false;
   slot->state = PTO_TASK_RUNNING;
@@ -334,6 +347,32 @@ static uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t candidates)
     }
   }
   return best;
+}
+
+uint32_t pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t *core_out) {
+  const uint32_t own = 1u << PTO_SHAPE_AIC | 1u << PTO_SHAPE_AIV;
+  if (!scheduler->nonempty || (scheduler->nonempty & ~own)) return PTO_NO_SLOT;
+  const uint32_t queue = next_queue(scheduler, scheduler->nonempty);
+  const uint32_t slot_index = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).slot;
+  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  if (!is_single(slot) || !is_kept(scheduler, slot)) return PTO_NO_SLOT;
+  const bool is_aic = queue == PTO_SHAPE_AIC;
+  if (PTO_LIKELY(!scheduler->port->trace)) /* the same core again, which is warm */
+    *core_out = pto_core_tracker_pick_home(&scheduler->cores, is_aic);
+  else /* a timeline is to show what the chip's cores do */
+    *core_out = pto_core_tracker_pick_home_after(&scheduler->cores, is_aic, scheduler->last_own[is_aic]);
+  if (*core_out == UINT32_MAX) return PTO_NO_SLOT;
+  scheduler->last_own[is_aic] = *core_out;
+  take(scheduler, queue);
+  slot->state = PTO_TASK_RUNNING;
+  scheduler->dispatched++;
+  return slot_index;
+}
+
+void pto_scheduler_fill_own(const struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core,
+                            struct pto_message *message) {
+  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  fill_message(scheduler, slot_index, core, slot->shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), 0, message);
 }
 
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {
