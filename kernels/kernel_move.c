@@ -14,10 +14,9 @@
 #include <string.h>
 
 #define LINE PTO_CACHE_LINE
-#define TILE_COLS 128 /* elements of a row of the tile: long enough runs for `to`, few enough pages of `from` */
-#define DIRECT_BYTES (64u << 10) /* planes up to that stay in the first caches and need no tile */
-#define LONG_ROW_BYTES 512
-#define THIN_ELEMS 4096 /* elements at a time of a plane that is thinner than a square */
+#define TILE_COLS 128      /* elements of a row of the tile: long enough runs for `to`, few enough pages of `from` */
+#define LONG_ROW_BYTES 512 /* longer ones are left to the C library */
+#define THIN_ELEMS 4096    /* elements at a time of a plane that is thinner than a square */
 
 /* Registers are written out one by one: the loops over them are unrolled before the compiler looks at the array. */
 #if !defined(__clang__)
@@ -294,7 +293,7 @@ static void move_transposed(const struct plane *p, char *to, const char *from, v
     move_thin(p, to, from);
     return;
   }
-  if (p->rows * p->cols * p->elem_bytes <= DIRECT_BYTES) {
+  if (p->rows * p->cols * p->elem_bytes <= PTO_MOVE_DIRECT_BYTES) {
     move_squares(p, to, from, square);
     return;
   }

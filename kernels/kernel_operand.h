@@ -3,7 +3,8 @@
  * An operand: a tensor as a stream of contiguous elements of a class, in the order in which a cursor visits it.
  *
  * What lies that way already is worked on in place; anything else, strided, converted or two to a byte, goes through a
- * chunk in the core's local memory.  An output too large for the caches is written past them: see
+ * chunk in the core's local memory, of whole rows where these are shorter than it: rows without gaps by kernel_rows.h,
+ * others by kernel_move.h, which transposes.  An output too large for the caches is written past them: see
  * PTO_STREAM_FROM_BYTES. Always true: all operands of a kernel have one shape and one order, and advance by the same
  * counts.  A value of the kernel that runs; one thread.
  *
@@ -38,7 +39,7 @@
 struct pto_operand {
   struct pto_cursor cursor;
   const struct pto_loops *loops;
-  pto_rows_loop *rows;
+  pto_rows_loop *rows; /* NULL where it is one run in place */
   pto_load_loop *load;
   pto_store_loop *store;
   uint32_t dtype;
