@@ -86,15 +86,33 @@ static inline uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+/* A group of timed kernels is complete.  One that comes to a tile from another CPU waits for it, so how short kernels
+ * are is seen only while they stay here: that is tried where the mean allows it, ever more seldom where it fails. */
+static void judge_group(struct pto_threads_engine *engine) {
+  const uint32_t mean_ns = engine->timed_sum_ns / PTO_THREADS_TIMED_GROUP;
+  const bool is_fine = engine->timed_least_ns < PTO_THREADS_FINE_NS && mean_ns < PTO_THREADS_COARSE_NS;
+  bool *const is_fine_grained = &engine->port.is_fine_grained;
+  if (*is_fine_grained) {
+    *is_fine_grained = is_fine;
+    engine->trial_wait = is_fine ? 1 : (uint32_t)pto_min_u64(2 * engine->trial_wait, PTO_THREADS_TRIAL_WAIT);
+    engine->trial_groups = 0;
+  } else if (mean_ns < PTO_THREADS_COARSE_NS && ++engine->trial_groups >= engine->trial_wait) {
+    *is_fine_grained = true;
+  }
+  engine->timed_sum_ns = engine->timed_count = 0;
+  engine->timed_least_ns = UINT32_MAX;
+}
+
 /* What a kernel of the control thread's took, the readings of the clock included: decides whether work is fine grained.
- * A long one counts at once if the one before was long too: else it may have met an interrupt. */
+ * Two long ones in a row are enough to see that it is not; one may have met an interrupt. */
 static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
-  const bool is_long = took_ns >= PTO_THREADS_OWN_BATCH_NS, counts = !is_long || engine->was_long;
-  const uint64_t ns = pto_min_u64(took_ns, UINT32_MAX / 8), before = engine->own_kernel_ns;
+  const bool is_long = took_ns >= PTO_THREADS_OWN_BATCH_NS, was_long = engine->was_long;
   engine->was_long = is_long;
-  if (counts) engine->own_kernel_ns = (uint32_t)(is_long ? ns : (7 * before + ns) / 8);
-  const uint32_t limit = engine->port.is_fine_grained ? PTO_THREADS_COARSE_NS : PTO_THREADS_FINE_NS;
-  engine->port.is_fine_grained = engine->own_kernel_ns < limit;
+  if (is_long && was_long) engine->port.is_fine_grained = false;
+  if (is_long) return;
+  engine->timed_sum_ns += (uint32_t)took_ns;
+  if (took_ns < engine->timed_least_ns) engine->timed_least_ns = (uint32_t)took_ns;
+  if (++engine->timed_count == PTO_THREADS_TIMED_GROUP) judge_group(engine);
 }
 
 static inline int call(struct pto_threads_worker *worker, const struct pto_message *message) {
@@ -151,11 +169,22 @@ static inline void publish_completions(struct pto_threads_worker *worker) {
   pto_wait_notify(worker->completed);
 }
 
+/* Asks for what the next kernel's call will read, which comes from another CPU, before the one at hand runs. */
+static inline void prefetch_next(const struct pto_threads_worker *worker) {
+  const struct pto_message *next = pto_mailbox_peek_next(&worker->inbox, sizeof *next);
+  if (!next) return;
+  const char *payload = (const char *)next->payload->tensors;
+  __builtin_prefetch(payload);
+  __builtin_prefetch(payload + PTO_CACHE_LINE);
+  __builtin_prefetch(payload + 2 * PTO_CACHE_LINE);
+}
+
 /* Runs messages until it is told to stop, which is asked for only where nothing is in flight. */
 static void work(struct pto_threads_worker *worker) {
   for (;;) {
     const struct pto_message *message = pto_message_mailbox_peek(&worker->inbox);
     if (message) {
+      prefetch_next(worker);
       take_message(worker, message);
       publish_completions(worker);
     }
@@ -379,6 +408,12 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
     engine->cores[c].has_failed = engine->cores[c].has_deadlocked = false;
     engine->cores[c].sentence[0] = '\0';
   }
+  engine->timed_sum_ns = engine->timed_count = 0;
+  engine->timed_least_ns = UINT32_MAX;
+  engine->trial_wait = 1;
+  engine->trial_groups = 0;
+  engine->was_long = false;
+  port->is_fine_grained = port->worker_count == 1;
   pto_threads_meetings_reset(engine);
   pto_place_unpin(&engine->place, &engine->control_affinity); /* of a run that was not ended */
   /* A control thread that cannot be pinned runs all the same. */

@@ -100,10 +100,12 @@ struct pto_threads_engine {
   uint32_t unpublished_total;
   uint32_t next_polled;        /* worker to poll first */
   struct pto_message *claimed; /* a place in an inbox for the next message dispatched; NULL: none */
-  uint32_t own_kernel_ns;      /* what a kernel of the control thread's has taken lately, at most UINT32_MAX / 8 */
-  bool was_long;               /* the last one timed was */
-  uint64_t row_begin_ns;       /* of the row of kernels run without messages */
-  bool has_met;                /* messages of kernels that wait were sent in this run */
+  /* Of the kernels timed lately: their number, times, and the least. */
+  uint32_t timed_count, timed_sum_ns, timed_least_ns;
+  bool was_long;                     /* the last one was */
+  uint32_t trial_wait, trial_groups; /* groups until it is tried whether work is fine grained, and since the last */
+  uint64_t row_begin_ns;             /* of the row of kernels run without messages */
+  bool has_met;                      /* messages of kernels that wait were sent in this run */
   struct pto_threads_meetings meetings;
 };
 

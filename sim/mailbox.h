@@ -112,6 +112,11 @@ static inline const void *pto_mailbox_peek(struct pto_mailbox *mailbox, uint32_t
   }
   return mailbox->slots + (size_t)(mailbox->taken & (mailbox->capacity - 1)) * element_bytes;
 }
+/* The element behind the one peeked, where it is known to be there; for looking ahead. */
+static inline const void *pto_mailbox_peek_next(const struct pto_mailbox *mailbox, uint32_t element_bytes) {
+  if (mailbox->taken + 1 == mailbox->cached_tail) return NULL;
+  return mailbox->slots + (size_t)((mailbox->taken + 1) & (mailbox->capacity - 1)) * element_bytes;
+}
 /* Gives the peeked element's slot back. */
 static inline void pto_mailbox_pop(struct pto_mailbox *mailbox) {
   mailbox->taken++;

@@ -81,7 +81,11 @@ static inline struct pto_payload *pto_payload_pool_take(struct pto_payload_pool 
   struct pto_payload *payload = pool->parked[form % PTO_PAYLOAD_FORMS];
   PTO_ASSERT(pool->forms[form % PTO_PAYLOAD_FORMS] == form);
   if (PTO_UNLIKELY(!payload)) return NULL;
-  pool->parked[form % PTO_PAYLOAD_FORMS] = *(void **)(void *)payload;
+  struct pto_payload *next = *(void **)(void *)payload;
+  pool->parked[form % PTO_PAYLOAD_FORMS] = next;
+  __builtin_prefetch(next, 1); /* the core that read it last may have been on another CPU */
+  __builtin_prefetch((char *)next + PTO_CACHE_LINE, 1);
+  __builtin_prefetch((char *)next + 2 * PTO_CACHE_LINE, 1);
   pool->live_count++;
   return payload;
 }

@@ -222,7 +222,7 @@ static bool run_own(struct pto_runtime *rt) {
   uint32_t count = 0;
   for (; !is_enough && !rt->has_failed; count++) {
     uint32_t core;
-    const uint32_t index = pto_scheduler_take_own(&rt->scheduler, &core);
+    const uint32_t index = pto_scheduler_take_own(&rt->scheduler, count, &core);
     if (index == PTO_NO_SLOT) break;
     struct pto_message message;
     pto_scheduler_fill_own(&rt->scheduler, index, core, &message);

@@ -103,8 +103,9 @@ static PTO_NOINLINE void remember(struct pto_runtime *rt, struct pto_submit_form
 
 static inline bool is_same_type(const struct form_tensor *f, const struct pto_tensor *t) {
   uint64_t difference = (type_of(&f->ndims) ^ type_of(&t->ndims)) | (f->overlap ^ t->overlap) | (uint32_t)t->status;
-  if (PTO_UNLIKELY(difference)) return false;
   const uint32_t ndims = f->ndims;
+  if (PTO_UNLIKELY(difference)) return false;
+  if (PTO_LIKELY(ndims == 1)) return f->dims[0] == t->shape[0] && f->dims[1] == t->strides[0];
   for (uint32_t i = 0; i < ndims; i++) difference |= (f->dims[i] ^ t->shape[i]) | (f->dims[ndims + i] ^ t->strides[i]);
   return difference == 0;
 }

@@ -349,7 +349,17 @@ static uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t candidates)
   return best;
 }
 
-uint32_t pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t *core_out) {
+/* With a timeline each core in turn, as it is to show what the chip's cores do. */
+static PTO_NOINLINE uint32_t pick_own(struct pto_scheduler *scheduler, bool is_aic) {
+  const uint32_t core = scheduler->port->trace
+                            ? pto_core_tracker_pick_home_after(&scheduler->cores, is_aic, scheduler->last_own[is_aic])
+                            : pto_core_tracker_pick_home(&scheduler->cores, is_aic);
+  scheduler->last_own[is_aic] = core;
+  return core;
+}
+
+uint32_t pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t nth, uint32_t *core_out) {
+  if (nth == 0 && !scheduler->port->trace) scheduler->last_own[0] = scheduler->last_own[1] = UINT32_MAX;
   const uint32_t own = 1u << PTO_SHAPE_AIC | 1u << PTO_SHAPE_AIV;
   if (!scheduler->nonempty || (scheduler->nonempty & ~own)) return PTO_NO_SLOT;
   const uint32_t queue = next_queue(scheduler, scheduler->nonempty);
@@ -357,12 +367,13 @@ uint32_t pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t *core_
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   if (!is_single(slot) || !is_kept(scheduler, slot)) return PTO_NO_SLOT;
   const bool is_aic = queue == PTO_SHAPE_AIC;
-  if (PTO_LIKELY(!scheduler->port->trace)) /* the same core again, which is warm */
-    *core_out = pto_core_tracker_pick_home(&scheduler->cores, is_aic);
-  else /* a timeline is to show what the chip's cores do */
-    *core_out = pto_core_tracker_pick_home_after(&scheduler->cores, is_aic, scheduler->last_own[is_aic]);
-  if (*core_out == UINT32_MAX) return PTO_NO_SLOT;
-  scheduler->last_own[is_aic] = *core_out;
+  const uint32_t last = scheduler->last_own[is_aic];
+  if (PTO_LIKELY(nth != 0 && !scheduler->port->trace && last != UINT32_MAX && scheduler->cores.load[last] == 0)) {
+    *core_out = last; /* warm; nobody claims a core within a row */
+  } else {
+    *core_out = pick_own(scheduler, is_aic);
+    if (*core_out == UINT32_MAX) return PTO_NO_SLOT;
+  }
   take(scheduler, queue);
   slot->state = PTO_TASK_RUNNING;
   scheduler->dispatched++;

@@ -47,7 +47,7 @@ struct pto_scheduler {
   struct pto_rng rng;
   uint64_t seed;
   struct pto_ready_item claimant; /* out of its queue, tried before all others; slot PTO_NO_SLOT: none */
-  uint32_t last_own[2];           /* the AIV and the AIC that the control thread's last own task ran on */
+  uint32_t last_own[2];           /* the AIV and the AIC of the control thread's own tasks; UINT32_MAX: none chosen */
   uint64_t dispatched;            /* kernel calls of the run */
 };
 #define PTO_NO_SLOT UINT32_MAX
@@ -71,8 +71,9 @@ void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot);
 /* A block of a task with SERIAL_BLOCKS has completed and more are left. */
 void pto_scheduler_push_again(struct pto_scheduler *scheduler, uint32_t slot);
 /* Takes the task that the control thread runs next itself, on *core_out, while work is fine grained; PTO_NO_SLOT where
- * there is none, or a dispatch comes first.  Such tasks are not sent to anybody else. */
-uint32_t pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t *core_out);
+ * there is none, or a dispatch comes first.  Such tasks are not sent to anybody else.  `nth` counts up from 0 in a row
+ * of such calls with no dispatch in between. */
+uint32_t pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t nth, uint32_t *core_out);
 /* Its message. */
 void pto_scheduler_fill_own(const struct pto_scheduler *scheduler, uint32_t slot, uint32_t core,
                             struct pto_message *message);
