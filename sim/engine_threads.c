@@ -369,7 +369,7 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
   *is_enough = nth + 1 == PTO_THREADS_ROW;
   if (!has_others) return (int16_t)status;
   *is_enough |= others_have_completed(engine);
-  if (nth % 4 == 3) { /* the runtime's work for each lies in between, so a row says less than a kernel by itself */
+  if (nth % 8 == 7) { /* the runtime's work for each lies in between, so a row says less than a kernel by itself */
     const uint64_t took_ns = now_ns() - engine->row_begin_ns;
     if (took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS) note_own(engine, took_ns / (nth + 1));
     *is_enough |= took_ns >= PTO_THREADS_OWN_BATCH_NS;
