@@ -221,14 +221,12 @@ static bool run_own(struct pto_runtime *rt) {
   bool is_enough = !rt->port->is_fine_grained || !ops->run;
   uint32_t count = 0;
   for (; !is_enough && !rt->has_failed; count++) {
-    uint32_t core;
-    const uint32_t index = pto_scheduler_take_own(&rt->scheduler, count, &core);
-    if (index == PTO_NO_SLOT) break;
     struct pto_message message;
-    pto_scheduler_fill_own(&rt->scheduler, index, core, &message);
+    if (!pto_scheduler_take_own(&rt->scheduler, count, &message)) break;
+    const uint32_t index = message.ticket;
     const int16_t status = ops->run(rt->port, &message, count, &is_enough);
     if (PTO_UNLIKELY(status)) {
-      kernel_failed(rt, &(struct pto_completion){.ticket = index, .core = (uint16_t)core, .status = status});
+      kernel_failed(rt, &(struct pto_completion){.ticket = index, .core = message.core, .status = status});
       return true;
     }
     rt->rings.slots[index].blocks_left = rt->rings.slots[index].messages_left = 0;

@@ -201,7 +201,8 @@ static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *ac
 }
 
 static inline void append(struct pto_hazards *hazards, struct pto_access_entry *entry, uint16_t tag) {
-  if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, hazards->consumer_ref, tag))) hazards->is_out_of_chunks = true;
+  if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, hazards->consumer_ref, tag)))
+    hazards->is_out_of_chunks = true;
 }
 
 /* Puts the access into its own entry, once all that it meets is wired. */
