@@ -55,10 +55,13 @@ static void print_result(uint32_t s, uint32_t p, uint32_t tasks) {
   const struct pto_system *system = &pto_systems[s];
   const struct result *r = &results[s][p];
   if (r->ns.count == 0) return;
-  json_t *line = json_pack("{s:s, s:s, s:s, s:i, s:i, s:f}", "bench", "task_overhead", "system", system->name,
-                           "pattern", task_patterns[p].name, "workers", (int)system->workers, "tasks",
-                           (int)(tasks / system->fewer), "cpu_ns_per_task", pto_samples_median(&r->cpu_ns));
-  pto_bench_line_print_ns_per_task(line, &r->ns);
+  struct pto_bench_line *line = pto_bench_line_begin("task_overhead", system->name);
+  pto_bench_line_text(line, "pattern", task_patterns[p].name);
+  pto_bench_line_count(line, "workers", system->workers);
+  pto_bench_line_count(line, "tasks", tasks / system->fewer);
+  pto_bench_line_real(line, "cpu_ns_per_task", pto_samples_median(&r->cpu_ns));
+  pto_bench_line_real(line, "ns_per_task", pto_samples_median(&r->ns));
+  pto_bench_line_print(line, &r->ns);
 }
 
 struct ratio {
@@ -104,12 +107,19 @@ static void print_ratios(uint32_t workers) {
     const struct ratio r = ratio_to(aim, workers, MEDIAN), of_minima = ratio_to(aim, workers, MINIMUM);
     const struct ratio of_cpu = ratio_to(aim, workers, CPU);
     if (r.count == 0) continue;
-    pto_bench_line_print_plain(json_pack("{s:s, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:f}", "bench",
-                                         "task_overhead_ratio", "peer", aims[aim].name, "workers", (int)workers,
-                                         "patterns", (int)r.count, "mean", mean_of(&r), "mean_aim", aims[aim].mean_aim,
-                                         "least", r.least, "least_aim", aims[aim].least_aim, "least_pattern",
-                                         task_patterns[r.least_pattern].name, "mean_of_minima", mean_of(&of_minima),
-                                         "mean_of_cpu", mean_of(&of_cpu), "load", pto_bench_load()));
+    struct pto_bench_line *line = pto_bench_line_begin("task_overhead_ratio", NULL);
+    pto_bench_line_text(line, "peer", aims[aim].name);
+    pto_bench_line_count(line, "workers", workers);
+    pto_bench_line_count(line, "patterns", r.count);
+    pto_bench_line_real(line, "mean", mean_of(&r));
+    pto_bench_line_real(line, "mean_aim", aims[aim].mean_aim);
+    pto_bench_line_real(line, "least", r.least);
+    pto_bench_line_real(line, "least_aim", aims[aim].least_aim);
+    pto_bench_line_text(line, "least_pattern", task_patterns[r.least_pattern].name);
+    pto_bench_line_real(line, "mean_of_minima", mean_of(&of_minima));
+    pto_bench_line_real(line, "mean_of_cpu", mean_of(&of_cpu));
+    pto_bench_line_real(line, "load", pto_bench_load());
+    pto_bench_line_print(line, NULL);
   }
 }
 
@@ -129,11 +139,15 @@ static void print_mean(uint32_t workers) {
       most_pattern = p;
     }
   if (count == 0) return;
-  pto_bench_line_print_plain(json_pack("{s:s, s:s, s:i, s:i, s:f, s:i, s:f, s:i, s:s}", "bench", "task_overhead_mean",
-                                       "system", PTO_BENCH_SYSTEM, "workers", (int)workers, "patterns", (int)count,
-                                       "mean_ns", exp(log_sum / count), "mean_aim", workers == 2 ? MEAN_NS_AIM : 0,
-                                       "most_ns", most, "most_aim", workers == 2 ? MOST_NS_AIM : 0, "most_pattern",
-                                       task_patterns[most_pattern].name));
+  struct pto_bench_line *line = pto_bench_line_begin("task_overhead_mean", PTO_BENCH_SYSTEM);
+  pto_bench_line_count(line, "workers", workers);
+  pto_bench_line_count(line, "patterns", count);
+  pto_bench_line_real(line, "mean_ns", exp(log_sum / count));
+  pto_bench_line_count(line, "mean_aim", workers == 2 ? MEAN_NS_AIM : 0);
+  pto_bench_line_real(line, "most_ns", most);
+  pto_bench_line_count(line, "most_aim", workers == 2 ? MOST_NS_AIM : 0);
+  pto_bench_line_text(line, "most_pattern", task_patterns[most_pattern].name);
+  pto_bench_line_print(line, NULL);
 }
 
 /* ---- all of it ---- */
@@ -144,6 +158,9 @@ static bool is_wanted(const char *pattern, char **wanted) {
   return is_listed;
 }
 
+/* Two threads or one: so that nobody waits for a CPU. */
+static bool takes_part(const struct pto_system *system) { return system->workers <= 2 && pto_system_is_there(system); }
+
 /* What failed once is not tried again. */
 static bool measure(uint32_t repeats, uint32_t tasks, char **wanted) {
   bool is_good = true;
@@ -153,7 +170,7 @@ static bool measure(uint32_t repeats, uint32_t tasks, char **wanted) {
         struct result *r = &results[s][p];
         const struct pto_system_job job = {task_patterns[p].name, tasks / pto_systems[s].fewer, ROUNDS, 0};
         struct pto_system_times times;
-        if (!is_wanted(job.pattern, wanted) || !pto_system_is_there(&pto_systems[s]) || r->ns.count != repeat) continue;
+        if (!is_wanted(job.pattern, wanted) || !takes_part(&pto_systems[s]) || r->ns.count != repeat) continue;
         if (pto_system_repeat(&pto_systems[s], &job, &times)) {
           pto_samples_add(&r->ns, times.wall_ns);
           pto_samples_add(&r->cpu_ns, times.cpu_ns);

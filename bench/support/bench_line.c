@@ -1,40 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 #include <bench/support/bench_line.h>
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define DIGITS 6 /* of a figure: no bench knows more */
 
-static void set_real(json_t *line, const char *key, double value) {
-  (void)json_object_set_new(line, key, json_real(value));
+/* A line is jansson's object by another name. */
+static json_t *object_of(struct pto_bench_line *line) { return (json_t *)(void *)line; }
+
+static void set(struct pto_bench_line *line, const char *key, json_t *value) {
+  if (json_object_set_new(object_of(line), key, value) == 0) return;
+  fprintf(stderr, "a bench has no memory for its results\n");
+  exit(1);
 }
 
-void pto_bench_line_print_plain(json_t *line) {
-  char *text = json_dumps(line, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(DIGITS));
+struct pto_bench_line *pto_bench_line_begin(const char *bench, const char *system) {
+  struct pto_bench_line *line = (struct pto_bench_line *)(void *)json_object();
+  pto_bench_line_text(line, "bench", bench);
+  if (system != NULL) pto_bench_line_text(line, "system", system);
+  return line;
+}
+
+void pto_bench_line_text(struct pto_bench_line *line, const char *key, const char *value) {
+  set(line, key, json_string(value));
+}
+void pto_bench_line_count(struct pto_bench_line *line, const char *key, uint64_t value) {
+  set(line, key, json_integer((json_int_t)value));
+}
+/* Infinity and NaN, which JSON has not, become null. */
+void pto_bench_line_real(struct pto_bench_line *line, const char *key, double value) {
+  json_t *real = json_real(value);
+  set(line, key, real != NULL ? real : json_null());
+}
+void pto_bench_line_bool(struct pto_bench_line *line, const char *key, bool value) {
+  set(line, key, json_boolean(value));
+}
+
+void pto_bench_line_print(struct pto_bench_line *line, const struct pto_samples *samples) {
+  if (samples != NULL) {
+    const struct pto_samples_figures figures = pto_samples_figures(samples);
+    pto_bench_line_count(line, "runs", samples->count);
+    pto_bench_line_real(line, "median", figures.median);
+    pto_bench_line_real(line, "min", figures.min);
+    pto_bench_line_real(line, "low", figures.low);
+    pto_bench_line_real(line, "high", figures.high);
+  }
+  char *text = json_dumps(object_of(line), JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(DIGITS));
   if (text == NULL) {
-    fprintf(stderr, "a bench made a line that is no JSON object\n");
+    fprintf(stderr, "a bench has no memory for its results\n");
     exit(1);
   }
   puts(text);
   fflush(stdout);
   free(text);
-  json_decref(line);
-}
-
-void pto_bench_line_print(json_t *line, const struct pto_samples *samples) {
-  const struct pto_samples_figures figures = pto_samples_figures(samples);
-  (void)json_object_set_new(line, "runs", json_integer(samples->count));
-  set_real(line, "median", figures.median);
-  set_real(line, "min", figures.min);
-  set_real(line, "low", figures.low);
-  set_real(line, "high", figures.high);
-  pto_bench_line_print_plain(line);
-}
-
-void pto_bench_line_print_ns_per_task(json_t *line, const struct pto_samples *samples) {
-  set_real(line, "ns_per_task", pto_samples_median(samples));
-  pto_bench_line_print(line, samples);
+  json_decref(object_of(line));
 }
 
 double pto_bench_load(void) {

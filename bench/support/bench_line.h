@@ -15,16 +15,18 @@
 
 #include <bench/support/samples.h>
 
-#include <jansson.h>
+struct pto_bench_line;
 
 #define PTO_BENCH_SYSTEM "pto"
 
-/* Adds the figures of the samples to what json_pack made, and prints it; takes `line`. */
-void pto_bench_line_print(json_t *line, const struct pto_samples *samples);
-/* The same without samples. */
-void pto_bench_line_print_plain(json_t *line);
-/* "ns_per_task", what a task cost in the median; before the others. */
-void pto_bench_line_print_ns_per_task(json_t *line, const struct pto_samples *samples);
+/* A line that begins with its bench and system (NULL: it is of none). */
+struct pto_bench_line *pto_bench_line_begin(const char *bench, const char *system);
+void pto_bench_line_text(struct pto_bench_line *line, const char *key, const char *value);
+void pto_bench_line_count(struct pto_bench_line *line, const char *key, uint64_t value);
+void pto_bench_line_real(struct pto_bench_line *line, const char *key, double value);
+void pto_bench_line_bool(struct pto_bench_line *line, const char *key, bool value);
+/* Adds runs, median, min, low and high; `samples` NULL: no figures.  Prints and frees the line. */
+void pto_bench_line_print(struct pto_bench_line *line, const struct pto_samples *samples);
 
 /* The machine's load average of a minute, 0 where that is not known. */
 double pto_bench_load(void);

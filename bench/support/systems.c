@@ -25,6 +25,7 @@ const struct pto_system pto_systems[PTO_SYSTEM_COUNT] = {
     {"openmp-llvm-w256", "openmp-llvm", 2, 256, 2, false},
     {"openmp-llvm-w256-1+1", "openmp-llvm", 2, 256, 5, true},
     {"starpu", "starpu", 2, 0, 5, false},
+    {"starpu", "starpu", 3, 0, 5, false},
     {"tbb", "tbb", 2, 0, 1, false},
     {"tbb-inline", "tbb", 2, 0, 1, true},
     {"pto", "pto", 1, 0, 1, false},

@@ -22,7 +22,7 @@ struct pto_system {
   bool is_option;   /* OpenMP: the submitter does not help; TBB: goes on with a consumer in the same call */
 };
 
-#define PTO_SYSTEM_COUNT 16u
+#define PTO_SYSTEM_COUNT 17u
 extern const struct pto_system pto_systems[PTO_SYSTEM_COUNT];
 
 struct pto_system_job {
