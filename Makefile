@@ -4,7 +4,7 @@
 #
 #   make            build/ptosim, build/libpto.so and the example programs
 #   make run        every example on both engines, verified, as a table      make test       all tests
-#   make bench      benches as JSON lines and a table                        make test-long  with the long cases
+#   make bench      benches as JSON lines and tables                        make test-long  with the long cases
 #   make perf PROGRAM=bgemm          make valgrind PROGRAM=bgemm TOOL=memcheck
 #   make fuzz       make lint        make coverage     make format-check     make deps
 #   make install PREFIX=/usr/local DESTDIR=            make clean
@@ -12,7 +12,7 @@
 # Variants build into build-<name>/ and share no object with each other:
 #   SAN=address,undefined   SAN=thread   BUILD=debug   CC=clang   PLAIN=1 (without optional libraries)
 # Others: WERROR=1 (for what is compiled), TESTS=pattern (make test), ARGS="…" (make run, perf, valgrind), FUZZ_SECONDS=60,
-# V=1 (print commands).
+# BENCH="task_overhead lookup" and QUICK=1 (make bench: these alone; less of all), V=1 (print commands).
 
 MAKEFLAGS += -rR
 SHELL := /bin/bash
@@ -225,10 +225,14 @@ test-long:
 	$(AGAIN) tests
 	@PTO_TEST_LONG=1 scripts/run_tests --build $(B) --timeout 7200 $(if $(TESTS),--only '$(TESTS)') \
 	  $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS) $(LONG_TEST_SCRIPTS)
+# BENCH: some of them, by what follows bench_ in the name of a program, or time_ in that of a script.
+BENCH_SCRIPTS := $(wildcard scripts/time_*)
+BENCH_PROGRAMS := $(if $(BENCH),$(foreach b,$(BENCH),$(firstword $(wildcard scripts/time_$(b)) $(B)/bench/bench_$(b))), \
+                    $(BENCHES) $(if $(QUICK),,$(BENCH_SCRIPTS)))
 bench:
 	@scripts/deps --bench
 	$(AGAIN) benches
-	@scripts/run_benches $(B)/bench.jsonl $(BENCHES)
+	@PTO_BENCH_QUICK=$(QUICK) scripts/run_benches $(B)/bench.jsonl $(BENCH_PROGRAMS)
 coverage:
 	$(AGAIN) COVERAGE=1 tests
 	@scripts/coverage build-coverage $(patsubst $(B)/%,build-coverage/%,$(TESTS_BUILT) $(REPLAYS)) $(TEST_SCRIPTS)
@@ -289,4 +293,4 @@ install: all
 clean:
 	rm -rf build build-*
 help:
-	@sed -n '3,16s/^# \{0,2\}//p' Makefile
+	@sed -n '3,17s/^# \{0,2\}//p' Makefile

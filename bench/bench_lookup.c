@@ -298,9 +298,9 @@ static void print_results(enum shape shape, enum order which) {
       pto_bench_line_count(line, "live_tiles", live_counts[count]);
       pto_bench_line_real(line, "ns_per_lookup", pto_samples_median(&r->ns));
       pto_bench_line_real(line, "growth", pto_samples_median(&growth));
-      pto_bench_line_count(line, "growth_aim", GROWTH_AIM);
-      if (step != INSERT) {
-        pto_bench_line_real(line, "candidates", r->candidates);
+      if (step != INSERT) pto_bench_line_real(line, "candidates", r->candidates);
+      if (live_counts[count] == MOST_LIVE && (step == HIT || step == MISS)) {
+        pto_bench_line_count(line, "growth_aim", GROWTH_AIM);
         pto_bench_line_count(line, "candidates_aim", CANDIDATES_AIM);
       }
       pto_bench_line_print(line, &r->ns);
