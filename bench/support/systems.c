@@ -34,16 +34,18 @@ const struct pto_system pto_systems[PTO_SYSTEM_COUNT] = {
     {"tbb-inline", "tbb", 1, 0, 1, true},
 };
 
-static char folder[PATH_MAX]; /* of this program */
+static char folder[PATH_MAX + 8]; /* of the peers */
 
 static void path_of(const struct pto_system *system, char path[static PATH_MAX + 64]) {
-  snprintf(path, PATH_MAX + 64, "%s/peers/%s", folder, system->program);
+  snprintf(path, PATH_MAX + 64, "%s/%s", folder, system->program);
 }
 
 bool pto_systems_find(const char *bench) {
-  const char *last = "";
-  if (readlink("/proc/self/exe", folder, sizeof folder - 1) < 0) return false;
-  *strrchr(folder, '/') = '\0';
+  const char *last = "", *chosen = getenv("PTO_BENCH_PEERS");
+  char self[PATH_MAX] = "";
+  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return false;
+  *strrchr(self, '/') = '\0';
+  snprintf(folder, sizeof folder, "%s%s", chosen ? chosen : self, chosen ? "" : "/peers");
   for (uint32_t s = 0; s < PTO_SYSTEM_COUNT && pto_systems[s].workers > 1; s++) {
     if (pto_system_is_there(&pto_systems[s]) || strcmp(pto_systems[s].program, last) == 0) continue;
     last = pto_systems[s].program;

@@ -37,7 +37,8 @@ struct pto_system_times {
   double serial_ns; /* in a plain loop on one thread; 0 for empty tasks */
 };
 
-/* Finds the programs beside this one, and names on standard error, a line each, those that are not there. */
+/* Finds the programs, in the folder PTO_BENCH_PEERS of the environment or else in peers/ beside this program, and names
+ * on standard error, a line each, those that are not there. */
 bool pto_systems_find(const char *bench);
 bool pto_system_is_there(const struct pto_system *system);
 /* The system of that name and number of threads, or NULL. */
