@@ -88,6 +88,13 @@ expect 'slower than the machine became' 1 '1 worse'
 new eval 'task pto chain 100 98 98 104; task tbb chain 100 98 98 102; task starpu chain 5000 4900 4900 5100'
 expect 'a slower peer is no regression' 0 '1 lines compared: 0 worse'
 
+# A bench without other systems on that machine.
+old eval 'plain pingpong 100 98; task tbb chain 50 49 49 51'
+new eval 'plain pingpong 200 196; task tbb chain 100 98 98 102'
+expect 'a bench without others goes by those of all' 0 '0 worse, 0 better, 1 changed within noise'
+new eval 'plain pingpong 200 196; task tbb chain 50 49 49 51'
+expect 'which does not hide what became slower' 1 'worse  mailbox, pingpong: 100 -> 200'
+
 old task pto chain 100 98 98 104
 new task pto stencil_1d 100 98 98 104
 expect 'nothing in common' 2 '0 lines compared: 0 worse, 0 better, 0 changed within noise, 0 the same; 1 only old, 1 only new'
