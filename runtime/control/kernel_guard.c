@@ -89,17 +89,14 @@ static uint64_t span_from(const struct pto_region *region, uint32_t d) {
 static uint64_t next_byte(const struct pto_region *region, uint64_t addr) {
   if (pto_region_is_empty(region) || addr >= region->end) return UINT64_MAX;
   if (addr <= region->start) return region->start;
-  uint64_t at = region->start; /* of the sub-box that `addr` is in, or in the gap behind */
-  uint64_t following = UINT64_MAX;
+  uint64_t at = region->start; /* of the sub-box that `addr` is in */
   for (uint32_t d = 0; d < region->ndims; d++) {
     uint64_t stride = region->strides[d], span = span_from(region, d + 1);
     if (span > stride) return addr;
-    uint64_t index = pto_min_u64((addr - at) / stride, region->extents[d] - 1);
-    at += index * stride;
-    if (index + 1 < region->extents[d]) following = at + stride;
-    if (addr - at >= span) return following;
+    at += (addr - at) / stride * stride;
+    if (addr - at >= span) return at + stride; /* in a gap, and the box around it goes on */
   }
-  return addr - at < region->run_bytes ? addr : following;
+  return addr;
 }
 
 /* One behind the last byte of the region in front of `addr`, 0 where there is none; the same reservation. */
@@ -110,10 +107,10 @@ static uint64_t previous_end(const struct pto_region *region, uint64_t addr) {
   for (uint32_t d = 0; d < region->ndims; d++) {
     uint64_t stride = region->strides[d], span = span_from(region, d + 1);
     if (span > stride) return addr;
-    at += pto_min_u64((addr - 1 - at) / stride, region->extents[d] - 1) * stride;
+    at += (addr - 1 - at) / stride * stride;
     if (addr - at >= span) return at + span;
   }
-  return pto_min_u64(addr, at + region->run_bytes);
+  return addr;
 }
 
 /* How far memory goes that this byte is in: the arena, or the external range. */

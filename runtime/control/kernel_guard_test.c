@@ -175,7 +175,7 @@ static void margins_are_hidden_up_to_the_next_byte_of_a_parameter(void **state) 
   struct pto_rng rng = {20261123};
   lo_bound = 0, hi_bound = MEMORY_BYTES;
   is_margin_expected = is_exact = true;
-  for (int round = 0; round < 400; round++) {
+  for (int round = 0; round < 1000; round++) {
     uint32_t count = 1 + (uint32_t)pto_rng_below(&rng, MOST_TENSORS);
     for (uint32_t i = 0; i < count; i++) {
       random_view(&rng, i);
