@@ -5,12 +5,13 @@
 #   make            build/ptosim, build/libpto.so and the example programs
 #   make run        every example on both engines, verified, as a table      make test       all tests
 #   make bench      benches as JSON lines and tables                        make test-long  with the long cases
-#   make perf PROGRAM=bgemm          make valgrind PROGRAM=bgemm TOOL=memcheck
+#   make perf PROGRAM=bgemm          make valgrind PROGRAM=bgemm TOOL=memcheck|callgrind|cachegrind|helgrind|drd|massif
 #   make fuzz       make lint        make coverage     make format-check     make deps
 #   make install PREFIX=/usr/local DESTDIR=            make clean
 #
 # Variants build into build-<name>/ and share no object with each other:
 #   SAN=address,undefined   SAN=thread   BUILD=debug   CC=clang   PLAIN=1 (without optional libraries)
+#   ANNOTATE=1 (atomics tell helgrind and drd what they hand over; make valgrind builds it where it is needed)
 # Others: WERROR=1 (for what is compiled), TESTS=pattern (make test), ARGS="…" (make run, perf, valgrind), FUZZ_SECONDS=60,
 # BENCH="task_overhead lookup" and QUICK=1 (make bench: these alone; less of all), V=1 (print commands).
 
@@ -31,7 +32,7 @@ comma := ,
 empty :=
 space := $(empty) $(empty)
 VARIANT := $(strip $(subst $(comma), ,$(SAN)) $(filter debug,$(BUILD)) $(if $(findstring clang,$(notdir $(CC))),clang) \
-             $(if $(COVERAGE),coverage) $(if $(FUZZ),fuzz) $(if $(PLAIN),plain))
+             $(if $(COVERAGE),coverage) $(if $(FUZZ),fuzz) $(if $(PLAIN),plain) $(if $(ANNOTATE),annotate))
 B := build$(if $(VARIANT),-$(subst $(space),-,$(VARIANT)))
 Q := $(if $(V),,@)
 SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
@@ -87,7 +88,8 @@ CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0,-O2) -g
 WARN_CLANG := -Wno-gnu-variable-sized-type-not-at-end -Wno-pass-failed
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter \
         $(if $(findstring clang,$(notdir $(CC))),$(WARN_CLANG))
-DEFINES := -I. -Iinclude -D_GNU_SOURCE $(if $(SAN)$(COVERAGE)$(filter debug,$(BUILD)),-DPTO_ASSERT_LEVEL=2)
+DEFINES := -I. -Iinclude -D_GNU_SOURCE $(if $(SAN)$(COVERAGE)$(filter debug,$(BUILD)),-DPTO_ASSERT_LEVEL=2) \
+           $(if $(ANNOTATE),-DPTO_ANNOTATE=1)
 # No contraction of a*b+c: results may not depend on whether the machine has a fused multiply-add.
 CODE := -std=c17 -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread
 INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
@@ -241,8 +243,11 @@ PROGRAM ?= vector_example
 TOOL ?= memcheck
 perf: all
 	@scripts/profile perf $(B) $(PROGRAM) $(ARGS)
-valgrind: all
-	@scripts/profile $(TOOL) $(B) $(PROGRAM) $(ARGS)
+# helgrind and drd need a build of their own, which tells them of atomics.
+ANNOTATED := $(filter helgrind drd,$(TOOL))
+valgrind: $(if $(ANNOTATED),,all)
+	$(if $(ANNOTATED),+$(Q)$(MAKE) --no-print-directory ANNOTATE=1 all)
+	@scripts/profile $(TOOL) $(B)$(if $(ANNOTATED),-annotate) $(PROGRAM) $(ARGS)
 
 # libFuzzer is clang's; the whole library is built with its coverage in a folder of its own.
 FUZZ_SECONDS ?= 60

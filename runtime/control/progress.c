@@ -121,7 +121,8 @@ static PTO_NOINLINE uint32_t tell_chunks(struct pto_runtime *rt, struct pto_task
 
 static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_task_slot *slot) {
   const uint32_t *held = pto_payload_held(slot->payload);
-  for (uint64_t i = 0; i < slot->payload->reserved[1]; i++) {
+  const uint32_t count = pto_payload_held_count(slot->payload);
+  for (uint32_t i = 0; i < count; i++) {
     PTO_ASSERT(rt->rings.slots[held[i]].holders > 0);
     rt->rings.slots[held[i]].holders--;
   }
