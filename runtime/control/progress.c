@@ -28,7 +28,7 @@ static void sample(struct pto_runtime *rt) {
 }
 
 static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
-  if (PTO_UNLIKELY(rt->port->is_virtual)) rt->port->ops->charge(rt->port, PTO_ACTOR_CURRENT, kind, count);
+  if (PTO_UNLIKELY(rt->port->is_virtual)) pto_port_charge(rt->port, PTO_ACTOR_CURRENT, kind, count);
 }
 
 /* ---- readiness ---- */
@@ -216,6 +216,7 @@ static bool take_in(struct pto_runtime *rt) {
 
 void pto_progress_poll(struct pto_runtime *rt) {
   rt->since_poll = 0;
+  if (rt->port->clock < rt->port->quiet_until) return;
   while (take_in(rt)) {
   }
   rt->port->ops->resume(rt->port, 0);
