@@ -19,12 +19,17 @@ void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activ
 static void sample(struct pto_runtime *rt) {
   struct pto_trace_sample *s = pto_trace_log_append(&rt->trace.samples);
   if (!s) return;
-  *s = (struct pto_trace_sample){
-      .time = pto_progress_now(rt), .ready = rt->scheduler.ready_count, .in_flight = rt->scheduler.cores.in_flight};
+  uint64_t window_used = 0, heap_used_bytes = 0;
+#pragma GCC unroll 4
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
-    s->window_used += (uint32_t)(rt->rings.rings[i].head - rt->rings.rings[i].tail);
-    s->heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
+    window_used += rt->rings.rings[i].head - rt->rings.rings[i].tail;
+    heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
   }
+  *s = (struct pto_trace_sample){.time = pto_progress_now(rt),
+                                 .ready = rt->scheduler.ready_count,
+                                 .window_used = (uint32_t)window_used,
+                                 .in_flight = rt->scheduler.cores.in_flight,
+                                 .heap_used_bytes = heap_used_bytes};
 }
 
 static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
