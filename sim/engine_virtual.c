@@ -25,9 +25,10 @@
 struct engine_virtual {
   struct pto_port port; /* first: the port's address is the engine's */
   uint32_t scheduler_count;
-  uint32_t actor;                            /* while port.is_scheduler: whose clock port.clock is */
-  uint32_t first;                            /* the scheduler that acts first, the lowest of equals */
-  uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS]; /* by scheduler: stale of the one whose clock port.clock is */
+  uint32_t actor; /* while port.is_scheduler: whose clock port.clock is */
+  uint32_t first; /* the scheduler that acts first, the lowest of equals */
+  /* By scheduler: stale of the one whose clock port.clock is; PTO_VIRTUAL_NEVER of those that the chip has not. */
+  uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
   uint64_t dispatch_ps, poll_ps;
   struct pto_virtual_scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
   struct pto_virtual_cores cores;
@@ -42,13 +43,12 @@ static struct engine_virtual *engine_of(struct pto_port *port) { return (struct 
 
 /* After something was taken from a scheduler's queues, or its clock moved. */
 static inline void update_scheduler(struct engine_virtual *engine, uint32_t index) {
-  engine->next_at[index] = pto_virtual_scheduler_next_at(&engine->schedulers[index]);
-  uint64_t first_at = engine->next_at[0];
-  uint32_t first = 0;
-  for (uint32_t i = 1; i < engine->scheduler_count; i++) {
-    first = engine->next_at[i] < first_at ? i : first;
-    first_at = pto_min_u64(first_at, engine->next_at[i]);
-  }
+  uint64_t *at = engine->next_at;
+  at[index] = pto_virtual_scheduler_next_at(&engine->schedulers[index]);
+  /* Few chips have more than four, and these two comparisons do not wait for each other. */
+  const uint32_t lower = at[1] < at[0], upper = 2 + (at[3] < at[2]);
+  uint32_t first = at[upper] < at[lower] ? upper : lower;
+  for (uint32_t i = 4; i < engine->scheduler_count; i++) first = at[i] < at[first] ? i : first;
   engine->first = first;
 }
 
@@ -178,8 +178,8 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
     scheduler->clock = 0;
     pto_virtual_queue_reset(&scheduler->completions);
     pto_virtual_queue_reset(&scheduler->messages);
-    engine->next_at[i] = PTO_VIRTUAL_NEVER;
   }
+  for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
   engine->first = 0;
   port->is_scheduler = false;
   port->clock = port->orchestrator_clock = port->quiet_until = 0;

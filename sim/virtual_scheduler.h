@@ -33,14 +33,22 @@ static inline void pto_virtual_queue_reset(struct pto_virtual_queue *queue) {
   queue->head = queue->tail = 0;
 }
 
+/* Sorts the last one in. */
+static PTO_NOINLINE void pto_virtual_queue_sort_last(struct pto_virtual_queue *queue) {
+  uint32_t at = queue->tail - 1;
+  const struct pto_virtual_notice last = queue->notices[at & queue->mask];
+  for (; at != queue->head && queue->notices[(at - 1) & queue->mask].time > last.time; at--)
+    queue->notices[at & queue->mask] = queue->notices[(at - 1) & queue->mask];
+  queue->notices[at & queue->mask] = last;
+}
+
 /* Keeps the order by time, equal times in order of insertion. */
 static inline void pto_virtual_queue_insert(struct pto_virtual_queue *queue, uint64_t time, uint32_t core) {
   PTO_ASSERT(queue->tail - queue->head <= queue->mask);
-  uint32_t at = queue->tail++;
-  for (; at != queue->head && queue->notices[(at - 1) & queue->mask].time > time; at--)
-    queue->notices[at & queue->mask] = queue->notices[(at - 1) & queue->mask];
+  const uint32_t at = queue->tail++;
   queue->notices[at & queue->mask] = (struct pto_virtual_notice){.time = time, .core = core};
   queue->next_at = pto_min_u64(queue->next_at, time);
+  if (at != queue->head && queue->notices[(at - 1) & queue->mask].time > time) pto_virtual_queue_sort_last(queue);
 }
 
 /* Takes the first; its core. */

@@ -222,9 +222,8 @@ static bool take_in(struct pto_runtime *rt) {
 void pto_progress_poll(struct pto_runtime *rt) {
   rt->since_poll = 0;
   if (rt->port->clock < rt->port->quiet_until) return;
-  while (take_in(rt)) {
+  while (take_in(rt)) { /* until a poll gives nothing: the clock is the orchestrator's then */
   }
-  rt->port->ops->resume(rt->port, 0);
 }
 
 void pto_progress_resume(struct pto_runtime *rt) { rt->port->ops->resume(rt->port, rt->port->clock); }
