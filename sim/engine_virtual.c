@@ -39,6 +39,8 @@ struct engine_virtual {
   struct pto_reserve memory; /* holds this struct too */
 };
 
+_Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
+
 static struct engine_virtual *engine_of(struct pto_port *port) { return (struct engine_virtual *)(void *)port; }
 
 /* After something was taken from a scheduler's queues, or its clock moved. */

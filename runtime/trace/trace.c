@@ -13,8 +13,8 @@
 #define SPAN_CAPACITY (UINT64_C(1) << 26)
 /* Below this a log is not worth having. */
 #define LEAST_CAPACITY (UINT64_C(1) << 14)
-/* What of a log has small pages.  The first touch of one takes about 2 µs on the virtual machine of docs/performance.md:
- * more than what is written there. */
+/* What of a log has small pages.  The first touch of one takes about 2 µs on the virtual machine of
+ * docs/performance.md: more than what is written there. */
 #define SMALL_BYTES (UINT64_C(1) << 17)
 
 static uint64_t monotonic_ns(void) {
