@@ -4,14 +4,18 @@
  *
  * One JSON line a result, in four groups; `bench` names the group.
  *   kernels_stream    elementwise kernels out of cache beside STREAM loops on as many arrays of as many bytes
- * (McCalpin's copy, scale, add and triad in double), with ordinary and with non-temporal stores; and these loops
- *   kernels_rows      softmax and layernorm in f32 beside a plain C loop, compiled as all else here (-O2)
+ *                     (McCalpin's copy, scale, add and triad in double), or, where reads and writes are no such arrays,
+ *                     beside loops of as many bytes (bench/support/stream_ratio.h); with ordinary and with non-temporal
+ *                     stores; and these loops
+ *   kernels_rows      softmax, layernorm and rmsnorm beside plain C loops (bench/support/plain_rows.h)
  *   kernels_strided   the same kernel on the same bytes in other layouts beside contiguous tensors, in cache
  *   kernels_roofline  every kernel on a tile: this machine's time, and the bound of one core of a2a3 from the same cost
  *
  * Peers are measured in turns with the kernel, RUNS times; figures are of medians, with the minimum beside.  A kernel
  * that the list has not is left out with a line on standard error.  An argument runs one group: `bench_kernels rows`.
  */
+#include <bench/support/plain_rows.h>
+#include <bench/support/stream_ratio.h>
 #include <kernels/kernel_level.h>
 #include <kernels/trial_time.h>
 #include <sim/timing.h>
@@ -189,9 +193,11 @@ static void bench_beside_stream(const char *name, uint32_t dtype) {
   struct pto_trial_case c = same_case(&trial, dtype, &shape);
   struct times ours, plain, past;
   if (pto_trial_check(&trial, &c) != PTO_OK || pto_trial_alloc(&trial, &c) != PTO_OK) return;
-  for (uint32_t i = 0; i < trial.args.tensor_count; i++) /* values of moderate size in any dtype, quickly */
+  /* Values of either sign below 2, quickly, in any dtype: 8192 different ones of 16 bits. */
+  for (uint32_t i = 0; i < trial.args.tensor_count; i++)
     for (uint64_t j = 0; j < bytes; j += 8)
-      *(uint64_t *)(void *)(trial.tensors[i].memory + j) = UINT64_C(0x3f803f803f803f80) + (j >> 3 & 15);
+      *(uint64_t *)(void *)(trial.tensors[i].memory + j) =
+          UINT64_C(0x3000300030003000) | (pto_mix64(j) & UINT64_C(0x8fff8fff8fff8fff));
   const struct pto_cost cost = pto_timing_cost(trial.kernel, &trial.args);
   const uint64_t moved = cost.bytes_in + cost.bytes_out;
   const enum stream stream = moved / bytes <= 2 ? COPY : ADD;
@@ -214,6 +220,75 @@ static void bench_beside_stream(const char *name, uint32_t dtype) {
   pto_trial_fini(&trial);
 }
 
+/* A kernel of tensors of several dtypes, the last of which is written. */
+struct mixed_case {
+  const char *name;
+  uint32_t dtypes[4];
+};
+
+static double time_ratio(struct stream_ratio ratio, uint64_t turns, bool is_past_caches) {
+  const double begin = now_ns();
+  if (!stream_ratio_run(ratio, arrays[1], arrays[0], turns, is_past_caches)) return INFINITY;
+  return now_ns() - begin;
+}
+
+/* One kernel beside a loop that reads as many bytes and writes as many, of which the more are an array of STREAM. */
+static void bench_beside_ratio(const struct mixed_case *mixed) {
+  if (!find(&trial, mixed->name)) return;
+  const uint32_t last = trial.args.tensor_count - 1;
+  uint32_t in_bytes = 0, out_bytes = (uint32_t)pto_dtype_size(mixed->dtypes[last]); /* an element */
+  for (uint32_t i = 0; i < last; i++) in_bytes += (uint32_t)pto_dtype_size(mixed->dtypes[i]);
+  uint32_t unit = out_bytes; /* what divides both */
+  while (in_bytes % unit != 0 || out_bytes % unit != 0) unit--;
+  const struct stream_ratio ratio = {in_bytes / unit, out_bytes / unit};
+  const uint64_t elems = array_count * sizeof(double) / pto_max_u64(in_bytes, out_bytes) / 64 * 64;
+  const struct pto_reference_shape shape = {1, {elems}};
+  struct pto_trial_case c = same_case(&trial, PTO_FLOAT32, &shape);
+  struct times ours, plain, past;
+  memcpy(c.dtypes, mixed->dtypes, sizeof mixed->dtypes);
+  if (pto_trial_check(&trial, &c) != PTO_OK || pto_trial_alloc(&trial, &c) != PTO_OK) return;
+  for (uint32_t i = 0; i <= last; i++)
+    memset(trial.tensors[i].memory, mixed->dtypes[i] == PTO_BOOL ? 1 : 0x3f, trial.tensors[i].memory_bytes);
+  const uint64_t turns = elems * out_bytes / (ratio.writes * sizeof(double));
+  (void)pto_trial_batch_ns(&trial, 1);
+  for (int i = 0; i < RUNS; i++) {
+    ours.ns[i] = pto_trial_batch_ns(&trial, 1);
+    plain.ns[i] = time_ratio(ratio, turns, false);
+    past.ns[i] = time_ratio(ratio, turns, true);
+  }
+  const double moved = (double)(elems * (in_bytes + out_bytes));
+  printf("{\"bench\": \"kernels_stream\", \"name\": \"%s\", \"dtype\": \"%s to %s\", \"gb_per_s\": %.2f, "
+         "\"max_gb_per_s\": %.2f, \"peer\": \"STREAM %" PRIu32 ":%" PRIu32
+         "\", \"peer_gb_per_s\": %.2f, \"nontemporal_gb_per_s\": %.2f, \"of_peer\": %.2f, \"of_nontemporal\": %.2f}\n",
+         mixed->name, pto_dtype_name(mixed->dtypes[last > 1 ? 1 : 0]), pto_dtype_name(mixed->dtypes[last]),
+         moved / median(&ours), moved / minimum(&ours), ratio.reads, ratio.writes, moved / median(&plain),
+         moved / median(&past), median(&plain) / median(&ours), median(&past) / median(&ours));
+  fflush(stdout);
+  pto_trial_fini(&trial);
+}
+
+static void bench_mixed_streams(void) {
+  static const struct mixed_case cases[] = {{"fill", {PTO_FLOAT32}},
+                                            {"fill", {PTO_BFLOAT16}},
+                                            {"select", {PTO_BOOL, PTO_FLOAT32, PTO_FLOAT32, PTO_FLOAT32}},
+                                            {"select", {PTO_BOOL, PTO_BFLOAT16, PTO_BFLOAT16, PTO_BFLOAT16}},
+                                            {"cast", {PTO_FLOAT32, PTO_BFLOAT16}},
+                                            {"cast", {PTO_FLOAT32, PTO_FLOAT16}},
+                                            {"cast", {PTO_BFLOAT16, PTO_FLOAT32}},
+                                            {"cast", {PTO_FLOAT16, PTO_FLOAT32}},
+                                            {"cast", {PTO_FLOAT32, PTO_INT8}},
+                                            {"cast", {PTO_INT8, PTO_FLOAT32}},
+                                            {"cast", {PTO_FLOAT32, PTO_INT32}},
+                                            {"cast", {PTO_INT32, PTO_FLOAT32}},
+                                            {"cast", {PTO_INT32, PTO_INT8}},
+                                            {"cast", {PTO_BFLOAT16, PTO_INT8}},
+                                            {"cast", {PTO_INT8, PTO_BFLOAT16}},
+                                            {"lesser", {PTO_FLOAT32, PTO_FLOAT32, PTO_BOOL}},
+                                            {"lesser", {PTO_BFLOAT16, PTO_BFLOAT16, PTO_BOOL}},
+                                            {"equal", {PTO_INT8, PTO_INT8, PTO_BOOL}}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) bench_beside_ratio(&cases[i]);
+}
+
 static void bench_stream_group(void) {
   static const char *const names[] = {"copy", "neg", "relu", "add", "mul", "maximum"};
   static const char *const float_names[] = {"mul_scalar", "add_scalar", "exp", "gelu", "sqrt"};
@@ -228,56 +303,48 @@ static void bench_stream_group(void) {
     for (size_t i = 0; i < PTO_ARRAY_LENGTH(float_names) && pto_trial_is_float(dtypes[d]); i++)
       bench_beside_stream(float_names[i], dtypes[d]);
   }
+  bench_mixed_streams();
   for (int i = 0; i < 3; i++) free(arrays[i]);
 }
 
 /* ---- rows beside a plain loop ---- */
 
-typedef void plain_rows(const float *x, const float *scale, const float *bias, float *y, const uint64_t sizes[2]);
+/* Rows of `dtype` [rows, columns] along `axis`.  x, for layernorm and rmsnorm scale and bias of a row's length, y. */
+struct rows_case {
+  uint64_t rows, columns;
+  uint32_t axis, dtype;
+};
 
-static PTO_NOINLINE void plain_softmax(const float *x, const float *scale, const float *bias, float *y,
-                                       const uint64_t sizes[2]) {
-  for (uint64_t row = 0; row < sizes[0]; row++, x += sizes[1], y += sizes[1]) {
-    float largest = x[0], sum = 0;
-    for (uint64_t i = 1; i < sizes[1]; i++) largest = fmaxf(largest, x[i]);
-    for (uint64_t i = 0; i < sizes[1]; i++) {
-      y[i] = expf(x[i] - largest);
-      sum += y[i];
-    }
-    for (uint64_t i = 0; i < sizes[1]; i++) y[i] /= sum;
-  }
-}
-
-static PTO_NOINLINE void plain_layernorm(const float *x, const float *scale, const float *bias, float *y,
-                                         const uint64_t sizes[2]) {
-  for (uint64_t row = 0; row < sizes[0]; row++, x += sizes[1], y += sizes[1]) {
-    float mean = 0, variance = 0;
-    for (uint64_t i = 0; i < sizes[1]; i++) mean += x[i];
-    mean /= (float)sizes[1];
-    for (uint64_t i = 0; i < sizes[1]; i++) variance += (x[i] - mean) * (x[i] - mean);
-    const float factor = 1 / sqrtf(variance / (float)sizes[1] + 1e-5f);
-    for (uint64_t i = 0; i < sizes[1]; i++) y[i] = (x[i] - mean) * factor * scale[i] + bias[i];
-  }
-}
-
-/* x, then for layernorm scale and bias of a row's length, then y. */
-static void bench_rows(const char *name, plain_rows *plain, const uint64_t sizes[2]) {
-  if (!find(&trial, name)) return;
-  const bool has_scale = trial.args.tensor_count == 4;
+/* The tensors are [how many rows, their length] with strides as the axis says. */
+static bool make_rows(struct pto_trial *made, const struct rows_case *rows) {
+  const uint64_t count = rows->axis == 1 ? rows->rows : rows->columns;
+  const uint64_t length = rows->axis == 1 ? rows->columns : rows->rows;
   struct pto_trial_case c = {.seed = 1, .is_plain = true};
-  const uint32_t y = trial.args.tensor_count - 1;
-  c.shapes[0] = c.shapes[y] = (struct pto_reference_shape){2, {sizes[0], sizes[1]}};
-  for (uint32_t i = 1; i < y; i++) c.shapes[i] = (struct pto_reference_shape){1, {sizes[1]}};
-  if (has_scale)
+  const uint32_t y = made->args.tensor_count - 1;
+  c.shapes[0] = c.shapes[y] = (struct pto_reference_shape){2, {count, length}};
+  for (uint32_t i = 1; i < y; i++) c.shapes[i] = (struct pto_reference_shape){1, {length}};
+  for (uint32_t i = 0; i <= y; i++) c.dtypes[i] = rows->dtype;
+  if (y > 1)
     c.scalars[0].f32 = 1e-5f;
   else
     c.scalars[0].i64 = 1; /* the axis */
-  if (!make(&trial, &c)) return;
-  const float *x = (const float *)trial.views[0].addr;
-  const float *scale = has_scale ? (const float *)trial.views[1].addr : NULL;
-  const float *bias = has_scale ? (const float *)trial.views[2].addr : NULL;
-  float *plain_y = malloc(sizes[0] * sizes[1] * sizeof *plain_y);
-  if (plain_y == NULL) return;
+  if (!make(made, &c)) return false;
+  for (uint32_t i = 0; i <= y && rows->axis == 0; i += y) {
+    made->tensors[i].strides[0] = 1;
+    made->tensors[i].strides[1] = count;
+  }
+  return true;
+}
+
+static void bench_rows(const char *name, plain_rows_loop *plain, const struct rows_case *rows) {
+  if (!find(&trial, name) || !make_rows(&trial, rows)) return;
+  const uint32_t y = trial.args.tensor_count - 1;
+  const struct pto_kernel_tensor *x = &trial.views[0];
+  struct plain_rows peer = {x->shape[0], x->shape[1], x->strides[0], x->strides[1], rows->dtype, .x = x->addr};
+  if (y > 1) peer.scale = trial.views[1].addr;
+  if (y > 2) peer.bias = trial.views[2].addr;
+  peer.y = malloc(rows->rows * rows->columns * sizeof(float));
+  if (peer.y == NULL) return;
   struct pto_trial_time warm;
   struct times ours, loop;
   if (pto_trial_time(&trial, 1, IN_CACHE_BATCH_NS, &warm) != PTO_OK) exit(1);
@@ -286,27 +353,35 @@ static void bench_rows(const char *name, plain_rows *plain, const uint64_t sizes
     const uint64_t calls = 1 + warm.calls / 4;
     ours.ns[i] = pto_trial_batch_ns(&trial, warm.calls);
     const double begin = now_ns();
-    for (uint64_t k = 0; k < calls; k++) plain(x, scale, bias, plain_y, sizes);
+    for (uint64_t k = 0; k < calls; k++) plain(&peer);
     loop.ns[i] = (now_ns() - begin) / (double)calls;
   }
-  for (uint64_t i = 0; i < sizes[0] * sizes[1]; i++)
-    furthest = fmax(furthest, fabs((double)plain_y[i] - (double)((const float *)trial.views[y].addr)[i]));
-  printf("{\"bench\": \"kernels_rows\", \"name\": \"%s\", \"dtype\": \"f32\", \"rows\": %" PRIu64
-         ", \"columns\": %" PRIu64
+  struct pto_kernel_tensor plain_y = trial.views[y];
+  plain_y.addr = peer.y;
+  for (uint64_t i = 0; i < rows->rows * rows->columns; i++)
+    furthest = fmax(furthest, fabs(pto_reference_element(&plain_y, i) - pto_reference_element(&trial.views[y], i)));
+  printf("{\"bench\": \"kernels_rows\", \"name\": \"%s\", \"dtype\": \"%s\", \"rows\": %" PRIu64
+         ", \"columns\": %" PRIu64 ", \"axis\": %" PRIu32
          ", \"median_ns\": %.0f, \"minimum_ns\": %.0f, \"peer\": \"plain C loop\", \"peer_ns\": %.0f, "
          "\"times_faster\": %.2f, \"largest_difference\": %.1e, \"runs\": %d}\n",
-         name, sizes[0], sizes[1], median(&ours), minimum(&ours), median(&loop), median(&loop) / median(&ours),
-         furthest, RUNS);
+         name, pto_dtype_name(rows->dtype), rows->rows, rows->columns, rows->axis, median(&ours), minimum(&ours),
+         median(&loop), median(&loop) / median(&ours), furthest, RUNS);
   fflush(stdout);
-  free(plain_y);
+  free(peer.y);
   pto_trial_fini(&trial);
 }
 
 static void bench_rows_group(void) {
-  static const uint64_t sizes[][2] = {{128, 128}, {64, 512}, {32, 1024}, {8, 4096}, {512, 64}, {100, 129}};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(sizes); i++) {
-    bench_rows("softmax", plain_softmax, sizes[i]);
-    bench_rows("layernorm", plain_layernorm, sizes[i]);
+  static const struct rows_case cases[] = {
+      {128, 128, 1, PTO_FLOAT32}, {64, 512, 1, PTO_FLOAT32},  {32, 1024, 1, PTO_FLOAT32}, {8, 4096, 1, PTO_FLOAT32},
+      {512, 64, 1, PTO_FLOAT32},  {100, 129, 1, PTO_FLOAT32}, {64, 1000, 1, PTO_FLOAT32}, {33, 17, 1, PTO_FLOAT32},
+      {8, 8, 1, PTO_FLOAT32},     {1, 7, 1, PTO_FLOAT32},     {16, 128, 0, PTO_FLOAT32},  {33, 17, 0, PTO_FLOAT32},
+      {8, 8, 0, PTO_FLOAT32},     {100, 129, 1, PTO_FLOAT16}, {16, 128, 0, PTO_FLOAT16},  {100, 129, 1, PTO_BFLOAT16},
+      {16, 128, 0, PTO_BFLOAT16}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    bench_rows("softmax", plain_softmax, &cases[i]);
+    bench_rows("layernorm", plain_layernorm, &cases[i]);
+    bench_rows("rmsnorm", plain_rmsnorm, &cases[i]);
   }
 }
 
@@ -330,16 +405,10 @@ static void turn_inputs(struct pto_trial *turned) {
   }
 }
 
-static void bench_layout(const char *name, uint32_t dtype, const struct arrangement *a) {
-  if (!find(&trial, name) || !find(&other, name)) return;
-  struct pto_trial_case c = same_case(&trial, dtype, &a->shape);
+/* What is in `other` beside what is in `trial`, contiguous tensors of the same elements; both end here. */
+static void bench_beside_contiguous(uint32_t dtype, const char *layout, uint64_t row_bytes) {
   struct pto_trial_time warm;
   struct times contiguous, laid_out;
-  c.scalars[0].i64 = trial.args.scalar_count > 0 ? (int64_t)a->shape.ndims - 1 : 0; /* the axis */
-  if (!make(&trial, &c)) return;
-  c.layout = a->layout;
-  if (!make(&other, &c)) return;
-  if (a->is_turned) turn_inputs(&other);
   if (pto_trial_time(&other, 1, IN_CACHE_BATCH_NS, &warm) != PTO_OK) exit(1);
   for (int i = 0; i < RUNS; i++) {
     contiguous.ns[i] = pto_trial_batch_ns(&trial, warm.calls);
@@ -347,15 +416,56 @@ static void bench_layout(const char *name, uint32_t dtype, const struct arrangem
   }
   bool is_inner_dense = true;
   for (uint32_t i = 0; i < other.args.tensor_count; i++)
-    is_inner_dense = is_inner_dense && other.tensors[i].strides[a->shape.ndims - 1] == 1;
+    is_inner_dense = is_inner_dense && other.tensors[i].strides[other.tensors[i].t.ndims - 1] == 1;
   printf("{\"bench\": \"kernels_strided\", \"name\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", "
-         "\"innermost_stride_1\": "
-         "%s, \"median_ns\": %.0f, \"contiguous_ns\": %.0f, \"times_slower\": %.2f, \"runs\": %d}\n",
-         name, pto_dtype_name(dtype), a->name, is_inner_dense ? "true" : "false", median(&laid_out),
-         median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);
+         "\"row_bytes\": %" PRIu64 ", \"innermost_stride_1\": %s, \"median_ns\": %.0f, \"contiguous_ns\": %.0f, "
+         "\"times_slower\": %.2f, \"runs\": %d}\n",
+         other.kernel->name, pto_dtype_name(dtype), layout, row_bytes, is_inner_dense ? "true" : "false",
+         median(&laid_out), median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);
   fflush(stdout);
   pto_trial_fini(&trial);
   pto_trial_fini(&other);
+}
+
+static void bench_layout(const char *name, uint32_t dtype, const struct arrangement *a) {
+  if (!find(&trial, name) || !find(&other, name)) return;
+  struct pto_trial_case c = same_case(&trial, dtype, &a->shape);
+  c.scalars[0].i64 = trial.args.scalar_count > 0 ? (int64_t)a->shape.ndims - 1 : 0; /* the axis */
+  if (!make(&trial, &c)) return;
+  c.layout = a->layout;
+  if (!make(&other, &c)) return;
+  if (a->is_turned) turn_inputs(&other);
+  bench_beside_contiguous(dtype, a->name, a->shape.shape[a->shape.ndims - 1] * pto_dtype_size(dtype));
+}
+
+/* All tensors of ROWS_BYTES in rows of row_bytes, step_bytes from one to the next. */
+#define ROWS_BYTES (UINT64_C(16) << 10)
+static void bench_short_rows(const char *name, uint32_t dtype, uint64_t row_bytes, uint64_t step_bytes,
+                             const char *layout) {
+  if (!find(&trial, name) || !find(&other, name)) return;
+  const uint64_t size = pto_dtype_size(dtype), rows = ROWS_BYTES / row_bytes;
+  struct pto_reference_shape shape = {2, {rows, row_bytes / size}};
+  struct pto_trial_case c = same_case(&trial, dtype, &shape);
+  if (!make(&trial, &c)) return;
+  shape.shape[1] = step_bytes / size;
+  c = same_case(&other, dtype, &shape);
+  if (!make(&other, &c)) return;
+  for (uint32_t i = 0; i < other.args.tensor_count; i++) other.tensors[i].shape[1] = row_bytes / size;
+  bench_beside_contiguous(dtype, layout, row_bytes);
+}
+
+static void bench_short_rows_of(const char *name, uint32_t dtype) {
+  static const uint64_t row_bytes[] = {2, 3, 5, 8, 16, 33, 64};
+  const uint64_t size = pto_dtype_size(dtype);
+  uint64_t last = 0;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(row_bytes); i++) {
+    const uint64_t bytes = pto_align_up(row_bytes[i], size); /* whole elements */
+    if (bytes != last) {
+      bench_short_rows(name, dtype, bytes, bytes + size, "rows with an element between them");
+      bench_short_rows(name, dtype, bytes, 128, "rows of 128 bytes in part");
+    }
+    last = bytes;
+  }
 }
 
 static void bench_strided_group(void) {
@@ -372,6 +482,8 @@ static void bench_strided_group(void) {
         if (!pto_trial_is_float(dtypes[d]) && strcmp(names[i], "copy") != 0 && strcmp(names[i], "add") != 0) continue;
         bench_layout(names[i], dtypes[d], &arrangements[a]);
       }
+  for (size_t i = 0; i < 2; i++) /* copy and add */
+    for (size_t d = 0; d < PTO_ARRAY_LENGTH(dtypes); d++) bench_short_rows_of(names[i], dtypes[d]);
 }
 
 /* ---- roofline ---- */

@@ -49,9 +49,9 @@ static uint64_t elems_of(const struct pto_row_plan *plan) {
 }
 static uint64_t local_bytes(const struct pto_row_plan *plan, uint64_t size) {
   const uint64_t width = width_of(plan);
-  return pto_local_bytes(elems_of(plan) * size) + pto_local_bytes(PTO_SUM_LANES * width * sizeof(float)) +
-         pto_local_bytes(width * size) + pto_local_bytes(width * sizeof(uint32_t)) +
-         pto_local_bytes(width * sizeof(int64_t));
+  return pto_local_bytes(elems_of(plan) * size) +
+         pto_local_bytes(PTO_SUM_LANES * pto_fold_pitch(width) * sizeof(float)) + pto_local_bytes(width * size) +
+         pto_local_bytes(width * sizeof(uint32_t)) + pto_local_bytes(width * sizeof(int64_t));
 }
 
 /* Along: the elements of row j of the group. */
@@ -74,16 +74,15 @@ static void join(const struct work *work, const struct pto_row_view *x, const st
       best[j] = loops->whole_along[work->class_][work->fold](row_of(work, x, j), part->count, best[j]);
     return;
   }
-  float *best = work->best, *lanes = work->lanes;
+  float *best = work->best, *lanes = work->lanes, *joined = lanes + pto_fold_pitch(part->cols);
   if (is_across) {
-    for (uint64_t j = 0; j < PTO_SUM_LANES * part->cols; j++) lanes[j] = pto_fold_neutral(work->fold);
-    loops->fold_across[work->fold](lanes, &panel, 0, best);
-    for (uint64_t lane = 0; lane < PTO_SUM_LANES; lane++)
-      loops->fold_join[work->fold](best, best, lanes + lane * part->cols, part->cols);
-    return;
+    const struct pto_fold_part all = {
+        .x = panel, .a = best, .begins = true, .ends = true, .lanes = lanes, .results = joined};
+    loops->fold_across[work->fold](&all);
+  } else {
+    loops->fold_along[work->fold](joined, &panel, best);
   }
-  loops->fold_along[work->fold](lanes, &panel, best);
-  loops->fold_join[work->fold](best, best, lanes, part->cols);
+  loops->fold_join[work->fold](best, best, joined, part->cols);
 }
 
 /* Where the part has what results[j] does not know yet; answers whether all are known. */
@@ -152,7 +151,7 @@ static int run(const struct pto_kernel_args *args, enum pto_fold fold) {
                       .part = plan.is_across ? ELEMS / full_width(&plan) : ELEMS};
   const uint64_t size = pto_dtype_size(pto_class_dtype(work.class_));
   work.x = pto_local_take(&local, elems_of(&plan) * size);
-  work.lanes = pto_local_take(&local, PTO_SUM_LANES * work.width * sizeof(float));
+  work.lanes = pto_local_take(&local, PTO_SUM_LANES * pto_fold_pitch(work.width) * sizeof(float));
   work.best = pto_local_take(&local, work.width * size);
   work.at = pto_local_take(&local, work.width * sizeof(uint32_t));
   work.results = pto_local_take(&local, work.width * sizeof(int64_t));

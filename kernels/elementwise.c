@@ -7,6 +7,7 @@
  * names.  Elements are visited in the order in which the output lies in memory.  Results depend on nothing but the
  * elements.  Any thread.
  */
+#include <kernels/half_table.h>
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_operand.h>
 #include <kernels/kernel_shape.h>
@@ -55,14 +56,17 @@ static const struct form params_of_FILL = {.input_count = 0}, params_of_FILL_INT
                          params_of_BOUNDED2_INT = {.input_count = 1},
                          params_of_INPLACE = {.input_count = 1, .reads_output = true};
 
-/* The loop on 16-bit floats as they lie, where all that is read and written, bools apart, has one such dtype; or NULL.
- */
-static pto_op_loop *half_loop(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
+/* Whether all that is read and written, bools apart, has one dtype of 16-bit floats. */
+static bool is_half(const struct pto_kernel_args *args, const struct form *form) {
   const uint32_t dtype = args->tensors[0].dtype, end = form->input_count + (form->is_test ? 0 : 1);
-  if (dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16) return NULL;
+  if (dtype != PTO_FLOAT16 && dtype != PTO_BFLOAT16) return false;
   for (uint32_t i = 1; i < end; i++)
-    if (args->tensors[i].dtype != dtype) return NULL;
-  return pto_loops_best()->half_op[op][dtype == PTO_BFLOAT16];
+    if (args->tensors[i].dtype != dtype) return false;
+  return true;
+}
+/* The loop on such floats as they lie, or NULL. */
+static pto_op_loop *half_loop(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
+  return is_half(args, form) ? pto_loops_best()->half_op[op][args->tensors[0].dtype == PTO_BFLOAT16] : NULL;
 }
 
 /* The class that the operation is done in; what lies in no class of its own moves as bits. */
@@ -93,11 +97,13 @@ static enum pto_class operand_class(const struct form *form, enum pto_class clas
 static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
   const uint32_t last = form->input_count;
   const struct pto_kernel_tensor *y = &args->tensors[last];
-  const enum pto_class class_ = class_of(args, op, form);
-  pto_op_loop *loop = half_loop(args, op, form);
-  if (loop == NULL) loop = pto_loops_best()->op[op][class_];
   uint64_t left = pto_kernel_numel(y);
   if (left == 0) return 0;
+  /* Local memory is what is stated for the loops without a table, which take more. */
+  const uint16_t *table = is_half(args, form) ? pto_half_table(op, y->dtype, left) : NULL;
+  const enum pto_class class_ = table != NULL ? PTO_CLASS_U16 : class_of(args, op, form);
+  pto_op_loop *loop = table != NULL ? pto_loops_best()->lookup : half_loop(args, op, form);
+  if (loop == NULL) loop = pto_loops_best()->op[op][class_];
 
   struct pto_operand operands[MAX_INPUTS + 1]; /* inputs, and the output last; where it is read, once for each */
   uint32_t order_of[PTO_MAX_DIMS];
@@ -111,16 +117,18 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
   struct pto_operand *out = &operands[read_count];
   if (!form->reads_output) pto_operand_is_output(out, left);
 
-  struct pto_chunk chunk = {0};
+  struct pto_chunk chunk = {.b = table};
   if (args->scalar_count > 0) chunk.scalar = args->scalars[0];
   if (args->scalar_count > 1) chunk.scalar2 = args->scalars[1];
+  const void *filled = NULL; /* what is not made of inputs, and is in local memory already */
   for (; left > 0; left -= chunk.count) {
     chunk.count = pto_operands_next(operands, read_count + 1, left);
     if (read_count > 0) chunk.a = pto_operand_read(&operands[0], chunk.count);
     if (read_count > 1) chunk.b = pto_operand_read(&operands[1], chunk.count);
     if (read_count > 2) chunk.c = pto_operand_read(&operands[2], chunk.count);
     chunk.out = pto_operand_begin(out, chunk.count);
-    loop(&chunk);
+    if (chunk.out != filled) loop(&chunk);
+    if (read_count == 0) filled = chunk.out;
     pto_operand_end(out, chunk.count);
   }
   pto_operand_finish(out);

@@ -101,7 +101,7 @@
   X(bit_not, UNARY, PTO_DTYPES_INTEGER, 0, 0, ~a, ~(wide)a)                                                            \
   X(logical_not, UNARY, PTO_DTYPES_BOOL, 0, 0, a == 0, a == 0)                                                         \
   X(relu, UNARY, PTO_DTYPES_NUMBER, 0.5, a < 0 ? 0 : a, a > 0 ? a : 0, a < 0 ? 0 : a)                                  \
-  X(exp, UNARY, PTO_DTYPES_FLOAT, 0.501, exp_f32(a), 0, exp(a))                                                        \
+  X(exp, UNARY, PTO_DTYPES_FLOAT, 0.8, exp_f32(a), 0, exp(a))                                                          \
   X(exp2, UNARY, PTO_DTYPES_FLOAT, 0.501, exp2_f32(a), 0, exp2(a))                                                     \
   X(expm1, UNARY, PTO_DTYPES_FLOAT, 0.501, expm1_f32(a), 0, expm1(a))                                                  \
   X(log, UNARY, PTO_DTYPES_FLOAT, 0.501, log_f32(a), 0, log(a))                                                        \

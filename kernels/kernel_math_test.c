@@ -177,15 +177,14 @@ static void test_every_function_is_within_its_ulps_and_has_the_same_bits_on_ever
  * subnormals, integers about 2^24, and the f32 that are nearest to multiples of π/2. */
 static uint64_t special_values(float *values) {
   static const float points[] = {
-      0.0f,           0x1p-149f,      0x1p-127f,       0x1p-126f,     0x1p-63f,    0x1p-25f,    0x1p-24f,
-      0x1p-12f,       0.25f,          0.41421356f,     0.5f,          0.70710678f, 1.0f,        1.41421356f,
-      1.5f,           2.0f,           2.4142135f,      3.0f,          3.95f,       4.0f,        9.01f,
-      10.0f,          13.0f,          14.7f,           17.0f,         18.7f,       20.0f,       40.0f,
-      88.72284f,      89.41599f,      103.9721f,       104.0f,        127.0f,      128.0f,      149.0f,
-      150.0f,         151.0f,         255.0f,          300.0f,        700.0f,      8388607.5f,  16777215.0f,
-      16777216.0f,    33554432.0f,    0x1p31f,         0x1p52f,       0x1p53f,     0x1p63f,     0x1p80f,
-      0x1p108f,       0x1p127f,       0x1.fffffep127f, INFINITY,      NAN,         1.57079633f, 3.14159265f,
-      0x1.f9cbe2p82f, 0x1.f37f6ap95f, 0x1.6ac5b2p85f,  0x1.fef4c6p20f};
+      0.0f,        0x1p-149f,   0x1p-127f,      0x1p-126f,      0x1p-63f,       0x1p-25f,        0x1p-24f,  0x1p-12f,
+      0.25f,       0.41421356f, 0.5f,           0.70710678f,    1.0f,           1.41421356f,     1.5f,      2.0f,
+      2.4142135f,  3.0f,        3.95f,          4.0f,           9.01f,          10.0f,           13.0f,     14.7f,
+      17.0f,       18.7f,       20.0f,          40.0f,          87.336544f,     88.72284f,       89.41599f, 90.0f,
+      103.9721f,   104.0f,      127.0f,         128.0f,         149.0f,         150.0f,          151.0f,    255.0f,
+      300.0f,      700.0f,      8388607.5f,     16777215.0f,    16777216.0f,    33554432.0f,     0x1p31f,   0x1p52f,
+      0x1p53f,     0x1p63f,     0x1p80f,        0x1p108f,       0x1p127f,       0x1.fffffep127f, INFINITY,  NAN,
+      1.57079633f, 3.14159265f, 0x1.f9cbe2p82f, 0x1.f37f6ap95f, 0x1.6ac5b2p85f, 0x1.fef4c6p20f};
   uint64_t count = 0;
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(points); i++)
     for (int32_t step = -1; step <= 1; step++) {

@@ -21,18 +21,11 @@
 #include <runtime/base/base.h>
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #define SHAPE_TEXT 192 /* eight 20-digit extents, commas, brackets */
 
 enum { X, SCALE, BIAS };
-
-/* values[j] = 1 / √(values[j] / divisor + eps). */
-static void invert(float *values, uint64_t count, double divisor, double eps) {
-  for (uint64_t j = 0; j < count; j++)
-    values[j] = (float)(1 / sqrt((double)(float)((double)values[j] / divisor) + eps));
-}
 
 /* ---- rows with their own mean and variance ---- */
 
@@ -41,15 +34,15 @@ typedef void normalize_group(const struct pto_row_work *work, const struct pto_r
 static void layernorm_group(const struct pto_row_work *work, const struct pto_row_group *group, double eps) {
   const double n = (double)work->plan->length;
   pto_rows_fold(work, group, PTO_FOLD_sum, NULL, work->a);
-  for (uint64_t j = 0; j < group->cols; j++) work->a[j] = (float)((double)work->a[j] / n);
+  work->loops->divide_values(work->a, group->cols, n);
   pto_rows_fold(work, group, PTO_FOLD_sum_square_about, work->a, work->b);
-  invert(work->b, group->cols, n, eps);
+  work->loops->invert_roots(work->b, group->cols, n, eps);
   pto_rows_map(work, group, PTO_MAP_normal_scaled_shifted, work->a, work->b, 3);
 }
 
 static void rmsnorm_group(const struct pto_row_work *work, const struct pto_row_group *group, double eps) {
   pto_rows_fold(work, group, PTO_FOLD_sum_square, NULL, work->b);
-  invert(work->b, group->cols, (double)work->plan->length, eps);
+  work->loops->invert_roots(work->b, group->cols, (double)work->plan->length, eps);
   pto_rows_map(work, group, PTO_MAP_times_scaled, NULL, work->b, 2);
 }
 
@@ -242,7 +235,7 @@ static int batch_norm_run(const struct pto_kernel_args *args) {
       const struct pto_row_group group = pto_rows_begin(&work, walk.at, col, cols);
       pto_rows_get(&work, &group, 4, work.a);
       pto_rows_get(&work, &group, 5, work.b);
-      invert(work.b, cols, 1, (double)args->scalars[0].f32);
+      work.loops->invert_roots(work.b, cols, 1, (double)args->scalars[0].f32);
       pto_rows_map(&work, &group, PTO_MAP_normal_scaled_shifted, work.a, work.b, 3);
     }
   return 0;

@@ -35,7 +35,7 @@ static struct sizes sizes_of(const struct pto_row_plan *plan, bool keeps_rows) {
   return (struct sizes){.x = pto_min_u64(elems, PTO_ROW_ELEMS),
                         .operand = pto_min_u64(elems, PTO_ROW_PART),
                         .result = width,
-                        .lanes = plan->is_across ? PTO_SUM_LANES * width : 0,
+                        .lanes = plan->is_across ? PTO_SUM_LANES * pto_fold_pitch(width) : 0,
                         .nodes = node_count(plan) * (plan->is_across ? width : 1)};
 }
 
@@ -148,22 +148,20 @@ static void feed_along(struct feed *feed, struct pto_row_view x, uint64_t count)
 static void feed_across(struct feed *feed, struct pto_row_view x, uint64_t count) {
   const struct pto_row_work *work = feed->work;
   const uint64_t cols = feed->tree.cols;
-  const float *a = feed->a == NULL ? work->a : feed->a;
+  const bool has_blocks = feed->length > PTO_FOLD_BLOCK;
   for (uint64_t i = 0; i < count;) {
     const uint64_t first = feed->done % PTO_FOLD_BLOCK;
     const uint64_t n = pto_min_u64(PTO_FOLD_BLOCK - first, count - i);
-    const struct pto_panel panel = {view_at(work->plan, x, i).data, x.pitch, n, cols};
-    if (first == 0) fill(work->lanes, pto_fold_neutral(feed->tree.fold), PTO_SUM_LANES * cols);
-    work->loops->fold_across[feed->tree.fold](work->lanes, &panel, first, a);
-    i += n;
     feed->done += n;
-    if (feed->done % PTO_FOLD_BLOCK != 0 && feed->done != feed->length) continue;
-    for (uint64_t half = PTO_SUM_LANES / 2; half > 0; half /= 2)
-      work->loops->fold_join[feed->tree.fold](work->lanes, work->lanes, work->lanes + half * cols, half * cols);
-    if (feed->length > PTO_FOLD_BLOCK)
-      tree_push(&feed->tree, work->lanes);
-    else
-      memcpy(feed->results, work->lanes, cols * sizeof(float));
+    const struct pto_fold_part part = {.x = {view_at(work->plan, x, i).data, x.pitch, n, cols},
+                                       .a = feed->a == NULL ? work->a : feed->a,
+                                       .begins = first == 0,
+                                       .ends = first + n == PTO_FOLD_BLOCK || feed->done == feed->length,
+                                       .lanes = work->lanes,
+                                       .results = feed->results};
+    work->loops->fold_across[feed->tree.fold](&part);
+    if (part.ends && has_blocks) tree_push(&feed->tree, feed->results);
+    i += n;
   }
 }
 

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #define FIND_AT_ONCE 64 /* elements compared between two looks at the result */
 
 /* The loops are worth vectorising at every -O level; no code here looks at floating-point exceptions, and without
@@ -23,15 +27,18 @@
 #define PTO_MAYBE_UNUSED __attribute__((unused))
 
 #define PTO_LEVEL(name) name##_plain
+#define PTO_ROW_LEVEL 0
 #include <kernels/row_loops.inc>
 
 #if defined(__x86_64__)
 PTO_TARGET_PUSH(PTO_AVX2_TARGET)
 #define PTO_LEVEL(name) name##_avx2
+#define PTO_ROW_LEVEL 1
 #include <kernels/row_loops.inc>
 PTO_TARGET_POP
 PTO_TARGET_PUSH(PTO_AVX512_TARGET)
 #define PTO_LEVEL(name) name##_avx512
+#define PTO_ROW_LEVEL 2
 #include <kernels/row_loops.inc>
 PTO_TARGET_POP
 #endif

@@ -18,6 +18,7 @@
 
 #include <kernels/kernel_level.h>
 #include <kernels/kernel_loops.h>
+#include <runtime/base/base.h>
 
 #define PTO_FOLD_BLOCK 1024
 
@@ -46,7 +47,8 @@
   X(blend, TWO, p * a + x * b)                                                                                          \
   X(log, ONE, log_f32(x))                                                                                                \
   X(log_plus, TWO, log_f32(x) + p)                                                                                      \
-  X(sqrt, ONE, __builtin_sqrtf(x))
+  X(sqrt, ONE, __builtin_sqrtf(x))                                                                                       \
+  X(reciprocal, ONE, 1 / x)
 
 /* X(name, join of l and r, element from x); in T, which is int64_t or uint64_t */
 #define PTO_WHOLE_FOLD_LIST(X)                                                                                         \
@@ -80,9 +82,17 @@ struct pto_panel {
 
 /* results[j] = the lanes of row j, joined: one block, or the whole of a row that is no longer. */
 typedef void pto_fold_along(float *results, const struct pto_panel *x, const float *a);
-/* lanes[l · cols + j] = its join with the elements i of row j with (first + i) mod PTO_SUM_LANES = l.  a[j]: the row's
- * parameter. */
-typedef void pto_fold_across(float *lanes, const struct pto_panel *x, uint64_t first, const float *a);
+/* How far apart the lanes of `cols` rows are: whole vectors. */
+static inline uint64_t pto_fold_pitch(uint64_t cols) { return pto_align_up(cols, PTO_SUM_LANES); }
+/* A block, or a part of one, of rows across; parts but the last are a multiple of PTO_SUM_LANES elements. */
+struct pto_fold_part {
+  struct pto_panel x;
+  const float *a; /* a[j]: the row's parameter */
+  bool begins, ends;
+  float *lanes;   /* [PTO_SUM_LANES][pto_fold_pitch(cols)], kept from a part to the next */
+  float *results; /* where it ends: results[j] = the lanes of row j, joined */
+};
+typedef void pto_fold_across(const struct pto_fold_part *part);
 /* out[j] = l[j] joined with r[j], j < count; out may be l or r. */
 typedef void pto_fold_join(float *out, const float *l, const float *r, uint64_t count);
 
@@ -119,6 +129,10 @@ struct pto_row_loops {
   pto_map_loop *map_along[PTO_MAP_COUNT];
   pto_map_loop *map_across[PTO_MAP_COUNT];
   pto_map_loop *map_lines[PTO_MAP_COUNT]; /* across, of operands that rows share: p[i · p_pitch] for all of them */
+  /* values[j] = values[j] / divisor, and 1 / √(values[j] / divisor + eps), in double; the quotient in the latter, and
+   * results, are rounded to f32. */
+  void (*divide_values)(float *values, uint64_t count, double divisor);
+  void (*invert_roots)(float *values, uint64_t count, double divisor, double eps);
   /* By class; NULL for floats and for folds that integers have not. */
   pto_whole_along *whole_along[PTO_CLASS_COUNT][PTO_FOLD_COUNT];
   pto_whole_across *whole_across[PTO_CLASS_COUNT][PTO_FOLD_COUNT];

@@ -49,18 +49,18 @@ static void assert_same(const float *got, const float *expected, uint64_t count,
       fail_msg("%s %u: element %" PRIu64 " is %a, expected %a", what, index, i, (double)got[i], (double)expected[i]);
 }
 
-static void fold_across(const struct pto_row_loops *loops, uint32_t fold, float *results) {
-  static float lanes[PTO_SUM_LANES * ROWS];
-  for (uint64_t i = 0; i < PTO_ARRAY_LENGTH(lanes); i++) lanes[i] = pto_fold_neutral(fold);
-  struct pto_panel part = across; /* in two parts, the second of which goes on in the middle of the lanes */
-  part.count = 21;
-  loops->fold_across[fold](lanes, &part, 0, a);
-  part.data = x_across + 21 * ROWS;
-  part.count = COUNT - 21;
-  loops->fold_across[fold](lanes, &part, 21, a);
-  for (uint64_t half = PTO_SUM_LANES / 2; half > 0; half /= 2)
-    loops->fold_join[fold](lanes, lanes, lanes + half * ROWS, half * ROWS);
-  memcpy(results, lanes, ROWS * sizeof(float));
+/* In two parts, between which the lanes are kept, or in one. */
+static void fold_across(const struct pto_row_loops *loops, uint32_t fold, uint64_t first_count, float *results) {
+  static float lanes[PTO_SUM_LANES * (ROWS + PTO_SUM_LANES)];
+  struct pto_fold_part part = {.x = across, .a = a, .begins = true, .lanes = lanes, .results = results};
+  for (uint64_t i = 0; i < PTO_ARRAY_LENGTH(lanes); i++) lanes[i] = NAN;
+  part.x.count = first_count;
+  if (first_count > 0) loops->fold_across[fold](&part);
+  part.begins = first_count == 0;
+  part.ends = true;
+  part.x.data = x_across + first_count * ROWS;
+  part.x.count = COUNT - first_count;
+  loops->fold_across[fold](&part);
 }
 
 static void test_every_fold_gives_the_same_bits_along_across_and_on_every_level(void **state) {
@@ -75,8 +75,10 @@ static void test_every_fold_gives_the_same_bits_along_across_and_on_every_level(
         if (loops == NULL) continue;
         loops->fold_along[fold](got, &along, a);
         assert_same(got, expected, ROWS, "fold along", fold);
-        fold_across(loops, fold, got);
-        assert_same(got, expected, ROWS, "fold across", fold);
+        for (uint64_t first_count = 0; first_count < COUNT; first_count += 2 * PTO_SUM_LANES) {
+          fold_across(loops, fold, first_count, got);
+          assert_same(got, expected, ROWS, "fold across", fold);
+        }
       }
     }
   }
@@ -102,6 +104,26 @@ static void test_every_map_gives_the_same_bits_along_across_and_on_every_level(v
         for (uint64_t i = 0; i < COUNT; i++) got[j * COUNT + i] = turned[i * ROWS + j];
       assert_same(got, expected, ROWS * COUNT, "map across", map);
     }
+  }
+}
+
+static void test_means_and_inverse_roots_give_the_same_bits_on_every_level(void **state) {
+  (void)state;
+  float means[ROWS * COUNT], roots[ROWS * COUNT], got[ROWS * COUNT];
+  draw();
+  for (uint64_t i = 0; i < ROWS * COUNT; i++) {
+    means[i] = (float)((double)x[i] / 129);
+    roots[i] = (float)(1 / sqrt((double)(float)((double)x[i] / 129) + 1e-5));
+  }
+  for (uint32_t level = 0; level < PTO_LEVEL_COUNT; level++) {
+    const struct pto_row_loops *loops = pto_row_loops_at(level);
+    if (loops == NULL) continue;
+    memcpy(got, x, sizeof got);
+    loops->divide_values(got, ROWS * COUNT, 129);
+    assert_same(got, means, ROWS * COUNT, "mean", level);
+    memcpy(got, x, sizeof got);
+    loops->invert_roots(got, ROWS * COUNT, 129, 1e-5);
+    assert_same(got, roots, ROWS * COUNT, "inverse root", level);
   }
 }
 
@@ -215,6 +237,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_fold_gives_the_same_bits_along_across_and_on_every_level),
       cmocka_unit_test(test_every_map_gives_the_same_bits_along_across_and_on_every_level),
+      cmocka_unit_test(test_means_and_inverse_roots_give_the_same_bits_on_every_level),
       cmocka_unit_test(test_shared_operands_are_those_of_every_row),
       cmocka_unit_test(test_integer_folds_wrap_alike_along_across_and_on_every_level),
       cmocka_unit_test(test_the_first_of_equals_is_found_along_and_across),

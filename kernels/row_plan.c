@@ -13,7 +13,10 @@ static const struct pto_row_dim one = {.extent = 1};
 void pto_row_plan_init(struct pto_row_plan *plan, const struct pto_kernel_tensor *tensors, uint32_t count) {
   PTO_ASSERT(count <= PTO_ROW_TENSORS);
   plan->tensor_count = count;
-  for (uint32_t i = 0; i < count; i++) plan->tensors[i] = tensors[i];
+  for (uint32_t i = 0; i < count; i++) {
+    plan->tensors[i] = tensors[i];
+    plan->elem_bytes[i] = pto_dtype_size(tensors[i].dtype);
+  }
   plan->outer_count = plan->inner_count = 0;
   plan->vec = one;
   plan->length = plan->row_count = 1;
@@ -26,7 +29,7 @@ void pto_row_plan_add(struct pto_row_plan *plan, bool is_inner, uint64_t extent,
   if (extent == 1) return;
   struct pto_row_dim *dim = is_inner ? &plan->inner[plan->inner_count++] : &plan->outer[plan->outer_count++];
   *dim = (struct pto_row_dim){.extent = extent};
-  for (uint32_t i = 0; i < plan->tensor_count; i++) dim->steps[i] = strides[i] * pto_dtype_size(plan->tensors[i].dtype);
+  for (uint32_t i = 0; i < plan->tensor_count; i++) dim->steps[i] = strides[i] * plan->elem_bytes[i];
 }
 
 /* Joins neighbours that are one dimension to every tensor; answers how many are left. */
@@ -118,7 +121,7 @@ static uint64_t inner_offset(const struct pto_row_plan *plan, uint32_t i, uint64
 }
 
 bool pto_row_is_in_place(const struct pto_row_plan *plan, uint32_t i, enum pto_class class_) {
-  const uint64_t size = pto_dtype_size(plan->tensors[i].dtype);
+  const uint64_t size = plan->elem_bytes[i];
   if (plan->tensors[i].dtype != pto_class_dtype(class_) || plan->inner_count > 1) return false;
   if (plan->is_across) return plan->vec.steps[i] == size;
   return plan->length == 1 || last_inner(plan)->steps[i] == size;
@@ -127,7 +130,7 @@ bool pto_row_is_in_place(const struct pto_row_plan *plan, uint32_t i, enum pto_c
 static struct pto_row_view in_place(const struct pto_row_plan *plan, uint32_t i, char *at,
                                     const struct pto_row_part *part) {
   const struct pto_row_dim *inner = last_inner(plan);
-  const uint64_t size = pto_dtype_size(plan->tensors[i].dtype);
+  const uint64_t size = plan->elem_bytes[i];
   const int64_t pitch = (int64_t)((plan->is_across ? inner->steps[i] : plan->vec.steps[i]) / size);
   return (struct pto_row_view){at + part->first * inner->steps[i] + part->col * plan->vec.steps[i], pitch};
 }
@@ -153,7 +156,7 @@ static bool is_one_line(const struct pto_row_plan *plan, uint32_t i) {
 
 /* Whether whole rows of tensor `i` follow one another, so that all of them are one run. */
 static bool is_one_run(const struct pto_row_plan *plan, uint32_t i, const struct pto_row_part *part) {
-  const uint64_t size = pto_dtype_size(plan->tensors[i].dtype);
+  const uint64_t size = plan->elem_bytes[i];
   return !plan->is_across && plan->inner_count == 1 && part->count == plan->length && plan->inner[0].steps[i] == size &&
          plan->vec.steps[i] == plan->length * size;
 }

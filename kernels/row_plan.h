@@ -33,6 +33,7 @@ static inline enum pto_class pto_row_class(uint32_t dtype) {
 
 struct pto_row_plan {
   struct pto_kernel_tensor tensors[PTO_ROW_TENSORS];
+  uint64_t elem_bytes[PTO_ROW_TENSORS];
   uint32_t tensor_count, outer_count, inner_count;
   struct pto_row_dim outer[PTO_ROW_DIMS], inner[PTO_ROW_DIMS];
   struct pto_row_dim vec; /* the outer dimension that lies closest in tensor 0; extent 1 where there is none */

@@ -28,14 +28,14 @@ static void softmax_group(const struct pto_row_work *work, const struct pto_row_
   pto_rows_fold(work, group, PTO_FOLD_max, NULL, m);
   if (!has_room(work, group)) {
     pto_rows_fold(work, group, PTO_FOLD_sum_exp, m, l);
-    for (uint64_t j = 0; j < group->cols; j++) l[j] = 1 / l[j];
+    pto_values_map(work, PTO_MAP_reciprocal, l, NULL, 0, group->cols);
     pto_rows_map(work, group, PTO_MAP_exp_less_times, m, l, 1);
     return;
   }
   const struct pto_row_view e = pto_row_target(plan, 1, group->at[1], &whole, PTO_CLASS_F32, work->x);
   pto_view_map(work, group->x, e, &whole, PTO_MAP_exp_less, m, NULL);
   pto_view_fold(work, e, plan->length, group->cols, PTO_FOLD_sum, NULL, l);
-  for (uint64_t j = 0; j < group->cols; j++) l[j] = 1 / l[j];
+  pto_values_map(work, PTO_MAP_reciprocal, l, NULL, 0, group->cols);
   pto_view_map(work, e, e, &whole, PTO_MAP_times, l, NULL);
   pto_row_write(plan, 1, group->at[1], &whole, PTO_CLASS_F32, e);
 }
