@@ -202,6 +202,9 @@ $(B)/bench/peers/starpu: PEER_LIBS = -lstarpu-1.3
 $(B)/bench/peers/tbb: bench/peers/peer_tbb.cpp
 $(B)/bench/peers/tbb: PEER_CC = g++ -std=gnu++17
 $(B)/bench/peers/tbb: PEER_LIBS = -ltbb
+$(B)/bench/peers/simgrid: bench/peers/peer_simgrid.cpp
+$(B)/bench/peers/simgrid: PEER_CC = g++ -std=gnu++17
+$(B)/bench/peers/simgrid: PEER_LIBS = -lsimgrid
 $(B)/bench/peers/%: $(PEER_COMMON) $(PEER_HEADERS) $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) "  PEER  $@"

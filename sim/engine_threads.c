@@ -428,7 +428,6 @@ static void threads_end_run(struct pto_port *port) {
 }
 
 static void threads_resume(struct pto_port *port, uint64_t not_before) {}
-static void threads_charge(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count) {}
 
 static const char *threads_kernel_message(struct pto_port *port, uint32_t core) {
   const struct pto_threads_engine *engine = engine_of(port);
@@ -471,7 +470,6 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .wait = threads_wait,
                                              .help = threads_help,
                                              .run = threads_run,
-                                             .charge = threads_charge,
                                              .kernel_message = threads_kernel_message,
                                              .place_memory = threads_place_memory,
                                              .destroy = pto_threads_destroy};

@@ -22,7 +22,7 @@ static int wait_for_bytes(struct pto_runtime *rt, uint32_t space, const struct p
     has_waited = true;
   }
   if (has_waited) pto_progress_resume(rt);
-  if (rt->port->is_virtual) rt->port->ops->charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_HOST_ACCESS, 1);
+  if (rt->port->is_virtual) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_HOST_ACCESS, 1);
   pto_progress_record(rt, PTO_CONTROL_HOST_ACCESS, begin_time, rt->task_count);
   return PTO_OK;
 }

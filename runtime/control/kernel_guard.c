@@ -205,18 +205,18 @@ static struct pto_message guarded_message(const struct pto_kernel_guard *guard, 
   return guarded;
 }
 
-static const struct pto_kernel_guard *guard_of(const struct pto_port *port) {
+static const struct pto_kernel_guard *guard_of_port(const struct pto_port *port) {
   return (const struct pto_kernel_guard *)(const void *)port->ops;
 }
 
 static void dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at) {
-  const struct pto_message guarded = guarded_message(guard_of(port), message);
-  guard_of(port)->engine_ops->dispatch(port, &guarded, ready_at);
+  const struct pto_message guarded = guarded_message(guard_of_port(port), message);
+  guard_of_port(port)->engine_ops->dispatch(port, &guarded, ready_at);
 }
 
 static int16_t run(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough) {
-  const struct pto_message guarded = guarded_message(guard_of(port), message);
-  return guard_of(port)->engine_ops->run(port, &guarded, nth, is_enough);
+  const struct pto_message guarded = guarded_message(guard_of_port(port), message);
+  return guard_of_port(port)->engine_ops->run(port, &guarded, nth, is_enough);
 }
 
 /* Who finds things by the port's operations finds its own again. */

@@ -19,16 +19,21 @@ void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activ
 static void sample(struct pto_runtime *rt) {
   struct pto_trace_sample *s = pto_trace_log_append(&rt->trace.samples);
   if (!s) return;
-  *s = (struct pto_trace_sample){
-      .time = pto_progress_now(rt), .ready = rt->scheduler.ready_count, .in_flight = rt->scheduler.cores.in_flight};
+  uint64_t window_used = 0, heap_used_bytes = 0;
+#pragma GCC unroll 4
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
-    s->window_used += (uint32_t)(rt->rings.rings[i].head - rt->rings.rings[i].tail);
-    s->heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
+    window_used += rt->rings.rings[i].head - rt->rings.rings[i].tail;
+    heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
   }
+  *s = (struct pto_trace_sample){.time = pto_progress_now(rt),
+                                 .ready = rt->scheduler.ready_count,
+                                 .window_used = (uint32_t)window_used,
+                                 .in_flight = rt->scheduler.cores.in_flight,
+                                 .heap_used_bytes = heap_used_bytes};
 }
 
 static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
-  if (PTO_UNLIKELY(rt->port->is_virtual)) rt->port->ops->charge(rt->port, PTO_ACTOR_CURRENT, kind, count);
+  if (PTO_UNLIKELY(rt->port->is_virtual)) pto_port_charge(rt->port, PTO_ACTOR_CURRENT, kind, count);
 }
 
 /* ---- readiness ---- */
@@ -246,11 +251,11 @@ static inline bool has_run_ahead(const struct pto_runtime *rt) {
 
 void pto_progress_poll(struct pto_runtime *rt) {
   rt->since_poll = 0;
+  if (rt->port->clock < rt->port->quiet_until) return;
   do {
-    while (take_in(rt)) {
+    while (take_in(rt)) { /* until a poll gives nothing: the clock is the orchestrator's then */
     }
   } while (has_run_ahead(rt) && (run_own(rt) || (rt->port->ops->help && rt->port->ops->help(rt->port))));
-  rt->port->ops->resume(rt->port, 0);
 }
 
 void pto_progress_resume(struct pto_runtime *rt) { rt->port->ops->resume(rt->port, rt->port->clock); }

@@ -2,7 +2,7 @@
 #include <runtime/control/runtime_state.h>
 
 static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
-  if (count) rt->port->ops->charge(rt->port, PTO_ACTOR_ORCHESTRATOR, kind, count);
+  if (count) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, kind, count);
 }
 
 /* ---- explicit dependencies ---- */
