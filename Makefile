@@ -4,15 +4,16 @@
 #
 #   make            build/ptosim, build/libpto.so and the example programs
 #   make run        every example on both engines, verified, as a table      make test       all tests
-#   make bench      benches as JSON lines and a table                        make test-long  with the long cases
-#   make perf PROGRAM=bgemm          make valgrind PROGRAM=bgemm TOOL=memcheck
+#   make bench      benches as JSON lines and tables                        make test-long  with the long cases
+#   make perf PROGRAM=bgemm          make valgrind PROGRAM=bgemm TOOL=memcheck|callgrind|cachegrind|helgrind|drd|massif
 #   make fuzz       make lint        make coverage     make format-check     make deps
 #   make install PREFIX=/usr/local DESTDIR=            make clean
 #
 # Variants build into build-<name>/ and share no object with each other:
 #   SAN=address,undefined   SAN=thread   BUILD=debug   CC=clang   PLAIN=1 (without optional libraries)
+#   ANNOTATE=1 (atomics tell helgrind and drd what they hand over; make valgrind builds it where it is needed)
 # Others: WERROR=1 (for what is compiled), TESTS=pattern (make test), ARGS="…" (make run, perf, valgrind), FUZZ_SECONDS=60,
-# V=1 (print commands).
+# BENCH="task_overhead lookup" and QUICK=1 (make bench: these alone; less of all), V=1 (print commands).
 
 MAKEFLAGS += -rR
 SHELL := /bin/bash
@@ -31,7 +32,7 @@ comma := ,
 empty :=
 space := $(empty) $(empty)
 VARIANT := $(strip $(subst $(comma), ,$(SAN)) $(filter debug,$(BUILD)) $(if $(findstring clang,$(notdir $(CC))),clang) \
-             $(if $(COVERAGE),coverage) $(if $(FUZZ),fuzz) $(if $(PLAIN),plain))
+             $(if $(COVERAGE),coverage) $(if $(FUZZ),fuzz) $(if $(PLAIN),plain) $(if $(ANNOTATE),annotate))
 B := build$(if $(VARIANT),-$(subst $(space),-,$(VARIANT)))
 Q := $(if $(V),,@)
 SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
@@ -46,12 +47,13 @@ ORACLE_SRC := $(call code,tests/oracle/*.c)
 ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/%,$(LIB_SRC))
 SUPPORT_SRC := $(call code,tests/support/*.c bench/support/*.c)
 TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
-              formats/*_test.c device/*_test.c graph/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c)
+              formats/*_test.c device/*_test.c graph/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c \
+              bench/*/*_test.c)
 TEST_SCRIPTS := $(wildcard tests/*_test.sh)
 LONG_TEST_SCRIPTS := $(wildcard tests/long/*_test.sh)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 BENCH_SRC := $(wildcard bench/*.c)
-BENCH_SUPPORT_SRC := $(wildcard bench/support/*.c)
+BENCH_SUPPORT_SRC := $(call code,bench/support/*.c)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB_OBJ := $(call obj,$(LIB_SRC))
@@ -62,9 +64,10 @@ PROGRAMS := $(PROGRAM_SRC:orchestration/%.c=$(B)/programs/%.so)
 TESTS_BUILT := $(TEST_SRC:%.c=$(B)/tests/%)
 REPLAYS := $(if $(wildcard tests/support/fuzz_replay.c),$(FUZZ_SRC:%.c=$(B)/tests/%))
 PEER_MAIN_SRC := bench/peers/peer_main.c
+OUR_PEER_SRC := bench/peers/peer_pto.c
 BENCHES := $(BENCH_SRC:%.c=$(B)/%)
 ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
-             $(PEER_MAIN_SRC)
+             $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
 UNPROBED := run test test-long bench deps clean fuzz coverage lint lint-self-test format format-check help
@@ -85,7 +88,8 @@ CFLAGS ?= $(if $(COVERAGE)$(filter debug,$(BUILD)),-O0,-O2) -g
 WARN_CLANG := -Wno-gnu-variable-sized-type-not-at-end -Wno-pass-failed
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter \
         $(if $(findstring clang,$(notdir $(CC))),$(WARN_CLANG))
-DEFINES := -I. -Iinclude -D_GNU_SOURCE $(if $(SAN)$(COVERAGE)$(filter debug,$(BUILD)),-DPTO_ASSERT_LEVEL=2)
+DEFINES := -I. -Iinclude -D_GNU_SOURCE $(if $(SAN)$(COVERAGE)$(filter debug,$(BUILD)),-DPTO_ASSERT_LEVEL=2) \
+           $(if $(ANNOTATE),-DPTO_ANNOTATE=1)
 # No contraction of a*b+c: results may not depend on whether the machine has a fused multiply-add.
 CODE := -std=c17 -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread
 INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
@@ -120,7 +124,7 @@ $(call obj,sim/chip_files.c): $(wildcard sim/chips/*.ini)
 all: $(B)/libpto.so programs $(if $(CLI_SRC),$(B)/ptosim)
 programs: $(PROGRAMS)
 tests: all $(TESTS_BUILT) $(REPLAYS) $(if $(ORACLE_SRC),$(B)/oracle)
-benches: all $(BENCHES) $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%))
+benches: all $(BENCHES) $(B)/bench/peers/pto $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%))
 
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -183,6 +187,10 @@ $(BENCHES): $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(BENCH_SUPPORT_SRC)) $(
 # Other task runtimes, each with the compiler that it is for: a program a peer, those that the probe found.
 PEER_COMMON := $(call obj,$(PEER_MAIN_SRC) bench/support/task_graph.c)
 PEER_HEADERS := bench/peers/peer.h bench/support/task_graph.h
+$(B)/bench/peers/pto: $(call obj,$(OUR_PEER_SRC) bench/support/graph_run.c) $(PEER_COMMON) $(B)/libpto.a
+	@mkdir -p $(@D)
+	$(SAY) "  PEER  $@"
+	$(Q)$(LINK) -o $@ $^ $(LIBS)
 PEER_FLAGS := $(DEFINES) -O2 -g -pthread -Wall -Wextra $(if $(WERROR),-Werror)
 $(B)/bench/peers/openmp-gcc: bench/peers/peer_openmp.c
 $(B)/bench/peers/openmp-gcc: PEER_CC = gcc -std=gnu17 -fopenmp
@@ -194,6 +202,9 @@ $(B)/bench/peers/starpu: PEER_LIBS = -lstarpu-1.3
 $(B)/bench/peers/tbb: bench/peers/peer_tbb.cpp
 $(B)/bench/peers/tbb: PEER_CC = g++ -std=gnu++17
 $(B)/bench/peers/tbb: PEER_LIBS = -ltbb
+$(B)/bench/peers/simgrid: bench/peers/peer_simgrid.cpp
+$(B)/bench/peers/simgrid: PEER_CC = g++ -std=gnu++17
+$(B)/bench/peers/simgrid: PEER_LIBS = -lsimgrid
 $(B)/bench/peers/%: $(PEER_COMMON) $(PEER_HEADERS) $(B)/flags
 	@mkdir -p $(@D)
 	$(SAY) "  PEER  $@"
@@ -219,10 +230,14 @@ test-long:
 	$(AGAIN) tests
 	@PTO_TEST_LONG=1 scripts/run_tests --build $(B) --timeout 7200 $(if $(TESTS),--only '$(TESTS)') \
 	  $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS) $(LONG_TEST_SCRIPTS)
+# BENCH: some of them, by what follows bench_ in the name of a program, or time_ in that of a script.
+BENCH_SCRIPTS := $(wildcard scripts/time_*)
+BENCH_PROGRAMS := $(if $(BENCH),$(foreach b,$(BENCH),$(firstword $(wildcard scripts/time_$(b)) $(B)/bench/bench_$(b))), \
+                    $(BENCHES) $(if $(QUICK),,$(BENCH_SCRIPTS)))
 bench:
 	@scripts/deps --bench
 	$(AGAIN) benches
-	@scripts/run_benches $(B)/bench.jsonl $(BENCHES)
+	@PTO_BENCH_QUICK=$(QUICK) scripts/run_benches $(B)/bench.jsonl $(BENCH_PROGRAMS)
 coverage:
 	$(AGAIN) COVERAGE=1 tests
 	@scripts/coverage build-coverage $(patsubst $(B)/%,build-coverage/%,$(TESTS_BUILT) $(REPLAYS)) $(TEST_SCRIPTS)
@@ -231,8 +246,11 @@ PROGRAM ?= vector_example
 TOOL ?= memcheck
 perf: all
 	@scripts/profile perf $(B) $(PROGRAM) $(ARGS)
-valgrind: all
-	@scripts/profile $(TOOL) $(B) $(PROGRAM) $(ARGS)
+# helgrind and drd need a build of their own, which tells them of atomics.
+ANNOTATED := $(filter helgrind drd,$(TOOL))
+valgrind: $(if $(ANNOTATED),,all)
+	$(if $(ANNOTATED),+$(Q)$(MAKE) --no-print-directory ANNOTATE=1 all)
+	@scripts/profile $(TOOL) $(B)$(if $(ANNOTATED),-annotate) $(PROGRAM) $(ARGS)
 
 # libFuzzer is clang's; the whole library is built with its coverage in a folder of its own.
 FUZZ_SECONDS ?= 60
@@ -283,4 +301,4 @@ install: all
 clean:
 	rm -rf build build-*
 help:
-	@sed -n '3,16s/^# \{0,2\}//p' Makefile
+	@sed -n '3,17s/^# \{0,2\}//p' Makefile

@@ -405,16 +405,10 @@ static void turn_inputs(struct pto_trial *turned) {
   }
 }
 
-static void bench_layout(const char *name, uint32_t dtype, const struct arrangement *a) {
-  if (!find(&trial, name) || !find(&other, name)) return;
-  struct pto_trial_case c = same_case(&trial, dtype, &a->shape);
+/* What is in `other` beside what is in `trial`, contiguous tensors of the same elements; both end here. */
+static void bench_beside_contiguous(uint32_t dtype, const char *layout, uint64_t row_bytes) {
   struct pto_trial_time warm;
   struct times contiguous, laid_out;
-  c.scalars[0].i64 = trial.args.scalar_count > 0 ? (int64_t)a->shape.ndims - 1 : 0; /* the axis */
-  if (!make(&trial, &c)) return;
-  c.layout = a->layout;
-  if (!make(&other, &c)) return;
-  if (a->is_turned) turn_inputs(&other);
   if (pto_trial_time(&other, 1, IN_CACHE_BATCH_NS, &warm) != PTO_OK) exit(1);
   for (int i = 0; i < RUNS; i++) {
     contiguous.ns[i] = pto_trial_batch_ns(&trial, warm.calls);
@@ -422,15 +416,56 @@ static void bench_layout(const char *name, uint32_t dtype, const struct arrangem
   }
   bool is_inner_dense = true;
   for (uint32_t i = 0; i < other.args.tensor_count; i++)
-    is_inner_dense = is_inner_dense && other.tensors[i].strides[a->shape.ndims - 1] == 1;
+    is_inner_dense = is_inner_dense && other.tensors[i].strides[other.tensors[i].t.ndims - 1] == 1;
   printf("{\"bench\": \"kernels_strided\", \"name\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", "
-         "\"innermost_stride_1\": "
-         "%s, \"median_ns\": %.0f, \"contiguous_ns\": %.0f, \"times_slower\": %.2f, \"runs\": %d}\n",
-         name, pto_dtype_name(dtype), a->name, is_inner_dense ? "true" : "false", median(&laid_out),
-         median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);
+         "\"row_bytes\": %" PRIu64 ", \"innermost_stride_1\": %s, \"median_ns\": %.0f, \"contiguous_ns\": %.0f, "
+         "\"times_slower\": %.2f, \"runs\": %d}\n",
+         other.kernel->name, pto_dtype_name(dtype), layout, row_bytes, is_inner_dense ? "true" : "false",
+         median(&laid_out), median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);
   fflush(stdout);
   pto_trial_fini(&trial);
   pto_trial_fini(&other);
+}
+
+static void bench_layout(const char *name, uint32_t dtype, const struct arrangement *a) {
+  if (!find(&trial, name) || !find(&other, name)) return;
+  struct pto_trial_case c = same_case(&trial, dtype, &a->shape);
+  c.scalars[0].i64 = trial.args.scalar_count > 0 ? (int64_t)a->shape.ndims - 1 : 0; /* the axis */
+  if (!make(&trial, &c)) return;
+  c.layout = a->layout;
+  if (!make(&other, &c)) return;
+  if (a->is_turned) turn_inputs(&other);
+  bench_beside_contiguous(dtype, a->name, a->shape.shape[a->shape.ndims - 1] * pto_dtype_size(dtype));
+}
+
+/* All tensors of ROWS_BYTES in rows of row_bytes, step_bytes from one to the next. */
+#define ROWS_BYTES (UINT64_C(16) << 10)
+static void bench_short_rows(const char *name, uint32_t dtype, uint64_t row_bytes, uint64_t step_bytes,
+                             const char *layout) {
+  if (!find(&trial, name) || !find(&other, name)) return;
+  const uint64_t size = pto_dtype_size(dtype), rows = ROWS_BYTES / row_bytes;
+  struct pto_reference_shape shape = {2, {rows, row_bytes / size}};
+  struct pto_trial_case c = same_case(&trial, dtype, &shape);
+  if (!make(&trial, &c)) return;
+  shape.shape[1] = step_bytes / size;
+  c = same_case(&other, dtype, &shape);
+  if (!make(&other, &c)) return;
+  for (uint32_t i = 0; i < other.args.tensor_count; i++) other.tensors[i].shape[1] = row_bytes / size;
+  bench_beside_contiguous(dtype, layout, row_bytes);
+}
+
+static void bench_short_rows_of(const char *name, uint32_t dtype) {
+  static const uint64_t row_bytes[] = {2, 3, 5, 8, 16, 33, 64};
+  const uint64_t size = pto_dtype_size(dtype);
+  uint64_t last = 0;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(row_bytes); i++) {
+    const uint64_t bytes = pto_align_up(row_bytes[i], size); /* whole elements */
+    if (bytes != last) {
+      bench_short_rows(name, dtype, bytes, bytes + size, "rows with an element between them");
+      bench_short_rows(name, dtype, bytes, 128, "rows of 128 bytes in part");
+    }
+    last = bytes;
+  }
 }
 
 static void bench_strided_group(void) {
@@ -447,6 +482,8 @@ static void bench_strided_group(void) {
         if (!pto_trial_is_float(dtypes[d]) && strcmp(names[i], "copy") != 0 && strcmp(names[i], "add") != 0) continue;
         bench_layout(names[i], dtypes[d], &arrangements[a]);
       }
+  for (size_t i = 0; i < 2; i++) /* copy and add */
+    for (size_t d = 0; d < PTO_ARRAY_LENGTH(dtypes); d++) bench_short_rows_of(names[i], dtypes[d]);
 }
 
 /* ---- roofline ---- */

@@ -86,7 +86,7 @@ static double measure(struct pto_port *port) {
       continue;
     }
     polled++;
-    port->ops->charge(port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+    pto_port_charge(port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
     if (sent < MESSAGES) send(port, sent++, completion.core);
   }
   double ns = (now_ns() - begin) / MESSAGES;

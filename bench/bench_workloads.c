@@ -13,11 +13,13 @@
  */
 #include <libgen.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <bench/support/bench_line.h>
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
@@ -58,11 +60,6 @@ static int fail(const char *program, const char *chosen, const char *sentence) {
   return -1;
 }
 
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static int make_runtime(const struct pto_program *program, const struct engine *engine, struct pto_runtime **rt_out) {
   struct pto_config config = {0};
   if (program->config != NULL) memcpy(&config, program->config, pto_min_u64(program->config->size, sizeof config));
@@ -73,38 +70,45 @@ static int make_runtime(const struct pto_program *program, const struct engine *
   return pto_runtime_create(&config, rt_out);
 }
 
+static void print_result(const struct pto_program_run *run, const struct engine *engine, const char *setting,
+                         const struct pto_stats *stats, bool is_same, const struct pto_samples *seconds) {
+  struct pto_bench_line *line = pto_bench_line_begin("workloads", PTO_BENCH_SYSTEM);
+  pto_bench_line_text(line, "program", pto_program_run_program(run)->name);
+  pto_bench_line_text(line, "case", pto_program_run_case(run)->name);
+  pto_bench_line_text(line, "set", setting ? setting : "");
+  pto_bench_line_text(line, "engine", engine->name);
+  pto_bench_line_count(line, "workers", stats->workers);
+  pto_bench_line_count(line, "tasks", stats->tasks);
+  pto_bench_line_count(line, "edges", stats->edges);
+  pto_bench_line_real(line, "seconds", pto_samples_median(seconds));
+  pto_bench_line_real(line, "tasks_per_second", (double)stats->tasks / pto_samples_median(seconds));
+  pto_bench_line_real(line, "virtual_us", strcmp(engine->name, "virtual") == 0 ? (double)stats->virtual_ps / 1e6 : NAN);
+  pto_bench_line_bool(line, "same_bytes", is_same);
+  pto_bench_line_print(line, seconds);
+}
+
 /* RUNS runs of what is prepared; *digest is that of the first run of all engines. */
 static int measure(struct pto_program_run *run, const struct engine *engine, const char *setting, uint64_t *digest) {
   const struct pto_program *program = pto_program_run_program(run);
   const char *chosen = pto_program_run_case(run)->name;
   struct pto_stats stats = {.size = sizeof stats};
   struct pto_runtime *rt = NULL;
-  double seconds[RUNS];
+  struct pto_samples seconds = {.count = 0};
   bool is_same = true;
   if (make_runtime(program, engine, &rt) != PTO_OK) return fail(program->name, chosen, "no runtime");
-  for (int i = 0; i < RUNS; i++) {
+  for (uint32_t i = 0; i < pto_bench_repeats(RUNS); i++) {
     pto_program_run_rewind(run);
     if (pto_program_run_orchestrate(run, rt) != PTO_OK) {
       pto_runtime_destroy(rt);
       return fail(program->name, chosen, pto_program_run_error(run)->sentence);
     }
     pto_runtime_stats(rt, &stats);
-    seconds[i] = (double)stats.wall_ns / 1e9;
+    pto_samples_add(&seconds, (double)stats.wall_ns / 1e9);
     if (*digest == 0) *digest = pto_program_run_digest(run);
     is_same &= pto_program_run_digest(run) == *digest;
   }
   pto_runtime_destroy(rt);
-  qsort(seconds, RUNS, sizeof seconds[0], compare);
-  char virtual_us[32] = "null";
-  if (strcmp(engine->name, "virtual") == 0)
-    snprintf(virtual_us, sizeof virtual_us, "%.1f", (double)stats.virtual_ps / 1e6);
-  printf("{\"bench\": \"workloads\", \"program\": \"%s\", \"case\": \"%s\", \"set\": \"%s\", \"engine\": \"%s\", "
-         "\"workers\": %u, \"tasks\": %llu, \"edges\": %llu, \"median_seconds\": %.6f, \"minimum_seconds\": %.6f, "
-         "\"tasks_per_second\": %.0f, \"virtual_us\": %s, \"same_bytes\": %s, \"runs\": %d}\n",
-         program->name, chosen, setting ? setting : "", engine->name, stats.workers, (unsigned long long)stats.tasks,
-         (unsigned long long)stats.edges, seconds[RUNS / 2], seconds[0], (double)stats.tasks / seconds[RUNS / 2],
-         virtual_us, is_same ? "true" : "false", RUNS);
-  fflush(stdout);
+  print_result(run, engine, setting, &stats, is_same, &seconds);
   is_good &= is_same;
   return 0;
 }

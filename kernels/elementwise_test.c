@@ -35,11 +35,11 @@ static void test_costs_follow_from_descriptors_alone(void **state) {
   assert_cost(pto_general_add.cost(&args), (struct pto_cost){.bytes_in = 4 * n + 2 * 16384,
                                                              .bytes_out = 4 * n,
                                                              .vector_elems = n,
-                                                             .local_bytes = 1024 * (4 + (4 + 2) + 4)});
+                                                             .local_bytes = 2048 * (4 + (4 + 2) + 4)});
   assert_cost(pto_general_add_inplace.cost(&args), (struct pto_cost){.bytes_in = 4 * n + 2 * 16384,
                                                                      .bytes_out = 2 * 16384,
                                                                      .vector_elems = n,
-                                                                     .local_bytes = 1024 * (4 + 2 * (4 + 2))});
+                                                                     .local_bytes = 2048 * (4 + 2 * (4 + 2))});
   dense(&t[1], PTO_FLOAT32, NULL, small, strides, 2);
   dense(&t[0], PTO_FLOAT32, NULL, small, strides, 2);
   assert_cost(pto_general_exp.cost(&args),

@@ -69,13 +69,6 @@ typedef void pto_load_loop(void *buffer, const char *addr, uint64_t step_bytes, 
 typedef void pto_store_loop(const void *buffer, char *addr, uint64_t step_bytes, uint64_t count);
 /* to[i] = from[i] as docs/numerics.md says of casts; different memory. */
 typedef void pto_cast_loop(void *to, const void *from, uint64_t count);
-/* Copies rows of row_bytes, to_step and from_step apart; different memory. */
-struct pto_rows {
-  char *to;
-  const char *from;
-  uint64_t to_step, from_step, row_bytes, count;
-};
-typedef void pto_rows_loop(const struct pto_rows *rows);
 /* Copies past the caches to `to`, of any alignment; different memory.  Other threads may see it after stream_end. */
 typedef void pto_stream_loop(void *to, const void *from, uint64_t size_bytes);
 
@@ -99,7 +92,6 @@ struct pto_loops {
   pto_load_loop *load[PTO_CLASS_COUNT][PTO_DTYPE_COUNT];
   pto_store_loop *store[PTO_CLASS_COUNT][PTO_DTYPE_COUNT];
   pto_cast_loop *cast[PTO_CLASS_COUNT][PTO_CAST_COUNT];
-  pto_rows_loop *rows;
   pto_stream_loop *stream;
   void (*stream_end)(void);
   pto_sum_loop *sum;

@@ -234,25 +234,6 @@ static void test_streams_copy_every_byte_and_no_other(void **state) {
     }
 }
 
-static void test_rows_of_any_size_arrive_and_what_lies_between_is_left_alone(void **state) {
-  (void)state;
-  enum { ROWS = 7, MAX_ROW = 200, GAP_BYTES = 5 };
-  static char from[ROWS * (MAX_ROW + GAP_BYTES)], to[ROWS * (MAX_ROW + GAP_BYTES)],
-      wanted[ROWS * (MAX_ROW + GAP_BYTES)];
-  struct pto_rng rng = {SEED};
-  for (uint32_t i = 0; i < sizeof from; i++) from[i] = (char)pto_rng_next(&rng);
-  for (uint32_t set = 0; pto_loops_at(set) != NULL; set++)
-    for (uint64_t size = 1; size <= MAX_ROW; size++)
-      for (uint64_t gaps = 0; gaps < 4; gaps++) {
-        const uint64_t to_step = size + (gaps & 1) * GAP_BYTES, from_step = size + (gaps >> 1) * GAP_BYTES;
-        memset(to, GAP, sizeof to);
-        memset(wanted, GAP, sizeof wanted);
-        for (uint64_t row = 0; row < ROWS; row++) memcpy(wanted + row * to_step, from + row * from_step, size);
-        pto_loops_at(set)->rows(&(struct pto_rows){to, from, to_step, from_step, size, ROWS});
-        assert_memory_equal(to, wanted, sizeof to);
-      }
-}
-
 static void test_all_16_bit_floats_load_as_the_scalar_conversion_says(void **state) {
   (void)state;
   static uint16_t stored[65536];
@@ -421,7 +402,6 @@ int main(void) {
       cmocka_unit_test(test_every_set_gives_the_same_bits_for_every_cast),
       cmocka_unit_test(test_every_set_moves_the_same_bits),
       cmocka_unit_test(test_streams_copy_every_byte_and_no_other),
-      cmocka_unit_test(test_rows_of_any_size_arrive_and_what_lies_between_is_left_alone),
       cmocka_unit_test(test_all_16_bit_floats_load_as_the_scalar_conversion_says),
       cmocka_unit_test(test_floats_store_in_16_bits_as_the_scalar_conversion_says),
       cmocka_unit_test(test_exp_is_off_by_less_than_seven_tenths_of_a_unit_and_rounded_correctly_but_for_one_in_100),

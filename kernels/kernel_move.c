@@ -7,15 +7,16 @@
  */
 #include <kernels/kernel_move.h>
 
+#include <kernels/kernel_rows.h>
 #include <kernels/kernel_shape.h>
 #include <runtime/base/base.h>
 
 #include <string.h>
 
 #define LINE PTO_CACHE_LINE
-#define TILE_COLS 128 /* elements of a row of the tile: long enough runs for `to`, few enough pages of `from` */
-#define DIRECT_BYTES (64u << 10) /* planes up to that stay in the first caches and need no tile */
-#define THIN_ELEMS 4096          /* elements at a time of a plane that is thinner than a square */
+#define TILE_COLS 128      /* elements of a row of the tile: long enough runs for `to`, few enough pages of `from` */
+#define LONG_ROW_BYTES 512 /* longer ones are left to the C library */
+#define THIN_ELEMS 4096    /* elements at a time of a plane that is thinner than a square */
 
 /* Registers are written out one by one: the loops over them are unrolled before the compiler looks at the array. */
 #if !defined(__clang__)
@@ -179,13 +180,13 @@ struct plane {
   uint64_t elem_bytes;
 };
 
-static inline __attribute__((always_inline)) void steps_of(const struct plane *p, char *to, const char *from,
-                                                           size_t size) {
-  for (uint64_t i = 0; i < p->rows; i++, to += p->to_row, from += p->from_row) {
-    char *at = to;
-    const char *source = from;
-    for (uint64_t j = 0; j < p->cols; j++, at += p->to_step, source += p->from_step) memcpy(at, source, size);
-  }
+/* Single elements as rows of one; the longer dimension is the inner loop. */
+static void move_elems(const struct plane *p, char *to, const char *from) {
+  struct pto_rows rows = {to, from, p->to_step, p->from_step, p->elem_bytes, p->cols, p->rows, p->to_row, p->from_row};
+  if (p->rows > p->cols)
+    rows =
+        (struct pto_rows){to, from, p->to_row, p->from_row, p->elem_bytes, p->rows, p->cols, p->to_step, p->from_step};
+  pto_rows_best()(&rows);
 }
 
 /* Rows that are dense in `to` and one element repeated in `from`: a line full of it is copied along. */
@@ -216,25 +217,6 @@ static void move_reversed(const struct plane *p, char *to, const char *from, con
   }
 }
 
-#define FOR_SIZE(size, function, ...)                                                                                  \
-  switch (size) {                                                                                                      \
-  case 1:                                                                                                              \
-    function(__VA_ARGS__, 1);                                                                                          \
-    break;                                                                                                             \
-  case 2:                                                                                                              \
-    function(__VA_ARGS__, 2);                                                                                          \
-    break;                                                                                                             \
-  case 4:                                                                                                              \
-    function(__VA_ARGS__, 4);                                                                                          \
-    break;                                                                                                             \
-  case 8:                                                                                                              \
-    function(__VA_ARGS__, 8);                                                                                          \
-    break;                                                                                                             \
-  default:                                                                                                             \
-    function(__VA_ARGS__, 16);                                                                                         \
-    break;                                                                                                             \
-  }
-
 static void move_steps(const struct plane *p, char *to, const char *from) {
   const int64_t size = (int64_t)p->elem_bytes;
   if (p->to_step == size && p->from_step == 0) {
@@ -242,38 +224,15 @@ static void move_steps(const struct plane *p, char *to, const char *from) {
   } else if (p->to_step == size && p->from_step == -size && p->elem_bytes <= 8) {
     move_reversed(p, to, from, pto_move_square(pto_level_best(), pto_log2_floor(p->elem_bytes)));
   } else {
-    FOR_SIZE(p->elem_bytes, steps_of, p, to, from)
+    move_elems(p, to, from);
   }
 }
 
-/* Rows of bytes; of few bytes as two moves that overlap, which needs no call and no loop. */
-static inline __attribute__((always_inline)) void rows_of(const struct plane *p, char *to, const char *from,
-                                                          uint64_t row_bytes, size_t piece) {
-  for (uint64_t i = 0; i < p->rows; i++, to += p->to_row, from += p->from_row) {
-    char head[32], tail[32];
-    memcpy(head, from, piece);
-    memcpy(tail, from + row_bytes - piece, piece);
-    memcpy(to, head, piece);
-    memcpy(to + row_bytes - piece, tail, piece);
-  }
-}
-
+/* Rows of bytes; long ones as the C library does it best. */
 static void move_rows(const struct plane *p, char *to, const char *from) {
   const uint64_t row_bytes = p->cols * p->elem_bytes;
-  if (p->rows > 1 && row_bytes <= 64) {
-    if (row_bytes > 32) {
-      rows_of(p, to, from, row_bytes, 32);
-    } else if (row_bytes >= 16) {
-      rows_of(p, to, from, row_bytes, 16);
-    } else if (row_bytes >= 8) {
-      rows_of(p, to, from, row_bytes, 8);
-    } else if (row_bytes >= 4) {
-      rows_of(p, to, from, row_bytes, 4);
-    } else if (row_bytes >= 2) {
-      rows_of(p, to, from, row_bytes, 2);
-    } else {
-      rows_of(p, to, from, row_bytes, 1);
-    }
+  if (p->rows > 1 && row_bytes <= LONG_ROW_BYTES) {
+    pto_rows_best()(&(struct pto_rows){to, from, p->to_row, p->from_row, row_bytes, p->rows, .lines = 1});
     return;
   }
   for (uint64_t i = 0; i < p->rows; i++, to += p->to_row, from += p->from_row) memmove(to, from, row_bytes);
@@ -306,18 +265,7 @@ static void move_thin(const struct plane *p, char *to, const char *from) {
       const char *source = from + (int64_t)i * p->from_row + (int64_t)j * p->from_step;
       piece.rows = pto_min_u64(rows, p->rows - i);
       piece.cols = pto_min_u64(cols, p->cols - j);
-      if (piece.rows <= piece.cols) {
-        move_steps(&piece, at, source);
-        continue;
-      }
-      const struct plane turned = {.rows = piece.cols,
-                                   .cols = piece.rows,
-                                   .to_row = p->to_step,
-                                   .to_step = p->to_row,
-                                   .from_row = p->from_step,
-                                   .from_step = p->from_row,
-                                   .elem_bytes = p->elem_bytes};
-      move_steps(&turned, at, source);
+      move_elems(&piece, at, source);
     }
 }
 
@@ -326,18 +274,26 @@ static void prefetch_columns(const char *from, int64_t step, uint64_t count) {
   for (uint64_t j = 0; j < count; j++) __builtin_prefetch(from + (int64_t)j * step);
 }
 
+/* The largest squares that fit, or NULL. */
+static const struct pto_square *square_for(const struct plane *p) {
+  if (p->elem_bytes > 8) return NULL;
+  for (int level = (int)pto_level_best(); level >= 0; level--) {
+    const struct pto_square *square = pto_move_square((enum pto_level)level, pto_log2_floor(p->elem_bytes));
+    if (square != NULL && square->lanes <= p->rows && square->lanes <= p->cols) return square;
+  }
+  return NULL;
+}
+
 /* Pieces of one line of `from` × TILE_COLS.  Squares that are lines themselves go straight to `to`; others are put
  * together in the tile, whose rows are then copied. */
 static void move_transposed(const struct plane *p, char *to, const char *from, void *tile) {
-  const uint32_t log2_bytes = pto_log2_floor(p->elem_bytes);
   const int64_t size = (int64_t)p->elem_bytes;
-  const struct pto_square *square = p->elem_bytes > 8 ? NULL : pto_move_square(pto_level_best(), log2_bytes);
-  if (square == NULL || p->to_step != size || p->from_row != size || p->rows < square->lanes ||
-      p->cols < square->lanes) {
+  const struct pto_square *square = square_for(p);
+  if (square == NULL || p->to_step != size || p->from_row != size) {
     move_thin(p, to, from);
     return;
   }
-  if (p->rows * p->cols * p->elem_bytes <= DIRECT_BYTES) {
+  if (p->rows * p->cols * p->elem_bytes <= PTO_MOVE_DIRECT_BYTES) {
     move_squares(p, to, from, square);
     return;
   }

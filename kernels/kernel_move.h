@@ -27,7 +27,8 @@
 #include <kernels/kernel_level.h>
 #include <pto/kernel.h>
 
-#define PTO_MOVE_DIMS (2 * PTO_MAX_DIMS) /* a repeated dimension is two */
+#define PTO_MOVE_DIMS (2 * PTO_MAX_DIMS)  /* a repeated dimension is two */
+#define PTO_MOVE_DIRECT_BYTES (64u << 10) /* planes up to that stay in the first caches and need no tile */
 
 struct pto_move {
   uint32_t ndims;
@@ -49,7 +50,8 @@ struct pto_place {
 void pto_move_init(struct pto_move *move, uint32_t dtype);
 void pto_move_dim(struct pto_move *move, uint64_t extent, int64_t to_step, int64_t from_step);
 void pto_move_plan(struct pto_move *move);
-/* `tile` has pto_move_tile_bytes of the number of elements that move. */
+/* `tile` has pto_move_tile_bytes of the number of elements that move; NULL where these are at most
+ * PTO_MOVE_DIRECT_BYTES. */
 void pto_move_run(const struct pto_move *move, struct pto_place to, struct pto_place from, void *tile);
 
 /* Of a planned move of whole bytes that is one dense run on both sides: how many; else 0. */

@@ -3,7 +3,8 @@
  * An operand: a tensor as a stream of contiguous elements of a class, in the order in which a cursor visits it.
  *
  * What lies that way already is worked on in place; anything else, strided, converted or two to a byte, goes through a
- * chunk in the core's local memory.  An output too large for the caches is written past them: see
+ * chunk in the core's local memory, of whole rows where these are shorter than it: rows without gaps by kernel_rows.h,
+ * others by kernel_move.h, which transposes.  An output too large for the caches is written past them: see
  * PTO_STREAM_FROM_BYTES. Always true: all operands of a kernel have one shape and one order, and advance by the same
  * counts.  A value of the kernel that runs; one thread.
  *
@@ -17,10 +18,12 @@
 #include <kernels/kernel_cursor.h>
 #include <kernels/kernel_local.h>
 #include <kernels/kernel_loops.h>
+#include <kernels/kernel_rows.h>
 
-/* Elements of each operand in local memory at a time: four f32 operands stay in a first-level cache of 32 KiB.  Even,
- * for two elements a byte. */
-#define PTO_OPERAND_ELEMS 1024
+/* What each operand has in local memory at a time, in bytes of its class: four operands stay in a first-level cache of
+ * 32 KiB.  Half as much makes rows of a few bytes 1.15 times as slow, for what a chunk costs beside its elements.  A
+ * count of elements is even, for two elements a byte. */
+#define PTO_OPERAND_BYTES 8192
 
 /* An output from this size on is written past the caches, which saves reading it first.  A next task that reads it
  * must find little of it in a cache anyway: on a machine with 32 MiB of third-level cache, a sum and a relu of it take
@@ -36,16 +39,19 @@
 struct pto_operand {
   struct pto_cursor cursor;
   const struct pto_loops *loops;
+  pto_rows_loop *rows; /* NULL where it is one run in place */
   pto_load_loop *load;
   pto_store_loop *store;
+  uint32_t dtype;
   uint64_t elem_bytes; /* of the class */
   uint64_t unit_bytes; /* of the dtype */
   bool is_direct;      /* its elements lie as the class wants them, within a run */
   bool is_nibbles;
   bool is_streamed;
-  bool is_fetched; /* ahead of its chunk */
-  char *chunk;     /* PTO_OPERAND_ELEMS of the class, or as many as there are */
-  char *stage;     /* the same of the dtype, where an output is converted */
+  bool is_fetched;      /* ahead of its chunk */
+  uint64_t chunk_elems; /* PTO_OPERAND_BYTES of the class, or as many as there are */
+  char *chunk;
+  char *stage; /* the same of the dtype, where an output is converted */
 };
 
 /* The order in which to visit all operands of a kernel with output `y`: as y lies in memory, or row-major where one of

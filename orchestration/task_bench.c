@@ -236,23 +236,18 @@ static inline __attribute__((always_inline)) int submit_all(struct pto_runtime *
   }
   return status == PTO_OK ? pto_scope_end(rt) : status;
 }
-#define X(name_, columns_, first_, second_)                                                                            \
-  static int submit_##name_(struct pto_runtime *rt, const struct bench *b, struct views *views) {                      \
-    return submit_all(rt, *b, views, task_##name_##_step);                                                             \
-  }
-TASK_PATTERNS(X)
-#undef X
-static int (*const submitters[])(struct pto_runtime *, const struct bench *, struct views *) = {
-#define X(name_, columns_, first_, second_) submit_##name_,
-    TASK_PATTERNS(X)
-#undef X
-};
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct bench *b = pto_program_state(run, sizeof *b);
+  const struct task_pattern *pattern = pattern_of(run);
+  int status = PTO_EINVAL;
   struct views views;
   make_views(rt, run, b, &views);
-  return submitters[pattern_of(run) - task_patterns](rt, b, &views);
+#define X(name_, columns_, first_, second_)                                                                            \
+  if (pattern->step == task_##name_##_step) status = submit_all(rt, *b, &views, task_##name_##_step);
+  TASK_PATTERNS(X)
+#undef X
+  return status;
 }
 
 /* ---- the golden: the same folds in a plain loop over plain memory ---- */

@@ -364,7 +364,7 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
   *is_enough = nth + 1 == PTO_THREADS_ROW;
   if (!has_others) return (int16_t)status;
   *is_enough |= others_have_completed(engine);
-  if (nth % 4 == 3) { /* the runtime's work for each lies in between, so a row says less than a kernel by itself */
+  if (nth % 8 == 7) { /* the runtime's work for each lies in between, so a row says less than a kernel by itself */
     const uint64_t took_ns = now_ns() - engine->row_begin_ns;
     if (took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS) note_own(engine, took_ns / (nth + 1));
     *is_enough |= took_ns >= PTO_THREADS_OWN_BATCH_NS;
@@ -429,7 +429,6 @@ static void threads_end_run(struct pto_port *port) {
 }
 
 static void threads_resume(struct pto_port *port, uint64_t not_before) {}
-static void threads_charge(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count) {}
 
 static const char *threads_kernel_message(struct pto_port *port, uint32_t core) {
   const struct pto_threads_engine *engine = engine_of(port);
@@ -472,7 +471,6 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .wait = threads_wait,
                                              .help = threads_help,
                                              .run = threads_run,
-                                             .charge = threads_charge,
                                              .kernel_message = threads_kernel_message,
                                              .place_memory = threads_place_memory,
                                              .destroy = pto_threads_destroy};

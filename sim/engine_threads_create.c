@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <runtime/base/thread.h>
+#include <runtime/base/valgrind_requests.h>
 #include <sim/chip.h>
 #include <sim/engine.h>
 #include <sim/engine_threads_state.h>
@@ -134,8 +135,11 @@ static void init_cores(struct pto_threads_engine *engine) {
 
 static void init_workers(struct pto_threads_engine *engine) {
   bool can_pin = pto_place_can_pin(&engine->place, engine->port.worker_count);
-  uint32_t spin_rounds = engine->port.worker_count <= engine->place.cpu_count ? PTO_WAIT_SPIN_ROUNDS : 0;
+  /* valgrind runs one thread at a time, whatever CPUs there are. */
+  bool has_cpus = engine->port.worker_count <= engine->place.cpu_count && !pto_is_under_valgrind();
+  uint32_t spin_rounds = has_cpus ? PTO_WAIT_SPIN_ROUNDS : 0;
   pto_wait_init(&engine->completed, spin_rounds);
+  pto_atomic_init(&engine->meetings.has_stalled, 0);
   for (uint32_t w = 0; w < engine->port.worker_count; w++) {
     struct pto_threads_worker *worker = &engine->workers[w];
     worker->shared = &engine->shared;
@@ -147,6 +151,8 @@ static void init_workers(struct pto_threads_engine *engine) {
     worker->index = w;
     worker->is_pinned = can_pin;
     pto_wait_init(&worker->wait, spin_rounds);
+    pto_atomic_init(&worker->has_woken, 0);
+    pto_atomic_init(&worker->is_stopping, 0);
   }
   snprintf(engine->report, sizeof engine->report, "%s; %u worker%s %s", pto_place_report(&engine->place),
            engine->port.worker_count, engine->port.worker_count == 1 ? "" : "s", can_pin ? "pinned" : "not pinned");

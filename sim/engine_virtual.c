@@ -22,160 +22,174 @@
 
 #include <string.h>
 
-#define ORCHESTRATOR PTO_CHIP_MAX_SCHEDULERS /* the actor's number beyond those of the schedulers */
-
 struct engine_virtual {
   struct pto_port port; /* first: the port's address is the engine's */
   uint32_t scheduler_count;
-  uint32_t actor;              /* whose clock port.clock is: a scheduler's index, or ORCHESTRATOR */
-  uint64_t orchestrator_clock; /* stale while actor is ORCHESTRATOR */
-  uint64_t work_ps[PTO_WORK_COUNT];
+  uint32_t actor; /* while port.is_scheduler: whose clock port.clock is */
+  uint32_t first; /* the scheduler that acts first, the lowest of equals */
+  /* By scheduler: stale of the one whose clock port.clock is; PTO_VIRTUAL_NEVER of those that the chip has not. */
+  uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
+  uint64_t dispatch_ps, poll_ps;
   struct pto_virtual_scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
-  uint16_t *core_worker;
-  uint8_t *core_scheduler;
-  uint64_t
-      *core_asked_at; /* latest time at which a message to the core was asked for: a core's messages keep their order */
   struct pto_virtual_cores cores;
+  uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
+  uint16_t *core_worker;
   struct pto_watchdog watchdog;
   struct pto_watchdog_line line;
   struct pto_reserve memory; /* holds this struct too */
 };
 
+_Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
+
 static struct engine_virtual *engine_of(struct pto_port *port) { return (struct engine_virtual *)(void *)port; }
 
+/* After something was taken from a scheduler's queues, or its clock moved. */
+static inline void update_scheduler(struct engine_virtual *engine, uint32_t index) {
+  uint64_t *at = engine->next_at;
+  at[index] = pto_virtual_scheduler_next_at(&engine->schedulers[index]);
+  /* Few chips have more than four, and these two comparisons do not wait for each other. */
+  const uint32_t lower = at[1] < at[0], upper = 2 + (at[3] < at[2]);
+  uint32_t first = at[upper] < at[lower] ? upper : lower;
+  for (uint32_t i = 4; i < engine->scheduler_count; i++) first = at[i] < at[first] ? i : first;
+  engine->first = first;
+}
+
+/* After something of `time` was put into a scheduler's queues. */
+static inline void hurry_scheduler(struct engine_virtual *engine, uint32_t index, uint64_t time) {
+  const uint64_t next_at = pto_max_u64(engine->schedulers[index].clock, time);
+  if (next_at >= engine->next_at[index]) return;
+  engine->next_at[index] = next_at;
+  const uint64_t first_at = engine->next_at[engine->first];
+  if (next_at < first_at || (next_at == first_at && index < engine->first)) engine->first = index;
+}
+
+static inline uint64_t next_time(const struct engine_virtual *engine) {
+  return pto_min_u64(pto_virtual_cores_next_time(&engine->cores), engine->next_at[engine->first]);
+}
+
 /* port.clock becomes the orchestrator's. */
-static void leave_actor(struct engine_virtual *engine) {
-  if (engine->actor == ORCHESTRATOR) return;
-  struct pto_virtual_scheduler *scheduler = &engine->schedulers[engine->actor];
-  scheduler->clock = engine->port.clock;
-  pto_virtual_scheduler_update(scheduler);
-  engine->actor = ORCHESTRATOR;
-  engine->port.clock = engine->orchestrator_clock;
+static inline void leave_scheduler(struct engine_virtual *engine) {
+  if (!engine->port.is_scheduler) return;
+  engine->schedulers[engine->actor].clock = engine->port.clock;
+  engine->port.is_scheduler = false;
+  engine->port.clock = engine->port.orchestrator_clock;
+  update_scheduler(engine, engine->actor);
 }
 
-static void enter_actor(struct engine_virtual *engine, uint32_t actor) {
-  engine->orchestrator_clock = engine->port.clock;
-  engine->actor = actor;
-  engine->port.clock = engine->schedulers[actor].clock;
+static inline void enter_scheduler(struct engine_virtual *engine, uint32_t index) {
+  engine->port.orchestrator_clock = engine->port.clock;
+  engine->port.clock = engine->schedulers[index].clock;
+  engine->port.is_scheduler = true;
+  engine->actor = index;
 }
 
-/* The scheduler that acts first; the lowest of equals. */
-static struct pto_virtual_scheduler *first_scheduler(struct engine_virtual *engine) {
-  struct pto_virtual_scheduler *first = &engine->schedulers[0];
-  for (uint32_t i = 1; i < engine->scheduler_count; i++) {
-    if (engine->schedulers[i].next_at < first->next_at) first = &engine->schedulers[i];
-  }
-  return first;
-}
-
-/* Processes all that happens up to `limit` and before the next completion is taken in; the scheduler whose turn that
- * is, or NULL where there is none up to then.  limit < PTO_VIRTUAL_NEVER. */
-static struct pto_virtual_scheduler *advance(struct engine_virtual *engine, uint64_t limit) {
+/* Processes all that happens up to `limit` and before the next completion is taken in; true where there is one up to
+ * then, and engine->first is the scheduler whose turn it is.  limit < PTO_VIRTUAL_NEVER. */
+static bool advance(struct engine_virtual *engine, uint64_t limit) {
+  struct pto_virtual_cores *cores = &engine->cores;
   for (;;) {
-    struct pto_virtual_scheduler *scheduler = first_scheduler(engine);
-    uint64_t core_time = pto_virtual_cores_next_time(&engine->cores);
-    if (pto_min_u64(core_time, scheduler->next_at) > limit) return NULL;
-    if (core_time <= scheduler->next_at) {
-      uint32_t core = pto_virtual_cores_step(&engine->cores);
-      if (core == PTO_VIRTUAL_NO_CORE) continue;
-      struct pto_virtual_scheduler *owner = &engine->schedulers[engine->core_scheduler[core]];
-      pto_virtual_queue_insert(&owner->completions, core_time, core);
-      pto_virtual_scheduler_update(owner);
-    } else if (pto_virtual_scheduler_has_completion_next(scheduler)) {
-      return scheduler;
-    } else {
-      struct pto_virtual_notice asked = pto_virtual_queue_pop(&scheduler->messages);
-      scheduler->clock = scheduler->next_at + engine->work_ps[PTO_WORK_DISPATCH];
-      pto_virtual_cores_arrive(&engine->cores, asked.core, scheduler->clock);
-      pto_virtual_scheduler_update(scheduler);
+    const uint32_t first = engine->first;
+    const uint64_t core_at = pto_virtual_cores_next_time(cores), scheduler_at = engine->next_at[first];
+    const uint64_t next_at = pto_min_u64(core_at, scheduler_at);
+    if (next_at > limit) {
+      engine->port.quiet_until = next_at;
+      return false;
     }
+    if (core_at <= scheduler_at) {
+      const uint32_t core = pto_virtual_cores_step(cores);
+      if (core == PTO_VIRTUAL_NO_CORE) continue;
+      const uint32_t owner = cores->cores[core].scheduler;
+      pto_virtual_queue_insert(&engine->schedulers[owner].completions, core_at, core);
+      hurry_scheduler(engine, owner, core_at);
+      continue;
+    }
+    struct pto_virtual_scheduler *scheduler = &engine->schedulers[first];
+    if (pto_virtual_scheduler_has_completion_next(scheduler)) return true;
+    scheduler->clock = scheduler_at + engine->dispatch_ps;
+    pto_virtual_cores_arrive(cores, pto_virtual_queue_pop(&scheduler->messages), scheduler->clock);
+    update_scheduler(engine, first);
   }
 }
 
 static void engine_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at) {
   struct engine_virtual *engine = engine_of(port);
-  uint32_t owner = engine->core_scheduler[message->core], core = message->core;
-  struct pto_virtual_scheduler *scheduler = &engine->schedulers[owner];
-  uint64_t asked_at = pto_max_u64(pto_max_u64(ready_at, port->clock), engine->core_asked_at[core]);
-  engine->core_asked_at[core] = asked_at;
+  struct pto_virtual_core *core = &engine->cores.cores[message->core];
+  const uint32_t owner = core->scheduler;
+  /* Cores run in order, so nothing overtakes an earlier message to the same core. */
+  const uint64_t asked_at = pto_max_u64(pto_max_u64(ready_at, port->clock), core->asked_at);
+  core->asked_at = asked_at;
   pto_virtual_cores_send(&engine->cores, message);
-  /* Its own scheduler sends it now, unless an earlier message to that core is still to be sent: cores run in order. */
-  const struct pto_virtual_core *state = &engine->cores.cores[core];
-  if (engine->actor == owner && asked_at == port->clock && state->sent - state->arrived == 1) {
-    port->clock += engine->work_ps[PTO_WORK_DISPATCH];
-    pto_virtual_cores_arrive(&engine->cores, core, port->clock);
+  const bool is_own = port->is_scheduler && engine->actor == owner;
+  /* Its own scheduler sends it now, unless an earlier message to that core is still to be sent. */
+  if (is_own && asked_at == port->clock && core->sent - core->arrived == 1) {
+    port->clock += engine->dispatch_ps;
+    pto_virtual_cores_arrive(&engine->cores, message->core, port->clock);
     return;
   }
-  pto_virtual_queue_insert(&scheduler->messages, asked_at, core);
-  pto_virtual_scheduler_update(scheduler); /* leave_actor does it again with the clock of then */
+  pto_virtual_queue_insert(&engine->schedulers[owner].messages, asked_at, message->core);
+  if (is_own) return; /* leave_scheduler updates it, with the clock of then */
+  hurry_scheduler(engine, owner, asked_at);
+  port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[owner]);
 }
 
 static uint32_t engine_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
   struct engine_virtual *engine = engine_of(port);
-  leave_actor(engine);
-  if (max == 0) return 0;
-  struct pto_virtual_scheduler *scheduler = advance(engine, port->clock);
-  if (!scheduler) return 0;
+  leave_scheduler(engine);
+  port->quiet_until = next_time(engine);
+  if (port->clock < port->quiet_until || max == 0 || !advance(engine, port->clock)) return 0;
   PTO_INTERNAL(pto_virtual_cores_is_valid(&engine->cores));
-  struct pto_virtual_notice notice = pto_virtual_queue_pop(&scheduler->completions);
-  scheduler->clock = scheduler->next_at + engine->work_ps[PTO_WORK_POLL];
-  completions[0] = pto_virtual_cores_poll(&engine->cores, notice.core);
-  enter_actor(engine, (uint32_t)(scheduler - engine->schedulers));
+  const uint32_t first = engine->first;
+  struct pto_virtual_scheduler *scheduler = &engine->schedulers[first];
+  scheduler->clock = engine->next_at[first] + engine->poll_ps;
+  completions[0] = pto_virtual_cores_poll(&engine->cores, pto_virtual_queue_pop(&scheduler->completions));
+  enter_scheduler(engine, first);
+  port->quiet_until = 0;
   return 1;
 }
 
 static void engine_wait(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
-  leave_actor(engine);
+  leave_scheduler(engine);
   /* As far as there are events at all; there is one, unless cores wait for ever or the caller broke its word. */
-  struct pto_virtual_scheduler *scheduler = advance(engine, PTO_VIRTUAL_NEVER - 1);
-  while (PTO_UNLIKELY(!scheduler) && pto_virtual_cores_break_deadlock(&engine->cores))
-    scheduler = advance(engine, PTO_VIRTUAL_NEVER - 1);
-  PTO_ASSERT(scheduler);
-  if (scheduler) port->clock = pto_max_u64(port->clock, scheduler->next_at);
+  bool has_completion = advance(engine, PTO_VIRTUAL_NEVER - 1);
+  while (PTO_UNLIKELY(!has_completion) && pto_virtual_cores_break_deadlock(&engine->cores))
+    has_completion = advance(engine, PTO_VIRTUAL_NEVER - 1);
+  PTO_ASSERT(has_completion);
+  if (has_completion) port->clock = pto_max_u64(port->clock, engine->next_at[engine->first]);
+  port->quiet_until = 0;
 }
 
 static void engine_resume(struct pto_port *port, uint64_t not_before) {
-  leave_actor(engine_of(port));
+  leave_scheduler(engine_of(port));
   port->clock = pto_max_u64(port->clock, not_before);
-}
-
-static void engine_charge(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count) {
-  struct engine_virtual *engine = engine_of(port);
-  if (kind == PTO_WORK_DISPATCH || kind == PTO_WORK_POLL) return;
-  uint64_t price = engine->work_ps[kind] * count;
-  if (actor == PTO_ACTOR_CURRENT || engine->actor == ORCHESTRATOR)
-    port->clock += price;
-  else
-    engine->orchestrator_clock += price;
 }
 
 static uint64_t engine_elapsed_ps(const struct pto_port *port) {
   const struct engine_virtual *engine = (const struct engine_virtual *)(const void *)port;
   uint64_t elapsed = port->clock;
-  if (engine->actor != ORCHESTRATOR) elapsed = pto_max_u64(elapsed, engine->orchestrator_clock);
+  if (port->is_scheduler) elapsed = pto_max_u64(elapsed, port->orchestrator_clock);
   for (uint32_t i = 0; i < engine->scheduler_count; i++) elapsed = pto_max_u64(elapsed, engine->schedulers[i].clock);
   return elapsed;
 }
 
 static int engine_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
   struct engine_virtual *engine = engine_of(port);
-  pto_virtual_cores_reset(&engine->cores);
+  pto_virtual_cores_reset(&engine->cores, port->trace);
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct pto_virtual_scheduler *scheduler = &engine->schedulers[i];
     scheduler->clock = 0;
-    scheduler->completions.head = scheduler->completions.tail = 0;
-    scheduler->messages.head = scheduler->messages.tail = 0;
-    pto_virtual_scheduler_update(scheduler);
+    pto_virtual_queue_reset(&scheduler->completions);
+    pto_virtual_queue_reset(&scheduler->messages);
   }
-  memset(engine->core_asked_at, 0, engine->cores.core_count * sizeof *engine->core_asked_at);
-  engine->actor = ORCHESTRATOR;
-  port->clock = engine->orchestrator_clock = 0;
+  for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
+  engine->first = 0;
+  port->is_scheduler = false;
+  port->clock = port->orchestrator_clock = port->quiet_until = 0;
   return PTO_OK;
 }
 
 /* The last clocks stay readable through elapsed_ps. */
-static void engine_end_run(struct pto_port *port) { leave_actor(engine_of(port)); }
+static void engine_end_run(struct pto_port *port) { leave_scheduler(engine_of(port)); }
 
 static void engine_flush(struct pto_port *port) { (void)port; }
 
@@ -199,7 +213,6 @@ static const struct pto_port_ops ops = {
     .poll = engine_poll,
     .resume = engine_resume,
     .wait = engine_wait,
-    .charge = engine_charge,
     .kernel_message = engine_kernel_message,
     .destroy = engine_destroy,
 };
@@ -217,8 +230,6 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
                                                                     << pto_log2_floor(2 * core_count * slots - 1);
   struct engine_virtual *engine = carve(base, &used, sizeof *engine);
   uint16_t *core_worker = carve(base, &used, core_count * sizeof *core_worker);
-  uint8_t *core_scheduler = carve(base, &used, core_count * sizeof *core_scheduler);
-  uint64_t *core_asked_at = carve(base, &used, core_count * sizeof *core_asked_at);
   for (uint32_t i = 0; i < 2 * chip->scheduler_count; i++) {
     struct pto_virtual_notice *ring = carve(base, &used, notices * sizeof *ring);
     if (!base) continue;
@@ -227,17 +238,14 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
     queue->notices = ring;
     queue->mask = (uint32_t)(notices - 1);
   }
-  if (base) {
-    engine->core_worker = core_worker;
-    engine->core_scheduler = core_scheduler;
-    engine->core_asked_at = core_asked_at;
-  }
+  if (base) engine->core_worker = core_worker;
   return used;
 }
 
 static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip) {
   engine->port = (struct pto_port){
       .ops = &ops,
+      .work_ps = engine->work_ps,
       .is_virtual = true,
       .cluster_count = chip->cluster_count,
       .slots_per_core = chip->slots_per_core,
@@ -251,9 +259,15 @@ static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip
   };
   engine->scheduler_count = chip->scheduler_count;
   memcpy(engine->work_ps, chip->work_ps, sizeof engine->work_ps);
-  /* Scheduler s owns the clusters from ⌈s · clusters / schedulers⌉ on. */
-  for (uint32_t core = 0; core < 3 * chip->cluster_count; core++)
-    engine->core_scheduler[core] = (uint8_t)((uint64_t)(core / 3) * chip->scheduler_count / chip->cluster_count);
+  engine->dispatch_ps = chip->work_ps[PTO_WORK_DISPATCH];
+  engine->poll_ps = chip->work_ps[PTO_WORK_POLL];
+  engine->work_ps[PTO_WORK_DISPATCH] = engine->work_ps[PTO_WORK_POLL] = 0;
+}
+
+/* Scheduler s owns the clusters from ⌈s · clusters / schedulers⌉ on. */
+static void assign_cores(struct engine_virtual *engine, const struct pto_chip *chip) {
+  for (uint32_t core = 0; core < engine->cores.core_count; core++)
+    engine->cores.cores[core].scheduler = (uint8_t)((uint64_t)(core / 3) * chip->scheduler_count / chip->cluster_count);
 }
 
 int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
@@ -266,11 +280,12 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   struct engine_virtual *engine = memory.addr;
   engine->memory = memory;
   fill_port(engine, chip);
-  if (pto_virtual_cores_init(&engine->cores, chip, &engine->port) != PTO_OK) {
+  if (pto_virtual_cores_init(&engine->cores, chip) != PTO_OK) {
     pto_reserve_fini(&memory);
     return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for %u cores", chip->name,
                          3 * chip->cluster_count);
   }
+  assign_cores(engine, chip);
   engine_begin_run(&engine->port, NULL, 0);
   const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
                                             .on_timeout = config->on_timeout,

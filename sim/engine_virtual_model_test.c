@@ -106,6 +106,7 @@ static bool poll(struct player *player) {
   struct pto_model *model = &player->model;
   model->actor = PTO_MODEL_ORCHESTRATOR;
   bool has_one = pto_model_advance(model, pto_model_clock(model), &next);
+  if (player->port->clock < player->port->quiet_until) assert_false(has_one);
   assert_int_equal(player->port->ops->poll(player->port, completions, 4), has_one);
   if (has_one) {
     struct pto_model_message *message = &model->messages[next.ticket];
@@ -122,7 +123,7 @@ static bool poll(struct player *player) {
 }
 
 static void wait(struct player *player) {
-  struct pto_model_next next;
+  struct pto_model_next next = {.what = PTO_MODEL_NOTHING};
   struct pto_model *model = &player->model;
   model->actor = PTO_MODEL_ORCHESTRATOR;
   assert_true(pto_model_advance(model, UINT64_MAX, &next));
@@ -134,7 +135,7 @@ static void wait(struct player *player) {
 static void charge(struct player *player, enum pto_actor actor, uint32_t count) {
   uint32_t who = actor == PTO_ACTOR_CURRENT ? player->model.actor : PTO_MODEL_ORCHESTRATOR;
   player->model.clocks[who] += count * player->model.chip.work_ps[PTO_WORK_COMPLETE];
-  player->port->ops->charge(player->port, actor, PTO_WORK_COMPLETE, count);
+  pto_port_charge(player->port, actor, PTO_WORK_COMPLETE, count);
 }
 
 static void play(struct player *player) {

@@ -52,7 +52,7 @@ static void dispatch(struct bench *bench, struct pto_message message, uint64_t r
 }
 
 static void submit(struct bench *bench, struct pto_message message) {
-  bench->port->ops->charge(bench->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1);
+  pto_port_charge(bench->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1);
   dispatch(bench, message, bench->port->clock);
 }
 
@@ -137,7 +137,7 @@ static void test_a_pending_message_begins_when_the_first_ends_without_the_schedu
   dispatch(&b, pto_script_message(1, 50, 0, 0), 0);  /* sent at 6, begins at 118 + 10, visible at 183 */
   wait_until(&b, 118);
   expect_completion(&b, 0, 120);
-  b.port->ops->charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 100); /* a scheduler busy until 820 delays nobody */
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 100); /* a scheduler busy until 820 delays nobody */
   assert_int_equal(b.port->clock, 820);
   wait_until(&b, 820);
   expect_completion(&b, 1, 822);
@@ -151,7 +151,7 @@ static void test_a_message_behind_none_waits_for_the_scheduler(void **state) {
   dispatch(&b, pto_script_message(1, 100, 0, 0), 0);
   wait_until(&b, 118);
   expect_completion(&b, 0, 120);
-  b.port->ops->charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
   dispatch(&b, pto_script_message(1, 50, 0, 0), b.port->clock); /* sent at 127 + 3, begins at 140, visible at 195 */
   assert_int_equal(b.port->clock, 130);
   wait_until(&b, 195);
@@ -166,7 +166,7 @@ static void test_two_schedulers_work_at_the_same_time(void **state) {
   dispatch(&b, pto_script_message(4, 100, 0, 0), 0); /* scheduler 1: the same, no queueing behind the other */
   wait_until(&b, 118);
   expect_completion(&b, 0, 120);
-  b.port->ops->charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
   assert_int_equal(b.port->clock, 127);
   expect_completion(&b, 1, 120); /* its own clock, not after the first one's 127 */
   expect_nothing(&b);
@@ -181,7 +181,7 @@ static void test_one_scheduler_takes_in_completions_one_after_the_other(void **s
   dispatch(&b, pto_script_message(1, 100, 0, 0), 0); /* sent at 6, visible at 121 too: the lower core is first */
   wait_until(&b, 121);
   expect_completion(&b, 1, 123);
-  b.port->ops->charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
   expect_nothing(&b); /* its turn comes at 130, the orchestrator knows until 121 */
   wait_until(&b, 130);
   expect_completion(&b, 0, 132);
@@ -212,12 +212,12 @@ static void test_a_scheduler_does_what_came_up_first(void **state) {
   dispatch(&b, pto_script_message(4, 104, 0, 0), 0); /* scheduler 1, visible at 122 */
   wait_until(&b, 118);
   expect_completion(&b, 0, 120);
-  b.port->ops->charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
   dispatch(&b, pto_script_message(5, 10, 0, 0),
            127); /* asked at 127: scheduler 1 has the completion of 122 before it */
   wait_until(&b, 122);
   expect_completion(&b, 1, 124);
-  b.port->ops->charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1); /* until 131; sent at 134, begins at 144 */
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1); /* until 131; sent at 134, begins at 144 */
   wait_until(&b, 159);
   expect_completion(&b, 2, 161);
   expect_span(&b, 2, 2, 144, 154);
@@ -244,10 +244,10 @@ static void test_the_orchestrator_sees_completions_up_to_its_own_time(void **sta
   struct bench b;
   bench_begin(&b, pto_script_chip(1, 1));
   dispatch(&b, pto_script_message(1, 100, 0, 0), 0); /* visible at 118 */
-  b.port->ops->charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 5);
+  pto_port_charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 5);
   expect_nothing(&b);
   assert_int_equal(pto_script_log_count, 1); /* begun at 13, before 100 */
-  b.port->ops->charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1);
+  pto_port_charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1);
   expect_completion(&b, 0, 120); /* the orchestrator is at 120, the scheduler was idle at 118 */
   b.port->ops->resume(b.port, 0);
   assert_int_equal(b.port->clock, 120);
@@ -260,8 +260,8 @@ static void test_resume_takes_the_orchestrator_to_what_it_waited_for(void **stat
   dispatch(&b, pto_script_message(1, 100, 0, 0), 0);
   wait_until(&b, 118);
   expect_completion(&b, 0, 120);
-  b.port->ops->charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
-  b.port->ops->charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1); /* the other clock: 118 + 20 */
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  pto_port_charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1); /* the other clock: 118 + 20 */
   assert_int_equal(b.port->clock, 127);
   b.port->ops->resume(b.port, 127);
   assert_int_equal(b.port->clock, 138);
@@ -273,8 +273,8 @@ static void test_resume_takes_the_orchestrator_to_what_it_waited_for(void **stat
 static void test_dispatch_and_poll_cannot_be_charged_twice(void **state) {
   struct bench b;
   bench_begin(&b, pto_script_chip(1, 1));
-  b.port->ops->charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_DISPATCH, 9);
-  b.port->ops->charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_POLL, 9);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_DISPATCH, 9);
+  pto_port_charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_POLL, 9);
   assert_int_equal(b.port->clock, 0);
   bench_end(&b);
 }
@@ -361,8 +361,7 @@ static void test_each_failure_keeps_its_own_sentence(void **state) {
   chip.slots_per_core = 5;
   bench_begin(&b, chip);
   for (uint32_t i = 0; i < 5; i++) dispatch(&b, pto_script_message(1, 10, 0, statuses[i]), 0);
-  b.port->ops->charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT,
-                      1000); /* all five have run before the first poll */
+  pto_port_charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1000); /* all five have run before the first poll */
   for (uint32_t i = 0; i < 5; i++) {
     assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
     assert_int_equal(completion.status, clamped[i]);

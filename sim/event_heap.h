@@ -58,12 +58,6 @@ static inline void pto_event_heap_pop(struct pto_event_heap *heap) {
   if (heap->count > 0) pto_event_heap_replace_top(heap, last);
 }
 
-/* Whether another event has the time of the earliest one. */
-static inline bool pto_event_heap_is_top_shared(const struct pto_event_heap *heap) {
-  const struct pto_event *events = heap->events;
-  return (heap->count > 1 && events[1].time == events[0].time) || (heap->count > 2 && events[2].time == events[0].time);
-}
-
 static inline bool pto_event_heap_is_valid(const struct pto_event_heap *heap) {
   if (heap->count > heap->capacity) return false;
   for (uint32_t i = 1; i < heap->count; i++) {

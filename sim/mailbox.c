@@ -9,8 +9,8 @@ void pto_mailbox_init(struct pto_mailbox *mailbox, void *slots, uint32_t capacit
   mailbox->element_bytes = element_bytes;
   mailbox->written = mailbox->cached_head = start;
   mailbox->taken = mailbox->cached_tail = start;
-  atomic_init(&mailbox->tail, start);
-  atomic_init(&mailbox->head, start);
+  pto_atomic_init(&mailbox->tail, start);
+  pto_atomic_init(&mailbox->head, start);
 }
 
 bool pto_mailbox_is_valid(const struct pto_mailbox *mailbox) {

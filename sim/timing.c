@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The formulas of timing.h: 128-bit products where 64 bits do not hold them, one division each. */
+/* What of timing.h is not in the path of every call: preparing, costs that are not stated, what does not fit into 64
+ * bits. */
 #include <sim/timing.h>
 
 #define MEGA UINT64_C(1000000)
-#define GIGA UINT64_C(1000000000)
 
-/* ⌈a · b · c / rate⌉, at most PTO_TIMING_MAX_PS; b · c < 2⁶⁴. */
-static uint64_t scale_up(uint64_t a, uint64_t bc, uint64_t rate) {
-  uint64_t product;
-  if (PTO_LIKELY(!__builtin_mul_overflow(a, bc, &product))) {
-    uint64_t quotient = product / rate + (product % rate != 0);
-    return pto_min_u64(quotient, PTO_TIMING_MAX_PS);
-  }
-  unsigned __int128 wide = ((unsigned __int128)a * bc + (rate - 1)) / rate;
-  return wide > PTO_TIMING_MAX_PS ? PTO_TIMING_MAX_PS : (uint64_t)wide;
-}
-
-static uint64_t add_saturating(uint64_t a, uint64_t b) {
-  uint64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+PTO_COLD uint64_t pto_timing_scale_wide(uint64_t a, uint64_t b, uint64_t divisor) {
+  const unsigned __int128 quotient = ((unsigned __int128)a * b + (divisor - 1)) / divisor;
+  return quotient > PTO_TIMING_MAX_PS ? PTO_TIMING_MAX_PS : (uint64_t)quotient;
 }
 
 static uint64_t multiply_saturating(uint64_t a, uint64_t b) {
@@ -26,12 +15,18 @@ static uint64_t multiply_saturating(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
+/* A rate of 0 is one that is never used: chips of tests have them. */
+static struct pto_timing_rate rate_of(uint64_t divisor) {
+  return (struct pto_timing_rate){.divisor = divisor, .reciprocal = divisor ? UINT64_MAX / divisor : 0};
+}
+
 void pto_timing_init(struct pto_timing *timing, const struct pto_chip *chip) {
-  timing->core_bandwidth_mbps = chip->core_bandwidth_mbps;
-  timing->chip_bandwidth_mbps = chip->chip_bandwidth_mbps;
-  timing->fifo_bandwidth_mbps = chip->fifo_bandwidth_mbps;
-  timing->vector_rate = chip->vector_elems_per_cycle * chip->aiv_clock_khz;
-  timing->cube_rate = chip->cube_macs_per_cycle * chip->aic_clock_khz;
+  timing->core_bandwidth_mbps = rate_of(chip->core_bandwidth_mbps);
+  timing->chip_bandwidth_mbps = rate_of(chip->chip_bandwidth_mbps);
+  timing->fifo_bandwidth_mbps = rate_of(chip->fifo_bandwidth_mbps);
+  timing->full_speed_sharers = (uint32_t)pto_min_u64(chip->chip_bandwidth_mbps / chip->core_bandwidth_mbps, UINT32_MAX);
+  timing->vector_rate = rate_of(chip->vector_elems_per_cycle * chip->aiv_clock_khz);
+  timing->cube_rate = rate_of(chip->cube_macs_per_cycle * chip->aic_clock_khz);
 }
 
 /* Elements; 4-bit dtypes pack two in the byte that pto_dtype_bits halves. */
@@ -56,7 +51,7 @@ static uint64_t share_of_block(uint64_t total, uint64_t block_count) {
   return total / block_count + (total % block_count != 0);
 }
 
-static struct pto_cost default_cost(const struct pto_kernel *kernel, const struct pto_kernel_args *args) {
+struct pto_cost pto_timing_default_cost(const struct pto_kernel *kernel, const struct pto_kernel_args *args) {
   struct pto_cost cost = {0};
   uint32_t param = 0;
   for (uint32_t i = 0; i < args->tensor_count; i++) {
@@ -64,15 +59,15 @@ static struct pto_cost default_cost(const struct pto_kernel *kernel, const struc
     uint64_t elems = tensor_elems(tensor), bytes = tensor_bytes(tensor, elems);
     while (param < kernel->param_count && kernel->params[param].mode == PTO_SCALAR) param++;
     if (param >= kernel->param_count) { /* no list, or more tensors than it names */
-      cost.bytes_in = add_saturating(cost.bytes_in, bytes);
+      cost.bytes_in = pto_timing_add_saturating(cost.bytes_in, bytes);
       cost.vector_elems = pto_max_u64(cost.vector_elems, elems);
       continue;
     }
     uint32_t mode = kernel->params[param++].mode;
-    if (mode & PTO_INPUT) cost.bytes_in = add_saturating(cost.bytes_in, bytes);
+    if (mode & PTO_INPUT) cost.bytes_in = pto_timing_add_saturating(cost.bytes_in, bytes);
     if (mode & PTO_OUTPUT) {
-      cost.bytes_out = add_saturating(cost.bytes_out, bytes);
-      cost.vector_elems = add_saturating(cost.vector_elems, elems);
+      cost.bytes_out = pto_timing_add_saturating(cost.bytes_out, bytes);
+      cost.vector_elems = pto_timing_add_saturating(cost.vector_elems, elems);
     }
   }
   uint64_t blocks = pto_max_u64(args->core->block_count, 1);
@@ -82,34 +77,8 @@ static struct pto_cost default_cost(const struct pto_kernel *kernel, const struc
   return cost;
 }
 
-struct pto_cost pto_timing_cost(const struct pto_kernel *kernel, const struct pto_kernel_args *args) {
-  return kernel->cost ? kernel->cost(args) : default_cost(kernel, args);
-}
-
-struct pto_timing_load pto_timing_load(const struct pto_timing *timing, const struct pto_cost *cost,
-                                       uint32_t core_kind) {
-  struct pto_timing_load load;
-  uint64_t elems = cost->vector_elems, macs = cost->multiply_adds;
-  if (core_kind == PTO_AIV) {
-    elems = add_saturating(elems, macs);
-    macs = 0;
-  }
-  load.bytes = add_saturating(cost->bytes_in, cost->bytes_out);
-  load.compute_ps = elems ? scale_up(elems, GIGA, timing->vector_rate) : 0;
-  if (macs) load.compute_ps = pto_max_u64(load.compute_ps, scale_up(macs, GIGA, timing->cube_rate));
-  return load;
-}
-
-uint64_t pto_timing_work_ps(const struct pto_timing *timing, const struct pto_timing_load *load, uint32_t sharers) {
-  if (load->bytes == 0) return load->compute_ps;
-  PTO_ASSERT(sharers >= 1);
-  uint64_t alone = scale_up(load->bytes, MEGA, timing->core_bandwidth_mbps);
-  uint64_t shared = scale_up(load->bytes, MEGA * sharers, timing->chip_bandwidth_mbps);
-  return pto_max_u64(load->compute_ps, pto_max_u64(alone, shared));
-}
-
 uint64_t pto_timing_fifo_ps(const struct pto_timing *timing, uint64_t bytes) {
-  return scale_up(bytes, MEGA, timing->fifo_bandwidth_mbps);
+  return pto_timing_scale(bytes, MEGA, &timing->fifo_bandwidth_mbps);
 }
 
 struct pto_timing_bound pto_timing_bound(const struct pto_timing *timing, const struct pto_cost *cost,
@@ -133,5 +102,6 @@ struct pto_timing_bound pto_timing_bound(const struct pto_timing *timing, const 
 }
 
 uint64_t pto_timing_transfer_ps(const struct pto_chip *chip, uint64_t bytes) {
-  return chip->host_latency_ps + scale_up(bytes, MEGA, chip->host_bandwidth_mbps);
+  const struct pto_timing_rate rate = rate_of(chip->host_bandwidth_mbps);
+  return chip->host_latency_ps + pto_timing_scale(bytes, MEGA, &rate);
 }

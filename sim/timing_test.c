@@ -90,6 +90,25 @@ static void test_random_sizes_agree_with_long_double(void **state) {
   }
 }
 
+/* A product just below, at and above a multiple of the divisor, as large as 64 bits hold, and beyond. */
+static void test_division_by_multiplication_is_exact(void **state) {
+  struct pto_rng rng = {23};
+  print_message("seed 23\n");
+  for (uint32_t i = 0; i < 300000; i++) {
+    uint64_t divisor = 1 + (pto_rng_next(&rng) >> (7 + pto_rng_below(&rng, 57)));
+    if (i % 8 == 0) divisor = UINT64_C(1) << pto_rng_below(&rng, 57);
+    const struct pto_timing_rate rate = {.divisor = divisor, .reciprocal = UINT64_MAX / divisor};
+    uint64_t a = pto_rng_next(&rng) >> pto_rng_below(&rng, 64), b = 1;
+    if (i % 4 == 0) a = a / divisor * divisor + pto_rng_below(&rng, 3) - 1;
+    if (i % 16 == 1) a = UINT64_MAX - pto_rng_below(&rng, 3);
+    if (i % 3 == 0) b = 1 + pto_rng_below(&rng, 3072000000);
+    const unsigned __int128 product = (unsigned __int128)a * b;
+    unsigned __int128 expected = product / divisor + (product % divisor != 0);
+    if (expected > PTO_TIMING_MAX_PS) expected = PTO_TIMING_MAX_PS;
+    assert_int_equal(pto_timing_scale(a, b, &rate), (uint64_t)expected);
+  }
+}
+
 static void test_a_transfer_pays_latency_and_bytes(void **state) {
   struct pto_chip chip = a_chip();
   assert_int_equal(pto_timing_transfer_ps(&chip, 0), 10000000);
@@ -180,6 +199,7 @@ int main(void) {
       cmocka_unit_test(test_quotients_round_up),
       cmocka_unit_test(test_impossible_sizes_saturate),
       cmocka_unit_test(test_random_sizes_agree_with_long_double),
+      cmocka_unit_test(test_division_by_multiplication_is_exact),
       cmocka_unit_test(test_a_transfer_pays_latency_and_bytes),
       cmocka_unit_test(test_a_kernel_without_a_cost_moves_its_parameters_once),
       cmocka_unit_test(test_blocks_divide_the_default_cost),

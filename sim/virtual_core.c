@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The event loop's inner half: sending, beginning and ending of messages on cores, by the rules of virtual_core.h. */
+/* The event loop's inner half: beginning of messages on cores, by the rules of virtual_core.h, and what is not every
+ * message's. */
 #include <sim/virtual_core.h>
 
 #include <sim/engine_current.h>
@@ -7,16 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rank of an event among those of its instant: ends before begins, then by core. */
-#define BEGIN_RANK (UINT32_C(1) << 31)
-
-static struct pto_virtual_slot *slot_at(const struct pto_virtual_cores *cores, uint32_t core, uint32_t number) {
-  uint32_t mask = (UINT32_C(1) << cores->slot_shift) - 1;
-  return &cores->slots[((size_t)core << cores->slot_shift) + (number & mask)];
-}
-
 static char *sentence_at(const struct pto_virtual_cores *cores, uint32_t core, uint32_t number) {
-  return cores->sentences + (size_t)(slot_at(cores, core, number) - cores->slots) * PTO_VIRTUAL_SENTENCE_SIZE;
+  return cores->sentences +
+         (size_t)(pto_virtual_slot_at(cores, core, number) - cores->slots) * PTO_VIRTUAL_SENTENCE_SIZE;
 }
 
 /* The next piece of the one reservation; with a NULL base it only adds up. */
@@ -27,8 +21,15 @@ static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
 }
 
 static uint64_t lay_out(struct pto_virtual_cores *cores, char *base) {
-  uint64_t core_count = cores->core_count, slot_count = core_count << cores->slot_shift, used = 0;
-  cores->heap.events = carve(base, &used, core_count * sizeof *cores->heap.events);
+  uint64_t core_count = cores->core_count, slot_count = core_count * (cores->slot_mask + 1), used = 0;
+  const uint64_t ring_size = pto_event_queue_ring_size(cores->core_count);
+  struct pto_event_queue *const queues[] = {&cores->ends, &cores->begins};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(queues); i++) {
+    queues[i]->ring = carve(base, &used, ring_size * sizeof *queues[i]->ring);
+    queues[i]->mask = (uint32_t)ring_size - 1;
+    queues[i]->heap.events = carve(base, &used, core_count * sizeof *queues[i]->heap.events);
+    queues[i]->heap.capacity = cores->core_count;
+  }
   cores->cores = carve(base, &used, core_count * sizeof *cores->cores);
   cores->slots = carve(base, &used, slot_count * sizeof *cores->slots);
   cores->views = carve(base, &used, core_count * sizeof *cores->views);
@@ -47,17 +48,16 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
 static const struct pto_waiting_hooks hooks = {
     .wake = wake_core, .latency = spend_latency, .transfer = spend_transfer, .work = spend_work};
 
-int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chip *chip, const struct pto_port *port) {
+int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chip *chip) {
   memset(cores, 0, sizeof *cores);
-  cores->port = port;
   pto_timing_init(&cores->timing, chip);
   cores->kernel_start_ps = chip->kernel_start_ps;
   cores->kernel_end_ps = chip->kernel_end_ps;
   cores->signal_ps = chip->signal_ps;
   cores->core_count = 3 * chip->cluster_count;
   cores->slots_per_core = chip->slots_per_core;
-  cores->slot_shift = pto_log2_floor(2 * (uint64_t)chip->slots_per_core - 1);
-  cores->group_count = cores->core_count << cores->slot_shift; /* a group has a member or more, a member a slot */
+  cores->slot_mask = (UINT32_C(1) << pto_log2_floor(2 * (uint64_t)chip->slots_per_core - 1)) - 1;
+  cores->group_count = cores->core_count * (cores->slot_mask + 1); /* a group has a member or more, a member a slot */
   if (!pto_reserve_init(&cores->memory, lay_out(cores, NULL))) return PTO_ENOMEM;
   lay_out(cores, cores->memory.addr);
   if (!pto_local_memories_init(&cores->local, chip, cores->views)) {
@@ -72,7 +72,7 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chi
     cores->views[i].message = cores->message;
     cores->views[i].message_size = sizeof cores->message;
   }
-  pto_virtual_cores_reset(cores);
+  pto_virtual_cores_reset(cores, NULL);
   return PTO_OK;
 }
 
@@ -82,12 +82,15 @@ void pto_virtual_cores_fini(struct pto_virtual_cores *cores) {
   pto_reserve_fini(&cores->memory);
 }
 
-void pto_virtual_cores_reset(struct pto_virtual_cores *cores) {
-  memset(cores->cores, 0, cores->core_count * sizeof *cores->cores);
+void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_trace *trace) {
+  for (uint32_t i = 0; i < cores->core_count; i++)
+    cores->cores[i] = (struct pto_virtual_core){.slots = &cores->slots[(size_t)i * (cores->slot_mask + 1)],
+                                                .scheduler = cores->cores[i].scheduler};
   pto_waiting_cores_reset(&cores->waiting);
+  pto_event_queue_reset(&cores->ends);
+  pto_event_queue_reset(&cores->begins);
+  cores->spans = pto_trace_has_timeline(trace) ? &trace->spans[0] : NULL;
   cores->now = 0;
-  cores->heap.count = 0;
-  cores->heap.capacity = cores->core_count;
   cores->sharers = 0;
   cores->open_group = 0;
   cores->free_group_count = cores->group_count;
@@ -96,7 +99,7 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores) {
 
 /* The group that this message belongs to, opened by its first message and closed by its last. */
 static uint32_t join_group(struct pto_virtual_cores *cores, uint8_t flags) {
-  if (PTO_LIKELY(!(flags & (PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST)))) return 0;
+  if (!(flags & (PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST))) return 0;
   if (!cores->open_group) {
     PTO_ASSERT(cores->free_group_count > 0);
     cores->open_group = cores->free_groups[--cores->free_group_count] + 1;
@@ -111,24 +114,13 @@ static uint32_t join_group(struct pto_virtual_cores *cores, uint8_t flags) {
   return joined;
 }
 
-void pto_virtual_cores_send(struct pto_virtual_cores *cores, const struct pto_message *message) {
-  PTO_ASSERT(message->core < cores->core_count);
-  struct pto_virtual_core *core = &cores->cores[message->core];
-  PTO_ASSERT(core->sent - core->polled < cores->slots_per_core);
-  struct pto_virtual_slot *slot = slot_at(cores, message->core, core->sent++);
-  slot->message = *message;
-  slot->group = join_group(cores, message->flags);
-  if (PTO_UNLIKELY(message->flags & PTO_MESSAGE_MEETS))
-    slot->message.meeting = (uint16_t)pto_meetings_sit(&cores->waiting.meetings, message);
+void pto_virtual_cores_send_special(struct pto_virtual_cores *cores, struct pto_virtual_slot *slot) {
+  slot->group = join_group(cores, slot->message.flags);
+  if (slot->message.flags & PTO_MESSAGE_MEETS)
+    slot->message.meeting = (uint16_t)pto_meetings_sit(&cores->waiting.meetings, &slot->message);
 }
 
-static struct pto_event begin_event(const struct pto_virtual_cores *cores, uint32_t core, uint64_t base) {
-  return (struct pto_event){.time = base + cores->kernel_start_ps, .rank = BEGIN_RANK | core};
-}
-
-/* The front message of `core` could begin from `base` on but belongs to a group: the last member that comes so far
- * starts all. */
-static void wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base) {
+void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base) {
   struct pto_virtual_group *group = &cores->groups[joined - 1];
   group->base = pto_max_u64(group->base, base);
   cores->cores[core].next_member = group->first_member;
@@ -136,21 +128,8 @@ static void wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint3
   group->ready_count++;
   if (!group->is_closed || group->ready_count < group->member_count) return;
   for (uint32_t member = group->first_member; member; member = cores->cores[member - 1].next_member)
-    pto_event_heap_push(&cores->heap, begin_event(cores, member - 1, group->base));
+    pto_event_queue_insert(&cores->begins, group->base + cores->kernel_start_ps, member - 1);
   cores->free_groups[cores->free_group_count++] = joined - 1;
-}
-
-void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uint32_t index, uint64_t time) {
-  struct pto_virtual_core *core = &cores->cores[index];
-  struct pto_virtual_slot *slot = slot_at(cores, index, core->arrived);
-  PTO_ASSERT(core->arrived != core->sent);
-  slot->arrival = time;
-  if (core->done != core->arrived++) return; /* waits behind others */
-  PTO_ASSERT(time >= core->free_at);         /* its last end was taken, and nothing arrives in the past */
-  if (PTO_UNLIKELY(slot->group))
-    wait_for_group(cores, index, slot->group, time);
-  else
-    pto_event_heap_push(&cores->heap, begin_event(cores, index, time));
 }
 
 static int16_t clamp_status(int status) {
@@ -164,23 +143,21 @@ static PTO_COLD int16_t keep_failure(struct pto_virtual_cores *cores, uint32_t c
   return clamp_status(status);
 }
 
-/* What the front message of `index` brings; counts it among the sharers. */
-static struct pto_timing_load load_front(struct pto_virtual_cores *cores, uint32_t index) {
+/* What a call brings to core `index`; counts it among the sharers. */
+static inline struct pto_timing_load load_call(struct pto_virtual_cores *cores, uint32_t index,
+                                               const struct pto_message *message, const struct pto_kernel_args *args) {
   struct pto_virtual_core *core = &cores->cores[index];
-  const struct pto_message *message = &slot_at(cores, index, core->begun)->message;
-  struct pto_kernel_args args;
-  pto_message_args(message, &cores->views[index], &args);
-  struct pto_cost cost = pto_timing_cost(message->payload->kernels[message->role], &args);
-  struct pto_timing_load load = pto_timing_load(&cores->timing, &cost, cores->views[index].kind);
+  const struct pto_cost cost = pto_timing_cost(message->payload->kernels[message->role], args);
+  const struct pto_timing_load load = pto_timing_load(&cores->timing, &cost, args->core->kind);
   core->moves_bytes = load.bytes > 0;
   cores->sharers += core->moves_bytes;
   return load;
 }
 
-static void record_span(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
-                        uint64_t end) {
-  if (!pto_trace_has_timeline(cores->port->trace)) return;
-  struct pto_trace_span *span = pto_trace_log_append(&cores->port->trace->spans[0]);
+static inline void record_span(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
+                               uint64_t end) {
+  if (!cores->spans) return;
+  struct pto_trace_span *span = pto_trace_log_append(cores->spans);
   if (!span) return;
   *span = (struct pto_trace_span){.begin = begin,
                                   .end = end,
@@ -190,42 +167,38 @@ static void record_span(const struct pto_virtual_cores *cores, const struct pto_
                                   .role = message->role};
 }
 
-/* Runs the front message of `index`; gives the event of its end. */
-static struct pto_event begin_front(struct pto_virtual_cores *cores, uint32_t index, const struct pto_timing_load *load,
-                                    uint64_t time) {
+/* Runs the front message of `index`.  Inlined where the compiler would not: once for nearly every message. */
+static inline __attribute__((always_inline)) void run_front(struct pto_virtual_cores *cores, uint32_t index,
+                                                            const struct pto_kernel_args *args,
+                                                            const struct pto_timing_load *load, uint64_t time) {
   struct pto_virtual_core *core = &cores->cores[index];
-  struct pto_core *view = &cores->views[index];
-  struct pto_virtual_slot *slot = slot_at(cores, index, core->begun);
-  uint64_t end = time + pto_timing_work_ps(&cores->timing, load, cores->sharers);
+  struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
+  const uint64_t end = time + pto_timing_work_ps(&cores->timing, load, cores->sharers);
   record_span(cores, &slot->message, time, end);
   cores->message[0] = '\0';
   if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, &slot->message);
-  pto_engine_current_set(&slot->message, view);
-  int status = pto_message_run(&slot->message, view);
+  pto_engine_current_set(&slot->message, args->core);
+  const int status = slot->message.run(args);
   pto_engine_current_clear();
   if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
   slot->status = PTO_UNLIKELY(status != 0) ? keep_failure(cores, index, core->begun, status) : 0;
   core->begun++;
   core->free_at = end + cores->kernel_end_ps;
-  return (struct pto_event){.time = core->free_at, .rank = index};
+  pto_event_queue_insert(&cores->ends, core->free_at, index);
 }
 
 /* ---- kernels that wait ---- */
 
-static void push_resume(struct pto_virtual_cores *cores, uint32_t index, uint64_t time) {
-  pto_event_heap_push(&cores->heap, (struct pto_event){.time = time, .rank = index});
-}
-
 static void wake_core(void *engine, uint32_t core) {
   struct pto_virtual_cores *cores = engine;
-  push_resume(cores, core, cores->now);
+  pto_event_queue_insert(&cores->ends, cores->now, core);
 }
 
 /* On the fiber: lets `duration_ps` pass. */
 static void spend(struct pto_waiting_core *waiting, uint64_t duration_ps) {
   struct pto_virtual_cores *cores = waiting->all->engine;
   if (duration_ps == 0) return;
-  push_resume(cores, waiting->message.core, cores->now + duration_ps);
+  pto_event_queue_insert(&cores->ends, cores->now + duration_ps, waiting->message.core);
   pto_fiber_suspend(&waiting->fiber);
 }
 
@@ -250,12 +223,11 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
   core->moves_bytes = false;
 }
 
-/* Runs the kernel that `index` is in until it waits or has returned. */
-static void resume(struct pto_virtual_cores *cores, uint32_t index) {
+void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_waiting_core *waiting = &cores->waiting.cores[index];
   const uint32_t number = core->begun - 1;
-  struct pto_virtual_slot *slot = slot_at(cores, index, number);
+  struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, number);
   const uint64_t begin_ns = cores->watchdog_line ? pto_watchdog_now_ns() : 0;
   if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, &slot->message);
   pto_engine_current_set(&slot->message, waiting->view);
@@ -275,112 +247,89 @@ static void resume(struct pto_virtual_cores *cores, uint32_t index) {
   record_span(cores, &slot->message, waiting->begin, cores->now);
   core->is_on_fiber = false;
   core->free_at = cores->now + cores->kernel_end_ps;
-  push_resume(cores, index, core->free_at);
+  pto_event_queue_insert(&cores->ends, core->free_at, index);
 }
 
 static bool front_meets(const struct pto_virtual_cores *cores, uint32_t index) {
-  return (slot_at(cores, index, cores->cores[index].begun)->message.flags & PTO_MESSAGE_MEETS) != 0;
+  return (pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message.flags & PTO_MESSAGE_MEETS) != 0;
 }
 
 static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_waiting_core *waiting = &cores->waiting.cores[index];
-  pto_waiting_core_start(waiting, &slot_at(cores, index, core->begun)->message, &cores->views[index]);
+  pto_waiting_core_start(waiting, &pto_virtual_slot_at(cores, index, core->begun)->message, &cores->views[index]);
   waiting->begin = cores->now;
   core->moves_bytes = false; /* until it states work */
   core->begun++;
   core->is_on_fiber = true;
-  resume(cores, index);
+  pto_virtual_cores_resume(cores, index);
 }
 
-/* ---- events ---- */
+/* ---- begins ---- */
 
-/* All begins of this instant: each counts as a sharer before the first one's work is known. */
-static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint64_t time) {
+/* All begins of this instant, of which `first` is the first: each counts as a sharer before the first one's work is
+ * known. */
+static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint32_t first) {
+  const uint64_t time = cores->now;
+  struct pto_kernel_args args;
   uint32_t count = 0;
-  while (cores->heap.count && cores->heap.events[0].time == time) {
-    uint32_t index = cores->heap.events[0].rank & ~BEGIN_RANK;
-    pto_event_heap_pop(&cores->heap);
-    if (!front_meets(cores, index)) cores->loads[count] = load_front(cores, index);
+  for (uint32_t index = first;; index = pto_event_queue_pop(&cores->begins).rank) {
+    if (!front_meets(cores, index)) {
+      const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, cores->cores[index].begun);
+      pto_message_args(&slot->message, &cores->views[index], &args);
+      cores->loads[count] = load_call(cores, index, &slot->message, &args);
+    }
     cores->instant[count++] = index;
+    if (cores->begins.next_at != time) break;
   }
   for (uint32_t i = 0; i < count; i++) {
-    if (front_meets(cores, cores->instant[i]))
-      begin_on_fiber(cores, cores->instant[i]);
-    else
-      pto_event_heap_push(&cores->heap, begin_front(cores, cores->instant[i], &cores->loads[i], time));
+    const uint32_t index = cores->instant[i];
+    if (front_meets(cores, index)) {
+      begin_on_fiber(cores, index);
+      continue;
+    }
+    pto_message_args(&pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message, &cores->views[index],
+                     &args);
+    run_front(cores, index, &args, &cores->loads[i], time);
   }
 }
 
-/* The running message of `index`, whose event is the earliest, is visible; the next one follows at once. */
-static void end_front(struct pto_virtual_cores *cores, uint32_t index) {
-  struct pto_virtual_core *core = &cores->cores[index];
-  core->done++;
-  cores->sharers -= core->moves_bytes;
-  if (core->done == core->arrived) {
-    pto_event_heap_pop(&cores->heap);
+void pto_virtual_cores_begin(struct pto_virtual_cores *cores) {
+  const struct pto_event event = pto_event_queue_pop(&cores->begins);
+  const uint32_t index = event.rank;
+  cores->now = event.time;
+  if (cores->begins.next_at == event.time) {
+    begin_together(cores, index);
     return;
   }
-  const struct pto_virtual_slot *slot = slot_at(cores, index, core->done);
-  uint64_t base = pto_max_u64(slot->arrival, core->free_at);
-  if (PTO_UNLIKELY(slot->group)) {
-    pto_event_heap_pop(&cores->heap);
-    wait_for_group(cores, index, slot->group, base);
-  } else {
-    pto_event_heap_replace_top(&cores->heap, begin_event(cores, index, base));
-  }
-}
-
-uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores) {
-  PTO_ASSERT(cores->heap.count > 0);
-  struct pto_event event = cores->heap.events[0];
-  uint32_t index = event.rank & ~BEGIN_RANK;
-  cores->now = event.time;
-  if (!(event.rank & BEGIN_RANK)) {
-    if (PTO_UNLIKELY(cores->cores[index].is_on_fiber)) {
-      pto_event_heap_pop(&cores->heap);
-      resume(cores, index);
-      return PTO_VIRTUAL_NO_CORE;
-    }
-    end_front(cores, index);
-    return index;
-  }
-  if (PTO_UNLIKELY(pto_event_heap_is_top_shared(&cores->heap))) {
-    begin_together(cores, event.time);
-  } else if (PTO_UNLIKELY(front_meets(cores, index))) {
-    pto_event_heap_pop(&cores->heap);
+  const struct pto_message *message = &pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message;
+  if (PTO_UNLIKELY(message->flags & PTO_MESSAGE_MEETS)) {
     begin_on_fiber(cores, index);
-  } else {
-    struct pto_timing_load load = load_front(cores, index);
-    pto_event_heap_replace_top(&cores->heap, begin_front(cores, index, &load, event.time));
+    return;
   }
-  return PTO_VIRTUAL_NO_CORE;
-}
-
-struct pto_completion pto_virtual_cores_poll(struct pto_virtual_cores *cores, uint32_t index) {
-  struct pto_virtual_core *core = &cores->cores[index];
-  PTO_ASSERT(core->polled != core->done);
-  const struct pto_virtual_slot *slot = slot_at(cores, index, core->polled++);
-  return (struct pto_completion){.ticket = slot->message.ticket, .core = (uint16_t)index, .status = slot->status};
+  struct pto_kernel_args args;
+  pto_message_args(message, &cores->views[index], &args);
+  const struct pto_timing_load load = load_call(cores, index, message, &args);
+  run_front(cores, index, &args, &load, event.time);
 }
 
 const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, uint32_t index) {
   const uint32_t last = cores->cores[index].polled - 1;
-  const struct pto_virtual_slot *slot = slot_at(cores, index, last);
+  const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, last);
   if (cores->cores[index].polled == 0 || slot->status == 0) return "";
   const bool is_verdict = slot->status == PTO_EDEADLOCK && (slot->message.flags & PTO_MESSAGE_MEETS);
   return is_verdict ? cores->waiting.deadlock : sentence_at(cores, index, last);
 }
 
 bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores) {
-  PTO_ASSERT(cores->heap.count == 0);
+  PTO_ASSERT(pto_virtual_cores_next_time(cores) == PTO_VIRTUAL_NEVER);
   pto_waiting_cores_break_deadlock(&cores->waiting);
-  return cores->heap.count > 0;
+  return pto_virtual_cores_next_time(cores) != PTO_VIRTUAL_NEVER;
 }
 
 bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
   uint32_t running = 0, sharers = 0;
-  if (!pto_event_heap_is_valid(&cores->heap)) return false;
+  if (!pto_event_queue_is_valid(&cores->ends) || !pto_event_queue_is_valid(&cores->begins)) return false;
   for (uint32_t i = 0; i < cores->core_count; i++) {
     const struct pto_virtual_core *core = &cores->cores[i];
     uint32_t held = core->sent - core->polled, arrived = core->arrived - core->polled;
@@ -390,5 +339,5 @@ bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
     if (!core->is_on_fiber) running += begun - done; /* others have no event while they wait */
     sharers += begun != done && core->moves_bytes;
   }
-  return sharers == cores->sharers && running <= cores->heap.count;
+  return sharers == cores->sharers && running <= pto_event_queue_count(&cores->ends);
 }

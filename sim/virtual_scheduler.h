@@ -21,44 +21,57 @@ struct pto_virtual_notice {
   uint32_t reserved;
 };
 
-/* A ring; head and tail run freely. */
+/* A ring; head and tail run freely.  next_at: the time of the first, PTO_VIRTUAL_NEVER where there is none. */
 struct pto_virtual_queue {
+  uint64_t next_at;
   struct pto_virtual_notice *notices;
   uint32_t head, tail, mask;
 };
 
-static inline uint64_t pto_virtual_queue_time(const struct pto_virtual_queue *queue) {
-  return queue->head == queue->tail ? PTO_VIRTUAL_NEVER : queue->notices[queue->head & queue->mask].time;
+static inline void pto_virtual_queue_reset(struct pto_virtual_queue *queue) {
+  queue->next_at = PTO_VIRTUAL_NEVER;
+  queue->head = queue->tail = 0;
+}
+
+/* Sorts the last one in. */
+static PTO_NOINLINE void pto_virtual_queue_sort_last(struct pto_virtual_queue *queue) {
+  uint32_t at = queue->tail - 1;
+  const struct pto_virtual_notice last = queue->notices[at & queue->mask];
+  for (; at != queue->head && queue->notices[(at - 1) & queue->mask].time > last.time; at--)
+    queue->notices[at & queue->mask] = queue->notices[(at - 1) & queue->mask];
+  queue->notices[at & queue->mask] = last;
 }
 
 /* Keeps the order by time, equal times in order of insertion. */
 static inline void pto_virtual_queue_insert(struct pto_virtual_queue *queue, uint64_t time, uint32_t core) {
   PTO_ASSERT(queue->tail - queue->head <= queue->mask);
-  uint32_t at = queue->tail++;
-  for (; at != queue->head && queue->notices[(at - 1) & queue->mask].time > time; at--)
-    queue->notices[at & queue->mask] = queue->notices[(at - 1) & queue->mask];
+  const uint32_t at = queue->tail++;
   queue->notices[at & queue->mask] = (struct pto_virtual_notice){.time = time, .core = core};
+  queue->next_at = pto_min_u64(queue->next_at, time);
+  if (at != queue->head && queue->notices[(at - 1) & queue->mask].time > time) pto_virtual_queue_sort_last(queue);
 }
 
-static inline struct pto_virtual_notice pto_virtual_queue_pop(struct pto_virtual_queue *queue) {
+/* Takes the first; its core. */
+static inline uint32_t pto_virtual_queue_pop(struct pto_virtual_queue *queue) {
   PTO_ASSERT(queue->head != queue->tail);
-  return queue->notices[queue->head++ & queue->mask];
+  const uint32_t core = queue->notices[queue->head++ & queue->mask].core;
+  queue->next_at = queue->head == queue->tail ? PTO_VIRTUAL_NEVER : queue->notices[queue->head & queue->mask].time;
+  return core;
 }
 
 struct pto_virtual_scheduler {
-  uint64_t clock, next_at;
+  uint64_t clock;
   struct pto_virtual_queue completions, messages;
 };
 
-static inline void pto_virtual_scheduler_update(struct pto_virtual_scheduler *scheduler) {
-  uint64_t earliest =
-      pto_min_u64(pto_virtual_queue_time(&scheduler->completions), pto_virtual_queue_time(&scheduler->messages));
-  scheduler->next_at = pto_max_u64(scheduler->clock, earliest);
+/* next_at, of what it holds now. */
+static inline uint64_t pto_virtual_scheduler_next_at(const struct pto_virtual_scheduler *scheduler) {
+  return pto_max_u64(scheduler->clock, pto_min_u64(scheduler->completions.next_at, scheduler->messages.next_at));
 }
 
 /* What it does next; only where next_at is not NEVER. */
 static inline bool pto_virtual_scheduler_has_completion_next(const struct pto_virtual_scheduler *scheduler) {
-  return pto_virtual_queue_time(&scheduler->completions) <= pto_virtual_queue_time(&scheduler->messages);
+  return scheduler->completions.next_at <= scheduler->messages.next_at;
 }
 
 #endif

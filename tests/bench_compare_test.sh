@@ -18,6 +18,10 @@ plain() { # WHAT MEDIAN MINIMUM
 rate() { # SHAPE MEDIAN FASTEST
   echo "{\"bench\": \"matmul\", \"shape\": \"$1\", \"median_gflops\": $2, \"fastest_gflops\": $3, \"runs\": 31}"
 }
+exact() { # PATTERN INSTRUCTIONS
+  echo "{\"bench\": \"instructions\", \"system\": \"pto\", \"pattern\": \"$1\", \"workers\": 1, \"exact\": true," \
+    "\"runs\": 1, \"median\": $2, \"min\": $2}"
+}
 expect() { # WHAT STATUS TEXT [OPTIONS]; compares $work/old with $work/new
   local what=$1 status=$2 text=$3 out got
   shift 3
@@ -63,6 +67,17 @@ expect 'of a rate, less is worse' 1 'worse  matmul, 8x8x8: 100 -> 80'
 new rate 8x8x8 120 122
 expect 'and more is better' 0 '1 better'
 
+old exact chain 3000
+new exact chain 3040
+expect 'of an exact figure, one run and one percent are enough' 1 'worse  instructions, pto, chain, workers 1: 3000 -> 3040 (+1.3 %'
+new exact chain 2900
+expect 'and less is better' 0 '0 worse, 1 better'
+new exact chain 3020
+expect 'less than that is the same' 0 '0 changed within noise, 1 the same'
+old eval 'task pto chain 100 98 98 104 | sed "s/tasks/live_tiles/"; task pto chain 100 98 98 104 | sed "s/tasks\": 100000/live_tiles\": 64/"'
+new eval 'task pto chain 100 98 98 104 | sed "s/tasks/live_tiles/"; task pto chain 150 148 148 154 | sed "s/tasks\": 100000/live_tiles\": 64/"'
+expect 'sizes tell lines apart' 1 'worse  task_overhead, pto, chain, workers 2, live_tiles 64: 100 -> 150'
+
 # A machine that is half as fast.
 old eval 'task pto chain 100 98 98 104; task tbb chain 50 49 49 51; task starpu chain 5000 4900 4900 5100'
 new eval 'task pto chain 200 196 196 206; task tbb chain 100 98 98 102; task starpu chain 10000 9800 9800 10200'
@@ -72,6 +87,13 @@ new eval 'task pto chain 300 296 296 306; task tbb chain 100 98 98 102; task sta
 expect 'slower than the machine became' 1 '1 worse'
 new eval 'task pto chain 100 98 98 104; task tbb chain 100 98 98 102; task starpu chain 5000 4900 4900 5100'
 expect 'a slower peer is no regression' 0 '1 lines compared: 0 worse'
+
+# A bench without other systems on that machine.
+old eval 'plain pingpong 100 98; task tbb chain 50 49 49 51'
+new eval 'plain pingpong 200 196; task tbb chain 100 98 98 102'
+expect 'a bench without others goes by those of all' 0 '0 worse, 0 better, 1 changed within noise'
+new eval 'plain pingpong 200 196; task tbb chain 50 49 49 51'
+expect 'which does not hide what became slower' 1 'worse  mailbox, pingpong: 100 -> 200'
 
 old task pto chain 100 98 98 104
 new task pto stencil_1d 100 98 98 104

@@ -31,7 +31,7 @@ static uint64_t temporary(struct pto_runtime *rt, uint64_t label, uint64_t size)
   begin(rt);
   struct pto_tensor t = fixture_managed(rt, size);
   FIXTURE_DO(rt, .label = label, .modes = "o", .tensors = {&t});
-  uint64_t place = pto_get_buffer_addr(rt, t.buffer) - (uintptr_t)ring_of(rt, 1)->heap.base;
+  uint64_t place = fixture_heap_offset(rt, 1, t.buffer);
   end(rt);
   return place;
 }

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include <bench/support/task_graph.h>
+#include <bench/support/graph_run.h>
 #include <orchestration/loader/loader.h>
 #include <orchestration/task_patterns.h>
 #include <runtime/base/base.h>
@@ -108,12 +108,41 @@ static void a_task_left_out_is_found_out(void **state) {
   assert_null(pto_task_graph_create("no such pattern", 100));
 }
 
+static void our_runtime_finds_these_edges_and_leaves_the_right_result(void **state) {
+  static const char *const engines[] = {"threads", "virtual"};
+  for (size_t p = 0; p < PTO_ARRAY_LENGTH(task_patterns); p++)
+    for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+      const struct pto_config config = {.size = sizeof config, .engine = engines[e], .chip = "a2a3", .workers = 2};
+      struct pto_stats stats = {.size = sizeof stats};
+      struct pto_runtime *rt = NULL;
+      struct pto_task_graph *graph = pto_task_graph_create(task_patterns[p].name, TASKS);
+      assert_non_null(graph);
+      assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+      assert_true(pto_graph_run_ns(rt, graph, 100) >= 0);
+      pto_runtime_stats(rt, &stats);
+      if (stats.edges != graph->edge_count) fail_msg("%s: %u edges", task_patterns[p].name, (uint32_t)stats.edges);
+      pto_runtime_destroy(rt);
+      pto_task_graph_destroy(graph);
+    }
+}
+
+static void a_body_changes_how_long_a_task_is_and_nothing_else(void **state) {
+  struct pto_task_graph *graph = pto_task_graph_create("stencil_1d", 1000);
+  assert_non_null(graph);
+  graph->body_steps = 10;
+  for (uint32_t i = 0; i < 1000; i++) pto_task_graph_do(graph, i);
+  assert_true(pto_task_graph_is_right(graph));
+  pto_task_graph_destroy(graph);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_edges_are_as_many_as_task_bench_states),
       cmocka_unit_test(every_order_that_keeps_the_edges_is_right),
       cmocka_unit_test(an_order_that_breaks_one_edge_is_found_out),
       cmocka_unit_test(a_task_left_out_is_found_out),
+      cmocka_unit_test(our_runtime_finds_these_edges_and_leaves_the_right_result),
+      cmocka_unit_test(a_body_changes_how_long_a_task_is_and_nothing_else),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

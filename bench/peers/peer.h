@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a peer of bench_task_overhead is: another task runtime that does the tasks of a task_graph.
+ * What a task runtime is to the benches that compare several: a program that does the tasks of a task_graph.
  *
  * A peer is one source that defines the four functions below; peer_main.c has the main program, which takes the time.
  * Submission is part of pto_peer_run and so of the figure, as dependency analysis is; what the peer may prepare before
  * (threads, handles, counters) belongs into the others.  All are called on one thread.
  *
- * To add a peer: its source, a line in scripts/probe and in the Makefile (PEERS), its systems in bench_task_overhead.c.
+ * To add a peer: its source, a line in scripts/probe and in the Makefile (other task runtimes), its systems in
+ * bench/support/systems.c.
  * C++ may include this.
  */
 #ifndef PTO_BENCH_PEER_H

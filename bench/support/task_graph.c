@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See task_graph.h.  Everything here is done before or after the clock runs, but for pto_task_graph_do.
+ * See task_graph.h.  Everything here is done before or after the clock runs, but for what a task does.
  */
 #include <bench/support/task_graph.h>
 
@@ -17,12 +17,8 @@ static uint64_t buffer_bytes(const struct pto_task_graph *g, int buffer) {
 
 /* ---- the work ---- */
 
-void pto_task_graph_do(const struct pto_task_graph *graph, uint32_t task) {
-  const struct pto_task_node *node = &graph->nodes[task];
-  uint32_t *x = pto_task_graph_tile(graph, node->buffers[0], node->tiles[0]);
-  uint32_t *y = pto_task_graph_tile(graph, node->buffers[1], node->tiles[1]);
-  uint32_t *z = pto_task_graph_tile(graph, node->buffers[2], node->tiles[2]);
-  switch ((enum pto_task_access)node->access) {
+void pto_task_apply(enum pto_task_access access, uint32_t task, uint32_t *x, uint32_t *y, uint32_t *z) {
+  switch (access) {
   case PTO_TASK_READ_WRITE:
     *y = task_fold(task, *x);
     break;
@@ -41,6 +37,24 @@ void pto_task_graph_do(const struct pto_task_graph *graph, uint32_t task) {
     *y = task_fold(folded, *y);
   }
   }
+}
+
+void pto_task_body(uint64_t steps) {
+  static _Thread_local uint64_t chain;
+  uint64_t x = chain;
+  for (uint64_t i = 0; i < steps; i++) {
+    x = x * UINT64_C(6364136223846793005) + 1; /* Knuth's MMIX generator */
+    __asm__ volatile("" : "+r"(x));
+  }
+  chain = x;
+}
+
+void pto_task_graph_do(const struct pto_task_graph *graph, uint32_t task) {
+  const struct pto_task_node *node = &graph->nodes[task];
+  if (graph->body_steps) pto_task_body(graph->body_steps);
+  pto_task_apply((enum pto_task_access)node->access, task, pto_task_graph_tile(graph, node->buffers[0], node->tiles[0]),
+                 pto_task_graph_tile(graph, node->buffers[1], node->tiles[1]),
+                 pto_task_graph_tile(graph, node->buffers[2], node->tiles[2]));
 }
 
 static void copy(const struct pto_task_graph *g, uint32_t *const to[2], uint32_t *const from[2]) {
@@ -75,6 +89,7 @@ static bool make_nodes(struct pto_task_graph *g, const char *name) {
       node->buffers[place] = step.buffers[place];
     }
     node->access = accesses[step.kind];
+    node->is_matrix = step.kind == TASK_PRODUCT;
   }
   return true;
 }

@@ -24,6 +24,7 @@ extern "C" {
 
 #define PTO_TASK_TILE_ELEMS 16u
 #define PTO_TASK_WIDTH 64u
+#define PTO_TASK_ROW_ELEMS (PTO_TASK_WIDTH * PTO_TASK_TILE_ELEMS)
 
 /* How a task touches its tiles, in order; the last is the one written. */
 enum pto_task_access {
@@ -37,7 +38,8 @@ enum pto_task_access {
 struct pto_task_node {
   uint32_t tiles[3];
   uint8_t buffers[3];
-  uint8_t access; /* enum pto_task_access */
+  uint8_t access : 4;    /* enum pto_task_access */
+  uint8_t is_matrix : 1; /* where cores differ: for one that multiplies matrices */
 };
 
 struct pto_task_graph {
@@ -50,6 +52,7 @@ struct pto_task_graph {
   uint32_t *buffers[2]; /* what the tasks work on */
   uint32_t *begins[2];  /* what they hold before and after */
   uint32_t *ends[2];
+  uint64_t body_steps; /* how long a task is: see pto_task_body; 0, as created: empty */
 };
 
 /* NULL: there is no such pattern, or no memory. */
@@ -57,7 +60,15 @@ struct pto_task_graph *pto_task_graph_create(const char *pattern, uint32_t task_
 /* Takes NULL too. */
 void pto_task_graph_destroy(struct pto_task_graph *graph);
 
-/* The task's own work. */
+/* What a task does with the first elements of its tiles, in order; z is for accesses of three. */
+void pto_task_apply(enum pto_task_access access, uint32_t task, uint32_t *x, uint32_t *y, uint32_t *z);
+
+/* One multiply-add after another, each waiting for the one before, and no result depends on them.  The chain goes on
+ * from task to task of a thread, since chains that start afresh would overlap in the processor and take less time than
+ * they say. */
+void pto_task_body(uint64_t steps);
+
+/* The task's own work: its body, then what it applies. */
 void pto_task_graph_do(const struct pto_task_graph *graph, uint32_t task);
 
 /* The buffers as before the first task. */

@@ -16,6 +16,25 @@ bool pto_reserve_init(struct pto_reserve *reserve, uint64_t size_bytes) {
   return true;
 }
 
+#define PAGE_BYTES UINT64_C(4096)
+#define LARGE_PAGE_BYTES (UINT64_C(1) << 21) /* of x86-64; where they are larger, fewer fit */
+
+bool pto_reserve_init_log(struct pto_reserve *reserve, uint64_t size_bytes, uint64_t small_bytes) {
+  const uint64_t small = pto_align_up(small_bytes, PAGE_BYTES);
+  if (size_bytes < small + LARGE_PAGE_BYTES || size_bytes > UINT64_MAX / 2)
+    return pto_reserve_init(reserve, size_bytes);
+  if (!pto_reserve_init(reserve, size_bytes + LARGE_PAGE_BYTES)) return false;
+  /* The first large page begins where the small ones end; what lies before and behind goes back. */
+  char *const all = reserve->addr, *const end = all + reserve->size_bytes;
+  const uint64_t before = pto_align_up((uintptr_t)all + small, LARGE_PAGE_BYTES) - small - (uintptr_t)all;
+  const uint64_t size = pto_align_up(size_bytes, PAGE_BYTES);
+  if (before > 0) munmap(all, before);
+  if (all + before + size < end) munmap(all + before + size, (size_t)(end - (all + before + size)));
+  *reserve = (struct pto_reserve){.addr = all + before, .size_bytes = size};
+  madvise(all + before + small, size - small, MADV_HUGEPAGE);
+  return true;
+}
+
 void pto_reserve_fini(struct pto_reserve *reserve) {
   if (reserve->addr) munmap(reserve->addr, reserve->size_bytes);
   reserve->addr = NULL;

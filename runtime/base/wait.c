@@ -39,8 +39,8 @@ static bool is_patient(const struct pto_wait *wait, uint32_t round) { return rou
 #endif
 
 void pto_wait_init(struct pto_wait *wait, uint32_t spin_rounds) {
-  atomic_init(&wait->state, PTO_WAIT_AWAKE);
-  atomic_init(&wait->sleep_count, 0);
+  pto_atomic_init(&wait->state, PTO_WAIT_AWAKE);
+  pto_atomic_init(&wait->sleep_count, 0);
   wait->spin_rounds = spin_rounds;
 }
 

@@ -63,6 +63,12 @@ static void collect_ranges(struct pto_runtime *rt) {
   rt->collect_ranges_at = pto_max_u64(2 * (uint64_t)kept, RANGES_MIN);
 }
 
+/* The pattern of --poison is something that was written. */
+static PTO_COLD void tell_allocated(const struct pto_runtime *rt, char *addr, uint64_t size_bytes) {
+  pto_memory_mark_fresh(addr, size_bytes);
+  if (rt->config.poison) pto_memory_mark_written(addr, size_bytes);
+}
+
 bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record,
                             char *addr, uint32_t owner_slot) {
   uint64_t pitch, plane;
@@ -77,6 +83,7 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
   record->owner_slot = owner_slot;
   pto_buffer_registry_move(&rt->buffers, record, &rt->scopes[record->scope_depth].buffers,
                            &rt->scopes[rt->scope_depth].buffers, rt->scope_depth);
+  if (PTO_UNLIKELY(rt->arena.is_checked)) tell_allocated(rt, addr, record->size_bytes);
   if (rt->config.poison) memset(addr, 0xff, record->size_bytes);
   return true;
 }
@@ -94,12 +101,10 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
   uint64_t pitch, plane;
   grid_of(t, hi - lo, &pitch, &plane);
   if (last == first + 1 && registry->ranges[first].lo <= lo && registry->ranges[first].hi >= hi) {
-    struct pto_access_space *space = &rt->map.spaces[registry->ranges[first].space];
-    if (space->entry_count == 0 && registry->ranges[first].lo == lo && registry->ranges[first].hi == hi) {
-      space->pitch_bytes = pitch; /* nobody depends on the old coordinates */
-      space->plane_bytes = plane;
-    }
-    return registry->ranges[first].space;
+    const uint32_t space = registry->ranges[first].space;
+    if (rt->map.spaces[space].entry_count == 0 && registry->ranges[first].lo == lo && registry->ranges[first].hi == hi)
+      pto_access_map_set_grid(&rt->map, space, pitch, plane); /* nobody depends on the old coordinates */
+    return space;
   }
   uint64_t all_lo = lo, all_hi = hi;
   uint32_t registrations = 0;
@@ -123,11 +128,6 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
   return UINT32_MAX;
 }
 
-static bool meets_arena(const struct pto_runtime *rt, uint64_t lo, uint64_t hi) {
-  uint64_t arena_lo = (uint64_t)(uintptr_t)rt->arena.addr;
-  return lo < arena_lo + rt->arena.size_bytes && arena_lo < hi;
-}
-
 /* Live registrations have all the room that there is: within a run that ends it. */
 static PTO_COLD struct pto_tensor too_many_registrations(struct pto_runtime *rt) {
   uint32_t count = rt->buffers.live_count;
@@ -146,7 +146,7 @@ struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32
   struct pto_tensor t = pto_tensor_dense(buffer, dtype, ndims, shape);
   if (t.status) return t;
   uint64_t lo = buffer.base, size_bytes = buffer.size_bytes;
-  if (size_bytes && meets_arena(rt, lo, lo + size_bytes))
+  if (size_bytes && pto_gm_arena_meets(&rt->arena, lo, lo + size_bytes))
     return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_OWN_MEMORY, size_bytes, lo);
   uint32_t depth = rt->is_running ? rt->scope_depth : 0;
   struct pto_buffer_record *record =

@@ -22,7 +22,7 @@ static int wait_for_bytes(struct pto_runtime *rt, uint32_t space, const struct p
     has_waited = true;
   }
   if (has_waited) pto_progress_resume(rt);
-  if (rt->port->is_virtual) rt->port->ops->charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_HOST_ACCESS, 1);
+  if (rt->port->is_virtual) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_HOST_ACCESS, 1);
   pto_progress_record(rt, PTO_CONTROL_HOST_ACCESS, begin_time, rt->task_count);
   return PTO_OK;
 }
@@ -92,12 +92,18 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
   return PTO_OK;
 }
 
+static PTO_COLD void tell_written(const struct pto_runtime *rt, char *addr, uint64_t size_bytes) {
+  uint64_t lo = (uint64_t)(uintptr_t)addr;
+  if (pto_gm_arena_meets(&rt->arena, lo, lo + size_bytes)) pto_memory_mark_written(addr, size_bytes);
+}
+
 int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, const void *value) {
   char *addr;
   uint32_t shift;
   struct host_element wanted = {"write_element", t, index, value, true};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
+  if (PTO_UNLIKELY(rt->arena.is_checked)) tell_written(rt, addr, pto_dtype_size(t->dtype));
   if (shift == UINT32_MAX)
     memcpy(addr, value, pto_dtype_size(t->dtype));
   else

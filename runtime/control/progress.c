@@ -19,16 +19,21 @@ void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activ
 static void sample(struct pto_runtime *rt) {
   struct pto_trace_sample *s = pto_trace_log_append(&rt->trace.samples);
   if (!s) return;
-  *s = (struct pto_trace_sample){
-      .time = pto_progress_now(rt), .ready = rt->scheduler.ready_count, .in_flight = rt->scheduler.cores.in_flight};
+  uint64_t window_used = 0, heap_used_bytes = 0;
+#pragma GCC unroll 4
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
-    s->window_used += (uint32_t)(rt->rings.rings[i].head - rt->rings.rings[i].tail);
-    s->heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
+    window_used += rt->rings.rings[i].head - rt->rings.rings[i].tail;
+    heap_used_bytes += pto_heap_ring_used(&rt->rings.rings[i].heap);
   }
+  *s = (struct pto_trace_sample){.time = pto_progress_now(rt),
+                                 .ready = rt->scheduler.ready_count,
+                                 .window_used = (uint32_t)window_used,
+                                 .in_flight = rt->scheduler.cores.in_flight,
+                                 .heap_used_bytes = heap_used_bytes};
 }
 
 static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
-  if (PTO_UNLIKELY(rt->port->is_virtual)) rt->port->ops->charge(rt->port, PTO_ACTOR_CURRENT, kind, count);
+  if (PTO_UNLIKELY(rt->port->is_virtual)) pto_port_charge(rt->port, PTO_ACTOR_CURRENT, kind, count);
 }
 
 /* ---- readiness ---- */
@@ -121,7 +126,8 @@ static PTO_NOINLINE uint32_t tell_chunks(struct pto_runtime *rt, struct pto_task
 
 static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_task_slot *slot) {
   const uint32_t *held = pto_payload_held(slot->payload);
-  for (uint64_t i = 0; i < slot->payload->reserved[1]; i++) {
+  const uint32_t count = pto_payload_held_count(slot->payload);
+  for (uint32_t i = 0; i < count; i++) {
     PTO_ASSERT(rt->rings.slots[held[i]].holders > 0);
     rt->rings.slots[held[i]].holders--;
   }
@@ -221,14 +227,12 @@ static bool run_own(struct pto_runtime *rt) {
   bool is_enough = !rt->port->is_fine_grained || !ops->run;
   uint32_t count = 0;
   for (; !is_enough && !rt->has_failed; count++) {
-    uint32_t core;
-    const uint32_t index = pto_scheduler_take_own(&rt->scheduler, count, &core);
-    if (index == PTO_NO_SLOT) break;
     struct pto_message message;
-    pto_scheduler_fill_own(&rt->scheduler, index, core, &message);
+    if (!pto_scheduler_take_own(&rt->scheduler, count, &message)) break;
+    const uint32_t index = message.ticket;
     const int16_t status = ops->run(rt->port, &message, count, &is_enough);
     if (PTO_UNLIKELY(status)) {
-      kernel_failed(rt, &(struct pto_completion){.ticket = index, .core = (uint16_t)core, .status = status});
+      kernel_failed(rt, &(struct pto_completion){.ticket = index, .core = message.core, .status = status});
       return true;
     }
     rt->rings.slots[index].blocks_left = rt->rings.slots[index].messages_left = 0;
@@ -249,11 +253,11 @@ static inline bool has_run_ahead(const struct pto_runtime *rt) {
 
 void pto_progress_poll(struct pto_runtime *rt) {
   rt->since_poll = 0;
+  if (rt->port->clock < rt->port->quiet_until) return;
   do {
-    while (take_in(rt)) {
+    while (take_in(rt)) { /* until a poll gives nothing: the clock is the orchestrator's then */
     }
   } while (has_run_ahead(rt) && (run_own(rt) || (rt->port->ops->help && rt->port->ops->help(rt->port))));
-  rt->port->ops->resume(rt->port, 0);
 }
 
 void pto_progress_resume(struct pto_runtime *rt) { rt->port->ops->resume(rt->port, rt->port->clock); }

@@ -50,6 +50,16 @@ const char *pto_last_error(struct pto_runtime *rt) { return rt->error.sentence; 
 
 /* ---- creation ---- */
 
+/* The arena, and the rings in it. */
+static bool reserve_rings(struct pto_runtime *rt) {
+  uint64_t heap_bytes = rt->config.heap_bytes;
+  if (!pto_gm_arena_init(&rt->arena, heap_bytes, PTO_RING_COUNT)) return false;
+  if (!pto_task_rings_init(&rt->rings, (uint32_t)rt->config.window, rt->arena.memory.addr, heap_bytes)) return false;
+  for (uint32_t i = 0; rt->arena.is_checked && i < PTO_RING_COUNT; i++)
+    pto_gm_arena_init_ring(&rt->arena, i, &rt->rings.rings[i].heap);
+  return true;
+}
+
 static bool reserve_all(struct pto_runtime *rt) {
   const struct pto_config *config = &rt->config;
   uint32_t window = (uint32_t)config->window;
@@ -65,15 +75,14 @@ static bool reserve_all(struct pto_runtime *rt) {
   enum pto_policy policy;
   uint64_t seed;
   if (!pto_policy_parse(config->policy, &policy, &seed)) return false;
-  return pto_reserve_init(&rt->arena, config->heap_bytes * PTO_RING_COUNT) &&
-         pto_task_rings_init(&rt->rings, window, rt->arena.addr, config->heap_bytes) &&
-         pto_list_chunks_init(&rt->chunks, (uint32_t)chunks) &&
+  return reserve_rings(rt) && pto_list_chunks_init(&rt->chunks, (uint32_t)chunks) &&
          pto_access_map_init(&rt->map, (uint32_t)entries, (uint32_t)accesses, buckets, &rt->rings, &rt->chunks) &&
          pto_payload_pool_init(&rt->payloads, payload_units) && pto_submit_forms_init(rt) &&
          pto_buffer_registry_init(&rt->buffers, (uint32_t)accesses, rt->tag) &&
          pto_reserve_init(&rt->finished_memory, slots * sizeof *rt->finished) &&
          pto_scheduler_init(&rt->scheduler, rt->port, &rt->rings, policy, seed) &&
-         pto_trace_init(&rt->trace, config->record, rt->port->worker_count) == PTO_OK;
+         pto_trace_init(&rt->trace, config->record, rt->port->worker_count) == PTO_OK &&
+         (!rt->arena.is_checked || (rt->guard = pto_kernel_guard_create(rt->port, &rt->arena, &rt->buffers)) != NULL);
 }
 
 static int check_config(const struct pto_config *config, struct pto_error *error) {
@@ -114,7 +123,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
                          (unsigned long long)config->window, (unsigned long long)config->heap_bytes);
   }
   rt->finished = rt->finished_memory.addr;
-  if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.addr, rt->arena.size_bytes);
+  if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.memory.addr, rt->arena.memory.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
   rt->hazards = (struct pto_hazards){
       .map = &rt->map, .rings = &rt->rings, .chunks = &rt->chunks, .trace = &rt->trace, .rules = config->deps};
@@ -128,6 +137,7 @@ void pto_runtime_destroy(struct pto_runtime *rt) {
   if (!rt) return;
   PTO_ASSERT(!rt->is_running);
   if (rt->port) rt->port->ops->destroy(rt->port);
+  pto_kernel_guard_destroy(rt->guard);
   pto_trace_fini(&rt->trace);
   pto_scheduler_fini(&rt->scheduler);
   pto_reserve_fini(&rt->finished_memory);
@@ -137,7 +147,7 @@ void pto_runtime_destroy(struct pto_runtime *rt) {
   pto_access_map_fini(&rt->map);
   pto_list_chunks_fini(&rt->chunks);
   pto_task_rings_fini(&rt->rings);
-  pto_reserve_fini(&rt->arena);
+  pto_gm_arena_fini(&rt->arena);
   free(rt);
 }
 

@@ -21,9 +21,11 @@
 
 #include <runtime/base/error.h>
 #include <runtime/control/control.h>
+#include <runtime/control/kernel_guard.h>
 #include <runtime/control/payload_pool.h>
 #include <runtime/deps/hazards.h>
 #include <runtime/memory/buffer_registry.h>
+#include <runtime/memory/gm_arena.h>
 #include <runtime/sched/scheduler.h>
 
 #define PTO_MAX_SCOPE_DEPTH 64u
@@ -85,7 +87,9 @@ struct pto_runtime {
   struct pto_scheduler scheduler;
   struct pto_payload_pool payloads;
   struct pto_buffer_registry buffers;
-  struct pto_reserve arena, finished_memory;
+  struct pto_gm_arena arena;
+  struct pto_kernel_guard *guard; /* NULL where nothing watches memory */
+  struct pto_reserve finished_memory;
   uint32_t *finished; /* slots whose completion has to be told to their consumers */
   uint32_t finished_count;
   uint32_t since_poll;
@@ -177,6 +181,11 @@ void pto_params_describe(const struct pto_payload *payload, struct pto_error *er
 static inline uint32_t *pto_payload_held(struct pto_payload *payload) {
   return (uint32_t *)(uintptr_t)payload->reserved[0];
 }
+/* Above the count is the address of the kernel guard, where there is one. */
+static inline uint32_t pto_payload_held_count(const struct pto_payload *payload) {
+  return (uint32_t)payload->reserved[1] & (PTO_GUARD_ALIGN - 1);
+}
+_Static_assert(PTO_MAX_ACCESSES < PTO_GUARD_ALIGN, "a count of held memory fits below the guard's address");
 
 /* buffers.c */
 /* Drops a scope's records, and with managed ones every access to their memory. */

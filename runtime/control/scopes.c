@@ -29,7 +29,7 @@ void pto_scopes_pop(struct pto_runtime *rt) {
 
 static void charge_scope(struct pto_runtime *rt) {
   uint64_t begin_time = pto_progress_now(rt);
-  if (rt->port->is_virtual) rt->port->ops->charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SCOPE, 1);
+  if (rt->port->is_virtual) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SCOPE, 1);
   pto_progress_record(rt, PTO_CONTROL_SCOPE, begin_time, rt->task_count);
 }
 

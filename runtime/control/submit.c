@@ -2,7 +2,7 @@
 #include <runtime/control/runtime_state.h>
 
 static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
-  if (count) rt->port->ops->charge(rt->port, PTO_ACTOR_ORCHESTRATOR, kind, count);
+  if (count) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, kind, count);
 }
 
 /* ---- explicit dependencies ---- */
@@ -89,7 +89,7 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
     if (!pto_buffers_set_memory(rt, work->tensor, work->record, block, slot))
       return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
                               rt->map.space_capacity);
-    block += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN);
+    block += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN) << rt->arena.spread_log2;
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
     pto_region_from_tensor(work->tensor, work->record->addr, &access->region);

@@ -3,79 +3,119 @@
 
 /* A space with more classes than this rounds the cells of new ones up to powers of two, which bounds their number. */
 #define EXACT_CLASSES 8u
+_Static_assert(sizeof(uint32_t) * PTO_BUCKETS_A_LINE == PTO_CACHE_LINE, "as many heads as a line holds");
 
-void pto_access_grid_box(const struct pto_access_space *space, const struct pto_region *region,
-                         struct pto_access_box *box) {
-  uint64_t first = region->start - space->lo;
-  uint64_t pitch = space->pitch_bytes, plane = space->plane_bytes;
-  uint64_t bytes = region->run_bytes - 1, rows = 0, planes = 0;
-  if (region->is_fuzzy) {
-    bytes = region->end - region->start - 1;
-  } else {
-    for (uint32_t i = 0; i < region->ndims; i++) {
-      uint64_t steps = region->extents[i] - 1, stride = region->strides[i];
-      if (stride >= plane && stride % plane == 0)
-        planes += steps * (stride / plane);
-      else if (stride >= pitch && stride % pitch == 0)
-        rows += steps * (stride / pitch);
-      else
-        bytes += steps * stride;
-    }
+/* ---- boxes ---- */
+
+/* How far the region reaches from its first byte on, by coordinate. */
+static inline void measure(const struct pto_access_space *space, const struct pto_region *region, uint64_t reach[3]) {
+  const uint64_t pitch = space->pitch.value, plane = space->plane.value;
+  reach[0] = region->run_bytes - 1;
+  reach[1] = reach[2] = 0;
+  for (uint32_t i = 0; i < region->ndims; i++) {
+    const uint64_t steps = region->extents[i] - 1, stride = region->strides[i];
+    if (stride == pitch && pitch < plane)
+      reach[1] += steps;
+    else if (stride >= plane && stride % plane == 0)
+      reach[2] += steps * (stride / plane);
+    else if (stride >= pitch && stride % pitch == 0)
+      reach[1] += steps * (stride / pitch);
+    else
+      reach[0] += steps * stride;
   }
-  uint64_t in_plane = first % plane;
-  uint64_t byte = in_plane % pitch, row = in_plane / pitch;
-  uint64_t rows_in_plane = plane / pitch;
-  box->lo[0] = byte;
-  box->hi[0] = byte + bytes;
+}
+
+static PTO_NOINLINE void box_in_rows(const struct pto_access_space *space, const struct pto_region *region,
+                                     struct pto_access_box *box) {
+  const uint64_t pitch = space->pitch.value;
+  uint64_t reach[3], first = region->start - space->lo;
+  if (region->is_fuzzy) {
+    reach[0] = region->end - region->start - 1;
+    reach[1] = reach[2] = 0;
+  } else {
+    measure(space, region, reach);
+  }
+  box->lo[2] = space->coordinates < 3 ? 0 : pto_divide(first, &space->plane);
+  first -= box->lo[2] * space->plane.value;
+  box->lo[1] = pto_divide(first, &space->pitch);
+  box->lo[0] = first - box->lo[1] * pitch;
+  box->hi[0] = box->lo[0] + reach[0];
   if (box->hi[0] >= pitch) { /* runs on into further rows: all columns of them */
-    rows += box->hi[0] / pitch;
+    reach[1] += pto_divide(box->hi[0], &space->pitch);
     box->lo[0] = 0;
     box->hi[0] = pitch - 1;
   }
-  box->lo[1] = row;
-  box->hi[1] = row + rows;
-  if (box->hi[1] >= rows_in_plane) {
-    planes += box->hi[1] / rows_in_plane;
+  box->hi[1] = box->lo[1] + reach[1];
+  if (box->hi[1] >= space->rows_in_plane) {
+    reach[2] += box->hi[1] / space->rows_in_plane;
     box->lo[1] = 0;
-    box->hi[1] = rows_in_plane - 1;
+    box->hi[1] = space->rows_in_plane - 1;
   }
-  box->lo[2] = first / plane;
-  box->hi[2] = box->lo[2] + planes;
+  box->hi[2] = box->lo[2] + reach[2];
+}
+
+/* As many coordinates as the space has. */
+static inline void box_of(const struct pto_access_space *space, const struct pto_region *region,
+                          struct pto_access_box *box) {
+  if (PTO_LIKELY(space->coordinates == 1)) {
+    box->lo[0] = region->start - space->lo;
+    box->hi[0] = region->end - space->lo - 1;
+  } else {
+    box_in_rows(space, region, box);
+  }
+}
+
+static void box_of_entry(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                         struct pto_access_box *box) {
+  struct pto_region region;
+  pto_access_entry_region(map, entry, &region);
+  box_of(&map->spaces[entry->space], &region, box);
 }
 
 /* ---- classes ---- */
 
-static bool fits_class(const struct pto_access_class *class, const uint64_t extents[3]) {
-  for (int a = 0; a < 3; a++)
-    if (extents[a] > class->cell[a] || extents[a] <= class->cell[a] / 2) return false;
+static inline bool fits_class(const struct pto_access_class *class, const struct pto_access_box *box,
+                              uint32_t coordinates) {
+  for (uint32_t a = 0; a < coordinates; a++) {
+    const uint64_t extent = box->hi[a] - box->lo[a] + 1, cell = class->cell[a].value;
+    if (extent > cell || extent <= cell / 2) return false;
+  }
   return true;
 }
 
 static uint64_t round_up_to_power_of_two(uint64_t x) { return x <= 1 ? 1 : UINT64_C(2) << pto_log2_floor(x - 1); }
 
-static uint32_t class_of(struct pto_access_map *map, uint32_t space_index, const struct pto_access_box *box) {
-  struct pto_access_space *space = &map->spaces[space_index];
-  uint64_t extents[3];
-  for (int a = 0; a < 3; a++) extents[a] = box->hi[a] - box->lo[a] + 1;
-  uint32_t count = 0;
-  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space, count++)
-    if (fits_class(&map->classes[c], extents)) return c;
+static PTO_NOINLINE uint32_t add_class(struct pto_access_map *map, struct pto_access_space *space,
+                                       const struct pto_access_box *box, bool is_exact) {
   uint32_t index = map->class_free;
   if (index)
     map->class_free = map->classes[index].next_in_space;
   else
     index = ++map->classes_used;
   struct pto_access_class *class = &map->classes[index];
-  *class = (struct pto_access_class){.space = space_index, .next_in_space = space->first_class};
-  for (int a = 0; a < 3; a++)
-    class->cell[a] = count < EXACT_CLASSES ? extents[a] : round_up_to_power_of_two(extents[a]);
+  const uint64_t limits[3] = {pto_min_u64(space->pitch.value, space->size_bytes), space->rows_in_plane,
+                              space->size_bytes};
+  for (uint32_t a = 0; a < space->coordinates; a++) {
+    const uint64_t extent = box->hi[a] - box->lo[a] + 1;
+    class->cell[a] = pto_divisor_make(is_exact ? extent : round_up_to_power_of_two(extent), limits[a]);
+  }
+  class->first_entry = class->entry_count = 0;
+  class->next_in_space = space->first_class;
   space->first_class = index;
   return index;
 }
 
-static void drop_class(struct pto_access_map *map, uint32_t index) {
+static inline uint32_t class_of(struct pto_access_map *map, struct pto_access_space *space,
+                                const struct pto_access_box *box) {
+  uint32_t count = 0;
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space, count++)
+    if (fits_class(&map->classes[c], box, space->coordinates)) return c;
+  return add_class(map, space, box, count < EXACT_CLASSES);
+}
+
+void pto_access_grid_drop_class(struct pto_access_map *map, uint32_t space, uint32_t index) {
   struct pto_access_class *class = &map->classes[index];
-  uint32_t *at = &map->spaces[class->space].first_class;
+  uint32_t *at = &map->spaces[space].first_class;
   while (*at != index) at = &map->classes[*at].next_in_space;
   *at = class->next_in_space;
   class->next_in_space = map->class_free;
@@ -86,154 +126,315 @@ static void drop_class(struct pto_access_map *map, uint32_t index) {
 
 struct cell_range {
   uint64_t lo[3], hi[3];
+  uint32_t coordinates;
+  bool is_single;
 };
 
-static void cells_of(const struct pto_access_class *class, const struct pto_access_box *box, struct cell_range *cells) {
-  for (int a = 0; a < 3; a++) {
-    cells->lo[a] = box->lo[a] / class->cell[a];
-    cells->hi[a] = box->hi[a] / class->cell[a];
-  }
+/* Mostly both ends lie in one cell. */
+static inline bool cells_along(const struct pto_divisor *cell, uint64_t lo, uint64_t hi, uint64_t *first,
+                               uint64_t *last) {
+  *first = *last = pto_divide(lo, cell);
+  if (PTO_LIKELY(hi - *first * cell->value < cell->value)) return true;
+  *last = pto_divide(hi, cell);
+  return false;
 }
 
-static uint32_t bucket_of(const struct pto_access_map *map, uint32_t class, uint64_t x, uint64_t y, uint64_t z) {
-  uint64_t h =
-      x * UINT64_C(0x9e3779b97f4a7c15) + y * UINT64_C(0xc2b2ae3d27d4eb4f) + z * UINT64_C(0x165667b19e3779f9) + class;
+static inline void cells_of(const struct pto_access_class *class, const struct pto_access_box *box,
+                            uint32_t coordinates, struct cell_range *cells) {
+  cells->is_single = cells_along(&class->cell[0], box->lo[0], box->hi[0], &cells->lo[0], &cells->hi[0]);
+  cells->lo[1] = cells->hi[1] = cells->lo[2] = cells->hi[2] = 0;
+  cells->coordinates = coordinates;
+  for (uint32_t a = 1; a < coordinates; a++)
+    cells->is_single &= cells_along(&class->cell[a], box->lo[a], box->hi[a], &cells->lo[a], &cells->hi[a]);
+}
+
+/* Where the list of a cell begins: the heads of a line are those of cells side by side, in some order. */
+static inline uint32_t head_of(const struct pto_access_map *map, uint32_t class, uint64_t x, uint64_t y, uint64_t z) {
+  uint64_t h = (x / PTO_BUCKETS_A_LINE) * UINT64_C(0x9e3779b97f4a7c15) + y * UINT64_C(0xc2b2ae3d27d4eb4f) +
+               z * UINT64_C(0x165667b19e3779f9) + class;
   h *= UINT64_C(0xff51afd7ed558ccd);
-  return (uint32_t)(h >> 32) & map->cell_mask;
+  return (uint32_t)((h >> 32) ^ (x % PTO_BUCKETS_A_LINE)) & map->cell_mask;
 }
 
-static void link_into(struct pto_access_map *map, uint32_t entry, uint32_t bucket) {
+static inline uint32_t entry_of(const struct pto_access_map *map, uint32_t number) {
+  return PTO_LIKELY(number <= map->entry_capacity) ? number : map->links[number - map->entry_capacity].entry;
+}
+
+static PTO_NOINLINE void add_link(struct pto_access_map *map, uint32_t entry, uint32_t cell) {
   uint32_t index = map->link_free;
   if (index)
-    map->link_free = map->links[index].next;
+    map->link_free = map->links[index].next_in_cell;
   else
     index = ++map->links_used;
   PTO_ASSERT(index <= map->link_capacity);
-  uint32_t head = map->cells[bucket];
-  map->links[index] = (struct pto_access_link){entry, head, 0, map->entries[entry].first_link, bucket};
-  if (head) map->links[head].previous = index;
-  map->cells[bucket] = index;
-  map->entries[entry].first_link = index;
+  map->links[index] = (struct pto_access_link){entry, map->cells[cell], map->entries[entry].links, cell};
+  map->cells[cell] = map->entry_capacity + index;
+  map->entries[entry].links = index;
 }
 
-void pto_access_grid_insert(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry *entry = &map->entries[index];
-  struct pto_region region;
-  pto_access_entry_region(map, entry, &region);
-  struct pto_access_box box;
-  pto_access_grid_box(&map->spaces[entry->space], &region, &box);
-  uint32_t class_index = class_of(map, entry->space, &box);
-  struct pto_access_class *class = &map->classes[class_index];
-  entry->class_index = class_index;
-  entry->previous_in_class = 0;
-  entry->next_in_class = class->first_entry;
-  if (class->first_entry) map->entries[class->first_entry].previous_in_class = index;
-  class->first_entry = index;
-  class->entry_count++;
-  entry->first_link = 0;
-  struct cell_range cells;
-  cells_of(class, &box, &cells);
-  for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
-    for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
-      for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++) link_into(map, index, bucket_of(map, class_index, x, y, z));
-}
-
-void pto_access_grid_remove(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry *entry = &map->entries[index];
-  for (uint32_t i = entry->first_link; i;) {
+void pto_access_grid_drop_links(struct pto_access_map *map, struct pto_access_entry *entry) {
+  for (uint32_t i = entry->links; i;) {
     struct pto_access_link *link = &map->links[i];
-    uint32_t sibling = link->sibling;
-    if (link->previous)
-      map->links[link->previous].next = link->next;
-    else
-      map->cells[link->bucket] = link->next;
-    if (link->next) map->links[link->next].previous = link->previous;
-    link->next = map->link_free;
+    const uint32_t sibling = link->sibling;
+    pto_access_grid_unlink(map, link->cell, map->entry_capacity + i);
+    link->next_in_cell = map->link_free;
     map->link_free = i;
     i = sibling;
   }
-  entry->first_link = 0;
-  struct pto_access_class *class = &map->classes[entry->class_index];
-  if (entry->previous_in_class)
-    map->entries[entry->previous_in_class].next_in_class = entry->next_in_class;
-  else
-    class->first_entry = entry->next_in_class;
-  if (entry->next_in_class) map->entries[entry->next_in_class].previous_in_class = entry->previous_in_class;
-  if (--class->entry_count == 0) drop_class(map, entry->class_index);
+}
+
+static PTO_NOINLINE void link_into_all(struct pto_access_map *map, uint32_t index, const struct cell_range *cells) {
+  const uint32_t class = map->entries[index].class_index;
+  bool is_first = true;
+  for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
+    for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
+      for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++, is_first = false) {
+        const uint32_t cell = head_of(map, class, x, y, z);
+        if (is_first)
+          pto_access_grid_link_first(map, index, cell);
+        else
+          add_link(map, index, cell);
+      }
+}
+
+/* ---- entries ---- */
+
+/* The first time that a space needs its coordinates. */
+static PTO_NOINLINE void prepare_space(struct pto_access_space *space) {
+  const uint64_t pitch = space->pitch.value, plane = space->plane.value;
+  space->rows_in_plane = space->coordinates == 1 ? 1 : plane / pitch;
+  if (space->coordinates == 1) return;
+  /* a box that runs over the end of its row or plane reaches less than the space's size behind it */
+  space->pitch = pto_divisor_make(pitch, 2 * space->size_bytes);
+  space->plane = pto_divisor_make(plane, space->size_bytes);
+}
+
+static void insert_into_class(struct pto_access_map *map, struct pto_access_space *space, uint32_t index,
+                              const struct pto_access_box *box) {
+  const uint32_t class = class_of(map, space, box);
+  struct cell_range cells;
+  pto_access_grid_join(map, index, class);
+  cells_of(&map->classes[class], box, space->coordinates, &cells);
+  link_into_all(map, index, &cells);
+}
+
+void pto_access_grid_insert_generally(struct pto_access_map *map, uint32_t index) {
+  struct pto_access_entry *entry = &map->entries[index];
+  struct pto_access_space *space = &map->spaces[entry->space];
+  struct pto_access_box box;
+  if (!space->first_class) {
+    const uint32_t other = space->lone_entry;
+    if (!other) {
+      space->lone_entry = index;
+      entry->class_index = 0;
+      return;
+    }
+    space->lone_entry = 0;
+    if (!space->rows_in_plane) prepare_space(space);
+    box_of_entry(map, &map->entries[other], &box);
+    insert_into_class(map, space, other, &box);
+    map->place.has_box = false;
+  }
+  if (map->place.has_box) {
+    insert_into_class(map, space, index, &map->place.box);
+  } else {
+    box_of_entry(map, entry, &box);
+    insert_into_class(map, space, index, &box);
+  }
+}
+
+uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space) {
+  const struct pto_access_space *s = &map->spaces[space];
+  return s->first_class ? map->classes[s->first_class].first_entry : s->lone_entry;
 }
 
 bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
   const struct pto_access_entry *entry = &map->entries[index];
-  struct pto_region region;
-  pto_access_entry_region(map, entry, &region);
+  const struct pto_access_space *space = &map->spaces[entry->space];
+  const uint32_t class = entry->class_index;
+  if (!class) return space->lone_entry == index && !space->first_class;
   struct pto_access_box box;
-  pto_access_grid_box(&map->spaces[entry->space], &region, &box);
+  box_of_entry(map, entry, &box);
   struct cell_range cells;
-  cells_of(&map->classes[entry->class_index], &box, &cells);
+  cells_of(&map->classes[class], &box, space->coordinates, &cells);
   for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
     for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
       for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++) {
-        uint32_t link = map->cells[bucket_of(map, entry->class_index, x, y, z)];
-        while (link && map->links[link].entry != index) link = map->links[link].next;
-        if (!link) return false;
+        uint32_t number = map->cells[head_of(map, class, x, y, z)];
+        while (number && entry_of(map, number) != index) number = *pto_access_grid_next(map, number);
+        if (!number) return false;
       }
   return true;
 }
 
 /* ---- search ---- */
 
-static void consider(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
-  struct pto_access_entry *entry = &map->entries[index];
-  if (entry->visit == map->visit) return;
-  entry->visit = map->visit;
+static inline void add_hit(struct pto_access_map *map, uint32_t entry, bool is_covered) {
+  map->hits[map->hit_count++] = (struct pto_access_hit){entry, is_covered};
+}
+
+static PTO_NOINLINE void compare(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
+  struct pto_region other;
+  pto_access_entry_region(map, &map->entries[index], &other);
+  const enum pto_overlap overlap = pto_region_overlap(region, &other, &map->budget_exhausted);
+  if (overlap != PTO_DISJOINT) add_hit(map, index, overlap == PTO_EQUAL || overlap == PTO_COVERS);
+}
+
+/* A run covers whatever its range holds, and meets every run that its range meets. */
+static inline void consider(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
+  const struct pto_access_entry *entry = &map->entries[index];
   if (entry->start >= region->end || region->start >= entry->end) return;
   map->candidates++;
-  struct pto_region other;
-  pto_access_entry_region(map, entry, &other);
-  enum pto_overlap overlap = pto_region_overlap(region, &other, &map->budget_exhausted);
-  if (overlap == PTO_DISJOINT) return;
-  map->hits[map->hit_count++] = (struct pto_access_hit){index, overlap == PTO_EQUAL || overlap == PTO_COVERS};
+  const bool is_held = region->start <= entry->start && entry->end <= region->end;
+  if (PTO_LIKELY(region->ndims == 0 && (is_held || entry->ndims == 0)))
+    add_hit(map, index, is_held);
+  else
+    compare(map, index, region);
 }
 
-static void search_list(struct pto_access_map *map, const struct pto_access_class *class,
-                        const struct pto_region *region) {
-  for (uint32_t i = class->first_entry; i; i = map->entries[i].next_in_class) consider(map, i, region);
+static PTO_NOINLINE void search_list(struct pto_access_map *map, const struct pto_access_class *class,
+                                     const struct pto_region *region, uint32_t skip) {
+  for (uint32_t i = class->first_entry; i; i = map->entries[i].next_in_class)
+    if (i != skip) consider(map, i, region);
 }
 
-static void search_class(struct pto_access_map *map, uint32_t class_index, const struct pto_access_box *box,
-                         const struct pto_region *region) {
+static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class_index, const struct cell_range *cells,
+                                      const struct pto_region *region, uint32_t skip) {
   const struct pto_access_class *class = &map->classes[class_index];
+  /* a step of the list costs less than a cell, and in one row it leads to no further candidates */
+  const uint64_t limit = cells->coordinates == 1 ? class->entry_count / 2 : class->entry_count;
+  uint64_t count = 1;
+  for (int a = 0; a < 3; a++) {
+    const uint64_t extent = cells->hi[a] - cells->lo[a] + 1;
+    if (extent > limit || count * extent > limit) {
+      search_list(map, class, region, skip);
+      return;
+    }
+    count *= extent;
+  }
+  if (++map->visit == 0) { /* stamps of 2^32 walks ago must not look like this one's */
+    for (uint32_t i = 1; i <= map->entries_used; i++) map->entries[i].visit = 0;
+    map->visit = 1;
+  }
+  for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
+    for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
+      for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++)
+        for (uint32_t i = map->cells[head_of(map, class_index, x, y, z)]; i; i = *pto_access_grid_next(map, i)) {
+          const uint32_t index = entry_of(map, i);
+          struct pto_access_entry *entry = &map->entries[index];
+          if (entry->visit == map->visit || entry->class_index != class_index) continue;
+          entry->visit = map->visit;
+          if (index != skip) consider(map, index, region);
+        }
+}
+
+static PTO_NOINLINE void search_cell(struct pto_access_map *map, uint32_t class_index, uint32_t cell,
+                                     const struct pto_region *region, uint32_t skip) {
+  for (uint32_t i = map->cells[cell]; i; i = *pto_access_grid_next(map, i)) {
+    const uint32_t index = entry_of(map, i);
+    if (map->entries[index].class_index == class_index && index != skip) consider(map, index, region);
+  }
+}
+
+static inline void set_own_cell(struct pto_access_place *place, uint32_t cell) {
+  place->cell = cell;
+  place->has_cell = true;
+}
+
+/* The first class that fits is where the region belongs: its cell is wanted in any case. */
+static inline void search_class(struct pto_access_map *map, uint32_t class_index, uint32_t coordinates,
+                                const struct pto_region *region, uint32_t skip) {
+  const struct pto_access_class *class = &map->classes[class_index];
+  struct pto_access_place *place = &map->place;
+  const bool is_own = !place->class_index && fits_class(class, &place->box, coordinates);
+  if (is_own) place->class_index = class_index;
   struct cell_range cells;
-  cells_of(class, box, &cells);
-  uint64_t nx = cells.hi[0] - cells.lo[0] + 1, ny = cells.hi[1] - cells.lo[1] + 1, nz = cells.hi[2] - cells.lo[2] + 1;
-  uint64_t limit = class->entry_count;
-  if (nx > limit || ny > limit || nz > limit || nx * ny > limit || nx * ny * nz > limit) {
-    search_list(map, class, region);
+  cells_of(class, &place->box, coordinates, &cells);
+  if (!cells.is_single) {
+    search_cells(map, class_index, &cells, region, skip);
     return;
   }
-  for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
-    for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
-      for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++)
-        for (uint32_t i = map->cells[bucket_of(map, class_index, x, y, z)]; i; i = map->links[i].next)
-          if (map->entries[map->links[i].entry].class_index == class_index) consider(map, map->links[i].entry, region);
+  const uint32_t cell = head_of(map, class_index, cells.lo[0], cells.lo[1], cells.lo[2]);
+  if (is_own) set_own_cell(place, cell);
+  if (map->cells[cell]) search_cell(map, class_index, cell, region, skip);
+}
+
+static PTO_NOINLINE void search_cells_of_row(struct pto_access_map *map, uint32_t class, uint64_t first,
+                                             const struct pto_region *region, uint32_t skip) {
+  const uint64_t last = pto_divide(map->place.box.hi[0], &map->classes[class].cell[0]);
+  const struct cell_range cells = {.lo = {first}, .hi = {last}, .coordinates = 1};
+  search_cells(map, class, &cells, region, skip);
+}
+
+static PTO_NOINLINE void search_rows(struct pto_access_map *map, const struct pto_access_space *space,
+                                     const struct pto_region *region, uint32_t skip) {
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
+    search_class(map, c, space->coordinates, region, skip);
+}
+
+/* The same with one coordinate.  A region in a class of its own is compared with at once: in one row, ranges that meet
+ * are in one cell. */
+static inline void search_row(struct pto_access_map *map, const struct pto_access_space *space,
+                              const struct pto_region *region, uint32_t skip) {
+  struct pto_access_place *place = &map->place;
+  const uint64_t first = place->box.lo[0], last = place->box.hi[0], extent = last - first + 1;
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) {
+    const struct pto_access_class *class = &map->classes[c];
+    const uint64_t cell = class->cell[0].value;
+    const bool is_own = !place->class_index && extent <= cell && extent > cell / 2;
+    if (is_own) {
+      place->class_index = c;
+    } else if (class->entry_count == 1) {
+      if (class->first_entry != skip) consider(map, class->first_entry, region);
+      continue;
+    }
+    const uint64_t x = pto_divide(first, &class->cell[0]);
+    if (PTO_UNLIKELY(last - x * cell >= cell)) {
+      search_cells_of_row(map, c, x, region, skip);
+      continue;
+    }
+    const uint32_t head = head_of(map, c, x, 0, 0);
+    if (is_own) set_own_cell(place, head);
+    if (map->cells[head]) search_cell(map, c, head, region, skip);
+  }
+}
+
+/* Bounding ranges may meet where boxes do not, and a fuzzy run covers nothing. */
+static void consider_fuzzy(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
+  const struct pto_access_entry *entry = &map->entries[index];
+  if (entry->start >= region->end || region->start >= entry->end) return;
+  map->candidates++;
+  compare(map, index, region);
+}
+
+/* A space of one entry, or with something fuzzy. */
+static PTO_NOINLINE void search_all(struct pto_access_map *map, const struct pto_access_space *space,
+                                    const struct pto_region *region, uint32_t skip) {
+  if (space->lone_entry && space->lone_entry != skip) {
+    if (region->is_fuzzy || space->fuzzy_count)
+      consider_fuzzy(map, space->lone_entry, region);
+    else
+      consider(map, space->lone_entry, region);
+  }
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
+    for (uint32_t i = map->classes[c].first_entry; i; i = map->entries[i].next_in_class)
+      if (i != skip) consider_fuzzy(map, i, region);
 }
 
 void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, const struct pto_region *region,
                            uint32_t skip) {
   const struct pto_access_space *space = &map->spaces[space_index];
-  if (++map->visit == 0) { /* stamps of 2^32 searches ago must not look like this one's */
-    for (uint32_t i = 1; i <= map->entries_used; i++) map->entries[i].visit = 0;
-    map->visit = 1;
+  struct pto_access_place *place = &map->place;
+  place->has_cell = place->has_box = false;
+  if (PTO_UNLIKELY(!space->first_class || region->is_fuzzy || space->fuzzy_count)) {
+    search_all(map, space, region, skip);
+    return;
   }
-  if (skip) map->entries[skip].visit = map->visit;
-  /* bounding ranges may meet where boxes do not: fuzzy regions are compared with all */
-  bool is_fuzzy = region->is_fuzzy || space->fuzzy_count;
-  struct pto_access_box box;
-  if (!is_fuzzy) pto_access_grid_box(space, region, &box);
-  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) {
-    if (is_fuzzy)
-      search_list(map, &map->classes[c], region);
-    else
-      search_class(map, c, &box, region);
-  }
+  place->has_box = true;
+  place->class_index = 0;
+  box_of(space, region, &place->box);
+  if (PTO_LIKELY(space->coordinates == 1))
+    search_row(map, space, region, skip);
+  else
+    search_rows(map, space, region, skip);
 }

@@ -5,30 +5,30 @@
 
 #include <runtime/deps/access_grid.h>
 
-/* Cells and accesses of one entry: at most two a dimension. */
-#define LINKS_PER_ENTRY 8u
-/* Below this many live entries a sweep is not worth its walk. */
-#define SWEEP_MIN 1024u
-/* References are compared modulo 2^30; long before that everything invisible has to be gone. */
-#define SWEEP_SUBMITS (UINT64_C(1) << 28)
+/* Cells of one entry besides the first: at most two a coordinate. */
+#define LINKS_PER_ENTRY 7u
 /* With the list chunks nearly used up, how many submits between two sweeps. */
 #define SWEEP_CHUNKS 256u
 #define PRUNE_MIN_LOG2 5u
+/* Entries that the hand meets an insert: places in use stay below twice the visible ones, as half of what it meets may
+ * be visible before a place is added. */
+#define HAND_STEPS 2u
 
 bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity,
                          uint32_t bucket_count, const struct pto_task_rings *rings, struct pto_list_chunks *chunks) {
   PTO_ASSERT(pto_is_power_of_two(bucket_count));
-  *map = (struct pto_access_map){.entry_capacity = entry_capacity,
-                                 .link_capacity =
-                                     (uint32_t)pto_min_u64((uint64_t)entry_capacity * LINKS_PER_ENTRY, UINT32_MAX - 1),
-                                 .space_capacity = space_capacity,
-                                 .class_capacity = entry_capacity,
-                                 .bucket_mask = bucket_count - 1,
-                                 .cell_mask = bucket_count - 1,
-                                 .rings = rings,
-                                 .chunks = chunks,
-                                 .space_free = UINT32_MAX,
-                                 .sweep_at = SWEEP_MIN};
+  *map = (struct pto_access_map){
+      .entry_capacity = entry_capacity,
+      .link_capacity = (uint32_t)pto_min_u64((uint64_t)entry_capacity * LINKS_PER_ENTRY, UINT32_MAX - entry_capacity),
+      .space_capacity = space_capacity,
+      .class_capacity = entry_capacity,
+      .bucket_mask = bucket_count - 1,
+      .cell_mask = bucket_count - 1,
+      .rings = rings,
+      .chunks = chunks,
+      .space_free = UINT32_MAX,
+      .ample_entries = entry_capacity > PTO_MAX_TENSORS ? entry_capacity - PTO_MAX_TENSORS - 1 : 0,
+      .ample_chunks = chunks->capacity / 8 * 7};
   if (!pto_reserve_init(&map->entries_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->entries)) return false;
   if (!pto_reserve_init(&map->wide_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->wide)) return false;
   if (!pto_reserve_init(&map->links_memory, ((uint64_t)map->link_capacity + 1) * sizeof *map->links)) return false;
@@ -64,7 +64,6 @@ void pto_access_map_fini(struct pto_access_map *map) {
 
 uint32_t pto_access_map_add_space(struct pto_access_map *map, uint64_t lo, uint64_t size_bytes, uint64_t pitch_bytes,
                                   uint64_t plane_bytes) {
-  PTO_ASSERT(pitch_bytes && plane_bytes && plane_bytes % pitch_bytes == 0);
   uint32_t index = map->space_free;
   if (index != UINT32_MAX)
     map->space_free = map->spaces[index].next_free;
@@ -72,15 +71,23 @@ uint32_t pto_access_map_add_space(struct pto_access_map *map, uint64_t lo, uint6
     index = map->spaces_used++;
   else
     return UINT32_MAX;
-  map->spaces[index] = (struct pto_access_space){
-      .lo = lo, .size_bytes = size_bytes, .pitch_bytes = pitch_bytes, .plane_bytes = plane_bytes, .is_live = 1};
+  map->spaces[index] = (struct pto_access_space){.lo = lo, .size_bytes = size_bytes, .is_live = 1};
+  pto_access_map_set_grid(map, index, pitch_bytes, plane_bytes);
   return index;
 }
 
-void pto_access_map_clear_space(struct pto_access_map *map, uint32_t space) {
+void pto_access_map_set_grid(struct pto_access_map *map, uint32_t space, uint64_t pitch_bytes, uint64_t plane_bytes) {
   struct pto_access_space *s = &map->spaces[space];
-  while (s->first_class) pto_access_map_remove(map, map->classes[s->first_class].first_entry);
-  PTO_ASSERT(s->entry_count == 0);
+  PTO_ASSERT(pitch_bytes && plane_bytes && s->entry_count == 0);
+  PTO_INTERNAL(plane_bytes % pitch_bytes == 0);
+  s->pitch = (struct pto_divisor){.value = pitch_bytes};
+  s->plane = (struct pto_divisor){.value = plane_bytes};
+  s->rows_in_plane = 0;
+  s->coordinates = s->size_bytes <= pitch_bytes ? 1 : s->size_bytes <= plane_bytes ? 2 : 3;
+}
+
+void pto_access_map_clear_space(struct pto_access_map *map, uint32_t space) {
+  while (map->spaces[space].entry_count) pto_access_map_remove(map, pto_access_grid_first(map, space));
 }
 
 void pto_access_map_remove_space(struct pto_access_map *map, uint32_t space) {
@@ -92,12 +99,14 @@ void pto_access_map_remove_space(struct pto_access_map *map, uint32_t space) {
 
 void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_t from) {
   struct pto_access_space *source = &map->spaces[from];
-  while (source->first_class) {
-    uint32_t entry = map->classes[source->first_class].first_entry;
+  while (source->entry_count) {
+    uint32_t entry = pto_access_grid_first(map, from);
     bool is_fuzzy = map->entries[entry].flags & PTO_ENTRY_FUZZY;
     pto_access_grid_remove(map, entry);
     map->entries[entry].space = to;
-    pto_access_grid_insert(map, entry);
+    map->entries[entry].links = 0;
+    map->place.has_box = false;
+    pto_access_grid_insert_generally(map, entry);
     source->entry_count--;
     source->fuzzy_count -= is_fuzzy;
     map->spaces[to].entry_count++;
@@ -106,105 +115,7 @@ void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_
   pto_access_map_remove_space(map, from);
 }
 
-/* ---- entries ---- */
-
-void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry,
-                             struct pto_region *region) {
-  region->start = entry->start;
-  region->end = entry->end;
-  region->run_bytes = entry->run_bytes;
-  region->ndims = entry->ndims;
-  region->is_fuzzy = (entry->flags & PTO_ENTRY_FUZZY) != 0;
-  const uint64_t *extents = entry->extents, *strides = entry->strides;
-  if (entry->ndims > PTO_ENTRY_DIMS) {
-    extents = map->wide[entry->wide].extents;
-    strides = map->wide[entry->wide].strides;
-  }
-  for (uint32_t i = 0; i < entry->ndims; i++) {
-    region->extents[i] = extents[i];
-    region->strides[i] = strides[i];
-  }
-}
-
-uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                               uint64_t hash) {
-  uint32_t index = map->entry_free;
-  if (index)
-    map->entry_free = map->entries[index].next;
-  else
-    index = ++map->entries_used;
-  PTO_ASSERT(index <= map->entry_capacity);
-  struct pto_access_entry *entry = &map->entries[index];
-  entry->hash = hash;
-  entry->start = region->start;
-  entry->end = region->end;
-  entry->run_bytes = region->run_bytes;
-  entry->space = space;
-  entry->count = 0;
-  entry->ndims = (uint8_t)region->ndims;
-  entry->flags = (uint8_t)(PTO_ENTRY_LIVE | (region->is_fuzzy ? PTO_ENTRY_FUZZY : 0));
-  entry->prune_log2 = PRUNE_MIN_LOG2;
-  entry->more = 0;
-  entry->visit = 0;
-  entry->wide = 0;
-  uint64_t *extents = entry->extents, *strides = entry->strides;
-  if (PTO_UNLIKELY(region->ndims > PTO_ENTRY_DIMS)) {
-    if (map->wide_free) {
-      entry->wide = map->wide_free;
-      map->wide_free = (uint32_t)map->wide[entry->wide].extents[0];
-    } else {
-      entry->wide = ++map->wide_used;
-    }
-    extents = map->wide[entry->wide].extents;
-    strides = map->wide[entry->wide].strides;
-  }
-  for (uint32_t i = 0; i < region->ndims; i++) {
-    extents[i] = region->extents[i];
-    strides[i] = region->strides[i];
-  }
-  uint32_t *bucket = &map->buckets[hash & map->bucket_mask];
-  entry->next = *bucket;
-  *bucket = index;
-  map->live_entries++;
-  map->spaces[space].entry_count++;
-  map->spaces[space].fuzzy_count += region->is_fuzzy != 0;
-  map->fuzzy_entries += region->is_fuzzy != 0;
-  pto_access_grid_insert(map, index);
-  return index;
-}
-
-void pto_access_map_remove(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry *entry = &map->entries[index];
-  PTO_ASSERT(entry->flags & PTO_ENTRY_LIVE);
-  pto_access_map_clear_accesses(map, entry);
-  pto_access_grid_remove(map, index);
-  uint32_t *at = &map->buckets[entry->hash & map->bucket_mask];
-  while (*at != index) at = &map->entries[*at].next;
-  *at = entry->next;
-  map->spaces[entry->space].entry_count--;
-  map->spaces[entry->space].fuzzy_count -= (entry->flags & PTO_ENTRY_FUZZY) != 0;
-  map->fuzzy_entries -= (entry->flags & PTO_ENTRY_FUZZY) != 0;
-  if (entry->wide) {
-    map->wide[entry->wide].extents[0] = map->wide_free;
-    map->wide_free = entry->wide;
-  }
-  entry->flags = 0;
-  entry->next = map->entry_free;
-  map->entry_free = index;
-  map->live_entries--;
-}
-
-/* ---- accesses of an entry ---- */
-
-void pto_access_map_free_chunks(struct pto_access_map *map, struct pto_access_entry *entry) {
-  for (uint32_t chunk = entry->more; chunk;) {
-    uint32_t next = map->chunks->chunks[chunk].next;
-    pto_list_chunks_free(map->chunks, chunk);
-    chunk = next;
-  }
-  entry->more = 0;
-  entry->prune_log2 = PRUNE_MIN_LOG2;
-}
+/* ---- what has expired ---- */
 
 static bool is_expired(const struct pto_access_map *map, const struct pto_list_chunk *chunk) {
   for (uint32_t i = chunk->count; i-- > 0;) {
@@ -230,35 +141,212 @@ static PTO_NOINLINE void prune_chunks(struct pto_access_map *map, struct pto_acc
       at = &chunk->next;
     }
   }
-  if (entry->more) pool->chunks[entry->more].total = left;
+  if (entry->more) pool->chunks[entry->more].total = left - pool->chunks[entry->more].count;
   entry->prune_log2 = (uint8_t)(pto_log2_floor(left | (1u << (PRUNE_MIN_LOG2 - 1))) + 1);
+}
+
+/* Whether some access is visible. */
+static inline bool has_visible(struct pto_access_map *map, struct pto_access_entry *entry) {
+  for (uint32_t i = entry->count; i-- > 0;) {
+    struct pto_task_ref ref = {entry->refs[i]};
+    if (pto_task_ref_is_visible(map->rings, ref)) return true;
+  }
+  if (PTO_LIKELY(!entry->more)) return false;
+  prune_chunks(map, entry);
+  return entry->more != 0;
+}
+
+/* ---- entries ---- */
+
+void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                             struct pto_region *region) {
+  region->start = entry->start;
+  region->end = entry->end;
+  region->run_bytes = entry->run_bytes;
+  region->ndims = entry->ndims;
+  region->is_fuzzy = (entry->flags & PTO_ENTRY_FUZZY) != 0;
+  const uint64_t *extents = entry->extents, *strides = entry->strides;
+  if (entry->ndims > PTO_ENTRY_DIMS) {
+    extents = map->wide[entry->wide].extents;
+    strides = map->wide[entry->wide].strides;
+  }
+  for (uint32_t i = 0; i < entry->ndims; i++) {
+    region->extents[i] = extents[i];
+    region->strides[i] = strides[i];
+  }
+}
+
+/* Takes an entry out of grid, table and space. */
+static inline void detach(struct pto_access_map *map, uint32_t index) {
+  struct pto_access_entry *entry = &map->entries[index];
+  struct pto_access_space *space = &map->spaces[entry->space];
+  PTO_ASSERT(entry->flags & PTO_ENTRY_LIVE);
+  pto_access_grid_remove(map, index);
+  uint32_t *at = &map->buckets[entry->bucket];
+  while (*at != index) at = &map->entries[*at].next;
+  *at = entry->next;
+  space->entry_count--;
+  if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_FUZZY)) {
+    space->fuzzy_count--;
+    map->fuzzy_entries--;
+  }
+  if (PTO_UNLIKELY(entry->ndims > PTO_ENTRY_DIMS)) {
+    map->wide[entry->wide].extents[0] = map->wide_free;
+    map->wide_free = entry->wide;
+  }
+}
+
+static inline bool step_hand(struct pto_access_map *map) {
+  map->hand = map->hand < map->entries_used ? map->hand + 1 : 1;
+  return !has_visible(map, &map->entries[map->hand]);
+}
+
+static inline uint32_t add_place(struct pto_access_map *map) {
+  PTO_ASSERT(map->entries_used < map->entry_capacity);
+  map->live_entries++;
+  return ++map->entries_used;
+}
+
+/* The hand meets as many more entries as inserts have paid for; then a place is added. */
+static PTO_NOINLINE uint32_t take_further_place(struct pto_access_map *map) {
+  uint32_t credit = (uint32_t)pto_min_u64((uint64_t)map->hand_credit + HAND_STEPS - 1, map->entries_used);
+  while (credit > 0 && !step_hand(map)) credit--;
+  map->hand_credit = credit;
+  if (credit == 0) return add_place(map);
+  detach(map, map->hand);
+  return map->hand;
+}
+
+/* A free place, or that of an expired entry. */
+static inline uint32_t take_place(struct pto_access_map *map) {
+  const uint32_t index = map->entry_free;
+  if (index) {
+    map->entry_free = map->entries[index].next;
+    map->live_entries++;
+    return index;
+  }
+  if (map->entries_used <= map->rings->window) return add_place(map); /* hardly anything can have expired */
+  if (PTO_UNLIKELY(!step_hand(map))) return take_further_place(map);
+  map->hand_credit += HAND_STEPS - 1;
+  detach(map, map->hand);
+  return map->hand;
+}
+
+static PTO_NOINLINE struct pto_region_dims *take_wide(struct pto_access_map *map, struct pto_access_entry *entry) {
+  if (map->wide_free) {
+    entry->wide = map->wide_free;
+    map->wide_free = (uint32_t)map->wide[entry->wide].extents[0];
+  } else {
+    entry->wide = ++map->wide_used;
+  }
+  return &map->wide[entry->wide];
+}
+
+static inline void set_geometry(struct pto_access_map *map, struct pto_access_entry *entry,
+                                const struct pto_region *region) {
+  entry->start = region->start;
+  entry->end = region->end;
+  entry->run_bytes = region->run_bytes;
+  entry->ndims = (uint8_t)region->ndims;
+  if (PTO_LIKELY(region->ndims == 0)) return;
+  uint64_t *extents = entry->extents, *strides = entry->strides;
+  if (PTO_UNLIKELY(region->ndims > PTO_ENTRY_DIMS)) {
+    struct pto_region_dims *wide = take_wide(map, entry);
+    extents = wide->extents;
+    strides = wide->strides;
+  }
+  for (uint32_t i = 0; i < region->ndims; i++) {
+    extents[i] = region->extents[i];
+    strides[i] = region->strides[i];
+  }
+}
+
+uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
+                               uint64_t hash) {
+  map->place.has_box = map->place.has_cell = false;
+  return pto_access_map_insert_found(map, space, region, hash);
+}
+
+uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
+                                     uint64_t hash) {
+  const uint32_t index = take_place(map);
+  struct pto_access_entry *entry = &map->entries[index];
+  set_geometry(map, entry, region);
+  entry->space = space;
+  entry->count = 0;
+  entry->flags = (uint8_t)(PTO_ENTRY_LIVE | (region->is_fuzzy ? PTO_ENTRY_FUZZY : 0));
+  entry->prune_log2 = PRUNE_MIN_LOG2;
+  entry->more = 0;
+  entry->visit = 0;
+  entry->bucket = (uint32_t)hash & map->bucket_mask;
+  entry->next = map->buckets[entry->bucket];
+  map->buckets[entry->bucket] = index;
+  struct pto_access_space *s = &map->spaces[space];
+  s->entry_count++;
+  if (PTO_UNLIKELY(region->is_fuzzy)) {
+    s->fuzzy_count++;
+    map->fuzzy_entries++;
+  }
+  pto_access_grid_insert(map, s, index);
+  return index;
+}
+
+void pto_access_map_remove(struct pto_access_map *map, uint32_t index) {
+  struct pto_access_entry *entry = &map->entries[index];
+  detach(map, index);
+  pto_access_map_clear_accesses(map, entry);
+  entry->flags = 0;
+  entry->next = map->entry_free;
+  map->entry_free = index;
+  map->live_entries--;
+}
+
+/* ---- accesses of an entry ---- */
+
+void pto_access_map_free_chunks(struct pto_access_map *map, struct pto_access_entry *entry) {
+  for (uint32_t chunk = entry->more; chunk;) {
+    uint32_t next = map->chunks->chunks[chunk].next;
+    pto_list_chunks_free(map->chunks, chunk);
+    chunk = next;
+  }
+  entry->more = 0;
+  entry->prune_log2 = PRUNE_MIN_LOG2;
+}
+
+/* True where the places that the entry has are full. */
+static inline bool wants_chunk(const struct pto_access_map *map, const struct pto_access_entry *entry) {
+  return entry->count == PTO_ENTRY_ACCESSES &&
+         (!entry->more || map->chunks->chunks[entry->more].count == PTO_CHUNK_ACCESSES);
+}
+
+/* A fresh chunk before the others, unless there is room without it.  False where there are no chunks. */
+static PTO_NOINLINE bool add_chunk(struct pto_access_map *map, struct pto_access_entry *entry) {
+  struct pto_list_chunks *pool = map->chunks;
+  const struct pto_list_chunk *first = &pool->chunks[entry->more];
+  if (entry->more && first->total + first->count >= 1u << entry->prune_log2) prune_chunks(map, entry);
+  uint32_t chunk = pto_list_chunks_alloc(pool);
+  if (!chunk) {
+    pto_access_map_release_chunks(map);
+    if (!wants_chunk(map, entry)) return true; /* the release made room in this entry itself */
+    chunk = pto_list_chunks_alloc(pool);
+    if (!chunk) return false;
+  }
+  if (entry->more) pool->chunks[chunk].total = pool->chunks[entry->more].total + pool->chunks[entry->more].count;
+  pool->chunks[chunk].next = entry->more;
+  entry->more = chunk;
+  return true;
 }
 
 bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
                                  uint16_t tag) {
-  struct pto_list_chunks *pool = map->chunks;
-  if (entry->more && pool->chunks[entry->more].total >= 1u << entry->prune_log2) prune_chunks(map, entry);
-  uint32_t total = entry->more ? pool->chunks[entry->more].total : 0;
-  if (!entry->more || pool->chunks[entry->more].count == PTO_CHUNK_ACCESSES) {
-    uint32_t chunk = pto_list_chunks_alloc(pool);
-    if (!chunk) {
-      pto_access_map_release_chunks(map);
-      chunk = pto_list_chunks_alloc(pool);
-      if (!chunk) return false;
-      if (!entry->more || pool->chunks[entry->more].count < PTO_CHUNK_ACCESSES || entry->count < PTO_ENTRY_ACCESSES) {
-        pto_list_chunks_free(pool, chunk); /* the release made room in this entry itself */
-        return pto_access_map_append(map, entry, ref, tag);
-      }
-      total = pool->chunks[entry->more].total;
-    }
-    pool->chunks[chunk].next = entry->more;
-    entry->more = chunk;
+  if (PTO_UNLIKELY(wants_chunk(map, entry))) {
+    if (!add_chunk(map, entry)) return false;
+    if (entry->count < PTO_ENTRY_ACCESSES) return pto_access_map_append(map, entry, ref, tag);
   }
-  struct pto_list_chunk *chunk = &pool->chunks[entry->more];
+  struct pto_list_chunk *chunk = &map->chunks->chunks[entry->more];
   chunk->items.accesses.refs[chunk->count] = ref.bits;
   chunk->items.accesses.tags[chunk->count] = tag;
   chunk->count++;
-  chunk->total = total + 1;
   return true;
 }
 
@@ -311,19 +399,12 @@ void pto_access_map_sweep(struct pto_access_map *map) {
     if (pto_access_map_filter(map, entry, NULL, NULL) == 0) pto_access_map_remove(map, i);
   }
   map->submits_since_sweep = 0;
-  /* the walk just made, over all entries ever used, is paid for by as many inserts, a quarter each */
-  uint64_t next = pto_max_u64(2 * (uint64_t)map->live_entries, map->live_entries + (uint64_t)map->entries_used / 4);
-  map->sweep_at = (uint32_t)pto_max_u64(SWEEP_MIN, pto_min_u64(next, UINT32_MAX));
 }
 
-bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count) {
-  map->hit_count = 0;
-  map->submits_since_sweep++;
-  uint32_t room = map->entry_capacity - map->live_entries;
-  if (PTO_LIKELY(
-          map->live_entries < map->sweep_at && room >= param_count && map->submits_since_sweep < SWEEP_SUBMITS &&
-          !(map->chunks->live_count > map->chunks->capacity / 8 * 7 && map->submits_since_sweep >= SWEEP_CHUNKS)))
-    return true;
+bool pto_access_map_sweep_for_room(struct pto_access_map *map, uint32_t param_count) {
+  const bool has_room = map->entry_capacity - map->live_entries >= param_count;
+  const bool has_chunks = map->chunks->live_count <= map->ample_chunks || map->submits_since_sweep < SWEEP_CHUNKS;
+  if (has_room && has_chunks && map->submits_since_sweep < PTO_SWEEP_SUBMITS) return true;
   pto_access_map_sweep(map);
   return map->entry_capacity - map->live_entries >= param_count;
 }
@@ -338,8 +419,7 @@ bool pto_access_map_is_valid(const struct pto_access_map *map) {
     if (!map->spaces[entry->space].is_live) return false;
     struct pto_region region;
     pto_access_entry_region(map, entry, &region);
-    if (pto_access_map_hash(&region) != entry->hash || pto_access_map_find(map, &region, entry->hash) != i)
-      return false;
+    if (pto_access_map_find(map, &region, pto_access_map_hash(&region)) != i) return false;
     if (!pto_access_grid_has(map, i)) return false;
     if (!(entry->flags & PTO_ENTRY_ISOLATED)) continue;
     for (uint32_t j = 1; j <= map->entries_used; j++) {

@@ -12,22 +12,30 @@
  * aligned), and a lookup of a region of the class's size meets the same few cells however many disjoint tiles are live.
  *
  * Always true: an entry has at least one access; ISOLATED ⇒ no live entry of the space shares a byte with it; an entry
- * is linked into each cell of its class that its box touches.  Accesses whose tasks are no longer visible may linger
- * until the next sweep, and count for nothing.  Which entries linger changes no answer, so a sweep may come at any time
- * between submits.
+ * is linked into each cell of its class that its box touches, unless it is the lone one of its space.
  *
- * Control thread only.  Capacity is fixed at creation; sweep_at ≤ live entries triggers a sweep, so that expired
- * entries are never more than about half.
+ * Accesses whose tasks are no longer visible may linger, and count for nothing; which entries linger changes no answer.
+ * A *hand* goes round all entries, and an insert that finds no free place moves it on, two entries an insert in the
+ * mean, until it meets an entry without a visible access: that one's place is taken.  So places in use stay below about
+ * twice the visible ones, and nothing is walked that is not paid for by inserts.  Only where room is short, or
+ * references are about to repeat, a sweep drops all that has expired at once.
+ *
+ * Control thread only.  Capacity is fixed at creation.
  */
 #ifndef PTO_ACCESS_MAP_H
 #define PTO_ACCESS_MAP_H
 
+#include <runtime/base/divisor.h>
 #include <runtime/task/list_chunks.h>
 #include <runtime/task/task_ring.h>
 #include <runtime/tensor/region.h>
 
 #define PTO_ENTRY_ACCESSES 4u
 #define PTO_ENTRY_DIMS 2u
+/* Heads of buckets, and of cells, that share a cache line. */
+#define PTO_BUCKETS_A_LINE 16u
+/* References are compared modulo 2^30; long before that everything invisible has to be gone. */
+#define PTO_SWEEP_SUBMITS (UINT64_C(1) << 28)
 
 /* Tag of an access: parameter index (PTO_TAG_PREDICATE: the predicate) and what it did. */
 #define PTO_TAG_PARAM_MASK 0x7fu
@@ -46,7 +54,6 @@ enum pto_access_entry_flags {
 
 struct pto_access_entry {
   /* what an exact hit touches */
-  uint64_t hash;
   uint64_t start;
   uint64_t run_bytes;
   uint32_t next; /* of the bucket */
@@ -58,23 +65,32 @@ struct pto_access_entry {
   uint8_t flags;
   uint8_t prune_log2; /* prune the chunks at this many accesses */
   uint32_t more;      /* chunk list */
+  uint32_t bucket;    /* of the hash */
+  uint32_t visit;     /* stamp of the last walk over several cells that met it */
   /* geometry and links */
   uint64_t end;
-  uint64_t extents[PTO_ENTRY_DIMS],
-      strides[PTO_ENTRY_DIMS]; /* outermost first; all of them in wide[] where ndims > 2 */
-  uint32_t wide;
-  uint32_t class_index;
+  union {
+    struct {
+      uint64_t extents[PTO_ENTRY_DIMS], strides[PTO_ENTRY_DIMS]; /* outermost first */
+    };
+    uint32_t wide; /* where ndims is larger: all of them in map->wide[wide] */
+  };
+  uint32_t class_index; /* 0: the lone entry of its space, which no cell leads to */
   uint32_t next_in_class, previous_in_class;
-  uint32_t first_link; /* of the grid; through sibling */
-  uint32_t visit;      /* stamp of the last lookup that met it */
+  uint32_t cell, next_in_cell; /* its first cell */
+  uint32_t links;              /* its other cells; through sibling */
 };
 _Static_assert(sizeof(struct pto_access_entry) == 2 * PTO_CACHE_LINE,
                "an exact hit touches the first line and the geometry");
+_Static_assert(offsetof(struct pto_access_entry, end) == PTO_CACHE_LINE, "the first line ends before the geometry");
 
 /* An address space: memory whose accesses can only meet each other. */
 struct pto_access_space {
   uint64_t lo, size_bytes;
-  uint64_t pitch_bytes, plane_bytes; /* bytes of a row, of a plane of rows; both > 0 */
+  struct pto_divisor pitch, plane; /* bytes of a row, of a plane of rows */
+  uint64_t rows_in_plane;          /* 0: no grid was needed so far, and the reciprocals are not set */
+  uint32_t coordinates;            /* 1: all is one row; 2: all is one plane; 3 */
+  uint32_t lone_entry;             /* where it is the only one, and no other has been since it came */
   uint32_t first_class;
   uint32_t entry_count;
   uint32_t fuzzy_count;   /* entries with PTO_ENTRY_FUZZY */
@@ -86,13 +102,28 @@ struct pto_access_space {
 };
 
 struct pto_access_class {
-  uint64_t cell[3]; /* extents: bytes within a row, rows, planes */
-  uint32_t space, next_in_space;
+  struct pto_divisor cell[3]; /* extents: bytes within a row, rows, planes; as many as the space has coordinates */
+  uint32_t next_in_space;
   uint32_t first_entry, entry_count;
 };
 
+/* A further cell of an entry that lies in more than one. */
 struct pto_access_link {
-  uint32_t entry, next, previous, sibling, bucket;
+  uint32_t entry, next_in_cell, sibling, cell;
+};
+
+/* Bytes within a row, rows, planes; as many as the space has coordinates. */
+struct pto_access_box {
+  uint64_t lo[3], hi[3]; /* inclusive */
+};
+
+/* Where the region that was searched for last belongs: found on the way, for the insert that may follow. */
+struct pto_access_place {
+  struct pto_access_box box;
+  uint32_t class_index; /* the first class of its extents; 0: there is none yet */
+  uint32_t cell;        /* its only cell in that class */
+  bool has_box;         /* false where the search needed none */
+  bool has_cell;        /* false where there are more, or no class */
 };
 
 /* An entry that a region met, other than its own. */
@@ -112,16 +143,18 @@ struct pto_access_map {
   struct pto_access_space *spaces;
   struct pto_access_class *classes; /* from 1 */
   struct pto_access_hit *hits;
-  uint32_t *buckets, *cells;
+  uint32_t *buckets, *cells; /* heads; in a cell, numbers above entry_capacity are links */
   uint32_t bucket_mask, cell_mask;
   uint32_t entry_capacity, entries_used, entry_free, live_entries;
-  uint32_t fuzzy_entries; /* of all spaces */
+  uint32_t fuzzy_entries;               /* of all spaces */
+  uint32_t ample_entries, ample_chunks; /* up to here any submit has room */
   uint32_t link_capacity, links_used, link_free;
   uint32_t wide_used, wide_free;
   uint32_t space_capacity, spaces_used, space_free;
   uint32_t class_capacity, classes_used, class_free;
   uint32_t hit_count;
-  uint32_t sweep_at;
+  uint32_t hand, hand_credit; /* the entry that it met last, and how many more it may meet */
+  struct pto_access_place place;
   uint32_t visit;
   uint64_t submits_since_sweep;
   const struct pto_task_rings *rings;
@@ -141,6 +174,8 @@ uint32_t pto_access_map_add_space(struct pto_access_map *map, uint64_t lo, uint6
 static inline bool pto_access_map_has_space(const struct pto_access_map *map) {
   return map->space_free != UINT32_MAX || map->spaces_used < map->space_capacity;
 }
+/* Other coordinates for a space without entries. */
+void pto_access_map_set_grid(struct pto_access_map *map, uint32_t space, uint64_t pitch_bytes, uint64_t plane_bytes);
 /* Forgets every access to the space, and the space. */
 void pto_access_map_remove_space(struct pto_access_map *map, uint32_t space);
 /* Forgets every access to the space. */
@@ -149,21 +184,34 @@ void pto_access_map_clear_space(struct pto_access_map *map, uint32_t space);
  */
 void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_t from);
 
+/* The rest of pto_access_map_make_room, where room or list chunks run short. */
+bool pto_access_map_sweep_for_room(struct pto_access_map *map, uint32_t param_count);
+
 /* Before the lookups of a submit with `param_count` tensors: sweeps where it is due.  False where live work leaves no
  * room. */
-bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count);
+static inline bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count) {
+  map->hit_count = 0;
+  map->submits_since_sweep++;
+  return (PTO_LIKELY(map->live_entries <= map->ample_entries && map->chunks->live_count <= map->ample_chunks &&
+                     map->submits_since_sweep < PTO_SWEEP_SUBMITS)) ||
+         pto_access_map_sweep_for_room(map, param_count);
+}
 
-/* A hash of the canonical fields, equal regions have equal ones: of all but the start, and of the whole. */
+/* A hash of the canonical fields, equal regions have equal ones: of all but the start, and of the whole.  The low bits
+ * of the first say how long a run is about; runs side by side get hashes that differ in the low bits alone, so that
+ * their buckets share a line. */
 static inline uint64_t pto_access_map_geometry_hash(const struct pto_region *region) {
   uint64_t h = region->run_bytes * UINT64_C(0x9e3779b97f4a7c15) + region->is_fuzzy;
   for (uint32_t i = 0; i < region->ndims; i++)
     h = (h ^ (h >> 29)) + region->extents[i] * UINT64_C(0xc2b2ae3d27d4eb4f) +
         region->strides[i] * UINT64_C(0x165667b19e3779f9);
-  return h;
+  return (h & ~UINT64_C(63)) | pto_log2_floor(region->run_bytes | 1);
 }
 static inline uint64_t pto_access_map_hash_at(uint64_t geometry_hash, uint64_t start) {
-  uint64_t h = (geometry_hash + start) * UINT64_C(0x9e3779b97f4a7c15);
-  return h ^ (h >> 32);
+  const uint32_t shift = geometry_hash & 63;
+  const uint64_t neighbour = start >> shift & (PTO_BUCKETS_A_LINE - 1);
+  const uint64_t h = (geometry_hash + start - (neighbour << shift)) * UINT64_C(0x9e3779b97f4a7c15);
+  return (h ^ (h >> 32)) ^ neighbour;
 }
 static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
   return pto_access_map_hash_at(pto_access_map_geometry_hash(region), region->start);
@@ -189,7 +237,7 @@ static inline bool pto_access_entry_is(const struct pto_access_map *map, const s
 static inline uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region,
                                            uint64_t hash) {
   for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
-    if (map->entries[i].hash == hash && PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region))) return i;
+    if (PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region))) return i;
   return 0;
 }
 /* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own
@@ -198,6 +246,9 @@ void pto_access_map_search(struct pto_access_map *map, uint32_t space, const str
 /* Makes the entry of a region that has none; it still needs an access.  make_room has been called. */
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
                                uint64_t hash);
+/* The same where the last search was for this region, unless the space had no entry: it goes where that came by. */
+uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
+                                     uint64_t hash);
 void pto_access_map_remove(struct pto_access_map *map, uint32_t entry);
 
 /* The rest of pto_access_map_append, for entries whose own places are full. */

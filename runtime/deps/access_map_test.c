@@ -56,7 +56,7 @@ static uint32_t enter(struct fixture *f, uint32_t space, const struct pto_region
   uint32_t entry = pto_access_map_find(&f->map, r, hash);
   if (!entry) {
     pto_access_map_search(&f->map, space, r, 0);
-    entry = pto_access_map_insert(&f->map, space, r, hash);
+    entry = pto_access_map_insert_found(&f->map, space, r, hash);
     if (f->map.hit_count == 0) f->map.entries[entry].flags |= PTO_ENTRY_ISOLATED;
     for (uint32_t i = 0; i < f->map.hit_count; i++)
       f->map.entries[f->map.hits[i].entry].flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
@@ -174,6 +174,58 @@ static void a_region_over_all_tiles_meets_every_one(void **state) {
     }
 }
 
+/* As a write does that covers what was there: between the search and the insert, the last entry of the class that was
+ * found goes, or of the space. */
+static void a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_class(void **state) {
+  for (uint32_t others = 0; others < 3; others++) {
+    struct fixture f;
+    make(&f, 64, 1024);
+    uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 16, 1 << 16, 1 << 16);
+    struct pto_region covered = box(110, 60, 1, 0), all = box(105, 80, 1, 0), part = box(108, 60, 1, 0);
+    struct pto_region model = box(1000, 100, 1, 0); /* gives the class its cells, in which the others fit too */
+    const uint32_t first = enter(&f, space, &model, PTO_TAG_WRITE);
+    const uint32_t victim = enter(&f, space, &covered, PTO_TAG_WRITE);
+    pto_access_map_remove(&f.map, first);
+    for (uint32_t i = 0; i < others; i++) {
+      struct pto_region far = box(4096 + i * 8, 8, 1, 0);
+      enter(&f, space, &far, PTO_TAG_WRITE);
+    }
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &all, 0);
+    assert_int_equal(f.map.hit_count, 1);
+    assert_true(f.map.hits[0].is_covered);
+    pto_access_map_remove(&f.map, victim);
+    const uint32_t entry = pto_access_map_insert_found(&f.map, space, &all, pto_access_map_hash(&all));
+    assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], submit(&f), PTO_TAG_WRITE));
+    assert_true(pto_access_map_is_valid(&f.map));
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &part, 0);
+    assert_int_equal(f.map.hit_count, 1);
+    assert_int_equal(f.map.hits[0].entry, entry);
+    drop(&f);
+  }
+}
+
+static void the_first_region_of_a_space_is_not_put_where_the_last_search_of_another_came_by(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  uint32_t empty = pto_access_map_add_space(&f.map, 8192, 4096, 4096, 4096);
+  for (uint32_t i = 0; i < 3; i++) {
+    struct pto_region r = box(i * 64, 64, 1, 0);
+    enter(&f, space, &r, PTO_TAG_WRITE);
+  }
+  assert_true(f.map.place.has_cell);
+  struct pto_region r = box(8192, 64, 1, 0);
+  const uint32_t entry = pto_access_map_insert_found(&f.map, empty, &r, pto_access_map_hash(&r));
+  assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], submit(&f), PTO_TAG_WRITE));
+  assert_true(pto_access_map_is_valid(&f.map));
+  f.map.hit_count = 0;
+  pto_access_map_search(&f.map, empty, &r, 0);
+  assert_int_equal(f.map.hit_count, 1);
+  drop(&f);
+}
+
 /* ---- against comparing with all entries ---- */
 
 static struct pto_region random_region(struct pto_rng *rng, uint64_t base) {
@@ -199,7 +251,8 @@ static void random_regions_are_found_as_by_comparing_with_all(void **state) {
     struct fixture f;
     make(&f, 4096, 4096);
     uint64_t base = 4096;
-    uint32_t space = pto_access_map_add_space(&f.map, base, 8192, 64, 64 << pto_rng_below(&rng, 5));
+    const uint64_t pitch = pto_rng_below(&rng, 4) ? 64 : 8192, plane = pitch << pto_rng_below(&rng, 8);
+    uint32_t space = pto_access_map_add_space(&f.map, base, 8192, pitch, plane); /* one, two or three coordinates */
     uint32_t entries[512], count = 0;
     for (int step = 0; step < 400; step++) {
       struct pto_region r = random_region(&rng, base);
@@ -252,15 +305,37 @@ static void the_sweep_removes_what_no_task_can_wait_for_any_more(void **state) {
   struct fixture f;
   make(&f, 64, 1024);
   uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 20, 64, 1 << 20);
-  for (uint32_t i = 0; i < 200; i++) {
+  for (uint32_t i = 0; i < 60; i++) {
     struct pto_region r = box(i * 64, 64, 1, 0);
     enter(&f, space, &r, PTO_TAG_WRITE);
   }
-  assert_int_equal(f.map.live_entries, 200);
+  for (uint32_t i = 0; i < 20; i++) submit(&f);
+  assert_int_equal(f.map.live_entries, 60);
   pto_access_map_sweep(&f.map);
-  assert_int_equal(f.map.live_entries, 64);
+  assert_int_equal(f.map.live_entries, 64 - 20);
   assert_true(pto_access_map_is_valid(&f.map));
   drop(&f);
+}
+
+/* Tasks of an outer scope, which stay visible, and of an inner one, which come and go. */
+static void places_in_use_stay_below_twice_the_visible_entries(void **state) {
+  static const uint32_t outer_counts[] = {0, 1, 50, 500};
+  for (uint32_t k = 0; k < PTO_ARRAY_LENGTH(outer_counts); k++) {
+    struct fixture f;
+    make(&f, 512, 4096);
+    const uint32_t outer = outer_counts[k], space = pto_access_map_add_space(&f.map, 0, 1 << 30, 1 << 30, 1 << 30);
+    for (uint32_t i = 0; i < 40000; i++) {
+      struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
+      assert_true(pto_access_map_make_room(&f.map, 1));
+      const uint32_t ring = i >= outer, entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_hash(&r));
+      const struct pto_task_ref ref = pto_task_ref_make(&f.rings, ring, f.rings.rings[ring].head++);
+      assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], ref, PTO_TAG_WRITE));
+    }
+    assert_true(f.map.entries_used <= 2 * (outer + 513));
+    assert_true(f.map.live_entries >= outer + 512);
+    assert_true(pto_access_map_is_valid(&f.map));
+    drop(&f);
+  }
 }
 
 static void expired_entries_never_exhaust_the_map(void **state) {
@@ -327,9 +402,12 @@ int main(void) {
       cmocka_unit_test(regions_of_more_than_two_dimensions_keep_all_of_them),
       cmocka_unit_test(a_lookup_among_disjoint_tiles_meets_at_most_two_candidates_however_many_are_live),
       cmocka_unit_test(a_region_over_all_tiles_meets_every_one),
+      cmocka_unit_test(a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_class),
+      cmocka_unit_test(the_first_region_of_a_space_is_not_put_where_the_last_search_of_another_came_by),
       cmocka_unit_test(random_regions_are_found_as_by_comparing_with_all),
       cmocka_unit_test(a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more),
       cmocka_unit_test(the_sweep_removes_what_no_task_can_wait_for_any_more),
+      cmocka_unit_test(places_in_use_stay_below_twice_the_visible_entries),
       cmocka_unit_test(expired_entries_never_exhaust_the_map),
       cmocka_unit_test(live_entries_that_fill_the_map_leave_no_room),
       cmocka_unit_test(a_dead_space_forgets_everything),

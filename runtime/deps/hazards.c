@@ -214,7 +214,7 @@ static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_ac
   if (hazards->rules == PTO_DEPS_PTO && !is_write) return; /* nobody ever waits for a reader */
   const bool is_alone = settle_hits(hazards, access, replaces_all);
   if (!own) {
-    own = pto_access_map_insert(map, access->space, &access->region, access->hash);
+    own = pto_access_map_insert_found(map, access->space, &access->region, access->hash);
   } else if (is_write && !access->region.is_fuzzy) {
     if (replaces_all)
       pto_access_map_clear_accesses(map, &map->entries[own]);
@@ -229,15 +229,19 @@ static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_ac
   append(hazards, entry, access->tag);
 }
 
-/* The access's own entry (0: none yet), and in map->hits all others that it meets; true where these were looked for. */
-static bool look_up(struct pto_hazards *hazards, const struct pto_access *access, uint32_t *own) {
+/* The access's own entry (0: none yet). */
+static inline uint32_t find_own(const struct pto_hazards *hazards, const struct pto_access *access) {
+  return pto_access_map_find(hazards->map, &access->region, access->hash);
+}
+
+/* In map->hits all other entries that the access meets; true where these were looked for. */
+static inline bool look_up(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
   struct pto_access_map *map = hazards->map;
   const struct pto_access_space *space = &map->spaces[access->space];
-  *own = pto_access_map_find(map, &access->region, access->hash);
   map->hit_count = 0;
-  map->candidates += *own != 0;
-  if (*own && (map->entries[*own].flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count) return false;
-  if (space->entry_count) pto_access_map_search(map, access->space, &access->region, *own);
+  map->candidates += own != 0;
+  if (own && (map->entries[own].flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count) return false;
+  if (space->entry_count) pto_access_map_search(map, access->space, &access->region, own);
   return true;
 }
 
@@ -247,9 +251,8 @@ static void meet(struct pto_hazards *hazards, const struct pto_access *access, u
   if (PTO_UNLIKELY(hazards->is_short)) meet_entries_again(hazards, access, own, recorded);
 }
 
-static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const struct pto_access *access) {
-  uint32_t own;
-  const bool was_searched = look_up(hazards, access, &own);
+static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
+  const bool was_searched = look_up(hazards, access, own);
   meet(hazards, access, own);
   settle(hazards, access, own, was_searched);
 }
@@ -258,21 +261,21 @@ static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const str
  * a write of the same task may have replaced. */
 static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const struct pto_access *accesses,
                                          uint32_t count) {
-  uint32_t own;
   for (uint32_t i = 0; !hazards->is_manual && i < count; i++) {
-    look_up(hazards, &accesses[i], &own);
+    const uint32_t own = find_own(hazards, &accesses[i]);
+    look_up(hazards, &accesses[i], own);
     meet(hazards, &accesses[i], own);
   }
   for (uint32_t i = 0; i < count; i++) {
-    const bool was_searched = look_up(hazards, &accesses[i], &own);
+    const uint32_t own = find_own(hazards, &accesses[i]);
+    const bool was_searched = look_up(hazards, &accesses[i], own);
     settle(hazards, &accesses[i], own, was_searched);
   }
 }
 
 /* The same tile again, which meets no other, is the usual case. */
-static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access) {
+static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
   struct pto_access_map *map = hazards->map;
-  const uint32_t own = pto_access_map_find(map, &access->region, access->hash);
   struct pto_access_entry *entry = &map->entries[own];
   const bool is_write = access->tag & PTO_TAG_WRITE;
   const uint8_t flags = entry->flags;
@@ -304,10 +307,12 @@ static bool has_fuzzy(const struct pto_access *accesses, uint32_t count) {
 void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count) {
   hazards->map->lookups += count;
   if (PTO_LIKELY(hazards->is_direct)) {
-    for (uint32_t i = 0; i < count; i++)
-      if (PTO_UNLIKELY(!enter_alone(hazards, &accesses[i]))) enter_in_general(hazards, &accesses[i]);
+    for (uint32_t i = 0; i < count; i++) {
+      const uint32_t own = find_own(hazards, &accesses[i]);
+      if (PTO_UNLIKELY(!enter_alone(hazards, &accesses[i], own))) enter_in_general(hazards, &accesses[i], own);
+    }
   } else if (hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual && !has_fuzzy(accesses, count)) {
-    for (uint32_t i = 0; i < count; i++) enter_in_general(hazards, &accesses[i]);
+    for (uint32_t i = 0; i < count; i++) enter_in_general(hazards, &accesses[i], find_own(hazards, &accesses[i]));
   } else {
     wire_then_enter(hazards, accesses, count);
   }

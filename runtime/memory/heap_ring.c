@@ -1,9 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/memory/heap_ring.h>
 
+#include <runtime/base/memory_checker.h>
+
 void pto_heap_ring_init(struct pto_heap_ring *ring, void *base, uint64_t size_bytes) {
   PTO_ASSERT(size_bytes > 0 && size_bytes % PTO_OUTPUT_ALIGN == 0);
-  *ring = (struct pto_heap_ring){.base = base, .size_bytes = size_bytes};
+  *ring = (struct pto_heap_ring){.base = base, .size_bytes = size_bytes, .lap_count = 1};
+}
+
+/* The last bytes of each lap: always behind an output or unused, and what the next lap's first output begins after. */
+static char *lap_end(const struct pto_heap_ring *ring, uint32_t lap) {
+  return ring->base + (((lap + 1) * ring->size_bytes) << ring->spread_log2) - PTO_OUTPUT_ALIGN;
+}
+
+void pto_heap_ring_watch(struct pto_heap_ring *ring, uint32_t spread_log2, uint32_t lap_count) {
+  PTO_ASSERT(spread_log2 > 0 && lap_count > 0);
+  ring->spread_log2 = spread_log2;
+  ring->lap_count = lap_count;
+  for (uint32_t lap = 0; lap < lap_count; lap++) pto_memory_mark_free(lap_end(ring, lap), PTO_OUTPUT_ALIGN);
+  pto_memory_mark_free(ring->base - PTO_OUTPUT_ALIGN, PTO_OUTPUT_ALIGN);
+}
+
+void pto_heap_ring_fini(struct pto_heap_ring *ring) {
+  if (ring->spread_log2 == 0) return;
+  for (uint32_t lap = 0; lap < ring->lap_count; lap++) {
+    pto_memory_forget(ring->base + ((lap * ring->size_bytes) << ring->spread_log2),
+                      ring->marked_bytes << ring->spread_log2);
+    pto_memory_forget(lap_end(ring, lap), PTO_OUTPUT_ALIGN);
+  }
+  pto_memory_forget(ring->base - PTO_OUTPUT_ALIGN, PTO_OUTPUT_ALIGN);
+}
+
+/* Positions [begin, end), and the room that comes with them. */
+static PTO_COLD void mark_free(struct pto_heap_ring *ring, uint64_t begin, uint64_t end) {
+  while (begin < end) {
+    uint64_t offset = begin % ring->size_bytes, count = pto_min_u64(end - begin, ring->size_bytes - offset);
+    pto_memory_mark_free(pto_heap_ring_addr(ring, begin), count << ring->spread_log2);
+    ring->marked_bytes = pto_max_u64(ring->marked_bytes, offset + count);
+    begin += count;
+  }
 }
 
 void pto_heap_ring_reset(struct pto_heap_ring *ring) {
@@ -26,6 +61,10 @@ bool pto_heap_ring_alloc(struct pto_heap_ring *ring, uint64_t size_bytes, char *
   uint64_t skipped = offset + size_bytes > ring->size_bytes ? ring->size_bytes - offset : 0;
   if (skipped + size_bytes > ring->size_bytes - pto_heap_ring_used(ring)) return false;
   *addr_out = ring->base + (skipped ? 0 : offset);
+  if (PTO_UNLIKELY(ring->spread_log2)) {
+    *addr_out = pto_heap_ring_addr(ring, ring->head + skipped);
+    mark_free(ring, ring->head + skipped, ring->head + skipped + size_bytes);
+  }
   ring->head += skipped + size_bytes;
   *end_out = ring->head;
   ring->high_water_bytes = pto_max_u64(ring->high_water_bytes, pto_heap_ring_used(ring));
@@ -42,7 +81,9 @@ uint64_t pto_heap_ring_enough(const struct pto_heap_ring *ring, uint64_t size_by
 void pto_heap_ring_retire(struct pto_heap_ring *ring, uint64_t end) {
   PTO_ASSERT(end <= ring->head);
   /* an empty ring may have started over while a block without bytes was still out: that one frees nothing new */
-  if (end > ring->tail) ring->tail = end;
+  if (end <= ring->tail) return;
+  if (PTO_UNLIKELY(ring->spread_log2)) mark_free(ring, ring->tail, end);
+  ring->tail = end;
 }
 
 bool pto_heap_ring_is_valid(const struct pto_heap_ring *ring) {

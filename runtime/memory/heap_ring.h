@@ -2,10 +2,13 @@
 /*
  * Heap ring: the memory that tasks' outputs come from, allocated at the head and released at the tail in task order.
  *
- * Positions run free and only grow; the address of position p is base + p mod size.
+ * Positions run free and only grow; the address of position p is base + p mod size, or further apart in a ring that is
+ * watched (gm_arena.h): base + (p / size mod laps) · size · spread + (p mod size) · spread.
  *     0 ≤ head − tail ≤ size_bytes          (equal: empty; size: full; the two never look alike)
  * A block never crosses the end: what is left there is skipped and belongs to the block that skipped it.  An empty ring
  * starts again at offset 0.  Blocks are multiples of PTO_OUTPUT_ALIGN, so every output in one is aligned.
+ *
+ * A watched ring tells memory_checker.h what is free: all but what its owner has marked since its allocation.
  *
  * Owns no memory: the GM arena's owner gives it.  Control thread only.
  */
@@ -22,13 +25,30 @@ struct pto_heap_ring {
   uint64_t size_bytes; /* a multiple of PTO_OUTPUT_ALIGN */
   uint64_t head, tail;
   uint64_t high_water_bytes;
+  /* Of a ring that is watched; 0, 1 and 0 in any other. */
+  uint32_t spread_log2;
+  uint32_t lap_count;
+  uint64_t marked_bytes; /* in each lap, from its beginning on, at most so many were ever marked */
 };
 
 void pto_heap_ring_init(struct pto_heap_ring *ring, void *base, uint64_t size_bytes);
+/* Right after init: the ring is watched, and has lap_count · size_bytes << spread_log2 bytes of memory from its base
+ * on; spread_log2 > 0. */
+void pto_heap_ring_watch(struct pto_heap_ring *ring, uint32_t spread_log2, uint32_t lap_count);
+/* Before the memory goes.  Takes zeroed rings too. */
+void pto_heap_ring_fini(struct pto_heap_ring *ring);
 /* Empties the ring for a new run. */
 void pto_heap_ring_reset(struct pto_heap_ring *ring);
 
 static inline uint64_t pto_heap_ring_used(const struct pto_heap_ring *ring) { return ring->head - ring->tail; }
+
+/* The address of a position. */
+static inline char *pto_heap_ring_addr(const struct pto_heap_ring *ring, uint64_t position) {
+  uint64_t offset = position % ring->size_bytes;
+  if (PTO_LIKELY(ring->spread_log2 == 0)) return ring->base + offset;
+  uint64_t lap = position / ring->size_bytes % ring->lap_count;
+  return ring->base + ((lap * ring->size_bytes + offset) << ring->spread_log2);
+}
 
 /* A block of `size_bytes` (a multiple of PTO_OUTPUT_ALIGN, 0 allowed) at *addr, whose end is the position *end_out.
  * False, and nothing changed, where it does not fit now. */

@@ -7,9 +7,25 @@
 
 #include <stdio.h>
 
+#include <runtime/base/memory_checker.h>
 #include <runtime/memory/heap_ring.h>
 
 #define KIB 1024u
+
+/* ---- in the place of memory_checker.c: what is free, by KiB ---- */
+
+#define LAPS 3u
+#define WATCHED_KIB (2 * LAPS * 16 + 1)
+static _Alignas(1024) char watched[WATCHED_KIB * KIB];
+static enum { UNKNOWN, FREE, TAKEN, FORGOTTEN } state_of[WATCHED_KIB];
+
+static void mark(const char *addr, uint64_t size_bytes, int state) {
+  assert_true(addr >= watched && addr + size_bytes <= watched + sizeof watched);
+  assert_int_equal((uint64_t)(addr - watched) % KIB + size_bytes % KIB, 0);
+  for (uint64_t k = 0; k < size_bytes / KIB; k++) state_of[(uint64_t)(addr - watched) / KIB + k] = state;
+}
+void pto_memory_mark_free(void *addr, uint64_t size_bytes) { mark(addr, size_bytes, FREE); }
+void pto_memory_forget(void *addr, uint64_t size_bytes) { mark(addr, size_bytes, FORGOTTEN); }
 static _Alignas(1024) char arena[16 * KIB];
 
 static void make(struct pto_heap_ring *ring, uint64_t kib) { pto_heap_ring_init(ring, arena, kib * KIB); }
@@ -172,6 +188,92 @@ static void random_blocks_never_overlap_and_are_refused_only_when_no_place_is_le
   }
 }
 
+/* ---- watched rings ---- */
+
+static void watch(struct pto_heap_ring *ring, uint64_t kib) {
+  for (uint32_t i = 0; i < WATCHED_KIB; i++) state_of[i] = UNKNOWN;
+  pto_heap_ring_init(ring, watched + KIB, kib * KIB);
+  pto_heap_ring_watch(ring, 1, LAPS);
+}
+static uint64_t place_of(const char *addr) { return (uint64_t)(addr - watched) / KIB; }
+
+static void a_watched_ring_leaves_as_much_room_behind_an_output_as_it_takes(void **state) {
+  struct pto_heap_ring ring;
+  char *first, *second;
+  uint64_t end;
+  watch(&ring, 8);
+  assert_true(pto_heap_ring_alloc(&ring, 2 * KIB, &first, &end));
+  assert_true(pto_heap_ring_alloc(&ring, 1 * KIB, &second, &end));
+  assert_ptr_equal(first, watched + KIB);
+  assert_ptr_equal(second, first + 4 * KIB);
+  for (uint64_t k = 0; k < 7; k++) assert_int_equal(state_of[k], FREE); /* what the owner has not marked */
+  assert_int_equal(state_of[place_of(pto_heap_ring_addr(&ring, 8 * KIB)) - 1], FREE);
+}
+
+static void a_watched_ring_uses_other_addresses_for_a_few_laps(void **state) {
+  struct pto_heap_ring ring;
+  char *addr[LAPS + 1];
+  watch(&ring, 4);
+  for (uint32_t lap = 0; lap <= LAPS; lap++) {
+    uint64_t end;
+    assert_true(pto_heap_ring_alloc(&ring, 3 * KIB, &addr[lap], &end));
+    mark(addr[lap], 3 * KIB, TAKEN);
+    pto_heap_ring_retire(&ring, end);
+    for (uint64_t k = 0; k < 6; k++) assert_int_equal(state_of[place_of(addr[lap]) + k], FREE);
+    for (uint32_t before = 0; before < lap && lap < LAPS; before++) assert_ptr_not_equal(addr[lap], addr[before]);
+  }
+  assert_ptr_equal(addr[LAPS], addr[0]);
+}
+
+static void what_a_watched_ring_marked_is_forgotten_at_its_end(void **state) {
+  struct pto_heap_ring ring;
+  char *addr;
+  uint64_t end;
+  watch(&ring, 4);
+  for (int i = 0; i < 5; i++) {
+    assert_true(pto_heap_ring_alloc(&ring, 3 * KIB, &addr, &end));
+    pto_heap_ring_retire(&ring, end);
+  }
+  pto_heap_ring_fini(&ring);
+  for (uint32_t i = 0; i < WATCHED_KIB; i++) assert_true(state_of[i] == UNKNOWN || state_of[i] == FORGOTTEN);
+}
+
+/* The same requests to a ring that is watched and to one that is not. */
+static void a_watched_ring_takes_refuses_and_counts_as_any_other(void **state) {
+  struct pto_rng rng = {20261122};
+  for (int round = 0; round < 200; round++) {
+    struct pto_heap_ring plain, ring;
+    uint64_t kib = 1 + pto_rng_below(&rng, 16), ends[256], sizes[256];
+    char *addrs[256];
+    uint32_t oldest = 0, newest = 0;
+    make(&plain, kib);
+    watch(&ring, kib);
+    for (int step = 0; step < 200; step++) {
+      if (newest != oldest && pto_rng_below(&rng, 2)) {
+        pto_heap_ring_retire(&plain, ends[oldest % 256]);
+        pto_heap_ring_retire(&ring, ends[oldest++ % 256]);
+      } else {
+        uint64_t size = pto_rng_below(&rng, kib + 2), end, plain_end;
+        char *addr, *plain_addr;
+        bool is_taken = pto_heap_ring_alloc(&plain, size * KIB, &plain_addr, &plain_end);
+        assert_int_equal(pto_heap_ring_alloc(&ring, size * KIB, &addr, &end), is_taken);
+        if (!is_taken) continue;
+        assert_int_equal(end, plain_end);
+        assert_int_equal((addr - ring.base) / 2 % (int64_t)(kib * KIB), plain_addr - plain.base);
+        mark(addr, size * KIB, TAKEN);
+        addrs[newest % 256] = addr;
+        sizes[newest % 256] = size;
+        ends[newest++ % 256] = end;
+      }
+      assert_true(ring.head == plain.head && ring.tail == plain.tail);
+      assert_int_equal(ring.high_water_bytes, plain.high_water_bytes);
+      for (uint32_t i = oldest; i != newest; i++)
+        for (uint64_t k = 0; k < 2 * sizes[i % 256]; k++)
+          assert_int_equal(state_of[place_of(addrs[i % 256]) + k], k < sizes[i % 256] ? TAKEN : FREE);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_follow_each_other_from_offset_zero),
@@ -186,6 +288,10 @@ int main(void) {
       cmocka_unit_test(retiring_a_zero_size_block_after_the_ring_started_over_frees_nothing_new),
       cmocka_unit_test(the_high_water_mark_keeps_the_most_that_was_used),
       cmocka_unit_test(random_blocks_never_overlap_and_are_refused_only_when_no_place_is_left),
+      cmocka_unit_test(a_watched_ring_leaves_as_much_room_behind_an_output_as_it_takes),
+      cmocka_unit_test(a_watched_ring_uses_other_addresses_for_a_few_laps),
+      cmocka_unit_test(what_a_watched_ring_marked_is_forgotten_at_its_end),
+      cmocka_unit_test(a_watched_ring_takes_refuses_and_counts_as_any_other),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

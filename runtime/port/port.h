@@ -127,9 +127,6 @@ struct pto_port_ops {
    * thread that has none; returns what a completion's status would be.  `nth` counts up from 0 in a row of such calls;
    * *is_enough is set where something else comes first.  NULL where help is. */
   int16_t (*run)(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough);
-  /* `count` pieces of work on an actor's clock.  DISPATCH and POLL are charged by the engine itself, in dispatch and
-   * poll, which know the scheduler: a charge of those two does nothing. */
-  void (*charge)(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count);
   /* The sentence that the failed kernel on `core` left; "" where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
   /* Before the first touch: asks for the pages of [addr, addr + size_bytes) where the cores want them.  NULL: no wish.
@@ -138,10 +135,14 @@ struct pto_port_ops {
   void (*destroy)(struct pto_port *port);
 };
 
-/* What the runtime may know of the machine under it; constant after creation but for `clock`. */
+/* What the runtime may know of the machine under it; constant after creation but for `clock` and the three after it. */
 struct pto_port {
   const struct pto_port_ops *ops;
   uint64_t clock;              /* ps; see above */
+  uint64_t orchestrator_clock; /* while `clock` is a scheduler's */
+  bool is_scheduler;           /* whose `clock` it is */
+  uint64_t quiet_until;        /* a poll is known to give nothing, and to change nothing, while clock < quiet_until */
+  const uint64_t *work_ps;     /* by enum pto_work: what pto_port_charge charges; NULL where time is real */
   bool is_virtual;             /* charges count and clock moves */
   bool is_fine_grained;        /* kernels have lately taken less than it takes to hand one to another thread, or there
                                 * is no other: the control thread runs those of its own cores without a message */
@@ -156,6 +157,13 @@ struct pto_port {
   const char *name;                                    /* "threads", "virtual" */
   const char *chip_name;                               /* for sentences */
 };
+
+/* `count` pieces of work on an actor's clock, where is_virtual.  DISPATCH and POLL are charged by the engine itself, in
+ * dispatch and poll, which know the scheduler: here they cost nothing. */
+static inline void pto_port_charge(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count) {
+  uint64_t *clock = actor == PTO_ACTOR_CURRENT || !port->is_scheduler ? &port->clock : &port->orchestrator_clock;
+  *clock += port->work_ps[kind] * count;
+}
 
 /* Fills the core's view and the arguments that point to it, for the call and for its cost. */
 static inline void pto_message_args(const struct pto_message *message, struct pto_core *core,

@@ -111,7 +111,7 @@ void pto_scheduler_push_again(struct pto_scheduler *scheduler, uint32_t slot_ind
   scheduler->ready_count++;
 }
 
-static void take(struct pto_scheduler *scheduler, uint32_t queue) {
+static inline void take(struct pto_scheduler *scheduler, uint32_t queue) {
   pto_ready_queue_pop(&scheduler->queues[queue], scheduler->policy);
   if (!pto_ready_queue_count(&scheduler->queues[queue])) scheduler->nonempty &= ~(1u << queue);
   scheduler->ready_count--;
@@ -332,7 +332,7 @@ void pto_scheduler_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
 }
 
 /* The queue whose next task comes first by policy, among `candidates`. */
-static uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t candidates) {
+static inline uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t candidates) {
   uint32_t best = (uint32_t)__builtin_ctz(candidates);
   candidates &= candidates - 1;
   if (PTO_LIKELY(!candidates)) return best;
@@ -358,32 +358,26 @@ static PTO_NOINLINE uint32_t pick_own(struct pto_scheduler *scheduler, bool is_a
   return core;
 }
 
-uint32_t pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t nth, uint32_t *core_out) {
+bool pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t nth, struct pto_message *message) {
   if (nth == 0 && !scheduler->port->trace) scheduler->last_own[0] = scheduler->last_own[1] = UINT32_MAX;
   const uint32_t own = 1u << PTO_SHAPE_AIC | 1u << PTO_SHAPE_AIV;
-  if (!scheduler->nonempty || (scheduler->nonempty & ~own)) return PTO_NO_SLOT;
+  if (!scheduler->nonempty || (scheduler->nonempty & ~own)) return false;
   const uint32_t queue = next_queue(scheduler, scheduler->nonempty);
   const uint32_t slot_index = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).slot;
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  if (!is_single(slot) || !is_kept(scheduler, slot)) return PTO_NO_SLOT;
+  if (!is_single(slot) || !is_kept(scheduler, slot)) return false;
   const bool is_aic = queue == PTO_SHAPE_AIC;
-  const uint32_t last = scheduler->last_own[is_aic];
-  if (PTO_LIKELY(nth != 0 && !scheduler->port->trace && last != UINT32_MAX && scheduler->cores.load[last] == 0)) {
-    *core_out = last; /* warm; nobody claims a core within a row */
-  } else {
-    *core_out = pick_own(scheduler, is_aic);
-    if (*core_out == UINT32_MAX) return PTO_NO_SLOT;
+  uint32_t core = scheduler->last_own[is_aic];
+  /* The core of the row is warm, and nobody claims it meanwhile. */
+  if (PTO_UNLIKELY(nth == 0 || scheduler->port->trace || core == UINT32_MAX || scheduler->cores.load[core])) {
+    core = pick_own(scheduler, is_aic);
+    if (core == UINT32_MAX) return false;
   }
   take(scheduler, queue);
   slot->state = PTO_TASK_RUNNING;
   scheduler->dispatched++;
-  return slot_index;
-}
-
-void pto_scheduler_fill_own(const struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core,
-                            struct pto_message *message) {
-  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  fill_message(scheduler, slot_index, core, slot->shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), 0, message);
+  fill_message(scheduler, slot_index, core, is_aic ? 0 : aiv_role(slot->payload, 0), 0, message);
+  return true;
 }
 
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {

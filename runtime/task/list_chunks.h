@@ -17,7 +17,7 @@
 struct pto_list_chunk {
   uint32_t next;  /* chunk; 0: the last */
   uint32_t count; /* items in this chunk */
-  uint32_t total; /* of the first chunk: items in the whole list */
+  uint32_t total; /* of the first chunk: items in those behind it */
   union {
     uint32_t slots[PTO_CHUNK_SLOTS];
     struct {

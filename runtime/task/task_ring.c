@@ -14,6 +14,7 @@ bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *ar
 }
 
 void pto_task_rings_fini(struct pto_task_rings *rings) {
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) pto_heap_ring_fini(&rings->rings[i].heap);
   pto_reserve_fini(&rings->slots_memory);
   pto_reserve_fini(&rings->cold_memory);
 }

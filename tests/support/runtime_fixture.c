@@ -131,6 +131,10 @@ struct pto_tensor fixture_box(const struct pto_tensor *t, uint64_t row, uint64_t
   uint64_t offsets[2] = {row, column}, shape[2] = {rows, columns};
   return pto_tensor_view(t, offsets, shape);
 }
+uint64_t fixture_heap_offset(struct pto_runtime *rt, uint32_t ring, struct pto_buffer buffer) {
+  const struct pto_heap_ring *heap = &rt->rings.rings[ring].heap;
+  return ((pto_get_buffer_addr(rt, buffer) - (uintptr_t)heap->base) >> heap->spread_log2) % heap->size_bytes;
+}
 struct pto_tensor fixture_managed(struct pto_runtime *rt, uint64_t count) {
   return pto_managed_tensor(rt, pto_create_buffer(rt, count), PTO_UINT8, 1, &count);
 }

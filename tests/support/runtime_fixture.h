@@ -47,6 +47,8 @@ struct pto_tensor fixture_box(const struct pto_tensor *t, uint64_t row, uint64_t
                               uint64_t columns);
 /* A managed buffer of `count` bytes as u8[count]. */
 struct pto_tensor fixture_managed(struct pto_runtime *rt, uint64_t count);
+/* Where in its ring the memory of a buffer begins. */
+uint64_t fixture_heap_offset(struct pto_runtime *rt, uint32_t ring, struct pto_buffer buffer);
 
 /* Submits an AIV task of one kernel of these modes over the tensors, in order; PTO_OK or the refusal. */
 int fixture_submit(struct pto_runtime *rt, const char *modes, const struct pto_tensor *const *tensors,

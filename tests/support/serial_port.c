@@ -153,12 +153,6 @@ static void run_one(struct pto_port *port) {
   complete(p, core, &message, pto_message_run(&message, &core->view));
 }
 
-static void charge(struct pto_port *port, enum pto_actor actor, enum pto_work kind, uint32_t count) {
-  (void)port;
-  (void)actor;
-  (void)kind;
-  (void)count;
-}
 static const char *kernel_message(struct pto_port *port, uint32_t core) { return of(port)->cores[core].message; }
 static void destroy(struct pto_port *port) {
   struct serial_port *p = of(port);
@@ -177,7 +171,6 @@ static const struct pto_port_ops ops = {.begin_run = begin_run,
                                         .poll = poll,
                                         .resume = resume,
                                         .wait = run_one,
-                                        .charge = charge,
                                         .kernel_message = kernel_message,
                                         .destroy = destroy};
 

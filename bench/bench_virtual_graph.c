@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One question: what does a task cost in virtual time, from its submit to its place in the timeline, and what does
+ * SimGrid take to simulate the same graph?
+ *
+ * One JSON line a system, pattern and what is recorded: nanoseconds a task of processor time, all of it on one thread,
+ * so that other load on the machine counts little.  Ours: the graphs of task_bench on a2a3, empty kernels, submit,
+ * dependencies, engine and record in one; SimGrid (peers/peer_simgrid.cpp): the same graphs with the edges handed over,
+ * 72 hosts, nothing recorded.  "simgrid" gets each task when it is ready, "simgrid-dag" the graph as a whole, and fewer
+ * tasks, since its time a task grows with their number.  Then one line a pattern with ratios: SimGrid's time over ours
+ * with a timeline, and ours with each record over ours with none.
+ *
+ * A repeat goes once through all systems of a pattern; in it a round warms up, and the median of ROUNDS is kept.  The
+ * result of each round is checked.
+ *
+ *   bench_virtual_graph [--repeats N] [--tasks N] [PATTERN…]
+ */
+#include <orchestration/loader/loader.h>
+#include <orchestration/loader/program_run.h>
+#include <orchestration/task_patterns.h>
+#include <runtime/base/base.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS 3
+#define MAX_REPEATS 99
+#define CHIP "a2a3"
+#define PATTERN_COUNT PTO_ARRAY_LENGTH(task_patterns)
+
+struct system {
+  const char *name, *record;
+  uint32_t record_bits; /* ours: enum pto_record */
+  uint32_t fewer;       /* tasks are divided by this */
+  bool is_peer, is_option;
+};
+enum { NOTHING_RECORDED, WITH_TIMELINE, ALL_RECORDED, SIMGRID };
+static const struct system systems[] = {
+    [NOTHING_RECORDED] = {"pto", "nothing", 0, 1, false, false},
+    [WITH_TIMELINE] = {"pto", "timeline", PTO_RECORD_TIMELINE, 1, false, false},
+    [ALL_RECORDED] = {"pto", "timeline and graph", PTO_RECORD_TIMELINE | PTO_RECORD_GRAPH, 1, false, false},
+    [SIMGRID] = {"simgrid", "nothing", 0, 1, true, false},
+    {"simgrid-dag", "nothing", 0, 100, true, true},
+};
+#define SYSTEM_COUNT PTO_ARRAY_LENGTH(systems)
+
+struct result {
+  double ns[MAX_REPEATS]; /* sorted once all are there */
+  uint32_t count;
+};
+static struct result results[SYSTEM_COUNT][PATTERN_COUNT];
+static char folder[PATH_MAX]; /* of this program */
+
+static double cpu_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static int compare(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median_of(double *values, uint32_t count) {
+  qsort(values, count, sizeof values[0], compare);
+  return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* ---- ours ---- */
+
+static int run_rounds(struct pto_program_run *run, struct pto_runtime *rt, uint32_t tasks, double ns[ROUNDS]) {
+  struct pto_stats stats = {.size = sizeof stats};
+  struct pto_comparison comparison;
+  for (int round = -1; round < ROUNDS; round++) {
+    pto_program_run_rewind(run);
+    const double begin = cpu_now_ns();
+    if (pto_program_run_orchestrate(run, rt) != PTO_OK) return -1;
+    if (round >= 0) ns[round] = (cpu_now_ns() - begin) / tasks;
+    if (round < 0 && pto_program_run_expect(run) != PTO_OK) return -1;
+    pto_program_run_compare(run, 0, 0, &comparison);
+    pto_runtime_stats(rt, &stats);
+    if (!comparison.has_golden || !comparison.is_verified || stats.tasks != tasks) return -1;
+  }
+  return 0;
+}
+
+static bool run_ours(const struct system *system, const char *pattern, uint32_t task_count, double ns[ROUNDS]) {
+  char with_pattern[64], tasks[32];
+  snprintf(with_pattern, sizeof with_pattern, "pattern=%s", pattern);
+  snprintf(tasks, sizeof tasks, "tasks=%u", task_count);
+  const char *const settings[] = {with_pattern, tasks};
+  const struct pto_program_request request = {.settings = settings, .setting_count = PTO_ARRAY_LENGTH(settings)};
+  const struct pto_config config = {
+      .size = sizeof config, .engine = "virtual", .chip = CHIP, .record = system->record_bits};
+  struct pto_loaded_program *loaded = NULL;
+  struct pto_program_run *run = NULL;
+  struct pto_runtime *rt = NULL;
+  struct pto_error error = {0};
+  int status = pto_program_load("task_bench", &loaded, &error);
+  if (status == PTO_OK) status = pto_program_run_create(loaded->program, &request, &run, &error);
+  if (status == PTO_OK) status = pto_program_run_prepare(run);
+  if (status == PTO_OK) status = pto_program_run_remember(run);
+  if (status == PTO_OK) status = pto_runtime_create(&config, &rt);
+  if (status == PTO_OK) status = run_rounds(run, rt, task_count, ns);
+  if (status != PTO_OK)
+    fprintf(stderr, "bench_virtual_graph: %s: %s\n", pattern,
+            run ? pto_program_run_error(run)->sentence : error.sentence);
+  if (rt != NULL) pto_runtime_destroy(rt);
+  pto_program_run_destroy(run);
+  pto_program_unload(loaded);
+  return status == PTO_OK;
+}
+
+/* ---- the peer ---- */
+
+static bool run_peer(const struct system *system, const char *pattern, uint32_t tasks, double ns[ROUNDS]) {
+  char command[PATH_MAX + 128];
+  double wall_ns;
+  uint32_t count = 0;
+  snprintf(command, sizeof command, "'%s/peers/simgrid' %s %u 1 0 %d %d", folder, pattern, tasks, system->is_option,
+           ROUNDS);
+  fflush(stdout);
+  FILE *from = popen(command, "r");
+  while (from != NULL && count < ROUNDS && fscanf(from, "%lf %lf", &wall_ns, &ns[count]) == 2) count++;
+  return from != NULL && pclose(from) == 0 && count == ROUNDS;
+}
+
+static bool is_there(const struct system *system) {
+  char path[PATH_MAX + 32];
+  snprintf(path, sizeof path, "%s/peers/simgrid", folder);
+  return !system->is_peer || access(path, X_OK) == 0;
+}
+
+/* ---- results ---- */
+
+static double figure_of(uint32_t s, uint32_t p) {
+  return results[s][p].count == 0 ? 0 : median_of(results[s][p].ns, results[s][p].count);
+}
+
+static void print_result(uint32_t s, uint32_t p, uint32_t tasks) {
+  const struct system *system = &systems[s];
+  const double median = figure_of(s, p);
+  if (median == 0) return;
+  printf(
+      "{\"bench\": \"virtual_engine\", \"system\": \"%s\", \"pattern\": \"%s\", \"chip\": \"%s\", \"record\": \"%s\", "
+      "\"workers\": 1, \"tasks\": %u, \"ns_per_task\": %.1f, \"runs\": %u, \"median\": %.1f, \"min\": %.1f}\n",
+      system->name, task_patterns[p].name, CHIP, system->record, tasks / system->fewer, median, results[s][p].count,
+      median, results[s][p].ns[0]);
+}
+
+static void print_ratios(uint32_t p) {
+  const double nothing = figure_of(NOTHING_RECORDED, p), timeline = figure_of(WITH_TIMELINE, p);
+  if (nothing == 0 || timeline == 0) return;
+  printf("{\"bench\": \"virtual_engine_ratio\", \"pattern\": \"%s\", \"timeline_over_nothing\": %.3f, "
+         "\"all_over_nothing\": %.3f, \"simgrid_over_timeline\": %.2f, \"mtasks_per_s\": %.2f, \"aim\": 5}\n",
+         task_patterns[p].name, timeline / nothing, figure_of(ALL_RECORDED, p) / nothing,
+         figure_of(SIMGRID, p) / timeline, 1e3 / timeline);
+}
+
+static bool is_wanted(const char *pattern, char **wanted) {
+  bool is_listed = *wanted == NULL;
+  for (; *wanted != NULL; wanted++) is_listed |= strcmp(*wanted, pattern) == 0;
+  return is_listed;
+}
+
+static bool measure(uint32_t repeats, uint32_t tasks, char **wanted) {
+  bool is_good = true;
+  for (uint32_t repeat = 0; repeat < repeats; repeat++)
+    for (uint32_t p = 0; p < PATTERN_COUNT; p++)
+      for (uint32_t s = 0; s < SYSTEM_COUNT; s++) {
+        const struct system *system = &systems[s];
+        struct result *r = &results[s][p];
+        double ns[ROUNDS];
+        /* What failed once is not tried again. */
+        if (!is_wanted(task_patterns[p].name, wanted) || !is_there(system) || r->count != repeat) continue;
+        if ((system->is_peer ? run_peer : run_ours)(system, task_patterns[p].name, tasks / system->fewer, ns)) {
+          r->ns[r->count++] = median_of(ns, ROUNDS);
+          continue;
+        }
+        fprintf(stderr, "bench_virtual_graph: %s failed on %s\n", system->name, task_patterns[p].name);
+        is_good = false;
+      }
+  return is_good;
+}
+
+int main(int argc, char **argv) {
+  uint32_t repeats = 7, tasks = 100000;
+  char programs[PATH_MAX + sizeof "/../programs"];
+  if (readlink("/proc/self/exe", folder, sizeof folder - 1) < 0) return 1;
+  *strrchr(folder, '/') = '\0';
+  snprintf(programs, sizeof programs, "%s/../programs", folder);
+  setenv("PTO_PROGRAM_PATH", programs, 0);
+  for (argv++; *argv != NULL && argv[1] != NULL; argv += 2) {
+    if (strcmp(*argv, "--repeats") == 0 && atoi(argv[1]) > 0)
+      repeats = (uint32_t)pto_min_u64((uint64_t)atoi(argv[1]), MAX_REPEATS);
+    else if (strcmp(*argv, "--tasks") == 0 && atoi(argv[1]) >= 1000)
+      tasks = (uint32_t)atoi(argv[1]);
+    else
+      break;
+  }
+  if (!is_there(&systems[SIMGRID]))
+    fprintf(stderr,
+            "bench_virtual_graph: without simgrid: its library or compiler is missing (scripts/deps --bench)\n");
+  const bool is_good = measure(repeats, tasks, argv);
+  for (uint32_t p = 0; p < PATTERN_COUNT; p++)
+    for (uint32_t s = 0; s < SYSTEM_COUNT; s++) print_result(s, p, tasks);
+  for (uint32_t p = 0; p < PATTERN_COUNT; p++) print_ratios(p);
+  return is_good ? 0 : 1;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Reservations: of the size asked for, zeroed, writable from end to end; with large pages or without. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <runtime/base/reserve.h>
+
+#define LARGE (UINT64_C(1) << 21)
+
+static void check(const struct pto_reserve *reserve, uint64_t size_bytes) {
+  char *bytes = reserve->addr;
+  assert_int_equal(reserve->size_bytes, pto_align_up(size_bytes, 4096));
+  assert_int_equal((uintptr_t)bytes % 4096, 0);
+  for (uint64_t i = 0; i < reserve->size_bytes; i += 1000) {
+    assert_int_equal(bytes[i], 0);
+    bytes[i] = 1;
+  }
+  assert_int_equal(bytes[reserve->size_bytes - 1] & ~1, 0);
+  bytes[reserve->size_bytes - 1] = 1;
+}
+
+static void test_a_log_is_as_large_as_asked_for_zeroed_and_writable_to_its_end(void **state) {
+  static const uint64_t sizes[] = {1, 5000, LARGE, LARGE + 4097, 3 * LARGE - 1, 5 * LARGE};
+  static const uint64_t small[] = {0, 1, 4096, 100000, LARGE, LARGE + 1};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(sizes); i++)
+    for (size_t k = 0; k < PTO_ARRAY_LENGTH(small); k++) {
+      struct pto_reserve reserve = {0};
+      assert_true(pto_reserve_init_log(&reserve, sizes[i], small[k]));
+      check(&reserve, sizes[i]);
+      pto_reserve_fini(&reserve);
+      assert_null(reserve.addr);
+    }
+}
+
+static void test_the_large_pages_of_a_log_begin_where_the_small_ones_end(void **state) {
+  struct pto_reserve reserve = {0};
+  assert_true(pto_reserve_init_log(&reserve, 4 * LARGE, 100000));
+  assert_int_equal(((uintptr_t)reserve.addr + pto_align_up(100000, 4096)) % LARGE, 0);
+  pto_reserve_fini(&reserve);
+}
+
+static void test_what_is_too_large_or_nothing_is_refused(void **state) {
+  struct pto_reserve reserve = {0};
+  assert_false(pto_reserve_init(&reserve, 0));
+  assert_false(pto_reserve_init_log(&reserve, 0, 0));
+  assert_false(pto_reserve_init_log(&reserve, UINT64_MAX, 0));
+  assert_false(pto_reserve_init_log(&reserve, UINT64_MAX / 2, 4096));
+  assert_null(reserve.addr);
+  pto_reserve_fini(&reserve);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_log_is_as_large_as_asked_for_zeroed_and_writable_to_its_end),
+      cmocka_unit_test(test_the_large_pages_of_a_log_begin_where_the_small_ones_end),
+      cmocka_unit_test(test_what_is_too_large_or_nothing_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
