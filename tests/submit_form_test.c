@@ -71,17 +71,17 @@ struct attempt {
 static struct fixture other;
 
 static void make_attempt(struct pto_runtime *rt, struct fixture *f, struct attempt *a) {
-  uint64_t shape[2] = {8, 8}, fresh[2] = {2, 4}, three[3] = {2, 2, 2};
+  uint64_t shape[2] = {8, 8}, small[2] = {2, 4}, three[3] = {2, 2, 2};
   memset(a, 0, sizeof *a);
   fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
-  a->stale = pto_managed_tensor(rt, pto_create_buffer(rt, 32), PTO_FLOAT32, 2, fresh);
+  a->stale = pto_managed_tensor(rt, pto_create_buffer(rt, 32), PTO_FLOAT32, 2, small);
   fixture_expect(rt, pto_alloc_tensors(rt, &a->stale, 1, NULL), PTO_OK);
   fixture_expect(rt, pto_scope_end(rt), PTO_OK);
   struct pto_tensor matrix = pto_external_tensor(rt, f->memory, PTO_FLOAT32, 2, shape);
   a->shadow = pto_external_tensor(rt, f->memory + 64, PTO_FLOAT32, 2, shape);
   struct pto_tensor sums = pto_external_tensor(rt, f->memory + 1024, PTO_FLOAT32, 2, shape);
   a->managed = pto_managed_tensor(rt, pto_create_buffer(rt, 256), PTO_FLOAT32, 2, shape);
-  a->fresh = pto_managed_tensor(rt, pto_create_buffer(rt, 32), PTO_FLOAT32, 2, fresh);
+  a->fresh = pto_managed_tensor(rt, pto_create_buffer(rt, 256), PTO_FLOAT32, 2, shape);
   a->flag = pto_external_tensor(rt, f->memory + 2048, PTO_INT32, 0, NULL);
   a->wide = pto_external_tensor(rt, f->memory + 3072, PTO_FLOAT32, 3, three);
   a->foreign = pto_external_tensor(other.rt, other.memory, PTO_FLOAT32, 2, shape);
@@ -189,13 +189,9 @@ SPOIL(after_of_nobody) {
   a->launch.after = &nobody;
   a->launch.after_count = 1;
 }
-SPOIL(read_before_written) { a->in = a->fresh; }
-SPOIL(inout_before_written) { a->sum = a->fresh; }
-SPOIL(allocation_of_a_part) {
-  a->out = a->fresh;
-  a->out.buffer.size_bytes = 32;
-  a->out.shape[1] = 3;
-}
+SPOIL(read_before_written) { a->in.buffer = a->fresh.buffer; }
+SPOIL(inout_before_written) { a->sum.buffer = a->fresh.buffer; }
+SPOIL(allocation_of_a_part) { a->out.buffer = a->fresh.buffer; }
 
 struct refusal {
   const char *name;
