@@ -170,6 +170,7 @@ SPOIL(null_params) { a->has_no_params = true; }
 SPOIL(compare_without_tensor) { a->launch.predicate.compare = PTO_IF_EQ; }
 SPOIL(no_compare) { a->launch.predicate = (struct pto_predicate){&a->flag, 99, 0}; }
 SPOIL(predicate_of_floats) { a->launch.predicate = (struct pto_predicate){&a->in, PTO_IF_EQ, 0}; }
+SPOIL(predicate_that_is_not_compared) { a->launch.predicate = (struct pto_predicate){&a->in, PTO_ALWAYS, 0}; }
 SPOIL(predicate_that_is_written) {
   a->launch.predicate = (struct pto_predicate){&a->flag, PTO_IF_EQ, 0};
   a->flag = a->sum;
@@ -258,6 +259,7 @@ static const struct refusal refusals[] = {
     REFUSAL(compare_without_tensor, PTO_EINVAL),
     REFUSAL(no_compare, PTO_EINVAL),
     REFUSAL(predicate_of_floats, PTO_EINVAL),
+    REFUSAL(predicate_that_is_not_compared, PTO_EINVAL),
     REFUSAL(predicate_that_is_written, PTO_EINVAL),
     REFUSAL(too_many_blocks, PTO_EINVAL),
     REFUSAL(sync_start_that_never_fits, PTO_EFIT),
@@ -432,11 +434,15 @@ static struct pto_tensor draw_tensor(struct pto_rng *rng, const struct pto_tenso
     struct pto_tensor wide = pto_tensor_reinterpret(&tile, PTO_INT64);
     return wide;
   }
+  case 15: { /* one shape, several strides */
+    const uint64_t step = 1 + pto_rng_below(rng, 3);
+    return pto_tensor_slice(&t, 0, 5, 5 + 64 * step, step);
+  }
   default:
     return tile;
   }
 }
-#define TENSOR_KINDS 16u
+#define TENSOR_KINDS 17u
 
 struct variety {
   bool is_long_way, is_manual;
@@ -454,7 +460,7 @@ static void submit_varied(struct pto_runtime *rt, struct pto_rng *rng, const str
   for (uint32_t n = 0; n < times; n++) {
     const struct pto_tensor *where = pto_rng_below(rng, 3) ? memory : managed;
     struct pto_tensor a = draw_tensor(rng, pto_rng_below(rng, 3) ? memory : managed, kind),
-                      b = draw_tensor(rng, where, kind), c = draw_tensor(rng, memory, 15);
+                      b = draw_tensor(rng, where, pto_rng_below(rng, 8) ? kind : 10), c = draw_tensor(rng, memory, 16);
     struct pto_param params[5];
     const uint64_t salt = pto_rng_next(rng);
     if (extra == 5 && n == 0) b = a; /* in place, where the kernel says so */
@@ -480,7 +486,7 @@ static void submit_varied(struct pto_runtime *rt, struct pto_rng *rng, const str
     struct pto_launch launch = {.aiv0 = &fold_kernels[k]};
     if (extra == 1) launch = (struct pto_launch){.aic = &fold_kernels[k]};
     if (extra == 2 && n == 1) launch.block_count = 3;
-    if (extra == 3 && n == 1) launch.predicate = (struct pto_predicate){&flag, PTO_IF_GT, 0};
+    if (extra == 3 && n == 1) launch.predicate = (struct pto_predicate){&flag, salt % 2 ? PTO_IF_GT : PTO_ALWAYS, 0};
     if (extra == 4 && n == 1) launch.aic = &fold_kernels[k];
     if (extra >= 20 && last->generation) {
       launch.after = last;
@@ -530,6 +536,7 @@ static uint64_t digest_of_edges(struct pto_runtime *rt) {
     const struct pto_trace_edge *e = pto_trace_log_at(edges, i);
     digest = pto_mix64(digest ^ e->producer << 32 ^ e->consumer ^ (uint64_t)e->reason << 24);
     digest = pto_mix64(digest ^ (uint64_t)e->producer_param << 32 ^ e->consumer_param);
+    digest = pto_mix64(digest ^ (e->end - e->begin) << 32 ^ e->buffer_number);
   }
   return digest;
 }
