@@ -183,6 +183,11 @@ SPOIL(sync_start_that_never_fits) {
   a->launch.sync_start = true;
 }
 SPOIL(wrong_core) { a->launch = (struct pto_launch){.aic = &sum_kernel}; }
+SPOIL(second_of_the_wrong_core) {
+  static const struct pto_kernel cube = {
+      .name = "cube", .cores = PTO_AIC, .params = sum_params, .param_count = 4, .run = run_sum};
+  a->launch.aiv1 = &cube;
+}
 SPOIL(no_kernel) { a->launch.aiv0 = NULL; }
 SPOIL(null_after) { a->launch.after_count = 2; }
 SPOIL(after_of_nobody) {
@@ -264,6 +269,7 @@ static const struct refusal refusals[] = {
     REFUSAL(too_many_blocks, PTO_EINVAL),
     REFUSAL(sync_start_that_never_fits, PTO_EFIT),
     REFUSAL(wrong_core, PTO_EINVAL),
+    REFUSAL(second_of_the_wrong_core, PTO_EINVAL),
     REFUSAL(no_kernel, PTO_EINVAL),
     REFUSAL(null_after, PTO_EINVAL),
     REFUSAL(after_of_nobody, PTO_EINVAL),
