@@ -2,8 +2,9 @@
 /*
  * Kernel guard: what a tool that watches memory is told around each kernel call, so that it reports the kernel's line.
  *
- * Owns a copy of the port's operations whose dispatch and run send every message to a function of the guard, which calls the
- * kernel; made only where something watches (memory_checker.h), so that other runs have nothing of it.  Around a call:
+ * Owns a copy of the port's operations whose dispatch and run send every message to a function of the guard, which
+ * calls the kernel; made only where something watches (memory_checker.h), so that other runs have nothing of it. Around
+ * a call:
  *
  *   before   what the kernel writes of the arena is no longer fresh, to tools that cannot see that themselves;
  *            what it only reads and nobody has written is hidden;
