@@ -83,6 +83,17 @@ static int run_second_meeting(const struct pto_kernel_args *a) {
   if (pto_core_wait(a, 1) || pto_core_signal(a, PTO_ROLE_BIT(PTO_ROLE_AIC), 2)) return 1;
   return run_second(a);
 }
+/* Waits, and for nobody: on a stack of its own even so. */
+static int run_alone_waiting(const struct pto_kernel_args *a) {
+  if (pto_core_barrier(a)) return 1;
+  *number(a, 0, 0) = mixed(*number(a, 0, 0), a->scalars[0].u64);
+  return 0;
+}
+static int run_grumbling(const struct pto_kernel_args *a) {
+  (void)!pto_kernel_error(a, "all is well in the end");
+  return 0;
+}
+static int run_silent(const struct pto_kernel_args *a) { return (int)a->scalars[0].u64; }
 static int run_bad(const struct pto_kernel_args *a) {
   if (a->scalars[1].u64 && !is_own_run()) return pto_kernel_error(a, "not run without a message");
   return pto_kernel_error(a, "word %llu is bad", (unsigned long long)a->scalars[0].u64);
@@ -100,6 +111,9 @@ static const struct pto_kernel_param second_params[] = {
   }
 static const struct pto_kernel step = KERNEL("step", step_params, run_step, 0);
 static const struct pto_kernel block = KERNEL("block", step_params, run_block, 0);
+static const struct pto_kernel alone_waiting = KERNEL("alone", step_params, run_alone_waiting, PTO_KERNEL_WAITS);
+static const struct pto_kernel grumbling = KERNEL("grumbling", step_params, run_grumbling, 0);
+static const struct pto_kernel silent = KERNEL("silent", step_params, run_silent, 0);
 static const struct pto_kernel bad = KERNEL("bad", step_params, run_bad, 0);
 static const struct pto_kernel first = KERNEL("first", first_params, run_first, 0);
 static const struct pto_kernel second = KERNEL("second", second_params, run_second, 0);
@@ -191,6 +205,22 @@ static void test_a_kernel_that_fails_without_a_message_ends_the_run_with_its_sen
         assert_true(own_runs > 0);
         fixture_close(&fixture);
       }
+}
+
+static int fail_silently(struct pto_runtime *rt, struct fixture *f) {
+  rt->port->is_fine_grained = true;
+  fixture_expect(rt, submit_step(f, &grumbling, false, 0, 1, 0), PTO_OK);
+  return submit_step(f, &silent, false, 0, 40000, 0);
+}
+static void test_the_sentence_of_a_kernel_that_succeeded_is_not_that_of_the_next(void **state) {
+  (void)state;
+  for (uint32_t workers = 1; workers <= 2; workers++) {
+    open_threads(workers, "a2a3", "fifo");
+    fixture_run(&fixture, fail_silently, PTO_EKERNEL);
+    fixture_expect_sentence(fixture.rt, "task 1: kernel silent failed on core ");
+    fixture_expect_sentence(fixture.rt, "), status 32767; tensor 0 u64[1]");
+    fixture_close(&fixture);
+  }
 }
 
 /* ---- time-outs ---- */
@@ -342,7 +372,10 @@ static int mixture(struct pto_runtime *rt, struct fixture *f) {
       status = submit_blocks(f, is_aic, at, count, kind == 2, salt);
       for (uint32_t b = 0; b < count; b++) expected_numbers[at + b] = mixed(expected_numbers[at + b], salt + b);
     } else {
-      status = submit_step(f, &step, is_aic, at, salt, kind < 6 ? 3000 : kind == 6 ? 30000 : 0);
+      status = submit_step(f, kind == 7 ? &alone_waiting : &step, is_aic, at, salt,
+                           kind < 6    ? 3000
+                           : kind == 6 ? 30000
+                                       : 0);
       expected_numbers[at] = mixed(expected_numbers[at], salt);
     }
     fixture_expect(rt, status, PTO_OK);
@@ -384,6 +417,7 @@ test_short_and_long_kernels_and_those_of_several_cores_in_any_order_give_what_on
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_kernel_that_fails_without_a_message_ends_the_run_with_its_sentence),
+      cmocka_unit_test(test_the_sentence_of_a_kernel_that_succeeded_is_not_that_of_the_next),
       cmocka_unit_test(test_the_watchdog_reports_an_endless_kernel_run_without_a_message),
       cmocka_unit_test(test_what_needs_more_than_a_core_does_not_hold_up_short_kernels),
       cmocka_unit_test(test_work_that_is_short_no_more_is_sent_at_once),

@@ -241,8 +241,6 @@ static bool run_own(struct pto_runtime *rt) {
   }
   if (count == 0) return false;
   pto_space_retire(rt);
-  /* what ended the row may be a task for several cores, or that work is fine grained no more: nobody else sends them */
-  if (rt->scheduler.ready_count && !rt->has_failed) pto_scheduler_dispatch(&rt->scheduler);
   if (pto_trace_has_timeline(&rt->trace)) sample(rt);
   return true;
 }
@@ -258,7 +256,8 @@ void pto_progress_poll(struct pto_runtime *rt) {
     while (take_in(rt)) { /* until a poll gives nothing: the clock is the orchestrator's then */
     }
   } while (has_run_ahead(rt) && (run_own(rt) || (rt->port->ops->help && rt->port->ops->help(rt->port))));
-  /* What was kept for a row is for all once work is no longer fine grained. */
+  /* What was kept for a row is for all once work is no longer fine grained; and what ended the row may be a task for
+   * several cores, which nobody else sends. */
   if (rt->scheduler.ready_count && !rt->port->is_virtual && !rt->has_failed) pto_scheduler_dispatch(&rt->scheduler);
 }
 
