@@ -104,11 +104,11 @@ static void judge_group(struct pto_threads_engine *engine) {
 }
 
 /* What a kernel of the control thread's took, the readings of the clock included: decides whether work is fine grained.
- * Two long ones in a row are enough to see that it is not; one may have met an interrupt. */
+ * Two long ones in a row are enough to see that it is not, or a very long one; one may have met an interrupt. */
 static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
   const bool is_long = took_ns >= PTO_THREADS_OWN_BATCH_NS, was_long = engine->was_long;
   engine->was_long = is_long;
-  if (is_long && was_long) engine->port.is_fine_grained = false;
+  if ((is_long && was_long) || took_ns >= PTO_THREADS_LONG_NS) engine->port.is_fine_grained = false;
   if (is_long) return;
   engine->timed_sum_ns += (uint32_t)took_ns;
   if (took_ns < engine->timed_least_ns) engine->timed_least_ns = (uint32_t)took_ns;
@@ -364,7 +364,9 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
   *is_enough = nth + 1 == PTO_THREADS_ROW;
   if (!has_others) return (int16_t)status;
   *is_enough |= others_have_completed(engine);
-  if (nth % 8 == 7) { /* the runtime's work for each lies in between, so a row says less than a kernel by itself */
+  /* Often at its begin, then now and then.  The runtime's work for each lies in between, so a row says less than a
+   * kernel by itself. */
+  if (nth % 8 == 7 || nth == 0 || nth == 2) {
     const uint64_t took_ns = now_ns() - engine->row_begin_ns;
     if (took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS) note_own(engine, took_ns / (nth + 1));
     *is_enough |= took_ns >= PTO_THREADS_OWN_BATCH_NS;
