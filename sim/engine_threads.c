@@ -104,11 +104,11 @@ static void judge_group(struct pto_threads_engine *engine) {
 }
 
 /* What a kernel of the control thread's took, the readings of the clock included: decides whether work is fine grained.
- * Two long ones in a row are enough to see that it is not; one may have met an interrupt. */
+ * Two long ones in a row are enough to see that it is not, or a very long one; one may have met an interrupt. */
 static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
   const bool is_long = took_ns >= PTO_THREADS_OWN_BATCH_NS, was_long = engine->was_long;
   engine->was_long = is_long;
-  if (is_long && was_long) engine->port.is_fine_grained = false;
+  if ((is_long && was_long) || took_ns >= PTO_THREADS_LONG_NS) engine->port.is_fine_grained = false;
   if (is_long) return;
   engine->timed_sum_ns += (uint32_t)took_ns;
   if (took_ns < engine->timed_least_ns) engine->timed_least_ns = (uint32_t)took_ns;
@@ -345,11 +345,6 @@ static bool control_may_go_on(void *context) {
 
 /* The control thread has nothing to run, and kernels that wait are about. */
 static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
-  struct pto_threads_worker *self = &engine->workers[0];
-  if (pto_threads_run_woken(self)) {
-    pto_mailbox_publish(&self->outbox); /* to ourselves */
-    return;
-  }
   /* Before the look: who stalls after it sets it again.  The mutex orders the rest. */
   pto_atomic_store(&engine->meetings.has_stalled, 0, memory_order_seq_cst);
   if (!pto_threads_break_deadlock(engine)) pto_wait_until(&engine->completed, control_may_go_on, engine);
@@ -369,7 +364,9 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
   *is_enough = nth + 1 == PTO_THREADS_ROW;
   if (!has_others) return (int16_t)status;
   *is_enough |= others_have_completed(engine);
-  if (nth % 8 == 7) { /* the runtime's work for each lies in between, so a row says less than a kernel by itself */
+  /* Often at its begin, then now and then.  The runtime's work for each lies in between, so a row says less than a
+   * kernel by itself. */
+  if (nth % 8 == 7 || nth == 0 || nth == 2) {
     const uint64_t took_ns = now_ns() - engine->row_begin_ns;
     if (took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS) note_own(engine, took_ns / (nth + 1));
     *is_enough |= took_ns >= PTO_THREADS_OWN_BATCH_NS;
@@ -380,9 +377,15 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
 static bool threads_help(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
-  const struct pto_message *message = pto_message_mailbox_peek(&engine->workers[0].inbox);
-  if (message) run_own(engine, message);
-  return message != NULL;
+  struct pto_threads_worker *self = &engine->workers[0];
+  const struct pto_message *message = pto_message_mailbox_peek(&self->inbox);
+  if (message) {
+    run_own(engine, message);
+    return true;
+  }
+  if (PTO_LIKELY(!engine->has_met) || !pto_threads_run_woken(self)) return false;
+  pto_mailbox_publish(&self->outbox); /* to ourselves */
+  return true;
 }
 
 static void threads_wait(struct pto_port *port) {

@@ -32,6 +32,8 @@
  * much to move to another CPU and back, and what kernels read and write moves with them. */
 #define PTO_THREADS_FINE_NS 150u
 #define PTO_THREADS_COARSE_NS 300u
+/* One that takes so long has met no interrupt. */
+#define PTO_THREADS_LONG_NS 40000u
 /* Groups between two trials, at most. */
 #define PTO_THREADS_TRIAL_WAIT 64u
 /* How many of those before the control thread looks at completions. */

@@ -196,6 +196,49 @@ static void test_tiles_side_by_side_are_independent_and_the_first_writer_lives(v
   assert_int_equal(fixture_reasons(fixture.rt, 0, 2), PTO_EDGE_RAW);
   fixture_close(&fixture);
 }
+/* Unordered writes of a manual scope all stand in one entry, and a read has to wait for each, recorded or not. */
+static int read_behind_many_writes(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor tile = fixture_bytes(f, 0, 64);
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_MANUAL), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tile), PTO_OK);
+  for (int i = 0; i < 8; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &tile), PTO_OK);
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  assert_int_equal(fixture_edges(rt), 0);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tile), PTO_OK);
+  assert_int_equal(fixture_edges(rt), 8);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &tile), PTO_OK);
+  assert_int_equal(fixture_edges(rt), 16);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &tile), PTO_OK);
+  assert_int_equal(fixture_edges(rt), 16 + 8 + 1 + 2);
+  return 0;
+}
+static void test_a_read_has_an_edge_to_each_unordered_write_of_a_manual_scope(void **state) {
+  (void)state;
+  for (uint32_t record = PTO_RECORD_GRAPH; record <= PTO_RECORD_TIMELINE; record++) {
+    memset(&fixture, 0, sizeof fixture);
+    fixture.config.record = record;
+    fixture_open(&fixture);
+    fixture_run(&fixture, read_behind_many_writes, PTO_OK);
+    fixture_close(&fixture);
+  }
+}
+/* The task's write replaces what its fuzzy read meets as well; edges name both reasons, whichever comes first. */
+static int fuzzy_beside_a_covering_write(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor matrix = fixture_matrix(f, 8, 16);
+  struct pto_tensor left = fixture_box(&matrix, 0, 8, 0, 8), right = fixture_box(&matrix, 0, 8, 8, 8);
+  struct pto_tensor fuzzy = pto_tensor_with_overlap(&right, PTO_OVERLAP_FUZZY);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &left), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "oi", &left, &fuzzy), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "io", &fuzzy, &left), PTO_OK);
+  return 0;
+}
+static void test_a_fuzzy_read_states_its_reason_beside_a_write_that_replaces_what_it_meets(void **state) {
+  (void)state;
+  run_exact(fuzzy_beside_a_covering_write);
+  assert_int_equal(fixture_reasons(fixture.rt, 0, 1), PTO_EDGE_RAW | PTO_EDGE_WAW);
+  assert_int_equal(fixture_reasons(fixture.rt, 1, 2), PTO_EDGE_RAW | PTO_EDGE_WAW | PTO_EDGE_WAR);
+  fixture_close(&fixture);
+}
 
 static int row_and_column_blocks(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor matrix = fixture_matrix(f, 16, 16);
@@ -467,7 +510,9 @@ int main(void) {
       TEST(test_in_a_manual_scope_only_explicit_edges_order_and_later_automatic_tasks_see_all),
       TEST(test_an_explicit_and_a_derived_reason_are_one_edge),
       TEST(test_an_access_is_seen_until_its_slot_comes_round_whether_its_task_has_finished_or_not),
+      TEST(test_a_read_has_an_edge_to_each_unordered_write_of_a_manual_scope),
       TEST(test_a_fuzzy_region_meets_whatever_its_bounding_range_meets),
+      TEST(test_a_fuzzy_read_states_its_reason_beside_a_write_that_replaces_what_it_meets),
       TEST(test_recycled_memory_of_a_dead_buffer_orders_nothing),
       TEST(test_the_host_waits_and_makes_no_edges),
   };

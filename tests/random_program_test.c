@@ -21,7 +21,7 @@ struct setting {
   uint32_t rules, window;
   uint64_t heap_bytes, port_seed;
   const char *policy;
-  uint32_t clusters, slots;
+  uint32_t clusters, slots, record;
 };
 
 static struct random_program program;
@@ -38,7 +38,8 @@ static void draw_setting(uint64_t seed, struct setting *setting) {
                               .port_seed = pto_rng_below(&rng, 4) ? pto_rng_next(&rng) : 0,
                               .policy = policies[pto_rng_below(&rng, PTO_ARRAY_LENGTH(policies))],
                               .clusters = pto_rng_below(&rng, 2) ? 1 : 2,
-                              .slots = 1 + (uint32_t)pto_rng_below(&rng, 3)};
+                              .slots = 1 + (uint32_t)pto_rng_below(&rng, 3),
+                              .record = pto_rng_below(&rng, 3) ? 0 : PTO_RECORD_GRAPH};
 }
 
 /* What differs, or NULL.  Programs that do not fit the small rings end with the error that says so, which is right too.
@@ -52,6 +53,7 @@ static const char *difference(const struct setting *setting, bool *fitted) {
                               .heap_bytes = setting->heap_bytes,
                               .policy = setting->policy,
                               .deps = setting->rules,
+                              .record = setting->record,
                               .poison = true};
   struct pto_runtime *rt = NULL;
   struct pto_error error = {0};
@@ -84,7 +86,7 @@ static void random_orchestrations_give_the_bytes_and_edges_of_sequential_executi
                    : getenv("PTO_TEST_LONG") ? 100000
                                              : 3000,
            first = seed_text ? strtoull(seed_text, NULL, 10) : 1;
-  uint64_t fitted_count = 0, tasks = 0, edges = 0;
+  uint64_t fitted_count = 0, tasks = 0, edges = 0, hits = 0, manual_hits = 0, pto_hits = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
     struct setting setting;
     draw_setting(seed, &setting);
@@ -94,6 +96,9 @@ static void random_orchestrations_give_the_bytes_and_edges_of_sequential_executi
     fitted_count += fitted;
     tasks += expected.tasks;
     edges += expected.edges;
+    hits += actual.form_hits;
+    manual_hits += actual.manual_form_hits;
+    pto_hits += setting.rules == PTO_DEPS_PTO ? actual.form_hits : 0;
     if (!what) continue;
     random_program_shrink(&program, still_fails, &setting);
     what = difference(&setting, &fitted);
@@ -110,7 +115,10 @@ static void random_orchestrations_give_the_bytes_and_edges_of_sequential_executi
   printf("seeds %llu to %llu: %llu programs fitted their rings; %llu tasks, %llu edges\n", (unsigned long long)first,
          (unsigned long long)(first + count - 1), (unsigned long long)fitted_count, (unsigned long long)tasks,
          (unsigned long long)edges);
+  printf("%llu submits repeated a form, %llu of them in manual scopes and %llu under pto rules\n",
+         (unsigned long long)hits, (unsigned long long)manual_hits, (unsigned long long)pto_hits);
   assert_true(fitted_count > count / 2);
+  if (count >= 1000) assert_true(hits > tasks / 10 && manual_hits > tasks / 1000 && pto_hits > tasks / 200);
 }
 
 int main(void) {

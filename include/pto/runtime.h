@@ -96,7 +96,8 @@ struct pto_launch {
 
 /* Submits one task.  PTO_OK, or an error with nothing submitted and nothing changed: PTO_EINVAL, PTO_ESTALE, PTO_EFIT
  * name the parameter and the values and the run goes on; PTO_ESCOPE, PTO_EHEAP, PTO_EWINDOW, PTO_ECAPACITY,
- * PTO_EDEADLOCK end it.  May run other work while it waits for space.  *task_out is written only on success. */
+ * PTO_EDEADLOCK end it.  Runs kernels of earlier tasks too, while it waits for space, and where it is far ahead of
+ * them.  *task_out is written only on success. */
 PTO_API PTO_MUST_CHECK int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch,
                                       const struct pto_param *params, uint32_t count, struct pto_task *task_out);
 PTO_API PTO_MUST_CHECK int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel,

@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include <runtime/base/base.h>
@@ -54,6 +55,10 @@ PTO_API void *realloc(void *block, size_t size) {
 }
 PTO_API void *aligned_alloc(size_t align, size_t size) {
   return is_failing() ? NULL : counted(__libc_memalign(align, size));
+}
+PTO_API int posix_memalign(void **block, size_t align, size_t size) {
+  *block = is_failing() ? NULL : counted(__libc_memalign(align, size));
+  return *block ? 0 : ENOMEM;
 }
 PTO_API void free(void *block) {
   live_blocks -= block != NULL;

@@ -244,6 +244,9 @@ void pto_progress_poll(struct pto_runtime *rt) {
     while (take_in(rt)) { /* until a poll gives nothing: the clock is the orchestrator's then */
     }
   } while (has_run_ahead(rt) && (run_own(rt) || (rt->port->ops->help && rt->port->ops->help(rt->port))));
+  /* What was kept for a row is for all once work is no longer fine grained; and what ended the row may be a task for
+   * several cores, which nobody else sends. */
+  if (rt->scheduler.ready_count && !rt->port->is_virtual && !rt->has_failed) pto_scheduler_dispatch(&rt->scheduler);
 }
 
 void pto_progress_resume(struct pto_runtime *rt) { rt->port->ops->resume(rt->port, rt->port->clock); }

@@ -257,7 +257,8 @@ static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const str
   settle(hazards, access, own, was_searched);
 }
 
-/* Under pto rules and in manual scopes. */
+/* Under pto rules, in manual scopes, and for all reasons of edges where an access is fuzzy: it meets by its range what
+ * a write of the same task may have replaced. */
 static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const struct pto_access *accesses,
                                          uint32_t count) {
   for (uint32_t i = 0; !hazards->is_manual && i < count; i++) {
@@ -297,6 +298,12 @@ static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_acc
   return true;
 }
 
+static bool has_fuzzy(const struct pto_access *accesses, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (accesses[i].region.is_fuzzy) return true;
+  return false;
+}
+
 void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count) {
   hazards->map->lookups += count;
   if (PTO_LIKELY(hazards->is_direct)) {
@@ -304,7 +311,7 @@ void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *acc
       const uint32_t own = find_own(hazards, &accesses[i]);
       if (PTO_UNLIKELY(!enter_alone(hazards, &accesses[i], own))) enter_in_general(hazards, &accesses[i], own);
     }
-  } else if (hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual) {
+  } else if (hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual && !has_fuzzy(accesses, count)) {
     for (uint32_t i = 0; i < count; i++) enter_in_general(hazards, &accesses[i], find_own(hazards, &accesses[i]));
   } else {
     wire_then_enter(hazards, accesses, count);

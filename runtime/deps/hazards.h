@@ -5,8 +5,9 @@
  * A submit goes  begin → explicit… → enter → end.  Entering looks up what each access meets, wires the task behind
  * those tasks, and puts the access into the map.  Under exact rules that is done access by access: what one of them
  * enters, later ones may find there, but pass over, and as accesses of one task share no byte of which one is written,
- * nothing else that they find has changed.  Otherwise what a write replaces depends on the edges of all accesses, so
- * all are wired before the first is entered.
+ * nothing else that they find has changed; a fuzzy one may miss what a write has replaced, but never an edge, since the
+ * write has one to all of that: where reasons are recorded, and where what a write replaces depends on the edges of all
+ * accesses, all are wired before the first is entered.
  *
  *   exact:  RAW, WAW, WAR.   pto: RAW; WAW only where the later one is INOUT, or the earlier task allocated the buffer;
  * no WAR. A write replaces the accesses that it covers and has an edge to; so in a manual scope, whose tasks have

@@ -4,11 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tests/support/form_hits.h>
+
 static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_INT32, PTO_INT16, PTO_INT8, PTO_UINT8, PTO_INT64, PTO_BFLOAT16};
 
 /* ---- making ---- */
 
 static uint32_t below(struct pto_rng *rng, uint32_t bound) { return (uint32_t)pto_rng_below(rng, bound); }
+
+static uint32_t kernel_tensor_count(const struct random_op *op) { return op->param_count - (op->compare ? 1 : 0); }
 
 /* A dense base of at most `bytes`, and a box, stepped or transposed, in it. */
 static void make_view(struct pto_rng *rng, struct random_view *view, uint32_t bytes, bool is_whole) {
@@ -120,6 +124,73 @@ static void make_task(struct pto_rng *rng, struct random_op *op, uint32_t *buffe
   for (uint32_t i = 0; i < op->after_count; i++) op->after[i] = 1 + below(rng, 12);
 }
 
+/* Another tile of the same size, in the same buffer or in one that is large enough; strides stay. */
+static void move_view(struct pto_rng *rng, struct random_view *view, const uint32_t *buffer_bytes,
+                      uint32_t buffer_count) {
+  uint64_t bytes = pto_dtype_size(view->dtype);
+  for (uint32_t d = 0; d < view->ndims; d++) bytes *= view->root[d];
+  const uint32_t other = below(rng, 2) ? below(rng, RANDOM_EXTERNALS) : below(rng, buffer_count);
+  if (below(rng, 3) == 0 && buffer_bytes[other] >= bytes) {
+    view->buffer = other;
+    view->skip_bytes = 0;
+  }
+  if (view->buffer < RANDOM_EXTERNALS && below(rng, 3) == 0) view->skip_bytes = 64 * below(rng, 8);
+  for (uint32_t d = 0; d < view->ndims; d++) {
+    const uint64_t length = view->shape[d] ? (view->shape[d] - 1) * view->step[d] + 1 : 0;
+    if (length < view->root[d] && below(rng, 3))
+      view->offset[d] = below(rng, 2) ? below(rng, (uint32_t)(view->root[d] - length + 1))
+                                      : length * below(rng, (uint32_t)(view->root[d] / pto_max_u64(length, 1)));
+  }
+}
+
+/* The kernel of an earlier task again.  What its list of parameters says stays: their number and modes, what is in
+ * place, and the roles. */
+static void make_repetition(struct pto_rng *rng, struct random_op *op, const struct random_op *earlier,
+                            uint32_t *buffer_bytes, uint32_t *buffer_count) {
+  const uint64_t salt = op->salt;
+  *op = *earlier;
+  op->salt = salt;
+  for (uint32_t i = 0; i < op->param_count; i++) {
+    struct random_param *param = &op->params[i];
+    if (param->allocates) {
+      if (below(rng, 3) == 0 && *buffer_count < RANDOM_MAX_BUFFERS) {
+        buffer_bytes[*buffer_count] = buffer_bytes[param->view.buffer];
+        param->view.buffer = (*buffer_count)++;
+        continue;
+      }
+      param->allocates = false; /* in place */
+    }
+    if (op->in_place && i == 1)
+      param->view = op->params[0].view;
+    else
+      move_view(rng, &param->view, buffer_bytes, *buffer_count);
+    param->advances = param->mode == PTO_OUTPUT && below(rng, 8) == 0;
+    if (below(rng, 30) == 0 && !op->in_place && i < kernel_tensor_count(op)) { /* nothing like before but its mode */
+      const uint32_t mode = param->mode;
+      make_param(rng, param, buffer_bytes, *buffer_count);
+      param->mode = mode;
+      param->advances = false;
+    }
+  }
+  if (op->shape < 2 && !op->sync_start && below(rng, 12) == 0) op->shape = !op->shape;
+  if (!op->sync_start && below(rng, 12) == 0) op->block_count = 1 + below(rng, 3);
+  op->after_count = below(rng, 8) == 0 ? 1 + below(rng, 3) : 0;
+  for (uint32_t i = 0; i < op->after_count; i++) op->after[i] = 1 + below(rng, 12);
+}
+
+static bool is_plain(const struct random_op *op) {
+  return op->shape < 2 && op->block_count == 1 && !op->compare && !op->in_place;
+}
+
+/* One of the last tasks before `at`, or of all, mostly of a single core; `at` where none was found. */
+static uint32_t draw_earlier_task(struct pto_rng *rng, const struct random_program *program, uint32_t at) {
+  for (uint32_t attempt = 0; at && attempt < 12; attempt++) {
+    const uint32_t i = at - 1 - below(rng, below(rng, 4) ? (uint32_t)pto_min_u64(at, 6) : at);
+    if (program->ops[i].kind == OP_TASK && (is_plain(&program->ops[i]) || below(rng, 8) == 0)) return i;
+  }
+  return at;
+}
+
 void random_program_make(struct random_program *program, uint64_t seed) {
   struct pto_rng rng = {seed};
   uint32_t buffer_bytes[RANDOM_MAX_BUFFERS + RANDOM_MAX_PARAMS], buffer_count = RANDOM_EXTERNALS;
@@ -127,10 +198,12 @@ void random_program_make(struct random_program *program, uint64_t seed) {
   program->seed = seed;
   program->op_count = 10 + below(&rng, below(&rng, 4) ? 60 : RANDOM_MAX_OPS - 10);
   uint32_t scope_rate = 4 + below(&rng, 20);
+  const uint32_t repeat_rate = below(&rng, 9); /* of eight tasks */
   for (uint32_t i = 0; i < program->op_count; i++) {
     struct random_op *op = &program->ops[i];
     memset(op, 0, sizeof *op);
     op->salt = pto_rng_next(&rng);
+    op->kernel = i;
     uint32_t draw = below(&rng, 100);
     if (below(&rng, scope_rate) == 0) {
       op->kind = below(&rng, 2) ? OP_SCOPE_BEGIN : OP_SCOPE_END;
@@ -148,7 +221,11 @@ void random_program_make(struct random_program *program, uint64_t seed) {
       op->param_count = 1;
       make_param(&rng, &op->params[0], buffer_bytes, buffer_count);
     } else {
-      make_task(&rng, op, buffer_bytes, &buffer_count);
+      const uint32_t earlier = below(&rng, 8) < repeat_rate ? draw_earlier_task(&rng, program, i) : i;
+      if (earlier != i)
+        make_repetition(&rng, op, &program->ops[earlier], buffer_bytes, &buffer_count);
+      else
+        make_task(&rng, op, buffer_bytes, &buffer_count);
     }
   }
 }
@@ -258,8 +335,6 @@ static struct pto_tensor tensor_of(struct pto_runtime *rt, struct run_state *sta
   return pto_tensor_with_version(&t, version);
 }
 
-static uint32_t kernel_tensor_count(const struct random_op *op) { return op->param_count - (op->compare ? 1 : 0); }
-
 static void describe_kernels(const struct random_op *op, struct op_kernels *out) {
   static int (*const runs[3])(const struct pto_kernel_args *) = {run_role0, run_role1, run_role2};
   uint32_t count = kernel_tensor_count(op), roles = role_count(op->shape);
@@ -293,8 +368,8 @@ static int submit_op(struct pto_runtime *rt, struct run_state *state, uint32_t a
   for (uint32_t i = 0; i < state->plan->after_count[at]; i++) after[i] = state->tasks[state->plan->after[at][i]];
   if (op->kind == OP_ALLOC) return pto_alloc_tensors(rt, tensors, op->param_count, &state->tasks[at]);
   if (op->kind == OP_BARRIER) return pto_submit_barrier(rt, after, state->plan->after_count[at], &state->tasks[at]);
-  struct op_kernels *k = &state->kernels[at];
-  describe_kernels(op, k);
+  struct op_kernels *k = &state->kernels[op->kernel];
+  if (!k->kernels[0].run) describe_kernels(op, k); /* later ones that repeat it would say the same */
   uint32_t count = kernel_tensor_count(op);
   struct pto_launch launch = {.block_count = op->block_count,
                               .sync_start = op->sync_start,
@@ -311,7 +386,13 @@ static int submit_op(struct pto_runtime *rt, struct run_state *state, uint32_t a
   params[count + 1] = pto_scalar_u64(modes);
   params[count + 2] = pto_scalar_u64(role_count(op->shape));
   params[count + 3] = pto_scalar_u64(op->in_place);
-  return pto_submit(rt, &launch, params, count + 4, &state->tasks[at]);
+  const struct form_mark mark = form_mark_take(rt);
+  const int status = pto_submit(rt, &launch, params, count + 4, &state->tasks[at]);
+  if (!status && form_mark_was_hit(rt, mark)) {
+    state->result->form_hits++;
+    state->result->manual_form_hits += rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL;
+  }
+  return status;
 }
 
 static int run_op(struct pto_runtime *rt, struct run_state *state, uint32_t at) {
@@ -334,6 +415,9 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
   uint32_t depth = 0;
   for (uint32_t i = 0; i < state->program->op_count; i++) {
     if (!state->plan->runs[i]) continue;
+    const uint64_t salt = state->program->ops[i].salt;
+    if (rt->port->ops->run && rt->port->worker_count > 1 && salt % 8 == 0) /* as its clock might find now and then */
+      rt->port->is_fine_grained = salt >> 8 & 1;
     int status = run_op(rt, state, i);
     if (status) return status;
     if (state->program->ops[i].kind == OP_SCOPE_BEGIN) depth++;
@@ -376,8 +460,9 @@ void random_program_print(const struct random_program *program) {
   for (uint32_t i = 0; i < program->op_count; i++) {
     const struct random_op *op = &program->ops[i];
     if (op->is_dropped) continue;
-    printf("  op %u %s shape %u blocks %u%s%s kind %u compare %u after", i, kinds[op->kind], op->shape, op->block_count,
-           op->sync_start ? " sync" : "", op->in_place ? " in-place" : "", op->scope_kind, op->compare);
+    printf("  op %u %s kernel %u shape %u blocks %u%s%s kind %u compare %u after", i, kinds[op->kind], op->kernel,
+           op->shape, op->block_count, op->sync_start ? " sync" : "", op->in_place ? " in-place" : "", op->scope_kind,
+           op->compare);
     for (uint32_t k = 0; k < op->after_count; k++) printf(" -%u", op->after[k]);
     printf("\n");
     for (uint32_t p = 0; p < op->param_count; p++) {

@@ -7,6 +7,9 @@
  * makes are skipped by both sides), which is what the shrinker needs.  Kernels fold every byte that they read into
  * every byte that they write, so a task that runs too early, too late or twice shows in the bytes.
  *
+ * Often an operation repeats the kernel of an earlier one on other tiles or buffers, with the same shapes and strides,
+ * as real orchestrations do: that is what submit_form.c takes a short way for.
+ *
  * The interpreter also says which edges there must be: by comparing byte sets of all earlier accesses, without any map.
  */
 #ifndef PTO_RANDOM_PROGRAM_H
@@ -47,6 +50,7 @@ struct random_op {
   enum random_op_kind kind;
   uint32_t param_count;
   struct random_param params[RANDOM_MAX_PARAMS];
+  uint32_t kernel;      /* the operation whose kernel it is: its own, or an earlier one's */
   uint32_t shape;       /* 0 AIC, 1 AIV, 2 AIV×2, 3 AIC+AIV, 4 AIC+AIV×2 */
   uint32_t block_count; /* 1 … 3 */
   uint32_t sync_start;
@@ -80,6 +84,7 @@ struct random_result {
   _Alignas(64) uint8_t externals[RANDOM_EXTERNALS][RANDOM_EXTERNAL_BYTES];
   uint64_t reads; /* fold of everything that the host read */
   uint64_t tasks, edges;
+  uint64_t form_hits, manual_form_hits; /* submits that took the short way; of those, in manual scopes */
 };
 
 void random_program_make(struct random_program *program, uint64_t seed);
