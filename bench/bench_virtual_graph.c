@@ -122,7 +122,7 @@ static bool run_peer(const struct system *system, const char *pattern, uint32_t 
   char command[PATH_MAX + 128];
   double wall_ns;
   uint32_t count = 0;
-  snprintf(command, sizeof command, "'%s/peers/simgrid' %s %u 1 0 %d %d", folder, pattern, tasks, system->is_option,
+  snprintf(command, sizeof command, "'%s/peers/simgrid' %s %u 1 0 %d %d 0", folder, pattern, tasks, system->is_option,
            ROUNDS);
   fflush(stdout);
   FILE *from = popen(command, "r");

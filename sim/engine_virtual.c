@@ -111,6 +111,10 @@ static bool advance(struct engine_virtual *engine, uint64_t limit) {
   }
 }
 
+static struct pto_message *engine_claim(struct pto_port *port, uint32_t core) {
+  return pto_virtual_cores_claim(&engine_of(port)->cores, core);
+}
+
 static void engine_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at) {
   struct engine_virtual *engine = engine_of(port);
   struct pto_virtual_core *core = &engine->cores.cores[message->core];
@@ -209,6 +213,7 @@ static const struct pto_port_ops ops = {
     .begin_run = engine_begin_run,
     .end_run = engine_end_run,
     .dispatch = engine_dispatch,
+    .claim = engine_claim,
     .flush = engine_flush,
     .poll = engine_poll,
     .resume = engine_resume,

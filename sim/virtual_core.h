@@ -128,13 +128,18 @@ static inline struct pto_virtual_slot *pto_virtual_slot_at(const struct pto_virt
   return &cores->cores[core].slots[number & cores->slot_mask];
 }
 
+/* Where the next message for `core` is best built: the slot that it takes. */
+static inline struct pto_message *pto_virtual_cores_claim(struct pto_virtual_cores *cores, uint32_t core) {
+  return &pto_virtual_slot_at(cores, core, cores->cores[core].sent)->message;
+}
+
 /* Takes a slot of message->core, which has one free. */
 static inline void pto_virtual_cores_send(struct pto_virtual_cores *cores, const struct pto_message *message) {
   PTO_ASSERT(message->core < cores->core_count);
   struct pto_virtual_core *core = &cores->cores[message->core];
   PTO_ASSERT(core->sent - core->polled < cores->slots_per_core);
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, message->core, core->sent++);
-  slot->message = *message;
+  if (PTO_UNLIKELY(message != &slot->message)) slot->message = *message;
   slot->group = 0;
   if (PTO_UNLIKELY(message->flags & (PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST | PTO_MESSAGE_MEETS)))
     pto_virtual_cores_send_special(cores, slot);

@@ -4,18 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-uint64_t pto_progress_now(const struct pto_runtime *rt) {
-  if (!pto_trace_has_timeline(&rt->trace)) return 0;
-  return rt->port->is_virtual ? rt->port->clock : pto_trace_now_ns(&rt->trace);
-}
-
-void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin,
-                         uint64_t task_number) {
-  if (!pto_trace_has_timeline(&rt->trace)) return;
-  struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
-  if (control) *control = (struct pto_trace_control){begin, pto_progress_now(rt), activity, (uint32_t)task_number};
-}
-
 static void sample(struct pto_runtime *rt) {
   struct pto_trace_sample *s = pto_trace_log_append(&rt->trace.samples);
   if (!s) return;

@@ -128,6 +128,12 @@ static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32
   return rt->is_running ? &rt->scopes[depth].buffers : &rt->outside_buffers;
 }
 
+/* Whether a submit looks for completions first: in virtual time whenever there may be one, else every so often. */
+static inline bool pto_runtime_has_to_poll(struct pto_runtime *rt) {
+  if (PTO_UNLIKELY(rt->port->is_virtual)) return rt->port->clock >= rt->port->quiet_until;
+  return ++rt->since_poll >= PTO_POLL_INTERVAL;
+}
+
 /* progress.c */
 /* Takes in what has completed, without waiting, and sends what became ready. */
 void pto_progress_poll(struct pto_runtime *rt);
@@ -142,10 +148,17 @@ void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot);
 void pto_progress_quiesce(struct pto_runtime *rt);
 
 /* The clock that the timeline is kept in; 0 where there is none. */
-uint64_t pto_progress_now(const struct pto_runtime *rt);
+static inline uint64_t pto_progress_now(const struct pto_runtime *rt) {
+  if (!pto_trace_has_timeline(&rt->trace)) return 0;
+  return rt->port->is_virtual ? rt->port->clock : pto_trace_now_ns(&rt->trace);
+}
 /* What the control thread did since `begin`, for the timeline. */
-void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin,
-                         uint64_t task_number);
+static inline void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin,
+                                       uint64_t task_number) {
+  if (!pto_trace_has_timeline(&rt->trace)) return;
+  struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
+  if (control) *control = (struct pto_trace_control){begin, pto_progress_now(rt), activity, (uint32_t)task_number};
+}
 
 /* space.c */
 /* A slot of the current scope's ring and, where `allocates`, a heap block of `block_bytes`: together or not at all. */

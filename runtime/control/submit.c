@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/control/runtime_state.h>
 
-static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
-  if (count) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, kind, count);
-}
-
 /* ---- explicit dependencies ---- */
 
 static int check_after(struct pto_runtime *rt, const struct pto_task *after, uint32_t count) {
@@ -51,7 +47,6 @@ static PTO_COLD void record_params(struct pto_runtime *rt) {
 static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index,
                                  enum pto_task_kind kind, uint64_t number, uint64_t begin_time) {
   rt->rings.cold[slot_index].number = number;
-  if (!pto_trace_has_graph(&rt->trace)) return;
   struct pto_trace_task *task = pto_trace_log_append(&rt->trace.tasks);
   if (!task) return;
   *task = (struct pto_trace_task){.number = number,
@@ -127,13 +122,14 @@ static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_
 }
 
 static void charge_submit(struct pto_runtime *rt, uint32_t param_count) {
+  const struct pto_submit_work *work = rt->work;
+  struct pto_port *port = rt->port;
   uint32_t allocated = 0;
-  for (uint32_t i = 0; i < rt->work->tensor_count; i++) allocated += rt->work->params[i].is_allocated_now;
-  charge(rt, PTO_WORK_SUBMIT, 1);
-  charge(rt, PTO_WORK_PARAM, param_count);
-  charge(rt, PTO_WORK_LOOKUP, rt->work->access_count);
-  charge(rt, PTO_WORK_ALLOC, allocated);
-  charge(rt, PTO_WORK_EDGE, rt->hazards.task_edges);
+  for (uint32_t i = 0; work->allocates && i < work->tensor_count; i++) allocated += work->params[i].is_allocated_now;
+  PTO_ASSERT(!port->is_scheduler); /* so the five go to one clock */
+  const uint64_t *ps = port->work_ps;
+  port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * param_count + ps[PTO_WORK_LOOKUP] * work->access_count +
+                 ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * rt->hazards.task_edges;
 }
 
 static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index,
@@ -172,7 +168,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
                        const struct pto_param *params, uint32_t count, struct pto_task *task_out) {
   int status = pto_runtime_check(rt);
   if (PTO_UNLIKELY(status)) return status;
-  if (rt->port->is_virtual || ++rt->since_poll >= PTO_POLL_INTERVAL) {
+  if (pto_runtime_has_to_poll(rt)) {
     pto_progress_poll(rt);
     if (PTO_UNLIKELY(rt->has_failed)) return rt->error.status;
   }
@@ -204,7 +200,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
     describe_blocks(rt, launch, slot_index, shape);
   else
     slot->flags |= PTO_TASK_NO_KERNEL;
-  if (PTO_UNLIKELY(rt->trace.record)) record_task(rt, launch, slot_index, kind, number, begin_time);
+  if (pto_trace_has_graph(&rt->trace)) record_task(rt, launch, slot_index, kind, number, begin_time);
   status = wire(rt, launch, slot_index);
   if (PTO_UNLIKELY(status)) return give_up(rt, status);
   if (PTO_UNLIKELY(rt->work->advances)) advance_versions(rt);

@@ -111,10 +111,10 @@ static inline bool is_same_type(const struct form_tensor *f, const struct pto_te
 }
 
 /* Moves the access to where the tensor is now; false where the tensor may not be used, or its buffer has no memory. */
-static inline bool move_access(const struct pto_buffer_registry *buffers, const struct form_tensor *f,
-                               struct pto_param_work *work, struct pto_access *access) {
+static inline bool move_access(const struct pto_runtime *rt, const struct form_tensor *f, struct pto_param_work *work,
+                               struct pto_access *access) {
   const struct pto_tensor *t = work->tensor;
-  struct pto_buffer_record *record = pto_buffer_registry_lookup(buffers, &t->buffer);
+  struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &t->buffer);
   if (PTO_UNLIKELY(!record || !record->addr || record->version != t->version)) return false;
   const uint64_t size = record->size_bytes, elements = size >> f->shift, offset = t->start_offset;
   if (PTO_UNLIKELY(size != t->buffer.size_bytes || (t->buffer.base & f->not_in_base))) return false;
@@ -125,6 +125,7 @@ static inline bool move_access(const struct pto_buffer_registry *buffers, const 
   access->hash = pto_access_map_hash_at(f->geometry_hash, start);
   access->space = record->space;
   access->buffer_number = record->id;
+  pto_access_map_prefetch(&rt->map, access->hash); /* the kernel is asked first, and a slot taken */
   work->record = record;
   return true;
 }
@@ -176,7 +177,7 @@ static inline bool match_params(struct pto_submit_form *form, struct pto_payload
 }
 
 /* Whether the tensors are the form's; fills in addresses and accesses. */
-static inline bool match_tensors(const struct pto_buffer_registry *buffers, struct pto_submit_form *form,
+static inline bool match_tensors(const struct pto_runtime *rt, struct pto_submit_form *form,
                                  struct pto_payload *payload) {
   struct pto_access *access = form->work.accesses;
   struct pto_param_work *work = form->work.params;
@@ -184,7 +185,7 @@ static inline bool match_tensors(const struct pto_buffer_registry *buffers, stru
   const struct form_tensor *f = form->tensors;
   uint32_t held_count = 0;
   for (const struct form_tensor *end = f + form->work.tensor_count; f < end; f++) {
-    if (PTO_UNLIKELY(!work->tensor || !is_same_type(f, work->tensor) || !move_access(buffers, f, work, access)))
+    if (PTO_UNLIKELY(!work->tensor || !is_same_type(f, work->tensor) || !move_access(rt, f, work, access)))
       return false;
     if (PTO_UNLIKELY(!is_apart(form->work.accesses, access))) return false;
     held_count += work++->record->kind == PTO_BUFFER_MANAGED;
@@ -208,7 +209,7 @@ static inline bool repeat(struct pto_runtime *rt, struct pto_submit_form *form, 
   struct pto_payload *payload = pto_payload_pool_take(&rt->payloads, form->payload_form);
   if (PTO_UNLIKELY(!payload)) payload = make_payload(rt, form);
   if (PTO_UNLIKELY(!payload)) return false;
-  if (PTO_UNLIKELY(!match_params(form, payload, params, count) || !match_tensors(&rt->buffers, form, payload))) {
+  if (PTO_UNLIKELY(!match_params(form, payload, params, count) || !match_tensors(rt, form, payload))) {
     pto_payload_pool_free(&rt->payloads, payload);
     return false;
   }

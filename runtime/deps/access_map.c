@@ -196,8 +196,20 @@ static inline void detach(struct pto_access_map *map, uint32_t index) {
   }
 }
 
+/* How far ahead of the hand the heads of the lists of an entry that may be detached are asked for, and the first entry
+ * of its bucket once the head is there. */
+#define HAND_AHEAD 4u
+#define HAND_NEAR 2u
+
 static inline bool step_hand(struct pto_access_map *map) {
   map->hand = map->hand < map->entries_used ? map->hand + 1 : 1;
+  if (PTO_LIKELY(map->hand + HAND_AHEAD <= map->entries_used)) {
+    const struct pto_access_entry *ahead = &map->entries[map->hand + HAND_AHEAD];
+    const struct pto_access_entry *near = &map->entries[map->hand + HAND_NEAR];
+    __builtin_prefetch(&map->buckets[ahead->bucket], 1);
+    __builtin_prefetch(&map->cells[ahead->cell], 1);
+    __builtin_prefetch(&map->entries[map->buckets[near->bucket]], 1);
+  }
   return !has_visible(map, &map->entries[map->hand]);
 }
 

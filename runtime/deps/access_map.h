@@ -233,6 +233,13 @@ static inline bool pto_access_entry_is(const struct pto_access_map *map, const s
   return true;
 }
 
+/* Asks the caches for what a find of a region with this hash reads first.  Changes nothing. */
+static inline void pto_access_map_prefetch(const struct pto_access_map *map, uint64_t hash) {
+  const struct pto_access_entry *entry = &map->entries[map->buckets[hash & map->bucket_mask]];
+  __builtin_prefetch(entry, 1);
+  __builtin_prefetch((const char *)entry + PTO_CACHE_LINE, 1);
+}
+
 /* The entry of exactly this region; 0 where there is none. */
 static inline uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region,
                                            uint64_t hash) {

@@ -43,13 +43,14 @@ bool pto_scheduler_init(struct pto_scheduler *scheduler, struct pto_port *port, 
                         enum pto_policy policy, uint64_t seed) {
   *scheduler = (struct pto_scheduler){.port = port, .rings = rings, .policy = policy, .seed = seed};
   uint32_t capacity = rings->window * PTO_RING_COUNT;
-  if (!pto_reserve_init(&scheduler->memory, (uint64_t)capacity * PTO_QUEUE_COUNT * sizeof(struct pto_ready_item)))
-    return false;
+  const uint64_t queue_bytes = (uint64_t)capacity * PTO_QUEUE_COUNT * sizeof(struct pto_ready_item);
+  if (!pto_reserve_init(&scheduler->memory, queue_bytes + capacity * sizeof *scheduler->ready_at)) return false;
   struct pto_ready_item *at = scheduler->memory.addr;
   for (uint32_t i = 0; i < PTO_QUEUE_COUNT; i++) {
     scheduler->queues[i].items = at + (uint64_t)i * capacity;
     scheduler->queues[i].mask = capacity - 1;
   }
+  scheduler->ready_at = (uint64_t *)(void *)(at + (uint64_t)PTO_QUEUE_COUNT * capacity);
   if (!pto_core_tracker_init(&scheduler->cores, port)) return false;
   pto_scheduler_reset(scheduler);
   return true;
@@ -89,7 +90,7 @@ static uint32_t queue_of(const struct pto_task_slot *slot) {
 }
 
 static inline void note_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  if (PTO_UNLIKELY(scheduler->port->is_virtual)) scheduler->rings->cold[slot_index].ready_at = scheduler->port->clock;
+  if (PTO_UNLIKELY(scheduler->port->is_virtual)) scheduler->ready_at[slot_index] = scheduler->port->clock;
 }
 
 void pto_scheduler_push(struct pto_scheduler *scheduler, uint32_t slot_index) {
@@ -141,7 +142,7 @@ static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, ui
   fill_message(scheduler, slot_index, core, role, group, message);
   pto_core_tracker_push(&scheduler->cores, core);
   scheduler->dispatched++;
-  const uint64_t ready_at = PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->rings->cold[slot_index].ready_at : 0;
+  const uint64_t ready_at = PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->ready_at[slot_index] : 0;
   ops->dispatch(scheduler->port, message, ready_at);
 }
 

@@ -49,6 +49,7 @@ struct pto_scheduler {
   struct pto_ready_item claimant; /* out of its queue, tried before all others; slot PTO_NO_SLOT: none */
   uint32_t last_own[2];           /* the AIV and the AIC of the control thread's own tasks; UINT32_MAX: none chosen */
   uint64_t dispatched;            /* kernel calls of the run */
+  uint64_t *ready_at;             /* by slot, once ready, in virtual time: the port's clock then */
 };
 #define PTO_NO_SLOT UINT32_MAX
 

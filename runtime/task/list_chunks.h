@@ -43,12 +43,14 @@ bool pto_list_chunks_is_valid(const struct pto_list_chunks *pool);
 /* An empty chunk; 0 where all are live. */
 static inline uint32_t pto_list_chunks_alloc(struct pto_list_chunks *pool) {
   uint32_t index = pool->free_head;
-  if (index)
+  if (index) {
     pool->free_head = pool->chunks[index].next;
-  else if (pool->used < pool->capacity)
+    __builtin_prefetch(&pool->chunks[pool->free_head], 1);
+  } else if (pool->used < pool->capacity) {
     index = ++pool->used;
-  else
+  } else {
     return 0;
+  }
   pool->chunks[index].next = 0;
   pool->chunks[index].count = 0;
   pool->chunks[index].total = 0;

@@ -72,16 +72,15 @@ struct pto_task_slot {
 _Static_assert(sizeof(struct pto_task_slot) == PTO_CACHE_LINE, "one line a task");
 _Static_assert(PTO_RING_COUNT == 1u << PTO_RING_BITS, "a ring is so many bits of a reference");
 
-/* What only rare kinds of tasks, recorded runs, virtual time, and retirement touch.  Each field means something only
+/* What only rare kinds of tasks, a recorded graph, and retirement touch.  Each field means something only
  * where its comment says so; the rest may be of an older task. */
 struct pto_task_cold {
-  uint64_t number;            /* in recorded runs: in submission order, over all rings of the run */
+  uint64_t number;            /* where the graph is recorded: in submission order, over all rings of the run */
   uint64_t heap_end;          /* with PTO_TASK_HAS_BLOCK: position behind the task's block */
-  uint64_t ready_at;          /* once ready, in virtual time: the port's clock then */
   const void *predicate_addr; /* with PTO_TASK_HAS_PREDICATE, and the next three */
   int64_t predicate_value;
   uint16_t predicate_dtype, predicate_compare;
-  uint32_t reserved[5];
+  uint32_t reserved[7];
 };
 _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task");
 
