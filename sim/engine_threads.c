@@ -364,11 +364,12 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
   *is_enough = nth + 1 == PTO_THREADS_ROW;
   if (!has_others) return (int16_t)status;
   *is_enough |= others_have_completed(engine);
-  /* Often at its begin, then now and then.  The runtime's work for each lies in between, so a row says less than a
-   * kernel by itself. */
+  /* The runtime's work for each lies in between, so a row says less than a kernel by itself; but very long ones show at
+   * once. */
   if (nth % 8 == 7 || nth == 0 || nth == 2) {
     const uint64_t took_ns = now_ns() - engine->row_begin_ns;
-    if (took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS) note_own(engine, took_ns / (nth + 1));
+    if (took_ns >= PTO_THREADS_LONG_NS || (nth % 8 == 7 && took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS))
+      note_own(engine, took_ns);
     *is_enough |= took_ns >= PTO_THREADS_OWN_BATCH_NS;
   }
   return (int16_t)status;
