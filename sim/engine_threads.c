@@ -106,6 +106,7 @@ static void judge_group(struct pto_threads_engine *engine) {
 /* What a kernel of the control thread's took, the readings of the clock included: decides whether work is fine grained.
  * Two long ones in a row are enough to see that it is not, or a very long one; one may have met an interrupt. */
 static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
+  if (PTO_UNLIKELY(engine->judges_nothing)) return;
   const bool is_long = took_ns >= PTO_THREADS_OWN_BATCH_NS, was_long = engine->was_long;
   engine->was_long = is_long;
   if ((is_long && was_long) || took_ns >= PTO_THREADS_LONG_NS) engine->port.is_fine_grained = false;
@@ -481,6 +482,8 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
 /* ---- what tests and reports look at ---- */
 
 const char *pto_engine_threads_report(const struct pto_port *port) { return const_engine_of(port)->report; }
+
+void pto_engine_threads_stop_judging(struct pto_port *port) { engine_of(port)->judges_nothing = true; }
 
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker) {
   const struct pto_threads_engine *engine = const_engine_of(port);

@@ -49,6 +49,10 @@ const char *pto_engine_threads_report(const struct pto_port *port);
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker);
 /* Whether worker `worker` (0: the control thread) sleeps, or is about to: it has found nothing to do. */
 bool pto_engine_threads_is_asleep(const struct pto_port *port, uint32_t worker);
+/* For tests, between runs: the engine judges no longer whether work is fine grained; who writes is_fine_grained
+ * decides.
+ */
+void pto_engine_threads_stop_judging(struct pto_port *port);
 /* While nothing is in flight: every count is 0 and every mailbox empty. */
 bool pto_engine_threads_is_valid(const struct pto_port *port);
 

@@ -103,6 +103,7 @@ struct pto_threads_engine {
   /* Of the kernels timed lately: their number, times, and the least. */
   uint32_t timed_count, timed_sum_ns, timed_least_ns;
   bool was_long;                     /* the last one was */
+  bool judges_nothing;               /* a test decides what is fine grained */
   uint32_t trial_wait, trial_groups; /* groups until it is tried whether work is fine grained, and since the last */
   uint64_t row_begin_ns;             /* of the row of kernels run without messages */
   bool has_met;                      /* messages of kernels that wait were sent in this run */

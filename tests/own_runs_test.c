@@ -22,6 +22,7 @@
 
 #include <pto/core.h>
 #include <runtime/control/runtime_state.h>
+#include <sim/engine_threads.h>
 #include <tests/support/runtime_fixture.h>
 
 static struct fixture fixture;
@@ -33,10 +34,6 @@ static bool is_own_run(void) {
   return pthread_equal(pthread_self(), control) && runtime->scheduler.cores.in_flight == 0;
 }
 
-/* Where kernels take as long as under a sanitizer on a busy machine, the engine may have found that they are not short.
- */
-static bool is_judged_long(const struct pto_runtime *rt) { return !rt->port->is_fine_grained; }
-
 static void open_threads(uint32_t workers, const char *chip, const char *policy) {
   memset(&fixture, 0, sizeof fixture);
   fixture.config = (struct pto_config){
@@ -46,6 +43,7 @@ static void open_threads(uint32_t workers, const char *chip, const char *policy)
   runtime = fixture.rt;
   control = pthread_self();
   own_runs = 0;
+  pto_engine_threads_stop_judging(runtime->port); /* what is short must not depend on the machine */
 }
 
 /* ---- kernels ---- */
@@ -191,7 +189,7 @@ static void test_a_kernel_that_fails_without_a_message_ends_the_run_with_its_sen
         for (int again = 0; again < 2; again++) {
           memset(fixture.memory, 0, sizeof fixture.memory);
           fixture_run(&fixture, fail_in_a_row, PTO_EKERNEL);
-          assert_true(bad_was_own || is_judged_long(fixture.rt));
+          assert_true(bad_was_own);
           fixture_expect_sentence(fixture.rt, "task 5: kernel bad failed on core ");
           fixture_expect_sentence(fixture.rt, " AIV");
           fixture_expect_sentence(fixture.rt, "): word 77 is bad, status ");
@@ -264,8 +262,9 @@ static void test_the_watchdog_reports_an_endless_kernel_run_without_a_message(vo
     fixture_open(&fixture);
     runtime = fixture.rt;
     control = pthread_self();
+    pto_engine_threads_stop_judging(runtime->port);
     fixture_run(&fixture, outlive, PTO_OK); /* of the test's kernel: a process would have left */
-    assert_true(timeout.was_own || is_judged_long(fixture.rt));
+    assert_true(timeout.was_own);
     assert_int_equal(atomic_load(&timeout.count), 1);
     assert_non_null(strstr(timeout.sentence, "time-out of 5 ms: task 3 (endless) block 0 on core "));
     fixture_close(&fixture);
