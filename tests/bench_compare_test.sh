@@ -54,6 +54,7 @@ new task pto chain 150 99 120 190
 expect 'a best run as good as before' 0 'noise  task_overhead, pto, chain'
 new task pto chain 150 140 140 190 3
 expect 'too few runs' 0 '1 changed within noise'
+expect 'that they say nothing' 0 '1 of them have fewer than 5 runs and say nothing'
 
 old plain pingpong 100 98
 new plain pingpong 110 108

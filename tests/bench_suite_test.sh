@@ -33,6 +33,9 @@ holds 'one that is not there fails' leaves_with 1 run "$work/bench_four" "$work/
 holds 'and is named' says 'there is no bench bench_four'
 holds 'while the others run' has_lines 1
 
+holds 'where none of them is there that is wrong usage' leaves_with 2 run "$work/bench_for" "$work/bench_fiv"
+holds 'and what there is of results is kept' has_lines 1
+
 task() { # SYSTEM PATTERN MEDIAN MIN
   echo "{\"bench\": \"task_overhead\", \"system\": \"$1\", \"pattern\": \"$2\", \"workers\": 2, \"median\": $3, \"min\": $4}"
 }

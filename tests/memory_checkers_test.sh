@@ -43,7 +43,9 @@ reports() { # MISTAKE OPTIONS…
   cat "$work/report"
   if [ $tool = asan ]; then
     frame=$(grep -m1 -E '^ *#0 ' "$work/report")
-    grep -q 'ERROR: AddressSanitizer: use-after-poison' "$work/report" || return 1
+    # An array is memory of the heap, all else the runtime's.
+    grep -q "ERROR: AddressSanitizer: $([ "$1" = array_past ] && echo heap-buffer-overflow || echo use-after-poison)" \
+      "$work/report" || return 1
   else
     frame=$(grep -m1 -E '^==[0-9]+== +at 0x' "$work/report")
   fi
@@ -55,7 +57,7 @@ for engine in '--engine virtual' '--engine threads --workers 1' '--engine thread
   # shellcheck disable=SC2086
   {
     holds "nothing is reported of kernels without a mistake, $engine" is_silent none $engine
-    for mistake in read_past write_past recycled unwritten; do
+    for mistake in read_past write_past array_past recycled unwritten; do
       holds "$mistake is reported, $engine" reports $mistake $engine
     done
     [[ $engine == *'workers 2' ]] && continue # precision needs one kernel at a time

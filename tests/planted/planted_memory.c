@@ -41,7 +41,7 @@ static int sum_run(const struct pto_kernel_args *a) {
 static int sum_past_run(const struct pto_kernel_args *a) {
   const uint32_t *x = a->tensors[0].addr;
   uint32_t *z = a->tensors[1].addr, sum = 0;
-  for (uint64_t i = 0; i <= a->tensors[0].shape[0]; i++) sum += x[i]; /* planted: read_past */
+  for (uint64_t i = 0; i <= a->tensors[0].shape[0]; i++) sum += x[i]; /* planted: read_past, array_past */
   z[0] = sum;
   return 0;
 }
@@ -137,6 +137,11 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
 #define IS(name) (strcmp(mistake, name) == 0)
   const struct pto_kernel *first = IS("half") ? &write_half : IS("write_past") ? &write_past : &writer;
   if (IS("recycled")) return submit_recycled(rt, &z);
+  if (IS("array_past")) {
+    const uint64_t all[] = {ROWS * COLUMNS};
+    struct pto_tensor array = pto_tensor_reshape(&grid, 1, all);
+    return submit_sum(rt, &sum_past, &array, &z);
+  }
   int status = submit_write(rt, first, &x);
   note(&status, submit_write(rt, &writer, &y)); /* right behind x in the ring */
   note(&status, pto_alloc_tensors(rt, &unwritten, 1, NULL));
