@@ -12,21 +12,11 @@
 
 #include <runtime/base/valgrind_requests.h>
 #include <runtime/base/base.h>
+#include <runtime/base/sanitizer.h>
 #include <runtime/base/thread.h>
 #include <sim/engine.h>
 
 #define STACK_BYTES (64u << 10)
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER 0
-#endif
 
 static const struct fault {
   int signal;
@@ -138,7 +128,7 @@ int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_
   faulted.context = context;
   atomic_store_explicit(&faulted.claimed_by, 0, memory_order_relaxed);
   atomic_store_explicit(&faulted.is_ending, false, memory_order_relaxed);
-  if (HAS_SANITIZER || pto_is_under_valgrind()) return PTO_OK;
+  if (PTO_HAS_SANITIZER || pto_is_under_valgrind()) return PTO_OK;
   int reason = 0;
   if (sem_init(&faulted.wake, 0, 0) != 0) return pto_error_set(error, PTO_ESYSTEM, "no semaphore: %s", strerror(errno));
   if (!pto_thread_start(&faulted.reporter, report_main, NULL, &reason)) {

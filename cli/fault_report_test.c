@@ -6,6 +6,7 @@
  * Nothing is tested in sanitizer builds, which report faults themselves.
  */
 #include <cli/fault_report.h>
+#include <runtime/base/sanitizer.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,17 +20,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER 0
-#endif
 
 #define LEFT_WELL 3
 static int report_fd;
@@ -117,7 +107,7 @@ static void test_each_kind_of_fault_is_named(void **state) {
               {act_divide, "PTO_EKERNEL SIGFPE outside of any kernel"},
               {act_on_another_thread, "PTO_EKERNEL SIGSEGV at address 0x40 outside of any kernel"},
               {act_with_stdio_locked, "PTO_EKERNEL SIGSEGV at address 0x40 outside of any kernel"}};
-  if (HAS_SANITIZER) skip();
+  if (PTO_HAS_SANITIZER) skip();
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     char text[2048];
     assert_int_equal(sentence_of(rows[i].act, text, sizeof text), LEFT_WELL);
@@ -127,14 +117,14 @@ static void test_each_kind_of_fault_is_named(void **state) {
 
 static void test_an_overflowing_stack_is_a_fault_like_others(void **state) {
   char text[2048];
-  if (HAS_SANITIZER) skip();
+  if (PTO_HAS_SANITIZER) skip();
   assert_int_equal(sentence_of(act_overflow_the_stack, text, sizeof text), LEFT_WELL);
   assert_non_null(strstr(text, "PTO_EKERNEL SIGSEGV at address 0x"));
 }
 
 static void test_of_many_faults_one_is_reported(void **state) {
   char text[2048];
-  if (HAS_SANITIZER) skip();
+  if (PTO_HAS_SANITIZER) skip();
   assert_int_equal(sentence_of(act_many_at_once, text, sizeof text), LEFT_WELL);
   assert_string_equal(text, "PTO_EKERNEL SIGSEGV at address 0x40 outside of any kernel");
 }

@@ -14,6 +14,7 @@
 #include <kernels/kernel_test_support.h>
 
 #include <kernels/kernel_level.h>
+#include <runtime/base/sanitizer.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,11 +30,7 @@
 #define MAX_KERNELS 512 /* the same */
 
 /* ThreadSanitizer takes ten times as long, and there is one thread: every seventh case will do. */
-#if defined(__SANITIZE_THREAD__)
-#define CASE_STRIDE 7
-#else
-#define CASE_STRIDE 1
-#endif
+#define CASE_STRIDE (PTO_HAS_TSAN ? 7 : 1)
 
 static const struct pto_reference_sizes awkward[] = {
     {0, {0}, 0},

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <runtime/base/reserve.h>
+#include <runtime/base/sanitizer.h>
 #include <runtime/base/thread.h>
 #include <runtime/trace/trace.h>
 #include <tests/support/threads_script.h>
@@ -86,7 +87,7 @@ static void test_the_watchdog_reports_an_endless_kernel_on_the_control_thread(vo
   check_timeout_on_core(2);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !PTO_HAS_SANITIZER
 static void report_fault(int number) {
   char text[128];
   _exit(pto_engine_describe_current(text, sizeof text) && strncmp(text, "task 5 (deep) ", 14) == 0 ? 42 : 1);

@@ -4,6 +4,7 @@
 #include <sim/engine_threads.h>
 
 #include <pto/core.h>
+#include <runtime/base/sanitizer.h>
 
 #include <sched.h>
 #include <signal.h>
@@ -155,7 +156,7 @@ static void test_a_wait_runs_one_long_kernel_of_those_deferred(void **state) {
 
 /* ---- faults ---- */
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !PTO_HAS_SANITIZER
 static void report_fault(int number) {
   char text[128];
   _exit(pto_engine_describe_current(text, sizeof text) && strncmp(text, "task 3 (steps_over) ", 20) == 0 ? 42 : 1);

@@ -7,27 +7,13 @@
 
 #include <string.h>
 
+#include <runtime/base/sanitizer.h>
 #include <runtime/base/valgrind_requests.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define HAS_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HAS_TSAN 1
-#endif
-#endif
-
-#ifdef HAS_ASAN
+#if PTO_HAS_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef HAS_TSAN
+#if PTO_HAS_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -152,7 +138,7 @@ static void leave(struct pto_fiber *fiber) {
 /* ---- the switch, as the tools see it ---- */
 
 static void tell_arrived_on_fiber(struct pto_fiber *fiber) {
-#ifdef HAS_ASAN
+#if PTO_HAS_ASAN
   __sanitizer_finish_switch_fiber(fiber->asan_own, &fiber->caller_stack, &fiber->caller_stack_bytes);
 #else
   (void)fiber;
@@ -172,7 +158,7 @@ void pto_fiber_init(struct pto_fiber *fiber, void *stack, uint64_t stack_bytes) 
   PTO_ASSERT(((uintptr_t)stack | stack_bytes) % 16 == 0);
   *fiber = (struct pto_fiber){.stack = stack, .stack_bytes = stack_bytes};
   fiber->valgrind_number = pto_valgrind_stack_register(stack, stack_bytes);
-#ifdef HAS_TSAN
+#if PTO_HAS_TSAN
   fiber->tsan_own = __tsan_create_fiber(0);
 #endif
 }
@@ -181,7 +167,7 @@ void pto_fiber_fini(struct pto_fiber *fiber) {
   if (!fiber->stack) return;
   PTO_ASSERT(!fiber->is_active);
   pto_valgrind_stack_deregister(fiber->valgrind_number);
-#ifdef HAS_TSAN
+#if PTO_HAS_TSAN
   __tsan_destroy_fiber(fiber->tsan_own);
 #endif
   *fiber = (struct pto_fiber){0};
@@ -197,25 +183,25 @@ void pto_fiber_give(struct pto_fiber *fiber, void (*run)(void *context), void *c
 
 bool pto_fiber_resume(struct pto_fiber *fiber) {
   PTO_ASSERT(fiber->is_active);
-#ifdef HAS_ASAN
+#if PTO_HAS_ASAN
   __sanitizer_start_switch_fiber(&fiber->asan_caller, fiber->stack, fiber->stack_bytes);
 #endif
-#ifdef HAS_TSAN
+#if PTO_HAS_TSAN
   fiber->tsan_caller = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(fiber->tsan_own, 0);
 #endif
   enter(fiber);
-#ifdef HAS_ASAN
+#if PTO_HAS_ASAN
   __sanitizer_finish_switch_fiber(fiber->asan_caller, NULL, NULL);
 #endif
   return !fiber->is_active;
 }
 
 void pto_fiber_suspend(struct pto_fiber *fiber) {
-#ifdef HAS_ASAN
+#if PTO_HAS_ASAN
   __sanitizer_start_switch_fiber(&fiber->asan_own, fiber->caller_stack, fiber->caller_stack_bytes);
 #endif
-#ifdef HAS_TSAN
+#if PTO_HAS_TSAN
   __tsan_switch_to_fiber(fiber->tsan_caller, 0);
 #endif
   leave(fiber);

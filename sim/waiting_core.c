@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/waiting_core.h>
 
+#include <runtime/base/sanitizer.h>
 #include <sim/timing.h>
 
 #include <string.h>
@@ -8,16 +9,7 @@
 #include <unistd.h>
 
 /* Sanitizers put red zones around what lies on a stack. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define STACK_BYTES (4 * (uint64_t)PTO_CORE_STACK_BYTES)
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define STACK_BYTES (4 * (uint64_t)PTO_CORE_STACK_BYTES)
-#endif
-#endif
-#ifndef STACK_BYTES
-#define STACK_BYTES ((uint64_t)PTO_CORE_STACK_BYTES)
-#endif
+#define STACK_BYTES ((PTO_HAS_SANITIZER ? 4 : 1) * (uint64_t)PTO_CORE_STACK_BYTES)
 
 /* A frame larger than the guard can step over it into the stack of another core.  As many bytes as Linux keeps free
  * below a stack (stack_guard_gap, 256 pages), for that reason; they cost address space alone. */

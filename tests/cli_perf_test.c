@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include <runtime/base/sanitizer.h>
 #include <tests/support/ptosim_child.h>
 
 static char *path_before;
@@ -150,11 +151,7 @@ static double real_of(json_t *object, const char *key) {
 }
 
 /* Between a span's end and the kernel's own last instruction a sanitizer does work of its own. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_INSTRUMENTED true
-#else
-#define IS_INSTRUMENTED false
-#endif
+#define IS_INSTRUMENTED PTO_HAS_SANITIZER
 
 /* NULL, with a sentence, where perf cannot sample here, or samples would say little. */
 static json_t *sample(const char *arguments) {

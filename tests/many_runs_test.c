@@ -15,21 +15,13 @@
 
 #include <cmocka.h>
 
+#include <runtime/base/sanitizer.h>
 #include <runtime/control/runtime_state.h>
 #include <tests/support/runtime_fixture.h>
 
 /* ---- allocation, counted ---- */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define COUNTS_MALLOC 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define COUNTS_MALLOC 0
-#endif
-#endif
-#ifndef COUNTS_MALLOC
-#define COUNTS_MALLOC 1
-#endif
+#define COUNTS_MALLOC (!PTO_HAS_SANITIZER)
 
 /* Any thread may allocate; relaxed, since only the numbers matter and runs end before they are looked at. */
 static atomic_ullong allocations;

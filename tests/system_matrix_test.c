@@ -26,20 +26,12 @@
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
+#include <runtime/base/sanitizer.h>
 #include <runtime/control/control.h>
 #include <runtime/trace/trace_digest.h>
 #include <sim/chip.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SLOW true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SLOW true
-#endif
-#endif
-#ifndef IS_SLOW
-#define IS_SLOW false
-#endif
+#define IS_SLOW PTO_HAS_SANITIZER
 
 /* ---- the axes ---- */
 

@@ -16,20 +16,12 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/sanitizer.h>
 
 /* ---- memory that runs out ---- */
 
 /* Exported, so that libc uses them as well.  Where a sanitizer owns malloc, the tests that make it fail are skipped. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_FAILING_MALLOC 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_FAILING_MALLOC 0
-#endif
-#endif
-#ifndef HAS_FAILING_MALLOC
-#define HAS_FAILING_MALLOC 1
-#endif
+#define HAS_FAILING_MALLOC (!PTO_HAS_SANITIZER)
 
 static uint32_t fail_countdown; /* the n-th allocation from now on fails; 0: none */
 static int64_t live_blocks;

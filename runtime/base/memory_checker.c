@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/base/memory_checker.h>
 
+#include <runtime/base/sanitizer.h>
 #include <runtime/base/valgrind_requests.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
 
 static struct pto_hidden_piece *next_piece(struct pto_hidden_list *list, char *addr, uint64_t size_bytes) {
   if (list->count == list->capacity) return NULL;
@@ -20,7 +13,7 @@ static struct pto_hidden_piece *next_piece(struct pto_hidden_list *list, char *a
   return piece;
 }
 
-#ifdef HAS_ASAN
+#if PTO_HAS_ASAN
 #include <sanitizer/asan_interface.h>
 
 #define GRANULE 8u

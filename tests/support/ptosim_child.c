@@ -17,16 +17,7 @@
 
 #include <cmocka.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER 0
-#endif
+#include <runtime/base/sanitizer.h>
 
 #define MOST_WORDS 40
 
@@ -36,7 +27,7 @@ static char folder[PATH_MAX - 64]; /* for files */
 /* ---- running it ---- */
 
 struct pto_ptosim_outcome pto_ptosim_last;
-const bool pto_ptosim_reports_faults = !HAS_SANITIZER;
+const bool pto_ptosim_reports_faults = !PTO_HAS_SANITIZER;
 
 static char *read_back(int fd) {
   off_t size = lseek(fd, 0, SEEK_END);
