@@ -328,8 +328,14 @@ const struct pto_graph_edge *pto_graph_edges_between(const struct pto_access_gra
                                                      uint32_t consumer, uint64_t *count) {
   const struct pto_graph_node *node = &graph->nodes[consumer];
   const struct pto_graph_edge *edges = graph->edges + node->first_edge;
-  uint64_t first = 0, end;
-  while (first < node->edge_count && edges[first].producer != producer) first++;
+  uint64_t first = 0, end = node->edge_count;
+  while (first < end) {
+    const uint64_t middle = first + (end - first) / 2;
+    if (edges[middle].producer < producer)
+      first = middle + 1;
+    else
+      end = middle;
+  }
   for (end = first; end < node->edge_count && edges[end].producer == producer;) end++;
   *count = end - first;
   return edges + first;
