@@ -167,17 +167,24 @@ static uint32_t find_detour(struct pto_reach *reach, uint32_t producer, uint32_t
   return PTO_GRAPH_NONE;
 }
 
+bool pto_happens_before_implies(struct pto_reach *reach, uint32_t producer, uint32_t consumer,
+                                struct pto_redundancy *redundancy) {
+  uint64_t count;
+  const struct pto_graph_edge *edges = pto_graph_edges_between(reach->graph, producer, consumer, &count);
+  *redundancy = (struct pto_redundancy){producer, consumer, 0, PTO_GRAPH_NONE};
+  for (uint64_t k = 0; k < count; k++) redundancy->reasons |= edges[k].reason & ~(uint32_t)PTO_EDGE_EXPLICIT;
+  if (!redundancy->reasons) redundancy->through = find_detour(reach, producer, consumer);
+  return redundancy->reasons || redundancy->through != PTO_GRAPH_NONE;
+}
+
 void pto_happens_before_redundant(struct pto_reach *reach,
                                   void (*tell)(void *context, const struct pto_redundancy *redundancy), void *context) {
   const struct pto_access_graph *graph = reach->graph;
+  struct pto_redundancy redundancy;
   for (uint64_t i = 0; i < graph->edge_count; i++) {
     const struct pto_graph_edge *edge = &graph->edges[i];
-    if (edge->reason != PTO_EDGE_EXPLICIT) continue;
-    struct pto_redundancy redundancy = {edge->producer, edge->consumer, 0, PTO_GRAPH_NONE};
-    uint64_t count;
-    const struct pto_graph_edge *all = pto_graph_edges_between(graph, edge->producer, edge->consumer, &count);
-    for (uint64_t k = 0; k < count; k++) redundancy.reasons |= all[k].reason & ~(uint32_t)PTO_EDGE_EXPLICIT;
-    if (!redundancy.reasons) redundancy.through = find_detour(reach, edge->producer, edge->consumer);
-    if (redundancy.reasons || redundancy.through != PTO_GRAPH_NONE) tell(context, &redundancy);
+    if (edge->reason == PTO_EDGE_EXPLICIT &&
+        pto_happens_before_implies(reach, edge->producer, edge->consumer, &redundancy))
+      tell(context, &redundancy);
   }
 }

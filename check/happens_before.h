@@ -48,6 +48,9 @@ struct pto_redundancy {
   uint32_t reasons;            /* enum pto_edge_reason bits of the same edge; 0: there is a path instead */
   uint32_t through;            /* the last node before the consumer on that path */
 };
+/* Whether the explicit edge from one node to another is implied by the rest of the graph. */
+bool pto_happens_before_implies(struct pto_reach *reach, uint32_t producer, uint32_t consumer,
+                                struct pto_redundancy *redundancy);
 /* Calls `tell` for each explicit edge that the others of the graph imply.  All such edges may go at once. */
 void pto_happens_before_redundant(struct pto_reach *reach,
                                   void (*tell)(void *context, const struct pto_redundancy *redundancy), void *context);
