@@ -61,14 +61,17 @@ static int judge(struct check *check, bool has_ended_well, struct pto_error *err
 
 /* ---- the report ---- */
 
+static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
 static void print(const struct check *check) {
   const struct pto_run_result *result = &check->run.session.result;
+  const struct pto_order_counts *counts = &check->counts;
   pto_findings_print(&check->findings, stdout, MAX_LINES);
-  printf("check: %s%s%s: %" PRIu64 " tasks, %" PRIu64 " edges and %" PRIu64 " pairs under rules %s, %" PRIu64
+  printf("check: %s%s%s: %" PRIu64 " task%s, %" PRIu64 " edge%s and %" PRIu64 " pair%s under rules %s, %" PRIu64
          " finding%s, %.3f s\n",
-         result->program, result->case_name ? " " : "", result->case_name ? result->case_name : "", check->counts.tasks,
-         check->counts.edges, check->counts.pairs, pto_deps_rules_name(check->run.rules), check->findings.total,
-         check->findings.total == 1 ? "" : "s", check->seconds);
+         result->program, result->case_name ? " " : "", result->case_name ? result->case_name : "", counts->tasks,
+         plural(counts->tasks), counts->edges, plural(counts->edges), counts->pairs, plural(counts->pairs),
+         pto_deps_rules_name(check->run.rules), check->findings.total, plural(check->findings.total), check->seconds);
 }
 
 static int write_json(const struct check *check, const char *path, int exit_code, struct pto_error *error) {
