@@ -45,6 +45,9 @@ static int create_parts(struct pto_context *context, const struct pto_context_op
                          (unsigned long long)options->memory_bytes);
   status = pto_runtime_create_explained(&context->config, &context->rt, error->sentence, sizeof error->sentence);
   if (status) return error->status = status;
+  struct pto_stats stats = {.size = sizeof stats};
+  pto_runtime_stats(context->rt, &stats);
+  context->worker_count = stats.workers;
   /* The names were the caller's. */
   context->config.engine = context->backend->engine;
   context->config.chip = context->chip.name;
@@ -119,6 +122,7 @@ struct pto_context_info pto_context_info(struct pto_context *context) {
                                    .chip = context->chip.name,
                                    .accelerated = context->backend->is_accelerated,
                                    .clusters = context->chip.cluster_count,
+                                   .workers = context->worker_count,
                                    .dtypes = (UINT32_C(1) << PTO_DTYPE_COUNT) - 1,
                                    .max_rank = PTO_MAX_DIMS,
                                    .max_tensor_bytes = context->tensors.heap.capacity_bytes};
@@ -132,6 +136,7 @@ void pto_context_counters(struct pto_context *context, struct pto_context_counte
   all.frees = heap->frees;
   all.live_bytes = heap->live_bytes;
   all.peak_bytes = heap->peak_bytes;
+  all.wall_ns = context->last_ns - pto_min_u64(context->first_ns, context->last_ns);
   all.fragmentation = pto_device_heap_fragmentation(heap);
   pto_context_unlock(context);
   size_t size = counters->size < sizeof all ? counters->size : sizeof all;

@@ -118,7 +118,8 @@ static void step_dispatch(struct model *m) {
   }
   const struct pto_binding inputs[] = {{"x", m->tensors[x].tensor}, {"y", m->tensors[y].tensor}};
   const struct pto_binding outputs[] = {{"z", m->tensors[z].tensor}};
-  const struct pto_dispatch_bindings bindings = {inputs, outputs, 2, 1};
+  const struct pto_dispatch_bindings bindings = {
+      .inputs = inputs, .outputs = outputs, .input_count = 2, .output_count = 1};
   assert_int_equal(pto_context_dispatch(m->context, program, &bindings), PTO_OK);
   m->dispatches++;
   for (uint32_t k = 0; k < numel; k++) {

@@ -17,6 +17,7 @@
 #define PTO_CONTEXT_STATE_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include <device/device_backend.h>
 #include <device/device_tensors.h>
@@ -57,6 +58,7 @@ struct pto_context {
   struct pto_chip chip;
   struct pto_config config;
   struct pto_runtime *rt;
+  uint32_t worker_count;
   pthread_mutex_t turn, lock;
   pthread_cond_t is_queued, is_done;
   pthread_t thread;
@@ -70,10 +72,17 @@ struct pto_context {
   struct pto_error failure; /* that is kept */
   struct pto_error refusal; /* of the last call */
   struct pto_context_counters counters;
+  uint64_t first_ns, last_ns; /* when the first call was queued, and the last one done */
 };
 
 static inline void pto_context_lock(struct pto_context *context) { pthread_mutex_lock(&context->lock); }
 static inline void pto_context_unlock(struct pto_context *context) { pthread_mutex_unlock(&context->lock); }
+
+static inline uint64_t pto_context_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
 
 /* executor.c */
 /* The thread of a context that has one. */

@@ -2,6 +2,7 @@
 /* Every test runs on each backend. */
 #include <pto/device.h>
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -160,7 +161,9 @@ static void reads4(struct pto_device_tensor t, float w, float x, float y, float 
 static int try_dispatch1(const struct pto_device_program *program, struct pto_device_tensor in,
                          struct pto_device_tensor out) {
   const struct pto_binding inputs[] = {{"a", in}}, outputs[] = {{"c", out}};
-  return pto_context_dispatch(context, program, &(struct pto_dispatch_bindings){inputs, outputs, 1, 1});
+  return pto_context_dispatch(
+      context, program,
+      &(struct pto_dispatch_bindings){.inputs = inputs, .outputs = outputs, .input_count = 1, .output_count = 1});
 }
 static void dispatch1(const struct pto_device_program *program, struct pto_device_tensor in,
                       struct pto_device_tensor out) {
@@ -169,7 +172,9 @@ static void dispatch1(const struct pto_device_program *program, struct pto_devic
 static void dispatch2(const struct pto_device_program *program, struct pto_device_tensor a, struct pto_device_tensor b,
                       struct pto_device_tensor out) {
   const struct pto_binding inputs[] = {{"b", b}, {"a", a}}, outputs[] = {{"c", out}};
-  assert_int_equal(pto_context_dispatch(context, program, &(struct pto_dispatch_bindings){inputs, outputs, 2, 1}),
+  assert_int_equal(pto_context_dispatch(context, program,
+                                        &(struct pto_dispatch_bindings){
+                                            .inputs = inputs, .outputs = outputs, .input_count = 2, .output_count = 1}),
                    PTO_OK);
 }
 static void refused(int status, int wanted, const char *part) {
@@ -476,12 +481,54 @@ static void test_wrong_bindings_are_refused_and_change_nothing(void **state) {
         {{{"a", bits}, {"b", b}}, {{"c", out}}, 2, 1, "a is f32 [2, 2], tensor 5 is i32 [2, 2]"},
     };
     for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
-      const struct pto_dispatch_bindings bindings = {cases[i].in, cases[i].out, cases[i].in_count, cases[i].out_count};
+      const struct pto_dispatch_bindings bindings = {.inputs = cases[i].in,
+                                                     .outputs = cases[i].out,
+                                                     .input_count = cases[i].in_count,
+                                                     .output_count = cases[i].out_count};
       refused(pto_context_dispatch(context, &plus, &bindings), PTO_EINVAL, cases[i].part);
     }
     refused(pto_context_dispatch(context, NULL, NULL), PTO_EINVAL, "no program");
     reads4(out, 7, 7, 7, 7);
     assert_int_equal(counters().dispatches, 0);
+  }
+}
+
+/* x → 2 x in place: the kernel may do that. */
+static int submit_scale_in_place(struct pto_runtime *rt, const struct pto_bound *bound) {
+  static const struct pto_kernel in_place = {.name = "scale in place",
+                                             .cores = PTO_AIV,
+                                             .flags = PTO_KERNEL_IN_PLACE,
+                                             .params = two,
+                                             .param_count = 3,
+                                             .run = scale_run};
+  const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0]), pto_scalar_f32(2)};
+  return pto_submit_aiv(rt, &in_place, params, 3);
+}
+
+static void test_an_input_that_is_given_up_may_be_the_output_and_else_is_undefined(void **state) {
+  static const char *const a[] = {"a"}, *const x[] = {"x"};
+  struct pto_device_program doubling = times_2;
+  doubling.orchestrate = submit_scale_in_place;
+  ON_EACH_BACKEND {
+    struct pto_device_tensor t = host_tensor(), out = host_tensor();
+    const struct pto_binding inputs[] = {{"a", t}}, same[] = {{"c", t}}, other[] = {{"c", out}};
+    struct pto_dispatch_bindings bindings = {
+        .inputs = inputs, .outputs = same, .input_count = 1, .output_count = 1, .consumed = a, .consumed_count = 1};
+    float values[NUMEL];
+    write4(t, 1, 2, 3, 4);
+    for (int i = 0; i < 3; i++) assert_int_equal(pto_context_dispatch(context, &doubling, &bindings), PTO_OK);
+    reads4(t, 8, 16, 24, 32);
+    bindings.outputs = other;
+    assert_int_equal(pto_context_dispatch(context, &doubling, &bindings), PTO_OK);
+    reads4(out, 16, 32, 48, 64);
+    refused(pto_device_tensor_read(context, t, values, BYTES), PTO_EINVAL, "it was consumed");
+    write4(t, 1, 1, 1, 1);
+    bindings.consumed = x;
+    refused(pto_context_dispatch(context, &doubling, &bindings), PTO_EINVAL, "no input is called \"x\"");
+    bindings.consumed_count = 0;
+    bindings.outputs = same;
+    refused(pto_context_dispatch(context, &doubling, &bindings), PTO_EINVAL, "is bound to c and to another");
+    reads4(t, 1, 1, 1, 1);
   }
 }
 
@@ -610,6 +657,42 @@ static void test_transfers_take_the_virtual_time_of_the_host_link(void **state) 
   close_context();
 }
 
+/* ---- threads ---- */
+
+static void *use_context(void *argument) {
+  const float factor = *(const float *)argument;
+  struct pto_device_tensor a, b;
+  float values[NUMEL] = {1, 1, 1, 1};
+  bool is_right = pto_device_tensor_create_host(context, &matrix, &a) == PTO_OK &&
+                  pto_device_tensor_create_host(context, &matrix, &b) == PTO_OK;
+  for (int i = 0; i < 50 && is_right; i++) {
+    const struct pto_binding inputs[] = {{"a", a}}, outputs[] = {{"c", b}};
+    const struct pto_dispatch_bindings bindings = {
+        .inputs = inputs, .outputs = outputs, .input_count = 1, .output_count = 1};
+    values[0] = (float)i;
+    is_right = pto_device_tensor_write(context, a, values, BYTES) == PTO_OK &&
+               pto_context_dispatch(context, factor == 2 ? &times_2 : &times_3, &bindings) == PTO_OK &&
+               pto_device_tensor_read(context, b, values, BYTES) == PTO_OK && values[0] == factor * (float)i;
+  }
+  is_right = is_right && pto_device_tensor_destroy(context, a) == PTO_OK;
+  return is_right && pto_device_tensor_destroy(context, b) == PTO_OK ? argument : NULL;
+}
+
+static void test_threads_may_share_a_context(void **state) {
+  ON_EACH_BACKEND {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+      assert_int_equal(pthread_create(&threads[i], NULL, use_context, i % 2 ? &factor_2 : &factor_3), 0);
+    for (int i = 0; i < 4; i++) {
+      void *answer;
+      assert_int_equal(pthread_join(threads[i], &answer), 0);
+      assert_non_null(answer);
+    }
+    assert_int_equal(pto_context_sync(context), PTO_OK);
+    assert_int_equal(counters().live_bytes, 0);
+  }
+}
+
 /* ---- contexts ---- */
 
 static void test_hints_choose_the_device_and_the_context_says_what_came_of_them(void **state) {
@@ -700,12 +783,14 @@ int main(void) {
       TEST(test_copies_stay_on_the_device),
       TEST(test_constants_are_read_by_dispatches_and_by_nobody_else),
       TEST(test_wrong_bindings_are_refused_and_change_nothing),
+      TEST(test_an_input_that_is_given_up_may_be_the_output_and_else_is_undefined),
       TEST(test_a_tensor_of_another_context_is_refused),
       TEST(test_a_failure_is_kept_until_it_is_cleared_and_leaves_its_outputs_undefined),
       TEST(test_what_is_queued_behind_a_failure_is_dropped),
       TEST(test_an_orchestration_that_gives_up_is_a_failure_and_others_complete),
       TEST(test_tensors_can_be_destroyed_while_a_failure_is_kept),
       TEST(test_counters_say_exactly_what_moved),
+      TEST(test_threads_may_share_a_context),
       TEST(test_transfers_take_the_virtual_time_of_the_host_link),
       TEST(test_hints_choose_the_device_and_the_context_says_what_came_of_them),
       TEST(test_options_that_mean_nothing_are_refused_with_a_sentence),

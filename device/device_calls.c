@@ -34,6 +34,7 @@ int pto_context_enqueue(struct pto_context *context, struct pto_command *command
     pthread_cond_wait(&context->is_done, &context->lock);
   int status = kept_failure(context);
   if (status == PTO_OK) {
+    if (context->first_ns == 0) context->first_ns = pto_context_now_ns();
     context->queue[context->queued++ % PTO_CONTEXT_QUEUE] = *command;
     pthread_cond_signal(&context->is_queued);
   } else {
@@ -186,8 +187,9 @@ int pto_device_tensor_write(struct pto_context *context, struct pto_device_tenso
 
 static int check_defined(struct pto_context *context, const char *what, const struct pto_device_record *record) {
   if (!record->is_undefined) return PTO_OK;
-  return REFUSE(context, PTO_EINVAL, "%s: tensor %" PRIu32 " is undefined since the work that was to write it failed",
-                what, pto_device_record_number(record));
+  return REFUSE(context, PTO_EINVAL,
+                "%s: tensor %" PRIu32 " is undefined: what was to write it failed, or it was consumed", what,
+                pto_device_record_number(record));
 }
 
 int pto_device_tensor_read(struct pto_context *context, struct pto_device_tensor tensor, void *data,
@@ -278,7 +280,15 @@ struct side {
   const struct pto_binding *bindings;
   uint32_t binding_count;
   bool is_output;
+  const char *const *consumed;
+  uint32_t consumed_count;
 };
+
+static bool is_consumed(const struct side *side, const char *name) {
+  for (uint32_t i = 0; i < side->consumed_count; i++)
+    if (strcmp(side->consumed[i], name) == 0) return true;
+  return false;
+}
 
 static int find_operand(struct pto_context *context, const struct side *side, const char *name, uint32_t *index_out) {
   for (uint32_t i = 0; name && i < side->operand_count; i++)
@@ -302,7 +312,7 @@ static int bind_side(struct pto_context *context, const struct side *side, struc
     if (status) return status;
     const char *name = side->bindings[i].name;
     if (records[index]) return REFUSE(context, PTO_EINVAL, "dispatch: %s %s is bound twice", side->what, name);
-    if (record->bound_serial == tensors->bound_serial)
+    if (record->bound_serial == tensors->bound_serial && !(side->is_output && record->is_consumed))
       return REFUSE(context, PTO_EINVAL, "dispatch: tensor %" PRIu32 " is bound to %s and to another operand",
                     pto_device_record_number(record), name);
     if (record->is_constant)
@@ -312,6 +322,7 @@ static int bind_side(struct pto_context *context, const struct side *side, struc
     if (status == PTO_OK) status = check_operand(context, &side->operands[index], record);
     if (status) return status;
     record->bound_serial = tensors->bound_serial;
+    record->is_consumed = is_consumed(side, name);
     records[index] = record;
   }
   for (uint32_t i = 0; i < side->operand_count; i++)
@@ -341,21 +352,29 @@ static int bind_all(struct pto_context *context, const struct pto_device_program
                               .operands = program->inputs,
                               .operand_count = program->input_count,
                               .bindings = bindings->inputs,
-                              .binding_count = bindings->input_count};
+                              .binding_count = bindings->input_count,
+                              .consumed = bindings->consumed,
+                              .consumed_count = bindings->consumed_count};
   const struct side outputs = {.what = "output",
                                .operands = program->outputs,
                                .operand_count = program->output_count,
                                .bindings = bindings->outputs,
                                .binding_count = bindings->output_count,
                                .is_output = true};
+  uint32_t index;
+  int status = PTO_OK;
   if (++context->tensors.bound_serial == 0) context->tensors.bound_serial = 1;
-  int status = bind_side(context, &inputs, records);
+  for (uint32_t i = 0; i < bindings->consumed_count && status == PTO_OK; i++)
+    status = find_operand(context, &inputs, bindings->consumed[i], &index);
+  if (status == PTO_OK) status = bind_side(context, &inputs, records);
   if (status == PTO_OK) status = bind_side(context, &outputs, records + program->input_count);
   if (status == PTO_OK)
     status = bind_constants(context, program, records + program->input_count + program->output_count);
-  for (uint32_t i = 0; status == PTO_OK && i < program->output_count; i++)
-    records[program->input_count + i]->is_undefined = false;
-  return status;
+  if (status) return status;
+  for (uint32_t i = 0; i < program->input_count; i++)
+    if (records[i]->is_consumed) records[i]->is_undefined = true;
+  for (uint32_t i = 0; i < program->output_count; i++) records[program->input_count + i]->is_undefined = false;
+  return PTO_OK;
 }
 
 int pto_context_dispatch(struct pto_context *context, const struct pto_device_program *program,

@@ -26,6 +26,7 @@ struct pto_device_record {
   uint32_t block; /* of the heap */
   uint32_t flags; /* enum pto_device_tensor_flags */
   bool is_constant, is_destroyed, is_undefined;
+  bool is_consumed;      /* by the dispatch that named it last */
   uint32_t bound_serial; /* of the dispatch that named it last: finds what is bound twice */
   uint32_t next_unused;
 };

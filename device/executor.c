@@ -131,6 +131,10 @@ static int execute_dispatch(struct pto_context *context, struct pto_command *com
   context->counters.dispatches++;
   context->counters.bindings += flight->input_count + flight->output_count;
   context->counters.tasks += after.tasks - before.tasks;
+  context->counters.edges += after.edges - before.edges;
+  context->counters.window_high_water = pto_max_u64(context->counters.window_high_water, after.window_high_water);
+  context->counters.heap_high_water_bytes =
+      pto_max_u64(context->counters.heap_high_water_bytes, after.heap_high_water_bytes);
   pto_context_unlock(context);
   return status;
 }
@@ -189,6 +193,7 @@ static int execute_queue(struct pto_context *context) {
     pto_context_lock(context);
     pto_command_fini(command);
     context->done++;
+    context->last_ns = pto_context_now_ns();
     pthread_cond_broadcast(&context->is_done);
     pto_context_unlock(context);
   }

@@ -49,8 +49,8 @@ struct pto_context_info {
   const char *backend; /* "npu-threads", "npu-virtual", "host" */
   const char *chip;
   bool accelerated;
-  uint32_t clusters; /* in use */
-  uint32_t dtypes;   /* bit 1 << enum pto_dtype: what tensors may have */
+  uint32_t clusters, workers; /* in use */
+  uint32_t dtypes;            /* bit 1 << enum pto_dtype: what tensors may have */
   uint32_t max_rank;
   uint64_t max_tensor_bytes;
 };
@@ -82,7 +82,9 @@ struct pto_context_counters {
   uint64_t allocations, frees, live_bytes, peak_bytes; /* of device memory; in multiples of 512 */
   double fragmentation;                                /* 1 − largest free block / free bytes */
   uint64_t dispatches;
-  uint64_t tasks;       /* submitted by them */
+  uint64_t tasks, edges; /* of them */
+  uint64_t window_high_water, heap_high_water_bytes;
+  uint64_t wall_ns;     /* from the first call that was queued to the end of the last one carried out */
   uint64_t virtual_ps;  /* virtual time that has passed; 0 where time is real */
   uint64_t transfer_ps; /* of it, on the host link */
 };
@@ -169,11 +171,15 @@ struct pto_binding {
 struct pto_dispatch_bindings {
   const struct pto_binding *inputs, *outputs;
   uint32_t input_count, output_count;
+  const char *const
+      *consumed;           /* inputs given up: undefined afterwards, unless the same tensor is bound to an output; */
+  uint32_t consumed_count; /* only these may share their tensor with an output */
 };
 
 /* Queues one run of the program, in a scope of its own.  Borrows the bindings for the call.  Refused, with nothing
- * changed: a name missing, unknown or bound twice; a tensor bound twice anywhere, constant, destroyed, undefined (as an
- * input) or of another context; another dtype or shape than the operand's. */
+ * changed: a name missing, unknown or bound twice; a tensor bound twice anywhere (but to a consumed input and an
+ * output), constant, destroyed, undefined (as an input) or of another context; another dtype or shape than the
+ * operand's. */
 PTO_API PTO_MUST_CHECK int pto_context_dispatch(struct pto_context *context, const struct pto_device_program *program,
                                                 const struct pto_dispatch_bindings *bindings);
 
