@@ -392,7 +392,7 @@ static int check_counts(struct pto_run_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_run_options *options = session->options;
   const struct pto_case *stated = pto_program_run_case(session->run);
-  if (!stated || !session->rt || options->settings.count || options->inputs.count) return PTO_EXIT_OK;
+  if (!stated || !result->has_run || options->settings.count || options->inputs.count) return PTO_EXIT_OK;
   if (stated->tasks && stated->tasks != result->stats.tasks) {
     pto_error_set(&result->error, PTO_OK, "%" PRIu64 " tasks instead of the %" PRIu64 " that case %s states",
                   result->stats.tasks, stated->tasks, stated->name);

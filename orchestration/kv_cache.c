@@ -12,8 +12,8 @@
  * mode=pingpong   two pairs of device tensors: a step reads one and writes the other, and the next step swaps them
  * mode=inplace    one pair: the step consumes the cache and writes it back to the same tensors
  *
- * All three give the same bytes.  With check=true a further pass, in a context of its own that is not counted, holds
- * the output and the whole cache of each step against a computation in double precision.
+ * 4 tasks a head and step.  All three give the same bytes.  With check=true a further pass, in a context of its own
+ * that is not counted, holds the output and the whole cache of each step against a computation in double precision.
  */
 #include <pto/pto.h>
 
@@ -377,9 +377,9 @@ static const struct pto_option options[] = {
     {"check", PTO_OPTION_BOOL, "true", "a second pass, not counted, checks the cache after each step"},
     {0}};
 static const struct pto_case cases[] = {
-    {.name = "host", .settings = "mode=host", .summary = "the cache goes to the host and back"},
-    {.name = "pingpong", .settings = "mode=pingpong", .summary = "two pairs of device tensors"},
-    {.name = "inplace", .settings = "mode=inplace", .summary = "one pair"},
+    {.name = "host", .settings = "mode=host", .summary = "the cache goes to the host and back", .tasks = 4096},
+    {.name = "pingpong", .settings = "mode=pingpong", .summary = "two pairs of device tensors", .tasks = 4096},
+    {.name = "inplace", .settings = "mode=inplace", .summary = "one pair", .tasks = 4096},
     {0}};
 
 const struct pto_program pto_program = {.abi = PTO_PROGRAM_ABI,
