@@ -24,14 +24,28 @@
 
 static uint32_t malloc_fail_countdown; /* the n-th allocation from now fails; 0: none */
 
+static int64_t live_blocks; /* allocated and not freed */
+
 #if COUNTS_MALLOC
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
+void __libc_free(void *block);
 static bool has_room(void) { return !malloc_fail_countdown || --malloc_fail_countdown != 0; }
-void *malloc(size_t size) { return has_room() ? __libc_malloc(size) : NULL; }
-void *calloc(size_t count, size_t size) { return has_room() ? __libc_calloc(count, size) : NULL; }
-void *realloc(void *old, size_t size) { return has_room() ? __libc_realloc(old, size) : NULL; }
+static void *counted(void *block) {
+  live_blocks += block != NULL;
+  return block;
+}
+void *malloc(size_t size) { return has_room() ? counted(__libc_malloc(size)) : NULL; }
+void *calloc(size_t count, size_t size) { return has_room() ? counted(__libc_calloc(count, size)) : NULL; }
+void *realloc(void *old, size_t size) {
+  if (!has_room()) return NULL;
+  return old ? __libc_realloc(old, size) : counted(__libc_malloc(size));
+}
+void free(void *block) {
+  live_blocks -= block != NULL;
+  __libc_free(block);
+}
 #endif
 
 /* ---- one orchestration ---- */
@@ -345,6 +359,7 @@ static void test_each_allocation_may_fail_and_leaves_nothing_behind(void **state
     struct pto_error error;
     const struct pto_order_question question = question_of(PTO_DEPS_EXACT);
     pto_findings_init(&findings);
+    const int64_t before = live_blocks;
     malloc_fail_countdown = failures + 1;
     const int status = pto_order_check(&question, &findings, &counts, &error);
     is_reached = malloc_fail_countdown == 0;
@@ -352,6 +367,7 @@ static void test_each_allocation_may_fail_and_leaves_nothing_behind(void **state
     /* without debug information, or a sentence, there is still an answer */
     assert_true(status == PTO_OK || (is_reached && status == PTO_ENOMEM));
     pto_findings_fini(&findings);
+    assert_int_equal(live_blocks, before);
     assert_true(++failures < 100000);
   }
   print_message("%u points of failure\n", failures - 1);
