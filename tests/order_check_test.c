@@ -14,39 +14,8 @@
 #include <cmocka.h>
 
 #include <check/order_check.h>
-#include <runtime/base/sanitizer.h>
 #include <tests/support/program_record.h>
 #include <tests/support/runtime_fixture.h>
-
-/* ---- allocation that fails on request ---- */
-
-#define COUNTS_MALLOC (!PTO_HAS_SANITIZER)
-
-static uint32_t malloc_fail_countdown; /* the n-th allocation from now fails; 0: none */
-
-static int64_t live_blocks; /* allocated and not freed */
-
-#if COUNTS_MALLOC
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-void __libc_free(void *block);
-static bool has_room(void) { return !malloc_fail_countdown || --malloc_fail_countdown != 0; }
-static void *counted(void *block) {
-  live_blocks += block != NULL;
-  return block;
-}
-void *malloc(size_t size) { return has_room() ? counted(__libc_malloc(size)) : NULL; }
-void *calloc(size_t count, size_t size) { return has_room() ? counted(__libc_calloc(count, size)) : NULL; }
-void *realloc(void *old, size_t size) {
-  if (!has_room()) return NULL;
-  return old ? __libc_realloc(old, size) : counted(__libc_malloc(size));
-}
-void free(void *block) {
-  live_blocks -= block != NULL;
-  __libc_free(block);
-}
-#endif
 
 /* ---- one orchestration ---- */
 
@@ -348,32 +317,7 @@ static void test_conflicts_of_the_same_kernels_params_and_places_are_one_group(v
   close_run();
 }
 
-/* ---- refused memory and records ---- */
-
-static void test_each_allocation_may_fail_and_leaves_nothing_behind(void **state) {
-  (void)state;
-  if (!COUNTS_MALLOC) skip();
-  run(needless_edges);
-  uint32_t failures = 0;
-  for (bool is_reached = true; is_reached;) {
-    struct pto_error error;
-    const struct pto_order_question question = question_of(PTO_DEPS_EXACT);
-    pto_findings_init(&findings);
-    const int64_t before = live_blocks;
-    malloc_fail_countdown = failures + 1;
-    const int status = pto_order_check(&question, &findings, &counts, &error);
-    is_reached = malloc_fail_countdown == 0;
-    malloc_fail_countdown = 0;
-    /* without debug information, or a sentence, there is still an answer */
-    assert_true(status == PTO_OK || (is_reached && status == PTO_ENOMEM));
-    pto_findings_fini(&findings);
-    assert_int_equal(live_blocks, before);
-    assert_true(++failures < 100000);
-  }
-  print_message("%u points of failure\n", failures - 1);
-  assert_true(failures > 10);
-  close_run();
-}
+/* ---- records ---- */
 
 static void test_a_record_that_lacks_something_is_refused(void **state) {
   (void)state;
@@ -454,7 +398,6 @@ int main(void) {
       cmocka_unit_test(test_views_are_told_in_the_indices_of_the_whole_buffer_or_else_in_its_bytes),
       cmocka_unit_test(test_explicit_edges_that_others_imply_are_notes_which_say_whether_the_other_rules_need_them),
       cmocka_unit_test(test_conflicts_of_the_same_kernels_params_and_places_are_one_group),
-      cmocka_unit_test(test_each_allocation_may_fail_and_leaves_nothing_behind),
       cmocka_unit_test(test_a_record_that_lacks_something_is_refused),
       cmocka_unit_test(test_every_case_of_every_example_is_clean_under_exact_and_all_but_those_listed_under_pto),
   };
