@@ -34,6 +34,7 @@ const char *pto_source_lines_name(struct pto_source_lines *lines, const void *ca
 static uint32_t malloc_fail_countdown; /* the n-th allocation from now fails; 0: none */
 static int64_t live_blocks;            /* allocated and not freed */
 
+/* Seen from outside, so that strdup of the C library comes by here too. */
 #if COUNTS_MALLOC
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -44,13 +45,13 @@ static void *counted(void *block) {
   live_blocks += block != NULL;
   return block;
 }
-void *malloc(size_t size) { return has_room() ? counted(__libc_malloc(size)) : NULL; }
-void *calloc(size_t count, size_t size) { return has_room() ? counted(__libc_calloc(count, size)) : NULL; }
-void *realloc(void *old, size_t size) {
+PTO_API void *malloc(size_t size) { return has_room() ? counted(__libc_malloc(size)) : NULL; }
+PTO_API void *calloc(size_t count, size_t size) { return has_room() ? counted(__libc_calloc(count, size)) : NULL; }
+PTO_API void *realloc(void *old, size_t size) {
   if (!has_room()) return NULL;
   return old ? __libc_realloc(old, size) : counted(__libc_malloc(size));
 }
-void free(void *block) {
+PTO_API void free(void *block) {
   live_blocks -= block != NULL;
   __libc_free(block);
 }

@@ -104,6 +104,10 @@ int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is
   if (pto_tensor_is_empty(t)) return PTO_OK;
   struct pto_region region;
   pto_region_from_tensor(t, record->addr, &region);
+  if (pto_trace_has_graph(&rt->trace)) {
+    rt->call = NULL;
+    if (region.ndims == 0) record_access(rt, record, &region, is_write); /* with gaps it orders less than its range */
+  }
   return wait_for_bytes(rt, record->space, &region, is_write);
 }
 
