@@ -102,6 +102,7 @@ static void advance_versions(struct pto_runtime *rt) {
     if (work->mode == PTO_OUTPUT && work->tensor->version > work->record->version)
       work->record->version = work->tensor->version;
   }
+  pto_buffer_registry_note_change(&rt->buffers);
 }
 
 static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index) {
