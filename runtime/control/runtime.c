@@ -37,6 +37,7 @@ int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...
   store_sentence(rt, status, format, arguments);
   va_end(arguments);
   rt->has_failed = true;
+  pto_submit_forms_forget(rt);
   pto_scheduler_abandon(&rt->scheduler);
   return status;
 }
@@ -198,6 +199,7 @@ static void end_state(struct pto_runtime *rt) {
   pto_space_retire(rt);
   PTO_ASSERT(rt->chunks.live_count == 0 && rt->payloads.live_count == 0 && rt->map.live_entries == 0);
   pto_buffer_registry_new_epoch(&rt->buffers);
+  pto_submit_forms_forget(rt);
   rt->is_running = false;
 }
 

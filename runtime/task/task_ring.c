@@ -2,7 +2,8 @@
 #include <runtime/task/task_ring.h>
 
 bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *arena, uint64_t heap_bytes) {
-  *rings = (struct pto_task_rings){.window = window, .window_log2 = pto_log2_floor(window)};
+  *rings = (struct pto_task_rings){
+      .window = window, .window_log2 = pto_log2_floor(window), .slot_mask = window * PTO_RING_COUNT - 1};
   uint64_t count = (uint64_t)window * PTO_RING_COUNT;
   if (!pto_reserve_init(&rings->slots_memory, count * sizeof *rings->slots)) return false;
   rings->slots = rings->slots_memory.addr;

@@ -97,6 +97,7 @@ struct pto_task_rings {
   struct pto_task_cold *cold;
   uint32_t window; /* a power of two */
   uint32_t window_log2;
+  uint32_t slot_mask; /* of all rings: what of a reference is the slot */
   struct pto_task_ring rings[PTO_RING_COUNT];
 };
 
@@ -120,7 +121,7 @@ static inline struct pto_task_ref pto_task_ref_make(const struct pto_task_rings 
   return ref;
 }
 static inline uint32_t pto_task_ref_slot(const struct pto_task_rings *rings, struct pto_task_ref ref) {
-  return ref.bits & ((rings->window << PTO_RING_BITS) - 1);
+  return ref.bits & rings->slot_mask;
 }
 /* Whether the slot still is this task's: fewer than `window` later submits to its ring. */
 static inline bool pto_task_ref_is_visible(const struct pto_task_rings *rings, struct pto_task_ref ref) {
