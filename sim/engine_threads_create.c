@@ -164,7 +164,7 @@ static int start_threads(struct pto_threads_engine *engine, const struct pto_eng
                                          engine->workers[0].line, engine->port.worker_count};
   if (pto_watchdog_init(&engine->watchdog, &watchdog) != PTO_OK)
     return pto_error_set(error, PTO_ESYSTEM, "threads: cannot start the watchdog");
-  engine->shared.has_watchdog = engine->watchdog.is_running;
+  engine->shared.has_watchdog = engine->shared.is_observed = engine->watchdog.is_running;
   for (uint32_t w = 1; w < engine->port.worker_count; w++) {
     int code = 0;
     if (!pto_thread_start(&engine->threads[w], pto_threads_worker_main, &engine->workers[w], &code))

@@ -212,11 +212,12 @@ static bool take_in(struct pto_runtime *rt) {
  * there were any. */
 static bool run_own(struct pto_runtime *rt) {
   const struct pto_port_ops *ops = rt->port->ops;
-  bool is_enough = !rt->port->is_fine_grained || !ops->run;
+  if (!ops->run || !pto_scheduler_begin_row(&rt->scheduler)) return false;
+  bool is_enough = false;
   uint32_t count = 0;
   for (; !is_enough && !rt->has_failed; count++) {
     struct pto_message message;
-    if (!pto_scheduler_take_own(&rt->scheduler, count, &message)) break;
+    if (!pto_scheduler_take_own(&rt->scheduler, &message)) break;
     const uint32_t index = message.ticket;
     const int16_t status = ops->run(rt->port, &message, count, &is_enough);
     if (PTO_UNLIKELY(status)) {

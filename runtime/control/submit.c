@@ -148,6 +148,7 @@ static void charge_submit(struct pto_runtime *rt, uint32_t param_count) {
 static inline void describe_single(struct pto_task_slot *slot, enum pto_shape shape) {
   slot->shape = (uint8_t)shape;
   slot->block_count = slot->blocks_left = slot->messages_left = 1;
+  slot->flags |= PTO_TASK_SINGLE;
 }
 
 static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index,
@@ -159,6 +160,8 @@ static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *lau
   if (launch->sync_start) slot->flags |= PTO_TASK_SYNC_START;
   if (rt->work->is_serial) slot->flags |= PTO_TASK_SERIAL_BLOCKS;
   if (rt->work->has_waiting) slot->flags |= PTO_TASK_MEETS;
+  if (shape <= PTO_SHAPE_AIV && slot->block_count == 1 && !launch->sync_start && !rt->work->has_waiting)
+    slot->flags |= PTO_TASK_SINGLE;
   if (launch->predicate.tensor && launch->predicate.compare != PTO_ALWAYS) {
     const struct pto_param_work *work = &rt->work->params[rt->work->work_count - 1];
     struct pto_task_cold *cold = &rt->rings.cold[slot_index];

@@ -47,7 +47,8 @@ enum pto_task_flags {
   PTO_TASK_HAS_HELD = 8,      /* holds memory of other tasks */
   PTO_TASK_HAS_BLOCK = 16,    /* has a heap block */
   PTO_TASK_MEETS = 32,        /* a kernel of it waits for other cores */
-  PTO_TASK_NO_KERNEL = 64     /* a barrier or an allocation */
+  PTO_TASK_NO_KERNEL = 64,    /* a barrier or an allocation */
+  PTO_TASK_SINGLE = 128       /* one kernel, once, on one core, in no group, and it does not wait */
 };
 
 #define PTO_INLINE_CONSUMERS 5u
