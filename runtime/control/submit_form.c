@@ -23,13 +23,13 @@ static bool know_buffer(const struct pto_runtime *rt, struct pto_submit_form *fo
   if (!record || !record->addr || record->version != t->version || record->size_bytes != t->buffer.size_bytes)
     return false;
   const uint64_t not_in_base = ((UINT64_C(1) << f->shift) - 1) | ~(PTO_ADDRESS_LIMIT - 1);
-  const uint64_t elements = record->size_bytes >> f->shift;
-  if ((t->buffer.base & not_in_base) || f->span > elements) return false;
+  const uint64_t elements = record->size_bytes >> f->shift, span = f->span_bytes >> f->shift;
+  if ((t->buffer.base & not_in_base) || span > elements) return false;
   f->like.buffer = t->buffer;
   f->like.version = t->version;
   f->is_held = record->kind == PTO_BUFFER_MANAGED;
   f->addr = record->addr;
-  f->last_offset = elements - f->span;
+  f->last_offset = elements - span;
   form->work.params[index].record = record;
   form->work.accesses[index].space = record->space;
   form->work.accesses[index].buffer_number = record->id;
@@ -43,7 +43,7 @@ static void remember_tensor(const struct pto_runtime *rt, struct pto_submit_form
   const uint32_t shift = pto_dtype_shift(t->dtype);
   form->tensors[index] = (struct pto_form_tensor){.like = *t,
                                                   .geometry_hash = pto_access_map_geometry_hash(region),
-                                                  .span = (region->end - region->start) >> shift,
+                                                  .span_bytes = region->end - region->start,
                                                   .shift = shift};
   const bool is_known = know_buffer(rt, form, index, t);
   PTO_ASSERT(is_known); /* the submit has been accepted */
@@ -119,6 +119,13 @@ struct pto_payload *pto_submit_form_make_payload(struct pto_runtime *rt, const s
   return payload;
 }
 
+/* For the record of the task. */
+static void keep_tensors(struct pto_submit_form *form, const struct pto_param *params, uint32_t count) {
+  struct pto_param_work *work = form->work.params;
+  for (uint32_t i = 0; i < count; i++)
+    if (params[i].mode != PTO_SCALAR) work++->tensor = params[i].value.tensor;
+}
+
 static inline bool is_same_launch(const struct pto_submit_form *form, const struct pto_launch *launch) {
   return launch->aic == form->launch.aic && launch->aiv0 == form->launch.aiv0 && !launch->aiv1 &&
          launch->block_count <= 1 && !launch->sync_start && !launch->predicate.tensor &&
@@ -136,8 +143,10 @@ int pto_submit_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
   struct pto_submit_form *form = pto_submit_form_at(rt, launch->aic ? launch->aic : launch->aiv0);
   *shape_out = form->shape;
   if (form->kernel && form->param_count == count && params && is_same_launch(form, launch) &&
-      pto_submit_form_match(rt, form, params, count))
+      pto_submit_form_match(rt, form, params, count)) {
+    keep_tensors(form, params, count);
     return pto_submit_form_ask(rt, form);
+  }
   form->kernel = form->unrecorded_kernel = NULL;
   rt->work = &form->work;
   const int status = pto_params_prepare(rt, launch, params, count, shape_out);

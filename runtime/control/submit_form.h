@@ -25,8 +25,8 @@ struct pto_form_tensor {
   struct pto_tensor like; /* the last one; all of it but the offset, the buffer and the version belongs to the form */
   /* of the form */
   uint64_t geometry_hash;
-  uint64_t span;  /* elements from the first to the last, both counted */
-  uint32_t shift; /* log2 of the bytes of an element */
+  uint64_t span_bytes; /* from the first byte to the last, both counted */
+  uint32_t shift;      /* log2 of the bytes of an element */
   /* of the buffer of `like`, while the form's buffer_changes are the registry's */
   bool is_held;         /* managed: its memory has to be held */
   uint64_t addr;        /* of its first byte */
@@ -83,39 +83,34 @@ static inline uint64_t pto_form_two_at(const void *first) {
 /* 0 where the tensor has the type of `like`: all but offset, buffer and version. */
 static inline uint64_t pto_form_type_difference(const struct pto_tensor *t, const struct pto_tensor *like) {
   const uint32_t ndims = like->ndims;
-  uint64_t difference = (pto_form_two_at(&t->ndims) ^ pto_form_two_at(&like->ndims)) | (uint32_t)t->status;
-  difference |= t->overlap ^ like->overlap;
-  if (PTO_LIKELY(ndims == 1)) return difference | (t->shape[0] ^ like->shape[0]) | (t->strides[0] ^ like->strides[0]);
+  uint64_t difference = (pto_form_two_at(&t->ndims) ^ pto_form_two_at(&like->ndims)) | (uint32_t)t->status |
+                        (t->overlap ^ like->overlap);
   for (uint32_t i = 0; i < ndims; i++)
     difference |= (t->shape[i] ^ like->shape[i]) | (t->strides[i] ^ like->strides[i]);
   return difference;
 }
 
-/* 0 where the two are in the same version of one buffer, and know the same of it. */
-static inline uint64_t pto_form_buffer_difference(const struct pto_tensor *t, const struct pto_tensor *like) {
-  return (t->buffer.id ^ like->buffer.id) | (t->buffer.generation ^ like->buffer.generation) |
-         (t->buffer.base ^ like->buffer.base) | (t->buffer.size_bytes ^ like->buffer.size_bytes) |
-         (uint32_t)(t->version ^ like->version);
+/* 0 where the two differ in nothing but the offset. */
+static inline uint64_t pto_form_difference(const struct pto_tensor *t, const struct pto_tensor *like) {
+  const uint64_t difference =
+      (t->buffer.id ^ like->buffer.id) | (t->buffer.generation ^ like->buffer.generation) |
+      (t->buffer.base ^ like->buffer.base) | (t->buffer.size_bytes ^ like->buffer.size_bytes) |
+      (pto_form_two_at(&t->ndims) ^ pto_form_two_at(&like->ndims)) |
+      (pto_form_two_at(&t->version) ^ pto_form_two_at(&like->version)) | (uint32_t)t->status;
+  if (PTO_LIKELY(like->ndims == 1))
+    return difference | (t->shape[0] ^ like->shape[0]) | (t->strides[0] ^ like->strides[0]);
+  return difference | pto_form_type_difference(t, like);
 }
 
-/* Moves the access to where the tensor is now; false where the tensor is none of the form, or lies nowhere. */
-static inline bool pto_submit_form_move(const struct pto_runtime *rt, struct pto_submit_form *form, uint32_t index,
-                                        const struct pto_tensor *t, uint64_t buffer_changes) {
-  struct pto_form_tensor *f = &form->tensors[index];
-  struct pto_access *access = &form->work.accesses[index];
-  if (PTO_UNLIKELY(!t)) return false;
-  if (PTO_UNLIKELY(pto_form_type_difference(t, &f->like) | pto_form_buffer_difference(t, &f->like) | buffer_changes) &&
-      !pto_submit_form_is_elsewhere(rt, form, index, t))
-    return false;
-  const uint64_t offset = t->start_offset;
-  if (PTO_UNLIKELY(offset > f->last_offset)) return false;
+/* Moves the access to the tensor's offset; false where it would not lie within its buffer. */
+static inline bool pto_form_move(const struct pto_access_map *map, const struct pto_form_tensor *f, uint64_t offset,
+                                 struct pto_access *access) {
   const uint64_t start = f->addr + (offset << f->shift);
   access->region.start = start;
-  access->region.end = start + (f->span << f->shift);
+  access->region.end = start + f->span_bytes;
   access->hash = pto_access_map_hash_at(f->geometry_hash, start);
-  pto_access_map_prefetch(&rt->map, access->hash); /* the kernel is asked first, and a slot taken */
-  form->work.params[index].tensor = t;
-  return true;
+  (void)map;
+  return offset <= f->last_offset;
 }
 
 /* Whether no two accesses share a byte of which one is written. */
@@ -134,18 +129,27 @@ static inline bool pto_submit_form_match_params(const struct pto_runtime *rt, st
                                                 uint32_t count) {
   const uint64_t buffer_changes = form->buffer_changes ^ rt->buffers.changes;
   union pto_scalar *scalar = pto_payload_scalars(payload);
+  struct pto_kernel_tensor *tensor = payload->tensors;
+  struct pto_access *access = form->work.accesses;
+  const struct pto_form_tensor *f = form->tensors;
   const struct pto_form_param *p = form->params;
-  uint32_t index = 0;
   for (const struct pto_param *end = params + count; params < end; params++, p++) {
     if (PTO_UNLIKELY(params->mode != p->mode)) return false;
     if (p->mode == PTO_SCALAR) {
       if (PTO_UNLIKELY(p->scalar_type && params->scalar_type != p->scalar_type)) return false;
       *scalar++ = params->value.scalar;
-    } else {
-      if (PTO_UNLIKELY(!pto_submit_form_move(rt, form, index, params->value.tensor, buffer_changes))) return false;
-      payload->tensors[index].addr = (void *)(uintptr_t)form->work.accesses[index].region.start;
-      index++;
+      continue;
     }
+    const struct pto_tensor *t = params->value.tensor;
+    if (PTO_UNLIKELY(!t)) return false;
+    if (PTO_UNLIKELY(pto_form_difference(t, &f->like) | buffer_changes) &&
+        !pto_submit_form_is_elsewhere(rt, form, (uint32_t)(f - form->tensors), t))
+      return false;
+    if (PTO_UNLIKELY(!pto_form_move(&rt->map, f, t->start_offset, access))) return false;
+    tensor->addr = (void *)(uintptr_t)access->region.start;
+    f++;
+    access++;
+    tensor++;
   }
   form->buffer_changes = rt->buffers.changes;
   return pto_submit_form_is_apart(form);
