@@ -122,14 +122,16 @@ static inline int enter(struct pto_runtime *rt, const struct pto_submit_work *su
   pto_hazards_begin(hazards, slot_index);
   if (after_count) add_explicit(rt, after, after_count);
   pto_hazards_enter(hazards, submit->accesses, submit->access_count);
-  return PTO_LIKELY(pto_hazards_end(hazards)) ? PTO_OK : fail_chunks(rt);
+  return PTO_LIKELY(pto_hazards_end(hazards, &rt->rings.slots[slot_index])) ? PTO_OK : fail_chunks(rt);
 }
 
 static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index) {
   const uint64_t first_edge = rt->trace.edges.count;
   const int status = enter(rt, rt->work, launch->after, launch->after_count, slot_index);
   if (PTO_UNLIKELY(status)) return status;
-  if (pto_trace_has_graph(&rt->trace)) record_edges(rt, rt->rings.cold[slot_index].number, first_edge);
+  if (!pto_trace_has_graph(&rt->trace)) return PTO_OK;
+  pto_hazards_group_records(&rt->hazards);
+  record_edges(rt, rt->rings.cold[slot_index].number, first_edge);
   return PTO_OK;
 }
 
@@ -141,7 +143,7 @@ static void charge_submit(struct pto_runtime *rt, uint32_t param_count) {
   PTO_ASSERT(!port->is_scheduler); /* so the five go to one clock */
   const uint64_t *ps = port->work_ps;
   port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * param_count + ps[PTO_WORK_LOOKUP] * work->access_count +
-                 ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * rt->hazards.task_edges;
+                 ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * pto_hazards_task_edges(&rt->hazards);
 }
 
 /* One kernel on one core. */

@@ -83,8 +83,8 @@ static inline uint64_t pto_form_two_at(const void *first) {
 /* 0 where the tensor has the type of `like`: all but offset, buffer and version. */
 static inline uint64_t pto_form_type_difference(const struct pto_tensor *t, const struct pto_tensor *like) {
   const uint32_t ndims = like->ndims;
-  uint64_t difference = (pto_form_two_at(&t->ndims) ^ pto_form_two_at(&like->ndims)) | (uint32_t)t->status |
-                        (t->overlap ^ like->overlap);
+  uint64_t difference =
+      (pto_form_two_at(&t->ndims) ^ pto_form_two_at(&like->ndims)) | (uint32_t)t->status | (t->overlap ^ like->overlap);
   for (uint32_t i = 0; i < ndims; i++)
     difference |= (t->shape[i] ^ like->shape[i]) | (t->strides[i] ^ like->strides[i]);
   return difference;
@@ -92,24 +92,21 @@ static inline uint64_t pto_form_type_difference(const struct pto_tensor *t, cons
 
 /* 0 where the two differ in nothing but the offset. */
 static inline uint64_t pto_form_difference(const struct pto_tensor *t, const struct pto_tensor *like) {
-  const uint64_t difference =
-      (t->buffer.id ^ like->buffer.id) | (t->buffer.generation ^ like->buffer.generation) |
-      (t->buffer.base ^ like->buffer.base) | (t->buffer.size_bytes ^ like->buffer.size_bytes) |
-      (pto_form_two_at(&t->ndims) ^ pto_form_two_at(&like->ndims)) |
-      (pto_form_two_at(&t->version) ^ pto_form_two_at(&like->version)) | (uint32_t)t->status;
+  const uint64_t difference = (t->buffer.id ^ like->buffer.id) | (t->buffer.generation ^ like->buffer.generation) |
+                              (t->buffer.base ^ like->buffer.base) | (t->buffer.size_bytes ^ like->buffer.size_bytes) |
+                              (pto_form_two_at(&t->ndims) ^ pto_form_two_at(&like->ndims)) |
+                              (pto_form_two_at(&t->version) ^ pto_form_two_at(&like->version)) | (uint32_t)t->status;
   if (PTO_LIKELY(like->ndims == 1))
     return difference | (t->shape[0] ^ like->shape[0]) | (t->strides[0] ^ like->strides[0]);
   return difference | pto_form_type_difference(t, like);
 }
 
 /* Moves the access to the tensor's offset; false where it would not lie within its buffer. */
-static inline bool pto_form_move(const struct pto_access_map *map, const struct pto_form_tensor *f, uint64_t offset,
-                                 struct pto_access *access) {
+static inline bool pto_form_move(const struct pto_form_tensor *f, uint64_t offset, struct pto_access *access) {
   const uint64_t start = f->addr + (offset << f->shift);
   access->region.start = start;
   access->region.end = start + f->span_bytes;
   access->hash = pto_access_map_hash_at(f->geometry_hash, start);
-  (void)map;
   return offset <= f->last_offset;
 }
 
@@ -145,7 +142,7 @@ static inline bool pto_submit_form_match_params(const struct pto_runtime *rt, st
     if (PTO_UNLIKELY(pto_form_difference(t, &f->like) | buffer_changes) &&
         !pto_submit_form_is_elsewhere(rt, form, (uint32_t)(f - form->tensors), t))
       return false;
-    if (PTO_UNLIKELY(!pto_form_move(&rt->map, f, t->start_offset, access))) return false;
+    if (PTO_UNLIKELY(!pto_form_move(f, t->start_offset, access))) return false;
     tensor->addr = (void *)(uintptr_t)access->region.start;
     f++;
     access++;

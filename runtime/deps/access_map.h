@@ -200,7 +200,8 @@ static inline bool pto_access_map_make_room(struct pto_access_map *map, uint32_t
 /* Dimensions of a region, and whether it is fuzzy, in one number. */
 #define PTO_KIND_FUZZY 0x80u
 static inline uint8_t pto_access_kind(const struct pto_region *region) {
-  return (uint8_t)(region->ndims | (region->is_fuzzy ? PTO_KIND_FUZZY : 0));
+  PTO_ASSERT(region->ndims <= PTO_MAX_DIMS && region->is_fuzzy <= 1);
+  return (uint8_t)(region->ndims + region->is_fuzzy * PTO_KIND_FUZZY);
 }
 static inline uint32_t pto_access_entry_ndims(const struct pto_access_entry *entry) {
   return entry->kind & ~PTO_KIND_FUZZY;
@@ -220,7 +221,7 @@ static inline uint64_t pto_access_map_hash_at(uint64_t geometry_hash, uint64_t s
   const uint32_t shift = geometry_hash & 63;
   const uint64_t neighbour = start >> shift & (PTO_BUCKETS_A_LINE - 1);
   const uint64_t h = (geometry_hash + start - (neighbour << shift)) * UINT64_C(0x9e3779b97f4a7c15);
-  return (h ^ (h >> 32)) ^ neighbour;
+  return (h >> 32) ^ neighbour;
 }
 static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
   return pto_access_map_hash_at(pto_access_map_geometry_hash(region), region->start);
@@ -240,13 +241,6 @@ static inline bool pto_access_entry_is(const struct pto_access_map *map, const s
   for (uint32_t i = 0; i < ndims; i++)
     if (extents[i] != region->extents[i] || strides[i] != region->strides[i]) return false;
   return true;
-}
-
-/* Asks the caches for what a find of a region with this hash reads first.  Changes nothing. */
-static inline void pto_access_map_prefetch(const struct pto_access_map *map, uint64_t hash) {
-  const struct pto_access_entry *entry = &map->entries[map->buckets[hash & map->bucket_mask]];
-  __builtin_prefetch(entry, 1);
-  __builtin_prefetch((const char *)entry + PTO_CACHE_LINE, 1);
 }
 
 /* The entry of exactly this region; 0 where there is none. */

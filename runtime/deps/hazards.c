@@ -34,10 +34,10 @@ static inline void wire(struct pto_hazards *hazards, struct pto_task_slot *produ
       hazards->shortage |= PTO_HAZARDS_SHORT;
       return;
     }
-    hazards->task_live_edges++;
+    hazards->live_edges++;
   }
   producer->mark = hazards->serial;
-  hazards->task_edges++;
+  hazards->edges++;
 }
 
 static inline bool is_short(const struct pto_hazards *hazards) { return hazards->shortage & PTO_HAZARDS_SHORT; }

@@ -46,9 +46,8 @@ struct pto_hazards {
   bool is_manual;
   bool is_direct;             /* exact rules, not manual, nothing recorded: every conflict is an edge, and no more */
   uint8_t shortage;           /* enum pto_hazards_shortage of this submit */
-  uint32_t task_edges;        /* of the task being submitted; */
-  uint32_t task_live_edges;   /* those whose producer has not finished: they become pending when the submit ends */
-  uint64_t edges, live_edges; /* of the run */
+  uint64_t edges, live_edges; /* of the run; live ones are those whose producer has not finished */
+  uint64_t edges_before, live_edges_before; /* the submit that goes on */
 };
 
 enum pto_hazards_shortage {
@@ -72,9 +71,10 @@ static inline void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consu
   if (PTO_UNLIKELY(++hazards->serial == 0)) pto_hazards_clear_marks(hazards);
   struct pto_task_slot *slot = &hazards->rings->slots[consumer_slot];
   slot->mark = hazards->serial;
+  hazards->edges_before = hazards->edges;
+  hazards->live_edges_before = hazards->live_edges;
   hazards->consumer_ref = slot->ref;
   hazards->consumer = consumer_slot;
-  hazards->task_edges = hazards->task_live_edges = 0;
 }
 /* An edge that the orchestration asked for; the reference is visible. */
 void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref producer);
@@ -86,12 +86,13 @@ static inline bool pto_hazards_overcome_shortage(struct pto_hazards *hazards) {
   hazards->shortage = 0;
   return !(shortage & (PTO_HAZARDS_SHORT | PTO_HAZARDS_OUT_OF_CHUNKS));
 }
-/* False where list chunks ran out on the way: the run cannot go on. */
-static inline bool pto_hazards_end(struct pto_hazards *hazards) {
-  hazards->edges += hazards->task_edges;
-  hazards->live_edges += hazards->task_live_edges;
-  hazards->rings->slots[hazards->consumer].pending += hazards->task_live_edges;
-  if (pto_trace_has_graph(hazards->trace)) pto_hazards_group_records(hazards);
+/* Edges of the submit so far. */
+static inline uint64_t pto_hazards_task_edges(const struct pto_hazards *hazards) {
+  return hazards->edges - hazards->edges_before;
+}
+/* The task waits for its producers.  False where list chunks ran out on the way: the run cannot go on. */
+static inline bool pto_hazards_end(struct pto_hazards *hazards, struct pto_task_slot *consumer) {
+  consumer->pending += (uint32_t)(hazards->live_edges - hazards->live_edges_before);
   return PTO_LIKELY(!hazards->shortage) || pto_hazards_overcome_shortage(hazards);
 }
 

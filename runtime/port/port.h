@@ -35,7 +35,7 @@ struct pto_payload {
   /* In the order of struct pto_message, where they are copied to at once. */
   uint8_t first_role; /* the least index into kernels of one that is there */
   uint8_t tensor_count, scalar_count;
-  uint8_t no_flags; /* 0: those of the message of a kernel alone on one core */
+  uint8_t no_flags;                    /* 0: those of the message of a kernel alone on one core */
   const struct pto_kernel *kernels[3]; /* by role: aic, aiv0, aiv1; NULL where absent */
   uint64_t reserved[2];
   struct pto_kernel_tensor tensors[];

@@ -9,8 +9,10 @@ bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *ar
   rings->slots = rings->slots_memory.addr;
   if (!pto_reserve_init(&rings->cold_memory, count * sizeof *rings->cold)) return false;
   rings->cold = rings->cold_memory.addr;
-  for (uint32_t i = 0; i < PTO_RING_COUNT; i++)
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
+    rings->rings[i].first_slot = i * window;
     pto_heap_ring_init(&rings->rings[i].heap, (char *)arena + i * heap_bytes, heap_bytes);
+  }
   return true;
 }
 
@@ -32,6 +34,7 @@ void pto_task_rings_reset(struct pto_task_rings *rings, uint64_t first_sequence)
 bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring_index) {
   struct pto_task_ring *ring = &rings->rings[ring_index];
   uint64_t tail = ring->tail;
+  ring->high_water = pto_task_ring_high_water(ring);
   while (tail != ring->open_begin) {
     uint32_t index = pto_task_slot_index(rings, ring_index, tail);
     struct pto_task_slot *slot = &rings->slots[index];
