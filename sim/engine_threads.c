@@ -140,10 +140,8 @@ static PTO_NOINLINE int call_observed(struct pto_threads_worker *worker, const s
   return status;
 }
 
-/* Runs a kernel that does not wait.  Of the control thread's, every so manieth is timed.  Always inline: the compiler
- * would share it among the two who use it, for more than a short kernel takes. */
-static inline __attribute__((always_inline)) int run_kernel(struct pto_threads_worker *worker,
-                                                            const struct pto_message *message) {
+/* Runs a kernel that does not wait.  Of the control thread's, every so manieth is timed. */
+static PTO_INLINE int run_kernel(struct pto_threads_worker *worker, const struct pto_message *message) {
   struct pto_core *view = &worker->cores[message->core].view;
   const bool is_timed = is_due(worker);
   int status;

@@ -319,12 +319,9 @@ static void place_claimant(struct pto_scheduler *scheduler) {
   pto_core_tracker_release_claims(&scheduler->cores);
 }
 
-void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
+/* For a task that may be sent to other threads. */
+static PTO_NOINLINE void offer_to_cores(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  if (is_kept(scheduler, slot)) {
-    push(scheduler, slot_index);
-    return;
-  }
   const bool is_first = !(scheduler->nonempty & 1u << queue_of(slot));
   const bool is_simple =
       slot->shape <= PTO_SHAPE_AIV && slot->block_count == 1 && is_first && scheduler->claimant.slot == PTO_NO_SLOT;
@@ -341,12 +338,26 @@ void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
   pto_scheduler_dispatch(scheduler);
 }
 
+void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  if (is_kept(scheduler, &scheduler->rings->slots[slot_index]))
+    push(scheduler, slot_index);
+  else
+    offer_to_cores(scheduler, slot_index);
+}
+
+/* Where nobody else waits. */
+static PTO_NOINLINE void send_or_push(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  const bool may_be_sent = scheduler->claimant.slot == PTO_NO_SLOT && scheduler->policy == PTO_POLICY_FIFO &&
+                           !scheduler->port->is_virtual &&
+                           (scheduler->rings->slots[slot_index].flags & PTO_TASK_SINGLE);
+  if (!may_be_sent || !place_single(scheduler, slot_index)) push(scheduler, slot_index);
+}
+
 void pto_scheduler_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  const bool is_next = !scheduler->nonempty && scheduler->claimant.slot == PTO_NO_SLOT &&
-                       scheduler->policy == PTO_POLICY_FIFO && !scheduler->port->is_virtual;
-  if (is_next && (slot->flags & PTO_TASK_SINGLE) && place_single(scheduler, slot_index)) return;
-  push(scheduler, slot_index);
+  if (scheduler->nonempty)
+    push(scheduler, slot_index);
+  else
+    send_or_push(scheduler, slot_index);
 }
 
 /* The queue whose next task comes first by policy, among `candidates`. */
@@ -389,7 +400,7 @@ bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message 
   const uint32_t queue = next_queue(scheduler, scheduler->nonempty);
   const uint32_t slot_index = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).slot;
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  if (!is_kept(scheduler, slot)) return false;
+  if (!(slot->flags & PTO_TASK_SINGLE) || !scheduler->port->is_fine_grained) return false;
   const bool is_aic = queue == PTO_SHAPE_AIC;
   uint32_t core = scheduler->last_own[is_aic];
   /* The core of the row is warm, and as long as it lasts nothing is sent to it and nobody claims it. */
