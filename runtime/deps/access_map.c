@@ -349,16 +349,24 @@ static PTO_NOINLINE bool add_chunk(struct pto_access_map *map, struct pto_access
   return true;
 }
 
-bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
-                                 uint16_t tag) {
-  if (PTO_UNLIKELY(wants_chunk(map, entry))) {
-    if (!add_chunk(map, entry)) return false;
-    if (entry->count < PTO_ENTRY_ACCESSES) return pto_access_map_append(map, entry, ref, tag);
-  }
-  struct pto_list_chunk *chunk = &map->chunks->chunks[entry->more];
+static inline void put_into_chunk(struct pto_list_chunk *chunk, struct pto_task_ref ref, uint16_t tag) {
   chunk->items.accesses.refs[chunk->count] = ref.bits;
   chunk->items.accesses.tags[chunk->count] = tag;
   chunk->count++;
+}
+
+static PTO_NOINLINE bool append_to_fresh_chunk(struct pto_access_map *map, struct pto_access_entry *entry,
+                                               struct pto_task_ref ref, uint16_t tag) {
+  if (!add_chunk(map, entry)) return false;
+  if (entry->count < PTO_ENTRY_ACCESSES) return pto_access_map_append(map, entry, ref, tag);
+  put_into_chunk(&map->chunks->chunks[entry->more], ref, tag);
+  return true;
+}
+
+bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
+                                 uint16_t tag) {
+  if (PTO_UNLIKELY(wants_chunk(map, entry))) return append_to_fresh_chunk(map, entry, ref, tag);
+  put_into_chunk(&map->chunks->chunks[entry->more], ref, tag);
   return true;
 }
 

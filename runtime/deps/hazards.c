@@ -150,6 +150,10 @@ static PTO_NOINLINE void meet_chunks(struct pto_hazards *hazards, const struct p
   for (uint32_t i = entry->more; i;) {
     const struct pto_list_chunk *chunk = &hazards->chunks->chunks[i];
     i = chunk->next;
+    if (PTO_LIKELY(hazards->is_direct && (access->tag & PTO_TAG_WRITE))) { /* meets all of them */
+      for (uint32_t k = 0; k < chunk->count; k++) meet_one_directly(hazards, chunk->items.accesses.refs[k]);
+      continue;
+    }
     for (uint32_t k = 0; k < chunk->count; k++)
       meet_access(hazards, access, entry, chunk->items.accesses.refs[k], chunk->items.accesses.tags[k]);
   }
@@ -259,8 +263,20 @@ static void meet(struct pto_hazards *hazards, const struct pto_access *access, u
   if (PTO_UNLIKELY(is_short(hazards))) meet_entries_again(hazards, access, own, recorded);
 }
 
+/* A region that is new, and meets no other. */
+static void enter_first(struct pto_hazards *hazards, const struct pto_access *access) {
+  struct pto_access_map *map = hazards->map;
+  const uint32_t own = pto_access_map_insert_found(map, access->space, &access->region, access->hash);
+  map->entries[own].flags |= PTO_ENTRY_ISOLATED;
+  append(hazards, &map->entries[own], access->tag);
+}
+
 static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
   const bool was_searched = look_up(hazards, access, own);
+  if (!own && hazards->map->hit_count == 0 && hazards->rules == PTO_DEPS_EXACT) {
+    enter_first(hazards, access);
+    return;
+  }
   meet(hazards, access, own);
   settle(hazards, access, own, was_searched);
 }
