@@ -380,10 +380,11 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
   if (!has_others) return (int16_t)status;
   *is_enough |= others_have_completed(engine);
   /* The runtime's work for each lies in between, so a row says less than a kernel by itself; but very long ones show at
-   * once. */
-  if (nth % 8 == 7 || nth == 0 || nth == 2) {
+   * once.  A reading takes as long as half a task does: the longer a row, the fewer there are. */
+  const bool is_mean = nth == 7 || nth % 16 == 15;
+  if (is_mean || nth == 0 || nth == 2) {
     const uint64_t took_ns = now_ns() - engine->row_begin_ns;
-    if (took_ns >= PTO_THREADS_LONG_NS || (nth % 8 == 7 && took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS))
+    if (took_ns >= PTO_THREADS_LONG_NS || (is_mean && took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS))
       note_own(engine, took_ns);
     *is_enough |= took_ns >= PTO_THREADS_OWN_BATCH_NS;
   }
