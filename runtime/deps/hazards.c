@@ -297,22 +297,37 @@ static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const stru
   }
 }
 
-/* The same tile again, which meets no other, is the usual case. */
-static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
+/* The rest of enter_alone where the entry has chunks, or one was wanted and there was none. */
+static PTO_NOINLINE void enter_among_chunks(struct pto_hazards *hazards, const struct pto_access *access,
+                                            uint32_t own) {
   struct pto_access_map *map = hazards->map;
   struct pto_access_entry *entry = &map->entries[own];
   const bool is_write = access->tag & PTO_TAG_WRITE;
-  const uint8_t flags = entry->flags;
-  if (PTO_UNLIKELY(!own || (flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY)) != PTO_ENTRY_ISOLATED)) return false;
-  if (PTO_UNLIKELY(map->fuzzy_entries) && map->spaces[access->space].fuzzy_count) return false;
-  map->candidates++;
-  meet_directly(hazards, entry, is_write);
-  if (PTO_UNLIKELY(entry->more) && (is_write || (flags & PTO_ENTRY_MANY_WRITES))) meet_chunks(hazards, access, entry);
-  if (PTO_UNLIKELY(is_short(hazards))) {
+  if (entry->more && (is_write || (entry->flags & PTO_ENTRY_MANY_WRITES))) meet_chunks(hazards, access, entry);
+  if (is_short(hazards)) {
     map->hit_count = 0;
     meet_entries_again(hazards, access, own, 0);
   }
   if (is_write)
+    pto_access_map_replace(map, entry, hazards->consumer_ref, access->tag);
+  else
+    append(hazards, entry, access->tag);
+}
+
+/* The same tile again, which meets no other, is the usual case. */
+static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
+  struct pto_access_map *map = hazards->map;
+  struct pto_access_entry *entry = &map->entries[own];
+  const uint8_t flags = entry->flags;
+  if (PTO_UNLIKELY(!own || (flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY)) != PTO_ENTRY_ISOLATED)) return false;
+  if (PTO_UNLIKELY(map->fuzzy_entries) && map->spaces[access->space].fuzzy_count) return false;
+  map->candidates++;
+  const bool is_write = access->tag & PTO_TAG_WRITE;
+  meet_directly(hazards, entry, is_write);
+  const bool has_chunks_to_meet = entry->more && (is_write || (flags & PTO_ENTRY_MANY_WRITES));
+  if (PTO_UNLIKELY(has_chunks_to_meet || is_short(hazards)))
+    enter_among_chunks(hazards, access, own);
+  else if (is_write)
     pto_access_map_replace(map, entry, hazards->consumer_ref, access->tag);
   else
     append(hazards, entry, access->tag);
