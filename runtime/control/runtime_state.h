@@ -6,7 +6,7 @@
  *   submit.c       a task from its arguments to its edges
  *   params.c       what submit checks of launch and parameters, and the payload it builds
  *   launch_checks.c  the part of that which needs no tensors
- *   submit_form.c  the same for submits that differ from an earlier one in offsets and scalars alone
+ *   submit_form.h, .c  the same for submits that differ from an earlier one in offsets, buffers and scalars alone
  *   progress.c     completions, fan-out, waiting, the end of a failed run
  *   space.c        room in rings and heaps, and the errors where there is none
  *   buffers.c      buffers and registrations
