@@ -59,6 +59,9 @@ struct pto_chunk {
   const void *a, *b, *c;
   void *out;
   union pto_scalar scalar, scalar2;
+  /* `out`, a multiple of 64 bytes, is written past the caches, if the loop is one that can (pto_op_streams); as by
+   * `stream`, but for the elements behind the last whole vector. */
+  bool is_past_caches;
 };
 
 /* out[i] = the operation on a[i], b[i], c[i] and the scalars. */
