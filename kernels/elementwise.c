@@ -70,6 +70,13 @@ static pto_op_loop *half_loop(const struct pto_kernel_args *args, enum pto_op op
   return is_half(args, form) ? pto_loops_best()->half_op[op][args->tensors[0].dtype == PTO_BFLOAT16] : NULL;
 }
 
+/* Whether the loop writes past the caches where it is told to: those that work on vectors one by one. */
+static bool is_streaming(pto_op_loop *loop, enum pto_op op) {
+  const struct pto_loops *loops = pto_loops_best();
+  return loop == loops->lookup || loop == loops->half_op[op][0] || loop == loops->half_op[op][1] ||
+         (loops->is_f32_streaming[op] && loop == loops->op[op][PTO_CLASS_F32]);
+}
+
 /* The class that the operation is done in; what lies in no class of its own moves as bits. */
 static enum pto_class class_of(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
   if (half_loop(args, op, form) != NULL) return PTO_CLASS_U16;
@@ -116,7 +123,7 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
     pto_operand_init(&operands[i], &args->tensors[tensor], operand_class(form, class_, tensor), order, &local);
   }
   struct pto_operand *out = &operands[read_count];
-  if (!form->reads_output) pto_operand_is_output(out, left);
+  if (!form->reads_output) pto_operand_is_output(out, left, is_streaming(loop, op));
 
   struct pto_chunk chunk = {.b = table};
   if (args->scalar_count > 0) chunk.scalar = args->scalars[0];
@@ -127,6 +134,7 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
     if (read_count > 0) chunk.a = pto_operand_read(&operands[0], chunk.count);
     if (read_count > 1) chunk.b = pto_operand_read(&operands[1], chunk.count);
     if (read_count > 2) chunk.c = pto_operand_read(&operands[2], chunk.count);
+    chunk.is_past_caches = pto_operand_is_past_caches(out);
     chunk.out = pto_operand_begin(out, chunk.count);
     if (chunk.out != filled) loop(&chunk);
     if (read_count == 0) filled = chunk.out;
