@@ -83,9 +83,7 @@ static uint64_t elems_to_line(const struct pto_operand *o) {
   return o->is_in_loop_streamed ? (-(uint64_t)(uintptr_t)o->cursor.at & (PTO_CACHE_LINE - 1)) / o->elem_bytes : 0;
 }
 
-bool pto_operand_is_past_caches(const struct pto_operand *o) {
-  return o->is_in_loop_streamed && elems_to_line(o) == 0;
-}
+bool pto_operand_is_past_caches(const struct pto_operand *o) { return o->is_in_loop_streamed && elems_to_line(o) == 0; }
 
 uint64_t pto_operands_next(const struct pto_operand *operands, uint32_t count, uint64_t left) {
   const uint64_t to_line = elems_to_line(&operands[count - 1]);
@@ -216,6 +214,11 @@ void *pto_operand_begin(struct pto_operand *o, uint64_t count) {
   return is_in_place(o, count) ? (void *)o->cursor.at : o->chunk;
 }
 
+/* Whether what was computed in f32 is stored in 16 bits. */
+static bool is_float_in_16_bits(const struct pto_operand *o) {
+  return o->elem_bytes == sizeof(float) && (o->dtype == PTO_FLOAT16 || o->dtype == PTO_BFLOAT16);
+}
+
 void pto_operand_end(struct pto_operand *o, uint64_t count) {
   if ((!o->is_streamed || o->is_in_loop_streamed) && is_in_place(o, count)) {
     pto_cursor_advance(&o->cursor, count);
@@ -225,6 +228,11 @@ void pto_operand_end(struct pto_operand *o, uint64_t count) {
     pto_cursor_store(&o->cursor, o->store, o->chunk, o->elem_bytes, count);
   } else {
     char *bits = o->chunk;
+    if (o->is_streamed && is_float_in_16_bits(o)) {
+      o->loops->stream_half[o->dtype == PTO_BFLOAT16](o->chunk, o->cursor.at, o->unit_bytes, count);
+      pto_cursor_advance(&o->cursor, count);
+      return;
+    }
     if (o->stage != NULL) o->store(o->chunk, o->stage, o->unit_bytes, count);
     if (o->stage != NULL) bits = o->stage;
     if (!o->is_streamed) {

@@ -4,9 +4,10 @@
  *
  * What lies that way already is worked on in place; anything else, strided, converted or two to a byte, goes through a
  * chunk in the core's local memory, of whole rows where these are shorter than it: rows without gaps by kernel_rows.h,
- * others by kernel_move.h, which transposes.  An output too large for the caches is written past them: see
- * PTO_STREAM_FROM_BYTES. Always true: all operands of a kernel have one shape and one order, and advance by the same
- * counts.  A value of the kernel that runs; one thread.
+ * others by kernel_move.h, which transposes.  An output too large for the caches is written past them, by the loop that
+ * computes it where that can, so that it waits for memory while it computes: see PTO_STREAM_FROM_BYTES.  Always true:
+ * all operands of a kernel have one shape and one order, and advance by the same counts.  A value of the kernel that
+ * runs; one thread.
  *
  *   pto_operand_init … for each; then until nothing is left:
  *   count = pto_operands_next(…); pto_operand_read(…); to = pto_operand_begin(…); compute; pto_operand_end(…);
@@ -49,8 +50,8 @@ struct pto_operand {
   bool is_nibbles;
   bool is_streamed;
   bool is_in_loop_streamed; /* by the loop that computes it, and not from a chunk */
-  bool is_fetched;      /* ahead of its chunk */
-  uint64_t chunk_elems; /* PTO_OPERAND_BYTES of the class, or as many as there are */
+  bool is_fetched;          /* ahead of its chunk */
+  uint64_t chunk_elems;     /* PTO_OPERAND_BYTES of the class, or as many as there are */
   char *chunk;
   char *stage; /* the same of the dtype, where an output is converted */
 };

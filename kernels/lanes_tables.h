@@ -4,13 +4,14 @@
  *
  * PTO_EXP_POWERS, PTO_EXP_RESTS: for j < 16, 2^(j/16) rounded to 12 bits, and j/16 · log 2 less its logarithm.
  *
- * PTO_…_PIECES: X(x₀, value at x₀, c₁, … c₅), the value plus c₁t + … + c₅t⁵ with t = x − x₀, by the low 5 bits of (the bits
- * of |x| + c) >> 20, which is why the first piece does not stand first.  The polynomials are those that pass through the
- * function at the Chebyshev points of the piece, computed with 113 bits and rounded.  Points are f32 near the middle at which the
- * function is nearly what is written beside it: an f32 for tanh (c = 5/8) and erf (c = 9/32), 2^-26 of it off at most but
- * where it is all but 1; 12 bits for the others, 2^-28 off, of functions of −|x|: sigmoid (c = 5/4) is 1 / (1 + e^x), and from −8.75 on
- * below, where no 12 bits are near, about the last such point; normal (c = 1) is Φ(x) · e^(x²/2).  The first piece of an odd function is
- * t + c₁t + ….  Within 2^-25.5 for tanh and erf, 2^-29 for sigmoid, 2^-27 for normal.
+ * PTO_…_PIECES: X(x₀, value at x₀, c₁, … c₅), the value plus c₁t + … + c₅t⁵ with t = x − x₀, by the low 5 bits of (the
+ * bits of |x| + c) >> 20, which is why the first piece does not stand first.  The polynomials are those that pass
+ * through the function at the Chebyshev points of the piece, computed with 113 bits and rounded.  Points are f32 near
+ * the middle at which the function is nearly what is written beside it: an f32 for tanh (c = 5/8) and erf (c = 9/32),
+ * 2^-26 of it off at most but where it is all but 1; 12 bits for the others, 2^-28 off, of functions of −|x|: sigmoid
+ * (c = 5/4) is 1 / (1 + e^x), and from −8.75 on below, where no 12 bits are near, about the last such point; normal (c
+ * = 1) is Φ(x) · e^(x²/2).  The first piece of an odd function is t + c₁t + ….  Within 2^-25.5 for tanh and erf, 2^-29
+ * for sigmoid, 2^-27 for normal.
  *
  * Constants.
  */
@@ -48,9 +49,9 @@
   X(0x1.f70406p2f, 0x1.fffff6p-1f, 0x1.3ffeecp-21f, -0x1.3fb95ap-21f, 0x1.aaeb18p-22f, -0x1.bc7828p-23f, 0x1.56b96cp-24f) \
   X(0x1.154246p3f, 0x1.fffffep-1f, 0x1.fff8d2p-24f, -0x1.0019e8p-23f, 0x1.573p-24f, -0x1.51e4e2p-25f, 0x1.8c88ccp-27f) \
   X(0.0f, 0.0f, -0x1.135cdep-36f, 0x1.aad29p-27f, -0x1.5555bcp-2f, 0x1.02425cp-14f, 0x1.0f5136p-3f)                   \
-  X(0x1.80082cp-4f, 0x1.7ee91cp-4f, 0x1.fb8686p-1f, -0x1.7b906ep-4f, -0x1.497ac2p-2f, 0x1.f31cbcp-5f, 0x1.f9f4e2p-4f) \
-  X(0x1.400ba8p-3f, 0x1.3d7728p-3f, 0x1.f3b27ep-1f, -0x1.35d64cp-3f, -0x1.351ep-2f, 0x1.8df6dap-4f, 0x1.b71a6cp-4f)   \
-  X(0x1.c003e2p-3f, 0x1.b900b8p-3f, 0x1.e84264p-1f, -0x1.a48ddcp-3f, -0x1.1839fep-2f, 0x1.04b4aep-3f, 0x1.5bfcdp-4f)  \
+  X(0.0f, 0.0f, -0x1.4bb398p-23f, 0x1.1a7172p-17f, -0x1.55839cp-2f, 0x1.c58b7ap-10f, 0x1.029cf4p-3f)                  \
+  X(0.0f, 0.0f, -0x1.d32676p-19f, 0x1.cb97dp-14f, -0x1.56b528p-2f, 0x1.fd06c6p-8f, 0x1.d49c14p-4f)                    \
+  X(0.0f, 0.0f, -0x1.a5ec28p-16f, 0x1.265c82p-11f, -0x1.5a5866p-2f, 0x1.4bbb4p-6f, 0x1.90e20cp-4f)                    \
   X(0x1.2009ep-2f, 0x1.18acbcp-2f, 0x1.d988b6p-1f, -0x1.039684p-2f, -0x1.e9130ep-3f, 0x1.32eecap-3f, 0x1.e3ca9ep-5f)  \
   X(0x1.600068p-2f, 0x1.52c322p-2f, 0x1.c7f704p-1f, -0x1.2dafd8p-2f, -0x1.9857f6p-3f, 0x1.5008cap-3f, 0x1.05be38p-5f) \
   X(0x1.c0023cp-2f, 0x1.a5747ap-2f, 0x1.a944f6p-1f, -0x1.5e0fep-2f, -0x1.16deecp-3f, 0x1.5b88e8p-3f, -0x1.89a2f6p-8f) \
@@ -73,9 +74,9 @@
   X(0x1.ccb712p1f, 0x1.fffff4p-1f, 0x1.66007p-19f, -0x1.4205d4p-17f, 0x1.7346f6p-16f, -0x1.3afbf8p-15f, 0x1.93e11cp-15f) \
   X(0x1.ea8f96p1f, 0x1.fffffep-1f, 0x1.fa2a4ep-22f, -0x1.e79c88p-20f, 0x1.2eed7ep-18f, -0x1.e79a66p-18f, 0x1.75449ap-18f) \
   X(0.0f, 0.0f, 0x1.06eba8p-3f, 0x1.aa3e76p-33f, -0x1.81274ap-2f, 0x1.01d226p-18f, 0x1.cdbf68p-4f)                    \
-  X(0x1.8014d2p-5f, 0x1.b1127p-5f, 0x1.203b14p0f, -0x1.b0701p-5f, -0x1.7e9e3ep-2f, 0x1.afc29ap-6f, 0x1.c91602p-4f)    \
-  X(0x1.400722p-4f, 0x1.68611ap-4f, 0x1.1f1b66p0f, -0x1.66ea4p-4f, -0x1.7a22b6p-2f, 0x1.656b0cp-5f, 0x1.c0259ap-4f)   \
-  X(0x1.c0125ap-4f, 0x1.f795dp-4f, 0x1.1d6dccp0f, -0x1.f3949cp-4f, -0x1.7376a6p-2f, 0x1.ef8b82p-5f, 0x1.b2e3cp-4f)    \
+  X(0.0f, 0.0f, 0x1.06eba8p-3f, 0x1.1f556ap-23f, -0x1.8128bep-2f, 0x1.cbe03cp-14f, 0x1.ca87fep-4f)                    \
+  X(0.0f, 0.0f, 0x1.06eba4p-3f, 0x1.e5307cp-20f, -0x1.8132d6p-2f, 0x1.0a302ep-11f, 0x1.c421e8p-4f)                    \
+  X(0.0f, 0.0f, 0x1.06eb8ap-3f, 0x1.487444p-17f, -0x1.8153acp-2f, 0x1.6b5512p-10f, 0x1.ba9e8p-4f)                     \
   X(0x1.200f1p-3f, 0x1.42e8a6p-3f, 0x1.1b34dcp0f, -0x1.3eac2p-3f, -0x1.6aaaf6p-2f, 0x1.3a7016p-4f, 0x1.a17eap-4f)     \
   X(0x1.601578p-3f, 0x1.896796p-3f, 0x1.1873dcp0f, -0x1.81b6d2p-3f, -0x1.5fd552p-2f, 0x1.7a139ap-4f, 0x1.8c325ep-4f)  \
   X(0x1.a00acep-3f, 0x1.cf132p-3f, 0x1.152fdp0f, -0x1.c27966p-3f, -0x1.531412p-2f, 0x1.b60992p-4f, 0x1.73495ep-4f)    \
