@@ -133,9 +133,11 @@ static void finish(struct pto_runtime *rt, uint32_t index) {
   if (PTO_UNLIKELY(slot->more_consumers)) told += tell_chunks(rt, slot);
   if (told) charge(rt, PTO_WORK_FANOUT, told);
   if (slot->flags & PTO_TASK_HAS_HELD) release_held(rt, slot);
-  if (slot->payload) {
-    pto_payload_pool_free(&rt->payloads, slot->payload);
-    slot->payload = NULL;
+  struct pto_payload *payload = slot->payload;
+  if (payload) {
+    slot->number = (uint32_t)payload->task_number;
+    slot->kernel = payload->kernels[0] ? payload->kernels[0] : payload->kernels[1];
+    pto_payload_pool_free(&rt->payloads, payload);
   }
 }
 

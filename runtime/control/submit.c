@@ -196,10 +196,12 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
     status = give_memory(rt, slot_index, block);
     if (PTO_UNLIKELY(status)) return give_up(rt, status);
   }
-  if (PTO_LIKELY(kind == PTO_TASK_KERNEL))
+  if (PTO_LIKELY(kind == PTO_TASK_KERNEL)) {
     describe_blocks(rt, launch, slot_index, shape);
-  else
+  } else {
     slot->flags |= PTO_TASK_NO_KERNEL;
+    slot->number = (uint32_t)number;
+  }
   if (pto_trace_has_graph(&rt->trace)) record_task(rt, launch, slot_index, kind, number, begin_time);
   status = wire(rt, launch, slot_index);
   if (PTO_UNLIKELY(status)) return give_up(rt, status);

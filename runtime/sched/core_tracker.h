@@ -5,7 +5,7 @@
  *     load(core) = messages sent to it − completions polled from it,   0 ≤ load ≤ slots_per_core
  * A core is idle at load 0 and has room below slots_per_core.  Idle cores come before merely free ones; among equals
  * the one whose worker thread holds the least, then the lowest cluster.  Cores claimed for a task that needs several at
- * once are hidden from all others until it has them.
+ * once are hidden from all others until it has them.  Cores complete in order, so what a core holds is known by ticket.
  *
  * Control thread only.  Sees of the machine what the port says of it.
  */
@@ -25,6 +25,7 @@ struct pto_core_tracker {
   uint64_t *claimed[PTO_LANES];
   uint64_t *lives_on;    /* [worker][lane][word]: cores that live on a worker */
   uint8_t *load;         /* by core */
+  uint32_t *tickets;     /* by core, slots_per_core of them: of the messages that it holds, oldest first; for reports */
   uint32_t *worker_load; /* by worker */
   const uint16_t *core_worker;
   uint32_t in_flight;                                  /* sum of all loads */
@@ -51,10 +52,11 @@ void pto_core_tracker_claim(struct pto_core_tracker *tracker, uint32_t core);
 void pto_core_tracker_release_claims(struct pto_core_tracker *tracker);
 bool pto_core_tracker_is_valid(const struct pto_core_tracker *tracker);
 
-static inline void pto_core_tracker_push(struct pto_core_tracker *tracker, uint32_t core) {
+static inline void pto_core_tracker_push(struct pto_core_tracker *tracker, uint32_t core, uint32_t ticket) {
   uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;
   uint64_t bit = UINT64_C(1) << (cluster & 63);
   PTO_ASSERT(tracker->load[core] < tracker->slots_per_core);
+  tracker->tickets[core * tracker->slots_per_core + tracker->load[core]] = ticket;
   if (tracker->load[core] == 0) {
     tracker->idle[lane][cluster >> 6] &= ~bit;
     tracker->lane_idle[lane]--;
@@ -70,6 +72,8 @@ static inline void pto_core_tracker_pop(struct pto_core_tracker *tracker, uint32
   uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;
   uint64_t bit = UINT64_C(1) << (cluster & 63);
   PTO_ASSERT(tracker->load[core] > 0);
+  uint32_t *tickets = &tracker->tickets[core * tracker->slots_per_core];
+  for (uint32_t i = 1; i < tracker->load[core]; i++) tickets[i - 1] = tickets[i];
   if (tracker->load[core]-- == tracker->slots_per_core) {
     tracker->room[lane][cluster >> 6] |= bit;
     tracker->lane_room[lane]++;
