@@ -12,6 +12,7 @@
 #include <cli/fault_report.h>
 #include <cli/progress_line.h>
 #include <cli/run_session.h>
+#include <cli/stopped.h>
 #include <cli/verb.h>
 
 static int help(const char *program) {
@@ -70,14 +71,26 @@ static void write_records(struct pto_run_session *session) {
   const struct pto_trace *trace = pto_run_session_trace(session);
   const struct pto_export_info info = pto_run_session_info(session);
   struct pto_error error;
-  if (!trace || !session->result.has_run) return;
+  if (!session->result.has_run) return;
   pto_progress_line_stage("writing", 0, 0);
   if (pto_run_session_write_records(session, &error)) note_failure(session, &error);
-  if (!options->stats) return;
+  if (!options->stats || !trace) return;
   if (pto_timeline_stats_init(trace, info.cluster_count, &session->timeline, &error) == PTO_OK)
     session->result.timeline = &session->timeline;
   else
     note_failure(session, &error);
+}
+
+/* Without stdio, for last_words too. */
+static void say_waits(const struct pto_wait_picture *picture) {
+  char text[PTO_STOPPED_TEXT_BYTES];
+  if (!pto_stopped_has_waits(picture)) return;
+  size_t length = pto_stopped_format(picture, text, sizeof text);
+  for (size_t done = 0; done < length;) {
+    ssize_t written = write(STDERR_FILENO, text + done, length - done);
+    if (written <= 0) return;
+    done += (size_t)written;
+  }
 }
 
 static int finish(struct pto_run_session *session) {
@@ -90,6 +103,7 @@ static int finish(struct pto_run_session *session) {
   fflush(stdout);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
+  if (!options->quiet) say_waits(result->stopped);
   if (options->json_path && pto_run_result_write_json(result, options->json_path, &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   return result->exit_code;

@@ -81,9 +81,11 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
   for (uint32_t i = 0; i < submit->tensor_count; i++) {
     struct pto_param_work *work = &submit->params[i];
     if (!work->is_allocated_now) continue;
-    if (!pto_buffers_set_memory(rt, work->tensor, work->record, block, slot))
+    if (!pto_buffers_set_memory(rt, work->tensor, work->record, block, slot)) {
+      pto_space_note_table(rt, PTO_DOING_SUBMIT, "address spaces of the map", rt->map.space_capacity);
       return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
                               rt->map.space_capacity);
+    }
     block += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN) << rt->arena.spread_log2;
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
@@ -107,16 +109,20 @@ static void advance_versions(struct pto_runtime *rt) {
 static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index) {
   struct pto_submit_work *submit = rt->work;
   struct pto_hazards *hazards = &rt->hazards;
-  if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count)))
+  if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count))) {
+    pto_space_note_table(rt, PTO_DOING_SUBMIT, "region map", rt->map.entry_capacity);
     return pto_runtime_fail(rt, PTO_ECAPACITY, "accesses of live tasks fill the region map of %u entries",
                             rt->map.entry_capacity);
+  }
   uint64_t first_edge = rt->trace.edges.count;
   pto_hazards_begin(hazards, slot_index, rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL);
   if (launch->after_count) add_explicit(rt, launch->after, launch->after_count);
   pto_hazards_enter(hazards, submit->accesses, submit->access_count);
-  if (PTO_UNLIKELY(!pto_hazards_end(hazards)))
+  if (PTO_UNLIKELY(!pto_hazards_end(hazards))) {
+    pto_space_note_table(rt, PTO_DOING_SUBMIT, "list chunks", rt->chunks.capacity);
     return pto_runtime_fail(rt, PTO_ECAPACITY, "edges and accesses of live tasks fill the %u list chunks",
                             rt->chunks.capacity);
+  }
   if (pto_trace_has_graph(&rt->trace)) record_edges(rt, rt->rings.cold[slot_index].number, first_edge);
   return PTO_OK;
 }
