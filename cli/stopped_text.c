@@ -233,7 +233,9 @@ static void add_cores(struct lines *lines) {
       add_line(lines, "a task");
     else
       add_line(lines, "task %" PRIu64 " (%s)", picture->tasks[core->task].number, picture->tasks[core->task].kernels);
-    if (core->held > 1) add_line(lines, ", and %" PRIu32 " kernel calls wait behind it", core->held - 1);
+    if (core->held > 1)
+      add_line(lines, ", and %" PRIu32 " kernel call%s behind it", core->held - 1,
+               core->held == 2 ? " waits" : "s wait");
     add_line(lines, "\n");
   }
   if (hidden) add_line(lines, "    and %" PRIu32 " cores more are busy\n", hidden);

@@ -285,6 +285,10 @@ const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt) {
 const struct pto_wait_picture *pto_runtime_wait_picture(const struct pto_runtime *rt) {
   return rt->stopped->picture.status ? &rt->stopped->picture : NULL;
 }
+const struct pto_wait_picture *pto_runtime_picture_now(struct pto_runtime *rt, int status) {
+  if (rt->is_running && !rt->has_failed) pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
+  return pto_runtime_wait_picture(rt);
+}
 struct pto_port *pto_runtime_port(struct pto_runtime *rt) {
   return rt->port;
 }
