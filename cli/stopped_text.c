@@ -52,10 +52,10 @@ static void heap_text(const struct pto_wait_picture *picture, uint32_t index, bo
 static void scope_text(const struct pto_picture_scope *scope, bool is_long, char *text, size_t size) {
   if (is_long)
     snprintf(text, size,
-             "scope %" PRIu32 " (depth %" PRIu32 ", %s, keeps %" PRIu64 " tasks and %" PRIu64 " bytes of ring %" PRIu32
+             "scope %" PRIu32 " (depth %" PRIu32 ", %s, keeps %" PRIu64 " task%s and %" PRIu64 " bytes of ring %" PRIu32
              ")",
-             scope->serial, scope->depth, scope->is_manual ? "manual" : "auto", scope->tasks, scope->bytes,
-             scope->ring);
+             scope->serial, scope->depth, scope->is_manual ? "manual" : "auto", scope->tasks,
+             scope->tasks == 1 ? "" : "s", scope->bytes, scope->ring);
   else
     snprintf(text, size, "scope %" PRIu32, scope->serial);
 }

@@ -459,12 +459,18 @@ static bool blocks_a_ring(const struct view *view, uint32_t place) {
   return false;
 }
 
+static bool is_waited_for(const struct pto_wait_picture *picture, struct pto_picture_node node) {
+  for (uint32_t i = 0; i < picture->link_count; i++)
+    if (is_same_node(picture->links[i].to, node)) return true;
+  return false;
+}
+
 static void link_scopes(const struct view *view) {
   struct pto_wait_picture *picture = view->picture;
   bool is_awaited[PTO_PICTURE_SCOPES] = {false};
   for (uint32_t i = 0; i < picture->task_places; i++) {
     const struct pto_picture_task *task = &picture->tasks[i];
-    if (task->scope == PTO_PICTURE_NONE) continue;
+    if (task->scope == PTO_PICTURE_NONE || !is_waited_for(picture, node_of(PTO_NODE_TASK, i))) continue;
     if (task->state != PTO_TASK_COMPLETED && !blocks_a_ring(view, i)) continue;
     add_link(view, node_of(PTO_NODE_TASK, i), node_of(PTO_NODE_SCOPE, task->scope), PTO_WAIT_SCOPE);
     is_awaited[task->scope] = true;
