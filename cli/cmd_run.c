@@ -50,8 +50,8 @@ static void say_waits(const struct pto_wait_picture *picture) {
   }
 }
 
-/* In a process forked for it, whose one thread this is: the runtime's state holds still, though perhaps in the middle of
- * a step.  Does not return; what goes wrong here is seen by nobody but the parent, which then does without. */
+/* In a process forked for it, whose one thread this is: the runtime's state holds still, though perhaps in the middle
+ * of a step.  Does not return; what goes wrong here is seen by nobody but the parent, which then does without. */
 _Noreturn static void tell_picture(const struct pto_run_session *session, struct pto_run_result *result) {
   static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
   const struct pto_run_options *options = session->options;

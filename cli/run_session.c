@@ -233,9 +233,10 @@ static int open_runtime(struct pto_run_session *session) {
     const struct pto_run_options *options = session->options;
     if (!options->trace_path && !options->dot_path && !options->deps_path && !options->waits_path && !options->stats)
       return PTO_EXIT_OK;
-    pto_error_set(&result->error, PTO_ENOTSUP,
-                  "%s drives contexts of its own, which --trace, --dot, --deps-json, --waits-dot and --stats do not see",
-                  session->loaded->name);
+    pto_error_set(
+        &result->error, PTO_ENOTSUP,
+        "%s drives contexts of its own, which --trace, --dot, --deps-json, --waits-dot and --stats do not see",
+        session->loaded->name);
     return end(session, PTO_EXIT_USAGE);
   }
   int status = pto_runtime_create_explained(&session->config, &session->rt, result->error.sentence,

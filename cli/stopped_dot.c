@@ -9,10 +9,9 @@
 #define NODE_TEXT 160u
 
 static const char *const node_styles[] = {
-    [PTO_NODE_NONE] = "shape=plaintext",   [PTO_NODE_ORCHESTRATION] = "shape=house",
-    [PTO_NODE_RING] = "shape=cylinder",    [PTO_NODE_HEAP] = "shape=cylinder",
-    [PTO_NODE_TABLE] = "shape=cylinder",   [PTO_NODE_TASK] = "shape=box",
-    [PTO_NODE_SCOPE] = "shape=folder",     [PTO_NODE_CORE] = "shape=component",
+    [PTO_NODE_NONE] = "shape=plaintext", [PTO_NODE_ORCHESTRATION] = "shape=house", [PTO_NODE_RING] = "shape=cylinder",
+    [PTO_NODE_HEAP] = "shape=cylinder",  [PTO_NODE_TABLE] = "shape=cylinder",      [PTO_NODE_TASK] = "shape=box",
+    [PTO_NODE_SCOPE] = "shape=folder",   [PTO_NODE_CORE] = "shape=component",
 };
 
 /* A node is written when the first link names it. */

@@ -27,10 +27,11 @@ static void put_doing(struct pto_json_writer *w, const struct pto_wait_picture *
   pto_json_put_string(w, "what", pto_stopped_doing_name(doing->kind));
   pto_json_put_u64(w, "task", doing->kind == PTO_DOING_END ? picture->task_count : doing->task_number);
   pto_json_put_string(w, "kernels", is_submit ? picture->doing_kernels : NULL);
-  pto_json_put_string(w, "needs", doing->needs_slot   ? "slot"
-                                  : doing->needs_heap ? "heap"
-                                  : doing->table      ? "table"
-                                                      : NULL);
+  pto_json_put_string(w, "needs",
+                      doing->needs_slot   ? "slot"
+                      : doing->needs_heap ? "heap"
+                      : doing->table      ? "table"
+                                          : NULL);
   if (doing->needs_slot || doing->needs_heap) {
     pto_json_put_u64(w, "ring", doing->ring);
     pto_json_put_u64(w, "heap_bytes", doing->heap_bytes);

@@ -26,8 +26,7 @@ static void task_text(const struct pto_picture_task *task, bool is_long, char *t
   if (task->block_count > 1 && task->calls_left)
     used += snprintf(text + used, size - (size_t)used, ", %" PRIu32 " kernel calls left of %" PRIu32 " blocks",
                      task->calls_left, task->block_count);
-  if (task->block_bytes)
-    used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " bytes", task->block_bytes);
+  if (task->block_bytes) used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " bytes", task->block_bytes);
   snprintf(text + used, size - (size_t)used, ")");
 }
 
@@ -167,8 +166,7 @@ const char *pto_stopped_link_text(const struct pto_wait_picture *picture, const 
     core_link_text(picture, link, text, size);
     return text;
   }
-  snprintf(text, size, "%s waits %s %s",
-           pto_stopped_node_text(picture, link->from, is_from_long, from, sizeof from),
+  snprintf(text, size, "%s waits %s %s", pto_stopped_node_text(picture, link->from, is_from_long, from, sizeof from),
            pto_picture_reason_text(link->reason), pto_stopped_node_text(picture, link->to, is_to_long, to, sizeof to));
   return text;
 }

@@ -62,8 +62,7 @@ static void expect_path(const char *expected) {
   size_t used = 0;
   for (uint32_t i = 0; i < picture->path_length; i++) {
     const struct pto_picture_link *link = &picture->links[picture->path[i]];
-    if (i == 0)
-      used += (size_t)snprintf(text + used, sizeof text - used, "%s", name_of(link->from, name, sizeof name));
+    if (i == 0) used += (size_t)snprintf(text + used, sizeof text - used, "%s", name_of(link->from, name, sizeof name));
     used += (size_t)snprintf(text + used, sizeof text - used, ">%s", name_of(link->to, name, sizeof name));
   }
   const bool is_circle = picture->path_length && picture->links[picture->path[picture->path_length - 1]].is_in_circle;
@@ -485,8 +484,9 @@ static void after_the_same(struct fixture *f) {
 }
 
 #define ON_BOTH(sentence, ...)                                                                                         \
-  {.name = sentence " (virtual)", .engine = "virtual", __VA_ARGS__},                                                   \
-      {.name = sentence " (threads)", .engine = "threads", __VA_ARGS__}
+  {.name = sentence " (virtual)", .engine = "virtual", __VA_ARGS__}, {                                                 \
+    .name = sentence " (threads)", .engine = "threads", __VA_ARGS__                                                    \
+  }
 
 static const struct fixture_case cases[] = {
     {.name = "a scope with more tasks than slots waits for itself",

@@ -19,8 +19,8 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
 
 /* What was recorded of the last run; borrowed until the next run.  NULL where the configuration recorded nothing. */
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt);
-/* Who waited for whom when the last run stopped by an error; borrowed until the next run.  NULL where it did not, or the
- * orchestration itself said so (PTO_EUSER). */
+/* Who waited for whom when the last run stopped by an error; borrowed until the next run.  NULL where it did not, or
+ * the orchestration itself said so (PTO_EUSER). */
 struct pto_wait_picture;
 const struct pto_wait_picture *pto_runtime_wait_picture(const struct pto_runtime *rt);
 /* The same of a run that goes on, as it is now: for a process forked because of a kernel that crashed or does not come

@@ -96,8 +96,8 @@ static int fail_size(struct pto_runtime *rt, uint32_t ring_index, uint64_t block
       rt, PTO_EHEAP,
       "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; a heap of %llu bytes would "
       "have been enough",
-      ring_index, (unsigned long long)block_bytes,
-      (unsigned long long)rt->rings.rings[ring_index].heap.size_bytes, (unsigned long long)block_bytes);
+      ring_index, (unsigned long long)block_bytes, (unsigned long long)rt->rings.rings[ring_index].heap.size_bytes,
+      (unsigned long long)block_bytes);
 }
 
 int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_bytes, uint32_t *slot_out,

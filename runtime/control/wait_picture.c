@@ -188,7 +188,8 @@ static void add_link(const struct view *view, struct pto_picture_node from, stru
   if (picture->link_count == PTO_PICTURE_LINKS)
     picture->links_more++;
   else
-    picture->links[picture->link_count++] = (struct pto_picture_link){.from = from, .to = to, .reason = (uint8_t)reason};
+    picture->links[picture->link_count++] =
+        (struct pto_picture_link){.from = from, .to = to, .reason = (uint8_t)reason};
 }
 
 /* The same from or to a task that may have found no place. */
@@ -223,10 +224,8 @@ static void fill_scopes(const struct view *view) {
   for (uint32_t depth = 0; depth < picture->scope_count; depth++) {
     const struct pto_scope *scope = &view->rt->scopes[depth];
     struct pto_picture_scope *filled = &picture->scopes[depth];
-    *filled = (struct pto_picture_scope){.serial = scope->serial,
-                                         .depth = depth,
-                                         .ring = scope->ring,
-                                         .is_manual = scope->kind == PTO_SCOPE_MANUAL};
+    *filled = (struct pto_picture_scope){
+        .serial = scope->serial, .depth = depth, .ring = scope->ring, .is_manual = scope->kind == PTO_SCOPE_MANUAL};
     pto_space_of_scope(view->rt, depth, &filled->tasks, &filled->bytes);
   }
 }
@@ -377,8 +376,8 @@ static void link_signallers(const struct view *view, uint32_t place) {
 
 static void link_cores(const struct view *view) {
   static const uint8_t reasons[] = {
-      [PTO_WAITS_FOR_FLAG] = PTO_WAIT_SIGNAL,       [PTO_WAITS_FOR_ROOM] = PTO_WAIT_ROOM,
-      [PTO_WAITS_FOR_ELEMENT] = PTO_WAIT_ELEMENT,   [PTO_WAITS_FOR_BARRIER] = PTO_WAIT_BARRIER,
+      [PTO_WAITS_FOR_FLAG] = PTO_WAIT_SIGNAL,     [PTO_WAITS_FOR_ROOM] = PTO_WAIT_ROOM,
+      [PTO_WAITS_FOR_ELEMENT] = PTO_WAIT_ELEMENT, [PTO_WAITS_FOR_BARRIER] = PTO_WAIT_BARRIER,
       [PTO_WAITS_FOR_TURN] = PTO_WAIT_TURN,
   };
   for (uint32_t i = 0; i < view->picture->core_places; i++) {
@@ -416,7 +415,8 @@ static void link_consumers(const struct view *view, uint32_t producer, uint32_t 
   const struct pto_list_chunks *pool = &view->rt->chunks;
   for (uint32_t i = 0; i < slot->consumer_count && i < PTO_INLINE_CONSUMERS; i++)
     link_consumer(view, producer, slot->consumers[i], place_count);
-  uint32_t left = pool->live_count + 1; /* a list is no longer than that, whatever it looks like in the middle of a call */
+  uint32_t left =
+      pool->live_count + 1; /* a list is no longer than that, whatever it looks like in the middle of a call */
   for (uint32_t c = slot->more_consumers; c && c <= pool->used && left; c = pool->chunks[c].next, left--)
     for (uint32_t i = 0; i < pool->chunks[c].count && i < PTO_CHUNK_SLOTS; i++)
       link_consumer(view, producer, pool->chunks[c].items.slots[i], place_count);
@@ -573,8 +573,7 @@ static void find_path(struct pto_wait_picture *picture) {
 
 /* ---- all of it ---- */
 
-void pto_wait_picture_take(struct pto_runtime *rt, int status, uint32_t failed_slot,
-                           struct pto_wait_picture *picture) {
+void pto_wait_picture_take(struct pto_runtime *rt, int status, uint32_t failed_slot, struct pto_wait_picture *picture) {
   const struct view view = {rt, picture};
   memset(picture, 0, sizeof *picture);
   picture->status = status;

@@ -42,13 +42,13 @@ struct pto_doing {
   uint32_t kind; /* enum pto_doing_kind */
   uint32_t ring; /* of a submit: the ring of its scope */
   bool needs_slot, needs_heap;
-  uint64_t heap_bytes;      /* with needs_heap: of all its outputs */
-  const char *table;        /* what is full; NULL: no table */
-  uint64_t table_capacity;  /* entries */
-  uint64_t task_number;     /* of a submit: that the task would have; else of the next one */
-  uint64_t buffer_number;   /* of a host access */
-  uint64_t begin, end;      /* bytes of it, relative to the buffer */
-  uint32_t awaited_slot;    /* of the task that a host access waits for; PTO_PICTURE_NONE */
+  uint64_t heap_bytes;     /* with needs_heap: of all its outputs */
+  const char *table;       /* what is full; NULL: no table */
+  uint64_t table_capacity; /* entries */
+  uint64_t task_number;    /* of a submit: that the task would have; else of the next one */
+  uint64_t buffer_number;  /* of a host access */
+  uint64_t begin, end;     /* bytes of it, relative to the buffer */
+  uint32_t awaited_slot;   /* of the task that a host access waits for; PTO_PICTURE_NONE */
 };
 
 static const struct pto_doing pto_doing_nothing = {.awaited_slot = PTO_PICTURE_NONE};
