@@ -354,7 +354,7 @@ static void add_busy_cores(const struct view *view) {
     if (place == PTO_PICTURE_NONE) continue;
     view->picture->cores[place].held = held;
     for (uint32_t i = 0; i < held && i < cores->slots_per_core; i++)
-      link_task_to_core(view, cores->tickets[core * cores->slots_per_core + i], place);
+      link_task_to_core(view, pto_core_tracker_ticket(cores, core, i), place);
   }
 }
 

@@ -15,7 +15,8 @@
 #include <runtime/base/reserve.h>
 #include <runtime/port/port.h>
 
-#define PTO_LANES 3u /* of a cluster: AIC, AIV0, AIV1 */
+#define PTO_LANES 3u         /* of a cluster: AIC, AIV0, AIV1 */
+#define PTO_CORE_TICKETS 16u /* slots_per_core is no more (sim/chip.h) */
 
 struct pto_core_tracker {
   struct pto_reserve memory;
@@ -25,7 +26,8 @@ struct pto_core_tracker {
   uint64_t *claimed[PTO_LANES];
   uint64_t *lives_on;    /* [worker][lane][word]: cores that live on a worker */
   uint8_t *load;         /* by core */
-  uint32_t *tickets;     /* by core, slots_per_core of them: of the messages that it holds, oldest first; for reports */
+  uint32_t *tickets;     /* by core, a ring of PTO_CORE_TICKETS: of the last messages sent to it; for reports */
+  uint8_t *next_ticket;  /* by core: where the next one goes, running free */
   uint32_t *worker_load; /* by worker */
   const uint16_t *core_worker;
   uint32_t in_flight;                                  /* sum of all loads */
@@ -56,7 +58,7 @@ static inline void pto_core_tracker_push(struct pto_core_tracker *tracker, uint3
   uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;
   uint64_t bit = UINT64_C(1) << (cluster & 63);
   PTO_ASSERT(tracker->load[core] < tracker->slots_per_core);
-  tracker->tickets[core * tracker->slots_per_core + tracker->load[core]] = ticket;
+  tracker->tickets[core * PTO_CORE_TICKETS + tracker->next_ticket[core]++ % PTO_CORE_TICKETS] = ticket;
   if (tracker->load[core] == 0) {
     tracker->idle[lane][cluster >> 6] &= ~bit;
     tracker->lane_idle[lane]--;
@@ -68,12 +70,15 @@ static inline void pto_core_tracker_push(struct pto_core_tracker *tracker, uint3
   tracker->worker_load[tracker->core_worker[core]]++;
   tracker->in_flight++;
 }
+/* The ticket of the `nth` oldest message that a core holds; nth < load. */
+static inline uint32_t pto_core_tracker_ticket(const struct pto_core_tracker *tracker, uint32_t core, uint32_t nth) {
+  const uint32_t place = (uint32_t)tracker->next_ticket[core] - tracker->load[core] + nth;
+  return tracker->tickets[core * PTO_CORE_TICKETS + place % PTO_CORE_TICKETS];
+}
 static inline void pto_core_tracker_pop(struct pto_core_tracker *tracker, uint32_t core) {
   uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;
   uint64_t bit = UINT64_C(1) << (cluster & 63);
   PTO_ASSERT(tracker->load[core] > 0);
-  uint32_t *tickets = &tracker->tickets[core * tracker->slots_per_core];
-  for (uint32_t i = 1; i < tracker->load[core]; i++) tickets[i - 1] = tickets[i];
   if (tracker->load[core]-- == tracker->slots_per_core) {
     tracker->room[lane][cluster >> 6] |= bit;
     tracker->lane_room[lane]++;
