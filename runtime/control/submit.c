@@ -49,6 +49,7 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
   rt->rings.cold[slot_index].number = number;
   struct pto_trace_task *task = pto_trace_log_append(&rt->trace.tasks);
   if (!task) return;
+  const struct pto_task_ring *ring = &rt->rings.rings[rt->scopes[rt->scope_depth].ring];
   *task = (struct pto_trace_task){.number = number,
                                   .kernels = {launch->aic, launch->aiv0, launch->aiv1},
                                   .kind = kind,
@@ -61,7 +62,9 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
                                   .first_edge = rt->trace.edges.count,
                                   .submit_time = begin_time,
                                   .is_sync_start = launch->sync_start,
-                                  .has_predicate = launch->predicate.tensor != NULL};
+                                  .has_predicate = launch->predicate.tensor != NULL,
+                                  .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
+                                  .ring_slots_used = ring->head - ring->tail};
   record_params(rt);
 }
 
