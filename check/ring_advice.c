@@ -126,9 +126,10 @@ static void search_heaps(struct search *search, uint64_t window, uint64_t larges
   /* with the high water alone a block may meet the ring's end where it did not before */
   while (enough < largest && !completes(search, window, enough)) enough = pto_min_u64(2 * enough, largest);
   const uint64_t least = bisect_heap(search, window, enough);
-  for (uint64_t i = PTO_RING_STEPS_BELOW; i > 0; i--)
+  for (uint64_t i = PTO_RING_STEPS_BESIDE; i > 0; i--)
     if (least > i * PTO_RING_HEAP_STEP) add_row(search, list, window, least - i * PTO_RING_HEAP_STEP);
-  add_row(search, list, window, least);
+  for (uint64_t i = 0; i <= PTO_RING_STEPS_BESIDE && least + i * PTO_RING_HEAP_STEP <= largest; i++)
+    add_row(search, list, window, least + i * PTO_RING_HEAP_STEP);
   for (uint64_t heap = UINT64_C(2) << pto_log2_floor(least); heap < largest; heap *= 2) {
     add_row(search, list, window, heap);
     const struct pto_ring_trial *trial = trial_of(search, try_pair(search, window, heap));

@@ -8,9 +8,9 @@
  *
  * How: the first run has the largest rings and is what all others are compared with.  Windows are powers of two, so
  * each from 4 up to the first that is never full is tried.  Heaps are multiples of PTO_RING_HEAP_STEP: the least is
- * found by bisection below the first run's high water, then a few steps below it are tried, because completion need not
- * be monotonic (docs/architecture.md, rings: blocks are not split across the end); then the powers of two above it are.
- * A size counts as least only if every larger one that was tried completes as well.
+ * found by bisection below the first run's high water, then a few steps below and above it are tried, because
+ * completion need not be monotonic (a block is never split across the end of a ring); then the powers of two above it
+ * are. A size counts as least only if every larger one that was tried completes as well.
  *
  * Always true: least ≤ every row's size that completes and has no failing size above it; the recommended pair was run.
  *
@@ -26,7 +26,7 @@
 
 #define PTO_RING_HEAP_STEP 1024u /* PTO_OUTPUT_ALIGN */
 #define PTO_RING_LEAST_WINDOW 4u
-#define PTO_RING_STEPS_BELOW 8u /* of PTO_RING_HEAP_STEP that are tried below the least heap */
+#define PTO_RING_STEPS_BESIDE 4u /* of PTO_RING_HEAP_STEP that are tried below and above the heap found */
 #define PTO_RING_COST_PERCENT 5u
 #define PTO_RING_TRIALS 192u
 

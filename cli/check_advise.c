@@ -123,6 +123,15 @@ static void print_head(const char *size) {
   printf("\n  %12s  %-13s  %14s  %10s  %8s  %14s\n", size, "completes", "on the chip", "slower", "slots", "heap bytes");
 }
 
+/* The steps beside the least heap are told where they contradict it; the one below it that does not complete, always.
+ */
+static bool is_worth_a_row(const struct pto_ring_advice *advice, const struct pto_ring_trial *trial) {
+  const uint64_t least = advice->least_heap_bytes;
+  if (trial->heap_bytes < least) return trial->completes || trial->heap_bytes + PTO_RING_HEAP_STEP == least;
+  return trial->heap_bytes == least || !trial->completes || pto_is_power_of_two(trial->heap_bytes) ||
+         trial == &advice->trials[advice->recommended] || trial == &advice->trials[0];
+}
+
 static void print_tables(const struct pto_ring_advice *advice) {
   char text[32];
   print_head("--window");
@@ -134,7 +143,7 @@ static void print_tables(const struct pto_ring_advice *advice) {
   print_head("--heap");
   for (uint32_t i = 0; i < advice->heap_count; i++) {
     const struct pto_ring_trial *trial = &advice->trials[advice->heaps[i]];
-    if (trial->heap_bytes + PTO_RING_HEAP_STEP < advice->least_heap_bytes && !trial->completes) continue;
+    if (!is_worth_a_row(advice, trial)) continue;
     snprintf(text, sizeof text, "%" PRIu64, trial->heap_bytes);
     print_trial(advice, trial, text);
   }
