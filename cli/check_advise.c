@@ -111,7 +111,7 @@ static int run_once(void *context, struct pto_ring_trial *trial) {
 
 static void print_trial(const struct pto_ring_advice *advice, const struct pto_ring_trial *trial, const char *size) {
   if (!trial->completes) {
-    printf("  %12s  %-13s\n", size, pto_status_name(trial->status));
+    printf("  %12s  %s\n", size, pto_status_name(trial->status));
     return;
   }
   printf("  %12s  %-13s  %11.3f us  %+8.2f %%  %8" PRIu64 "  %14" PRIu64 "\n", size, trial->is_right ? "yes" : "WRONG",
