@@ -87,7 +87,7 @@ struct pto_picture_node {
   X(PTO_WAIT_PRODUCER, "producer", "for its producer,")                                                                \
   X(PTO_WAIT_MEMORY, "memory", "because its memory is in use by")                                                      \
   X(PTO_WAIT_SCOPE, "scope", "for the end of")                                                                         \
-  X(PTO_WAIT_SUBMITS, "submits", "for its end, which comes after this call of")                                    \
+  X(PTO_WAIT_SUBMITS, "submits", "for its end, which comes after this call of")                                        \
   X(PTO_WAIT_KERNEL, "kernel", "for its kernel on")                                                                    \
   X(PTO_WAIT_SIGNAL, "signal", "for a signal, perhaps of")                                                             \
   X(PTO_WAIT_ROOM, "room", "for room in the FIFO to")                                                                  \
