@@ -423,6 +423,73 @@ static void after_memory(struct fixture *f) {
   assert_true(task_of(1)->is_held);
 }
 
+/* A task that could run finds its cores taken by two that wait for each other. */
+static int no_core_is_free(struct pto_runtime *rt, struct fixture *f) {
+  static struct pto_kernel kernel;
+  const uint64_t index = 0;
+  uint8_t value;
+  struct pto_tensor x = fixture_bytes(f, 0, 64), y = fixture_bytes(f, 1024, 64);
+  kernel = waiting_kernel(two_in_a_circle);
+  const struct pto_launch launch = {.aic = &kernel, .aiv0 = &kernel}, aic = {.aic = &kernel};
+  fixture_expect(rt, submit_waiting(rt, &launch, &x), PTO_OK);
+  /* the AIC's slots are full before the last one comes */
+  for (uint32_t i = 0; i < 20; i++) {
+    struct pto_tensor z = fixture_bytes(f, 2048 + 64 * i, 64);
+    fixture_expect(rt, submit_waiting(rt, &aic, &z), PTO_OK);
+  }
+  FIXTURE_DO(rt, .label = 1, .roles = FIXTURE_AIC, .modes = "o", .tensors = {&y});
+  return pto_read_element(rt, &y, &index, &value);
+}
+static void after_no_core(struct fixture *f) {
+  take(f, PTO_EDEADLOCK);
+  expect_path("*orchestration>task21>core0>core1>core0");
+  expect_link("task21", "core0", "core");
+  expect_task(21, "logged", PTO_TASK_READY);
+}
+
+static int write_under_a_reader(struct pto_runtime *rt, struct fixture *f) {
+  static struct pto_kernel kernel;
+  const uint64_t index = 9;
+  const uint8_t value = 1;
+  struct pto_tensor x = fixture_bytes(f, 0, 64), y = fixture_bytes(f, 1024, 64);
+  kernel = waiting_kernel(two_in_a_circle);
+  const struct pto_launch launch = {.aic = &kernel, .aiv0 = &kernel};
+  fixture_expect(rt, submit_waiting(rt, &launch, &x), PTO_OK);
+  FIXTURE_DO(rt, .label = 1, .modes = "ii", .tensors = {&x, &y});
+  return pto_write_element(rt, &y, &index, &value);
+}
+static void after_write(struct fixture *f) {
+  take(f, PTO_EDEADLOCK);
+  expect_path("*orchestration>task1>task0>core0>core1>core0");
+  assert_int_equal(picture->doing.kind, PTO_DOING_HOST_WRITE);
+  expect_text("the orchestration, writing bytes [9, 10) of buffer ");
+}
+
+/* A kernel fails while a submit waits for a slot: the picture is that of the submit. */
+static int fail_under_a_full_ring(struct pto_runtime *rt, struct fixture *f) {
+  static struct pto_kernel failing;
+  int status = PTO_OK;
+  struct pto_tensor x = fixture_bytes(f, 0, 64);
+  failing = fixture_kernel_with("o", 0, fail_run);
+  const struct pto_launch launch = {.aiv0 = &failing};
+  for (uint64_t i = 0; i < 9 && status == PTO_OK; i++) {
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    if (i == 0)
+      status = pto_submit(rt, &launch, (struct pto_param[]){pto_output(&x)}, 1, NULL);
+    else
+      status = FIXTURE_TRY(rt, .label = i, .modes = "i", .tensors = {&x});
+    if (status == PTO_OK) fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  }
+  return status;
+}
+static void after_full_ring(struct fixture *f) {
+  take(f, PTO_EKERNEL);
+  expect_path("orchestration>ring1>task0");
+  assert_int_equal(picture->doing.kind, PTO_DOING_SUBMIT);
+  assert_int_equal(picture->doing.task_number, 7);
+  assert_true(task_of(0)->has_failed);
+}
+
 /* ---- bounds ---- */
 
 static int a_long_chain(struct pto_runtime *rt, struct fixture *f) {
@@ -557,6 +624,18 @@ static const struct fixture_case cases[] = {
             .after = after_read),
     ON_BOTH("a full ring leads over memory in use to the cores", .body = memory_in_use, .status = PTO_EDEADLOCK,
             .window = 8, .after = after_memory),
+    {.name = "a task that finds no core leads to those that hold them",
+     .body = no_core_is_free,
+     .engine = "virtual",
+     .status = PTO_EDEADLOCK,
+     .after = after_no_core},
+    ON_BOTH("a host write waits for readers", .body = write_under_a_reader, .status = PTO_EDEADLOCK,
+            .after = after_write),
+    {.name = "a failure under a full ring shows the submit",
+     .body = fail_under_a_full_ring,
+     .status = PTO_EKERNEL,
+     .window = 8,
+     .after = after_full_ring},
     {.name = "a graph larger than the picture is cut",
      .body = a_long_chain,
      .status = PTO_EKERNEL,

@@ -7,8 +7,10 @@
 
 #include <runtime/control/runtime_state.h>
 
-/* Of cores that could give a signal, so many are named for each that waits for one. */
+/* Of cores that could give a signal, so many are named for each that waits for one; of cores that a ready task could
+ * have, the same. */
 #define MOST_SIGNALLERS 6u
+#define MOST_WANTED_CORES 2u
 
 #define ORCHESTRATION ((struct pto_picture_node){PTO_NODE_ORCHESTRATION, 0})
 #define NOBODY ((struct pto_picture_node){PTO_NODE_NONE, 0})
@@ -394,7 +396,35 @@ static void link_cores(const struct view *view) {
   }
 }
 
-/* ---- what tasks wait for ---- */
+/* A task with kernel calls that no core has taken waits for cores of its kind: for those above all that wait
+ * themselves. */
+static void link_ready(const struct view *view, uint32_t place, bool has_waiting_cores) {
+  static const uint8_t messages[][2] = {
+#define X(name, aic, aiv) {aic, aiv},
+      PTO_SHAPE_LIST(X)
+#undef X
+  };
+  const struct pto_wait_picture *picture = view->picture;
+  const struct pto_task_slot *slot = slot_at(view, picture->tasks[place].slot);
+  uint32_t count = 0;
+  if (!has_payload(slot) || picture->tasks[place].has_failed || slot->shape >= PTO_SHAPE_COUNT) return;
+  if (slot->state != PTO_TASK_READY && (slot->state != PTO_TASK_RUNNING || !slot->blocks_left)) return;
+  for (uint32_t i = 0; i < picture->core_places && count < MOST_WANTED_CORES; i++) {
+    const struct pto_picture_core *core = &picture->cores[i];
+    if (has_waiting_cores && !core->waits) continue;
+    if (!messages[slot->shape][core->core % PTO_LANES != 0]) continue;
+    add_link(view, node_of(PTO_NODE_TASK, place), node_of(PTO_NODE_CORE, i), PTO_WAIT_CORE);
+    count++;
+  }
+}
+
+static void link_all_ready(const struct view *view) {
+  bool has_waiting_cores = false;
+  for (uint32_t i = 0; i < view->picture->core_places; i++) has_waiting_cores |= view->picture->cores[i].waits;
+  for (uint32_t i = 0; i < view->picture->task_places; i++) link_ready(view, i, has_waiting_cores);
+}
+
+/* ---- tasks that no core has taken ---- */
 
 /* The place of a task that is in the picture already. */
 static uint32_t place_of(const struct view *view, uint32_t slot, uint32_t place_count) {
@@ -589,6 +619,7 @@ void pto_wait_picture_take(struct pto_runtime *rt, int status, uint32_t failed_s
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) add_oldest(&view, r);
   add_awaited_tasks(&view);
   link_cores(&view);
+  link_all_ready(&view);
   link_scopes(&view);
   find_path(picture);
 }

@@ -89,6 +89,7 @@ struct pto_picture_node {
   X(PTO_WAIT_SCOPE, "scope", "for the end of")                                                                         \
   X(PTO_WAIT_SUBMITS, "submits", "for its end, which comes after this call of")                                        \
   X(PTO_WAIT_KERNEL, "kernel", "for its kernel on")                                                                    \
+  X(PTO_WAIT_CORE, "core", "for a core, one being")                                                                    \
   X(PTO_WAIT_SIGNAL, "signal", "for a signal, perhaps of")                                                             \
   X(PTO_WAIT_ROOM, "room", "for room in the FIFO to")                                                                  \
   X(PTO_WAIT_ELEMENT, "element", "for an element from")                                                                \
