@@ -2,7 +2,7 @@
 /*
  * Who waited for whom when a run stopped: each error of semantics section 5 that ends a run, in a tiny program, and
  * what must be in its picture.  The path is written as the names of its nodes: the last one is a node of the path where
- * there is a circle.
+ * there is a circle.  One file, because the cases share the ways of asking.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@
  *   buffers.c      buffers and registrations
  *   scopes.c       scopes
  *   host_access.c  elements read and written by the orchestration
- *   wait_picture.c  who waited for whom when a run stopped
+ *   wait_picture.c  who waited for whom when a run stopped; wait_path.c: the circle in it; wait_names.c
  *
  * Always true between calls: every slot from tail to head is WAITING, READY, RUNNING or COMPLETED; messages in flight =
  * Σ messages_left of RUNNING tasks that have been sent; `finished` is empty.

@@ -11,72 +11,14 @@
  * have, the same. */
 #define MOST_SIGNALLERS 6u
 #define MOST_WANTED_CORES 2u
+/* Links from tasks to the cores that have their kernels: no more, so that there is room for the others. */
+#define MOST_KERNEL_LINKS (PTO_PICTURE_LINKS / 3)
 
 #define ORCHESTRATION ((struct pto_picture_node){PTO_NODE_ORCHESTRATION, 0})
 #define NOBODY ((struct pto_picture_node){PTO_NODE_NONE, 0})
 
 static struct pto_picture_node node_of(enum pto_node_kind kind, uint32_t index) {
   return (struct pto_picture_node){(uint16_t)kind, (uint16_t)index};
-}
-static bool is_same_node(struct pto_picture_node a, struct pto_picture_node b) {
-  return a.kind == b.kind && a.index == b.index;
-}
-
-/* ---- names ---- */
-
-const char *pto_picture_reason_name(uint32_t reason) {
-  static const char *const names[] = {
-#define X(reason, name, text) name,
-      PTO_PICTURE_REASON_LIST(X)
-#undef X
-  };
-  return reason < PTO_PICTURE_REASON_COUNT ? names[reason] : "?";
-}
-
-const char *pto_picture_reason_text(uint32_t reason) {
-  static const char *const texts[] = {
-#define X(reason, name, text) text,
-      PTO_PICTURE_REASON_LIST(X)
-#undef X
-  };
-  return reason < PTO_PICTURE_REASON_COUNT ? texts[reason] : "?";
-}
-
-const char *pto_task_state_name(uint32_t state) {
-  static const char *const names[] = {"FREE", "COMPLETED", "WAITING", "READY", "RUNNING"};
-  return state < PTO_ARRAY_LENGTH(names) ? names[state] : "?";
-}
-
-const char *pto_picture_node_name(const struct pto_wait_picture *picture, struct pto_picture_node node, char *text,
-                                  size_t size) {
-  static const char *const names[] = {
-#define X(kind, name) name,
-      PTO_NODE_LIST(X)
-#undef X
-  };
-  uint64_t number = node.index;
-  bool has_number = true;
-  switch ((enum pto_node_kind)node.kind) {
-  case PTO_NODE_TASK:
-    number = picture->tasks[node.index].number;
-    break;
-  case PTO_NODE_SCOPE:
-    number = picture->scopes[node.index].serial;
-    break;
-  case PTO_NODE_CORE:
-    number = picture->cores[node.index].core;
-    break;
-  case PTO_NODE_RING:
-  case PTO_NODE_HEAP:
-    break;
-  default:
-    has_number = false;
-  }
-  if (has_number)
-    snprintf(text, size, "%s%" PRIu64, names[node.kind], number);
-  else
-    snprintf(text, size, "%s", names[node.kind]);
-  return text;
 }
 
 /* "matmul", or "loader+adder" for a MIX task. */
@@ -184,9 +126,9 @@ static uint32_t add_task(const struct view *view, uint32_t slot_index) {
 static void add_link(const struct view *view, struct pto_picture_node from, struct pto_picture_node to,
                      enum pto_picture_reason reason) {
   struct pto_wait_picture *picture = view->picture;
-  if (from.kind == PTO_NODE_TASK && is_same_node(from, to)) return;
+  if (from.kind == PTO_NODE_TASK && pto_picture_node_is(from, to)) return;
   for (uint32_t i = 0; i < picture->link_count; i++)
-    if (is_same_node(picture->links[i].from, from) && is_same_node(picture->links[i].to, to)) return;
+    if (pto_picture_node_is(picture->links[i].from, from) && pto_picture_node_is(picture->links[i].to, to)) return;
   if (picture->link_count == PTO_PICTURE_LINKS)
     picture->links_more++;
   else
@@ -324,7 +266,10 @@ static void link_task_to_core(const struct view *view, uint32_t slot, uint32_t c
   struct pto_picture_core *core = &view->picture->cores[core_place];
   if (task == PTO_PICTURE_NONE) return;
   if (core->task == PTO_PICTURE_NONE) core->task = task;
-  add_link(view, node_of(PTO_NODE_TASK, task), node_of(PTO_NODE_CORE, core_place), PTO_WAIT_KERNEL);
+  if (view->picture->link_count >= MOST_KERNEL_LINKS)
+    view->picture->links_more++;
+  else
+    add_link(view, node_of(PTO_NODE_TASK, task), node_of(PTO_NODE_CORE, core_place), PTO_WAIT_KERNEL);
 }
 
 /* Cores that wait for each other, and the tasks that they run. */
@@ -491,7 +436,7 @@ static bool blocks_a_ring(const struct view *view, uint32_t place) {
 
 static bool is_waited_for(const struct pto_wait_picture *picture, struct pto_picture_node node) {
   for (uint32_t i = 0; i < picture->link_count; i++)
-    if (is_same_node(picture->links[i].to, node)) return true;
+    if (pto_picture_node_is(picture->links[i].to, node)) return true;
   return false;
 }
 
@@ -523,84 +468,6 @@ static void add_behind_failed(const struct view *view, uint32_t failed_slot) {
     add_task(view, pool->chunks[c].items.slots[i]);
 }
 
-/* ---- the path ---- */
-
-enum color { UNSEEN = 0, ON_PATH, LEFT };
-struct walk {
-  struct pto_wait_picture *picture;
-  uint8_t colors[PTO_NODE_KIND_COUNT][PTO_CORE_WAITS_MAX];
-  uint32_t length;
-};
-_Static_assert(PTO_PICTURE_TASKS <= PTO_CORE_WAITS_MAX && PTO_PICTURE_SCOPES <= PTO_CORE_WAITS_MAX, "a color a node");
-
-static uint8_t *color_of(struct walk *walk, struct pto_picture_node node) {
-  return &walk->colors[node.kind][node.index];
-}
-
-/* Depth first; true where `node` leads to a circle, whose last link is the path's last.  Never deeper than there are
- * nodes. */
-static bool find_circle(struct walk *walk, struct pto_picture_node node) {
-  struct pto_wait_picture *picture = walk->picture;
-  *color_of(walk, node) = ON_PATH;
-  for (uint32_t i = 0; i < picture->link_count; i++) {
-    const struct pto_picture_link *link = &picture->links[i];
-    if (!is_same_node(link->from, node) || link->to.kind == PTO_NODE_NONE) continue;
-    const uint8_t color = *color_of(walk, link->to);
-    if (color == LEFT) continue;
-    picture->path[walk->length++] = (uint16_t)i;
-    if (color == ON_PATH || find_circle(walk, link->to)) return true;
-    walk->length--;
-  }
-  *color_of(walk, node) = LEFT;
-  return false;
-}
-
-/* Along the first link of each node to one that waits for nobody. */
-static void follow(struct walk *walk, struct pto_picture_node node) {
-  struct pto_wait_picture *picture = walk->picture;
-  bool has_moved = true;
-  walk->length = 0;
-  memset(walk->colors, UNSEEN, sizeof walk->colors);
-  while (has_moved) {
-    has_moved = false;
-    *color_of(walk, node) = LEFT;
-    for (uint32_t i = 0; i < picture->link_count && !has_moved; i++) {
-      const struct pto_picture_link *link = &picture->links[i];
-      if (!is_same_node(link->from, node) || *color_of(walk, link->to) != UNSEEN) continue;
-      picture->path[walk->length++] = (uint16_t)i;
-      node = link->to;
-      has_moved = true;
-    }
-  }
-}
-
-static void mark(struct walk *walk, bool has_circle) {
-  struct pto_wait_picture *picture = walk->picture;
-  picture->path_length = walk->length;
-  bool is_in_circle = false;
-  for (uint32_t i = 0; i < walk->length; i++) {
-    struct pto_picture_link *link = &picture->links[picture->path[i]];
-    const struct pto_picture_link *last = &picture->links[picture->path[walk->length - 1]];
-    is_in_circle |= has_circle && is_same_node(link->from, last->to);
-    link->is_marked = true;
-    link->is_in_circle = is_in_circle;
-  }
-}
-
-static void find_path(struct pto_wait_picture *picture) {
-  struct walk walk = {.picture = picture};
-  bool has_circle = find_circle(&walk, ORCHESTRATION);
-  for (uint32_t i = 0; i < picture->core_places && !has_circle; i++)
-    if (picture->cores[i].waits && *color_of(&walk, node_of(PTO_NODE_CORE, i)) == UNSEEN)
-      has_circle = find_circle(&walk, node_of(PTO_NODE_CORE, i));
-  if (!has_circle) follow(&walk, ORCHESTRATION);
-  for (uint32_t i = 0; i < picture->link_count && walk.length == 0; i++) {
-    const struct pto_picture_node to = picture->links[i].to;
-    if (to.kind == PTO_NODE_TASK && picture->tasks[to.index].has_failed) follow(&walk, picture->links[i].from);
-  }
-  mark(&walk, has_circle);
-}
-
 /* ---- all of it ---- */
 
 void pto_wait_picture_take(struct pto_runtime *rt, int status, uint32_t failed_slot, struct pto_wait_picture *picture) {
@@ -618,8 +485,8 @@ void pto_wait_picture_take(struct pto_runtime *rt, int status, uint32_t failed_s
   add_busy_cores(&view);
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) add_oldest(&view, r);
   add_awaited_tasks(&view);
-  link_cores(&view);
-  link_all_ready(&view);
   link_scopes(&view);
-  find_path(picture);
+  link_all_ready(&view);
+  link_cores(&view);
+  pto_wait_picture_find_path(picture);
 }

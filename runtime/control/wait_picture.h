@@ -75,6 +75,10 @@ struct pto_picture_node {
   uint16_t kind, index;
 };
 
+static inline bool pto_picture_node_is(struct pto_picture_node a, struct pto_picture_node b) {
+  return a.kind == b.kind && a.index == b.index;
+}
+
 /* X(reason, name in files, what is said between the two nodes) */
 #define PTO_PICTURE_REASON_LIST(X)                                                                                     \
   X(PTO_WAIT_SLOT, "slot", "for a free slot of")                                                                       \
@@ -167,6 +171,10 @@ struct pto_runtime;
  * from within a call gets a picture too. */
 void pto_wait_picture_take(struct pto_runtime *rt, int status, uint32_t failed_slot, struct pto_wait_picture *picture);
 
+/* Marks the path of a picture that has all its links: wait_path.c. */
+void pto_wait_picture_find_path(struct pto_wait_picture *picture);
+
+/* wait_names.c */
 const char *pto_picture_reason_name(uint32_t reason);
 /* What is said between the nodes of a link. */
 const char *pto_picture_reason_text(uint32_t reason);
