@@ -89,9 +89,11 @@ static int run_once(void *context, struct pto_ring_trial *trial) {
   advise->run.heap_bytes = trial->heap_bytes;
   int code =
       pto_run_session_open(&session, &advise->run, advise->run.programs.items[0], is_first ? PTO_RECORD_GRAPH : 0);
-  if (code == PTO_EXIT_OK && !session.rt)
-    code = pto_error_set(&session.result.error, PTO_ENOTSUP,
-                         "%s drives contexts of its own: there are no rings to size", session.result.program);
+  if (code == PTO_EXIT_OK && !session.rt) {
+    code = PTO_EXIT_USAGE;
+    pto_error_set(&session.result.error, PTO_ENOTSUP, "%s drives contexts of its own: there are no rings to size",
+                  session.result.program);
+  }
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&session);
   trial->completes = code == PTO_EXIT_OK;
   if (code == PTO_EXIT_OK && is_first) code = judge_first(advise, &session);

@@ -106,6 +106,8 @@ static void test_what_cannot_be_advised_says_why(void **state) {
   assert_int_equal(pto_ptosim_run("check errors/scope --advise --window 16"), 3);
   pto_ptosim_assert_complaint(3, "use a window of at least 32");
   assert_int_equal(pto_ptosim_run("check no_such --advise"), 2);
+  assert_int_equal(pto_ptosim_run("check kv_cache --advise"), 2);
+  pto_ptosim_assert_complaint(2, "drives contexts of its own");
   assert_int_equal(pto_ptosim_run("check --advise"), 2);
   const char *path = pto_ptosim_path("advice.json");
   assert_int_equal(pto_ptosim_run("check errors/user --advise --json %s", path), 3);

@@ -105,7 +105,7 @@ int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is
   if (pto_tensor_is_empty(t)) return PTO_OK;
   struct pto_region region;
   pto_region_from_tensor(t, record->addr, &region);
-  return wait_for_bytes(rt, record->space, &region, is_write);
+  return wait_for_bytes(rt, record, &region, is_write);
 }
 
 bool pto_host_help(struct pto_runtime *rt) {
