@@ -63,6 +63,14 @@ static void test_the_least_rings_are_found_and_rows_go_up_to_what_is_never_full(
   assert_int_equal(recommended()->heap_bytes, 77824);
 }
 
+static void test_a_window_that_is_just_never_full_is_the_last_row_but_one(void **state) {
+  for (uint64_t uses = 62; uses <= 64; uses++) {
+    struct model model = {.uses_slots = uses};
+    assert_int_equal(advise(&model), PTO_OK);
+    assert_int_equal(advice.trials[advice.windows[advice.window_count - 2]].window, uses <= 63 ? 64 : 128);
+  }
+}
+
 static void test_every_need_of_a_heap_is_found_to_the_step(void **state) {
   for (uint64_t need = 1; need < 200; need += 3) {
     struct model model = {.needs_bytes = need * 1024, .uses_bytes = need * 1024 + 40000};
@@ -160,6 +168,7 @@ static void test_a_run_can_end_the_search(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_least_rings_are_found_and_rows_go_up_to_what_is_never_full),
+      cmocka_unit_test(test_a_window_that_is_just_never_full_is_the_last_row_but_one),
       cmocka_unit_test(test_every_need_of_a_heap_is_found_to_the_step),
       cmocka_unit_test(test_a_heap_of_the_high_water_may_be_too_small),
       cmocka_unit_test(test_a_program_without_outputs_gets_one_step),

@@ -204,14 +204,17 @@ static void after_held(struct fixture *f) {
 
 static int alloc_too_much(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor a = fixture_managed(rt, 2048), b = fixture_managed(rt, 4096);
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  FIXTURE_DO(rt, .label = 0);
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
   fixture_expect(rt, pto_alloc_tensors(rt, &a, 1, NULL), PTO_OK);
   return pto_alloc_tensors(rt, &b, 1, NULL);
 }
 static void after_alloc(struct fixture *f) {
   take(f, PTO_EHEAP);
-  expect_path("*orchestration>heap0>task0>scope0>orchestration");
-  expect_task(0, "alloc", PTO_TASK_COMPLETED);
-  assert_int_equal(task_of(0)->block_bytes, 2048);
+  expect_path("*orchestration>heap0>task1>scope0>orchestration");
+  expect_task(1, "alloc", PTO_TASK_COMPLETED);
+  assert_int_equal(task_of(1)->block_bytes, 2048);
   assert_string_equal(picture->doing_kernels, "alloc");
 }
 
@@ -302,6 +305,11 @@ static int nobody_is_left(const struct pto_kernel_args *args) {
   return args->core->role == PTO_ROLE_AIC ? pto_core_wait(args, 3) : 0;
 }
 
+static int pops_too_often(const struct pto_kernel_args *args) {
+  int32_t word = 0;
+  return args->core->role == PTO_ROLE_AIC ? pto_core_pop(args, PTO_ROLE_AIV0, &word, sizeof word) : 0;
+}
+
 static struct pto_kernel waiting_kernel(int (*run)(const struct pto_kernel_args *)) {
   struct pto_kernel kernel = fixture_kernel_with("o", PTO_KERNEL_WAITS, run);
   kernel.name = "waiter";
@@ -331,7 +339,7 @@ static int submit_case(struct pto_runtime *rt, struct fixture *f) {
 }
 static const struct waiting two = {two_in_a_circle, 3, 1}, three = {three_in_a_circle, 7, 1},
                             by_signals = {signals_in_a_circle, 3, 1}, absent = {one_stays_away, 2, 2},
-                            alone = {nobody_is_left, 3, 1};
+                            alone = {nobody_is_left, 3, 1}, from_returned = {pops_too_often, 7, 1};
 
 static void after_two(struct fixture *f) {
   take(f, PTO_EDEADLOCK);
@@ -340,6 +348,7 @@ static void after_two(struct fixture *f) {
   expect_link("task0", "core0", "kernel");
   expect_link("core0", "core1", "element");
   expect_task(0, "waiter+waiter", PTO_TASK_RUNNING);
+  assert_false(task_of(0)->has_failed); /* nobody did: they wait */
   assert_true(picture->cores[0].waits && picture->cores[1].waits);
   assert_int_equal(picture->cores[0].wait.waits_for, PTO_WAITS_FOR_ELEMENT);
   expect_text("AIC on core 0 waits for an element from AIV0 on core 1, which waits");
@@ -368,6 +377,14 @@ static void after_alone(struct fixture *f) {
   take(f, PTO_EDEADLOCK);
   expect_path("orchestration>task0>core0>nobody");
   expect_text("waits for a signal at flag 3, and nobody is left to give it");
+}
+
+/* AIV1 has returned too, or the meeting would be over. */
+static void after_returned(struct fixture *f) {
+  take(f, PTO_EDEADLOCK);
+  expect_path("orchestration>task0>core0>nobody");
+  assert_int_equal(picture->cores[0].wait.other.state, PTO_SEAT_RETURNED);
+  expect_text("waits for an element from AIV0 on core 1, which has returned");
 }
 
 /* The orchestration reads what a task would write that waits for ever, and others wait for that task. */
@@ -488,6 +505,33 @@ static void after_full_ring(struct fixture *f) {
   assert_int_equal(picture->doing.kind, PTO_DOING_SUBMIT);
   assert_int_equal(picture->doing.task_number, 7);
   assert_true(task_of(0)->has_failed);
+}
+
+/* Submits have waited for slots, a read for bytes, before the failure: none of that is in the picture. */
+static int fail_after_waiting(struct pto_runtime *rt, struct fixture *f) {
+  static struct pto_kernel failing;
+  const uint64_t index = 0;
+  uint8_t value;
+  struct pto_tensor x = fixture_bytes(f, 0, 64), y = fixture_bytes(f, 1024, 64);
+  failing = fixture_kernel_with("o", 0, fail_run);
+  const struct pto_launch launch = {.aiv0 = &failing};
+  for (uint64_t i = 0; i < 20; i++) {
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+    FIXTURE_DO(rt, .label = i, .modes = "b", .tensors = {&x});
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  }
+  assert_true(rt->submit_waits > 0);
+  const struct pto_doing after_submits = rt->doing;
+  assert_int_equal(after_submits.kind, PTO_DOING_OWN_WORK);
+  assert_false(after_submits.needs_slot);
+  if (f->config.heap_bytes == 4096) fixture_expect(rt, pto_read_element(rt, &x, &index, &value), PTO_OK);
+  return pto_submit(rt, &launch, (struct pto_param[]){pto_output(&y)}, 1, NULL);
+}
+static void after_waiting(struct fixture *f) {
+  take(f, PTO_EKERNEL);
+  expect_path("orchestration>task20");
+  assert_int_equal(picture->doing.kind, PTO_DOING_END);
+  assert_int_equal(picture->doing.awaited_slot, PTO_PICTURE_NONE);
 }
 
 /* ---- bounds ---- */
@@ -620,6 +664,8 @@ static const struct fixture_case cases[] = {
             .status = PTO_EDEADLOCK, .after = after_absent),
     ON_BOTH("a signal that nobody can give ends it too", .body = submit_case, .context = &alone,
             .status = PTO_EDEADLOCK, .after = after_alone),
+    ON_BOTH("an element from a core that has returned ends it as well", .body = submit_case, .context = &from_returned,
+            .status = PTO_EDEADLOCK, .after = after_returned),
     ON_BOTH("a host read leads over tasks to the cores", .body = read_what_never_comes, .status = PTO_EDEADLOCK,
             .after = after_read),
     ON_BOTH("a full ring leads over memory in use to the cores", .body = memory_in_use, .status = PTO_EDEADLOCK,
@@ -636,6 +682,17 @@ static const struct fixture_case cases[] = {
      .status = PTO_EKERNEL,
      .window = 8,
      .after = after_full_ring},
+    {.name = "submits that have waited before are forgotten",
+     .body = fail_after_waiting,
+     .status = PTO_EKERNEL,
+     .window = 8,
+     .after = after_waiting},
+    {.name = "and so are host reads",
+     .body = fail_after_waiting,
+     .status = PTO_EKERNEL,
+     .window = 8,
+     .heap_bytes = 4096,
+     .after = after_waiting},
     {.name = "a graph larger than the picture is cut",
      .body = a_long_chain,
      .status = PTO_EKERNEL,
