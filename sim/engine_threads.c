@@ -492,6 +492,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .help = threads_help,
                                              .run = threads_run,
                                              .kernel_message = threads_kernel_message,
+                                             .find_waits = pto_threads_find_waits,
                                              .place_memory = threads_place_memory,
                                              .destroy = pto_threads_destroy};
 

@@ -26,6 +26,7 @@ struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes)
   struct pto_buffer_record *record = pto_buffer_registry_insert(&rt->buffers, PTO_BUFFER_MANAGED, rt->scope_depth,
                                                                 &rt->scopes[rt->scope_depth].buffers);
   if (!record) {
+    pto_space_note_table(rt, PTO_DOING_NEW_BUFFER, "buffer registry", rt->buffers.capacity);
     pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers fill the registry", rt->buffers.live_count);
     return none;
   }
@@ -132,7 +133,10 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
 /* Live registrations have all the room that there is: within a run that ends it. */
 static PTO_COLD struct pto_tensor too_many_registrations(struct pto_runtime *rt) {
   uint32_t count = rt->buffers.live_count;
-  if (rt->is_running) pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers and registrations fill the registry", count);
+  if (rt->is_running) {
+    pto_space_note_table(rt, PTO_DOING_NEW_BUFFER, "buffer registry", rt->buffers.capacity);
+    pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers and registrations fill the registry", count);
+  }
   return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_BUFFER_COUNT, count);
 }
 

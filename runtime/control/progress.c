@@ -134,9 +134,11 @@ static PTO_INLINE void finish_where(struct pto_runtime *rt, uint32_t index, bool
   if (PTO_UNLIKELY(slot->more_consumers)) told += tell_chunks(rt, slot);
   if (may_be_virtual && told) charge(rt, PTO_WORK_FANOUT, told);
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
-  if (slot->payload) {
-    pto_payload_pool_free(&rt->payloads, slot->payload);
-    slot->payload = NULL;
+  struct pto_payload *payload = slot->payload;
+  if (payload) {
+    slot->number = (uint32_t)payload->task_number;
+    slot->kernel = pto_payload_first_kernel(payload);
+    pto_payload_pool_free(&rt->payloads, payload);
   }
 }
 
@@ -161,6 +163,7 @@ void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot) {
 
 static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
   if (rt->has_failed) return;
+  rt->failed_slot = completion->ticket;
   const struct pto_task_slot *slot = &rt->rings.slots[completion->ticket];
   const struct pto_payload *payload = slot->payload;
   uint32_t lane = completion->core % PTO_LANES;
@@ -168,6 +171,7 @@ static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_comp
   if (lane == 2 && payload->kernels[1] && payload->kernels[2]) kernel = payload->kernels[2];
   const char *message = rt->port->ops->kernel_message(rt->port, completion->core);
   if (completion->status == PTO_EDEADLOCK && (slot->flags & PTO_TASK_MEETS)) { /* of others it is the kernel's own */
+    rt->failed_slot = PTO_PICTURE_NONE;
     pto_runtime_fail(rt, PTO_EDEADLOCK, "%s", message);
     return;
   }

@@ -50,6 +50,7 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
   rt->rings.cold[slot_index].number = number;
   struct pto_trace_task *task = pto_trace_log_append(&rt->trace.tasks);
   if (!task) return;
+  const struct pto_task_ring *ring = &rt->rings.rings[rt->scopes[rt->scope_depth].ring];
   *task = (struct pto_trace_task){.number = number,
                                   .kernels = {launch->aic, launch->aiv0, launch->aiv1},
                                   .kind = kind,
@@ -63,7 +64,9 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
                                   .submit_time = begin_time,
                                   .is_sync_start = launch->sync_start,
                                   .has_predicate = launch->predicate.tensor != NULL,
-                                  .call = rt->call};
+                                  .call = rt->call,
+                                  .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
+                                  .ring_slots_used = ring->head - ring->tail};
   record_params(rt);
 }
 
@@ -83,9 +86,11 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
   for (uint32_t i = 0; i < submit->tensor_count; i++) {
     struct pto_param_work *work = &submit->params[i];
     if (!work->is_allocated_now) continue;
-    if (!pto_buffers_set_memory(rt, work->tensor, work->record, block, slot))
+    if (!pto_buffers_set_memory(rt, work->tensor, work->record, block, slot)) {
+      pto_space_note_table(rt, PTO_DOING_SUBMIT, "address spaces of the map", rt->map.space_capacity);
       return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
                               rt->map.space_capacity);
+    }
     block += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN) << rt->arena.spread_log2;
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
@@ -108,10 +113,12 @@ static void advance_versions(struct pto_runtime *rt) {
 }
 
 static PTO_COLD int fail_map(struct pto_runtime *rt) {
+  pto_space_note_table(rt, PTO_DOING_SUBMIT, "region map", rt->map.entry_capacity);
   return pto_runtime_fail(rt, PTO_ECAPACITY, "accesses of live tasks fill the region map of %u entries",
                           rt->map.entry_capacity);
 }
 static PTO_COLD int fail_chunks(struct pto_runtime *rt) {
+  pto_space_note_table(rt, PTO_DOING_SUBMIT, "list chunks", rt->chunks.capacity);
   return pto_runtime_fail(rt, PTO_ECAPACITY, "edges and accesses of live tasks fill the %u list chunks",
                           rt->chunks.capacity);
 }
@@ -227,10 +234,12 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
     status = give_memory(rt, slot_index, block);
     if (PTO_UNLIKELY(status)) return give_up(rt, status);
   }
-  if (PTO_LIKELY(kind == PTO_TASK_KERNEL))
+  if (PTO_LIKELY(kind == PTO_TASK_KERNEL)) {
     describe_blocks(rt, launch, slot_index, shape);
-  else
+  } else {
     slot->flags |= PTO_TASK_NO_KERNEL;
+    slot->number = (uint32_t)number;
+  }
   if (pto_trace_has_graph(&rt->trace)) record_task(rt, launch, slot_index, kind, number, begin_time);
   status = wire(rt, launch, slot_index);
   if (PTO_UNLIKELY(status)) return give_up(rt, status);

@@ -23,6 +23,7 @@
 
 struct pto_port;
 struct pto_trace;
+struct pto_core_waits;
 
 /* What the cores need of a task; written by the control thread before the dispatch, read-only until its last
  * completion. In memory: this header, tensor_count tensors, scalar_count scalars, then the shapes and strides that the
@@ -44,6 +45,11 @@ _Static_assert(sizeof(struct pto_payload) == 64, "tensors start on the second ca
 
 static inline union pto_scalar *pto_payload_scalars(struct pto_payload *payload) {
   return (union pto_scalar *)(void *)&payload->tensors[payload->tensor_count];
+}
+
+static inline const struct pto_kernel *pto_payload_first_kernel(const struct pto_payload *payload) {
+  const struct pto_kernel *kernel = payload->kernels[0] ? payload->kernels[0] : payload->kernels[1];
+  return PTO_LIKELY(kernel != NULL) ? kernel : payload->kernels[2];
 }
 
 enum pto_message_flags {
@@ -132,6 +138,9 @@ struct pto_port_ops {
   int16_t (*run)(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough);
   /* The sentence that the failed kernel on `core` left; "" where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
+  /* Which cores wait for which now; once the run has a completion with PTO_EDEADLOCK of a task that waits, those that
+   * waited for ever.  For reports; NULL where no core ever waits. */
+  void (*find_waits)(struct pto_port *port, struct pto_core_waits *waits);
   /* Before the first touch: asks for the pages of [addr, addr + size_bytes) where the cores want them.  NULL: no wish.
    */
   void (*place_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);

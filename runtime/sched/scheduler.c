@@ -157,7 +157,7 @@ static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, ui
   const struct pto_port_ops *ops = scheduler->port->ops;
   struct pto_message built, *message = ops->claim ? ops->claim(scheduler->port, core) : &built;
   fill_message(scheduler, slot_index, core, role, group, message);
-  pto_core_tracker_push(&scheduler->cores, core);
+  pto_core_tracker_push(&scheduler->cores, core, slot_index);
   scheduler->dispatched++;
   const uint64_t ready_at = PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->ready_at[slot_index] : 0;
   ops->dispatch(scheduler->port, message, ready_at);

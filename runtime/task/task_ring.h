@@ -65,8 +65,14 @@ struct pto_task_slot {
   uint8_t consumer_count;                   /* of the inline ones */
   uint32_t consumers[PTO_INLINE_CONSUMERS]; /* slots */
   uint32_t more_consumers;                  /* chunk list; 0: none */
-  uint32_t messages_left;                   /* kernel calls not completed */
-  struct pto_payload *payload;
+  union {
+    uint32_t messages_left; /* kernel calls not completed */
+    uint32_t number;        /* for reports, once COMPLETED, and of tasks without a kernel: the task's, modulo 2^32 */
+  };
+  union {
+    struct pto_payload *payload;     /* NULL without a kernel */
+    const struct pto_kernel *kernel; /* for reports, once COMPLETED: its first one */
+  };
   uint32_t blocks_left; /* blocks not dispatched */
   uint32_t block_count;
 };
