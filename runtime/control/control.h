@@ -19,6 +19,18 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
 
 /* What was recorded of the last run; borrowed until the next run.  NULL where the configuration recorded nothing. */
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt);
+/* Whoever observes a run is told what becomes of memory, on the control thread; NULL: nobody is. */
+struct pto_memory_watch {
+  /* A managed buffer has got memory, which nobody has written yet. */
+  void (*allocated)(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes);
+  /* External memory, of at least one byte. */
+  void (*registered)(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes);
+  /* The orchestration is about to write an element. */
+  void (*host_writes)(void *context, uint64_t addr, uint64_t size_bytes);
+  void *context;
+};
+/* Between runs; `watch` is borrowed until the next call. */
+void pto_runtime_watch(struct pto_runtime *rt, const struct pto_memory_watch *watch);
 /* The engine under a runtime, for reports. */
 struct pto_port *pto_runtime_port(struct pto_runtime *rt);
 

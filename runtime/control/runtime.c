@@ -123,6 +123,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
                          (unsigned long long)config->window, (unsigned long long)config->heap_bytes);
   }
   rt->finished = rt->finished_memory.addr;
+  rt->is_told = rt->arena.is_checked;
   if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.memory.addr, rt->arena.memory.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
   rt->hazards = (struct pto_hazards){
@@ -272,6 +273,11 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
 
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt) {
   return rt->config.record ? &rt->trace : NULL;
+}
+void pto_runtime_watch(struct pto_runtime *rt, const struct pto_memory_watch *watch) {
+  PTO_ASSERT(!rt->is_running);
+  rt->watch = watch;
+  rt->is_told = watch || rt->arena.is_checked;
 }
 struct pto_port *pto_runtime_port(struct pto_runtime *rt) {
   return rt->port;

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/observe_shadow.h>
+
+#include <string.h>
+
+#include <runtime/memory/heap_ring.h>
+
+#define MAX_BUFFERS (UINT32_C(1) << 26)
+
+bool pto_observe_shadow_init(struct pto_observe_shadow *shadow, uint64_t arena_addr, uint64_t arena_bytes) {
+  memset(shadow, 0, sizeof *shadow);
+  shadow->lo = arena_addr;
+  shadow->hi = arena_addr + arena_bytes;
+  if (pto_reserve_init(&shadow->bits_memory, arena_bytes / 8 + 8) &&
+      pto_reserve_init(&shadow->cells_memory, (arena_bytes / PTO_OUTPUT_ALIGN + 1) * sizeof(uint32_t)) &&
+      pto_reserve_init(&shadow->buffers_memory, MAX_BUFFERS * sizeof(struct pto_observe_buffer)))
+    return true;
+  pto_observe_shadow_fini(shadow);
+  return false;
+}
+
+void pto_observe_shadow_fini(struct pto_observe_shadow *shadow) {
+  pto_reserve_fini(&shadow->bits_memory);
+  pto_reserve_fini(&shadow->cells_memory);
+  pto_reserve_fini(&shadow->buffers_memory);
+  memset(shadow, 0, sizeof *shadow);
+}
+
+void pto_observe_shadow_reset(struct pto_observe_shadow *shadow) {
+  pto_reserve_discard(&shadow->bits_memory);
+  pto_reserve_discard(&shadow->cells_memory);
+  shadow->buffer_count = 0;
+}
+
+/* ---- bits ---- */
+
+/* A byte of the shadow, and which of its bits stand for [lo, hi). */
+static uint8_t bits_of(uint64_t byte, uint64_t lo, uint64_t hi) {
+  const uint64_t first = pto_max_u64(lo, byte * 8) - byte * 8, end = pto_min_u64(hi, byte * 8 + 8) - byte * 8;
+  return (uint8_t)((0xffu << first) & (0xffu >> (8 - end)));
+}
+
+/* Offsets into the arena; false where nothing of [lo, hi) is in it. */
+static bool clip(const struct pto_observe_shadow *shadow, uint64_t *lo, uint64_t *hi) {
+  *lo = pto_max_u64(*lo, shadow->lo) - shadow->lo;
+  *hi = pto_max_u64(pto_min_u64(*hi, shadow->hi), shadow->lo) - shadow->lo;
+  return *lo < *hi;
+}
+
+static void set_bits(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi, bool value) {
+  uint8_t *bits = shadow->bits_memory.addr;
+  const uint64_t first = lo / 8, last = (hi - 1) / 8;
+  for (uint64_t byte = first; byte <= last; byte++) {
+    if (byte > first && byte < last) {
+      memset(bits + byte, value ? 0xff : 0, last - byte);
+      byte = last;
+    }
+    const uint8_t mask = bits_of(byte, lo, hi);
+    bits[byte] = (uint8_t)(value ? bits[byte] | mask : bits[byte] & ~mask);
+  }
+}
+
+void pto_observe_shadow_write(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi) {
+  if (clip(shadow, &lo, &hi)) set_bits(shadow, lo, hi, true);
+}
+
+bool pto_observe_shadow_is_written(const struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi) {
+  const uint8_t *bits = shadow->bits_memory.addr;
+  if (!clip(shadow, &lo, &hi)) return true;
+  for (uint64_t byte = lo / 8; byte <= (hi - 1) / 8; byte++) {
+    const uint8_t mask = bits_of(byte, lo, hi);
+    if ((bits[byte] & mask) != mask) return false;
+  }
+  return true;
+}
+
+/* ---- buffers ---- */
+
+void pto_observe_shadow_allocate(struct pto_observe_shadow *shadow, uint64_t number, uint64_t lo, uint64_t size_bytes) {
+  uint32_t *cells = shadow->cells_memory.addr;
+  struct pto_observe_buffer *buffers = shadow->buffers_memory.addr;
+  uint64_t begin = lo, end = lo + size_bytes;
+  if (!clip(shadow, &begin, &end)) return;
+  set_bits(shadow, begin, end, false);
+  uint32_t name = 0;
+  if (shadow->buffer_count < MAX_BUFFERS) {
+    buffers[shadow->buffer_count++] = (struct pto_observe_buffer){number, lo, lo + size_bytes};
+    name = shadow->buffer_count;
+  }
+  for (uint64_t cell = begin / PTO_OUTPUT_ALIGN; cell <= (end - 1) / PTO_OUTPUT_ALIGN; cell++) cells[cell] = name;
+}
+
+const struct pto_observe_buffer *pto_observe_shadow_find(const struct pto_observe_shadow *shadow, uint64_t addr) {
+  const uint32_t *cells = shadow->cells_memory.addr;
+  const struct pto_observe_buffer *buffers = shadow->buffers_memory.addr;
+  if (addr < shadow->lo || addr >= shadow->hi) return NULL;
+  const uint32_t name = cells[(addr - shadow->lo) / PTO_OUTPUT_ALIGN];
+  return name ? &buffers[name - 1] : NULL;
+}
