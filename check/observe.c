@@ -16,7 +16,7 @@
 
 static uint64_t now_ns(void) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
@@ -40,6 +40,7 @@ static void begin_run(struct pto_observation *o) {
 static void on_end_run(void *context) {
   struct pto_observation *o = context;
   pto_observe_memory_end(&o->memory);
+  if (!o->rt->has_failed) pto_observe_tasks_finish(o);
   pto_observe_tasks_clear(o);
   o->is_in_run = false;
 }
@@ -91,10 +92,11 @@ static uint8_t write_kind(uint8_t byte_class) {
 static void write_kinds(const struct pto_observation *o, uint32_t slot, uint8_t *kinds) {
   const struct pto_observe_memory *m = &o->memory;
   const uint8_t *written = pto_observe_at(m, m->written, slot), *classes = pto_observe_at(m, m->classes, slot);
-  uint8_t kind_of[256];
-  for (uint32_t i = 0; i < 256; i++) kind_of[i] = write_kind((uint8_t)i);
-  for (uint64_t i = 0; i < m->page_bytes; i++)
-    kinds[i] = written[i] || (classes[i] & PTO_OBSERVE_HALF) ? kind_of[classes[i]] : WRITE_NONE;
+  for (uint64_t at = 0, count; at < m->page_bytes; at += count) {
+    count = pto_min_u64(pto_observe_same_bytes(classes, at, m->page_bytes),
+                        pto_observe_same_bytes(written, at, m->page_bytes));
+    memset(kinds + at, written[at] || (classes[at] & PTO_OBSERVE_HALF) ? write_kind(classes[at]) : WRITE_NONE, count);
+  }
 }
 
 struct writes {
@@ -175,11 +177,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
     look_at(o, form);
   else
     pass_by(o);
-  if (o->call.status == 0) {
-    const uint32_t before = o->task_count;
-    pto_observe_task_end_unit(o, is_looked_at);
-    (void)before;
-  }
+  if (o->call.status == 0) pto_observe_task_end_unit(o, is_looked_at);
   if (form) form->calls++;
   o->summary.kernel_ns += o->call.first_ns;
   o->summary.total_ns += now_ns() - begin_ns;
@@ -237,6 +235,7 @@ void pto_observation_destroy(struct pto_observation *o) {
   }
   pto_observe_tasks_clear(o);
   free(o->tasks);
+  free(o->left);
   pto_observe_memory_fini(&o->memory);
   pto_observe_shadow_fini(&o->shadow);
   pto_reserve_fini(&o->forms_memory);

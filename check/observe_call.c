@@ -11,7 +11,7 @@
 
 static uint64_t now_ns(void) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
@@ -117,10 +117,29 @@ static bool declare_reads(struct pto_observation *o, uint64_t lo, uint64_t hi, u
   return is_ok;
 }
 
+/* The pages of a region, neighbours together. */
+static bool declare_pages(struct pto_observation *o, const struct pto_region *region) {
+  struct pto_observe_memory *m = &o->memory;
+  struct pto_region_runs runs = pto_region_runs(region);
+  struct pto_observe_range pages = {0, 0};
+  for (uint64_t lo; pto_region_runs_next(&runs, &lo);) {
+    const uint64_t hi = lo + region->run_bytes, page = lo & ~(m->page_bytes - 1);
+    if (page > pages.hi || page < pages.lo) {
+      if (!pto_observe_call_pages(m, pages.lo, pages.hi)) return false;
+      pages.lo = page;
+      pages.hi = page;
+    }
+    pages.hi = pto_max_u64(pages.hi, pto_align_up(hi, m->page_bytes));
+  }
+  return pto_observe_call_pages(m, pages.lo, pages.hi);
+}
+
 static bool declare_param(struct pto_observation *o, const struct pto_observe_param *param) {
   const uint8_t byte_class = class_of(&o->call, param);
   struct pto_region_runs runs = pto_region_runs(&param->region);
   bool is_ok = true;
+  if ((param->mode & PTO_OUTPUT) || param->region.run_bytes < o->memory.page_bytes)
+    is_ok = declare_pages(o, &param->region);
   for (uint64_t lo; is_ok && pto_region_runs_next(&runs, &lo);) {
     const uint64_t hi = lo + param->region.run_bytes;
     is_ok = param->mode & PTO_OUTPUT ? declare_bytes(o, lo, hi, byte_class) : declare_reads(o, lo, hi, byte_class);
@@ -143,7 +162,6 @@ static void mark_unwritten(struct pto_observation *o, uint32_t slot) {
   struct pto_observe_memory *m = &o->memory;
   const uint64_t page = pto_observe_pages(m)[slot].addr;
   uint8_t *classes = pto_observe_at(m, m->classes, slot);
-  if (page >= m->arena.hi || page < m->arena.lo) return;
   if (pto_observe_shadow_is_written(&o->shadow, page, page + m->page_bytes)) return;
   for (uint64_t i = 0; i < m->page_bytes; i++)
     if ((classes[i] & PTO_OBSERVE_READ) && !pto_observe_shadow_is_written(&o->shadow, page + i, page + i + 1))
@@ -179,9 +197,42 @@ void pto_observe_assume_writes(struct pto_observation *o) {
 
 /* ---- runs ---- */
 
-static inline uint8_t other_value(uint8_t value, enum pto_observe_pattern pattern) {
-  if (pattern == PTO_OBSERVE_ONES) return value == 0xff ? 0x00 : 0xff; /* NaN in floats, -1, the largest */
-  return value == 0x41 ? 0x3e : 0x41;                                  /* about 12, 2.6, 65 */
+/* Pages are gone through in blocks of a constant size, by loops that compilers make vectors of. */
+#define BLOCK 4096u
+
+/* What bytes that must not matter are given: `usual`, or `else_` where that is what they hold. */
+static const struct pattern {
+  uint8_t usual, else_;
+} patterns[] = {[PTO_OBSERVE_ONES] = {0xff, 0x00},  /* NaN in floats, −1, the largest */
+                [PTO_OBSERVE_SMALL] = {0x41, 0x3e}}; /* about 12, 2.6, 65 */
+
+/* `before`, with other values where `sel` is 0xff. */
+static inline uint8_t begun_with(uint8_t before, uint8_t sel, struct pattern pattern) {
+  const uint8_t other = before == pattern.usual ? pattern.else_ : pattern.usual;
+  return (uint8_t)((before & ~sel) | (other & sel));
+}
+
+static void set_block(uint8_t *restrict memory, const uint8_t *restrict before, const uint8_t *restrict sel,
+                      struct pattern pattern) {
+  for (uint32_t i = 0; i < BLOCK; i++) memory[i] = begun_with(before[i], sel[i], pattern);
+}
+
+/* Notes what was written; not 0 where something is not as the first run left it. */
+static uint8_t compare_block(const uint8_t *restrict memory, const uint8_t *restrict before,
+                             const uint8_t *restrict after, const uint8_t *restrict sel,
+                             uint8_t *restrict written, struct pattern pattern) {
+  uint8_t any = 0;
+  for (uint32_t i = 0; i < BLOCK; i++) {
+    const uint8_t begun = begun_with(before[i], sel[i], pattern);
+    const uint8_t writes = (uint8_t)((after[i] != before[i]) | (memory[i] != begun));
+    written[i] |= writes;
+    any |= (uint8_t)(writes & (memory[i] != after[i]));
+  }
+  return any;
+}
+
+static void first_block(const uint8_t *restrict before, const uint8_t *restrict after, uint8_t *restrict written) {
+  for (uint32_t i = 0; i < BLOCK; i++) written[i] = after[i] != before[i];
 }
 
 /* What a run begins with. */
@@ -191,12 +242,12 @@ static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_ob
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *classes = pto_observe_at(m, m->classes, slot);
   uint8_t *memory = (uint8_t *)(uintptr_t)page->addr;
-  const uint64_t bytes = m->page_bytes;
   if (page->is_guarded)
-    for (uint64_t i = 0; i < bytes; i++) memory[i] = sel[i] ? other_value(before[i], pattern) : before[i];
+    for (uint64_t at = 0; at < m->page_bytes; at += BLOCK)
+      set_block(memory + at, before + at, sel + at, patterns[pattern]);
   else
-    for (uint64_t i = 0; i < bytes; i++)
-      if (!(classes[i] & PTO_OBSERVE_SKIP)) memory[i] = sel[i] ? other_value(before[i], pattern) : before[i];
+    for (uint64_t i = 0; i < m->page_bytes; i++)
+      if (!(classes[i] & PTO_OBSERVE_SKIP)) memory[i] = begun_with(before[i], sel[i], patterns[pattern]);
 }
 
 /* What a run has shown; true where it differs from the first. */
@@ -206,14 +257,17 @@ static bool compare_page(const struct pto_observation *o, uint32_t slot, enum pt
   const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
   const uint8_t *memory = (const uint8_t *)(uintptr_t)pto_observe_pages(m)[slot].addr;
   uint8_t *written = pto_observe_at(m, m->written, slot);
-  const uint64_t bytes = m->page_bytes;
   uint8_t any = 0;
-  for (uint64_t i = 0; i < bytes; i++) {
-    const uint8_t begun = sel[i] ? other_value(before[i], pattern) : before[i];
-    const uint8_t looks = !(classes[i] & PTO_OBSERVE_SKIP);
-    const uint8_t writes = (uint8_t)(looks & ((after[i] != before[i]) | (memory[i] != begun)));
-    written[i] |= writes;
-    any |= (uint8_t)(writes & (memory[i] != after[i]));
+  if (pto_observe_pages(m)[slot].is_guarded) {
+    for (uint64_t at = 0; at < m->page_bytes; at += BLOCK)
+      any |= compare_block(memory + at, before + at, after + at, sel + at, written + at, patterns[pattern]);
+    return any;
+  }
+  for (uint64_t i = 0; i < m->page_bytes; i++) {
+    const uint8_t begun = begun_with(before[i], sel[i], patterns[pattern]);
+    if ((classes[i] & PTO_OBSERVE_SKIP) || (after[i] == before[i] && memory[i] == begun)) continue;
+    written[i] = 1;
+    any |= memory[i] != after[i];
   }
   return any;
 }
@@ -226,7 +280,7 @@ static void note_differences(const struct pto_observation *o, uint32_t slot, enu
   const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
   for (uint64_t i = 0; i < m->page_bytes; i++) {
     const uint8_t value = ((const uint8_t *)(uintptr_t)page)[i];
-    const uint8_t begun = sel[i] ? other_value(before[i], pattern) : before[i];
+    const uint8_t begun = begun_with(before[i], sel[i], patterns[pattern]);
     if ((classes[i] & PTO_OBSERVE_SKIP) || value == after[i] || (after[i] == before[i] && value == begun)) continue;
     if (!outcome->first_difference || page + i < outcome->first_difference) outcome->first_difference = page + i;
     if (page + i > outcome->last_difference) outcome->last_difference = page + i;
@@ -243,8 +297,9 @@ void pto_observe_run_first(struct pto_observation *o) {
     const uint8_t *before = pto_observe_at(m, m->before, slot), *classes = pto_observe_at(m, m->classes, slot);
     uint8_t *after = pto_observe_at(m, m->after, slot), *written = pto_observe_at(m, m->written, slot);
     memcpy(after, (const void *)(uintptr_t)pto_observe_pages(m)[slot].addr, m->page_bytes);
-    for (uint64_t i = 0; i < m->page_bytes; i++)
-      written[i] = (after[i] != before[i]) & !(classes[i] & PTO_OBSERVE_SKIP);
+    for (uint64_t at = 0; at < m->page_bytes; at += BLOCK) first_block(before + at, after + at, written + at);
+    if (!pto_observe_pages(m)[slot].is_guarded)
+      for (uint64_t i = 0; i < m->page_bytes; i++) written[i] &= !(classes[i] & PTO_OBSERVE_SKIP);
   }
 }
 
@@ -305,7 +360,10 @@ void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_c
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const uint8_t *classes = pto_observe_at(m, m->classes, slot);
     uint8_t *sel = pto_observe_at(m, m->sel, slot);
-    for (uint64_t i = 0; i < m->page_bytes; i++) sel[i] = is_wanted[classes[i]];
+    for (uint64_t at = 0, count; at < m->page_bytes; at += count) { /* neighbours are mostly of one class */
+      count = wanted ? pto_observe_same_bytes(classes, at, m->page_bytes) : m->page_bytes;
+      memset(sel + at, wanted ? is_wanted[classes[at]] : 0, count);
+    }
   }
 }
 
@@ -334,18 +392,6 @@ static struct place *sorted_places(struct pto_observation *o, uint8_t **kinds_ou
   return places;
 }
 
-/* How many of the kinds from `at` on are the same. */
-static uint64_t same_kinds(const uint8_t *kinds, uint64_t at, uint64_t end) {
-  const uint64_t begin = at, all = kinds[at] * UINT64_C(0x0101010101010101);
-  uint64_t word;
-  while (at + sizeof word <= end) {
-    memcpy(&word, kinds + at, sizeof word);
-    if (word != all) break;
-    at += sizeof word;
-  }
-  while (at < end && kinds[at] == kinds[begin]) at++;
-  return at - begin;
-}
 
 void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kinds_of,
                            void (*take)(struct pto_observation *o, const struct pto_observe_span *span, void *context),
@@ -357,7 +403,7 @@ void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kind
   for (uint32_t i = 0; i < m->pages.count; i++) {
     kinds_of(o, places[i].slot, kinds);
     for (uint64_t at = 0, count; at < m->page_bytes; at += count) {
-      count = same_kinds(kinds, at, m->page_bytes);
+      count = pto_observe_same_bytes(kinds, at, m->page_bytes);
       const uint64_t lo = places[i].addr + at;
       if (span.kind == kinds[at] && span.hi == lo) {
         span.hi += count;

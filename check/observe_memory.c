@@ -216,6 +216,18 @@ uint32_t pto_observe_call_page(struct pto_observe_memory *m, uint64_t addr) {
   return add_page(m, page);
 }
 
+bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  uint64_t page = lo & ~(m->page_bytes - 1);
+  while (page < hi) {
+    const struct pto_observe_area *area = area_of(m, page);
+    const uint64_t end = area ? pto_min_u64(area->hi, pto_align_up(hi, m->page_bytes)) : page + m->page_bytes;
+    if (area) protect(page, end, PROT_READ | PROT_WRITE);
+    for (; page < end; page += m->page_bytes)
+      if (pto_observe_call_find(m, page) == PTO_OBSERVE_NO_SLOT && add_page(m, page) == PTO_OBSERVE_NO_SLOT) return false;
+  }
+  return true;
+}
+
 void pto_observe_call_reads(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
   if (lo < hi && !LIST_PUSH(&m->spans, struct pto_observe_range, {lo, hi})) m->is_full = true;
 }

@@ -114,6 +114,8 @@ void pto_observe_call_begin(struct pto_observe_memory *m);
 /* The slot of the page that `addr` is in, made where there is none: `before` is filled, classes are 0 (or as the page's
  * owners have it).  NO_SLOT where there are too many. */
 uint32_t pto_observe_call_page(struct pto_observe_memory *m, uint64_t addr);
+/* The same for all pages of [lo, hi), with one call of the system; false where there are too many. */
+bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
 /* NO_SLOT where it is none of the call's. */
 uint32_t pto_observe_call_find(const struct pto_observe_memory *m, uint64_t addr);
 /* Whether the page of `addr` is closed between calls. */

@@ -210,6 +210,7 @@ static bool ask(struct pto_observation *o, enum pto_observe_pattern pattern, boo
     tell_outputs(o, &found, &effect);
   else if (is_read)
     pto_observe_tell(o, kind, &found, &effect);
+  if (is_read && kind == PTO_FINDING_READ_UNWRITTEN) pto_observe_task_blame(o, &found);
   pto_observe_bytes_fini(&found);
   return is_read;
 }

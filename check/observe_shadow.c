@@ -6,6 +6,15 @@
 #include <runtime/memory/heap_ring.h>
 
 #define MAX_BUFFERS (UINT32_C(1) << 26)
+/* Pages outside the arena with bytes that were left: a table with room to spare. */
+#define LEFT_BYTES 4096u
+#define LEFT_SLOTS (UINT32_C(1) << 18)
+#define MAX_LEFT (LEFT_SLOTS / 2)
+
+struct left_page {
+  uint64_t number; /* address / LEFT_BYTES; 0: free */
+  uint8_t bits[LEFT_BYTES / 8];
+};
 
 bool pto_observe_shadow_init(struct pto_observe_shadow *shadow, uint64_t arena_addr, uint64_t arena_bytes) {
   memset(shadow, 0, sizeof *shadow);
@@ -13,7 +22,8 @@ bool pto_observe_shadow_init(struct pto_observe_shadow *shadow, uint64_t arena_a
   shadow->hi = arena_addr + arena_bytes;
   if (pto_reserve_init(&shadow->bits_memory, arena_bytes / 8 + 8) &&
       pto_reserve_init(&shadow->cells_memory, (arena_bytes / PTO_OUTPUT_ALIGN + 1) * sizeof(uint32_t)) &&
-      pto_reserve_init(&shadow->buffers_memory, MAX_BUFFERS * sizeof(struct pto_observe_buffer)))
+      pto_reserve_init(&shadow->buffers_memory, MAX_BUFFERS * sizeof(struct pto_observe_buffer)) &&
+      pto_reserve_init(&shadow->left_memory, LEFT_SLOTS * sizeof(struct left_page)))
     return true;
   pto_observe_shadow_fini(shadow);
   return false;
@@ -23,13 +33,15 @@ void pto_observe_shadow_fini(struct pto_observe_shadow *shadow) {
   pto_reserve_fini(&shadow->bits_memory);
   pto_reserve_fini(&shadow->cells_memory);
   pto_reserve_fini(&shadow->buffers_memory);
+  pto_reserve_fini(&shadow->left_memory);
   memset(shadow, 0, sizeof *shadow);
 }
 
 void pto_observe_shadow_reset(struct pto_observe_shadow *shadow) {
   pto_reserve_discard(&shadow->bits_memory);
   pto_reserve_discard(&shadow->cells_memory);
-  shadow->buffer_count = 0;
+  if (shadow->left_count) pto_reserve_discard(&shadow->left_memory);
+  shadow->buffer_count = shadow->left_count = 0;
 }
 
 /* ---- bits ---- */
@@ -47,8 +59,8 @@ static bool clip(const struct pto_observe_shadow *shadow, uint64_t *lo, uint64_t
   return *lo < *hi;
 }
 
-static void set_bits(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi, bool value) {
-  uint8_t *bits = shadow->bits_memory.addr;
+/* lo < hi */
+static void set_bits(uint8_t *bits, uint64_t lo, uint64_t hi, bool value) {
   const uint64_t first = lo / 8, last = (hi - 1) / 8;
   for (uint64_t byte = first; byte <= last; byte++) {
     if (byte > first && byte < last) {
@@ -60,16 +72,71 @@ static void set_bits(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi
   }
 }
 
+/* Whether bits lo … hi − 1 all have this value; lo < hi. */
+static bool are_all(const uint8_t *bits, uint64_t lo, uint64_t hi, bool value) {
+  for (uint64_t byte = lo / 8; byte <= (hi - 1) / 8; byte++) {
+    const uint8_t mask = bits_of(byte, lo, hi);
+    if ((bits[byte] & mask) != (value ? mask : 0)) return false;
+  }
+  return true;
+}
+
+/* The page's place: its own, or a free one. */
+static struct left_page *left_at(const struct pto_observe_shadow *shadow, uint64_t addr) {
+  struct left_page *pages = shadow->left_memory.addr;
+  const uint64_t number = addr / LEFT_BYTES;
+  uint32_t at = (uint32_t)pto_mix64(number) % LEFT_SLOTS;
+  while (pages[at].number && pages[at].number != number) at = (at + 1) % LEFT_SLOTS;
+  return &pages[at];
+}
+
+/* The part of [*lo, hi) in one page, as bits of that page; the rest begins at the new *lo. */
+static struct left_page *next_left(const struct pto_observe_shadow *shadow, uint64_t *lo, uint64_t hi,
+                                   uint64_t *first, uint64_t *end) {
+  struct left_page *page = left_at(shadow, *lo);
+  const uint64_t begin = *lo / LEFT_BYTES * LEFT_BYTES;
+  *first = *lo - begin;
+  *end = pto_min_u64(hi - begin, LEFT_BYTES);
+  *lo = begin + *end;
+  return page;
+}
+
 void pto_observe_shadow_write(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi) {
-  if (clip(shadow, &lo, &hi)) set_bits(shadow, lo, hi, true);
+  uint64_t arena_lo = lo, arena_hi = hi, first, end;
+  if (clip(shadow, &arena_lo, &arena_hi)) {
+    set_bits(shadow->bits_memory.addr, arena_lo, arena_hi, true);
+    return;
+  }
+  while (shadow->left_count && lo < hi) {
+    struct left_page *page = next_left(shadow, &lo, hi, &first, &end);
+    if (page->number) set_bits(page->bits, first, end, false);
+  }
+}
+
+void pto_observe_shadow_leave(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi) {
+  uint64_t arena_lo = lo, arena_hi = hi, first, end;
+  if (clip(shadow, &arena_lo, &arena_hi)) {
+    set_bits(shadow->bits_memory.addr, arena_lo, arena_hi, false);
+    return;
+  }
+  while (lo < hi) {
+    const uint64_t number = lo / LEFT_BYTES;
+    struct left_page *page = next_left(shadow, &lo, hi, &first, &end);
+    if (page->number == 0) {
+      if (shadow->left_count == MAX_LEFT) return;
+      shadow->left_count++;
+      page->number = number;
+    }
+    set_bits(page->bits, first, end, true);
+  }
 }
 
 bool pto_observe_shadow_is_written(const struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi) {
-  const uint8_t *bits = shadow->bits_memory.addr;
-  if (!clip(shadow, &lo, &hi)) return true;
-  for (uint64_t byte = lo / 8; byte <= (hi - 1) / 8; byte++) {
-    const uint8_t mask = bits_of(byte, lo, hi);
-    if ((bits[byte] & mask) != mask) return false;
+  uint64_t arena_lo = lo, arena_hi = hi, first, end;
+  if (clip(shadow, &arena_lo, &arena_hi)) return are_all(shadow->bits_memory.addr, arena_lo, arena_hi, true);
+  while (shadow->left_count && lo < hi) {
+    const struct left_page *page = next_left(shadow, &lo, hi, &first, &end);
+    if (page->number && !are_all(page->bits, first, end, false)) return false;
   }
   return true;
 }
@@ -81,7 +148,7 @@ void pto_observe_shadow_allocate(struct pto_observe_shadow *shadow, uint64_t num
   struct pto_observe_buffer *buffers = shadow->buffers_memory.addr;
   uint64_t begin = lo, end = lo + size_bytes;
   if (!clip(shadow, &begin, &end)) return;
-  set_bits(shadow, begin, end, false);
+  set_bits(shadow->bits_memory.addr, begin, end, false);
   uint32_t name = 0;
   if (shadow->buffer_count < MAX_BUFFERS) {
     buffers[shadow->buffer_count++] = (struct pto_observe_buffer){number, lo, lo + size_bytes};

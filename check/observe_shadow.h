@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shadow of the runtime's arena: which of its bytes somebody has written since they were allocated, and whose they
- * are.
+ * The shadow of memory: which bytes have been written, and whose they are.
  *
- * Owns a bit a byte and the buffers of the run, by where they lie.  Outputs are allocated in whole cells of
- * PTO_OUTPUT_ALIGN bytes, so a cell has one owner: the last buffer that was given it.  What it says of memory outside
- * the arena: written, by the host; nobody's.
+ * Bytes of the arena are unwritten when they are allocated; others are the host's, who wrote them.  Any byte is
+ * unwritten again when a task declared to write it and left it out: what it holds is nothing to rely on.
+ *
+ * Owns a bit a byte of the arena, a bit a byte of those pages elsewhere that have such a byte, and the buffers of the
+ * run by where they lie.  Outputs are allocated in whole cells of PTO_OUTPUT_ALIGN bytes, so a cell has one owner: the
+ * last buffer that was given it.
  *
  * Control thread.  Address space alone, resident where the arena is used.
  */
@@ -20,8 +22,9 @@ struct pto_observe_buffer {
 
 struct pto_observe_shadow {
   uint64_t lo, hi; /* the arena */
-  struct pto_reserve bits_memory, cells_memory, buffers_memory;
+  struct pto_reserve bits_memory, cells_memory, buffers_memory, left_memory;
   uint32_t buffer_count;
+  uint32_t left_count; /* pages elsewhere */
 };
 
 /* False where the system refuses memory.  fini takes zeroed structs and half-made ones. */
@@ -32,8 +35,10 @@ void pto_observe_shadow_reset(struct pto_observe_shadow *shadow);
 
 /* A buffer has got memory; nobody has written it. */
 void pto_observe_shadow_allocate(struct pto_observe_shadow *shadow, uint64_t number, uint64_t lo, uint64_t size_bytes);
-/* [lo, hi) is written; what lies outside of the arena is ignored. */
+/* [lo, hi) is written. */
 void pto_observe_shadow_write(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi);
+/* A task declared to write [lo, hi) and did not. */
+void pto_observe_shadow_leave(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi);
 bool pto_observe_shadow_is_written(const struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi);
 
 /* The last buffer that had the cell of this byte, which may lie behind its end; NULL where none had it. */

@@ -63,6 +63,16 @@ struct pto_observe_task {
   uint32_t count, capacity;
 };
 
+/* Bytes that a task declared to write and left as they were. */
+struct pto_observe_left {
+  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_param param;
+  uint64_t buffer_number; /* that the memory was of, in the arena; 0: elsewhere */
+  struct pto_observe_range *ranges;
+  uint32_t count;
+  bool is_told;
+};
+
 /* How often calls with the same kernels and shapes have been met. */
 struct pto_observe_form {
   uint64_t key; /* 0: free */
@@ -83,9 +93,19 @@ struct pto_observation {
   struct pto_observe_call call;
   struct pto_observe_task *tasks; /* begun and not over */
   uint32_t task_count, task_capacity;
+  struct pto_observe_left *left; /* in order of tasks */
+  uint32_t left_count, left_capacity;
   struct pto_reserve forms_memory;
   struct pto_reserve scratch_memory; /* a page of kinds, and the unit's slots in order of addresses */
   struct pto_observe_summary summary;
+};
+
+/* Sorted ranges of bytes. */
+struct pto_observe_bytes {
+  struct pto_observe_range *ranges;
+  uint32_t count, capacity;
+  uint64_t total_bytes;
+  bool is_bounded; /* the search ended early: first and last byte are exact */
 };
 
 /* What a repeated run came to. */
@@ -119,6 +139,16 @@ void pto_observe_restore(struct pto_observation *o);
 /* What is declared to be written counts as written: for units that are not looked at. */
 void pto_observe_assume_writes(struct pto_observation *o);
 
+/* How many bytes from `at` < end on are the same. */
+static inline uint64_t pto_observe_same_bytes(const uint8_t *bytes, uint64_t at, uint64_t end) {
+  const uint64_t begin = at, all = bytes[at] * UINT64_C(0x0101010101010101);
+  for (uint64_t word; at + sizeof word <= end; at += sizeof word) {
+    __builtin_memcpy(&word, bytes + at, sizeof word);
+    if (word != all) break;
+  }
+  while (at < end && bytes[at] == bytes[begin]) at++;
+  return at - begin;
+}
 /* Bytes one after another of the same kind, which is not 0. */
 struct pto_observe_span {
   uint64_t lo, hi;
@@ -144,19 +174,19 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* The unit is over; with the last one the task is judged. */
 void pto_observe_task_end_unit(struct pto_observation *o, bool was_looked_at);
+/* Bytes were read that nobody wrote: whoever left them out is told. */
+void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read);
+/* The run is over: bytes outside the arena that a task left out, and nobody wrote later, are told. */
+void pto_observe_tasks_finish(struct pto_observation *o);
 void pto_observe_tasks_clear(struct pto_observation *o);
 
-/* observe_tell.c: a finding about bytes of the unit, or of its task.  Ranges are sorted. */
-struct pto_observe_bytes {
-  struct pto_observe_range *ranges;
-  uint32_t count, capacity;
-  uint64_t total_bytes;
-  bool is_bounded; /* the search ended early: first and last byte are exact */
-};
+/* observe_tell.c: findings. */
 void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi);
 void pto_observe_bytes_fini(struct pto_observe_bytes *bytes);
 void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
                       const struct pto_observe_outcome *effect);
+void pto_observe_tell_left(struct pto_observation *o, const struct pto_observe_left *left,
+                           const struct pto_observe_bytes *bytes);
 void pto_observe_tell_local(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_tell_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
 void pto_observe_tell_blocks(struct pto_observation *o, const struct pto_observe_access *a,

@@ -55,7 +55,74 @@ bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64
 
 void pto_observe_tasks_clear(struct pto_observation *o) {
   for (uint32_t i = 0; i < o->task_count; i++) free(o->tasks[i].accesses);
-  o->task_count = 0;
+  for (uint32_t i = 0; i < o->left_count; i++) free(o->left[i].ranges);
+  o->task_count = o->left_count = 0;
+}
+
+/* ---- what was left out ---- */
+
+static uint64_t buffer_at(const struct pto_observation *o, uint64_t addr) {
+  const struct pto_observe_buffer *buffer = pto_observe_shadow_find(&o->shadow, addr);
+  return buffer ? buffer->number : 0;
+}
+
+/* Takes the ranges.  It is told when somebody reads them, or when the run ends and they are still as they were. */
+static void keep_left(struct pto_observation *o, const struct pto_observe_param *param,
+                      struct pto_observe_bytes *missing) {
+  if (o->left_count == o->left_capacity) {
+    const uint32_t capacity = o->left_capacity ? 2 * o->left_capacity : 64;
+    struct pto_observe_left *left = realloc(o->left, capacity * sizeof *left);
+    if (!left) return;
+    o->left = left;
+    o->left_capacity = capacity;
+  }
+  for (uint32_t i = 0; i < missing->count; i++)
+    pto_observe_shadow_leave(&o->shadow, missing->ranges[i].lo, missing->ranges[i].hi);
+  struct pto_observe_left *left = &o->left[o->left_count++];
+  *left = (struct pto_observe_left){.param = *param,
+                                    .buffer_number = buffer_at(o, missing->ranges[0].lo),
+                                    .ranges = missing->ranges,
+                                    .count = missing->count};
+  left->task.task_number = o->call.payload->task_number;
+  memcpy(left->task.kernels, o->call.payload->kernels, sizeof left->task.kernels);
+  memset(missing, 0, sizeof *missing);
+  o->summary.outputs_left++;
+}
+
+static bool meets(const struct pto_observe_left *left, struct pto_observe_range range) {
+  for (uint32_t i = 0; i < left->count; i++)
+    if (left->ranges[i].lo < range.hi && range.lo < left->ranges[i].hi) return true;
+  return false;
+}
+
+void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read) {
+  for (uint32_t r = 0; r < read->count; r++)
+    for (uint32_t i = o->left_count; i-- > 0;) {
+      struct pto_observe_left *left = &o->left[i];
+      if (left->buffer_number != buffer_at(o, read->ranges[r].lo) || !meets(left, read->ranges[r])) continue;
+      struct pto_observe_bytes all = {.ranges = left->ranges, .count = left->count};
+      if (!left->is_told) pto_observe_tell_left(o, left, &all);
+      left->is_told = true;
+      break;
+    }
+}
+
+/* What of a range is still unwritten. */
+static void add_unwritten(struct pto_observation *o, struct pto_observe_range range, struct pto_observe_bytes *bytes) {
+  if (pto_observe_shadow_is_written(&o->shadow, range.lo, range.hi)) return;
+  for (uint64_t at = range.lo; at < range.hi; at++)
+    if (!pto_observe_shadow_is_written(&o->shadow, at, at + 1)) pto_observe_bytes_add(bytes, at, at + 1);
+}
+
+void pto_observe_tasks_finish(struct pto_observation *o) {
+  for (uint32_t i = 0; i < o->left_count; i++) {
+    struct pto_observe_left *left = &o->left[i];
+    struct pto_observe_bytes bytes = {0};
+    if (left->buffer_number || left->is_told) continue;
+    for (uint32_t r = 0; r < left->count; r++) add_unwritten(o, left->ranges[r], &bytes);
+    if (bytes.count) pto_observe_tell_left(o, left, &bytes);
+    pto_observe_bytes_fini(&bytes);
+  }
 }
 
 /* ---- judgement ---- */
@@ -128,7 +195,7 @@ static void judge_outputs(struct pto_observation *o, const struct pto_observe_ta
     struct pto_observe_bytes missing = {0};
     struct pto_region_runs runs = pto_region_runs(&param->region);
     for (uint64_t lo; pto_region_runs_next(&runs, &lo);) add_missing(task, lo, lo + param->region.run_bytes, &missing);
-    if (missing.count) pto_observe_tell(o, PTO_FINDING_NOT_WRITTEN, &missing, NULL);
+    if (missing.count) keep_left(o, param, &missing);
     pto_observe_bytes_fini(&missing);
   }
 }

@@ -130,27 +130,28 @@ static void describe(const struct pto_observation *o, uint64_t lo, struct object
 
 /* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5": those from `first` on that lie in one object; the next. */
 static uint32_t say_ranges(struct text *text, const struct pto_observe_bytes *bytes, uint32_t first,
-                           const struct object *object, uint64_t *total) {
+                           const struct object *object) {
   uint32_t count = 0, i = first;
-  *total = 0;
+  uint64_t total = 0;
   for (; i < bytes->count; i++) {
     const struct pto_observe_range range = bytes->ranges[i];
     if (i > first && (range.lo < object->lo || range.lo >= object->hi) &&
         !(bytes->ranges[first].lo >= object->hi && range.lo >= object->hi))
       break;
-    *total += range.hi - range.lo;
+    total += range.hi - range.lo;
     if (count++ >= MOST_RANGES) continue;
     say(text, "%s[%" PRId64 ", %" PRId64 ")", count > 1 ? ", " : "bytes ", (int64_t)(range.lo - object->lo),
         (int64_t)(range.hi - object->lo));
   }
-  if (count > MOST_RANGES) say(text, " and %u more ranges, %" PRIu64 " bytes in all,", count - MOST_RANGES, *total);
+  if (count > MOST_RANGES) say(text, " and %u more ranges, %" PRIu64 " bytes in all,", count - MOST_RANGES, total);
   say(text, " of %s", object->name);
   return i;
 }
 
+/* 0: within; else how many bytes to the nearest, which is 1 for a neighbour. */
 static uint64_t away_from(const struct pto_region *region, uint64_t lo, uint64_t hi) {
-  if (lo >= region->end) return lo - region->end;
-  return hi <= region->start ? region->start - hi : 0;
+  if (lo >= region->end) return lo - region->end + 1;
+  return hi <= region->start ? region->start - hi + 1 : 0;
 }
 
 const struct pto_observe_param *pto_observe_nearest(const struct pto_observation *o, uint64_t lo, uint64_t hi) {
@@ -209,8 +210,7 @@ static void say_effect(struct text *text, const struct pto_observation *o, const
 /* ---- findings ---- */
 
 static void add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *remedy,
-                const struct text *text) {
-  const struct pto_payload *payload = o->call.payload;
+                const struct pto_payload *payload, const struct text *text) {
   uint64_t group = pto_mix64(kind + 1);
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ (uintptr_t)payload->kernels[k]);
   group = pto_mix64(group ^ (param ? param->index : PTO_MAX_PARAMS));
@@ -219,18 +219,6 @@ static void add(struct pto_observation *o, uint32_t kind, const struct pto_obser
                                       .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
                                       .group = group};
   pto_findings_add(o->findings, &finding, remedy, "%s", text->bytes);
-}
-
-static const char *verb_of(uint32_t kind) {
-  switch (kind) {
-  case PTO_FINDING_WRITE_OUTSIDE:
-  case PTO_FINDING_WRITE_INPUT:
-    return "writes";
-  case PTO_FINDING_NOT_WRITTEN:
-    return "does not write";
-  default:
-    return "reads";
-  }
 }
 
 /* What follows the bytes, and the line to change. */
@@ -255,14 +243,9 @@ static const char *say_why(struct text *text, uint32_t kind, const struct pto_ob
     say_param(text, param);
     snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
     return remedy;
-  case PTO_FINDING_READ_UNWRITTEN:
+  default:
     say(text, "which nobody has written, through ");
     say_param(text, param);
-    return NULL;
-  default:
-    say(text, "all of which ");
-    say_param(text, param);
-    say(text, " declares");
     return NULL;
   }
   return NULL;
@@ -276,28 +259,37 @@ void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto
     struct text text = {.used = 0};
     struct object object;
     char remedy[64];
-    uint64_t total;
     describe(o, range.lo, &object);
-    if (kind == PTO_FINDING_NOT_WRITTEN) {
-      say(&text, "task %" PRIu64 " (", o->call.payload->task_number);
-      const char *separator = "";
-      for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) {
-        const struct pto_kernel *kernel = o->call.payload->kernels[k];
-        if (kernel) say(&text, "%s%s", separator, kernel->name ? kernel->name : "?");
-        if (kernel) separator = ", ";
-      }
-      say(&text, ")");
-    } else {
-      say_unit(&text, o, o->call.label);
-    }
-    say(&text, " %s ", verb_of(kind));
+    say_unit(&text, o, o->call.label);
+    say(&text, kind == PTO_FINDING_WRITE_OUTSIDE || kind == PTO_FINDING_WRITE_INPUT ? " writes " : " reads ");
     if (bytes->is_bounded) say(&text, "some of ");
-    i = say_ranges(&text, bytes, i, &object, &total);
+    i = say_ranges(&text, bytes, i, &object);
     const char *fix = say_why(&text, kind, param, range.lo, range.hi, remedy, sizeof remedy);
     if (effect) say(&text, "; ");
     say_effect(&text, o, effect);
-    add(o, kind, param, fix, &text);
+    add(o, kind, param, fix, o->call.payload, &text);
   }
+}
+
+void pto_observe_tell_left(struct pto_observation *o, const struct pto_observe_left *left,
+                           const struct pto_observe_bytes *bytes) {
+  struct text text = {.used = 0};
+  struct object object;
+  const char *separator = "";
+  say(&text, "task %" PRIu64 " (", left->task.task_number);
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) {
+    const struct pto_kernel *kernel = left->task.kernels[k];
+    if (!kernel) continue;
+    say(&text, "%s%s", separator, kernel->name ? kernel->name : "?");
+    separator = ", ";
+  }
+  say(&text, ") does not write ");
+  describe(o, bytes->ranges[0].lo, &object);
+  say_ranges(&text, bytes, 0, &object);
+  say(&text, ", which ");
+  say_param(&text, &left->param);
+  say(&text, " declares");
+  add(o, PTO_FINDING_NOT_WRITTEN, &left->param, NULL, &left->task, &text);
 }
 
 void pto_observe_tell_local(struct pto_observation *o, const struct pto_observe_outcome *effect) {
@@ -305,7 +297,7 @@ void pto_observe_tell_local(struct pto_observation *o, const struct pto_observe_
   say_unit(&text, o, o->call.label);
   say(&text, " reads local memory that it has not written itself; ");
   say_effect(&text, o, effect);
-  add(o, PTO_FINDING_READ_UNWRITTEN, NULL, NULL, &text);
+  add(o, PTO_FINDING_READ_UNWRITTEN, NULL, NULL, o->call.payload, &text);
 }
 
 void pto_observe_tell_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
@@ -323,7 +315,7 @@ void pto_observe_tell_unstable(struct pto_observation *o, const struct pto_obser
   }
   say(&text, ": it keeps something of its own between calls, or reads what is no memory of the task; its other reads "
              "cannot be told");
-  add(o, PTO_FINDING_UNSTABLE, NULL, NULL, &text);
+  add(o, PTO_FINDING_UNSTABLE, NULL, NULL, o->call.payload, &text);
 }
 
 void pto_observe_tell_blocks(struct pto_observation *o, const struct pto_observe_access *a,
@@ -341,5 +333,5 @@ void pto_observe_tell_blocks(struct pto_observation *o, const struct pto_observe
   else
     say(&text, "its core %s", pto_role_name(other->label % 4));
   say(&text, other->is_read ? " reads: nothing orders the two" : " writes too: nothing orders the two");
-  add(o, PTO_FINDING_BLOCKS, pto_observe_nearest(o, lo, hi), NULL, &text);
+  add(o, PTO_FINDING_BLOCKS, pto_observe_nearest(o, lo, hi), NULL, o->call.payload, &text);
 }

@@ -80,6 +80,8 @@ static void print_left_out(const struct pto_observe_summary *summary) {
   if (summary->calls_too_large)
     printf("  %" PRIu64 " calls were not looked at: they write more pages than there is room for\n",
            summary->calls_too_large);
+  if (summary->outputs_left && pto_findings_is_clean(&observed.findings))
+    printf("  %" PRIu64 " outputs were written in part; nobody reads the rest\n", summary->outputs_left);
   if (summary->waiting_units)
     printf("  %" PRIu64 " of these are cores that wait for each other, observed together: not which of them touches what\n",
            summary->waiting_units);
@@ -121,6 +123,7 @@ static int write_json(const struct pto_observe_summary *summary, const char *pat
   pto_json_put_u64(&w, "calls_left_out", summary->calls_left_out);
   pto_json_put_u64(&w, "calls_too_large", summary->calls_too_large);
   pto_json_put_u64(&w, "waiting_units", summary->waiting_units);
+  pto_json_put_u64(&w, "outputs_left", summary->outputs_left);
   pto_json_put_u64(&w, "runs", summary->runs);
   pto_json_put_double(&w, "cost_factor", factor_of(summary));
   pto_findings_put_json(&observed.findings, &w);
