@@ -52,8 +52,10 @@ static void on_allocated(void *context, uint64_t buffer_number, uint64_t addr, u
 }
 static void on_registered(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;
-  if (o->is_in_run) /* else it is found when the run begins */
+  if (o->is_in_run)
     pto_observe_memory_register(&o->memory, addr, addr + size_bytes, buffer_number);
+  else if (o->rt->is_running)
+    begin_run(o); /* which finds it, as it finds those of before the run */
 }
 static void on_host_writes(void *context, uint64_t addr, uint64_t size_bytes) {
   struct pto_observation *o = context;

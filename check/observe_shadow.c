@@ -6,14 +6,14 @@
 #include <runtime/memory/heap_ring.h>
 
 #define MAX_BUFFERS (UINT32_C(1) << 26)
-/* Pages outside the arena with bytes that were left: a table with room to spare. */
-#define LEFT_BYTES 4096u
-#define LEFT_SLOTS (UINT32_C(1) << 18)
-#define MAX_LEFT (LEFT_SLOTS / 2)
+/* Pages outside the arena: a table with room to spare; what it has no room for counts as the host's. */
+#define PAGE_BYTES 4096u
+#define PAGE_SLOTS (UINT32_C(1) << 20)
+#define MAX_PAGES (PAGE_SLOTS / 2)
 
-struct left_page {
-  uint64_t number; /* address / LEFT_BYTES; 0: free */
-  uint8_t bits[LEFT_BYTES / 8];
+struct outer_page {
+  uint64_t number; /* address / PAGE_BYTES; 0: free */
+  uint8_t left[PAGE_BYTES / 8], ever[PAGE_BYTES / 8];
 };
 
 bool pto_observe_shadow_init(struct pto_observe_shadow *shadow, uint64_t arena_addr, uint64_t arena_bytes) {
@@ -23,7 +23,7 @@ bool pto_observe_shadow_init(struct pto_observe_shadow *shadow, uint64_t arena_a
   if (pto_reserve_init(&shadow->bits_memory, arena_bytes / 8 + 8) &&
       pto_reserve_init(&shadow->cells_memory, (arena_bytes / PTO_OUTPUT_ALIGN + 1) * sizeof(uint32_t)) &&
       pto_reserve_init(&shadow->buffers_memory, MAX_BUFFERS * sizeof(struct pto_observe_buffer)) &&
-      pto_reserve_init(&shadow->left_memory, LEFT_SLOTS * sizeof(struct left_page)))
+      pto_reserve_init(&shadow->pages_memory, PAGE_SLOTS * sizeof(struct outer_page)))
     return true;
   pto_observe_shadow_fini(shadow);
   return false;
@@ -33,15 +33,16 @@ void pto_observe_shadow_fini(struct pto_observe_shadow *shadow) {
   pto_reserve_fini(&shadow->bits_memory);
   pto_reserve_fini(&shadow->cells_memory);
   pto_reserve_fini(&shadow->buffers_memory);
-  pto_reserve_fini(&shadow->left_memory);
+  pto_reserve_fini(&shadow->pages_memory);
   memset(shadow, 0, sizeof *shadow);
 }
 
 void pto_observe_shadow_reset(struct pto_observe_shadow *shadow) {
   pto_reserve_discard(&shadow->bits_memory);
   pto_reserve_discard(&shadow->cells_memory);
-  if (shadow->left_count) pto_reserve_discard(&shadow->left_memory);
-  shadow->buffer_count = shadow->left_count = 0;
+  if (shadow->page_count) pto_reserve_discard(&shadow->pages_memory);
+  shadow->buffer_count = shadow->page_count = 0;
+  shadow->has_left = false;
 }
 
 /* ---- bits ---- */
@@ -82,61 +83,65 @@ static bool are_all(const uint8_t *bits, uint64_t lo, uint64_t hi, bool value) {
 }
 
 /* The page's place: its own, or a free one. */
-static struct left_page *left_at(const struct pto_observe_shadow *shadow, uint64_t addr) {
-  struct left_page *pages = shadow->left_memory.addr;
-  const uint64_t number = addr / LEFT_BYTES;
-  uint32_t at = (uint32_t)pto_mix64(number) % LEFT_SLOTS;
-  while (pages[at].number && pages[at].number != number) at = (at + 1) % LEFT_SLOTS;
+static struct outer_page *page_at(const struct pto_observe_shadow *shadow, uint64_t addr) {
+  struct outer_page *pages = shadow->pages_memory.addr;
+  const uint64_t number = addr / PAGE_BYTES;
+  uint32_t at = (uint32_t)pto_mix64(number) % PAGE_SLOTS;
+  while (pages[at].number && pages[at].number != number) at = (at + 1) % PAGE_SLOTS;
   return &pages[at];
 }
 
 /* The part of [*lo, hi) in one page, as bits of that page; the rest begins at the new *lo. */
-static struct left_page *next_left(const struct pto_observe_shadow *shadow, uint64_t *lo, uint64_t hi,
-                                   uint64_t *first, uint64_t *end) {
-  struct left_page *page = left_at(shadow, *lo);
-  const uint64_t begin = *lo / LEFT_BYTES * LEFT_BYTES;
+static struct outer_page *next_page(const struct pto_observe_shadow *shadow, uint64_t *lo, uint64_t hi,
+                                    uint64_t *first, uint64_t *end) {
+  struct outer_page *page = page_at(shadow, *lo);
+  const uint64_t begin = *lo / PAGE_BYTES * PAGE_BYTES;
   *first = *lo - begin;
-  *end = pto_min_u64(hi - begin, LEFT_BYTES);
+  *end = pto_min_u64(hi - begin, PAGE_BYTES);
   *lo = begin + *end;
   return page;
 }
 
-void pto_observe_shadow_write(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi) {
+/* What a kernel or the orchestration wrote, or left. */
+static void mark(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi, bool is_left) {
   uint64_t arena_lo = lo, arena_hi = hi, first, end;
   if (clip(shadow, &arena_lo, &arena_hi)) {
-    set_bits(shadow->bits_memory.addr, arena_lo, arena_hi, true);
-    return;
-  }
-  while (shadow->left_count && lo < hi) {
-    struct left_page *page = next_left(shadow, &lo, hi, &first, &end);
-    if (page->number) set_bits(page->bits, first, end, false);
-  }
-}
-
-void pto_observe_shadow_leave(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi) {
-  uint64_t arena_lo = lo, arena_hi = hi, first, end;
-  if (clip(shadow, &arena_lo, &arena_hi)) {
-    set_bits(shadow->bits_memory.addr, arena_lo, arena_hi, false);
+    set_bits(shadow->bits_memory.addr, arena_lo, arena_hi, !is_left);
     return;
   }
   while (lo < hi) {
-    const uint64_t number = lo / LEFT_BYTES;
-    struct left_page *page = next_left(shadow, &lo, hi, &first, &end);
+    const uint64_t number = lo / PAGE_BYTES;
+    struct outer_page *page = next_page(shadow, &lo, hi, &first, &end);
     if (page->number == 0) {
-      if (shadow->left_count == MAX_LEFT) return;
-      shadow->left_count++;
+      if (shadow->page_count == MAX_PAGES) return;
+      shadow->page_count++;
       page->number = number;
     }
-    set_bits(page->bits, first, end, true);
+    set_bits(page->left, first, end, is_left);
+    if (!is_left) set_bits(page->ever, first, end, true);
   }
+  shadow->has_left |= is_left;
+}
+
+void pto_observe_shadow_write(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi) {
+  mark(shadow, lo, hi, false);
+}
+void pto_observe_shadow_leave(struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi) {
+  mark(shadow, lo, hi, true);
+}
+
+bool pto_observe_shadow_was_written(const struct pto_observe_shadow *shadow, uint64_t addr) {
+  const uint64_t bit = addr % PAGE_BYTES;
+  const struct outer_page *page = page_at(shadow, addr);
+  return page->number && are_all(page->ever, bit, bit + 1, true);
 }
 
 bool pto_observe_shadow_is_written(const struct pto_observe_shadow *shadow, uint64_t lo, uint64_t hi) {
   uint64_t arena_lo = lo, arena_hi = hi, first, end;
   if (clip(shadow, &arena_lo, &arena_hi)) return are_all(shadow->bits_memory.addr, arena_lo, arena_hi, true);
-  while (shadow->left_count && lo < hi) {
-    const struct left_page *page = next_left(shadow, &lo, hi, &first, &end);
-    if (page->number && !are_all(page->bits, first, end, false)) return false;
+  while (shadow->has_left && lo < hi) {
+    const struct outer_page *page = next_page(shadow, &lo, hi, &first, &end);
+    if (page->number && !are_all(page->left, first, end, false)) return false;
   }
   return true;
 }

@@ -174,6 +174,8 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* The unit is over; with the last one the task is judged. */
 void pto_observe_task_end_unit(struct pto_observation *o, bool was_looked_at);
+/* The last task that left one of these bytes out; NULL where none did. */
+struct pto_observe_left *pto_observe_task_find_left(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* Bytes were read that nobody wrote: whoever left them out is told. */
 void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read);
 /* The run is over: bytes outside the arena that a task left out, and nobody wrote later, are told. */

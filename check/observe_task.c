@@ -95,23 +95,30 @@ static bool meets(const struct pto_observe_left *left, struct pto_observe_range 
   return false;
 }
 
-void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read) {
-  for (uint32_t r = 0; r < read->count; r++)
-    for (uint32_t i = o->left_count; i-- > 0;) {
-      struct pto_observe_left *left = &o->left[i];
-      if (left->buffer_number != buffer_at(o, read->ranges[r].lo) || !meets(left, read->ranges[r])) continue;
-      struct pto_observe_bytes all = {.ranges = left->ranges, .count = left->count};
-      if (!left->is_told) pto_observe_tell_left(o, left, &all);
-      left->is_told = true;
-      break;
-    }
+struct pto_observe_left *pto_observe_task_find_left(struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const uint64_t buffer_number = buffer_at(o, lo);
+  for (uint32_t i = o->left_count; i-- > 0;) {
+    struct pto_observe_left *left = &o->left[i];
+    if (left->buffer_number == buffer_number && meets(left, (struct pto_observe_range){lo, hi})) return left;
+  }
+  return NULL;
 }
 
-/* What of a range is still unwritten. */
-static void add_unwritten(struct pto_observation *o, struct pto_observe_range range, struct pto_observe_bytes *bytes) {
+void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read) {
+  for (uint32_t r = 0; r < read->count; r++) {
+    struct pto_observe_left *left = pto_observe_task_find_left(o, read->ranges[r].lo, read->ranges[r].hi);
+    if (!left || left->is_told) continue;
+    const struct pto_observe_bytes all = {.ranges = left->ranges, .count = left->count};
+    pto_observe_tell_left(o, left, &all);
+    left->is_told = true;
+  }
+}
+
+/* What of a range nobody has written in the whole run. */
+static void add_never_written(struct pto_observation *o, struct pto_observe_range range, struct pto_observe_bytes *bytes) {
   if (pto_observe_shadow_is_written(&o->shadow, range.lo, range.hi)) return;
   for (uint64_t at = range.lo; at < range.hi; at++)
-    if (!pto_observe_shadow_is_written(&o->shadow, at, at + 1)) pto_observe_bytes_add(bytes, at, at + 1);
+    if (!pto_observe_shadow_was_written(&o->shadow, at)) pto_observe_bytes_add(bytes, at, at + 1);
 }
 
 void pto_observe_tasks_finish(struct pto_observation *o) {
@@ -119,7 +126,7 @@ void pto_observe_tasks_finish(struct pto_observation *o) {
     struct pto_observe_left *left = &o->left[i];
     struct pto_observe_bytes bytes = {0};
     if (left->buffer_number || left->is_told) continue;
-    for (uint32_t r = 0; r < left->count; r++) add_unwritten(o, left->ranges[r], &bytes);
+    for (uint32_t r = 0; r < left->count; r++) add_never_written(o, left->ranges[r], &bytes);
     if (bytes.count) pto_observe_tell_left(o, left, &bytes);
     pto_observe_bytes_fini(&bytes);
   }

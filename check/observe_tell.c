@@ -221,9 +221,19 @@ static void add(struct pto_observation *o, uint32_t kind, const struct pto_obser
   pto_findings_add(o->findings, &finding, remedy, "%s", text->bytes);
 }
 
+static void say_unwritten(struct text *text, struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const struct pto_observe_left *left = pto_observe_task_find_left(o, lo, hi);
+  if (left)
+    say(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.task_number);
+  else
+    say(text, "which nobody has written");
+}
+
 /* What follows the bytes, and the line to change. */
-static const char *say_why(struct text *text, uint32_t kind, const struct pto_observe_param *param, uint64_t lo,
-                           uint64_t hi, char *remedy, size_t remedy_size) {
+static const char *say_why(struct text *text, struct pto_observation *o, uint32_t kind,
+                           const struct pto_observe_param *param, struct pto_observe_range range, char *remedy,
+                           size_t remedy_size) {
+  const uint64_t lo = range.lo, hi = range.hi;
   say(text, ", ");
   switch (kind) {
   case PTO_FINDING_WRITE_OUTSIDE:
@@ -244,7 +254,8 @@ static const char *say_why(struct text *text, uint32_t kind, const struct pto_ob
     snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
     return remedy;
   default:
-    say(text, "which nobody has written, through ");
+    say_unwritten(text, o, lo, hi);
+    say(text, ", through ");
     say_param(text, param);
     return NULL;
   }
@@ -264,7 +275,7 @@ void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto
     say(&text, kind == PTO_FINDING_WRITE_OUTSIDE || kind == PTO_FINDING_WRITE_INPUT ? " writes " : " reads ");
     if (bytes->is_bounded) say(&text, "some of ");
     i = say_ranges(&text, bytes, i, &object);
-    const char *fix = say_why(&text, kind, param, range.lo, range.hi, remedy, sizeof remedy);
+    const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
     if (effect) say(&text, "; ");
     say_effect(&text, o, effect);
     add(o, kind, param, fix, o->call.payload, &text);
