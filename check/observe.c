@@ -195,6 +195,7 @@ static bool reserve_all(struct pto_observation *o) {
   return pto_observe_memory_init(&o->memory, arena_addr, arena->size_bytes) &&
          pto_observe_shadow_init(&o->shadow, arena_addr, arena->size_bytes) &&
          pto_reserve_init(&o->forms_memory, PTO_OBSERVE_FORMS * sizeof(struct pto_observe_form)) &&
+         pto_reserve_init(&o->noise_memory, 2 * o->memory.page_bytes) &&
          pto_reserve_init(&o->scratch_memory,
                           o->memory.page_bytes + 2 * sizeof(uint64_t) * (uint64_t)o->memory.pages.capacity);
 }
@@ -219,6 +220,7 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
     return pto_error_set(error, PTO_ENOMEM, "no address space to observe %llu bytes of memory",
                          (unsigned long long)rt->arena.memory.size_bytes);
   }
+  pto_observe_make_noise(o);
   o->observer = (struct pto_engine_observer){.observe = observe, .end_run = on_end_run, .context = o};
   o->watch = (struct pto_memory_watch){.allocated = on_allocated,
                                        .registered = on_registered,
@@ -241,6 +243,7 @@ void pto_observation_destroy(struct pto_observation *o) {
   pto_observe_memory_fini(&o->memory);
   pto_observe_shadow_fini(&o->shadow);
   pto_reserve_fini(&o->forms_memory);
+  pto_reserve_fini(&o->noise_memory);
   pto_reserve_fini(&o->scratch_memory);
   free(o);
 }

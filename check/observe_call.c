@@ -200,30 +200,40 @@ void pto_observe_assume_writes(struct pto_observation *o) {
 /* Pages are gone through in blocks of a constant size, by loops that compilers make vectors of. */
 #define BLOCK 4096u
 
-/* What bytes that must not matter are given: `usual`, or `else_` where that is what they hold. */
-static const struct pattern {
-  uint8_t usual, else_;
-} patterns[] = {[PTO_OBSERVE_ONES] = {0xff, 0x00},  /* NaN in floats, −1, the largest */
-                [PTO_OBSERVE_SMALL] = {0x41, 0x3e}}; /* about 12, 2.6, 65 */
+/* What bytes that must not matter are given: the upper half from here, the lower from noise.  As floats of any width
+ * these are numbers which outweigh others, or NaN; and what is read in one place and written to another is not what
+ * happens to lie there. */
+static const uint8_t upper_half[] = {[PTO_OBSERVE_NEGATIVE] = 0xf0, [PTO_OBSERVE_POSITIVE] = 0x70};
 
-/* `before`, with other values where `sel` is 0xff. */
-static inline uint8_t begun_with(uint8_t before, uint8_t sel, struct pattern pattern) {
-  const uint8_t other = before == pattern.usual ? pattern.else_ : pattern.usual;
+/* `before`, with another value where `sel` is 0xff. */
+static inline uint8_t begun_with(uint8_t before, uint8_t sel, uint8_t noise, uint8_t upper) {
+  const uint8_t usual = upper | noise, other = before == usual ? usual ^ 8 : usual;
   return (uint8_t)((before & ~sel) | (other & sel));
 }
 
+void pto_observe_make_noise(struct pto_observation *o) {
+  struct pto_rng rng = {.state = 1};
+  uint8_t *noise = o->noise_memory.addr;
+  for (uint64_t i = 0; i < 2 * o->memory.page_bytes; i++) noise[i] = (uint8_t)(pto_rng_next(&rng) & 15);
+}
+
+/* Each page has another piece of it. */
+static const uint8_t *noise_of(const struct pto_observation *o, uint64_t page) {
+  return (const uint8_t *)o->noise_memory.addr + pto_mix64(page) % o->memory.page_bytes;
+}
+
 static void set_block(uint8_t *restrict memory, const uint8_t *restrict before, const uint8_t *restrict sel,
-                      struct pattern pattern) {
-  for (uint32_t i = 0; i < BLOCK; i++) memory[i] = begun_with(before[i], sel[i], pattern);
+                      const uint8_t *restrict noise, uint8_t upper) {
+  for (uint32_t i = 0; i < BLOCK; i++) memory[i] = begun_with(before[i], sel[i], noise[i], upper);
 }
 
 /* Notes what was written; not 0 where something is not as the first run left it. */
 static uint8_t compare_block(const uint8_t *restrict memory, const uint8_t *restrict before,
                              const uint8_t *restrict after, const uint8_t *restrict sel,
-                             uint8_t *restrict written, struct pattern pattern) {
+                             uint8_t *restrict written, const uint8_t *restrict noise, uint8_t upper) {
   uint8_t any = 0;
   for (uint32_t i = 0; i < BLOCK; i++) {
-    const uint8_t begun = begun_with(before[i], sel[i], pattern);
+    const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
     const uint8_t writes = (uint8_t)((after[i] != before[i]) | (memory[i] != begun));
     written[i] |= writes;
     any |= (uint8_t)(writes & (memory[i] != after[i]));
@@ -242,12 +252,13 @@ static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_ob
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *classes = pto_observe_at(m, m->classes, slot);
   uint8_t *memory = (uint8_t *)(uintptr_t)page->addr;
+  const uint8_t *noise = noise_of(o, page->addr), upper = upper_half[pattern];
   if (page->is_guarded)
     for (uint64_t at = 0; at < m->page_bytes; at += BLOCK)
-      set_block(memory + at, before + at, sel + at, patterns[pattern]);
+      set_block(memory + at, before + at, sel + at, noise + at, upper);
   else
     for (uint64_t i = 0; i < m->page_bytes; i++)
-      if (!(classes[i] & PTO_OBSERVE_SKIP)) memory[i] = begun_with(before[i], sel[i], patterns[pattern]);
+      if (!(classes[i] & PTO_OBSERVE_SKIP)) memory[i] = begun_with(before[i], sel[i], noise[i], upper);
 }
 
 /* What a run has shown; true where it differs from the first. */
@@ -256,15 +267,16 @@ static bool compare_page(const struct pto_observation *o, uint32_t slot, enum pt
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
   const uint8_t *memory = (const uint8_t *)(uintptr_t)pto_observe_pages(m)[slot].addr;
+  const uint8_t *noise = noise_of(o, pto_observe_pages(m)[slot].addr), upper = upper_half[pattern];
   uint8_t *written = pto_observe_at(m, m->written, slot);
   uint8_t any = 0;
   if (pto_observe_pages(m)[slot].is_guarded) {
     for (uint64_t at = 0; at < m->page_bytes; at += BLOCK)
-      any |= compare_block(memory + at, before + at, after + at, sel + at, written + at, patterns[pattern]);
+      any |= compare_block(memory + at, before + at, after + at, sel + at, written + at, noise + at, upper);
     return any;
   }
   for (uint64_t i = 0; i < m->page_bytes; i++) {
-    const uint8_t begun = begun_with(before[i], sel[i], patterns[pattern]);
+    const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
     if ((classes[i] & PTO_OBSERVE_SKIP) || (after[i] == before[i] && memory[i] == begun)) continue;
     written[i] = 1;
     any |= memory[i] != after[i];
@@ -278,9 +290,10 @@ static void note_differences(const struct pto_observation *o, uint32_t slot, enu
   const uint64_t page = pto_observe_pages(m)[slot].addr;
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
+  const uint8_t *noise = noise_of(o, page), upper = upper_half[pattern];
   for (uint64_t i = 0; i < m->page_bytes; i++) {
     const uint8_t value = ((const uint8_t *)(uintptr_t)page)[i];
-    const uint8_t begun = begun_with(before[i], sel[i], patterns[pattern]);
+    const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
     if ((classes[i] & PTO_OBSERVE_SKIP) || value == after[i] || (after[i] == before[i] && value == begun)) continue;
     if (!outcome->first_difference || page + i < outcome->first_difference) outcome->first_difference = page + i;
     if (page + i > outcome->last_difference) outcome->last_difference = page + i;

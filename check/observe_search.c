@@ -239,7 +239,7 @@ void pto_observe_search_shared(struct pto_observation *o) {
     const uint8_t *written = pto_observe_at(m, m->written, slot);
     for (uint64_t i = 0; i < m->page_bytes; i++) sel[i] &= (uint8_t)(written[i] - 1);
   }
-  if (search(o, PTO_OBSERVE_ONES, RUNS_MAX / 8, &found, &effect) && !found.is_bounded)
+  if (search(o, PTO_OBSERVE_NEGATIVE, RUNS_MAX / 8, &found, &effect) && !found.is_bounded)
     for (uint32_t i = 0; i < found.count; i++)
       pto_observe_task_add(o, found.ranges[i].lo, found.ranges[i].hi, true);
   pto_observe_bytes_fini(&found);

@@ -96,6 +96,7 @@ struct pto_observation {
   struct pto_observe_left *left; /* in order of tasks */
   uint32_t left_count, left_capacity;
   struct pto_reserve forms_memory;
+  struct pto_reserve noise_memory;   /* two pages of it */
   struct pto_reserve scratch_memory; /* a page of kinds, and the unit's slots in order of addresses */
   struct pto_observe_summary summary;
 };
@@ -118,9 +119,11 @@ struct pto_observe_outcome {
 };
 
 /* Values for bytes that must not matter: each differs from the true one. */
-enum pto_observe_pattern { PTO_OBSERVE_ONES, PTO_OBSERVE_SMALL };
+enum pto_observe_pattern { PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_POSITIVE };
 
 /* observe_call.c */
+/* Once. */
+void pto_observe_make_noise(struct pto_observation *o);
 /* Fills `call` from the unit. */
 void pto_observe_describe(struct pto_observation *o, const struct pto_observed_unit *unit);
 /* Makes the unit's pages and says what it may do with each of their bytes.  False where there are too many. */

@@ -13,7 +13,9 @@
 #include <runtime/port/core_port.h>
 
 /* Ranges that a sentence lists. */
-#define MOST_RANGES 3u
+#define MOST_RANGES 4u
+/* Further from a parameter than this, how far says nothing. */
+#define FAR_BYTES (UINT64_C(1) << 20)
 
 /* ---- bytes ---- */
 
@@ -101,12 +103,12 @@ static void describe_arena(const struct pto_observation *o, uint64_t lo, struct 
   const struct pto_observe_buffer *buffer = pto_observe_shadow_find(&o->shadow, lo);
   if (!buffer) {
     *object = (struct object){.lo = o->memory.arena.lo, .hi = o->memory.arena.hi};
-    snprintf(object->name, sizeof object->name, "free memory of the arena, where no buffer ever was,");
+    snprintf(object->name, sizeof object->name, "free memory of the arena");
     return;
   }
   *object = (struct object){.lo = buffer->lo, .hi = buffer->hi};
   if (is_free(o, lo))
-    snprintf(object->name, sizeof object->name, "free memory that was buffer %" PRIu64 ",", buffer->number);
+    snprintf(object->name, sizeof object->name, "free memory that was buffer %" PRIu64, buffer->number);
   else
     snprintf(object->name, sizeof object->name, "buffer %" PRIu64, buffer->number);
 }
@@ -143,7 +145,7 @@ static uint32_t say_ranges(struct text *text, const struct pto_observe_bytes *by
     say(text, "%s[%" PRId64 ", %" PRId64 ")", count > 1 ? ", " : "bytes ", (int64_t)(range.lo - object->lo),
         (int64_t)(range.hi - object->lo));
   }
-  if (count > MOST_RANGES) say(text, " and %u more ranges, %" PRIu64 " bytes in all,", count - MOST_RANGES, total);
+  if (count > MOST_RANGES) say(text, " and %u more, %" PRIu64 " bytes in all,", count - MOST_RANGES, total);
   say(text, " of %s", object->name);
   return i;
 }
@@ -179,6 +181,10 @@ static void say_param(struct text *text, const struct pto_observe_param *param) 
 /* Where bytes are from a parameter's. */
 static void say_distance(struct text *text, const struct pto_observe_param *param, uint64_t lo, uint64_t hi) {
   const struct pto_region *region = &param->region;
+  if (away_from(region, lo, hi) > FAR_BYTES) {
+    say(text, "far from all of its parameters");
+    return;
+  }
   if (lo >= region->end)
     say(text, lo == region->end ? "right behind " : "%" PRIu64 " bytes behind ", lo - region->end);
   else if (hi <= region->start)
