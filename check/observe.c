@@ -83,11 +83,11 @@ static bool is_wanted(struct pto_observation *o, const struct pto_observe_form *
 
 /* ---- writes ---- */
 
-enum write_kind { WRITE_NONE = 0, WRITE_RIGHT, WRITE_SUM, WRITE_INPUT, WRITE_OUTSIDE };
+enum write_kind { WRITE_NONE = 0, WRITE_SUM, WRITE_INPUT, WRITE_UPDATE, WRITE_OUTPUT, WRITE_OUTSIDE };
 
 static uint8_t write_kind(uint8_t byte_class) {
   if (byte_class & PTO_OBSERVE_ACCUMULATE) return WRITE_SUM;
-  if (byte_class & PTO_OBSERVE_WRITE) return WRITE_RIGHT;
+  if (byte_class & PTO_OBSERVE_WRITE) return byte_class & PTO_OBSERVE_READ ? WRITE_UPDATE : WRITE_OUTPUT;
   return byte_class & PTO_OBSERVE_READ ? WRITE_INPUT : WRITE_OUTSIDE;
 }
 
@@ -107,10 +107,17 @@ struct writes {
 
 static void take_write(struct pto_observation *o, const struct pto_observe_span *span, void *context) {
   struct writes *writes = context;
-  pto_observe_shadow_write(&o->shadow, span->lo, span->hi);
-  if (span->kind == WRITE_INPUT) pto_observe_bytes_add(&writes->through_inputs, span->lo, span->hi);
-  if (span->kind == WRITE_OUTSIDE) pto_observe_bytes_add(&writes->outside, span->lo, span->hi);
-  if (span->kind != WRITE_SUM) pto_observe_task_add(o, span->lo, span->hi, false);
+  uint64_t lo = span->lo, hi = span->hi;
+  /* What is to be read holds the true values in every run: of an element that was written, only some bytes differ. */
+  const struct pto_observe_param *param = span->kind <= WRITE_UPDATE ? pto_observe_nearest(o, lo, hi) : NULL;
+  if (param) {
+    lo &= ~(param->grain_bytes - 1);
+    hi = pto_align_up(hi, param->grain_bytes);
+  }
+  pto_observe_shadow_write(&o->shadow, lo, hi);
+  if (span->kind == WRITE_INPUT) pto_observe_bytes_add(&writes->through_inputs, lo, hi);
+  if (span->kind == WRITE_OUTSIDE) pto_observe_bytes_add(&writes->outside, lo, hi);
+  if (span->kind != WRITE_SUM) pto_observe_task_add(o, lo, hi, false);
 }
 
 static void judge_writes(struct pto_observation *o) {
@@ -124,8 +131,9 @@ static void judge_writes(struct pto_observation *o) {
 
 /* ---- a unit ---- */
 
-/* Runs over other values, and what they show. */
-static void compare(struct pto_observation *o, struct pto_observe_form *form) {
+/* Runs over other values, and what they show; true where they are all like the first.  (One that reads what it is about
+ * to write may leave there what lay there in both runs, and seem not to have written it.) */
+static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
   const uint32_t patterns = !form || form->calls < FULL_CALLS ? 2 : 1;
   for (uint32_t pattern = 0; pattern < patterns; pattern++) {
     pto_observe_select(o, pto_observe_must_not_matter);
@@ -136,20 +144,23 @@ static void compare(struct pto_observation *o, struct pto_observe_form *form) {
       pto_observe_tell_unstable(o, &same);
     else
       pto_observe_search(o, pattern);
-    return;
+    return false;
   }
   if (o->call.has_shared) pto_observe_search_shared(o);
+  return true;
 }
 
-static void look_at(struct pto_observation *o, struct pto_observe_form *form) {
+/* Whether all that it wrote is known. */
+static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
   pto_observe_run_first(o);
-  if (o->call.status == 0) compare(o, form);
+  const bool is_whole = o->call.status == 0 && compare(o, form);
   pto_observe_restore(o);
   judge_writes(o);
   pto_observe_call_end(&o->memory);
   o->summary.calls++;
   o->summary.waiting_units += o->call.unit->waits;
   o->summary.runs += o->call.runs;
+  return is_whole;
 }
 
 static void pass_by(struct pto_observation *o) {
@@ -164,7 +175,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   begin_run(o);
   pto_observe_describe(o, unit);
   struct pto_observe_form *form = form_of(o);
-  bool is_looked_at = is_wanted(o, form);
+  bool is_looked_at = is_wanted(o, form), is_whole = false;
   if (is_looked_at) {
     pto_observe_call_begin(&o->memory);
     if (!pto_observe_declare(o)) {
@@ -176,10 +187,10 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
     o->summary.calls_left_out++;
   }
   if (is_looked_at)
-    look_at(o, form);
+    is_whole = look_at(o, form);
   else
     pass_by(o);
-  if (o->call.status == 0) pto_observe_task_end_unit(o, is_looked_at);
+  if (o->call.status == 0) pto_observe_task_end_unit(o, is_whole);
   if (form) form->calls++;
   o->summary.kernel_ns += o->call.first_ns;
   o->summary.total_ns += now_ns() - begin_ns;

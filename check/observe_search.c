@@ -229,16 +229,25 @@ void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern patt
   if (!any) (void)ask(o, pattern, pto_observe_must_not_matter, PTO_FINDING_READ_OUTSIDE);
 }
 
-void pto_observe_search_shared(struct pto_observation *o) {
+/* Bytes that other units may write: of what the unit writes itself (an element of which some byte changed), it may read
+ * all. */
+static void select_shared(struct pto_observation *o) {
   const struct pto_observe_memory *m = &o->memory;
-  struct pto_observe_bytes found = {0};
-  struct pto_observe_outcome effect;
+  uint64_t grain = 1;
+  for (uint32_t i = 0; i < o->call.param_count; i++) grain = pto_max_u64(grain, o->call.params[i].grain_bytes);
   pto_observe_select(o, is_shared);
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     uint8_t *sel = pto_observe_at(m, m->sel, slot);
     const uint8_t *written = pto_observe_at(m, m->written, slot);
-    for (uint64_t i = 0; i < m->page_bytes; i++) sel[i] &= (uint8_t)(written[i] - 1);
+    for (uint64_t i = 0; i < m->page_bytes; i++)
+      if (written[i]) memset(sel + i / grain * grain, 0, grain);
   }
+}
+
+void pto_observe_search_shared(struct pto_observation *o) {
+  struct pto_observe_bytes found = {0};
+  struct pto_observe_outcome effect;
+  select_shared(o);
   if (search(o, PTO_OBSERVE_NEGATIVE, RUNS_MAX / 8, &found, &effect) && !found.is_bounded)
     for (uint32_t i = 0; i < found.count; i++)
       pto_observe_task_add(o, found.ranges[i].lo, found.ranges[i].hi, true);

@@ -58,7 +58,7 @@ struct pto_observe_access {
 struct pto_observe_task {
   uint64_t number; /* PTO_FINDING_NONE: free */
   uint32_t messages_left;
-  bool is_whole; /* every unit was looked at */
+  bool is_whole; /* all that its units wrote is known */
   struct pto_observe_access *accesses;
   uint32_t count, capacity;
 };
@@ -105,7 +105,6 @@ struct pto_observation {
 struct pto_observe_bytes {
   struct pto_observe_range *ranges;
   uint32_t count, capacity;
-  uint64_t total_bytes;
   bool is_bounded; /* the search ended early: first and last byte are exact */
 };
 
@@ -176,7 +175,7 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
 /* Whether another unit of the task has written one of these bytes. */
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* The unit is over; with the last one the task is judged. */
-void pto_observe_task_end_unit(struct pto_observation *o, bool was_looked_at);
+void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole);
 /* The last task that left one of these bytes out; NULL where none did. */
 struct pto_observe_left *pto_observe_task_find_left(struct pto_observation *o, uint64_t lo, uint64_t hi);
 /* Bytes were read that nobody wrote: whoever left them out is told. */
@@ -186,6 +185,7 @@ void pto_observe_tasks_finish(struct pto_observation *o);
 void pto_observe_tasks_clear(struct pto_observation *o);
 
 /* observe_tell.c: findings. */
+/* In order of `lo`; what meets the last range becomes one with it. */
 void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi);
 void pto_observe_bytes_fini(struct pto_observe_bytes *bytes);
 void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,

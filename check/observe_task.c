@@ -207,10 +207,10 @@ static void judge_outputs(struct pto_observation *o, const struct pto_observe_ta
   }
 }
 
-void pto_observe_task_end_unit(struct pto_observation *o, bool was_looked_at) {
+void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
   struct pto_observe_task *task = pto_observe_task_of(o);
   if (!task) return;
-  task->is_whole &= was_looked_at;
+  task->is_whole &= is_whole;
   task->messages_left -= o->call.unit->count;
   if (task->messages_left) return;
   if (task->count > 1) qsort(task->accesses, task->count, sizeof *task->accesses, order_accesses);

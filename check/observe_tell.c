@@ -20,9 +20,8 @@
 /* ---- bytes ---- */
 
 void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi) {
-  bytes->total_bytes += hi - lo;
-  if (bytes->count && bytes->ranges[bytes->count - 1].hi == lo) {
-    bytes->ranges[bytes->count - 1].hi = hi;
+  if (bytes->count && bytes->ranges[bytes->count - 1].hi >= lo) {
+    bytes->ranges[bytes->count - 1].hi = pto_max_u64(bytes->ranges[bytes->count - 1].hi, hi);
     return;
   }
   if (bytes->count == bytes->capacity) {
