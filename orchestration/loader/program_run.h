@@ -30,6 +30,7 @@ struct pto_program_request {
   /* A power of two, at least a page: each array has whole units of so many bytes for itself, and one more in front of
    * it and behind, so that whoever watches pages sees who runs off it.  0: as malloc gives it. */
   uint64_t margin_bytes;
+  const struct pto_config *config; /* for pto_program_config; borrowed for the life of the run; NULL: all defaults */
 };
 
 /* Checks the request against the program's options and cases.  PTO_OK, or PTO_EINVAL with a sentence that names the
@@ -49,6 +50,9 @@ PTO_MUST_CHECK int pto_program_run_prepare(struct pto_program_run *run);
  * is PTO_EINVAL. */
 PTO_MUST_CHECK int pto_program_run_orchestrate(struct pto_program_run *run, struct pto_runtime *rt);
 bool pto_program_run_is_host(const struct pto_program_run *run);
+/* What the contexts that the host function reported have done since the last orchestrate began, and the workers of the
+ * last of them; NULL where it reported none. */
+const struct pto_context_counters *pto_program_run_counters(const struct pto_program_run *run, uint32_t *workers_out);
 
 /* For several rounds: remember (after prepare and the replacement of inputs) keeps a copy of every array that is no
  * input and of the program's own memory; rewind puts them back before a further round. */
