@@ -143,7 +143,7 @@ static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
     if (same.differs)
       pto_observe_tell_unstable(o, &same);
     else
-      pto_observe_search(o, pattern);
+      pto_observe_search(o, pattern, !form || form->searches++ < FULL_SEARCHES);
     return false;
   }
   if (o->call.has_shared) pto_observe_search_shared(o);
@@ -174,7 +174,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   const uint64_t begin_ns = now_ns();
   begin_run(o);
   pto_observe_describe(o, unit);
-  struct pto_observe_form *form = form_of(o);
+  struct pto_observe_form *form = o->call.form_place = form_of(o);
   bool is_looked_at = is_wanted(o, form), is_whole = false;
   if (is_looked_at) {
     pto_observe_call_begin(&o->memory);
@@ -233,10 +233,8 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
   }
   pto_observe_make_noise(o);
   o->observer = (struct pto_engine_observer){.observe = observe, .end_run = on_end_run, .context = o};
-  o->watch = (struct pto_memory_watch){.allocated = on_allocated,
-                                       .registered = on_registered,
-                                       .host_writes = on_host_writes,
-                                       .context = o};
+  o->watch = (struct pto_memory_watch){
+      .allocated = on_allocated, .registered = on_registered, .host_writes = on_host_writes, .context = o};
   pto_engine_observe_set(o->port, &o->observer);
   pto_runtime_watch(rt, &o->watch);
   return PTO_OK;
@@ -264,4 +262,6 @@ void pto_observation_add_array(struct pto_observation *o, void *addr, uint64_t s
   if (!o->summary.is_watched_by_tool) (void)pto_observe_memory_add(&o->memory, lo, lo + size_bytes, name);
 }
 
-struct pto_observe_summary pto_observation_summary(const struct pto_observation *o) { return o->summary; }
+struct pto_observe_summary pto_observation_summary(const struct pto_observation *o) {
+  return o->summary;
+}

@@ -102,8 +102,9 @@ static bool declare_reads(struct pto_observation *o, uint64_t lo, uint64_t hi, u
   bool is_ok = true;
   for (uint64_t page = lo & ~(m->page_bytes - 1); page < hi && is_ok; page += m->page_bytes) {
     const uint64_t end = page + m->page_bytes;
-    if (lo <= page && end <= hi && byte_class == PTO_OBSERVE_READ && pto_observe_shadow_is_written(&o->shadow, page, end) &&
-        pto_observe_call_find(m, page) == PTO_OBSERVE_NO_SLOT && pto_observe_memory_has(m, page)) {
+    if (lo <= page && end <= hi && byte_class == PTO_OBSERVE_READ &&
+        pto_observe_shadow_is_written(&o->shadow, page, end) && pto_observe_call_find(m, page) == PTO_OBSERVE_NO_SLOT &&
+        pto_observe_memory_has(m, page)) {
       if (plain_hi != page) {
         pto_observe_call_reads(m, plain_lo, plain_hi);
         plain_lo = page;
@@ -229,8 +230,8 @@ static void set_block(uint8_t *restrict memory, const uint8_t *restrict before, 
 
 /* Notes what was written; not 0 where something is not as the first run left it. */
 static uint8_t compare_block(const uint8_t *restrict memory, const uint8_t *restrict before,
-                             const uint8_t *restrict after, const uint8_t *restrict sel,
-                             uint8_t *restrict written, const uint8_t *restrict noise, uint8_t upper) {
+                             const uint8_t *restrict after, const uint8_t *restrict sel, uint8_t *restrict written,
+                             const uint8_t *restrict noise, uint8_t upper) {
   uint8_t any = 0;
   for (uint32_t i = 0; i < BLOCK; i++) {
     const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
@@ -404,7 +405,6 @@ static struct place *sorted_places(struct pto_observation *o, uint8_t **kinds_ou
   *kinds_out = o->scratch_memory.addr;
   return places;
 }
-
 
 void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kinds_of,
                            void (*take)(struct pto_observation *o, const struct pto_observe_span *span, void *context),

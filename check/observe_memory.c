@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE 1 /* pthread_getattr_np, and the registers of a fault */
 #include <check/observe_memory.h>
 
 #include <errno.h>
@@ -20,10 +19,12 @@
 /* Spans of up to so many pages are opened at once, longer ones piece by piece as they are read. */
 #define SPAN_AT_ONCE 64u
 #define SPAN_PIECE 16u
+#define LATELY 256u
 
 /* Handlers have no argument of ours; one observes in a process. */
 static struct {
   struct pto_observe_memory *memory;
+  pthread_t thread; /* the control thread */
   struct sigaction old_actions[PTO_OBSERVE_SIGNALS];
   sigjmp_buf back;
 } guard;
@@ -37,7 +38,8 @@ static bool list_init(struct pto_observe_list *list, uint32_t capacity, size_t i
 }
 
 #define LIST_PUSH(list, type, ...)                                                                                     \
-  ((list)->count < (list)->capacity ? (((type *)(list)->memory.addr)[(list)->count++] = (type)__VA_ARGS__, true) : false)
+  ((list)->count < (list)->capacity ? (((type *)(list)->memory.addr)[(list)->count++] = (type)__VA_ARGS__, true)       \
+                                    : false)
 #define LIST_AT(list, type, i) (&((type *)(list)->memory.addr)[i])
 
 /* ---- areas ---- */
@@ -223,7 +225,8 @@ bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t 
     const uint64_t end = area ? pto_min_u64(area->hi, pto_align_up(hi, m->page_bytes)) : page + m->page_bytes;
     if (area) protect(page, end, PROT_READ | PROT_WRITE);
     for (; page < end; page += m->page_bytes)
-      if (pto_observe_call_find(m, page) == PTO_OBSERVE_NO_SLOT && add_page(m, page) == PTO_OBSERVE_NO_SLOT) return false;
+      if (pto_observe_call_find(m, page) == PTO_OBSERVE_NO_SLOT && add_page(m, page) == PTO_OBSERVE_NO_SLOT)
+        return false;
   }
   return true;
 }
@@ -323,7 +326,8 @@ static bool resolve(struct pto_observe_memory *m, uint64_t addr, const void *con
   m->faults++;
   if (m->is_in_call) return touch(m, page, is_write(context));
   protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
-  return LIST_PUSH(&m->loose, uint64_t, page);
+  if (!LIST_PUSH(&m->loose, uint64_t, page)) pto_observe_memory_open_all(m); /* the next call closes all */
+  return true;
 }
 
 /* As if this handler were not there. */
@@ -345,6 +349,13 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
 static void on_signal(int signal, siginfo_t *info, void *context) {
   struct pto_observe_memory *m = guard.memory;
   const int saved = errno;
+  if (!pthread_equal(pthread_self(), guard.thread)) {
+    if (signal == SIGVTALRM)
+      pthread_kill(guard.thread, signal); /* the clock is the process's, and so is its signal */
+    else
+      pass_on(signal, info, context);
+    return;
+  }
   if (signal == SIGSEGV && resolve(m, (uintptr_t)info->si_addr, context)) {
     errno = saved;
     return;
@@ -383,6 +394,7 @@ bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *cont
 int pto_observe_memory_begin(struct pto_observe_memory *m, struct pto_error *error) {
   if (guard.memory) return pto_error_set(error, PTO_ESYSTEM, "another run of this process is being observed");
   guard.memory = m;
+  guard.thread = pthread_self();
   m->areas.count = m->externals.count = m->ends.count = m->loose.count = m->pages.count = 0;
   m->is_all_open = m->is_in_call = m->is_trying = false;
   struct sigaction action;
@@ -405,8 +417,18 @@ static void note_end(struct pto_observe_memory *m, uint64_t page) {
   (void)LIST_PUSH(&m->ends, uint64_t, page);
 }
 
+/* Programs register the same memory again and again: once is enough, if it was lately. */
+static bool is_registered(const struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  for (uint32_t i = m->externals.count; i > 0 && m->externals.count - i < LATELY; i--) {
+    const struct pto_observe_external *e = LIST_AT(&m->externals, struct pto_observe_external, i - 1);
+    if (e->lo == lo && e->hi == hi) return true;
+  }
+  return false;
+}
+
 void pto_observe_memory_register(struct pto_observe_memory *m, uint64_t lo, uint64_t hi, uint64_t buffer_number) {
   const uint64_t mask = m->page_bytes - 1;
+  if (is_registered(m, lo, hi)) return;
   (void)LIST_PUSH(&m->externals, struct pto_observe_external, {lo, hi, buffer_number});
   const struct pto_observe_area inner = {pto_align_up(lo, m->page_bytes), hi & ~mask, NULL};
   const bool is_on_stack = lo < m->stack.hi && hi > m->stack.lo;

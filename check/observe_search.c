@@ -3,17 +3,21 @@
  * Which bytes are read: candidates are cut into elements (of the nearest parameter's size), and halved as long as a run
  * over other values in them alone differs from the first.  Every element that is told was tried alone.
  *
- * Effort: RUNS_MAX runs a question, fewer where pages are many.  Where it would take more, the first and the last element
- * are found by halving alone, and what lies between is told as not tried.
+ * Effort: a form's first calls alone are searched; the others of it are told as a whole.  RUNS_MAX runs a question,
+ * fewer where pages are many.  Where it would take more, the first and the last element are found by halving alone, and
+ * what lies between is told as not tried.
  */
 #include <check/observe_state.h>
 
+#include <signal.h>
 #include <string.h>
 
 #define RUNS_MAX 4096u
 /* Bytes that a question's runs may set and compare, all together. */
 #define BYTES_MAX (UINT64_C(2) << 30)
 #define RUNS_MIN 64u
+/* Runs that do not come back cost a second each: after so many no more is asked. */
+#define MOST_STUCK 4u
 
 /* Candidates that follow each other. */
 struct piece {
@@ -27,7 +31,7 @@ struct search {
   struct piece *pieces;
   uint32_t count, capacity;
   uint64_t element_count;
-  uint64_t runs_left;
+  uint32_t stuck_count;
   bool is_short; /* of memory */
   struct pto_observe_outcome effect;
   struct pto_observe_bytes *found;
@@ -95,8 +99,7 @@ static void select_range(struct pto_observation *o, struct pto_observe_range ran
   while (range.lo < range.hi) {
     const uint32_t slot = pto_observe_call_find(m, range.lo);
     const uint64_t page = range.lo & ~(m->page_bytes - 1), end = pto_min_u64(range.hi, page + m->page_bytes);
-    if (slot != PTO_OBSERVE_NO_SLOT)
-      memset(pto_observe_at(m, m->sel, slot) + (range.lo - page), 0xff, end - range.lo);
+    if (slot != PTO_OBSERVE_NO_SLOT) memset(pto_observe_at(m, m->sel, slot) + (range.lo - page), 0xff, end - range.lo);
     range.lo = end;
   }
 }
@@ -105,13 +108,14 @@ static void select_range(struct pto_observation *o, struct pto_observe_range ran
 
 /* Whether other values in elements [first, end) alone make a difference. */
 static bool matters(struct search *s, uint64_t first, uint64_t end) {
+  if (s->stuck_count == MOST_STUCK) return false;
   pto_observe_select(s->o, NULL);
   for (uint32_t i = piece_of(s, first); i < s->count && s->pieces[i].first < end; i++) {
     const uint64_t from = pto_max_u64(first, s->pieces[i].first), to = pto_min_u64(end, end_of(s, i));
     select_range(s->o, bytes_of(&s->pieces[i], from, to));
   }
-  if (s->runs_left) s->runs_left--;
   const struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, false);
+  if (outcome.is_caught && s->o->memory.caught == SIGVTALRM) s->stuck_count++;
   if (outcome.differs && !s->effect.differs) s->effect = outcome;
   return outcome.differs;
 }
@@ -162,20 +166,22 @@ static void find_ends(struct search *s) {
   s->found->is_bounded = lo > first;
 }
 
-/* Candidates are what is selected.  True where they matter; then `found` says which. */
+/* Candidates are what is selected.  True where they matter; then `found` says which: those that `runs` runs find. */
 static bool search(struct pto_observation *o, enum pto_observe_pattern pattern, uint64_t runs,
                    struct pto_observe_bytes *found, struct pto_observe_outcome *effect) {
   struct search s = {.o = o, .pattern = pattern, .found = found};
   const uint64_t bytes = (uint64_t)o->memory.pages.count * o->memory.page_bytes;
-  s.runs_left = pto_max_u64(RUNS_MIN, pto_min_u64(runs, BYTES_MAX / pto_max_u64(bytes, 1)));
+  if (runs) runs = pto_max_u64(RUNS_MIN, pto_min_u64(runs, BYTES_MAX / pto_max_u64(bytes, 1)));
   pto_observe_each_span(o, selected_kinds, take_piece, &s);
   const bool is_read = s.element_count && matters(&s, 0, s.element_count);
   if (is_read) {
-    if (2 * s.element_count <= s.runs_left)
+    if (2 * s.element_count <= runs)
       halve(&s, 0, s.element_count, true);
-    else
+    else if (runs)
       find_ends(&s);
-    if (found->count == 0) { /* some together, none alone */
+    found->is_unsearched = !runs;
+    if (found->count == 0 || s.stuck_count == MOST_STUCK) { /* not asked; or some together, none alone */
+      found->count = 0;
       keep(&s, 0, s.element_count);
       found->is_bounded = true;
     }
@@ -190,7 +196,7 @@ static bool search(struct pto_observation *o, enum pto_observe_pattern pattern, 
 /* Reads of an OUTPUT: of what another unit of the task has written is that task's matter. */
 static void tell_outputs(struct pto_observation *o, struct pto_observe_bytes *found,
                          const struct pto_observe_outcome *effect) {
-  struct pto_observe_bytes own = {.is_bounded = found->is_bounded};
+  struct pto_observe_bytes own = {.is_bounded = found->is_bounded, .is_unsearched = found->is_unsearched};
   for (uint32_t i = 0; i < found->count; i++) {
     const struct pto_observe_range range = found->ranges[i];
     const bool is_others = pto_observe_task_has_written(o, range.lo, range.hi);
@@ -201,21 +207,23 @@ static void tell_outputs(struct pto_observation *o, struct pto_observe_bytes *fo
   pto_observe_bytes_fini(&own);
 }
 
-static bool ask(struct pto_observation *o, enum pto_observe_pattern pattern, bool (*wanted)(uint8_t), uint32_t kind) {
+static bool ask(struct pto_observation *o, enum pto_observe_pattern pattern, uint64_t runs, bool (*wanted)(uint8_t),
+                uint32_t kind) {
   struct pto_observe_bytes found = {0};
   struct pto_observe_outcome effect;
   pto_observe_select(o, wanted);
-  const bool is_read = search(o, pattern, RUNS_MAX, &found, &effect);
+  const bool is_read = search(o, pattern, runs, &found, &effect);
   if (is_read && kind == PTO_FINDING_READ_OUTPUT)
     tell_outputs(o, &found, &effect);
   else if (is_read)
     pto_observe_tell(o, kind, &found, &effect);
-  if (is_read && kind == PTO_FINDING_READ_UNWRITTEN) pto_observe_task_blame(o, &found);
+  if (is_read && kind == PTO_FINDING_READ_UNWRITTEN && !found.is_unsearched) pto_observe_task_blame(o, &found);
   pto_observe_bytes_fini(&found);
   return is_read;
 }
 
-void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern pattern) {
+void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full) {
+  const uint64_t runs = is_full ? RUNS_MAX : 0;
   bool any = false;
   if (o->call.local_bytes) {
     pto_observe_select(o, NULL);
@@ -223,10 +231,10 @@ void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern patt
     if (effect.differs) pto_observe_tell_local(o, &effect);
     any |= effect.differs;
   }
-  any |= ask(o, pattern, is_output, PTO_FINDING_READ_OUTPUT);
-  any |= ask(o, pattern, is_unwritten, PTO_FINDING_READ_UNWRITTEN);
-  any |= ask(o, pattern, is_undeclared, PTO_FINDING_READ_OUTSIDE);
-  if (!any) (void)ask(o, pattern, pto_observe_must_not_matter, PTO_FINDING_READ_OUTSIDE);
+  any |= ask(o, pattern, runs, is_output, PTO_FINDING_READ_OUTPUT);
+  any |= ask(o, pattern, runs, is_unwritten, PTO_FINDING_READ_UNWRITTEN);
+  any |= ask(o, pattern, runs, is_undeclared, PTO_FINDING_READ_OUTSIDE);
+  if (!any) (void)ask(o, pattern, runs, pto_observe_must_not_matter, PTO_FINDING_READ_OUTSIDE);
 }
 
 /* Bytes that other units may write: of what the unit writes itself (an element of which some byte changed), it may read
@@ -249,7 +257,6 @@ void pto_observe_search_shared(struct pto_observation *o) {
   struct pto_observe_outcome effect;
   select_shared(o);
   if (search(o, PTO_OBSERVE_NEGATIVE, RUNS_MAX / 8, &found, &effect) && !found.is_bounded)
-    for (uint32_t i = 0; i < found.count; i++)
-      pto_observe_task_add(o, found.ranges[i].lo, found.ranges[i].hi, true);
+    for (uint32_t i = 0; i < found.count; i++) pto_observe_task_add(o, found.ranges[i].lo, found.ranges[i].hi, true);
   pto_observe_bytes_fini(&found);
 }

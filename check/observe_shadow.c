@@ -92,8 +92,8 @@ static struct outer_page *page_at(const struct pto_observe_shadow *shadow, uint6
 }
 
 /* The part of [*lo, hi) in one page, as bits of that page; the rest begins at the new *lo. */
-static struct outer_page *next_page(const struct pto_observe_shadow *shadow, uint64_t *lo, uint64_t hi,
-                                    uint64_t *first, uint64_t *end) {
+static struct outer_page *next_page(const struct pto_observe_shadow *shadow, uint64_t *lo, uint64_t hi, uint64_t *first,
+                                    uint64_t *end) {
   struct outer_page *page = page_at(shadow, *lo);
   const uint64_t begin = *lo / PAGE_BYTES * PAGE_BYTES;
   *first = *lo - begin;

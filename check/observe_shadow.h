@@ -6,8 +6,8 @@
  * unwritten again when a task declared to write it and left it out: what it holds is nothing to rely on.
  *
  * Owns a bit a byte of the arena, two bits a byte of those pages elsewhere that kernels write or leave, and the buffers
- * of the run by where they lie.  Outputs are allocated in whole cells of PTO_OUTPUT_ALIGN bytes, so a cell has one owner: the
- * last buffer that was given it.
+ * of the run by where they lie.  Outputs are allocated in whole cells of PTO_OUTPUT_ALIGN bytes, so a cell has one
+ * owner: the last buffer that was given it.
  *
  * Control thread.  Address space alone, resident where the arena is used.
  */

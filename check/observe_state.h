@@ -34,6 +34,14 @@ struct pto_observe_param {
   const char *name; /* the kernel's; NULL */
 };
 
+/* How often calls with the same kernels and shapes have been met. */
+struct pto_observe_form {
+  uint64_t key; /* 0: free */
+  uint32_t calls, searches;
+  uint16_t params[PTO_FINDING_COUNT]; /* 1 more than that of the last finding of a kind; 0: none */
+};
+#define PTO_OBSERVE_FORMS 65536u
+
 struct pto_observe_call {
   const struct pto_observed_unit *unit;
   const struct pto_payload *payload;
@@ -46,6 +54,7 @@ struct pto_observe_call {
   int status; /* of the first run */
   uint64_t first_ns;
   uint64_t form; /* its kernels and shapes */
+  struct pto_observe_form *form_place; /* NULL: there is no room for it */
   uint64_t runs; /* so far */
 };
 
@@ -73,13 +82,6 @@ struct pto_observe_left {
   bool is_told;
 };
 
-/* How often calls with the same kernels and shapes have been met. */
-struct pto_observe_form {
-  uint64_t key; /* 0: free */
-  uint32_t calls, searches;
-};
-#define PTO_OBSERVE_FORMS 65536u
-
 struct pto_observation {
   struct pto_runtime *rt;
   struct pto_port *port;
@@ -106,6 +108,7 @@ struct pto_observe_bytes {
   struct pto_observe_range *ranges;
   uint32_t count, capacity;
   bool is_bounded; /* the search ended early: first and last byte are exact */
+  bool is_unsearched; /* all that could be */
 };
 
 /* What a repeated run came to. */
@@ -163,8 +166,9 @@ void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kind
                            void (*take)(struct pto_observation *o, const struct pto_observe_span *span, void *context),
                            void *context);
 
-/* observe_search.c: the first repeated run differed. */
-void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern pattern);
+/* observe_search.c: a repeated run differed from the first, and another over the same bytes did not.  `is_full`: byte
+ * by byte, not only of what kind. */
+void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full);
 /* Which bytes that other units of the task may write this one reads. */
 void pto_observe_search_shared(struct pto_observation *o);
 

@@ -24,7 +24,8 @@ struct pto_observe_task *pto_observe_task_of(struct pto_observation *o) {
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const uint32_t blocks = o->call.unit->messages[0].flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
   struct pto_observe_task *task = &o->tasks[o->task_count++];
-  *task = (struct pto_observe_task){.number = payload->task_number, .messages_left = kernels * blocks, .is_whole = true};
+  *task =
+      (struct pto_observe_task){.number = payload->task_number, .messages_left = kernels * blocks, .is_whole = true};
   return task;
 }
 
@@ -115,7 +116,8 @@ void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_
 }
 
 /* What of a range nobody has written in the whole run. */
-static void add_never_written(struct pto_observation *o, struct pto_observe_range range, struct pto_observe_bytes *bytes) {
+static void add_never_written(struct pto_observation *o, struct pto_observe_range range,
+                              struct pto_observe_bytes *bytes) {
   if (pto_observe_shadow_is_written(&o->shadow, range.lo, range.hi)) return;
   for (uint64_t at = range.lo; at < range.hi; at++)
     if (!pto_observe_shadow_was_written(&o->shadow, at)) pto_observe_bytes_add(bytes, at, at + 1);

@@ -63,7 +63,8 @@ static void say_unit(struct text *text, const struct pto_observation *o, uint32_
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const struct pto_kernel *kernel = payload->kernels[label % 4];
   say(text, "task %" PRIu64 " (%s)", payload->task_number, kernel && kernel->name ? kernel->name : "?");
-  if ((first->flags & PTO_MESSAGE_BLOCKS) && payload->block_count > 1 && !(first->flags & PTO_MESSAGE_TOGETHER && o->call.unit->waits))
+  if ((first->flags & PTO_MESSAGE_BLOCKS) && payload->block_count > 1 &&
+      !(first->flags & PTO_MESSAGE_TOGETHER && o->call.unit->waits))
     say(text, " block %u", label / 4);
   if (kernels > 1 && !o->call.unit->waits) say(text, " %s", pto_role_name(label % 4));
 }
@@ -129,7 +130,8 @@ static void describe(const struct pto_observation *o, uint64_t lo, struct object
   }
 }
 
-/* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5": those from `first` on that lie in one object; the next. */
+/* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5": those from `first` on that lie in one object; the next.
+ */
 static uint32_t say_ranges(struct text *text, const struct pto_observe_bytes *bytes, uint32_t first,
                            const struct object *object) {
   uint32_t count = 0, i = first;
@@ -163,8 +165,8 @@ const struct pto_observe_param *pto_observe_nearest(const struct pto_observation
     if (!best) best = param;
     const uint64_t away = away_from(&param->region, lo, hi), best_away = away_from(&best->region, lo, hi);
     /* Of those around the bytes, the narrower one is meant. */
-    if (away < best_away || (away == best_away && param->region.end - param->region.start <
-                                                      best->region.end - best->region.start))
+    if (away < best_away ||
+        (away == best_away && param->region.end - param->region.start < best->region.end - best->region.start))
       best = param;
   }
   return best;
@@ -223,6 +225,7 @@ static void add(struct pto_observation *o, uint32_t kind, const struct pto_obser
                                       .tasks = {payload->task_number, PTO_FINDING_NONE},
                                       .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
                                       .group = group};
+  if (o->call.form_place) o->call.form_place->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
   pto_findings_add(o->findings, &finding, remedy, "%s", text->bytes);
 }
 
@@ -267,8 +270,28 @@ static const char *say_why(struct text *text, struct pto_observation *o, uint32_
   return NULL;
 }
 
+/* Of a call like one before: what was found of that one holds for it. */
+static void tell_unsearched(struct pto_observation *o, uint32_t kind, const struct pto_observe_outcome *effect) {
+  static const char *const what[PTO_FINDING_COUNT] = {
+      [PTO_FINDING_READ_OUTSIDE] = "bytes that it does not declare",
+      [PTO_FINDING_READ_OUTPUT] = "what an OUTPUT held before",
+      [PTO_FINDING_READ_UNWRITTEN] = "bytes that nobody has written"};
+  const struct pto_observe_param *param = NULL;
+  struct text text = {.used = 0};
+  for (uint32_t i = 0; i < o->call.param_count; i++)
+    if (o->call.form_place && o->call.params[i].index + 1 == o->call.form_place->params[kind]) param = &o->call.params[i];
+  say_unit(&text, o, o->call.label);
+  say(&text, " reads %s, as it was searched for in an earlier call; ", what[kind]);
+  say_effect(&text, o, effect);
+  add(o, kind, param, NULL, o->call.payload, &text);
+}
+
 void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
                       const struct pto_observe_outcome *effect) {
+  if (bytes->is_unsearched) {
+    tell_unsearched(o, kind, effect);
+    return;
+  }
   for (uint32_t i = 0; i < bytes->count;) {
     const struct pto_observe_range range = bytes->ranges[i];
     const struct pto_observe_param *param = pto_observe_nearest(o, range.lo, range.hi);

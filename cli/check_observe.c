@@ -53,8 +53,8 @@ static int watch(const struct pto_observe_options *observe) {
                   observed.session.loaded->name);
     return result->exit_code = PTO_EXIT_USAGE;
   }
-  int status = pto_observation_create(observed.session.rt, observe, &observed.findings, &observed.observation,
-                                      &result->error);
+  int status =
+      pto_observation_create(observed.session.rt, observe, &observed.findings, &observed.observation, &result->error);
   if (status) return result->exit_code = PTO_EXIT_FAILED;
   const struct pto_array *array;
   for (uint32_t i = 0; (array = pto_program_run_array(observed.session.run, i)) != NULL; i++)
@@ -83,7 +83,8 @@ static void print_left_out(const struct pto_observe_summary *summary) {
   if (summary->outputs_left && pto_findings_is_clean(&observed.findings))
     printf("  %" PRIu64 " outputs were written in part; nobody reads the rest\n", summary->outputs_left);
   if (summary->waiting_units)
-    printf("  %" PRIu64 " of these are cores that wait for each other, observed together: not which of them touches what\n",
+    printf("  %" PRIu64
+           " of these are cores that wait for each other, observed together: not which of them touches what\n",
            summary->waiting_units);
 }
 

@@ -144,11 +144,10 @@ int pto_engine_observe_run(struct pto_port *port, uint8_t local_fill, uint64_t l
     if (first_status == 0) first_status = core->status;
     if (engine->run_count > 0) continue;
     memcpy(core->sentence, core->message, sizeof core->message);
-    engine->done[engine->done_count++] =
-        (struct pto_completion){.ticket = message->ticket,
-                                .core = message->core,
-                                .status = (int16_t)(core->status < INT16_MIN || core->status > INT16_MAX ? PTO_EKERNEL
-                                                                                                         : core->status)};
+    engine->done[engine->done_count++] = (struct pto_completion){
+        .ticket = message->ticket,
+        .core = message->core,
+        .status = (int16_t)(core->status < INT16_MIN || core->status > INT16_MAX ? PTO_EKERNEL : core->status)};
   }
   engine->run_count++;
   return first_status;
@@ -196,9 +195,9 @@ static uint32_t unit_size(const struct engine_observe *engine) {
   uint32_t size = 1;
   while (size < engine->count) {
     const struct pto_message *next = queued(engine, size), *last = queued(engine, size - 1);
-    if (front->flags & PTO_MESSAGE_TOGETHER ? (last->flags & PTO_MESSAGE_LAST) != 0
-                                            : next->payload != front->payload ||
-                                                  next->block_index != front->block_index)
+    if (front->flags & PTO_MESSAGE_TOGETHER
+            ? (last->flags & PTO_MESSAGE_LAST) != 0
+            : next->payload != front->payload || next->block_index != front->block_index)
       break;
     size++;
   }

@@ -25,7 +25,8 @@
 #define MARGIN PAGE
 #define ARRAY_BYTES (4 * PAGE)
 
-/* Three arrays with pages of their own, a page of margin around each, as ptosim gives them; and one beside other data. */
+/* Three arrays with pages of their own, a page of margin around each, as ptosim gives them; and one beside other data.
+ */
 static struct world {
   char *pages;
   float *a, *b, *out;
@@ -39,14 +40,24 @@ static struct world {
 #define X(a, i) (((float *)(a)->tensors[i].addr))
 #define MISTAKE(a) ((a)->scalars[0].u64)
 #define RUN(name) static int name(const struct pto_kernel_args *a)
-#define LIST(...) (const struct pto_kernel_param[]){__VA_ARGS__, {.name = "mistake", .mode = PTO_SCALAR}}
-#define IN {.name = "x", .mode = PTO_INPUT}
-#define OUT {.name = "z", .mode = PTO_OUTPUT}
-#define BOTH {.name = "y", .mode = PTO_INOUT}
-#define SUM {.name = "s", .mode = PTO_ACCUMULATE}
+#define LIST(...)                                                                                                      \
+  (const struct pto_kernel_param[]) {                                                                                  \
+    __VA_ARGS__, { .name = "mistake", .mode = PTO_SCALAR }                                                             \
+  }
+#define IN                                                                                                             \
+  { .name = "x", .mode = PTO_INPUT }
+#define OUT                                                                                                            \
+  { .name = "z", .mode = PTO_OUTPUT }
+#define BOTH                                                                                                           \
+  { .name = "y", .mode = PTO_INOUT }
+#define SUM                                                                                                            \
+  { .name = "s", .mode = PTO_ACCUMULATE }
 #define KERNEL(function, count, ...)                                                                                   \
-  static const struct pto_kernel function##_kernel = {                                                                 \
-      .name = #function, .cores = PTO_AIV | PTO_AIC, .params = LIST(__VA_ARGS__), .param_count = count, .run = function}
+  static const struct pto_kernel function##_kernel = {.name = #function,                                               \
+                                                      .cores = PTO_AIV | PTO_AIC,                                      \
+                                                      .params = LIST(__VA_ARGS__),                                     \
+                                                      .param_count = count,                                            \
+                                                      .run = function}
 
 static uint64_t numel(const struct pto_kernel_args *a, uint32_t i) {
   uint64_t n = 1;
@@ -80,8 +91,7 @@ RUN(sum_grid) { /* rows of x, each too long by a mistake, with the strides that 
   const struct pto_kernel_tensor *x = &a->tensors[0];
   float sum = 0;
   for (uint64_t i = 0; i < x->shape[0]; i++)
-    for (uint64_t k = 0; k < x->shape[1] + MISTAKE(a); k++)
-      sum += X(a, 0)[i * x->strides[0] + k * x->strides[1]];
+    for (uint64_t k = 0; k < x->shape[1] + MISTAKE(a); k++) sum += X(a, 0)[i * x->strides[0] + k * x->strides[1]];
   X(a, 1)[0] = sum;
   return 0;
 }
@@ -97,8 +107,7 @@ RUN(sum_dense) { /* forgets the stride of x, or does not */
 KERNEL(sum_dense, 3, IN, OUT);
 
 RUN(add_into) { /* z = x, and one element of z is added to */
-  for (uint64_t i = 0; i < numel(a, 1); i++)
-    X(a, 1)[i] = i == 5 && MISTAKE(a) ? X(a, 1)[i] + X(a, 0)[i] : X(a, 0)[i];
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = i == 5 && MISTAKE(a) ? X(a, 1)[i] + X(a, 0)[i] : X(a, 0)[i];
   return 0;
 }
 KERNEL(add_into, 3, IN, OUT);
@@ -146,12 +155,8 @@ RUN(use_local) { /* what it left in local memory before, or has put there now */
   return 0;
 }
 static struct pto_cost local_cost(const struct pto_kernel_args *a) { return (struct pto_cost){.local_bytes = 64}; }
-static const struct pto_kernel use_local_kernel = {.name = "use_local",
-                                                   .cores = PTO_AIV,
-                                                   .params = LIST(OUT),
-                                                   .param_count = 2,
-                                                   .run = use_local,
-                                                   .cost = local_cost};
+static const struct pto_kernel use_local_kernel = {
+    .name = "use_local", .cores = PTO_AIV, .params = LIST(OUT), .param_count = 2, .run = use_local, .cost = local_cost};
 
 RUN(absolute) { /* in place, where equal values are written */
   for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = X(a, 0)[i] < 0 ? -X(a, 0)[i] : X(a, 0)[i];
@@ -471,56 +476,80 @@ static void check_planted(void **state) {
 }
 
 static const struct planted planted[] = {
-    {"a write behind an output is found, f32", writes_past_f32,
+    {"a write behind an output is found, f32",
+     writes_past_f32,
      {{"write outside", "task 0 (fill) writes bytes [0, 4) of buffer 5,", "right behind param 0 z"}}},
-    {"a write behind an output is found, fp16", writes_past_f16, {{"write outside", "writes bytes [0, 2) of buffer 5,"}}},
+    {"a write behind an output is found, fp16",
+     writes_past_f16,
+     {{"write outside", "writes bytes [0, 2) of buffer 5,"}}},
     {"a write behind an output is found, i8", writes_past_i8, {{"write outside", "writes bytes [0, 1) of buffer 5,"}}},
-    {"a write into what is left of an output's last KiB is found", writes_past_odd,
+    {"a write into what is left of an output's last KiB is found",
+     writes_past_odd,
      {{"write outside", "writes bytes [1000, 1001) of buffer 4,"}}},
-    {"a write behind an array is found", writes_past_array,
+    {"a write behind an array is found",
+     writes_past_array,
      {{"write outside", "writes bytes [16384, 16388) of array out"}}},
-    {"a write behind an array among other data is found", writes_past_beside,
+    {"a write behind an array among other data is found",
+     writes_past_beside,
      {{"write outside", "writes bytes [256, 260) of external buffer 4,"}}},
     {"a write behind a view is found", writes_past_a_view, {{"write outside", "writes bytes [800, 804) of array out"}}},
-    {"a read behind a view is found, f32", reads_past_f32,
+    {"a read behind a view is found, f32",
+     reads_past_f32,
      {{"read outside", "task 0 (copy) reads bytes [160, 164) of array a", "right behind param 0 x"}}},
     {"a read behind a view is found, fp16", reads_past_f16, {{"read outside", "reads bytes [80, 82) of array a"}}},
     {"a read behind a view is found, i8", reads_past_i8, {{"read outside", "reads bytes [40, 41) of array a"}}},
     {"a read behind an array is found", reads_past_array, {{"read outside", "reads bytes [16384, 16388) of array a"}}},
-    {"reads between the rows of a tile are found", reads_past_a_tile,
+    {"reads between the rows of a tile are found",
+     reads_past_a_tile,
      {{"read outside", "reads bytes [1088, 1092), [1344, 1348) of array a"}}},
-    {"reads beside a transposed tile are found", reads_past_a_transposed_tile,
+    {"reads beside a transposed tile are found",
+     reads_past_a_transposed_tile,
      {{"read outside", "reads bytes [1568, 1576) of array a"}}},
-    {"reads between the elements of a stepped view are found", forgets_a_step,
+    {"reads between the elements of a stepped view are found",
+     forgets_a_step,
      {{"read outside", "reads bytes [4, 16) of array a", "between the rows of param 0 x"}}},
-    {"a read of an element of an OUTPUT is found", reads_an_output,
+    {"a read of an element of an OUTPUT is found",
+     reads_an_output,
      {{"read output", "reads bytes [20, 24) of buffer 4,", "declare param 1 INOUT"}}},
-    {"a read of all of an OUTPUT is found", adds_to_an_output,
+    {"a read of all of an OUTPUT is found",
+     adds_to_an_output,
      {{"read output", "reads bytes [0, 1024) of array out", "declare param 1 INOUT"}}},
-    {"of a large OUTPUT that is read the ends are exact", adds_to_a_large_output,
+    {"of a large OUTPUT that is read the ends are exact",
+     adds_to_a_large_output,
      {{"read output", "reads some of bytes [0, 16384) of array out"}}},
-    {"a write through an INPUT is found", writes_an_input,
+    {"a write through an INPUT is found",
+     writes_an_input,
      {{"write input", "writes bytes [12, 16) of array b", "declare param 0 INOUT"}}},
-    {"a read of what nobody wrote is found", reads_what_nobody_wrote,
+    {"a read of what nobody wrote is found",
+     reads_what_nobody_wrote,
      {{"read unwritten", "reads bytes [0, 1024) of buffer 4, which nobody has written"}}},
-    {"a read of what a task left out is found, and the task", reads_what_was_left,
+    {"a read of what a task left out is found, and the task",
+     reads_what_was_left,
      {{"read unwritten", "task 1 (copy) reads bytes [0, 12) of buffer 4, which task 0"},
       {"not written", "task 0 (fill_most) does not write bytes [0, 12) of buffer 4,"}}},
-    {"what nobody writes of an array is found", leaves_an_array,
+    {"what nobody writes of an array is found",
+     leaves_an_array,
      {{"not written", "does not write bytes [0, 12) of array out"}}},
     {"what is left out and not read is no finding", leaves_what_nobody_reads, {{NULL}}},
-    {"a read that ends in a signal is found", looks_up_by_an_output,
+    {"a read that ends in a signal is found",
+     looks_up_by_an_output,
      {{"read output", "reads bytes [0, 4) of buffer 4,", "it ends in a signal"}}},
-    {"what is loaded and dropped is no finding", drops_what_it_loads, {{"read outside", "reads bytes [64, 68) of array a"}}},
+    {"what is loaded and dropped is no finding",
+     drops_what_it_loads,
+     {{"read outside", "reads bytes [64, 68) of array a"}}},
     {"a kernel that counts its calls is unstable", counts_its_calls, {{"unstable", "task 0 (count) is run twice"}}},
     {"a read of old local memory is found", reads_old_local_memory, {{"read unwritten", "reads local memory"}}},
-    {"blocks that write the same bytes are found", overlaps_a_block,
+    {"blocks that write the same bytes are found",
+     overlaps_a_block,
      {{"blocks", "block 1 writes bytes [512, 516) of array out", "which its block 2 writes too"}}},
-    {"a block that reads what the next one writes is found", reads_another_block,
+    {"a block that reads what the next one writes is found",
+     reads_another_block,
      {{"blocks", "block 3 writes bytes [12288, 12292) of array b", "which its block 2 reads"}}},
-    {"cores of a task that write the same bytes are found", overlaps_a_core,
+    {"cores of a task that write the same bytes are found",
+     overlaps_a_core,
      {{"blocks", "AIC writes bytes [0, 1024) of buffer 4", "its core AIV0 writes too"}}},
-    {"a core that waits and writes behind its output is found", waits_and_writes_past,
+    {"a core that waits and writes behind its output is found",
+     waits_and_writes_past,
      {{"write outside", "writes bytes [128, 132) of array b", "right behind param 1 z"}}},
     {"host writes, updates in place, odd nibbles and sums are no findings", is_right, {{NULL}}},
 };
@@ -533,7 +562,8 @@ static void the_first_run_is_the_one_that_counts(void **state) {
   struct run result;
   run(&sums, 1, &all, &result);
   /* block 2 has added what block 3 had, before that ran */
-  for (uint64_t i = 0; i < 4096; i++) if (w.b[i] != (i / 1024 == 2 ? 11 : 6)) fail_msg("%d %f", (int)i, w.b[i]);
+  for (uint64_t i = 0; i < 4096; i++)
+    if (w.b[i] != (i / 1024 == 2 ? 11 : 6)) fail_msg("%d %f", (int)i, w.b[i]);
   assert_int_equal(result.findings.total, 1);
   pto_findings_fini(&result.findings);
 }
@@ -614,9 +644,8 @@ int main(void) {
       cmocka_unit_test(what_is_not_looked_at_counts_as_written), cmocka_unit_test(another_engine_is_refused),
       cmocka_unit_test(creation_survives_each_refused_reservation)};
   for (size_t i = 0; i < PLANTED_COUNT; i++)
-    tests[i + 5] = (struct CMUnitTest){.name = planted[i].sentence,
-                                       .test_func = check_planted,
-                                       .initial_state = (void *)(uintptr_t)&planted[i]};
+    tests[i + 5] = (struct CMUnitTest){
+        .name = planted[i].sentence, .test_func = check_planted, .initial_state = (void *)(uintptr_t)&planted[i]};
   if (PTO_HAS_SANITIZER) { /* nothing is compared then: tests/memory_checkers_test.sh */
     print_message("skipped: a sanitizer watches\n");
     return 77;

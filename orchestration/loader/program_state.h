@@ -23,7 +23,7 @@ struct pto_option_slot {
 
 struct pto_array_slot {
   struct pto_array array;
-  void *block; /* what its data lies in */
+  void *block;      /* what its data lies in */
   void *remembered; /* copy of the data for rewind, or NULL */
 };
 

@@ -51,8 +51,7 @@ typedef void on_run(struct guarded *g, struct pto_hidden_list *list, char *addr,
 /* Calls `what` for each run of contiguous bytes. */
 static void each_run(struct guarded *g, struct pto_hidden_list *list, const struct pto_region *region, on_run *what) {
   struct pto_region_runs runs = pto_region_runs(region);
-  for (uint64_t start; pto_region_runs_next(&runs, &start);)
-    what(g, list, (char *)(uintptr_t)start, region->run_bytes);
+  for (uint64_t start; pto_region_runs_next(&runs, &start);) what(g, list, (char *)(uintptr_t)start, region->run_bytes);
 }
 
 /* ---- margins ---- */

@@ -19,8 +19,7 @@ struct pto_region_runs {
 };
 
 static inline struct pto_region_runs pto_region_runs(const struct pto_region *region) {
-  return (struct pto_region_runs){
-      .region = region, .start = region->start, .is_over = pto_region_is_empty(region)};
+  return (struct pto_region_runs){.region = region, .start = region->start, .is_over = pto_region_is_empty(region)};
 }
 
 /* Writes the first byte of the next run; false where there is none. */
