@@ -198,7 +198,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
 
 /* ---- life ---- */
 
-static bool is_watched_by_tool(void) { return PTO_HAS_SANITIZER || pto_is_under_valgrind(); }
+bool pto_observation_is_left_to_tool(void) { return PTO_HAS_SANITIZER || pto_is_under_valgrind(); }
 
 static bool reserve_all(struct pto_observation *o) {
   const struct pto_reserve *arena = &o->rt->arena.memory;
@@ -222,7 +222,7 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
   o->port = pto_runtime_port(rt);
   o->options = *options;
   o->findings = findings;
-  o->summary.is_watched_by_tool = is_watched_by_tool();
+  o->summary.is_watched_by_tool = pto_observation_is_left_to_tool();
   *observation_out = o;
   if (o->summary.is_watched_by_tool) return PTO_OK;
   if (!reserve_all(o)) {

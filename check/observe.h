@@ -46,6 +46,9 @@ struct pto_observe_summary {
   bool is_watched_by_tool;      /* a checker watches, nothing was compared */
 };
 
+/* Whether a checker watches this process, so that nothing is compared. */
+bool pto_observation_is_left_to_tool(void);
+
 /* Between runs of `rt`, whose engine must be "observe" (else PTO_EINVAL).  `findings` is borrowed until destroy. */
 PTO_MUST_CHECK int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_options *options,
                                           struct pto_findings *findings, struct pto_observation **observation_out,

@@ -53,9 +53,9 @@ struct pto_observe_call {
   uint64_t local_bytes;
   int status; /* of the first run */
   uint64_t first_ns;
-  uint64_t form; /* its kernels and shapes */
+  uint64_t form;                       /* its kernels and shapes */
   struct pto_observe_form *form_place; /* NULL: there is no room for it */
-  uint64_t runs; /* so far */
+  uint64_t runs;                       /* so far */
 };
 
 /* Bytes that a unit of a task has touched. */
@@ -107,7 +107,7 @@ struct pto_observation {
 struct pto_observe_bytes {
   struct pto_observe_range *ranges;
   uint32_t count, capacity;
-  bool is_bounded; /* the search ended early: first and last byte are exact */
+  bool is_bounded;    /* the search ended early: first and last byte are exact */
   bool is_unsearched; /* all that could be */
 };
 

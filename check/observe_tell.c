@@ -272,14 +272,14 @@ static const char *say_why(struct text *text, struct pto_observation *o, uint32_
 
 /* Of a call like one before: what was found of that one holds for it. */
 static void tell_unsearched(struct pto_observation *o, uint32_t kind, const struct pto_observe_outcome *effect) {
-  static const char *const what[PTO_FINDING_COUNT] = {
-      [PTO_FINDING_READ_OUTSIDE] = "bytes that it does not declare",
-      [PTO_FINDING_READ_OUTPUT] = "what an OUTPUT held before",
-      [PTO_FINDING_READ_UNWRITTEN] = "bytes that nobody has written"};
+  static const char *const what[PTO_FINDING_COUNT] = {[PTO_FINDING_READ_OUTSIDE] = "bytes that it does not declare",
+                                                      [PTO_FINDING_READ_OUTPUT] = "what an OUTPUT held before",
+                                                      [PTO_FINDING_READ_UNWRITTEN] = "bytes that nobody has written"};
   const struct pto_observe_param *param = NULL;
   struct text text = {.used = 0};
   for (uint32_t i = 0; i < o->call.param_count; i++)
-    if (o->call.form_place && o->call.params[i].index + 1 == o->call.form_place->params[kind]) param = &o->call.params[i];
+    if (o->call.form_place && o->call.params[i].index + 1 == o->call.form_place->params[kind])
+      param = &o->call.params[i];
   say_unit(&text, o, o->call.label);
   say(&text, " reads %s, as it was searched for in an earlier call; ", what[kind]);
   say_effect(&text, o, effect);

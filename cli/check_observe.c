@@ -57,7 +57,7 @@ static int watch(const struct pto_observe_options *observe) {
       pto_observation_create(observed.session.rt, observe, &observed.findings, &observed.observation, &result->error);
   if (status) return result->exit_code = PTO_EXIT_FAILED;
   const struct pto_array *array;
-  for (uint32_t i = 0; (array = pto_program_run_array(observed.session.run, i)) != NULL; i++)
+  for (uint32_t i = 0; margin && (array = pto_program_run_array(observed.session.run, i)) != NULL; i++)
     pto_observation_add_array(observed.observation, (char *)array->data - margin,
                               pto_align_up(array->size_bytes, margin) + 2 * margin, array->name);
   return PTO_EXIT_OK;
@@ -83,8 +83,8 @@ static void print_left_out(const struct pto_observe_summary *summary) {
   if (summary->outputs_left && pto_findings_is_clean(&observed.findings))
     printf("  %" PRIu64 " outputs were written in part; nobody reads the rest\n", summary->outputs_left);
   if (summary->waiting_units)
-    printf("  %" PRIu64
-           " of these are cores that wait for each other, observed together: not which of them touches what\n",
+    printf("  in %" PRIu64
+           " of these calls cores wait for each other: observed together, not which of them touches what\n",
            summary->waiting_units);
 }
 
@@ -155,7 +155,7 @@ int pto_check_observe(const struct pto_run_options *given, const struct pto_obse
   struct pto_run_options options = *given;
   struct pto_error error;
   options.engine = "observe";
-  options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+  if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   if (given->engine) return pto_complain(PTO_EXIT_USAGE, "check: --observe has an engine of its own, not --engine");
   if (pto_fault_report_init(last_words, NULL, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_findings_init(&observed.findings);

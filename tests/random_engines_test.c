@@ -5,8 +5,8 @@
  *
  * Every program runs once on threads and on the virtual engine, in settings that rotate with the seed: chips, workers,
  * policies, windows, heaps and first sequences.  The weaker rules run in virtual time alone: on threads they let
- * kernels race, which is their nature and not a finding.  Observed, they touch what they declare and nothing else.  PTO_RANDOM_PROGRAMS sets how many programs, PTO_SEED the
- * first seed.  A failing program is shrunk and printed.
+ * kernels race, which is their nature and not a finding.  Observed, they touch what they declare and nothing else.
+ * PTO_RANDOM_PROGRAMS sets how many programs, PTO_SEED the first seed.  A failing program is shrunk and printed.
  */
 #include <stdarg.h>
 #include <stddef.h>
