@@ -3,7 +3,7 @@
  * Which bytes are read: candidates are cut into elements (of the nearest parameter's size), and halved as long as a run
  * over other values in them alone differs from the first.  Every element that is told was tried alone.
  *
- * Effort: a form's first calls alone are searched; the others of it are told as a whole.  RUNS_MAX runs a question,
+ * Effort: a form's first calls alone are searched; the others of it are told as a whole.  RUNS_MAX tries a question,
  * fewer where pages are many.  Where it would take more, the first and the last element are found by halving alone, and
  * what lies between is told as not tried.
  */
@@ -106,7 +106,7 @@ static void select_range(struct pto_observation *o, struct pto_observe_range ran
 
 /* ---- questions ---- */
 
-/* Whether other values in elements [first, end) alone make a difference. */
+/* Whether other values in elements [first, end) alone, of either kind, make a difference. */
 static bool matters(struct search *s, uint64_t first, uint64_t end) {
   if (s->stuck_count == MOST_STUCK) return false;
   pto_observe_select(s->o, NULL);
@@ -114,7 +114,9 @@ static bool matters(struct search *s, uint64_t first, uint64_t end) {
     const uint64_t from = pto_max_u64(first, s->pieces[i].first), to = pto_min_u64(end, end_of(s, i));
     select_range(s->o, bytes_of(&s->pieces[i], from, to));
   }
-  const struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, false);
+  /* What a maximum reads does not show over the one, and not what a minimum reads over the other. */
+  struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, false);
+  if (!outcome.differs) outcome = pto_observe_run_again(s->o, !s->pattern, false);
   if (outcome.is_caught && s->o->memory.caught == SIGVTALRM) s->stuck_count++;
   if (outcome.differs && !s->effect.differs) s->effect = outcome;
   return outcome.differs;

@@ -118,6 +118,28 @@ RUN(add_all) { /* z += x, or z = x */
 }
 KERNEL(add_all, 3, IN, OUT);
 
+RUN(maximum) { /* of x, and of what z was: less than anything is no other value */
+  for (uint64_t i = 0; i < numel(a, 1); i++)
+    X(a, 1)[i] = MISTAKE(a) && X(a, 1)[i] > X(a, 0)[i] ? X(a, 1)[i] : X(a, 0)[i];
+  return 0;
+}
+KERNEL(maximum, 3, IN, OUT);
+
+RUN(count_up) { /* as often as z says */
+  const uint32_t times = MISTAKE(a) ? *(uint32_t *)a->tensors[1].addr : 3;
+  float sum = 0;
+  for (uint32_t i = 0; i < times; i++) sum = sum * 0.5f + X(a, 0)[i % 8];
+  X(a, 1)[0] = sum;
+  return 0;
+}
+KERNEL(count_up, 3, IN, OUT);
+
+RUN(stranger) { /* z is the other core's */
+  if (MISTAKE(a)) X(a, 0)[1] = 1;
+  return 0;
+}
+KERNEL(stranger, 2, {.name = "z", .mode = PTO_UNUSED});
+
 RUN(spoil_input) {
   for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = X(a, 0)[i];
   if (MISTAKE(a)) X(a, 0)[3] += 1;
@@ -313,6 +335,24 @@ BODY(adds_to_an_output) {
   return two(rt, &add_all_kernel, &x, &z, w.mistake);
 }
 BODY(adds_to_a_large_output) { return two(rt, &add_all_kernel, &w.ta, &w.tout, w.mistake); }
+BODY(adds_to_outputs) {
+  int status = PTO_OK;
+  for (int i = 0; i < 6 && !status; i++) status = adds_to_an_output(rt);
+  return status;
+}
+BODY(takes_a_maximum) {
+  struct pto_tensor x = part(&w.ta, 0, 16, 1), z = part(&w.tout, 0, 16, 1);
+  return two(rt, &maximum_kernel, &x, &z, w.mistake);
+}
+BODY(counts_by_an_output) {
+  struct pto_tensor x = part(&w.ta, 0, 8, 1), z = part(&w.tout, 0, 1, 1);
+  return two(rt, &count_up_kernel, &x, &z, w.mistake);
+}
+BODY(writes_what_is_the_others) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 256);
+  struct pto_param params[] = {pto_output(&z), pto_scalar_u64(w.mistake ? UINT64_MAX : 0)}; /* one element less */
+  return pto_submit(rt, &(struct pto_launch){.aic = &fill_kernel, .aiv0 = &stranger_kernel}, params, 2, NULL);
+}
 BODY(writes_an_input) {
   struct pto_tensor x = part(&w.tb, 0, 256, 1), z = fresh(rt, PTO_FLOAT32, 256);
   return two(rt, &spoil_input_kernel, &x, &z, w.mistake);
@@ -370,12 +410,12 @@ BODY(waits_and_writes_past) {
 /* All that looks like a mistake and is none. */
 BODY(is_right) {
   struct pto_tensor x = fresh(rt, PTO_FLOAT32, 16), y = fresh(rt, PTO_FLOAT32, 16), odd = fresh(rt, PTO_INT4, 77);
-  struct pto_tensor sums = part(&w.tb, 0, 64, 1);
+  struct pto_tensor sums = part(&w.tb, 0, 64, 1), positive = part(&w.ta, 0, 16, 1);
   FIRST(pto_alloc_tensors(rt, &x, 1, NULL));
   for (uint64_t i = 0; i < 16 && !status; i++) status = pto_write_element(rt, &x, &i, &(float){-(float)i});
   if (!status) status = two(rt, &copy_kernel, &x, &y, 0);
   if (!status) status = two(rt, &absolute_kernel, &y, &y, 0);
-  if (!status) status = two(rt, &absolute_kernel, &y, &y, 0); /* nothing changes */
+  if (!status) status = two(rt, &absolute_kernel, &positive, &positive, 0); /* nothing changes */
   if (!status) status = one(rt, &nibbles_kernel, &odd, 0);
   if (!status) status = blocks(rt, &accumulate_kernel, &sums);
   return status;
@@ -517,6 +557,15 @@ static const struct planted planted[] = {
     {"of a large OUTPUT that is read the ends are exact",
      adds_to_a_large_output,
      {{"read output", "reads some of bytes [0, 16384) of array out"}}},
+    {"a read that shows over positive values alone is found",
+     takes_a_maximum,
+     {{"read output", "reads bytes [0, 64) of array out", "declare param 1 INOUT"}}},
+    {"a read that keeps the kernel from coming back is found",
+     counts_by_an_output,
+     {{"read output", "reads bytes [0, 4) of array out", "it does not come back"}}},
+    {"a write to what the other core of a MIX declares is found",
+     writes_what_is_the_others,
+     {{"write outside", "AIV0 writes bytes [4, 8) of buffer 4"}, {"blocks", "[4, 8) of buffer 4"}}},
     {"a write through an INPUT is found",
      writes_an_input,
      {{"write input", "writes bytes [12, 16) of array b", "declare param 0 INOUT"}}},
@@ -565,6 +614,17 @@ static void the_first_run_is_the_one_that_counts(void **state) {
   for (uint64_t i = 0; i < 4096; i++)
     if (w.b[i] != (i / 1024 == 2 ? 11 : 6)) fail_msg("%d %f", (int)i, w.b[i]);
   assert_int_equal(result.findings.total, 1);
+  pto_findings_fini(&result.findings);
+}
+
+static void the_same_mistake_is_one_line(void **state) {
+  const struct planted six = {.body = adds_to_outputs};
+  const struct pto_observe_options all = {0};
+  struct run result;
+  run(&six, 1, &all, &result);
+  if (result.findings.total != 6) print_all(&result.findings);
+  assert_int_equal(result.findings.total, 6);
+  assert_int_equal(result.findings.items[0].more, 5);
   pto_findings_fini(&result.findings);
 }
 
@@ -639,12 +699,14 @@ static int make_world(void **state) {
 
 #define PLANTED_COUNT (sizeof planted / sizeof planted[0])
 int main(void) {
-  struct CMUnitTest tests[PLANTED_COUNT + 5] = {
-      cmocka_unit_test(the_first_run_is_the_one_that_counts), cmocka_unit_test(only_what_is_asked_for_is_looked_at),
-      cmocka_unit_test(what_is_not_looked_at_counts_as_written), cmocka_unit_test(another_engine_is_refused),
-      cmocka_unit_test(creation_survives_each_refused_reservation)};
+  struct CMUnitTest tests[PLANTED_COUNT + 6] = {cmocka_unit_test(the_first_run_is_the_one_that_counts),
+                                                cmocka_unit_test(the_same_mistake_is_one_line),
+                                                cmocka_unit_test(only_what_is_asked_for_is_looked_at),
+                                                cmocka_unit_test(what_is_not_looked_at_counts_as_written),
+                                                cmocka_unit_test(another_engine_is_refused),
+                                                cmocka_unit_test(creation_survives_each_refused_reservation)};
   for (size_t i = 0; i < PLANTED_COUNT; i++)
-    tests[i + 5] = (struct CMUnitTest){
+    tests[i + 6] = (struct CMUnitTest){
         .name = planted[i].sentence, .test_func = check_planted, .initial_state = (void *)(uintptr_t)&planted[i]};
   if (PTO_HAS_SANITIZER) { /* nothing is compared then: tests/memory_checkers_test.sh */
     print_message("skipped: a sanitizer watches\n");
