@@ -201,26 +201,26 @@ void pto_observe_assume_writes(struct pto_observation *o) {
 /* Pages are gone through in blocks of a constant size, by loops that compilers make vectors of. */
 #define BLOCK 4096u
 
-/* What bytes that must not matter are given: the upper half from here, the lower from noise.  As floats of any width
- * these are numbers which outweigh others, or NaN; and what is read in one place and written to another is not what
- * happens to lie there. */
+/* What bytes that must not matter are given: the upper half from here, the lower from noise, its last bit from `sel`.
+ * As floats of any width these are numbers which outweigh others, or NaN; and what is read in one place and written to
+ * an OUTPUT is not what happens to lie there. */
 static const uint8_t upper_half[] = {[PTO_OBSERVE_NEGATIVE] = 0xf0, [PTO_OBSERVE_POSITIVE] = 0x70};
 
-/* `before`, with another value where `sel` is 0xff. */
+/* `before`, or another value where `sel` is not 0. */
 static inline uint8_t begun_with(uint8_t before, uint8_t sel, uint8_t noise, uint8_t upper) {
-  const uint8_t usual = upper | noise, other = before == usual ? usual ^ 8 : usual;
-  return (uint8_t)((before & ~sel) | (other & sel));
+  const uint8_t usual = (uint8_t)(upper | noise | (sel & 1)), other = before == usual ? usual ^ 8 : usual;
+  return sel ? other : before;
 }
 
 void pto_observe_make_noise(struct pto_observation *o) {
   struct pto_rng rng = {.state = 1};
   uint8_t *noise = o->noise_memory.addr;
-  for (uint64_t i = 0; i < 2 * o->memory.page_bytes; i++) noise[i] = (uint8_t)(pto_rng_next(&rng) & 15);
+  for (uint64_t i = 0; i < 2 * o->memory.page_bytes; i++) noise[i] = (uint8_t)(pto_rng_next(&rng) & 14);
 }
 
-/* Each page has another piece of it. */
-static const uint8_t *noise_of(const struct pto_observation *o, uint64_t page) {
-  return (const uint8_t *)o->noise_memory.addr + pto_mix64(page) % o->memory.page_bytes;
+/* Each page and pattern has another piece of it. */
+static const uint8_t *noise_of(const struct pto_observation *o, uint64_t page, enum pto_observe_pattern pattern) {
+  return (const uint8_t *)o->noise_memory.addr + pto_mix64(page + pattern) % o->memory.page_bytes;
 }
 
 static void set_block(uint8_t *restrict memory, const uint8_t *restrict before, const uint8_t *restrict sel,
@@ -253,7 +253,7 @@ static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_ob
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *classes = pto_observe_at(m, m->classes, slot);
   uint8_t *memory = (uint8_t *)(uintptr_t)page->addr;
-  const uint8_t *noise = noise_of(o, page->addr), upper = upper_half[pattern];
+  const uint8_t *noise = noise_of(o, page->addr, pattern), upper = upper_half[pattern];
   if (page->is_guarded)
     for (uint64_t at = 0; at < m->page_bytes; at += BLOCK)
       set_block(memory + at, before + at, sel + at, noise + at, upper);
@@ -268,7 +268,7 @@ static bool compare_page(const struct pto_observation *o, uint32_t slot, enum pt
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
   const uint8_t *memory = (const uint8_t *)(uintptr_t)pto_observe_pages(m)[slot].addr;
-  const uint8_t *noise = noise_of(o, pto_observe_pages(m)[slot].addr), upper = upper_half[pattern];
+  const uint8_t *noise = noise_of(o, pto_observe_pages(m)[slot].addr, pattern), upper = upper_half[pattern];
   uint8_t *written = pto_observe_at(m, m->written, slot);
   uint8_t any = 0;
   if (pto_observe_pages(m)[slot].is_guarded) {
@@ -291,7 +291,7 @@ static void note_differences(const struct pto_observation *o, uint32_t slot, enu
   const uint64_t page = pto_observe_pages(m)[slot].addr;
   const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
   const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
-  const uint8_t *noise = noise_of(o, page), upper = upper_half[pattern];
+  const uint8_t *noise = noise_of(o, page, pattern), upper = upper_half[pattern];
   for (uint64_t i = 0; i < m->page_bytes; i++) {
     const uint8_t value = ((const uint8_t *)(uintptr_t)page)[i];
     const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
@@ -370,7 +370,7 @@ bool pto_observe_must_not_matter(uint8_t byte_class) {
 void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_class)) {
   const struct pto_observe_memory *m = &o->memory;
   uint8_t is_wanted[256];
-  for (uint32_t i = 0; i < 256; i++) is_wanted[i] = wanted && wanted((uint8_t)i) ? 0xff : 0;
+  for (uint32_t i = 0; i < 256; i++) is_wanted[i] = wanted && wanted((uint8_t)i) ? pto_observe_selects((uint8_t)i) : 0;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const uint8_t *classes = pto_observe_at(m, m->classes, slot);
     uint8_t *sel = pto_observe_at(m, m->sel, slot);

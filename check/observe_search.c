@@ -99,7 +99,9 @@ static void select_range(struct pto_observation *o, struct pto_observe_range ran
   while (range.lo < range.hi) {
     const uint32_t slot = pto_observe_call_find(m, range.lo);
     const uint64_t page = range.lo & ~(m->page_bytes - 1), end = pto_min_u64(range.hi, page + m->page_bytes);
-    if (slot != PTO_OBSERVE_NO_SLOT) memset(pto_observe_at(m, m->sel, slot) + (range.lo - page), 0xff, end - range.lo);
+    const uint8_t *classes = pto_observe_at(m, m->classes, slot);
+    uint8_t *sel = pto_observe_at(m, m->sel, slot);
+    for (uint64_t i = range.lo - page; i < end - page; i++) sel[i] = pto_observe_selects(classes[i]);
     range.lo = end;
   }
 }

@@ -136,7 +136,12 @@ void pto_observe_run_first(struct pto_observation *o);
  * bytes that it shows to be written are added to `written`. */
 struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,
                                                  bool fills_local);
-/* `sel` of every byte: whether one of `wanted` (of class, exactly 0 or those bits) holds. */
+/* What stands in `sel` for a byte that is selected: even for what is to be written alone, so that no value which is
+ * read elsewhere and written there is the one that it had. */
+static inline uint8_t pto_observe_selects(uint8_t byte_class) {
+  return (byte_class & (PTO_OBSERVE_READ | PTO_OBSERVE_WRITE)) == PTO_OBSERVE_WRITE ? 0xfe : 0xff;
+}
+/* Selects the bytes whose class `wanted` answers with true; NULL: none. */
 void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_class));
 bool pto_observe_must_not_matter(uint8_t byte_class);
 /* Memory as the first run left it. */
