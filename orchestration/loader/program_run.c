@@ -35,6 +35,7 @@ int pto_program_run_create(const struct pto_program *program, const struct pto_p
   if (!run) return pto_error_set(error, PTO_ENOMEM, "%s: out of memory", program->name);
   run->program = program;
   run->seed = request->seed;
+  run->margin_bytes = request->margin_bytes;
   run->config = request->config;
   int status = choose_case(run, request->case_name, error);
   if (status == PTO_OK) status = pto_program_options_init(run, request, error);

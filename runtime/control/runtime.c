@@ -127,6 +127,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
   }
   rt->finished = rt->finished_memory.addr;
   rt->stopped = rt->stopped_memory.addr;
+  rt->is_told = rt->arena.is_checked;
   if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.memory.addr, rt->arena.memory.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
   rt->hazards = (struct pto_hazards){
@@ -290,6 +291,11 @@ const struct pto_wait_picture *pto_runtime_wait_picture(const struct pto_runtime
 const struct pto_wait_picture *pto_runtime_picture_now(struct pto_runtime *rt, int status) {
   if (rt->is_running && !rt->has_failed) pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
   return pto_runtime_wait_picture(rt);
+}
+void pto_runtime_watch(struct pto_runtime *rt, const struct pto_memory_watch *watch) {
+  PTO_ASSERT(!rt->is_running);
+  rt->watch = watch;
+  rt->is_told = watch || rt->arena.is_checked;
 }
 struct pto_port *pto_runtime_port(struct pto_runtime *rt) {
   return rt->port;
