@@ -243,7 +243,7 @@ int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, v
 /* ---- questions ---- */
 
 uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds) {
-  uint32_t clusters = rt->port->cluster_count;
+  uint32_t clusters = pto_port_told_clusters(rt->port);
   return ((kinds & PTO_AIC) ? clusters : 0) + ((kinds & PTO_AIV) ? 2 * clusters : 0) +
          ((kinds & PTO_CLUSTER) ? clusters : 0);
 }
@@ -260,7 +260,7 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
                           .overlap_budget_exhausted = rt->map.budget_exhausted,
                           .submit_waits = rt->submit_waits,
                           .workers = rt->port->worker_count,
-                          .cores = rt->port->cluster_count * PTO_LANES};
+                          .cores = pto_port_told_clusters(rt->port) * PTO_LANES};
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     all.window_high_water = pto_max_u64(all.window_high_water, rt->rings.rings[i].high_water);
     all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);

@@ -33,7 +33,9 @@ typedef int engine_create(const struct pto_engine_config *, struct pto_port **, 
 static const struct engine {
   const char *name;
   engine_create *create;
-} engines[] = {{"threads", pto_engine_threads_create}, {"virtual", pto_engine_virtual_create}};
+} engines[] = {{"threads", pto_engine_threads_create},
+               {"virtual", pto_engine_virtual_create},
+               {"explore", pto_engine_explore_create} /* of `ptosim explore` alone */};
 
 /* An engine's operations with a destroy that also frees the chip. */
 struct owned_chip {
