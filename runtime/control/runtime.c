@@ -273,6 +273,9 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt) {
   return rt->config.record ? &rt->trace : NULL;
 }
+bool pto_runtime_owns_address(const struct pto_runtime *rt, uint64_t address) {
+  return pto_gm_arena_meets(&rt->arena, address, address + 1);
+}
 struct pto_port *pto_runtime_port(struct pto_runtime *rt) {
   return rt->port;
 }
