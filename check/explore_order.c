@@ -111,11 +111,24 @@ static int order_untils(const void *left, const void *right, void *context) {
   return pto_explore_event_compare(&items[*(const uint32_t *)left].until, &items[*(const uint32_t *)right].until);
 }
 
+/* One entry more than tasks: where the last one's end. */
+static bool index_tasks(struct pto_explore_replay *replay, const struct pto_explore_holds *holds) {
+  replay->task_count = holds->count ? holds->items[holds->count - 1].event.task + 1 : 0;
+  replay->first_of_task = malloc((replay->task_count + 1) * sizeof *replay->first_of_task);
+  if (!replay->first_of_task) return false;
+  uint32_t hold = 0;
+  for (uint64_t task = 0; task <= replay->task_count; task++) {
+    while (hold < holds->count && holds->items[hold].event.task < task) hold++;
+    replay->first_of_task[task] = hold;
+  }
+  return true;
+}
+
 bool pto_explore_replay_init(struct pto_explore_replay *replay, const struct pto_explore_holds *holds) {
   replay->holds = holds;
   replay->by_until = malloc((holds->count + 1) * sizeof *replay->by_until);
   replay->is_open = malloc((holds->count + 1) * sizeof *replay->is_open);
-  if (!replay->by_until || !replay->is_open) {
+  if (!index_tasks(replay, holds) || !replay->by_until || !replay->is_open) {
     pto_explore_replay_fini(replay);
     return false;
   }
@@ -126,6 +139,7 @@ bool pto_explore_replay_init(struct pto_explore_replay *replay, const struct pto
 
 void pto_explore_replay_fini(struct pto_explore_replay *replay) {
   free(replay->by_until);
+  free(replay->first_of_task);
   free(replay->is_open);
   memset(replay, 0, sizeof *replay);
 }
@@ -135,20 +149,13 @@ void pto_explore_replay_begin(struct pto_explore_replay *replay) {
 }
 
 static bool is_held(const struct pto_explore_replay *replay, const struct pto_explore_event *event, uint64_t position) {
-  const struct pto_explore_holds *holds = replay->holds;
-  uint32_t low = 0, high = holds->count;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (pto_explore_event_compare(&holds->items[middle].event, event) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  for (; low < holds->count && pto_explore_event_compare(&holds->items[low].event, event) == 0; low++) {
-    const struct pto_explore_hold *hold = &holds->items[low];
-    if (hold->until.kind == PTO_EXPLORE_GO_ON ? !pto_explore_has_reached(position, hold->position)
-                                              : replay->is_open[low])
-      return true;
+  if (event->task >= replay->task_count) return false;
+  const uint32_t end = replay->first_of_task[event->task + 1];
+  for (uint32_t i = replay->first_of_task[event->task]; i < end; i++) {
+    const struct pto_explore_hold *hold = &replay->holds->items[i];
+    if (hold->until.kind == PTO_EXPLORE_GO_ON ? pto_explore_has_reached(position, hold->position) : !replay->is_open[i])
+      continue;
+    if (pto_explore_event_compare(&hold->event, event) == 0) return true;
   }
   return false;
 }

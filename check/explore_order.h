@@ -46,6 +46,8 @@ PTO_MUST_CHECK int pto_explore_holds_make(const struct pto_explore_step *steps, 
 struct pto_explore_replay {
   const struct pto_explore_holds *holds; /* sorted; borrowed for the run */
   uint32_t *by_until;                    /* their indices by the step that they wait for */
+  uint32_t *first_of_task;               /* by task: the first that holds a step of it or of a later one */
+  uint64_t task_count;                   /* tasks from here on have none */
   bool *is_open;
 };
 PTO_MUST_CHECK bool pto_explore_replay_init(struct pto_explore_replay *replay, const struct pto_explore_holds *holds);

@@ -154,9 +154,27 @@ static int narrow_position(struct pto_explore_trial *trial, const struct pto_exp
   return PTO_OK;
 }
 
+/* Without the orchestration's part, where that is enough: steps that wait for steps say more. */
+static int drop_positions(struct pto_explore_trial *trial, struct pto_explore_holds *holds) {
+  struct pto_explore_holds steps = {0};
+  int answer = 0;
+  for (uint32_t i = 0; i < holds->count && answer == 0; i++)
+    if (holds->items[i].until.kind == PTO_EXPLORE_CALL && !pto_explore_holds_add(&steps, &holds->items[i]))
+      answer = PTO_ENOMEM;
+  if (answer == 0 && steps.count < holds->count) answer = ask(trial, &steps);
+  if (answer == 1) {
+    const struct pto_explore_holds all = *holds;
+    *holds = steps;
+    steps = all;
+  }
+  pto_explore_holds_fini(&steps);
+  return answer < 0 ? answer : PTO_OK;
+}
+
 int pto_explore_shrink(struct pto_explore_trial *trial, const struct pto_explore_step *reference,
                        uint64_t reference_count, struct pto_explore_holds *holds) {
-  int status = minimize(trial, holds);
+  int status = drop_positions(trial, holds);
+  if (status == PTO_OK) status = minimize(trial, holds);
   for (uint32_t i = 0; i < holds->count && status == PTO_OK; i++) {
     if (holds->items[i].until.kind == PTO_EXPLORE_GO_ON) {
       status = narrow_position(trial, reference, reference_count, holds, i);

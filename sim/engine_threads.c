@@ -117,9 +117,18 @@ static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
   if (++engine->timed_count == PTO_THREADS_TIMED_GROUP) judge_group(engine);
 }
 
+static PTO_NOINLINE int run_with_extras(struct pto_threads_worker *worker, const struct pto_message *message,
+                                        struct pto_core *view) {
+  const struct pto_threads_shared *shared = worker->shared;
+  if (shared->delay_seed) pto_threads_delay(worker);
+  const int status = shared->trace ? run_recorded(worker, message, view) : pto_message_run(message, view);
+  if (shared->delay_seed) pto_threads_delay(worker);
+  return status;
+}
+
 static inline int call(struct pto_threads_worker *worker, const struct pto_message *message) {
   struct pto_threads_core *core = &worker->cores[message->core];
-  if (PTO_UNLIKELY(worker->shared->trace != NULL)) return run_recorded(worker, message, &core->view);
+  if (PTO_UNLIKELY(worker->shared->has_extras)) return run_with_extras(worker, message, &core->view);
   return pto_message_run(message, &core->view);
 }
 
@@ -409,6 +418,7 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
              port->worker_count);
     return PTO_EINVAL;
   }
+  engine->shared.has_extras = engine->shared.trace || engine->shared.delay_seed;
   for (uint32_t c = 0; c < engine->core_count; c++) {
     if (!engine->cores[c].has_failed) continue;
     engine->cores[c].has_failed = engine->cores[c].has_deadlocked = false;

@@ -19,6 +19,8 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
 
 /* What was recorded of the last run; borrowed until the next run.  NULL where the configuration recorded nothing. */
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt);
+/* Between runs: whether the runs from now on are recorded, as the configuration asked for. */
+void pto_runtime_set_recording(struct pto_runtime *rt, bool is_on);
 /* Whether an address is in the runtime's own memory: that of managed buffers, not of external ones. */
 bool pto_runtime_owns_address(const struct pto_runtime *rt, uint64_t address);
 /* The engine under a runtime, for reports. */

@@ -273,6 +273,10 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt) {
   return rt->config.record ? &rt->trace : NULL;
 }
+void pto_runtime_set_recording(struct pto_runtime *rt, bool is_on) {
+  PTO_ASSERT(!rt->is_running);
+  rt->trace.record = is_on ? rt->config.record : 0;
+}
 bool pto_runtime_owns_address(const struct pto_runtime *rt, uint64_t address) {
   return pto_gm_arena_meets(&rt->arena, address, address + 1);
 }

@@ -35,7 +35,9 @@ static const struct engine {
   engine_create *create;
 } engines[] = {{"threads", pto_engine_threads_create},
                {"virtual", pto_engine_virtual_create},
-               {"explore", pto_engine_explore_create} /* of `ptosim explore` alone */};
+               /* Of `ptosim explore` alone: */
+               {"explore", pto_engine_explore_create},
+               {"delayed threads", pto_engine_delayed_threads_create}};
 
 /* An engine's operations with a destroy that also frees the chip. */
 struct owned_chip {
