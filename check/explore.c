@@ -187,11 +187,12 @@ int pto_explore_schedules(struct pto_explore *explore, uint64_t count, uint64_t 
 int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_name *name,
                        const struct pto_explore_holds *holds, struct pto_error *error) {
   struct pto_explore_outcome outcome;
-  const struct pto_schedule_name called = name ? *name : (struct pto_schedule_name){PTO_STRATEGY_ALL, 0};
+  const struct pto_schedule_name called = name ? *name : (struct pto_schedule_name){PTO_STRATEGY_FILE, 0};
   int status =
       name ? pto_explore_run_named(explore, called, &outcome) : pto_explore_run_holds(explore, holds, &outcome);
   if (status == PTO_OK) status = note_schedule(explore, called, &outcome);
-  if (status == PTO_OK && outcome.is_different) status = pto_explore_tell(explore, called, holds, &outcome);
+  if (status == PTO_OK && outcome.is_different)
+    status = pto_explore_tell(explore, called, name ? NULL : holds, &outcome);
   return finish(status, error);
 }
 

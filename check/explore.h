@@ -44,7 +44,7 @@ struct pto_explore_counts {
   uint64_t schedules;                          /* made and compared; the reference not counted */
   uint64_t by_strategy[PTO_STRATEGY_COUNT];    /* of them */
   uint64_t distinct_orders;                    /* of kernel calls, that of the reference counted */
-  uint64_t decisions;                          /* of all schedules: how often more than one thing could happen or not */
+  uint64_t decisions;                          /* of all schedules: how often it was asked what comes next */
   uint64_t differing;                          /* schedules */
   uint64_t thread_runs;                        /* with delays planted */
   uint64_t tasks, calls;                       /* of the reference */

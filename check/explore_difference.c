@@ -65,6 +65,20 @@ static uint64_t group_of(const struct pto_explore *explore, uint64_t first, uint
   return pto_mix64(hash_name(explore->graph.tasks[first].name)) ^ hash_name(explore->graph.tasks[second].name);
 }
 
+/* What the orchestration had done that it has not in sequence. */
+static void describe_position(const struct pto_explore *explore, const struct pto_explore_hold *hold, const char *held,
+                              char *text, size_t size) {
+  const uint64_t usual = pto_explore_usual_position(explore->calls, explore->call_count, &hold->event);
+  const uint64_t accesses = pto_explore_accesses(hold->position);
+  if (accesses > pto_explore_accesses(usual))
+    snprintf(text, size,
+             "%s ran after host access %" PRIu64 " of the orchestration (the first is 1), which did not wait", held,
+             accesses);
+  else
+    snprintf(text, size, "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference", held,
+             pto_explore_submits(hold->position) - 1);
+}
+
 /* One hold: who ran before whom, and why that was possible. */
 static void describe_hold(const struct pto_explore *explore, const struct pto_explore_hold *hold,
                           struct pto_finding *finding, char *text, size_t size, char *remedy, size_t remedy_size) {
@@ -74,11 +88,7 @@ static void describe_hold(const struct pto_explore *explore, const struct pto_ex
   finding->tasks[0] = hold->event.task;
   if (hold->until.kind == PTO_EXPLORE_GO_ON) {
     finding->group = group_of(explore, hold->event.task, hold->event.task);
-    snprintf(text, size,
-             "%s ran when the orchestration had come to %" PRIu64 " submits and %" PRIu64
-             " host accesses; nothing makes "
-             "that wait for it",
-             held, pto_explore_submits(hold->position), pto_explore_accesses(hold->position));
+    describe_position(explore, hold, held, text, size);
     return;
   }
   describe_event(explore, &hold->until, until, sizeof until);

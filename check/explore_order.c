@@ -62,6 +62,12 @@ static bool find_position(const struct pto_explore_step *reference, uint64_t cou
   return false;
 }
 
+uint64_t pto_explore_usual_position(const struct pto_explore_step *reference, uint64_t count,
+                                    const struct pto_explore_event *event) {
+  uint64_t position = 0;
+  return find_position(reference, count, event, &position) ? position : 0;
+}
+
 /* One step: the last one before it that natural order puts behind it, and the orchestration where it is further than
  * need be.  `later` are the earlier calls that no call since has exceeded, greatest first. */
 static bool add_holds_of(const struct pto_explore_step *step, const struct pto_explore_event *overtaker,

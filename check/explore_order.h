@@ -42,6 +42,10 @@ PTO_MUST_CHECK int pto_explore_holds_make(const struct pto_explore_step *steps, 
                                           const struct pto_explore_step *reference, uint64_t reference_count,
                                           struct pto_explore_holds *holds);
 
+/* Where the orchestration stood when the reference made this step; 0 where it made none such. */
+uint64_t pto_explore_usual_position(const struct pto_explore_step *reference, uint64_t count,
+                                    const struct pto_explore_event *event);
+
 /* A run under a list. */
 struct pto_explore_replay {
   const struct pto_explore_holds *holds; /* sorted; borrowed for the run */

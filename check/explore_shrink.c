@@ -135,6 +135,18 @@ static int narrow_event(struct pto_explore_trial *trial, const struct pto_explor
   return PTO_OK;
 }
 
+/* Waiting for a step is waiting for the orchestration to come to it as well: where that alone is enough, it is what
+ * matters. */
+static int prefer_position(struct pto_explore_trial *trial, const struct pto_explore_step *reference, uint64_t count,
+                           struct pto_explore_holds *holds, uint32_t which) {
+  const uint64_t until = index_of(reference, count, &holds->items[which].until);
+  if (until >= count) return PTO_OK;
+  const struct pto_explore_hold instead = {
+      holds->items[which].event, {.kind = PTO_EXPLORE_GO_ON}, reference[until].position};
+  const int answer = try_narrower(trial, holds, which, &instead);
+  return answer < 0 ? answer : PTO_OK;
+}
+
 /* As far as the orchestration has to be: positions of the reference's calls. */
 static int narrow_position(struct pto_explore_trial *trial, const struct pto_explore_step *reference, uint64_t count,
                            struct pto_explore_holds *holds, uint32_t which) {
@@ -176,12 +188,13 @@ int pto_explore_shrink(struct pto_explore_trial *trial, const struct pto_explore
   int status = drop_positions(trial, holds);
   if (status == PTO_OK) status = minimize(trial, holds);
   for (uint32_t i = 0; i < holds->count && status == PTO_OK; i++) {
-    if (holds->items[i].until.kind == PTO_EXPLORE_GO_ON) {
-      status = narrow_position(trial, reference, reference_count, holds, i);
-      continue;
+    if (holds->items[i].until.kind != PTO_EXPLORE_GO_ON) {
+      status = narrow_until(trial, reference, reference_count, holds, i);
+      if (status == PTO_OK) status = narrow_event(trial, reference, reference_count, holds, i);
+      if (status == PTO_OK) status = prefer_position(trial, reference, reference_count, holds, i);
     }
-    status = narrow_until(trial, reference, reference_count, holds, i);
-    if (status == PTO_OK) status = narrow_event(trial, reference, reference_count, holds, i);
+    if (status == PTO_OK && holds->items[i].until.kind == PTO_EXPLORE_GO_ON)
+      status = narrow_position(trial, reference, reference_count, holds, i);
   }
   pto_explore_holds_sort(holds);
   return status;

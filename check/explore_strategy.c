@@ -105,7 +105,7 @@ static strategy_choose *const choosers[] = {
     [PTO_STRATEGY_HURRY] = choose_hurry,      [PTO_STRATEGY_RANDOM] = choose_random,
     [PTO_STRATEGY_PRIORITY] = choose_priority};
 _Static_assert(PTO_ARRAY_LENGTH(strategies) == PTO_STRATEGY_COUNT, "a line a strategy");
-_Static_assert(PTO_ARRAY_LENGTH(choosers) + 1 == PTO_STRATEGY_COUNT, "a function a strategy, but for all");
+_Static_assert(PTO_ARRAY_LENGTH(choosers) == PTO_STRATEGY_ALL, "a function a strategy, but for all and file");
 
 /* ---- one run ---- */
 

@@ -27,7 +27,8 @@
   X(PTO_STRATEGY_HURRY, "hurry", true, "task N as early as is legal, with nothing but what it needs before it")        \
   X(PTO_STRATEGY_RANDOM, "random", true, "uniform over all that can happen, from seed N")                              \
   X(PTO_STRATEGY_PRIORITY, "priority", true, "random priorities with up to three change points, from seed N")          \
-  X(PTO_STRATEGY_ALL, "all", true, "the N-th of --all")
+  X(PTO_STRATEGY_ALL, "all", true, "the N-th run of --all")                                                            \
+  X(PTO_STRATEGY_FILE, "file", false, "what --replay FILE has")
 
 enum pto_strategy_kind {
 #define X(constant, name, has_number, meaning) constant,
@@ -70,7 +71,7 @@ struct pto_strategy {
  */
 void pto_strategy_begin(struct pto_strategy *strategy, struct pto_schedule_name name,
                         const struct pto_explore_graph *graph, uint8_t *marks, uint64_t steps);
-/* Of struct pto_explore_chooser; the context is the strategy.  Not for PTO_STRATEGY_ALL. */
+/* Of struct pto_explore_chooser; the context is the strategy.  Not for the last two, which are no strategies. */
 uint32_t pto_strategy_choose(void *context, const struct pto_explore_event *candidates, uint32_t count,
                              uint64_t position);
 

@@ -294,7 +294,7 @@ static int write_json(const struct explore_command *c, int exit_code, struct pto
 /* The first difference, shrunk; or, of a replay of a file that does not differ, nothing. */
 static int save(const struct explore_command *c, struct pto_error *error) {
   FILE *stream;
-  if (!c->save || c->explore.difference_count == 0) return PTO_OK;
+  if (!c->save || c->explore.difference_count == 0 || c->explore.differences[0].holds.count == 0) return PTO_OK;
   int status = pto_output_open_stream(c->save, &stream, error);
   if (status) return status;
   const struct pto_explore_difference *first = &c->explore.differences[0];
@@ -308,7 +308,7 @@ static int save(const struct explore_command *c, struct pto_error *error) {
 static int report(struct explore_command *c, int exit_code) {
   struct pto_error reason;
   const bool has_text = !c->options.quiet && !(c->options.json_path && strcmp(c->options.json_path, "-") == 0) &&
-                        exit_code != PTO_EXIT_FAILED;
+                        exit_code <= PTO_EXIT_FINDINGS;
   if (has_text) {
     pto_findings_print(&c->findings, stdout, MOST_LINES);
     print_counts(c);
