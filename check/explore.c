@@ -23,15 +23,14 @@ void pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt,
   if (chooser) pto_engine_explore_set_chooser(pto_runtime_port(rt), chooser);
   pto_program_run_retry(explore->run);
   outcome->status = pto_program_run_orchestrate(explore->run, rt);
-  if (outcome->status == PTO_OK) outcome->digest = pto_program_run_digest(explore->run);
   if (!explore->has_reference) return;
   if (outcome->status != PTO_OK) {
     outcome->is_different = true;
     snprintf(outcome->text, sizeof outcome->text, "the run ended with %s (%.800s)", pto_status_name(outcome->status),
              pto_program_run_error(explore->run)->sentence);
-  } else if (outcome->digest != explore->digest) {
-    outcome->is_different =
-        !pto_explore_outputs_are_same(&explore->outputs, explore->run, outcome->text, sizeof outcome->text);
+  } else if (!pto_explore_outputs_are_same(&explore->outputs, explore->run, outcome->text, sizeof outcome->text)) {
+    outcome->is_different = true;
+    outcome->digest = pto_program_run_digest(explore->run);
   }
 }
 
@@ -146,7 +145,6 @@ int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
     *error = *pto_program_run_error(explore->run);
     return status;
   }
-  explore->digest = outcome.digest;
   status = keep_reference(explore);
   if (status) return finish(status, error);
   pto_explore_run_once(explore, explore->rt, &sequential, &outcome);

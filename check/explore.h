@@ -67,7 +67,7 @@ struct pto_explore {
   struct pto_explore_outputs outputs;
   struct pto_explore_graph graph;
   struct pto_explore_step *calls; /* in natural order */
-  uint64_t call_count, reference_steps, digest;
+  uint64_t call_count, reference_steps;
   uint8_t *marks;
   uint64_t *orders; /* hashes: an open table of order_capacity, 0 empty */
   uint64_t order_capacity;

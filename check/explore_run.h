@@ -13,7 +13,7 @@
 struct pto_explore_outcome {
   bool is_different;
   int status;
-  uint64_t digest;              /* of the outputs; 0 where the run failed */
+  uint64_t digest;              /* of outputs that differ, to tell them apart; else 0 */
   char text[PTO_SENTENCE_SIZE]; /* what differs; "" where nothing does */
 };
 
