@@ -156,6 +156,7 @@ static int open_session(struct explore_command *c) {
   c->options.poison = true; /* or what one run leaves in memory is right for the next */
   int code = pto_run_session_open(session, &c->options, c->options.programs.items[0], PTO_RECORD_GRAPH);
   if (code) return pto_complain(code, "%s", session->result.error.sentence);
+  if (pto_output_probe(c->save, &c->error)) return pto_complain(PTO_EXIT_USAGE, "%s", c->error.sentence);
   if (!session->rt)
     return pto_complain(PTO_EXIT_USAGE, "explore: %s drives contexts of its own, whose orders are not explored",
                         session->loaded->name);
@@ -174,6 +175,7 @@ static int make_reference(struct explore_command *c) {
   if (pto_explore_init(&c->explore, &c->error)) return PTO_EXIT_FAILED;
   session->result.stats.size = sizeof session->result.stats;
   pto_runtime_stats(session->rt, &session->result.stats);
+  session->result.has_run = true; /* a case may state counts */
   const int code = pto_run_session_verify(session);
   if (code != PTO_EXIT_OK && code != PTO_EXIT_FINDINGS) {
     c->error = session->result.error;

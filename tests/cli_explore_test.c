@@ -19,6 +19,7 @@ static void test_no_program_is_accused_under_exact_rules(void **state) {
     line[strcspn(line, " ")] = '\0';
     if (!*line || strncmp(line, "errors/", 7) == 0) continue;
     pto_ptosim_run("explore %s --chip a2a3 --schedules 50 --json -", line);
+    if (pto_ptosim_last.exit_code == 2 && strstr(pto_ptosim_last.err, "drives contexts of its own")) continue;
     if (pto_ptosim_last.exit_code != 0) fail_msg("%s: %s%s", line, pto_ptosim_last.out, pto_ptosim_last.err);
     json_t *report = pto_ptosim_parse(pto_ptosim_last.out);
     assert_int_equal(pto_json_integer(report, "schedules"), 50);
@@ -100,6 +101,8 @@ static void test_a_reference_that_fails_is_exit_3_and_bad_arguments_are_exit_2(v
   pto_ptosim_assert_complaint(2, "is no number from 1 to");
   pto_ptosim_run("explore vector_example --replay no/such/file");
   pto_ptosim_assert_complaint(2, "is no schedule and no file that can be read");
+  pto_ptosim_run("explore vector_example --save no/such/folder/file");
+  pto_ptosim_assert_complaint(2, "no/such/folder/file");
   pto_ptosim_run("explore task_bench --all");
   pto_ptosim_assert_complaint(2, "--all is for up to 4096 tasks");
 }
