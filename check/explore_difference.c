@@ -41,6 +41,10 @@ static bool describe_common(const struct pto_explore *explore, uint64_t first, u
                             struct pto_finding *finding, char *text, size_t size) {
   const struct pto_explore_touch *a, *b;
   char words_a[64], words_b[64];
+  if (first >= explore->graph.task_count || second >= explore->graph.task_count) {
+    snprintf(text, size, "the record of tasks was full, so what they touch is not known");
+    return false;
+  }
   if (!pto_explore_graph_is_dependent(&explore->graph, first, second, &a, &b)) {
     snprintf(text, size, "they declare no memory in common, so a kernel touches what it does not declare");
     return false;

@@ -29,9 +29,9 @@ void pto_threads_delay(struct pto_threads_worker *worker) {
   worker->delay_count++;
   const uint64_t kind = pto_rng_below(&rng, 64);
   if (kind < 32) return;
-  if (kind < 58) {
+  if (kind < 62) {
     spin(pto_rng_below(&rng, kind < 48 ? SPIN_NS / 8 : SPIN_NS));
-  } else if (kind < 63) {
+  } else if (kind < 63) { /* on a loaded machine others then run for milliseconds */
     sched_yield();
   } else {
     const struct timespec pause = {.tv_nsec = (long)pto_rng_below(&rng, SLEEP_NS)};
@@ -90,4 +90,11 @@ int pto_engine_delayed_threads_create(const struct pto_engine_config *config, st
 void pto_engine_delays_set(struct pto_port *port, uint64_t seed) {
   struct pto_threads_engine *engine = engine_of(port);
   engine->shared.delay_seed = seed;
+}
+
+uint64_t pto_engine_delays_had(const struct pto_port *port) {
+  const struct pto_threads_engine *engine = (const struct pto_threads_engine *)(const void *)port;
+  uint64_t count = 0;
+  for (uint32_t w = 0; w < port->worker_count; w++) count += engine->workers[w].delay_count;
+  return count;
 }
