@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The kind of a step that is no choice: the orchestration after it had to wait. */
+#define RESUMED (PTO_EXPLORE_GO_ON + 1)
+
 /* A step with what is known of it once it was made. */
 struct known {
   struct pto_explore_event event;
@@ -113,7 +116,7 @@ static void settle(struct pto_explore_all *all, uint64_t position) {
   if (is_call(&last->known) && position != all->position) { /* it went on by itself, having waited */
     last->position = all->position;
     if (all->step_count == PTO_EXPLORE_ALL_MAX_STEPS) return;
-    all->steps[all->step_count++] = (struct step){.known = {{.kind = PTO_EXPLORE_RESUMED}, has_access},
+    all->steps[all->step_count++] = (struct step){.known = {{.kind = RESUMED}, has_access},
                                                   .node = UINT32_MAX,
                                                   .before_position = all->position,
                                                   .position = position};

@@ -19,6 +19,7 @@ struct model {
   bool edge[MOST_TASKS][MOST_TASKS]; /* a path, closed over: [a][b], a < b */
   bool dependent[MOST_TASKS][MOST_TASKS];
   bool is_submitted_one_by_one; /* by an orchestration that takes part */
+  bool is_orchestration_first;  /* among the candidates */
   uint32_t access_after;        /* a host access behind the submit of that task; MOST_TASKS: none */
 };
 
@@ -49,14 +50,18 @@ static struct order run_model(const struct model *m, struct pto_explore_all *all
   for (;;) {
     struct pto_explore_event candidates[MOST_TASKS + 1];
     const uint32_t submitted = (uint32_t)pto_explore_submits(position);
+    const bool can_access = !has_accessed && submitted > m->access_after;
+    const bool can_go_on = submitted < m->count || can_access;
     uint32_t count = 0;
+    if (can_go_on && m->is_orchestration_first)
+      candidates[count++] = (struct pto_explore_event){.kind = PTO_EXPLORE_GO_ON};
     for (uint32_t t = 0; t < submitted; t++) {
       bool is_ready = !is_done[t];
       for (uint32_t p = 0; p < t; p++) is_ready &= !m->edge[p][t] || is_done[p];
       if (is_ready) candidates[count++] = (struct pto_explore_event){.task = t};
     }
-    const bool can_access = !has_accessed && submitted > m->access_after;
-    if (submitted < m->count || can_access) candidates[count++] = (struct pto_explore_event){.kind = PTO_EXPLORE_GO_ON};
+    if (can_go_on && !m->is_orchestration_first)
+      candidates[count++] = (struct pto_explore_event){.kind = PTO_EXPLORE_GO_ON};
     if (count == 0) break;
     const uint32_t choice = pto_explore_all_choose(all, candidates, count, position);
     assert_true(choice < count);
@@ -133,6 +138,7 @@ static void draw(struct model *m, struct pto_rng *rng) {
   memset(m, 0, sizeof *m);
   m->count = 2 + (uint32_t)pto_rng_below(rng, 5);
   m->is_submitted_one_by_one = pto_rng_below(rng, 2);
+  m->is_orchestration_first = pto_rng_below(rng, 2);
   m->access_after = MOST_TASKS;
   if (m->is_submitted_one_by_one && pto_rng_below(rng, 3) == 0)
     m->access_after = (uint32_t)pto_rng_below(rng, m->count);

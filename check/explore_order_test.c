@@ -133,6 +133,25 @@ static void test_a_hold_that_can_never_open_gives_way(void **state) {
   pto_explore_holds_fini(&holds);
 }
 
+/* Tasks 0 and 1 wait for what needs both. */
+static void test_of_several_holds_that_can_never_open_the_first_gives_way(void **state) {
+  static struct model m;
+  struct pto_explore_holds holds = {0};
+  struct pto_explore_replay replay = {0};
+  const struct pto_explore_chooser chooser = {pto_explore_replay_choose, &replay};
+  memset(&m, 0, sizeof m);
+  for (uint32_t b = 2; b < TASKS; b++) m.edge[0][b] = m.edge[1][b] = true;
+  for (uint32_t held = 0; held < 2; held++)
+    assert_true(pto_explore_holds_add(&holds, &(struct pto_explore_hold){{.task = held}, {.task = 9}, 0}));
+  assert_true(pto_explore_replay_init(&replay, &holds));
+  pto_explore_replay_begin(&replay);
+  run(&m, &chooser);
+  assert_int_equal(m.steps[TASKS].event.task, 0);
+  assert_int_equal(m.steps[TASKS + 1].event.task, 1);
+  pto_explore_replay_fini(&replay);
+  pto_explore_holds_fini(&holds);
+}
+
 static void test_holds_survive_a_file(void **state) {
   struct pto_explore_holds holds = {0}, read = {0};
   struct pto_error error;
@@ -177,6 +196,7 @@ int main(void) {
       cmocka_unit_test(test_the_holds_of_a_run_bring_its_order_back),
       cmocka_unit_test(test_no_hold_is_the_reference),
       cmocka_unit_test(test_a_hold_that_can_never_open_gives_way),
+      cmocka_unit_test(test_of_several_holds_that_can_never_open_the_first_gives_way),
       cmocka_unit_test(test_holds_survive_a_file),
       cmocka_unit_test(test_a_line_that_is_no_hold_is_refused_with_its_number),
   };

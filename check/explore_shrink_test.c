@@ -17,6 +17,7 @@ static struct pto_explore_step reference[TASKS];
 struct cause {
   uint64_t pairs[2][2];
   uint32_t count;
+  bool is_either;    /* the pairs or the position, not both */
   uint64_t position; /* or where something is held until the orchestration is there; 0: not */
 };
 
@@ -34,9 +35,9 @@ static int fails(void *context, const struct pto_explore_holds *holds) {
   bool is_far = cause->position == 0;
   for (uint32_t i = 0; i < holds->count; i++)
     is_far |= holds->items[i].until.kind == PTO_EXPLORE_GO_ON && holds->items[i].position >= cause->position;
-  for (uint32_t i = 0; i < cause->count; i++)
-    if (!is_met(holds, cause->pairs[i][0], cause->pairs[i][1])) return 0;
-  return is_far;
+  bool is_met_by_all = true;
+  for (uint32_t i = 0; i < cause->count; i++) is_met_by_all &= is_met(holds, cause->pairs[i][0], cause->pairs[i][1]);
+  return cause->is_either ? is_met_by_all || is_far : is_met_by_all && is_far;
 }
 
 /* A hold for every task, all the way to the end; and for each one of the orchestration. */
@@ -96,6 +97,16 @@ static void test_a_part_of_the_orchestration_is_kept_where_it_is_needed(void **s
   pto_explore_holds_fini(&holds);
 }
 
+static void test_steps_that_wait_for_steps_are_preferred(void **state) {
+  struct cause cause = {.pairs = {{300, 400}}, .count = 1, .is_either = true, .position = 450};
+  struct pto_explore_trial trial;
+  struct pto_explore_holds holds = {0};
+  shrink(&cause, 400, &trial, &holds);
+  assert_int_equal(holds.count, 1);
+  assert_int_equal(holds.items[0].until.kind, PTO_EXPLORE_CALL);
+  pto_explore_holds_fini(&holds);
+}
+
 static void test_a_spent_budget_leaves_what_still_fails(void **state) {
   for (uint32_t budget = 0; budget < 40; budget++) {
     struct cause cause = {.pairs = {{10, 20}, {400, 444}}, .count = 2};
@@ -111,6 +122,7 @@ int main(void) {
       cmocka_unit_test(test_one_inversion_is_one_hold_from_the_one_task_to_the_other),
       cmocka_unit_test(test_two_inversions_that_are_both_needed_stay_two),
       cmocka_unit_test(test_a_part_of_the_orchestration_is_kept_where_it_is_needed),
+      cmocka_unit_test(test_steps_that_wait_for_steps_are_preferred),
       cmocka_unit_test(test_a_spent_budget_leaves_what_still_fails),
   };
   return cmocka_run_group_tests_name("explore_shrink", tests, NULL, NULL);

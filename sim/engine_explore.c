@@ -242,7 +242,6 @@ static void explore_wait(struct pto_port *port) {
 static void explore_resume(struct pto_port *port, uint64_t not_before) {
   struct engine_explore *engine = engine_of(port);
   (void)not_before;
-  if (engine->orchestration_waits) log_step(engine, (struct pto_explore_event){.kind = PTO_EXPLORE_RESUMED});
   engine->orchestration_waits = false;
 }
 

@@ -12,7 +12,7 @@
  * where it can go on.  Choosing the first of them always is sequential execution, the reference of every comparison.
  *
  * Position: how far the orchestration has come, submits in the low half, host accesses in the high one.  It goes up
- * only.  Where the orchestration had to wait, it goes on by itself as soon as it can (a step that is no choice).
+ * only.  Where the orchestration had to wait, it goes on by itself as soon as it can: that is no choice, and no step.
  *
  * Threads: all on the control thread.  Local memories hold what the last kernel left, those of kernels that wait their
  * own.  Made by pto_runtime_create for the engine "explore", which is for tools: the reserve of its steps and the
@@ -30,8 +30,7 @@
 
 enum pto_explore_kind {
   PTO_EXPLORE_CALL = 0,
-  PTO_EXPLORE_GO_ON,  /* the orchestration, chosen */
-  PTO_EXPLORE_RESUMED /* the orchestration after it had to wait: no choice */
+  PTO_EXPLORE_GO_ON /* the orchestration */
 };
 
 /* One step.  Compared as a value: no padding. */

@@ -46,6 +46,17 @@ static int many(struct pto_runtime *rt, void *context) { return submit_all(rt, &
 static int many_marks(struct pto_runtime *rt, void *context) { return submit_all(rt, &mark); }
 static int many_failing(struct pto_runtime *rt, void *context) { return submit_all(rt, &failing); }
 
+/* Every second task comes after the one before it, so that it is ready when later ones have been for long. */
+static int many_in_pairs(struct pto_runtime *rt, void *context) {
+  struct pto_task before = {0};
+  int status = PTO_OK;
+  for (uint64_t i = 0; i < TASKS && status == PTO_OK; i++) {
+    const struct pto_launch launch = {.aiv0 = &note, .after = &before, .after_count = i % 2};
+    status = pto_submit(rt, &launch, (struct pto_param[]){pto_scalar_u64(i)}, 1, &before);
+  }
+  return status;
+}
+
 /* ---- a chooser that looks ---- */
 
 struct watcher {
@@ -91,6 +102,19 @@ static void test_every_ready_task_is_offered_at_once_whatever_the_chip(void **st
   for (uint32_t i = 0; i < TASKS; i++) assert_int_equal(ran[i], i);
   assert_int_equal(pto_explore_submits(pto_engine_explore_position(pto_runtime_port(rt))), TASKS);
   assert_int_equal(pto_explore_accesses(pto_engine_explore_position(pto_runtime_port(rt))), 0);
+  pto_runtime_destroy(rt);
+}
+
+static void test_what_becomes_ready_late_stands_in_its_natural_place(void **state) {
+  struct pto_runtime *rt = open_runtime();
+  struct watcher ahead = {{0}, 0, 0};
+  run_under(rt, &ahead, many_in_pairs);
+  assert_int_equal(ahead.most_offered, TASKS / 2 + 1);
+  for (uint32_t i = 0; i < TASKS; i++) assert_int_equal(ran[i], i);
+  for (uint64_t seed = 1; seed < 20; seed++) {
+    struct watcher random = {{seed}, 0, 0};
+    run_under(rt, &random, many_in_pairs);
+  }
   pto_runtime_destroy(rt);
 }
 
@@ -190,6 +214,7 @@ static void test_the_position_counts_submits_and_host_accesses(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_ready_task_is_offered_at_once_whatever_the_chip),
+      cmocka_unit_test(test_what_becomes_ready_late_stands_in_its_natural_place),
       cmocka_unit_test(test_without_a_chooser_each_task_runs_before_the_next_is_submitted),
       cmocka_unit_test(test_the_same_choices_give_the_same_steps),
       cmocka_unit_test(test_programs_are_told_of_the_chips_own_cores),

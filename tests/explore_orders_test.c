@@ -44,6 +44,12 @@ static int counting_run(const struct pto_kernel_args *a) {
   cells(a, 0)[0] = calls_so_far++;
   return 0;
 }
+/* A copy, but of garbage something else each time. */
+static int fickle_run(const struct pto_kernel_args *a) {
+  copy_run(a);
+  if (cells(a, 0)[0] < 0) cells(a, 1)[0] = calls_so_far++;
+  return 0;
+}
 static int careful_run(const struct pto_kernel_args *a) {
   if (cells(a, 0)[0] < 0) return pto_kernel_error(a, "%d is negative", cells(a, 0)[0]);
   return copy_run(a);
@@ -59,6 +65,7 @@ static const struct pto_kernel fill = {"fill", PTO_AIV, 0, fill_params, 2, fill_
 static const struct pto_kernel sloppy = {"sloppy", PTO_AIV, 0, fill_params, 2, sloppy_run, NULL, NULL};
 static const struct pto_kernel copy = {"copy", PTO_AIV, 0, copy_params, 2, copy_run, NULL, NULL};
 static const struct pto_kernel careful = {"careful", PTO_AIV, 0, copy_params, 2, careful_run, NULL, NULL};
+static const struct pto_kernel fickle = {"fickle", PTO_AIV, 0, copy_params, 2, fickle_run, NULL, NULL};
 static const struct pto_kernel step = {"step", PTO_AIV, 0, step_params, 1, step_run, NULL, NULL};
 static const struct pto_kernel counting = {"counting", PTO_AIV, 0, step_params, 1, counting_run, NULL, NULL};
 
@@ -98,6 +105,10 @@ static int missing_edge(struct pto_runtime *rt, struct pto_program_run *run) {
 static int with_edge(struct pto_runtime *rt, struct pto_program_run *run) { return read_early(rt, run, &copy, true); }
 static int failing_early(struct pto_runtime *rt, struct pto_program_run *run) {
   return read_early(rt, run, &careful, false);
+}
+
+static int fickle_early(struct pto_runtime *rt, struct pto_program_run *run) {
+  return read_early(rt, run, &fickle, false);
 }
 
 static int undeclared(struct pto_runtime *rt, struct pto_program_run *run) {
@@ -264,6 +275,24 @@ static void test_a_kernel_that_remembers_is_unstable(void **state) {
   close_program(&e);
 }
 
+static void test_an_order_that_does_not_repeat_itself_is_unstable(void **state) {
+  struct explored e;
+  explore_some(&e, fickle_early, PTO_DEPS_EXACT);
+  assert_says(&e, PTO_FINDING_UNSTABLE, "gave another result when it was made again: output y[0]: ");
+  assert_int_equal(e.findings.by_kind[PTO_FINDING_ORDER], 0);
+  close_program(&e);
+}
+
+/* Delaying the reader brings the write of the host before it, and the task behind that as well. */
+static void test_the_host_is_told_even_where_a_task_came_between(void **state) {
+  struct explored e;
+  const struct pto_schedule_name delay = {PTO_STRATEGY_DELAY, 1};
+  open_program(&e, with_host, PTO_DEPS_PTO);
+  assert_int_equal(pto_explore_replay(&e.explore, &delay, NULL, &e.error), PTO_OK);
+  assert_says(&e, PTO_FINDING_ORDER, "task 1 (copy) ran after host access 2 of the orchestration");
+  close_program(&e);
+}
+
 static void test_blocks_whose_order_matters_are_told_as_blocks(void **state) {
   struct explored e;
   explore_some(&e, in_blocks, PTO_DEPS_EXACT);
@@ -356,6 +385,8 @@ int main(void) {
       cmocka_unit_test(test_a_run_that_fails_in_one_order_alone_is_a_difference),
       cmocka_unit_test(test_a_kernel_that_writes_what_it_does_not_declare_is_told_so),
       cmocka_unit_test(test_a_kernel_that_remembers_is_unstable),
+      cmocka_unit_test(test_an_order_that_does_not_repeat_itself_is_unstable),
+      cmocka_unit_test(test_the_host_is_told_even_where_a_task_came_between),
       cmocka_unit_test(test_blocks_whose_order_matters_are_told_as_blocks),
       cmocka_unit_test(test_an_orchestration_that_does_not_wait_is_told_so),
       cmocka_unit_test(test_a_write_of_the_host_that_does_not_wait_for_readers_is_told_so),
