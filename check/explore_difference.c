@@ -36,11 +36,18 @@ static void describe_touch(const struct pto_explore_touch *touch, char *text, si
     snprintf(text, size, "param %u %s", touch->param, mode_in_words(touch->mode));
 }
 
+/* A difference in words. */
+struct telling {
+  struct pto_finding finding;
+  char common[256], reason[640], remedy[96];
+};
+
 /* What the two have in common: ends the sentence.  False where they declare nothing. */
 static bool describe_common(const struct pto_explore *explore, uint64_t first, uint64_t second,
-                            struct pto_finding *finding, char *text, size_t size) {
+                            struct telling *telling) {
   const struct pto_explore_touch *a, *b;
-  char words_a[64], words_b[64];
+  char words_a[64], words_b[64], *const text = telling->common;
+  const size_t size = sizeof telling->common;
   if (first >= explore->graph.task_count || second >= explore->graph.task_count) {
     snprintf(text, size, "the record of tasks was full, so what they touch is not known");
     return false;
@@ -49,8 +56,8 @@ static bool describe_common(const struct pto_explore *explore, uint64_t first, u
     snprintf(text, size, "they declare no memory in common, so a kernel touches what it does not declare");
     return false;
   }
-  finding->params[first > second] = a->param == UINT32_MAX ? PTO_FINDING_NONE : a->param;
-  finding->params[first <= second] = b->param == UINT32_MAX ? PTO_FINDING_NONE : b->param;
+  telling->finding.params[first > second] = a->param == UINT32_MAX ? PTO_FINDING_NONE : a->param;
+  telling->finding.params[first <= second] = b->param == UINT32_MAX ? PTO_FINDING_NONE : b->param;
   describe_touch(a, words_a, sizeof words_a);
   describe_touch(b, words_b, sizeof words_b);
   if (a->buffer_number == b->buffer_number)
@@ -71,44 +78,55 @@ static uint64_t group_of(const struct pto_explore *explore, uint64_t first, uint
 
 /* What the orchestration had done that it has not in sequence. */
 static void describe_position(const struct pto_explore *explore, const struct pto_explore_hold *hold, const char *held,
-                              char *text, size_t size) {
+                              struct telling *telling) {
   const uint64_t usual = pto_explore_usual_position(explore->calls, explore->call_count, &hold->event);
   const uint64_t accesses = pto_explore_accesses(hold->position);
+  telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
   if (accesses > pto_explore_accesses(usual))
-    snprintf(text, size,
+    snprintf(telling->reason, sizeof telling->reason,
              "%s ran after host access %" PRIu64 " of the orchestration (the first is 1), which did not wait", held,
              accesses);
   else
-    snprintf(text, size, "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference", held,
+    snprintf(telling->reason, sizeof telling->reason,
+             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference", held,
              pto_explore_submits(hold->position) - 1);
+}
+
+static void describe_blocks(const struct pto_explore *explore, const struct pto_explore_hold *hold,
+                            struct telling *telling) {
+  const uint64_t task = hold->event.task;
+  telling->finding.group = group_of(explore, task, task) + 1;
+  snprintf(telling->reason, sizeof telling->reason,
+           "block %u ran before block %u of task %" PRIu64 " (%s); blocks of a task have no order",
+           hold->until.block_index, hold->event.block_index, task,
+           task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown");
 }
 
 /* One hold: who ran before whom, and why that was possible. */
 static void describe_hold(const struct pto_explore *explore, const struct pto_explore_hold *hold,
-                          struct pto_finding *finding, char *text, size_t size, char *remedy, size_t remedy_size) {
-  char held[128], until[128], common[256];
-  remedy[0] = '\0';
+                          struct telling *telling) {
+  char held[128], until[128];
+  const uint64_t late = hold->event.task, early = hold->until.task;
+  *telling = (struct telling){.finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS}};
+  telling->finding.tasks[0] = late;
   describe_event(explore, &hold->event, held, sizeof held);
-  finding->tasks[0] = hold->event.task;
   if (hold->until.kind == PTO_EXPLORE_GO_ON) {
-    finding->group = group_of(explore, hold->event.task, hold->event.task);
-    describe_position(explore, hold, held, text, size);
+    describe_position(explore, hold, held, telling);
+    return;
+  }
+  if (late == early) {
+    describe_blocks(explore, hold, telling);
     return;
   }
   describe_event(explore, &hold->until, until, sizeof until);
-  if (hold->until.task == hold->event.task) {
-    finding->group = group_of(explore, hold->event.task, hold->event.task) + 1;
-    snprintf(text, size, "block %u ran before block %u of task %" PRIu64 " (%s); blocks of a task have no order",
-             hold->until.block_index, hold->event.block_index, hold->event.task,
-             hold->event.task < explore->graph.task_count ? explore->graph.tasks[hold->event.task].name : "unknown");
-    return;
-  }
-  finding->tasks[1] = hold->until.task;
-  finding->group = group_of(explore, hold->event.task, hold->until.task);
-  const bool is_declared = describe_common(explore, hold->until.task, hold->event.task, finding, common, sizeof common);
-  snprintf(text, size, "%s ran before %s; no edge between them; %s", until, held, common);
+  telling->finding.tasks[late > early] = late;
+  telling->finding.tasks[late < early] = early;
+  telling->finding.group = group_of(explore, late, early);
+  const bool is_declared = describe_common(explore, early, late, telling);
+  snprintf(telling->reason, sizeof telling->reason, "%s ran before %s; no edge between them; %s", until, held,
+           telling->common);
   if (is_declared)
-    snprintf(remedy, remedy_size, "add `after` task %" PRIu64 " to task %" PRIu64, hold->event.task, hold->until.task);
+    snprintf(telling->remedy, sizeof telling->remedy, "add `after` task %" PRIu64 " to task %" PRIu64, late, early);
 }
 
 /* ---- findings ---- */
@@ -132,20 +150,15 @@ static void add_unstable(struct pto_explore *explore, const char *schedule, cons
 /* `again` is what the shrunk list gave. */
 static void add_order(struct pto_explore *explore, const char *schedule,
                       const struct pto_explore_difference *difference, const struct pto_explore_outcome *again) {
-  struct pto_finding finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS};
   const struct pto_explore_holds *holds = &difference->holds;
-  char reason[640], remedy[96], more[48] = "";
-  describe_hold(explore, &holds->items[0], &finding, reason, sizeof reason, remedy, sizeof remedy);
-  if (finding.tasks[1] != PTO_FINDING_NONE && finding.tasks[0] > finding.tasks[1]) {
-    const uint64_t later = finding.tasks[0];
-    finding.tasks[0] = finding.tasks[1];
-    finding.tasks[1] = later;
-  }
+  struct telling telling;
+  char more[48] = "";
+  describe_hold(explore, &holds->items[0], &telling);
   if (holds->count > 1) snprintf(more, sizeof more, " (and %u more, all needed)", holds->count - 1);
-  explore->in_vain = is_known(explore, &finding) ? explore->in_vain + 1 : 0;
-  pto_findings_add(explore->findings, &finding, remedy[0] ? remedy : NULL,
+  explore->in_vain = is_known(explore, &telling.finding) ? explore->in_vain + 1 : 0;
+  pto_findings_add(explore->findings, &telling.finding, telling.remedy[0] ? telling.remedy : NULL,
                    "schedule %s: %.200s; shrunk from %u decision%s to %u: %s%s", schedule, again->text,
-                   difference->decisions, difference->decisions == 1 ? "" : "s", holds->count, reason, more);
+                   difference->decisions, difference->decisions == 1 ? "" : "s", holds->count, telling.reason, more);
 }
 
 static void add_unshrunk(struct pto_explore *explore, const char *schedule, const char *why,

@@ -69,12 +69,23 @@ static int minimize(struct pto_explore_trial *trial, struct pto_explore_holds *h
 
 /* ---- nearest ---- */
 
-static uint64_t index_of(const struct pto_explore_step *reference, uint64_t count,
-                         const struct pto_explore_event *event) {
-  uint64_t low = 0, high = count;
+/* One hold of a list, which is to be narrowed. */
+struct narrowing {
+  struct pto_explore_trial *trial;
+  const struct pto_explore_step *reference; /* `count` calls in natural order */
+  uint64_t count;
+  struct pto_explore_holds *holds;
+  uint32_t which;
+};
+
+static struct pto_explore_hold *hold_of(const struct narrowing *n) { return &n->holds->items[n->which]; }
+
+/* Calls of the reference that come before `event`. */
+static uint64_t index_of(const struct narrowing *n, const struct pto_explore_event *event) {
+  uint64_t low = 0, high = n->count;
   while (low < high) {
     const uint64_t middle = low + (high - low) / 2;
-    if (pto_explore_event_compare(&reference[middle].event, event) < 0)
+    if (pto_explore_event_compare(&n->reference[middle].event, event) < 0)
       low = middle + 1;
     else
       high = middle;
@@ -82,31 +93,28 @@ static uint64_t index_of(const struct pto_explore_step *reference, uint64_t coun
   return low;
 }
 
-/* Asks whether hold `which` may be `narrower`, and keeps it where it may. */
-static int try_narrower(struct pto_explore_trial *trial, struct pto_explore_holds *holds, uint32_t which,
-                        const struct pto_explore_hold *narrower) {
+/* Asks whether the hold may be `narrower`, and keeps it where it may. */
+static int try_narrower(const struct narrowing *n, const struct pto_explore_hold *narrower) {
   struct pto_explore_holds tried = {0};
   int answer = PTO_ENOMEM;
-  if (pto_explore_holds_copy(holds, &tried)) {
-    tried.items[which] = *narrower;
+  if (pto_explore_holds_copy(n->holds, &tried)) {
+    tried.items[n->which] = *narrower;
     pto_explore_holds_sort(&tried);
-    answer = ask(trial, &tried);
+    answer = ask(n->trial, &tried);
   }
-  if (answer == 1) holds->items[which] = *narrower;
+  if (answer == 1) *hold_of(n) = *narrower;
   pto_explore_holds_fini(&tried);
   return answer;
 }
 
 /* The step that is waited for: the first behind the held one that is enough. */
-static int narrow_until(struct pto_explore_trial *trial, const struct pto_explore_step *reference, uint64_t count,
-                        struct pto_explore_holds *holds, uint32_t which) {
-  uint64_t low = index_of(reference, count, &holds->items[which].event) + 1;
-  uint64_t high = index_of(reference, count, &holds->items[which].until);
-  while (low < high && high < count) { /* `high` fails */
+static int narrow_until(const struct narrowing *n) {
+  uint64_t low = index_of(n, &hold_of(n)->event) + 1, high = index_of(n, &hold_of(n)->until);
+  while (low < high && high < n->count) { /* `high` fails */
     const uint64_t middle = low + (high - low) / 2;
-    struct pto_explore_hold narrower = holds->items[which];
-    narrower.until = reference[middle].event;
-    const int answer = try_narrower(trial, holds, which, &narrower);
+    struct pto_explore_hold narrower = *hold_of(n);
+    narrower.until = n->reference[middle].event;
+    const int answer = try_narrower(n, &narrower);
     if (answer < 0) return answer;
     if (answer)
       high = middle;
@@ -117,15 +125,13 @@ static int narrow_until(struct pto_explore_trial *trial, const struct pto_explor
 }
 
 /* The step that is held: the last one before the one waited for that is enough. */
-static int narrow_event(struct pto_explore_trial *trial, const struct pto_explore_step *reference, uint64_t count,
-                        struct pto_explore_holds *holds, uint32_t which) {
-  uint64_t low = index_of(reference, count, &holds->items[which].event);
-  uint64_t high = index_of(reference, count, &holds->items[which].until);
-  while (low + 1 < high && high <= count) { /* `low` fails */
+static int narrow_event(const struct narrowing *n) {
+  uint64_t low = index_of(n, &hold_of(n)->event), high = index_of(n, &hold_of(n)->until);
+  while (low + 1 < high && high <= n->count) { /* `low` fails */
     const uint64_t middle = low + (high - low) / 2;
-    struct pto_explore_hold narrower = holds->items[which];
-    narrower.event = reference[middle].event;
-    const int answer = try_narrower(trial, holds, which, &narrower);
+    struct pto_explore_hold narrower = *hold_of(n);
+    narrower.event = n->reference[middle].event;
+    const int answer = try_narrower(n, &narrower);
     if (answer < 0) return answer;
     if (answer)
       low = middle;
@@ -137,26 +143,24 @@ static int narrow_event(struct pto_explore_trial *trial, const struct pto_explor
 
 /* Waiting for a step is waiting for the orchestration to come to it as well: where that alone is enough, it is what
  * matters. */
-static int prefer_position(struct pto_explore_trial *trial, const struct pto_explore_step *reference, uint64_t count,
-                           struct pto_explore_holds *holds, uint32_t which) {
-  const uint64_t until = index_of(reference, count, &holds->items[which].until);
-  if (until >= count) return PTO_OK;
+static int prefer_position(const struct narrowing *n) {
+  const uint64_t until = index_of(n, &hold_of(n)->until);
+  if (until >= n->count) return PTO_OK;
   const struct pto_explore_hold instead = {
-      holds->items[which].event, {.kind = PTO_EXPLORE_GO_ON}, reference[until].position};
-  const int answer = try_narrower(trial, holds, which, &instead);
+      hold_of(n)->event, {.kind = PTO_EXPLORE_GO_ON}, n->reference[until].position};
+  const int answer = try_narrower(n, &instead);
   return answer < 0 ? answer : PTO_OK;
 }
 
 /* As far as the orchestration has to be: positions of the reference's calls. */
-static int narrow_position(struct pto_explore_trial *trial, const struct pto_explore_step *reference, uint64_t count,
-                           struct pto_explore_holds *holds, uint32_t which) {
-  uint64_t low = index_of(reference, count, &holds->items[which].event) + 1, high = count;
+static int narrow_position(const struct narrowing *n) {
+  uint64_t low = index_of(n, &hold_of(n)->event) + 1, high = n->count;
   while (low < high) {
     const uint64_t middle = low + (high - low) / 2;
-    struct pto_explore_hold narrower = holds->items[which];
-    narrower.position = reference[middle].position;
-    const bool is_narrower = !pto_explore_has_reached(narrower.position, holds->items[which].position);
-    const int answer = is_narrower ? try_narrower(trial, holds, which, &narrower) : 1;
+    struct pto_explore_hold narrower = *hold_of(n);
+    narrower.position = n->reference[middle].position;
+    const bool is_narrower = !pto_explore_has_reached(narrower.position, hold_of(n)->position);
+    const int answer = is_narrower ? try_narrower(n, &narrower) : 1;
     if (answer < 0) return answer;
     if (answer)
       high = middle;
@@ -164,6 +168,17 @@ static int narrow_position(struct pto_explore_trial *trial, const struct pto_exp
       low = middle + 1;
   }
   return PTO_OK;
+}
+
+static int narrow(const struct narrowing *n) {
+  int status = PTO_OK;
+  if (hold_of(n)->until.kind != PTO_EXPLORE_GO_ON) {
+    status = narrow_until(n);
+    if (status == PTO_OK) status = narrow_event(n);
+    if (status == PTO_OK) status = prefer_position(n);
+  }
+  if (status == PTO_OK && hold_of(n)->until.kind == PTO_EXPLORE_GO_ON) status = narrow_position(n);
+  return status;
 }
 
 /* Without the orchestration's part, where that is enough: steps that wait for steps say more. */
@@ -185,17 +200,10 @@ static int drop_positions(struct pto_explore_trial *trial, struct pto_explore_ho
 
 int pto_explore_shrink(struct pto_explore_trial *trial, const struct pto_explore_step *reference,
                        uint64_t reference_count, struct pto_explore_holds *holds) {
+  struct narrowing narrowing = {trial, reference, reference_count, holds, 0};
   int status = drop_positions(trial, holds);
   if (status == PTO_OK) status = minimize(trial, holds);
-  for (uint32_t i = 0; i < holds->count && status == PTO_OK; i++) {
-    if (holds->items[i].until.kind != PTO_EXPLORE_GO_ON) {
-      status = narrow_until(trial, reference, reference_count, holds, i);
-      if (status == PTO_OK) status = narrow_event(trial, reference, reference_count, holds, i);
-      if (status == PTO_OK) status = prefer_position(trial, reference, reference_count, holds, i);
-    }
-    if (status == PTO_OK && holds->items[i].until.kind == PTO_EXPLORE_GO_ON)
-      status = narrow_position(trial, reference, reference_count, holds, i);
-  }
+  for (; narrowing.which < holds->count && status == PTO_OK; narrowing.which++) status = narrow(&narrowing);
   pto_explore_holds_sort(holds);
   return status;
 }
