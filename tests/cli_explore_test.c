@@ -107,6 +107,12 @@ static void test_a_reference_that_fails_is_exit_3_and_bad_arguments_are_exit_2(v
   pto_ptosim_assert_complaint(2, "--all is for up to 4096 tasks");
 }
 
+static void test_a_sequential_run_that_is_wrong_is_a_finding(void **state) {
+  assert_int_equal(pto_ptosim_run("explore bgemm --set task_num=4 --rtol 0 --atol 0 --schedules 4"), 1);
+  assert_non_null(strstr(pto_ptosim_last.out, "wrong: the sequential run already: output c["));
+  assert_non_null(strstr(pto_ptosim_last.out, ", 0 differ"));
+}
+
 static void test_help_names_the_schedules(void **state) {
   assert_int_equal(pto_ptosim_run("explore --help"), 0);
   assert_non_null(strstr(pto_ptosim_last.out, "delay "));
@@ -121,6 +127,7 @@ int main(void) {
       cmocka_unit_test(test_all_orders_say_whether_they_are_all),
       cmocka_unit_test(test_threads_with_delays_agree_with_the_sequential_run),
       cmocka_unit_test(test_a_reference_that_fails_is_exit_3_and_bad_arguments_are_exit_2),
+      cmocka_unit_test(test_a_sequential_run_that_is_wrong_is_a_finding),
       cmocka_unit_test(test_help_names_the_schedules),
   };
   return cmocka_run_group_tests_name("cli_explore", tests, pto_ptosim_setup, pto_ptosim_teardown);
