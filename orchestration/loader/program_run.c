@@ -158,6 +158,11 @@ void pto_program_run_rewind(struct pto_program_run *run) {
     if (block->remembered) memcpy(block->bytes, block->remembered, block->size_bytes);
 }
 
+void pto_program_run_retry(struct pto_program_run *run) {
+  pto_error_clear(&run->error);
+  pto_program_run_rewind(run);
+}
+
 /* ---- questions ---- */
 
 const struct pto_case *pto_program_run_case(const struct pto_program_run *run) { return run->chosen_case; }

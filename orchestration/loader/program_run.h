@@ -58,6 +58,8 @@ const struct pto_context_counters *pto_program_run_counters(const struct pto_pro
  * input and of the program's own memory; rewind puts them back before a further round. */
 PTO_MUST_CHECK int pto_program_run_remember(struct pto_program_run *run);
 void pto_program_run_rewind(struct pto_program_run *run);
+/* After an orchestrate that failed: rewinds, and the failure is forgotten, so that another order can be tried. */
+void pto_program_run_retry(struct pto_program_run *run);
 
 /* Calls the program's expect (none is fine).  The caller may then fill further goldens through pto_array_golden. */
 PTO_MUST_CHECK int pto_program_run_expect(struct pto_program_run *run);

@@ -36,7 +36,10 @@ static const struct engine {
   engine_create *create;
 } engines[] = {{"threads", pto_engine_threads_create},
                {"virtual", pto_engine_virtual_create},
-               {"observe", pto_engine_observe_create}}; /* for check/observe.h alone: offered nowhere */
+               /* For check/ alone, offered nowhere: */
+               {"observe", pto_engine_observe_create},
+               {"explore", pto_engine_explore_create},
+               {"delayed threads", pto_engine_delayed_threads_create}};
 
 /* An engine's operations with a destroy that also frees the chip. */
 struct owned_chip {
