@@ -27,6 +27,7 @@ typedef int pto_verb_main(int argc, char **argv);
   X(op, "test|perf|support NAME [OPTION...]", "tries, times or lists kernels one by one")                              \
   X(run, "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")                  \
   X(perf, "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")               \
+  X(diff, "A.json B.json [OPTION...]", "what differs between the graphs of two runs")                                  \
   X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")
 
 #define X(name, arguments, summary) pto_verb_main pto_cmd_##name;
