@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <cli/fault_report.h>
+#include <cli/output_file.h>
 #include <cli/progress_line.h>
 #include <cli/verb.h>
 #include <formats/npy.h>
@@ -197,6 +198,15 @@ int pto_run_session_write_records(struct pto_run_session *session, struct pto_er
 
 /* ---- open ---- */
 
+/* What cannot be written afterwards is said before. */
+static int probe_files(struct pto_run_session *session) {
+  const struct pto_run_options *options = session->options;
+  const char *const paths[] = {options->trace_path, options->dot_path, options->deps_path, options->json_path};
+  for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+    if (pto_output_probe(paths[i], &session->result.error)) return end(session, PTO_EXIT_USAGE);
+  return PTO_EXIT_OK;
+}
+
 static int open_program_run(struct pto_run_session *session) {
   const struct pto_run_options *options = session->options;
   const struct pto_program_request request = {.case_name = options->case_name,
@@ -218,7 +228,15 @@ static int open_program_run(struct pto_run_session *session) {
     struct pto_array *array;
     const char *path;
     status = find_array(session, options->outputs.items[i], PTO_ARRAY_OUTPUT, &array, &path);
+    if (status == PTO_OK && pto_output_probe(path, &session->result.error)) status = PTO_EINVAL;
     if (status) return end(session, exit_of_setup(status));
+  }
+  for (uint32_t i = 0; i < options->expects.count; i++) {
+    struct pto_array *array;
+    struct pto_npy npy;
+    status = read_pair(session, options->expects.items[i], PTO_ARRAY_OUTPUT, &array, &npy);
+    if (status) return end(session, exit_of_setup(status));
+    pto_npy_fini(&npy);
   }
   if (options->rounds > 1 && pto_program_run_remember(session->run)) return end_as_run(session, PTO_EXIT_FAILED);
   return PTO_EXIT_OK;
@@ -258,7 +276,8 @@ int pto_run_session_open(struct pto_run_session *session, const struct pto_run_o
   if (status) return end(session, exit_of_setup(status));
   session->result.program = session->loaded->name;
   make_config(session, record);
-  int code = check_chip(session);
+  int code = probe_files(session);
+  if (code == PTO_EXIT_OK) code = check_chip(session);
   if (code == PTO_EXIT_OK) code = open_program_run(session);
   if (code == PTO_EXIT_OK) code = open_runtime(session);
   return code;

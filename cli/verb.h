@@ -26,6 +26,8 @@ typedef int pto_verb_main(int argc, char **argv);
   X(list, "[programs|kernels|chips|policies] [NAME...]", "what there is to run, and on what")                          \
   X(op, "test|perf|support NAME [OPTION...]", "tries, times or lists kernels one by one")                              \
   X(run, "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")                  \
+  X(check, "PROGRAM [OPTION...]", "tells conflicting accesses that nothing orders, whatever order happened")           \
+  X(why, "PROGRAM A B [OPTION...]", "tells why task B comes after task A, or why nothing orders them")                 \
   X(perf, "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")               \
   X(diff, "A.json B.json [OPTION...]", "what differs between the graphs of two runs")                                  \
   X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")
@@ -46,6 +48,9 @@ const struct pto_verb *pto_verb_at(size_t index);
 
 /* "ptosim: SENTENCE" on standard error; returns `exit_code`. */
 int pto_complain(int exit_code, const char *format, ...) PTO_PRINTF(2, 3);
+
+/* "ptosim: VERB: no kernel …" with the nearest name; PTO_EXIT_USAGE. */
+int pto_complain_no_kernel(const char *verb, const char *name);
 
 /* All of ptosim but main. */
 int pto_ptosim(int argc, char **argv);

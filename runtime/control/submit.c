@@ -41,6 +41,7 @@ static PTO_COLD void record_params(struct pto_runtime *rt) {
     param->tensor = *work->tensor;
     param->tensor.buffer.base = work->record->addr;
     param->buffer_number = work->record->id;
+    param->is_managed = work->record->kind == PTO_BUFFER_MANAGED;
   }
 }
 
@@ -61,7 +62,8 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
                                   .first_edge = rt->trace.edges.count,
                                   .submit_time = begin_time,
                                   .is_sync_start = launch->sync_start,
-                                  .has_predicate = launch->predicate.tensor != NULL};
+                                  .has_predicate = launch->predicate.tensor != NULL,
+                                  .call = rt->call};
   record_params(rt);
 }
 
@@ -215,30 +217,35 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
 
 int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
                struct pto_task *task_out) {
+  PTO_NOTE_CALL(rt);
   if (PTO_UNLIKELY(!launch)) return PTO_REFUSE(rt, PTO_EINVAL, "no launch");
   return submit_task(rt, PTO_TASK_KERNEL, launch, params, count, task_out);
 }
 
 int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
+  PTO_NOTE_CALL(rt);
   struct pto_launch launch = {.aic = kernel};
   return submit_task(rt, PTO_TASK_KERNEL, &launch, params, count, NULL);
 }
 
 int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
+  PTO_NOTE_CALL(rt);
   struct pto_launch launch = {.aiv0 = kernel};
   return submit_task(rt, PTO_TASK_KERNEL, &launch, params, count, NULL);
 }
 
 int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
                        struct pto_task *task_out) {
+  PTO_NOTE_CALL(rt);
   struct pto_launch launch = {.after = after, .after_count = count};
   return submit_task(rt, PTO_TASK_BARRIER, &launch, NULL, 0, task_out);
 }
 
 int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count,
                       struct pto_task *task_out) {
+  PTO_NOTE_CALL(rt);
   int status = pto_runtime_check(rt);
   if (status) return status;
   if (count > PTO_MAX_TENSORS)
