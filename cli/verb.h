@@ -30,6 +30,7 @@ typedef int pto_verb_main(int argc, char **argv);
   X(why, "PROGRAM A B [OPTION...]", "tells why task B comes after task A, or why nothing orders them")                 \
   X(perf, "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")               \
   X(diff, "A.json B.json [OPTION...]", "what differs between the graphs of two runs")                                  \
+  X(task, "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                            \
   X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")
 
 #define X(name, arguments, summary) pto_verb_main pto_cmd_##name;
