@@ -158,15 +158,19 @@ static int submit(struct pto_runtime *rt, void *context) {
                                     .aiv1 = replay->kernels[2],
                                     .block_count = folder->block_count,
                                     .sync_start = folder->is_sync_start};
-  replay->submit_status = pto_submit(rt, &launch, params, folder->param_count, NULL);
-  return replay->submit_status;
+  int status = pto_submit(rt, &launch, params, folder->param_count, NULL);
+  return status ? pto_error_set(&replay->refusal, status, "%s", pto_last_error(rt)) : PTO_OK;
 }
 
 int pto_task_replay_run(struct pto_task_replay *replay, struct pto_error *error) {
   for (uint32_t m = 0; m < replay->folder.memory_count; m++)
     memcpy(memory_at(replay, m), replay->folder.memories[m].before, replay->folder.memories[m].size_bytes);
-  replay->submit_status = PTO_OK;
+  pto_error_clear(&replay->refusal);
   int status = pto_run(replay->rt, submit, replay);
+  if (replay->refusal.status) {
+    *error = replay->refusal;
+    return error->status;
+  }
   return status ? pto_error_set(error, status, "%s", pto_last_error(replay->rt)) : PTO_OK;
 }
 

@@ -26,7 +26,7 @@ struct pto_task_replay {
   struct pto_runtime *rt;
   struct pto_tensor tensors[PTO_MAX_PARAMS];
   unsigned char *blocks[PTO_MAX_TENSORS]; /* what is allocated; memory M begins page_offset bytes behind */
-  int submit_status;                      /* of the last run */
+  struct pto_error refusal;               /* of the last run's submit; PTO_OK: it was taken */
 };
 
 /* How much an element may differ, by |a − g| ≤ atol + rtol·|g|; both 0: not a bit. */
@@ -41,7 +41,7 @@ PTO_MUST_CHECK int pto_task_replay_open(struct pto_task_replay *replay, const ch
                                         const struct pto_config *config, struct pto_error *error);
 void pto_task_replay_close(struct pto_task_replay *replay);
 
-/* PTO_OK, or the run's error; submit_status says whether the task was refused. */
+/* PTO_OK, or the run's error; that of the submit where the task was refused. */
 PTO_MUST_CHECK int pto_task_replay_run(struct pto_task_replay *replay, struct pto_error *error);
 
 /* What the last run left against what was kept: a finding a parameter, and one a memory for bytes that no parameter

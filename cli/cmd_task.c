@@ -161,7 +161,7 @@ static void run_once(struct task *t) {
   struct pto_stats stats = {.size = sizeof stats};
   int status = pto_task_replay_run(&t->replay, &t->error);
   if (status) {
-    t->exit_code = t->replay.submit_status ? PTO_EXIT_USAGE : PTO_EXIT_FAILED;
+    t->exit_code = t->replay.refusal.status ? PTO_EXIT_USAGE : PTO_EXIT_FAILED;
     return;
   }
   pto_runtime_stats(t->replay.rt, &stats);
