@@ -3,7 +3,8 @@
  * The planted bugs of tests/planted/planted_list.h: each is found by the command that its line names, which says what
  * it is and names the task and the parameter; and its clean twin is accused by no command at all.
  *
- * Prints the table: what was found, by which command, after how many runs of the program, and how long that took.  A
+ * Prints the table: what was found, by which command, after how many runs (of its kernels for
+ * `check --observe`, of the program else), and how long that took.  A
  * word as argument runs the lines that contain it: `planted_suite_test reuse`.
  */
 #include <inttypes.h>
@@ -74,7 +75,7 @@ static void describe_program(const struct planted_row *row, bool is_buggy, char 
     snprintf(text + used, size - (size_t)used, " --case %s", row->what);
 }
 
-/* Whether this ptosim has no such verb, or its `check` no such option. */
+/* Whether this ptosim has no such verb, or its `check` no such option: then the row is told and skipped. */
 static bool lacks(const char *command) {
   const char *option = strstr(command, "--observe");
   pto_ptosim_run("%.*s --help", (int)strcspn(command, " "), command);
@@ -115,8 +116,21 @@ static void print_row(const struct planted_row *row, const char *by, int64_t run
   fflush(stdout);
 }
 
+/* `check` needs one run; `check --observe` says how often it ran kernels, `explore` how many orders it tried. */
+static int64_t count_runs(json_t *result) {
+  static const char *const keys[] = {"schedules", "runs"};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys); i++) {
+    json_t *count = json_object_get(result, keys[i]);
+    if (json_is_integer(count)) return json_integer_value(count);
+  }
+  return 1;
+}
+
 static void test_found_by_judging(const struct planted_row *row) {
-  if (lacks(row->command)) skip();
+  if (lacks(row->command)) {
+    printf("  %-16s %-22s left out: this ptosim has no %s\n", row->program, row->what, row->command);
+    skip();
+  }
   int code = run_command(row, row->command, true);
   if (is_sanitizer_report()) {
     print_row(row, "AddressSanitizer", 1);
@@ -127,8 +141,7 @@ static void test_found_by_judging(const struct planted_row *row) {
   bool is_found = false;
   size_t i;
   json_array_foreach(findings, i, finding) is_found |= is_finding(row, finding);
-  json_t *runs = json_object_get(root, "runs");
-  int64_t run_count = json_is_integer(runs) ? json_integer_value(runs) : 1;
+  int64_t run_count = count_runs(root);
   json_decref(root);
   if (!is_found) fail_msg("%s says something else: %s", row->command, pto_ptosim_last.out);
   print_row(row, row->command, run_count);

@@ -13,7 +13,7 @@
   X(halo_read, "each block reads the row of the block before it, which that one writes")                               \
   X(mixed_cores, "both vector cores of a MIX task write the first half")                                               \
   X(ticket, "each task takes the next number from a counter that no task declares")                                    \
-  X(host_peek, "the host reads an array by its pointer and does not wait for the task that writes it")
+  X(host_peek, "the host waits for one task, and reads by its pointer what another one writes")
 
 static int write_row_run(const struct pto_kernel_args *a) {
   uint32_t *z = a->tensors[0].addr;
@@ -98,14 +98,17 @@ static void ticket(struct planted *p) {
 }
 
 static void host_peek(struct planted *p) {
-  struct pto_tensor z = slot(p, 0), copied = slot(p, 1);
-  uint32_t said = 0;
-  put_fill(p, &z, 5);
+  const uint64_t first[] = {0};
+  struct pto_tensor z[3] = {slot(p, 0), slot(p, 1), slot(p, 2)};
+  uint32_t other, said = 0;
+  put_fill(p, &z[0], 5);
+  put_fill(p, &z[1], 6);
+  note(p, pto_read_element(p->rt, &z[1], first, &other));
   if (p->is_buggy)
     said = *(const uint32_t *)pto_program_find(p->run, "z")->data;
   else
-    note(p, pto_read_element(p->rt, &z, (const uint64_t[]){0}, &said));
-  put_fill(p, &copied, said);
+    note(p, pto_read_element(p->rt, &z[0], first, &said));
+  put_fill(p, &z[2], said);
 }
 
 static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
