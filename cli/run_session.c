@@ -212,7 +212,8 @@ static int open_program_run(struct pto_run_session *session) {
   const struct pto_program_request request = {.case_name = options->case_name,
                                               .settings = options->settings.items,
                                               .setting_count = options->settings.count,
-                                              .seed = options->seed};
+                                              .seed = options->seed,
+                                              .config = &session->config};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   describe(session);
@@ -290,11 +291,33 @@ static int order_doubles(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
+/* The same for a program that drives contexts of its own. */
+static void take_counters(struct pto_run_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_context_counters *counters = pto_program_run_counters(session->run, &result->workers);
+  if (!counters) return;
+  result->stats = (struct pto_stats){.size = sizeof result->stats,
+                                     .tasks = counters->tasks,
+                                     .edges = counters->edges,
+                                     .wall_ns = counters->wall_ns,
+                                     .virtual_ps = counters->virtual_ps,
+                                     .window_high_water = counters->window_high_water,
+                                     .heap_high_water_bytes = counters->heap_high_water_bytes,
+                                     .workers = result->workers};
+  result->h2d_bytes = counters->h2d_bytes;
+  result->d2h_bytes = counters->d2h_bytes;
+  result->d2d_bytes = counters->d2d_bytes;
+  result->has_run = true;
+}
+
 /* What the last round came to, stats and digests, failed or not. */
 static void take_stats(struct pto_run_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_trace *trace = pto_run_session_trace(session);
-  if (!session->rt) return;
+  if (!session->rt) {
+    take_counters(session);
+    return;
+  }
   result->stats = (struct pto_stats){.size = sizeof result->stats};
   pto_runtime_stats(session->rt, &result->stats);
   result->has_run = true;
@@ -322,7 +345,7 @@ static int run_round(struct pto_run_session *session, uint32_t round, double *se
   if (session->after_round && session->rt)
     session->after_round(session->after_round_context, pto_run_session_trace(session));
   take_stats(session);
-  if (result->has_run) *seconds = (double)result->stats.wall_ns * 1e-9;
+  if (result->has_run && result->stats.wall_ns) *seconds = (double)result->stats.wall_ns * 1e-9;
   if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);
   result->output_digest = pto_program_run_digest(session->run);
   result->has_output_digest = true;
@@ -369,7 +392,7 @@ static int check_counts(struct pto_run_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_run_options *options = session->options;
   const struct pto_case *stated = pto_program_run_case(session->run);
-  if (!stated || !session->rt || options->settings.count || options->inputs.count) return PTO_EXIT_OK;
+  if (!stated || !result->has_run || options->settings.count || options->inputs.count) return PTO_EXIT_OK;
   if (stated->tasks && stated->tasks != result->stats.tasks) {
     pto_error_set(&result->error, PTO_OK, "%" PRIu64 " tasks instead of the %" PRIu64 " that case %s states",
                   result->stats.tasks, stated->tasks, stated->name);
