@@ -2,8 +2,10 @@
 #include <cli/run_dump.h>
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cli/verb.h>
 
@@ -12,12 +14,20 @@ static int refuse(struct pto_run_session *session, int status, const char *sente
   return session->result.exit_code = status == PTO_ENOMEM || status == PTO_ESYSTEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE;
 }
 
+/* A path below the working folder as seen from there: folders are handed on, and nobody else has this machine's. */
+static const char *relative_of(const char *path) {
+  char folder[PATH_MAX];
+  if (path[0] != '/' || !getcwd(folder, sizeof folder)) return path;
+  size_t length = strlen(folder);
+  return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
 static int attach(struct pto_run_dump *dump, struct pto_run_session *session, struct pto_error *error) {
   const struct pto_run_options *options = session->options;
-  const struct pto_task_folder about = {.program = options->programs.items[0],
+  const struct pto_task_folder about = {.program = relative_of(options->programs.items[0]),
                                         .case_name = options->case_name,
                                         .engine = session->config.engine,
-                                        .chip = session->config.chip,
+                                        .chip = relative_of(session->config.chip),
                                         .deps = session->result.deps,
                                         .seed = options->seed,
                                         .settings = options->settings.items,

@@ -75,11 +75,21 @@ static void describe_program(const struct planted_row *row, bool is_buggy, char 
     snprintf(text + used, size - (size_t)used, " --case %s", row->what);
 }
 
-/* Whether this ptosim has no such verb, or its `check` no such option: then the row is told and skipped. */
+/* Whether this ptosim has no such verb, or its `check` no such option: then the row is told and skipped.  Asked once a
+ * command. */
 static bool lacks(const char *command) {
+  static struct {
+    const char *command;
+    bool is_lacking;
+  } known[16];
+  size_t i = 0;
+  for (; i < PTO_ARRAY_LENGTH(known) - 1 && known[i].command; i++)
+    if (strcmp(known[i].command, command) == 0) return known[i].is_lacking;
   const char *option = strstr(command, "--observe");
   pto_ptosim_run("%.*s --help", (int)strcspn(command, " "), command);
-  return pto_ptosim_last.exit_code != 0 || (option && !strstr(pto_ptosim_last.out, option));
+  known[i].command = command;
+  known[i].is_lacking = pto_ptosim_last.exit_code != 0 || (option && !strstr(pto_ptosim_last.out, option));
+  return known[i].is_lacking;
 }
 
 static int run_command(const struct planted_row *row, const char *command, bool is_buggy) {
@@ -112,7 +122,8 @@ static bool is_sanitizer_report(void) {
 }
 
 static void print_row(const struct planted_row *row, const char *by, int64_t runs) {
-  printf("  %-16s %-22s %-16s %-32s %4" PRId64 " %8.0f\n", row->program, row->what, row->kind, by, runs, last_ms);
+  printf("| %-15s | %-19s | %-23s | %-32s | %4" PRId64 " | %5.0f |\n", row->program, row->what, row->kind, by, runs,
+         last_ms);
   fflush(stdout);
 }
 
@@ -128,7 +139,7 @@ static int64_t count_runs(json_t *result) {
 
 static void test_found_by_judging(const struct planted_row *row) {
   if (lacks(row->command)) {
-    printf("  %-16s %-22s left out: this ptosim has no %s\n", row->program, row->what, row->command);
+    printf("| %-15s | %-19s | left out: this ptosim has no %s\n", row->program, row->what, row->command);
     skip();
   }
   int code = run_command(row, row->command, true);
@@ -164,7 +175,7 @@ static void test_found_by_memcheck(const struct planted_row *row) {
   char command[2 * PATH_MAX + 512], program[PATH_MAX + 256];
   const char *log = pto_ptosim_path("memcheck");
   if (PTO_HAS_SANITIZER || system("command -v valgrind >/dev/null") != 0) {
-    printf("  %-16s %-22s no valgrind, or a build that it cannot run\n", row->program, row->what);
+    printf("| %-15s | %-19s | no valgrind, or a build that it cannot run\n", row->program, row->what);
     skip();
   }
   describe_program(row, true, program, sizeof program);
@@ -233,7 +244,7 @@ static bool is_again(size_t index) {
 
 int main(int argc, char **argv) {
   find_build_folder();
-  printf("  %-16s %-22s %-16s %-32s %4s %8s\n", "program", "bug", "kind", "found by", "runs", "ms");
+  printf("| %-15s | %-19s | %-23s | %-32s | %4s | %5s |\n", "program", "bug", "kind", "found by", "runs", "ms");
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(rows); i++) {
     struct planted_row *row = &rows[i];
     if (argc > 1 && !strstr(row->what, argv[1]) && !strstr(row->program, argv[1])) continue;
