@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

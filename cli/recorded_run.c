@@ -18,6 +18,17 @@ static void last_words(void *context, int status, const char *sentence) {
   _exit(PTO_EXIT_FAILED);
 }
 
+/* What the run's other options asked for. */
+static int write_files(struct pto_recorded_run *run, int code) {
+  struct pto_run_session *session = &run->session;
+  struct pto_error error;
+  int status = session->result.has_output_digest ? pto_run_session_write_outputs(session, &error) : PTO_OK;
+  if (status == PTO_OK) status = pto_run_session_write_records(session, &error);
+  if (status == PTO_OK || code != PTO_EXIT_OK) return code;
+  session->result.error = error;
+  return PTO_EXIT_FAILED;
+}
+
 int pto_recorded_run_open(struct pto_recorded_run *run, const struct pto_run_options *options, const char *program) {
   struct pto_error *error = &run->session.result.error;
   memset(run, 0, sizeof *run);
@@ -26,6 +37,10 @@ int pto_recorded_run_open(struct pto_recorded_run *run, const struct pto_run_opt
   run->options.has_deps = true;
   run->options.deps = PTO_DEPS_EXACT;
   if (!options->engine) run->options.engine = "virtual";
+  if (options->stats) {
+    pto_error_set(error, PTO_EINVAL, "--stats is for `ptosim run`");
+    return PTO_EXIT_USAGE;
+  }
   if (pto_fault_report_init(last_words, NULL, error)) return PTO_EXIT_FAILED;
   pto_progress_line_begin(program, !options->quiet);
   int code = pto_run_session_open(&run->session, &run->options, program, PTO_RECORD_GRAPH);
@@ -34,6 +49,7 @@ int pto_recorded_run_open(struct pto_recorded_run *run, const struct pto_run_opt
     run->rules = options->has_deps ? options->deps : own ? own->deps : (uint32_t)PTO_DEPS_EXACT;
     code = pto_run_session_execute(&run->session);
     run->trace = pto_run_session_trace(&run->session);
+    code = write_files(run, code);
   }
   if (code == PTO_EXIT_OK && !run->trace) {
     pto_error_set(error, PTO_EINVAL, "%s drives contexts of its own: there is no one graph to judge", program);

@@ -163,6 +163,10 @@ OPTION(dump) {
   OPTIONS->dump_tasks = value;
   return PTO_OK;
 }
+OPTION(waits_dot) {
+  OPTIONS->waits_path = value;
+  return PTO_OK;
+}
 OPTION(stats) {
   OPTIONS->stats = true;
   return PTO_OK;
@@ -206,6 +210,7 @@ static const struct pto_option_spec specs[] = {
     {"deps-json", "FILE", "writes tasks, parameters and edges with their reasons", set_deps_json, true},
     {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`", set_dump,
      true},
+    {"waits-dot", "FILE", "writes who waited for whom where the run stopped, for Graphviz", set_waits_dot, true},
     {"stats", NULL, "says where the time went", set_stats, true},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", set_json, false},
     {"quiet", NULL, "prints nothing but the program's own text and JSON", set_quiet, false},

@@ -92,6 +92,26 @@ static void test_what_the_host_reads_and_writes_is_kept_with_its_bytes_buffer_an
   fixture_close(&fixture);
 }
 
+static int host_moves(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor matrix = fixture_matrix(f, 8, 16), left = fixture_box(&matrix, 0, 8, 0, 4);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &matrix), PTO_OK);
+  fixture_expect(rt, pto_host_acquire(rt, &matrix, false), PTO_OK);
+  fixture_expect(rt, pto_host_acquire(rt, &left, true), PTO_OK); /* has gaps: its range would order too much */
+  return 0;
+}
+
+static void test_a_tensor_without_gaps_that_the_host_moves_is_an_access_of_all_its_bytes(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(host_moves, PTO_RECORD_GRAPH);
+  assert_int_equal(trace->host_accesses.count, 1);
+  const struct pto_trace_host_access *move = pto_trace_log_at(&trace->host_accesses, 0);
+  assert_int_equal(move->end - move->begin, 8 * 16);
+  assert_false(move->is_write);
+  assert_int_equal(move->task_count, 1);
+  assert_null(move->call);
+  fixture_close(&fixture);
+}
+
 /* ---- where it was asked for ---- */
 
 static PTO_NOINLINE int calls(struct pto_runtime *rt, struct fixture *f) {
@@ -140,6 +160,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_scopes_are_kept_with_kind_parent_and_the_tasks_submitted_while_they_were_open),
       cmocka_unit_test(test_what_the_host_reads_and_writes_is_kept_with_its_bytes_buffer_and_place_among_the_tasks),
+      cmocka_unit_test(test_a_tensor_without_gaps_that_the_host_moves_is_an_access_of_all_its_bytes),
       cmocka_unit_test(test_each_kind_of_submit_is_kept_with_the_place_of_its_call_and_the_same_place_twice_in_a_loop),
       cmocka_unit_test(test_nothing_of_it_is_kept_where_no_graph_is_recorded),
   };

@@ -42,6 +42,8 @@ struct pto_trace_task {
   uint64_t submit_time;
   uint32_t is_sync_start, has_predicate;
   const void *call; /* where the program's call of the public function returns to */
+  uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */
+  uint64_t ring_slots_used;      /* of its task ring, with its own */
 };
 
 struct pto_trace_param {
@@ -62,14 +64,14 @@ struct pto_trace_scope {
   uint64_t first_task, end_task; /* tasks [first, end) were submitted while it was open; UINT64_MAX: it still is */
 };
 
-/* An element that the host reads or writes.  It waits for tasks that were submitted before it, and is over before
- * anything later is submitted. */
+/* An element that the host reads or writes, or a tensor without gaps that it moves.  It waits for tasks that were
+ * submitted before it, and is over before anything later is submitted. */
 struct pto_trace_host_access {
   uint64_t begin, end;    /* addresses of its bytes */
   uint64_t buffer_base;   /* address of the buffer's first byte */
   uint64_t buffer_number; /* as in struct pto_trace_param, as is is_managed */
   uint64_t task_count;    /* tasks submitted before it */
-  const void *call;       /* where the program's call of the public function returns to */
+  const void *call;       /* where the program's call of the public function returns to; NULL: it is a move */
   uint32_t is_write, is_managed;
 };
 
