@@ -14,6 +14,7 @@
 
 #include <cli/fault_report.h>
 #include <cli/progress_line.h>
+#include <cli/run_dump.h>
 #include <cli/run_session.h>
 #include <cli/stopped.h>
 #include <cli/verb.h>
@@ -152,8 +153,11 @@ static int run_program(const struct pto_run_options *options) {
   session.options = options;
   if (pto_fault_report_init(last_words, &session, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
+  struct pto_run_dump dump = {.capture = NULL};
   int code = pto_run_session_open(&session, options, options->programs.items[0], 0);
+  if (code == PTO_EXIT_OK) code = pto_run_dump_begin(&dump, &session);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&session);
+  pto_run_dump_end(&dump, &session);
   if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&session);
   write_outputs(&session);
   write_records(&session);

@@ -54,7 +54,7 @@ static void make_config(struct pto_run_session *session, uint32_t record) {
   config->on_timeout = pto_fault_report_on_timeout;
   config->record |= record;
   /* The graph has the names of the kernels in a timeline. */
-  if (options->trace_path || options->stats || options->dot_path || options->deps_path)
+  if (options->trace_path || options->stats || options->dot_path || options->deps_path || options->dump_tasks)
     config->record |= PTO_RECORD_GRAPH;
   /* Virtual time has a digest of its timeline, so that is always kept. */
   if (options->trace_path || options->stats || strcmp(config->engine, "virtual") == 0)
