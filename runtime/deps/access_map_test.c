@@ -226,6 +226,26 @@ static void the_first_region_of_a_space_is_not_put_where_the_last_search_of_anot
   drop(&f);
 }
 
+/* A fresh entry has the stamp 0, which no walk may have. */
+static void walks_across_the_wrap_of_their_stamps_meet_every_entry_once(void **state) {
+  struct fixture f;
+  make(&f, 1024, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 64 * 64, 64 * 64, 64 * 64);
+  f.map.visit = UINT32_MAX - 3;
+  for (uint32_t i = 0; i < 64; i++) {
+    struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
+    enter(&f, space, &r, PTO_TAG_WRITE);
+  }
+  for (uint32_t i = 0; i < 8; i++) {
+    struct pto_region across = box(32 + (uint64_t)i * 64, 128, 1, 0);
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &across, 0);
+    assert_int_equal(f.map.hit_count, 3);
+  }
+  assert_true(f.map.visit < 8);
+  drop(&f);
+}
+
 /* ---- against comparing with all entries ---- */
 
 static struct pto_region random_region(struct pto_rng *rng, uint64_t base) {
@@ -298,6 +318,22 @@ static void a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more(voi
   assert_true(f.chunks.live_count <= 2 * 64 / PTO_CHUNK_ACCESSES + 4);
   assert_int_equal(pto_access_map_filter(&f.map, &f.map.entries[1], NULL, NULL), 64);
   assert_true(pto_access_map_is_valid(&f.map));
+  drop(&f);
+}
+
+/* The one chunk that there is holds eight accesses; those in the places of the entry itself have expired. */
+static void a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left(void **state) {
+  struct fixture f;
+  make(&f, 8, 1024);
+  pto_list_chunks_fini(&f.chunks);
+  assert_true(pto_list_chunks_init(&f.chunks, 1));
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region r = box(0, 64, 1, 0);
+  for (uint32_t i = 0; i < 12; i++) enter(&f, space, &r, PTO_TAG_READ);
+  assert_int_equal(f.chunks.live_count, 1);
+  const uint32_t entry = enter(&f, space, &r, PTO_TAG_READ);
+  assert_int_equal(pto_access_map_filter(&f.map, &f.map.entries[entry], NULL, NULL), 8);
+  assert_true(pto_list_chunks_is_valid(&f.chunks));
   drop(&f);
 }
 
@@ -404,8 +440,10 @@ int main(void) {
       cmocka_unit_test(a_region_over_all_tiles_meets_every_one),
       cmocka_unit_test(a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_class),
       cmocka_unit_test(the_first_region_of_a_space_is_not_put_where_the_last_search_of_another_came_by),
+      cmocka_unit_test(walks_across_the_wrap_of_their_stamps_meet_every_entry_once),
       cmocka_unit_test(random_regions_are_found_as_by_comparing_with_all),
       cmocka_unit_test(a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more),
+      cmocka_unit_test(a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left),
       cmocka_unit_test(the_sweep_removes_what_no_task_can_wait_for_any_more),
       cmocka_unit_test(places_in_use_stay_below_twice_the_visible_entries),
       cmocka_unit_test(expired_entries_never_exhaust_the_map),
