@@ -265,6 +265,13 @@ static struct pto_region random_region(struct pto_rng *rng, uint64_t base) {
   return r;
 }
 
+/* Cells that lead to an entry: at most two a coordinate, which is what the links are counted for. */
+static uint32_t cell_count(const struct fixture *f, uint32_t entry) {
+  uint32_t count = 1;
+  for (uint32_t i = f->map.entries[entry].links; i; i = f->map.links[i].sibling) count++;
+  return count;
+}
+
 static void random_regions_are_found_as_by_comparing_with_all(void **state) {
   struct pto_rng rng = {7};
   for (int round = 0; round < 60; round++) {
@@ -299,7 +306,8 @@ static void random_regions_are_found_as_by_comparing_with_all(void **state) {
         pto_access_map_remove(&f.map, entries[victim]);
         entries[victim] = entries[--count];
       } else if (!own) {
-        entries[count++] = enter(&f, space, &r, PTO_TAG_READ);
+        entries[count] = enter(&f, space, &r, PTO_TAG_READ);
+        assert_true(cell_count(&f, entries[count++]) <= 1u << f.map.spaces[space].coordinates);
       }
     }
     assert_true(pto_access_map_is_valid(&f.map));

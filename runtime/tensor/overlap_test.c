@@ -206,6 +206,20 @@ static void test_a_box_longer_in_one_dimension_and_shorter_in_another_is_partial
          pto_tensor_view(&t, LIST(1, 0, 0), LIST(2, 4, 4)));
 }
 
+static void test_boxes_of_the_same_rows_whose_columns_overlap_are_partial(void **state) {
+  struct pto_tensor t = f32(SHAPE(4, 6, 8));
+  expect(PTO_PARTIAL, pto_tensor_view(&t, LIST(0, 1, 2), LIST(2, 3, 4)),
+         pto_tensor_view(&t, LIST(0, 1, 4), LIST(2, 3, 4)));
+}
+
+/* Columns 6 to 10 of rows of 8 are columns 0 to 2 of the rows behind them too. */
+static void test_a_box_whose_rows_run_on_into_the_next_meets_what_lies_there(void **state) {
+  struct pto_tensor t = f32(SHAPE(4, 6, 8)), later = external(BASE + 24, PTO_FLOAT32, 3, LIST(4, 6, 8));
+  struct pto_tensor left = pto_tensor_view(&t, LIST(0, 0, 0), LIST(2, 3, 3));
+  expect(PTO_PARTIAL, left, pto_tensor_view(&later, LIST(0, 0, 0), LIST(2, 3, 5)));
+  expect(PTO_DISJOINT, left, pto_tensor_view(&later, LIST(0, 0, 0), LIST(2, 3, 2)));
+}
+
 static void test_boxes_of_rank_8_compare_by_dimension(void **state) {
   struct pto_tensor t = f32(SHAPE(3, 3, 3, 3, 3, 3, 3, 3)),
                     a = pto_tensor_view(&t, LIST(0, 0, 0, 0, 0, 0, 0, 0), LIST(2, 2, 2, 2, 2, 2, 2, 2));
@@ -568,6 +582,8 @@ int main(void) {
       cmocka_unit_test(test_a_box_is_covered_by_its_planes),
       cmocka_unit_test(test_boxes_that_share_an_edge_are_partial),
       cmocka_unit_test(test_a_box_longer_in_one_dimension_and_shorter_in_another_is_partial),
+      cmocka_unit_test(test_boxes_of_the_same_rows_whose_columns_overlap_are_partial),
+      cmocka_unit_test(test_a_box_whose_rows_run_on_into_the_next_meets_what_lies_there),
       cmocka_unit_test(test_boxes_of_rank_8_compare_by_dimension),
       cmocka_unit_test(test_a_wrapped_run_between_the_tiles_rows_is_disjoint),
       cmocka_unit_test(test_a_run_that_touches_the_next_row_is_partial),
