@@ -382,6 +382,39 @@ static void places_in_use_stay_below_twice_the_visible_entries(void **state) {
   }
 }
 
+/* The places of the entry itself hold expired readers, its chunk a visible one. */
+static void an_entry_keeps_its_place_for_one_visible_reader_behind_expired_ones(void **state) {
+  struct fixture f;
+  make(&f, 8, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region shared = box(0, 64, 1, 0);
+  for (uint32_t i = 0; i < PTO_ENTRY_ACCESSES; i++) enter(&f, space, &shared, PTO_TAG_READ);
+  for (uint32_t i = 1; i <= 8; i++) {
+    struct pto_region r = box(i * 64, 64, 1, 0);
+    enter(&f, space, &r, PTO_TAG_WRITE);
+  }
+  const uint32_t entry = enter(&f, space, &shared, PTO_TAG_READ);
+  struct pto_region next = box(1024, 64, 1, 0);
+  enter(&f, space, &next, PTO_TAG_WRITE);
+  assert_int_equal(f.map.hand, entry + 1); /* it has been met, and the next one taken */
+  assert_int_equal(pto_access_map_find(&f.map, &shared, pto_access_map_hash(&shared)), entry);
+  assert_int_equal(pto_access_map_filter(&f.map, &f.map.entries[entry], NULL, NULL), 1);
+  drop(&f);
+}
+
+/* Each sweep goes through the accesses of all entries. */
+static void sweeps_do_not_put_off_that_expired_readers_are_dropped(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region r = box(0, 64, 1, 0);
+  enter(&f, space, &r, PTO_TAG_READ);
+  for (int i = 0; i < 12; i++) pto_access_map_sweep(&f.map);
+  for (int i = 0; i < 2000; i++) enter(&f, space, &r, PTO_TAG_READ);
+  assert_true(f.chunks.live_count <= 2 * 64 / PTO_CHUNK_ACCESSES + 4);
+  drop(&f);
+}
+
 static void expired_entries_never_exhaust_the_map(void **state) {
   struct fixture f;
   make(&f, 64, 100);
@@ -454,6 +487,8 @@ int main(void) {
       cmocka_unit_test(a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left),
       cmocka_unit_test(the_sweep_removes_what_no_task_can_wait_for_any_more),
       cmocka_unit_test(places_in_use_stay_below_twice_the_visible_entries),
+      cmocka_unit_test(an_entry_keeps_its_place_for_one_visible_reader_behind_expired_ones),
+      cmocka_unit_test(sweeps_do_not_put_off_that_expired_readers_are_dropped),
       cmocka_unit_test(expired_entries_never_exhaust_the_map),
       cmocka_unit_test(live_entries_that_fill_the_map_leave_no_room),
       cmocka_unit_test(a_dead_space_forgets_everything),
