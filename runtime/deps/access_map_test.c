@@ -345,6 +345,68 @@ static void a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left(vo
   drop(&f);
 }
 
+static void the_first_chunk_counts_the_readers_behind_it(void **state) {
+  struct fixture f;
+  make(&f, 4096, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region r = box(0, 64, 1, 0);
+  for (int i = 0; i < 6000; i++) {
+    const struct pto_access_entry *entry = &f.map.entries[enter(&f, space, &r, PTO_TAG_READ)];
+    uint32_t behind = 0;
+    for (uint32_t c = entry->more ? f.chunks.chunks[entry->more].next : 0; c && i % 100 == 0;
+         c = f.chunks.chunks[c].next)
+      behind += f.chunks.chunks[c].count;
+    if (entry->more && i % 100 == 0) assert_int_equal(f.chunks.chunks[entry->more].total, behind);
+  }
+  drop(&f);
+}
+
+/* One task may have more accesses than the map has places left, most of them expired. */
+static void expired_entries_make_room_for_many_parameters_at_once(void **state) {
+  struct fixture f;
+  make(&f, 8, 100);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 20, 1 << 20, 1 << 20);
+  for (uint32_t i = 0; i < 90; i++) {
+    struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
+    assert_true(pto_access_map_make_room(&f.map, 1));
+    const uint32_t entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_hash(&r));
+    const struct pto_task_ref ref = pto_task_ref_make(&f.rings, 0, f.rings.rings[0].head);
+    assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], ref, PTO_TAG_WRITE));
+  }
+  f.rings.rings[0].head++;
+  assert_false(pto_access_map_make_room(&f.map, 32));
+  for (uint32_t i = 0; i < 8; i++) submit(&f);
+  assert_true(pto_access_map_make_room(&f.map, 32));
+  assert_int_equal(f.map.live_entries, 0);
+  assert_true(pto_access_map_is_valid(&f.map));
+  drop(&f);
+}
+
+/* As of external memory that another shape is registered over. */
+static void an_empty_space_may_change_its_coordinates(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 16, 64, 4096);
+  for (uint32_t pitch = 64; pitch <= 1024; pitch *= 4) {
+    pto_access_map_set_grid(&f.map, space, pitch, UINT64_C(16) * pitch);
+    for (uint32_t i = 0; i < 12; i++) {
+      struct pto_region r = box((uint64_t)(i / 4) * 4 * pitch + (i % 4) * 16, 16, 4, pitch);
+      enter(&f, space, &r, PTO_TAG_WRITE);
+      assert_int_equal(f.map.hit_count, 0);
+    }
+    struct pto_region column = box(16, 16, 12, pitch), corner = box(8 + UINT64_C(2) * pitch, 16, 4, pitch);
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &column, 0);
+    assert_int_equal(f.map.hit_count, 3);
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &corner, 0);
+    assert_int_equal(f.map.hit_count, 4);
+    assert_true(pto_access_map_is_valid(&f.map));
+    pto_access_map_clear_space(&f.map, space);
+  }
+  drop(&f);
+}
+
 static void the_sweep_removes_what_no_task_can_wait_for_any_more(void **state) {
   struct fixture f;
   make(&f, 64, 1024);
@@ -485,6 +547,9 @@ int main(void) {
       cmocka_unit_test(random_regions_are_found_as_by_comparing_with_all),
       cmocka_unit_test(a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more),
       cmocka_unit_test(a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left),
+      cmocka_unit_test(the_first_chunk_counts_the_readers_behind_it),
+      cmocka_unit_test(expired_entries_make_room_for_many_parameters_at_once),
+      cmocka_unit_test(an_empty_space_may_change_its_coordinates),
       cmocka_unit_test(the_sweep_removes_what_no_task_can_wait_for_any_more),
       cmocka_unit_test(places_in_use_stay_below_twice_the_visible_entries),
       cmocka_unit_test(an_entry_keeps_its_place_for_one_visible_reader_behind_expired_ones),
