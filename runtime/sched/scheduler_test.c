@@ -86,6 +86,7 @@ static uint32_t make_task(enum pto_shape shape, uint32_t blocks, uint32_t flags)
 static uint32_t push(enum pto_shape shape, uint32_t blocks, uint32_t flags) {
   uint32_t slot = make_task(shape, blocks, flags);
   pto_scheduler_push(&scheduler, slot);
+  assert_int_equal(rings.slots[slot].state, PTO_TASK_READY);
   return slot;
 }
 static void dispatch(void) {
@@ -357,6 +358,36 @@ static void test_a_mix_task_is_not_starved_by_a_stream_of_single_core_tasks(void
   }
 }
 
+/* Cluster 1 does, whether its AIC counts or not. */
+static void test_a_task_of_several_cores_claims_the_cluster_that_holds_least(void **state) {
+  (void)state;
+  static const uint32_t busy[] = {1, 2, 3, 6, 7, 8};
+  for (int needs_aic = 0; needs_aic < 2; needs_aic++) {
+    open_fifo(3, 1);
+    for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(busy); i++) pto_core_tracker_push(&scheduler.cores, busy[i]);
+    if (!needs_aic) pto_core_tracker_push(&scheduler.cores, 5); /* or it would be sent at once */
+    push(needs_aic ? PTO_SHAPE_MIX_X2 : PTO_SHAPE_AIV_X2, 1, 0);
+    dispatch();
+    assert_int_equal(sent_count, 0);
+    const uint64_t cluster = 1u << 1;
+    assert_int_equal(scheduler.cores.claimed[0][0], needs_aic ? cluster : 0);
+    assert_int_equal(scheduler.cores.claimed[1][0], cluster);
+    assert_int_equal(scheduler.cores.claimed[2][0], cluster);
+    close_all();
+  }
+}
+
+static void test_a_sync_start_task_of_one_block_needs_no_idle_core(void **state) {
+  (void)state;
+  open_fifo(1, 2);
+  pto_core_tracker_push(&scheduler.cores, 0);
+  pto_scheduler_offer(&scheduler, make_task(PTO_SHAPE_AIC, 1, PTO_TASK_SYNC_START));
+  assert_int_equal(sent_count, 1);
+  assert_int_equal(load_then[0], 2);
+  assert_int_equal(sent[0].flags, PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST);
+  close_all();
+}
+
 static void test_what_can_never_start_together_is_known(void **state) {
   (void)state;
   open_fifo(12, 2);
@@ -478,8 +509,10 @@ static void test_policies_are_read_with_their_seed_and_nothing_else_is(void **st
   (void)state;
   enum pto_policy policy;
   uint64_t seed;
-  assert_true(pto_policy_parse("fifo", &policy, &seed) && policy == PTO_POLICY_FIFO);
-  assert_true(pto_policy_parse("lifo", &policy, &seed) && policy == PTO_POLICY_LIFO);
+  seed = 7;
+  assert_true(pto_policy_parse("fifo", &policy, &seed) && policy == PTO_POLICY_FIFO && seed == 0);
+  seed = 7;
+  assert_true(pto_policy_parse("lifo", &policy, &seed) && policy == PTO_POLICY_LIFO && seed == 0);
   assert_true(pto_policy_parse("random:18446744073709551615", &policy, &seed) && policy == PTO_POLICY_RANDOM);
   assert_int_equal(seed, UINT64_MAX);
   static const char *const wrong[] = {"",         "FIFO",      "fifo ",      "random",
@@ -525,6 +558,8 @@ int main(void) {
       cmocka_unit_test(test_a_waiting_sync_start_lets_older_tasks_have_its_cores),
       cmocka_unit_test(test_a_waiting_sync_start_keeps_its_cores_from_younger_tasks_and_nothing_else),
       cmocka_unit_test(test_a_mix_task_is_not_starved_by_a_stream_of_single_core_tasks),
+      cmocka_unit_test(test_a_task_of_several_cores_claims_the_cluster_that_holds_least),
+      cmocka_unit_test(test_a_sync_start_task_of_one_block_needs_no_idle_core),
       cmocka_unit_test(test_what_can_never_start_together_is_known),
       cmocka_unit_test(test_what_is_abandoned_is_not_sent_and_cores_drain),
       cmocka_unit_test(test_random_work_is_sent_whole_to_the_right_cores_and_comes_to_its_end),
