@@ -11,15 +11,13 @@
  *
  *   bench_workloads [PROGRAM]      all of the list, or those of one program
  */
-#include <libgen.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bench/support/bench_line.h>
+#include <bench/support/programs.h>
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
@@ -131,18 +129,8 @@ static void bench(const char *name, const char *chosen, const char *setting) {
   pto_program_unload(loaded);
 }
 
-/* The programs of the build that this bench is part of, unless the environment says otherwise. */
-static void find_programs(const char *self) {
-  char path[PATH_MAX];
-  if (getenv("PTO_PROGRAM_PATH") != NULL || strlen(self) + sizeof "/../programs" > sizeof path) return;
-  char folder[PATH_MAX];
-  strcpy(folder, self);
-  if (snprintf(path, sizeof path, "%s/../programs", dirname(folder)) < (int)sizeof path)
-    setenv("PTO_PROGRAM_PATH", path, 1);
-}
-
 int main(int argc, char **argv) {
-  find_programs(argv[0]);
+  pto_bench_find_programs(argv[0]);
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(workloads); i++)
     if (argc < 2 || strcmp(argv[1], workloads[i].program) == 0)
       bench(workloads[i].program, workloads[i].chosen, workloads[i].setting);

@@ -9,6 +9,7 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cli/run_result.h>
@@ -51,33 +52,66 @@ static void print_details(const struct pto_program *program) {
   if (program->min_clusters > 1) printf("    needs a chip of %" PRIu32 " clusters\n", program->min_clusters);
 }
 
+/* As they are with the options' defaults. */
+static void print_arrays(const struct pto_program *program) {
+  static const char *const roles[] = {
+      [PTO_ARRAY_INPUT] = "input", [PTO_ARRAY_OUTPUT] = "output", [PTO_ARRAY_INOUT] = "in and out"};
+  const struct pto_program_request defaults = {0};
+  struct pto_program_run *run;
+  struct pto_error error;
+  if (pto_program_run_create(program, &defaults, &run, &error)) return;
+  const struct pto_array *array;
+  if (pto_program_run_prepare(run) == PTO_OK)
+    for (uint32_t i = 0; (array = pto_program_run_array(run, i)) != NULL; i++) {
+      if (array->role == PTO_ARRAY_SCRATCH) continue;
+      printf("    %-34s %s, %s [", array->name, roles[array->role], pto_dtype_name(array->dtype));
+      for (uint32_t d = 0; d < array->ndims; d++) printf("%s%" PRIu64, d ? ", " : "", array->shape[d]);
+      puts("]");
+    }
+  pto_program_run_destroy(run);
+}
+
+struct program_list {
+  bool with_details;
+  uint32_t count;
+};
+
 static int print_program(void *context, const char *name, const char *path) {
-  const bool *with_details = context;
+  struct program_list *list = context;
   struct pto_loaded_program *loaded;
   struct pto_error error;
+  list->count++;
   if (pto_program_load(path, &loaded, &error)) {
     printf("%-*s cannot be loaded: %s\n", NAME_COLUMN, name, error.sentence);
     return PTO_OK;
   }
   printf("%-*s %s", NAME_COLUMN, name, loaded->program->summary ? loaded->program->summary : "");
-  if (!*with_details) print_names(loaded->program);
+  if (!list->with_details) print_names(loaded->program);
   putchar('\n');
-  if (*with_details) print_details(loaded->program);
+  if (list->with_details) {
+    print_details(loaded->program);
+    print_arrays(loaded->program);
+  }
   pto_program_unload(loaded);
   return PTO_OK;
 }
 
 /* The programs named, with their options and cases, or all of them, a line each. */
 static int list_programs(int count, char **names) {
-  bool with_details = count > 0;
+  struct program_list list = {.with_details = count > 0};
   for (int i = 0; i < count; i++) {
     struct pto_loaded_program *loaded;
     struct pto_error error;
     if (pto_program_load(names[i], &loaded, &error)) return pto_complain(PTO_EXIT_USAGE, "list: %s", error.sentence);
-    (void)print_program(&with_details, loaded->name, loaded->path);
+    (void)print_program(&list, loaded->name, loaded->path);
     pto_program_unload(loaded);
   }
-  return count > 0 || pto_program_list(print_program, &with_details) == PTO_OK ? PTO_EXIT_OK : PTO_EXIT_FAILED;
+  if (count > 0) return PTO_EXIT_OK;
+  if (pto_program_list(print_program, &list)) return PTO_EXIT_FAILED;
+  if (list.count) return PTO_EXIT_OK;
+  const char *path = getenv("PTO_PROGRAM_PATH");
+  return pto_complain(PTO_EXIT_USAGE, "list: no programs in %s",
+                      path && *path ? path : "programs/ beside ptosim; PTO_PROGRAM_PATH names other folders");
 }
 
 /* ---- kernels ---- */
@@ -143,8 +177,7 @@ static int list_kernels(int count, char **names) {
       print_kernel(kernel);
       print_params(kernel);
     }
-    if (!is_known)
-      return pto_complain(PTO_EXIT_USAGE, "list: no kernel \"%s\"; `ptosim list kernels` names them", names[i]);
+    if (!is_known) return pto_complain_no_kernel("list", names[i]);
   }
   return PTO_EXIT_OK;
 }

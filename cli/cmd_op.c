@@ -232,8 +232,7 @@ int pto_cmd_op(int argc, char **argv) {
     if (strcmp(options.action, actions[i].name) != 0) continue;
     if (options.name == NULL && actions[i].needs_name)
       return pto_complain(PTO_EXIT_USAGE, "op %s: which kernel?  `ptosim list kernels` names them", actions[i].name);
-    if (!names_any(&options))
-      return pto_complain(PTO_EXIT_USAGE, "op: no kernel \"%s\"; `ptosim list kernels` names them", options.name);
+    if (!names_any(&options)) return pto_complain_no_kernel("op", options.name);
     const int code = limit_level(&options);
     return code != PTO_EXIT_OK ? code : actions[i].run(&options);
   }

@@ -90,7 +90,8 @@ static int finish(struct pto_run_session *session) {
   fflush(stdout);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
-  if (options->json_path && pto_run_result_write_json(result, options->json_path, &error))
+  if (options->json_path && pto_run_result_write_json(result, options->json_path, &error) &&
+      result->exit_code != PTO_EXIT_USAGE) /* which has had its sentence, perhaps that one */
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   return result->exit_code;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,18 @@ int pto_output_open(const char *path, int *fd_out, struct pto_error *error) {
   if (fd < 0) return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
   *fd_out = fd;
   return PTO_OK;
+}
+
+int pto_output_probe(const char *path, struct pto_error *error) {
+  if (!path || strcmp(path, "-") == 0 || access(path, W_OK) == 0) return PTO_OK;
+  if (errno == ENOENT) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    if (access(slash ? folder : ".", W_OK) == 0) return PTO_OK;
+  }
+  return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
 }
 
 int pto_output_close(const char *path, int fd, int write_error, struct pto_error *error) {

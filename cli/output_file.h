@@ -18,6 +18,10 @@ PTO_MUST_CHECK int pto_output_open(const char *path, int *fd_out, struct pto_err
  * status. */
 PTO_MUST_CHECK int pto_output_close(const char *path, int fd, int write_error, struct pto_error *error);
 
+/* Whether it could be opened, found out before there is anything to write, and without making it: PTO_OK, or
+ * PTO_ESYSTEM.  NULL is fine. */
+PTO_MUST_CHECK int pto_output_probe(const char *path, struct pto_error *error);
+
 /* The same through stdio. */
 PTO_MUST_CHECK int pto_output_open_stream(const char *path, FILE **stream_out, struct pto_error *error);
 PTO_MUST_CHECK int pto_output_close_stream(const char *path, FILE *stream, struct pto_error *error);

@@ -153,6 +153,9 @@ void pto_run_result_print(const struct pto_run_result *result) {
     if (result->rounds > 1) printf(" (median of %" PRIu32 " rounds)", result->rounds);
     putchar('\n');
   }
+  if (result->h2d_bytes | result->d2h_bytes | result->d2d_bytes)
+    printf("  moved    %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", result->h2d_bytes,
+           result->d2h_bytes, result->d2d_bytes);
   if (result->has_run)
     printf("  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
            pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <cli/fault_report.h>
+#include <cli/output_file.h>
 #include <cli/progress_line.h>
 #include <cli/verb.h>
 #include <formats/npy.h>
@@ -197,12 +198,22 @@ int pto_run_session_write_records(struct pto_run_session *session, struct pto_er
 
 /* ---- open ---- */
 
+/* What cannot be written afterwards is said before. */
+static int probe_files(struct pto_run_session *session) {
+  const struct pto_run_options *options = session->options;
+  const char *const paths[] = {options->trace_path, options->dot_path, options->deps_path, options->json_path};
+  for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+    if (pto_output_probe(paths[i], &session->result.error)) return end(session, PTO_EXIT_USAGE);
+  return PTO_EXIT_OK;
+}
+
 static int open_program_run(struct pto_run_session *session) {
   const struct pto_run_options *options = session->options;
   const struct pto_program_request request = {.case_name = options->case_name,
                                               .settings = options->settings.items,
                                               .setting_count = options->settings.count,
-                                              .seed = options->seed};
+                                              .seed = options->seed,
+                                              .config = &session->config};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   describe(session);
@@ -218,7 +229,15 @@ static int open_program_run(struct pto_run_session *session) {
     struct pto_array *array;
     const char *path;
     status = find_array(session, options->outputs.items[i], PTO_ARRAY_OUTPUT, &array, &path);
+    if (status == PTO_OK && pto_output_probe(path, &session->result.error)) status = PTO_EINVAL;
     if (status) return end(session, exit_of_setup(status));
+  }
+  for (uint32_t i = 0; i < options->expects.count; i++) {
+    struct pto_array *array;
+    struct pto_npy npy;
+    status = read_pair(session, options->expects.items[i], PTO_ARRAY_OUTPUT, &array, &npy);
+    if (status) return end(session, exit_of_setup(status));
+    pto_npy_fini(&npy);
   }
   if (options->rounds > 1 && pto_program_run_remember(session->run)) return end_as_run(session, PTO_EXIT_FAILED);
   return PTO_EXIT_OK;
@@ -258,7 +277,8 @@ int pto_run_session_open(struct pto_run_session *session, const struct pto_run_o
   if (status) return end(session, exit_of_setup(status));
   session->result.program = session->loaded->name;
   make_config(session, record);
-  int code = check_chip(session);
+  int code = probe_files(session);
+  if (code == PTO_EXIT_OK) code = check_chip(session);
   if (code == PTO_EXIT_OK) code = open_program_run(session);
   if (code == PTO_EXIT_OK) code = open_runtime(session);
   return code;
@@ -271,11 +291,33 @@ static int order_doubles(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
+/* The same for a program that drives contexts of its own. */
+static void take_counters(struct pto_run_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_context_counters *counters = pto_program_run_counters(session->run, &result->workers);
+  if (!counters) return;
+  result->stats = (struct pto_stats){.size = sizeof result->stats,
+                                     .tasks = counters->tasks,
+                                     .edges = counters->edges,
+                                     .wall_ns = counters->wall_ns,
+                                     .virtual_ps = counters->virtual_ps,
+                                     .window_high_water = counters->window_high_water,
+                                     .heap_high_water_bytes = counters->heap_high_water_bytes,
+                                     .workers = result->workers};
+  result->h2d_bytes = counters->h2d_bytes;
+  result->d2h_bytes = counters->d2h_bytes;
+  result->d2d_bytes = counters->d2d_bytes;
+  result->has_run = true;
+}
+
 /* What the last round came to, stats and digests, failed or not. */
 static void take_stats(struct pto_run_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_trace *trace = pto_run_session_trace(session);
-  if (!session->rt) return;
+  if (!session->rt) {
+    take_counters(session);
+    return;
+  }
   result->stats = (struct pto_stats){.size = sizeof result->stats};
   pto_runtime_stats(session->rt, &result->stats);
   result->has_run = true;
@@ -303,7 +345,7 @@ static int run_round(struct pto_run_session *session, uint32_t round, double *se
   if (session->after_round && session->rt)
     session->after_round(session->after_round_context, pto_run_session_trace(session));
   take_stats(session);
-  if (result->has_run) *seconds = (double)result->stats.wall_ns * 1e-9;
+  if (result->has_run && result->stats.wall_ns) *seconds = (double)result->stats.wall_ns * 1e-9;
   if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);
   result->output_digest = pto_program_run_digest(session->run);
   result->has_output_digest = true;
@@ -350,7 +392,7 @@ static int check_counts(struct pto_run_session *session) {
   struct pto_run_result *result = &session->result;
   const struct pto_run_options *options = session->options;
   const struct pto_case *stated = pto_program_run_case(session->run);
-  if (!stated || !session->rt || options->settings.count || options->inputs.count) return PTO_EXIT_OK;
+  if (!stated || !result->has_run || options->settings.count || options->inputs.count) return PTO_EXIT_OK;
   if (stated->tasks && stated->tasks != result->stats.tasks) {
     pto_error_set(&result->error, PTO_OK, "%" PRIu64 " tasks instead of the %" PRIu64 " that case %s states",
                   result->stats.tasks, stated->tasks, stated->name);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include <cli/version.h>
+#include <pto/kernel.h>
 #include <runtime/base/base.h>
+#include <runtime/base/closest.h>
 
 static const struct pto_verb verbs[] = {
 #define X(name, arguments, summary) {#name, arguments, summary, pto_cmd_##name},
@@ -32,6 +34,15 @@ int pto_complain(int exit_code, const char *format, ...) {
   return exit_code;
 }
 
+int pto_complain_no_kernel(const char *verb, const char *name) {
+  char question[PTO_CLOSEST_TEXT];
+  struct pto_closest closest;
+  pto_closest_begin(&closest, name);
+  for (uint32_t k = 0; k < pto_kernel_count(); k++) pto_closest_consider(&closest, pto_kernel_at(k)->name);
+  return pto_complain(PTO_EXIT_USAGE, "%s: no kernel \"%s\"; `ptosim list kernels` names them%s", verb, name,
+                      pto_closest_question(&closest, question));
+}
+
 static int help(void) {
   puts("ptosim runs programs of the PTO task runtime on a simulated chip.\n");
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++)
@@ -42,6 +53,15 @@ static int help(void) {
        "run\n"
        "failed.  docs/cli.md has every verb, option and key.");
   return PTO_EXIT_OK;
+}
+
+static int refuse_verb(const char *name) {
+  char question[PTO_CLOSEST_TEXT];
+  struct pto_closest closest;
+  pto_closest_begin(&closest, name);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++) pto_closest_consider(&closest, verbs[i].name);
+  return pto_complain(PTO_EXIT_USAGE, "no verb is called \"%s\"; `ptosim --help` lists them%s", name,
+                      pto_closest_question(&closest, question));
 }
 
 int pto_ptosim(int argc, char **argv) {
@@ -55,6 +75,6 @@ int pto_ptosim(int argc, char **argv) {
     return PTO_EXIT_OK;
   }
   const struct pto_verb *verb = pto_verb_find(argv[1]);
-  if (!verb) return pto_complain(PTO_EXIT_USAGE, "no verb is called \"%s\"; `ptosim --help` lists them", argv[1]);
+  if (!verb) return refuse_verb(argv[1]);
   return verb->main(argc - 1, argv + 1);
 }

@@ -46,6 +46,9 @@ const struct pto_verb *pto_verb_at(size_t index);
 /* "ptosim: SENTENCE" on standard error; returns `exit_code`. */
 int pto_complain(int exit_code, const char *format, ...) PTO_PRINTF(2, 3);
 
+/* "ptosim: VERB: no kernel …" with the nearest name; PTO_EXIT_USAGE. */
+int pto_complain_no_kernel(const char *verb, const char *name);
+
 /* All of ptosim but main. */
 int pto_ptosim(int argc, char **argv);
 

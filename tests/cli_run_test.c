@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <formats/npy.h>
+#include <runtime/base/base.h>
 #include <tests/support/ptosim_child.h>
 
 /* ---- run: results ---- */
@@ -260,14 +262,24 @@ static void test_the_graph_is_the_same_text_on_every_engine(void **state) {
   free(dot);
 }
 
+static void test_a_file_that_cannot_be_opened_is_said_before_the_run(void **state) {
+  static const char *const options[] = {"--trace", "--dot", "--deps-json", "--json", "--output f="};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(options); i++) {
+    pto_ptosim_run("run vector_example %s%s/nonexistent/f.npy", options[i], i < 4 ? " " : "");
+    pto_ptosim_assert_complaint(2, "/nonexistent/f.npy");
+    assert_null(strstr(pto_ptosim_last.out, "verified"));
+  }
+}
+
 static void test_a_report_that_cannot_be_written_is_a_failure(void **state) {
-  pto_ptosim_run("run vector_example --trace /nonexistent/t.json");
-  pto_ptosim_assert_complaint(3, "/nonexistent/t.json");
-  pto_ptosim_run("run vector_example --output f=/nonexistent/f.npy");
-  pto_ptosim_assert_complaint(3, "/nonexistent/f.npy");
+  if (access("/dev/full", W_OK) != 0) skip();
+  pto_ptosim_run("run vector_example --trace /dev/full");
+  pto_ptosim_assert_complaint(3, "/dev/full");
+  pto_ptosim_run("run vector_example --output f=/dev/full");
+  pto_ptosim_assert_complaint(3, "/dev/full");
   assert_non_null(strstr(pto_ptosim_last.out, "verified")); /* the verdict stands all the same */
-  pto_ptosim_run("run vector_example --json /nonexistent/r.json");
-  pto_ptosim_assert_complaint(3, "/nonexistent/r.json");
+  pto_ptosim_run("run vector_example --json /dev/full");
+  pto_ptosim_assert_complaint(3, "/dev/full");
 }
 
 /* ---- run: mistakes ---- */
@@ -376,6 +388,7 @@ int main(void) {
       cmocka_unit_test(test_files_that_do_not_fit_are_refused),
       cmocka_unit_test(test_a_trace_has_a_slice_for_each_call),
       cmocka_unit_test(test_the_graph_is_the_same_text_on_every_engine),
+      cmocka_unit_test(test_a_file_that_cannot_be_opened_is_said_before_the_run),
       cmocka_unit_test(test_a_report_that_cannot_be_written_is_a_failure),
       cmocka_unit_test(test_bad_arguments_leave_with_2_and_one_sentence),
       cmocka_unit_test(test_failures_after_the_options_are_in_the_json_too),

@@ -42,6 +42,16 @@ static void test_list_shows_options_and_cases_of_a_program(void **state) {
   assert_non_null(strstr(pto_ptosim_last.out, "--set task_num=64"));
   assert_non_null(strstr(pto_ptosim_last.out, "--case 500x128x2"));
   assert_non_null(strstr(pto_ptosim_last.out, "1000 tasks, 750 edges"));
+  assert_non_null(strstr(pto_ptosim_last.out, "output, f32 [512, 1024]\n"));
+}
+
+static void test_a_mistyped_name_is_answered_with_the_nearest(void **state) {
+  pto_ptosim_run("list programs bgem");
+  pto_ptosim_assert_complaint(2, "did you mean \"bgemm\"?");
+  pto_ptosim_run("lst programs");
+  pto_ptosim_assert_complaint(2, "did you mean \"list\"?");
+  pto_ptosim_run("list kernels sofmax");
+  pto_ptosim_assert_complaint(2, "did you mean \"softmax\"?");
 }
 
 static void test_list_shows_what_the_parameters_of_a_kernel_must_be(void **state) {
@@ -114,6 +124,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_list_has_each_name_as_the_first_word_of_its_line),
       cmocka_unit_test(test_list_shows_options_and_cases_of_a_program),
+      cmocka_unit_test(test_a_mistyped_name_is_answered_with_the_nearest),
       cmocka_unit_test(test_list_shows_what_the_parameters_of_a_kernel_must_be),
       cmocka_unit_test(test_every_listed_program_can_be_run_by_its_name),
       cmocka_unit_test(test_help_and_version_are_no_mistakes),

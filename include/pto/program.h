@@ -11,7 +11,7 @@
 #ifndef PTO_PROGRAM_H
 #define PTO_PROGRAM_H
 
-#include <pto/runtime.h>
+#include <pto/device.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -107,6 +107,13 @@ PTO_API void *pto_program_state(struct pto_program_run *run, uint64_t size_bytes
 /* Judges this run's outputs by a tolerance of its own instead of the program's: where an option decides how exact they
  * can be, such as a dtype.  --rtol and --atol stand above it. */
 PTO_API void pto_program_tolerance(struct pto_program_run *run, double rtol, double atol);
+
+/* For host: what the command line asked for (engine, chip, workers, policy, sizes, …), for the `runtime` of the
+ * options of a context.  Borrowed for the program run. */
+PTO_API const struct pto_config *pto_program_config(struct pto_program_run *run);
+/* For host: adds what a context has done to the report of the run.  Before it is destroyed; not for one that only
+ * checks. */
+PTO_API void pto_program_report(struct pto_program_run *run, struct pto_context *context);
 
 /* The program run fails with this sentence (bad input, exit 2); returns PTO_EINVAL for `return pto_program_fail(…)`. */
 PTO_API int pto_program_fail(struct pto_program_run *run, const char *format, ...) PTO_PRINTF(2, 3);

@@ -159,6 +159,7 @@ struct pto_config {
   void *on_timeout_context;
   uint64_t list_chunks; /* chunks of 13 consumers or 8 readers beyond the inline ones [64 a slot] */
   uint64_t map_entries; /* regions that the map can hold [never short] */
+  uint32_t clusters;    /* of the chip's, the first so many are used [all] */
 };
 
 /* Counts of the last run, or of the one that is going on. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/closest.h>
 
 #define SUFFIX ".so"
 #define SUFFIX_LENGTH 3u
@@ -161,6 +162,11 @@ static bool search_folder(void *context, const char *folder) {
   return length < (int)sizeof search->path && access(search->path, R_OK) == 0;
 }
 
+static int consider_program(void *context, const char *name, const char *path) {
+  pto_closest_consider(context, name);
+  return PTO_OK;
+}
+
 static int find_program(const char *name_or_path, struct search *search, struct pto_error *error) {
   memset(search, 0, sizeof *search);
   if (ends_in_suffix(name_or_path)) {
@@ -174,9 +180,13 @@ static int find_program(const char *name_or_path, struct search *search, struct 
   }
   search->name = name_or_path;
   if (*name_or_path && each_folder(search_folder, search)) return PTO_OK;
-  return pto_error_set(error, PTO_EINVAL,
-                       "no program \"%s\" (looked in %s): `ptosim list` names them, a path ends in " SUFFIX,
-                       name_or_path, *search->folders ? search->folders : "no folder");
+  struct pto_closest closest;
+  char question[PTO_CLOSEST_TEXT];
+  pto_closest_begin(&closest, name_or_path);
+  (void)pto_program_list(consider_program, &closest);
+  return pto_error_set(
+      error, PTO_EINVAL, "no program \"%s\" (looked in %s): `ptosim list` names them, a path ends in " SUFFIX "%s",
+      name_or_path, *search->folders ? search->folders : "no folder", pto_closest_question(&closest, question));
 }
 
 /* ---- loading ---- */

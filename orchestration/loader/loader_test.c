@@ -163,6 +163,7 @@ static void test_an_unknown_name_is_refused_with_the_folders_that_were_searched(
   PATH(folders, "no program \"gamma\" (looked in %s/none, %s/first, %s/second)", fixture.folder, fixture.folder,
        fixture.folder);
   refuses("gamma", folders);
+  refuses("alpa", "did you mean \"alpha\"?");
   refuses("", "no program");
   refuses("errors", "no program");
   refuses("/no/such/file.so", "No such file");

@@ -35,6 +35,7 @@ int pto_program_run_create(const struct pto_program *program, const struct pto_p
   if (!run) return pto_error_set(error, PTO_ENOMEM, "%s: out of memory", program->name);
   run->program = program;
   run->seed = request->seed;
+  run->config = request->config;
   int status = choose_case(run, request->case_name, error);
   if (status == PTO_OK) status = pto_program_options_init(run, request, error);
   if (status != PTO_OK) {
@@ -85,6 +86,8 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
 
 int pto_program_run_orchestrate(struct pto_program_run *run, struct pto_runtime *rt) {
   if (run->error.status != PTO_OK) return run->error.status;
+  run->has_counters = false;
+  run->counters = (struct pto_context_counters){.size = sizeof run->counters};
   if (run->program->host) return finish_step(run, "host function", run->program->host(run));
   int status = pto_run(rt, orchestrate, run);
   if (run->error.status != PTO_OK || status == PTO_OK) return run->error.status;
@@ -92,6 +95,36 @@ int pto_program_run_orchestrate(struct pto_program_run *run, struct pto_runtime 
 }
 
 bool pto_program_run_is_host(const struct pto_program_run *run) { return run->program->host != NULL; }
+
+/* ---- contexts of a host function ---- */
+
+const struct pto_config *pto_program_config(struct pto_program_run *run) {
+  static const struct pto_config defaults = {.size = sizeof defaults};
+  return run->config ? run->config : &defaults;
+}
+
+void pto_program_report(struct pto_program_run *run, struct pto_context *context) {
+  struct pto_context_counters all = {.size = sizeof all}, *sum = &run->counters;
+  if (!context) return;
+  pto_context_counters(context, &all);
+  sum->h2d_bytes += all.h2d_bytes;
+  sum->d2h_bytes += all.d2h_bytes;
+  sum->d2d_bytes += all.d2d_bytes;
+  sum->tasks += all.tasks;
+  sum->edges += all.edges;
+  sum->virtual_ps += all.virtual_ps;
+  sum->wall_ns += all.wall_ns;
+  sum->window_high_water = pto_max_u64(sum->window_high_water, all.window_high_water);
+  sum->heap_high_water_bytes = pto_max_u64(sum->heap_high_water_bytes, all.heap_high_water_bytes);
+  run->context_workers = pto_context_info(context).workers;
+  run->has_counters = true;
+}
+
+const struct pto_context_counters *pto_program_run_counters(const struct pto_program_run *run, uint32_t *workers_out) {
+  if (!run->has_counters) return NULL;
+  *workers_out = run->context_workers;
+  return &run->counters;
+}
 
 /* ---- rounds ---- */
 

@@ -27,6 +27,7 @@ struct pto_program_request {
   const char *const *settings; /* "key=value" each, as of --set; a later one wins */
   uint32_t setting_count;
   uint64_t seed;
+  const struct pto_config *config; /* for pto_program_config; borrowed for the life of the run; NULL: all defaults */
 };
 
 /* Checks the request against the program's options and cases.  PTO_OK, or PTO_EINVAL with a sentence that names the
@@ -46,6 +47,9 @@ PTO_MUST_CHECK int pto_program_run_prepare(struct pto_program_run *run);
  * is PTO_EINVAL. */
 PTO_MUST_CHECK int pto_program_run_orchestrate(struct pto_program_run *run, struct pto_runtime *rt);
 bool pto_program_run_is_host(const struct pto_program_run *run);
+/* What the contexts that the host function reported have done since the last orchestrate began, and the workers of the
+ * last of them; NULL where it reported none. */
+const struct pto_context_counters *pto_program_run_counters(const struct pto_program_run *run, uint32_t *workers_out);
 
 /* For several rounds: remember (after prepare and the replacement of inputs) keeps a copy of every array that is no
  * input and of the program's own memory; rewind puts them back before a further round. */

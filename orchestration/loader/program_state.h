@@ -46,6 +46,10 @@ struct pto_program_run {
   struct pto_program_block *blocks;
   bool has_tolerance; /* of its own: rtol and atol hold */
   double rtol, atol;
+  const struct pto_config *config;
+  bool has_counters; /* of contexts that the host function reported */
+  struct pto_context_counters counters;
+  uint32_t context_workers;
   void *state;
   uint64_t state_bytes;
 };

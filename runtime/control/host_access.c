@@ -77,6 +77,50 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   return wait_for_bytes(rt, record->space, &region, wanted->is_write);
 }
 
+/* ---- whole tensors ---- */
+
+int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_write) {
+  int status = pto_runtime_check(rt);
+  if (status == PTO_OK) status = pto_tensor_check(t);
+  if (status) return status;
+  const struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &t->buffer);
+  if (!record || (!record->addr && record->size_bytes))
+    return PTO_REFUSE(rt, PTO_ESTALE, "acquire: buffer %llu has no memory", (unsigned long long)t->buffer.id);
+  if (pto_tensor_is_empty(t)) return PTO_OK;
+  struct pto_region region;
+  pto_region_from_tensor(t, record->addr, &region);
+  return wait_for_bytes(rt, record->space, &region, is_write);
+}
+
+bool pto_host_help(struct pto_runtime *rt) {
+  return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;
+}
+
+bool pto_host_has_failed(const struct pto_runtime *rt) { return rt->has_failed; }
+
+void pto_host_charge(struct pto_runtime *rt, uint64_t ps) {
+  if (rt->port->is_virtual) rt->port->clock += ps;
+}
+
+_Static_assert(PTO_ARRAY_LENGTH(((struct pto_host_mark *)NULL)->heads) == PTO_RING_COUNT, "a place a ring");
+
+void pto_host_mark(const struct pto_runtime *rt, struct pto_host_mark *mark) {
+  for (uint32_t r = 0; r < PTO_RING_COUNT; r++) mark->heads[r] = rt->rings.rings[r].head;
+}
+
+bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_mark *from,
+                           const struct pto_host_mark *to) {
+  for (uint32_t r = 0; r < PTO_RING_COUNT; r++) {
+    const uint64_t tail = rt->rings.rings[r].tail;
+    uint64_t s = (int64_t)(from->heads[r] - tail) > 0 ? from->heads[r] : tail; /* what was retired has completed */
+    for (; (int64_t)(to->heads[r] - s) > 0; s++)
+      if (!pto_task_state_has_finished(rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state)) return false;
+  }
+  return true;
+}
+
+/* ---- elements ---- */
+
 int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, void *value) {
   char *addr;
   uint32_t shift;

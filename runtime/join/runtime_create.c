@@ -112,7 +112,11 @@ static int make_engine(const struct pto_config *config, struct pto_port **port_o
   struct owned_chip *owned = calloc(1, sizeof *owned);
   if (!owned) return pto_error_set(error, PTO_ENOMEM, "no memory for a chip description");
   int status = pto_chip_load(config->chip, &owned->chip, error);
+  if (status == PTO_OK && config->clusters > owned->chip.cluster_count)
+    status = pto_error_set(error, PTO_EINVAL, "%" PRIu32 " clusters: %s has %" PRIu32, config->clusters,
+                           owned->chip.name, owned->chip.cluster_count);
   if (status) goto fail;
+  if (config->clusters) owned->chip.cluster_count = config->clusters;
   const struct pto_engine_config engine_config = {.chip = &owned->chip,
                                                   .workers = config->workers,
                                                   .timeout_ms = config->timeout_ms,

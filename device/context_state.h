@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A context's state: what calls, queue and executor share.
+ *
+ *   context.c           create, destroy, info, counters, errors: the calls about the context itself
+ *   device_calls.c      the calls about tensors and dispatches: checked, then queued
+ *   executor.c          carries queued commands out, in order
+ *
+ * Three parties.  A call holds `turn` from begin to end, so there is one at a time.  The executor takes commands from
+ * the queue within one run of the runtime after the other: a run goes on until the context ends, something fails, or,
+ * where whoever waits is the executor, nothing is queued.  What both touch (tensors, queue, failure, counters) is under
+ * `lock`; a command is the executor's from when it is queued until it counts as done.
+ *
+ * Always true: done ≤ queued ≤ done + PTO_CONTEXT_QUEUE; while a failure is kept nothing is queued.
+ */
+#ifndef PTO_CONTEXT_STATE_H
+#define PTO_CONTEXT_STATE_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include <device/device_backend.h>
+#include <device/device_tensors.h>
+#include <runtime/control/control.h>
+
+/* Calls that may wait in the queue, and dispatches whose tasks may be on their way: who is further ahead waits. */
+#define PTO_CONTEXT_QUEUE 256u
+#define PTO_CONTEXT_FLIGHTS 256u
+
+enum pto_command_kind {
+  PTO_COMMAND_WRITE,
+  PTO_COMMAND_READ,
+  PTO_COMMAND_COPY,
+  PTO_COMMAND_DESTROY,
+  PTO_COMMAND_DISPATCH,
+  PTO_COMMAND_SYNC
+};
+
+struct pto_command {
+  enum pto_command_kind kind;
+  struct pto_device_record *record, *from;
+  void *data; /* WRITE: a copy, freed when done; READ: the caller's */
+  const struct pto_device_program *program;
+  struct pto_device_record **bound; /* inputs, outputs, constants; freed when done */
+  uint32_t input_count, output_count;
+};
+
+/* A dispatch whose tasks may not have completed yet: if one fails, what it would have written is undefined. */
+struct pto_flight {
+  struct pto_host_mark begin, end;
+  struct pto_device_record **bound; /* taken from the command */
+  uint64_t *output_ids;
+  uint32_t input_count, output_count;
+};
+
+struct pto_context {
+  const struct pto_device_backend *backend;
+  struct pto_chip chip;
+  struct pto_config config;
+  struct pto_runtime *rt;
+  uint32_t worker_count;
+  pthread_mutex_t turn, lock;
+  pthread_cond_t is_queued, is_done;
+  pthread_t thread;
+  bool has_thread, is_ending;
+  struct pto_device_tensors tensors;
+  struct pto_command queue[PTO_CONTEXT_QUEUE]; /* by number modulo its length */
+  uint64_t queued, done;                       /* commands so far */
+  struct pto_flight flights[PTO_CONTEXT_FLIGHTS];
+  uint64_t flights_begin, flights_end; /* the executor's */
+  bool has_failed;
+  struct pto_error failure; /* that is kept */
+  struct pto_error refusal; /* of the last call */
+  struct pto_context_counters counters;
+  uint64_t first_ns, last_ns; /* when the first call was queued, and the last one done */
+};
+
+static inline void pto_context_lock(struct pto_context *context) { pthread_mutex_lock(&context->lock); }
+static inline void pto_context_unlock(struct pto_context *context) { pthread_mutex_unlock(&context->lock); }
+
+static inline uint64_t pto_context_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* executor.c */
+/* The thread of a context that has one. */
+void *pto_executor_main(void *context);
+/* Runs what is queued on the calling thread, where there is no such thread. */
+void pto_executor_run(struct pto_context *context);
+
+/* device_calls.c: takes the command (what it owns is freed in any case) and queues it, waiting for room.  PTO_OK, or
+ * the failure that is kept. */
+int pto_context_enqueue(struct pto_context *context, struct pto_command *command);
+/* Waits until everything queued has been carried out, or given up.  PTO_OK, or the failure that is kept. */
+int pto_context_wait(struct pto_context *context);
+void pto_command_fini(struct pto_command *command);
+
+#endif

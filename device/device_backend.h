@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a context runs on: one table of functions a kind of device.
+ *
+ * Owns nothing; constant tables.  All functions but `choose` are called by the context's executor, within a run of its
+ * runtime, in the order in which things were asked for.  To add a backend: a table and a line in `backends`.
+ */
+#ifndef PTO_DEVICE_BACKEND_H
+#define PTO_DEVICE_BACKEND_H
+
+#include <pto/device.h>
+#include <sim/chip.h>
+
+struct pto_device_backend {
+  const char *name;
+  bool is_accelerated;
+  bool has_thread; /* the executor is a thread of its own; else whoever waits runs what is queued */
+  const char *engine;
+  /* `size_bytes` of memory get from one side to the other once all tasks that use them have let go of them.  `device`
+   * (and `from`) are tensors over device memory in the current scope. */
+  int (*host_to_device)(struct pto_runtime *rt, const struct pto_chip *chip, const struct pto_tensor *device,
+                        const void *host, uint64_t size_bytes);
+  int (*device_to_host)(struct pto_runtime *rt, const struct pto_chip *chip, const struct pto_tensor *device,
+                        void *host, uint64_t size_bytes);
+  int (*device_to_device)(struct pto_runtime *rt, const struct pto_chip *chip, const struct pto_tensor *from,
+                          const struct pto_tensor *to, uint64_t size_bytes);
+  /* Nobody uses these bytes any more. */
+  int (*release)(struct pto_runtime *rt, const struct pto_tensor *device);
+  /* Device memory as a tensor of the current scope. */
+  struct pto_tensor (*bind)(struct pto_runtime *rt, void *device, uint32_t dtype, uint32_t ndims,
+                            const uint64_t *shape);
+  /* Submits what an orchestration is; does not wait for it. */
+  int (*run)(struct pto_runtime *rt, const struct pto_device_program *program, const struct pto_bound *bound);
+};
+
+/* The backend that options ask for.  Fills in the runtime's configuration where the options leave it open.  PTO_OK, or
+ * PTO_EINVAL with the sentence. */
+PTO_MUST_CHECK int pto_device_backend_choose(const struct pto_context_options *options, struct pto_config *config,
+                                             const struct pto_device_backend **backend_out, struct pto_error *error);
+
+/* Virtual time on the host link, ps. */
+uint64_t pto_device_transfer_ps(const struct pto_chip *chip, uint64_t size_bytes);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include <device/context_state.h>
+
+#include <stdlib.h>
+
+/* ---- one command ---- */
+
+static struct pto_tensor bind(struct pto_context *context, const struct pto_device_record *record) {
+  return context->backend->bind(context->rt, pto_device_record_addr(&context->tensors, record), record->dtype,
+                                record->ndims, record->shape);
+}
+
+static void count(struct pto_context *context, uint64_t *bytes, uint64_t *calls, uint64_t size_bytes, bool is_on_link) {
+  pto_context_lock(context);
+  *bytes += size_bytes;
+  ++*calls;
+  if (is_on_link && size_bytes && !context->has_thread)
+    context->counters.transfer_ps += pto_device_transfer_ps(&context->chip, size_bytes);
+  pto_context_unlock(context);
+}
+
+static int execute_write(struct pto_context *context, const struct pto_command *command) {
+  const uint64_t size_bytes = command->record->size_bytes;
+  const struct pto_tensor device = bind(context, command->record);
+  int status = context->backend->host_to_device(context->rt, &context->chip, &device, command->data, size_bytes);
+  if (status == PTO_OK) count(context, &context->counters.h2d_bytes, &context->counters.h2d_calls, size_bytes, true);
+  return status;
+}
+
+static int execute_read(struct pto_context *context, const struct pto_command *command) {
+  const uint64_t size_bytes = command->record->size_bytes;
+  const struct pto_tensor device = bind(context, command->record);
+  int status = context->backend->device_to_host(context->rt, &context->chip, &device, command->data, size_bytes);
+  if (status == PTO_OK) count(context, &context->counters.d2h_bytes, &context->counters.d2h_calls, size_bytes, true);
+  return status;
+}
+
+static int execute_copy(struct pto_context *context, const struct pto_command *command) {
+  const uint64_t size_bytes = command->record->size_bytes;
+  const struct pto_tensor from = bind(context, command->from), to = bind(context, command->record);
+  int status = context->backend->device_to_device(context->rt, &context->chip, &from, &to, size_bytes);
+  if (status == PTO_OK) count(context, &context->counters.d2d_bytes, &context->counters.d2d_calls, size_bytes, false);
+  return status;
+}
+
+static int execute_destroy(struct pto_context *context, const struct pto_command *command) {
+  const struct pto_tensor device = bind(context, command->record);
+  int status = context->backend->release(context->rt, &device);
+  if (status) return status;
+  pto_context_lock(context);
+  pto_device_tensors_remove(&context->tensors, command->record);
+  pto_context_unlock(context);
+  return PTO_OK;
+}
+
+static void finish_tasks(struct pto_context *context) {
+  while (pto_host_help(context->rt)) {
+  }
+}
+
+/* ---- dispatches ---- */
+
+static void flight_fini(struct pto_flight *flight) {
+  free(flight->bound);
+  free(flight->output_ids);
+  *flight = (struct pto_flight){0};
+}
+
+static struct pto_flight *oldest_flight(struct pto_context *context) {
+  return &context->flights[context->flights_begin % PTO_CONTEXT_FLIGHTS];
+}
+
+static bool flight_is_done(const struct pto_context *context, const struct pto_flight *flight) {
+  return pto_host_has_finished(context->rt, &flight->begin, &flight->end);
+}
+
+/* Forgets dispatches that are done, oldest first; waits for the oldest where there are too many. */
+static void make_room_for_flight(struct pto_context *context) {
+  for (;;) {
+    while (context->flights_begin != context->flights_end && flight_is_done(context, oldest_flight(context))) {
+      flight_fini(oldest_flight(context));
+      context->flights_begin++;
+    }
+    if (context->flights_end - context->flights_begin < PTO_CONTEXT_FLIGHTS || !pto_host_help(context->rt)) return;
+  }
+}
+
+/* The command's list of tensors becomes the flight's. */
+static int begin_flight(struct pto_context *context, struct pto_command *command) {
+  make_room_for_flight(context);
+  if (pto_host_has_failed(context->rt)) return PTO_EKERNEL; /* the run keeps what it really was */
+  struct pto_flight *flight = &context->flights[context->flights_end % PTO_CONTEXT_FLIGHTS];
+  uint64_t *ids = malloc((command->output_count + 1) * sizeof *ids);
+  if (!ids) return PTO_ENOMEM;
+  *flight = (struct pto_flight){.bound = command->bound,
+                                .output_ids = ids,
+                                .input_count = command->input_count,
+                                .output_count = command->output_count};
+  command->bound = NULL;
+  for (uint32_t i = 0; i < flight->output_count; i++) ids[i] = flight->bound[flight->input_count + i]->id;
+  pto_host_mark(context->rt, &flight->begin);
+  flight->end = flight->begin;
+  context->flights_end++;
+  return PTO_OK;
+}
+
+static int submit_program(struct pto_context *context, const struct pto_flight *flight,
+                          const struct pto_device_program *program) {
+  const uint32_t outputs = flight->input_count, constants = outputs + flight->output_count;
+  const uint32_t all = constants + program->constant_count;
+  struct pto_tensor *tensors = malloc((all + 1) * sizeof *tensors);
+  if (!tensors) return PTO_ENOMEM;
+  for (uint32_t i = 0; i < all; i++) tensors[i] = bind(context, flight->bound[i]);
+  const struct pto_bound bound = {
+      .inputs = tensors, .outputs = tensors + outputs, .constants = tensors + constants, .context = program->context};
+  int status = context->backend->run(context->rt, program, &bound);
+  free(tensors);
+  return status;
+}
+
+static int execute_dispatch(struct pto_context *context, struct pto_command *command) {
+  struct pto_stats before = {.size = sizeof before}, after = before;
+  int status = begin_flight(context, command);
+  if (status) return status;
+  struct pto_flight *flight = &context->flights[(context->flights_end - 1) % PTO_CONTEXT_FLIGHTS];
+  pto_runtime_stats(context->rt, &before);
+  status = submit_program(context, flight, command->program);
+  pto_host_mark(context->rt, &flight->end);
+  pto_runtime_stats(context->rt, &after);
+  pto_context_lock(context);
+  context->counters.dispatches++;
+  context->counters.bindings += flight->input_count + flight->output_count;
+  context->counters.tasks += after.tasks - before.tasks;
+  context->counters.edges += after.edges - before.edges;
+  context->counters.window_high_water = pto_max_u64(context->counters.window_high_water, after.window_high_water);
+  context->counters.heap_high_water_bytes =
+      pto_max_u64(context->counters.heap_high_water_bytes, after.heap_high_water_bytes);
+  pto_context_unlock(context);
+  return status;
+}
+
+static int execute(struct pto_context *context, struct pto_command *command) {
+  switch (command->kind) {
+  case PTO_COMMAND_WRITE:
+    return execute_write(context, command);
+  case PTO_COMMAND_READ:
+    return execute_read(context, command);
+  case PTO_COMMAND_COPY:
+    return execute_copy(context, command);
+  case PTO_COMMAND_DESTROY:
+    return execute_destroy(context, command);
+  case PTO_COMMAND_DISPATCH:
+    return execute_dispatch(context, command);
+  case PTO_COMMAND_SYNC:
+    finish_tasks(context);
+    return PTO_OK;
+  }
+  return PTO_EINVAL;
+}
+
+/* ---- the queue ---- */
+
+static bool has_command(struct pto_context *context) {
+  pto_context_lock(context);
+  bool answer = context->queued != context->done;
+  pto_context_unlock(context);
+  return answer;
+}
+
+/* The next command, or NULL where the run is to end.  While nothing is queued, tasks are helped along. */
+static struct pto_command *next_command(struct pto_context *context) {
+  while (!has_command(context)) {
+    if (pto_host_help(context->rt)) continue;
+    if (!context->has_thread || pto_host_has_failed(context->rt)) return NULL;
+    pto_context_lock(context);
+    while (context->queued == context->done && !context->is_ending)
+      pthread_cond_wait(&context->is_queued, &context->lock);
+    bool is_over = context->queued == context->done;
+    pto_context_unlock(context);
+    if (is_over) return NULL;
+  }
+  return &context->queue[context->done % PTO_CONTEXT_QUEUE];
+}
+
+/* Each command has a scope of its own, so that what it registers does not stay. */
+static int execute_queue(struct pto_context *context) {
+  struct pto_command *command;
+  while ((command = next_command(context)) != NULL) {
+    int status = pto_scope_begin(context->rt, PTO_SCOPE_AUTO);
+    if (status == PTO_OK) status = execute(context, command);
+    if (status == PTO_OK) status = pto_scope_end(context->rt);
+    if (status) return status;
+    pto_context_lock(context);
+    pto_command_fini(command);
+    context->done++;
+    context->last_ns = pto_context_now_ns();
+    pthread_cond_broadcast(&context->is_done);
+    pto_context_unlock(context);
+  }
+  return PTO_OK;
+}
+
+/* ---- failure ---- */
+
+/* Within the run that fails, while its rings still say what has completed.  The dispatch that is being submitted counts
+ * as unfinished even if all that it came to submit has completed. */
+static void give_flights_up(struct pto_context *context, bool is_submitting) {
+  pto_context_lock(context);
+  for (; context->flights_begin != context->flights_end; context->flights_begin++) {
+    struct pto_flight *flight = oldest_flight(context);
+    bool is_newest = context->flights_begin + 1 == context->flights_end;
+    if ((is_submitting && is_newest) || !flight_is_done(context, flight))
+      for (uint32_t i = 0; i < flight->output_count; i++) {
+        struct pto_device_record *record = flight->bound[flight->input_count + i];
+        if (record->id == flight->output_ids[i]) record->is_undefined = true; /* else it is another tensor by now */
+      }
+    flight_fini(flight);
+  }
+  pto_context_unlock(context);
+}
+
+/* Under `lock`: what is queued is not carried out; tensors that were to be destroyed are, as nobody uses them. */
+static void drop_queue(struct pto_context *context) {
+  for (; context->done != context->queued; context->done++) {
+    struct pto_command *command = &context->queue[context->done % PTO_CONTEXT_QUEUE];
+    if (command->kind == PTO_COMMAND_WRITE || command->kind == PTO_COMMAND_COPY) command->record->is_undefined = true;
+    for (uint32_t i = 0; command->bound && i < command->output_count; i++)
+      command->bound[command->input_count + i]->is_undefined = true;
+    if (command->kind == PTO_COMMAND_DESTROY) pto_device_tensors_remove(&context->tensors, command->record);
+    pto_command_fini(command);
+  }
+}
+
+/* The orchestration of a context's runtime. */
+static int orchestrate(struct pto_runtime *rt, void *argument) {
+  struct pto_context *context = argument;
+  int status = execute_queue(context);
+  if (status == PTO_OK && !pto_host_has_failed(rt)) return PTO_OK;
+  const bool is_submitting =
+      has_command(context) && context->queue[context->done % PTO_CONTEXT_QUEUE].kind == PTO_COMMAND_DISPATCH;
+  finish_tasks(context); /* where an orchestration gave up by itself, the tasks of others still complete */
+  give_flights_up(context, is_submitting);
+  return status;
+}
+
+void pto_executor_run(struct pto_context *context) {
+  struct pto_stats stats = {.size = sizeof stats};
+  int status = pto_run(context->rt, orchestrate, context);
+  pto_runtime_stats(context->rt, &stats);
+  pto_context_lock(context);
+  context->counters.virtual_ps += stats.virtual_ps;
+  if (status) {
+    pto_error_set(&context->failure, status, "%s", pto_last_error(context->rt));
+    context->has_failed = true;
+    drop_queue(context);
+    pthread_cond_broadcast(&context->is_done);
+  }
+  pto_context_unlock(context);
+}
+
+void *pto_executor_main(void *argument) {
+  struct pto_context *context = argument;
+  for (;;) {
+    pto_context_lock(context);
+    while (context->queued == context->done && !context->is_ending)
+      pthread_cond_wait(&context->is_queued, &context->lock);
+    bool is_over = context->queued == context->done;
+    pto_context_unlock(context);
+    if (is_over) return NULL;
+    pto_executor_run(context);
+  }
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device tensors, in the sense of WebNN's MLContext and MLTensor: a context stands for one device, holds tensors in
+ * that device's memory, and carries out what is asked of it in the order of the calls.
+ *
+ *   context (device, memory, queue)  ──create──▶  tensor  ──write──▶ dispatch(inputs, outputs) ──read──▶
+ *
+ * write, dispatch, copy and destroy queue and return; read and sync wait.  Every tensor sees all of them in call order,
+ * and nothing is drained in between: dispatches that share only inputs overlap.  Bytes move between host and device by
+ * write and read alone, and the counters say exactly how many.
+ *
+ * A context with threads has a control thread of its own.  One in virtual time keeps what is queued, and runs it on the
+ * thread that calls read, sync or destroy_context.  Any thread may call, on any context: calls on one context take
+ * turns.  Contexts share nothing.
+ *
+ * Errors.  A refused call has changed nothing; pto_context_error has the sentence.  A failure while something runs is
+ * kept: every later call but destroy returns it until pto_context_clear_error; what was queued behind it is dropped,
+ * and tensors that it would have written are undefined: reading or binding one as an input is PTO_EINVAL until it is
+ * written again.
+ */
+#ifndef PTO_DEVICE_H
+#define PTO_DEVICE_H
+
+#include <pto/runtime.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pto_context;
+
+/* ---- contexts ---- */
+
+enum pto_acceleration { PTO_ACCELERATION_DEFAULT = 0 /* yes */, PTO_ACCELERATION_YES, PTO_ACCELERATION_NO };
+enum pto_power_preference { PTO_POWER_DEFAULT = 0, PTO_POWER_HIGH_PERFORMANCE, PTO_POWER_LOW_POWER };
+
+/* Zeroed fields mean the default in brackets.  Start with `struct pto_context_options o = {.size = sizeof o};`. */
+struct pto_context_options {
+  size_t size;
+  uint32_t acceleration;     /* enum pto_acceleration: NO is the host reference, which runs tasks one at a time */
+  uint32_t power_preference; /* enum pto_power_preference: LOW_POWER uses a quarter of the chip's clusters */
+  uint64_t memory_bytes;     /* of the device, for tensors [1 GiB]; reserved, resident where used */
+  uint32_t tensor_count;     /* tensors at a time [65536] */
+  struct pto_config runtime; /* engine, chip ["a2a3"], workers, window, …; its size may be 0 */
+};
+
+/* What came of the hints, and what the device can do. */
+struct pto_context_info {
+  const char *backend; /* "npu-threads", "npu-virtual", "host" */
+  const char *chip;
+  bool accelerated;
+  uint32_t clusters, workers; /* in use */
+  uint32_t dtypes;            /* bit 1 << enum pto_dtype: what tensors may have */
+  uint32_t max_rank;
+  uint64_t max_tensor_bytes;
+};
+
+/* Makes a context.  `options` may be NULL.  On failure *context_out is untouched and the reason goes to `sentence`
+ * (sentence_size bytes, may be NULL). */
+PTO_API PTO_MUST_CHECK int pto_context_create(const struct pto_context_options *options,
+                                              struct pto_context **context_out, char *sentence, size_t sentence_size);
+/* Carries out what is queued, then frees the context and all its tensors.  Takes NULL too. */
+PTO_API void pto_context_destroy(struct pto_context *context);
+PTO_API struct pto_context_info pto_context_info(struct pto_context *context);
+
+/* Waits for everything queued so far.  PTO_OK, or the failure that is kept. */
+PTO_API PTO_MUST_CHECK int pto_context_sync(struct pto_context *context);
+/* The sentence of the failure that is kept, else of the last refused call of the calling thread's turn; "" where there
+ * was none.  Borrowed until the next call on the context. */
+PTO_API const char *pto_context_error(struct pto_context *context);
+/* Forgets the failure that is kept; the context works again.  PTO_OK, also where there was none. */
+PTO_API int pto_context_clear_error(struct pto_context *context);
+
+/* Exact counts of what has been carried out; sync first where all that was asked for is meant. */
+struct pto_context_counters {
+  size_t size;
+  uint64_t h2d_bytes, h2d_calls; /* host to device: write, and the data of constant tensors */
+  uint64_t d2h_bytes, d2h_calls; /* read */
+  uint64_t d2d_bytes, d2d_calls; /* copy */
+  uint64_t bindings;             /* tensors bound by dispatches */
+  uint64_t binding_copied_bytes; /* copied to bind them: 0, the device works on the tensors themselves */
+  uint64_t allocations, frees, live_bytes, peak_bytes; /* of device memory; in multiples of 512 */
+  double fragmentation;                                /* 1 − largest free block / free bytes */
+  uint64_t dispatches;
+  uint64_t tasks, edges; /* of them */
+  uint64_t window_high_water, heap_high_water_bytes;
+  uint64_t wall_ns;     /* from the first call that was queued to the end of the last one carried out */
+  uint64_t virtual_ps;  /* virtual time that has passed; 0 where time is real */
+  uint64_t transfer_ps; /* of it, on the host link */
+};
+PTO_API void pto_context_counters(struct pto_context *context, struct pto_context_counters *counters);
+
+/* ---- tensors ---- */
+
+/* A handle: a value.  Used after destroy, or on another context, it is PTO_ESTALE. */
+struct pto_device_tensor {
+  uint64_t id; /* 0: none */
+  uint64_t context;
+};
+
+/* What the host may do with a tensor; no limit on dispatch. */
+enum pto_device_tensor_flags { PTO_TENSOR_READABLE = 1, PTO_TENSOR_WRITABLE = 2 };
+
+struct pto_device_tensor_desc {
+  uint32_t dtype; /* enum pto_dtype */
+  uint32_t ndims;
+  uint64_t shape[PTO_MAX_DIMS];
+  uint32_t flags; /* enum pto_device_tensor_flags [neither] */
+};
+
+/* A dense tensor in device memory, zeroed.  PTO_EINVAL names what is wrong with `desc`; PTO_ENOMEM says how much of the
+ * memory is free and in how large pieces. */
+PTO_API PTO_MUST_CHECK int pto_device_tensor_create(struct pto_context *context,
+                                                    const struct pto_device_tensor_desc *desc,
+                                                    struct pto_device_tensor *tensor_out);
+/* The same, readable and writable whatever desc->flags say. */
+PTO_API PTO_MUST_CHECK int pto_device_tensor_create_host(struct pto_context *context,
+                                                         const struct pto_device_tensor_desc *desc,
+                                                         struct pto_device_tensor *tensor_out);
+/* A tensor that keeps these bytes (exactly its size).  Dispatches read it (pto_bound.constants); it is never bound. */
+PTO_API PTO_MUST_CHECK int pto_device_tensor_create_constant(struct pto_context *context,
+                                                             const struct pto_device_tensor_desc *desc,
+                                                             const void *data, uint64_t size_bytes,
+                                                             struct pto_device_tensor *tensor_out);
+/* Bytes of the tensor; 0 for one of rank 0 dimensions with a 0, or a stale handle. */
+PTO_API uint64_t pto_device_tensor_size(struct pto_context *context, struct pto_device_tensor tensor);
+/* Copies `data` now and gives it to the tensor in its turn.  size_bytes is exactly the tensor's. */
+PTO_API PTO_MUST_CHECK int pto_device_tensor_write(struct pto_context *context, struct pto_device_tensor tensor,
+                                                   const void *data, uint64_t size_bytes);
+/* Waits for the tensor's state as of this call and copies it to `data`. */
+PTO_API PTO_MUST_CHECK int pto_device_tensor_read(struct pto_context *context, struct pto_device_tensor tensor,
+                                                  void *data, uint64_t size_bytes);
+/* Copies one tensor into another of the same dtype and shape, on the device. */
+PTO_API PTO_MUST_CHECK int pto_device_tensor_copy(struct pto_context *context, struct pto_device_tensor from,
+                                                  struct pto_device_tensor to);
+/* Gives the memory back once the work queued so far is done.  A second time it is PTO_OK and nothing. */
+PTO_API int pto_device_tensor_destroy(struct pto_context *context, struct pto_device_tensor tensor);
+
+/* ---- dispatch ---- */
+
+/* An input or output that an orchestration names. */
+struct pto_operand {
+  const char *name;
+  uint32_t dtype, ndims;
+  uint64_t shape[PTO_MAX_DIMS];
+};
+
+/* What an orchestration is given: tensors over device memory, in the order of its operands; valid until it returns. */
+struct pto_bound {
+  const struct pto_tensor *inputs, *outputs, *constants;
+  void *context;
+};
+
+/* An orchestration with named inputs and outputs.  Borrowed, and everything it points to, until the dispatch is done.
+ */
+struct pto_device_program {
+  const char *name;
+  const struct pto_operand *inputs, *outputs;
+  uint32_t input_count, output_count;
+  const struct pto_device_tensor *constants;
+  uint32_t constant_count;
+  int (*orchestrate)(struct pto_runtime *rt, const struct pto_bound *bound);
+  void *context;
+};
+
+struct pto_binding {
+  const char *name;
+  struct pto_device_tensor tensor;
+};
+
+struct pto_dispatch_bindings {
+  const struct pto_binding *inputs, *outputs;
+  uint32_t input_count, output_count;
+  const char *const
+      *consumed;           /* inputs given up: undefined afterwards, unless the same tensor is bound to an output; */
+  uint32_t consumed_count; /* only these may share their tensor with an output */
+};
+
+/* Queues one run of the program, in a scope of its own.  Borrows the bindings for the call.  Refused, with nothing
+ * changed: a name missing, unknown or bound twice; a tensor bound twice anywhere (but to a consumed input and an
+ * output), constant, destroyed, undefined (as an input) or of another context; another dtype or shape than the
+ * operand's. */
+PTO_API PTO_MUST_CHECK int pto_context_dispatch(struct pto_context *context, const struct pto_device_program *program,
+                                                const struct pto_dispatch_bindings *bindings);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* What kv_cache moves, mode by mode: the equalities follow from its sizes, 256 steps of 4 heads × 16 floats. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include <runtime/base/base.h>
+#include <tests/support/ptosim_child.h>
+
+#define STEPS 256
+#define ROW_BYTES (4 * 16 * 4)
+#define CACHE_BYTES (128 * ROW_BYTES)
+
+static const char *const engines[] = {"threads --workers 2", "virtual", "threads --workers 1 --chip a2a3"};
+
+static json_t *run(const char *mode, const char *engine) {
+  assert_int_equal(pto_ptosim_run("run kv_cache --set mode=%s --engine %s --json -", mode, engine), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_true(json_is_true(json_object_get(root, "verified")));
+  return root;
+}
+
+static json_int_t number(json_t *root, const char *key) {
+  assert_true(json_is_integer(json_object_get(root, key)));
+  return json_integer_value(json_object_get(root, key));
+}
+
+static void check_moves(const char *mode, json_int_t h2d_bytes, json_int_t d2h_bytes) {
+  for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+    json_t *root = run(mode, engines[e]);
+    assert_int_equal(number(root, "h2d_bytes"), h2d_bytes);
+    assert_int_equal(number(root, "d2h_bytes"), d2h_bytes);
+    assert_int_equal(number(root, "d2d_bytes"), 0);
+    assert_int_equal(number(root, "tasks"), STEPS * 4 * 4);
+    json_decref(root);
+  }
+}
+
+static void test_ping_pong_moves_two_rows_in_and_one_out_a_step(void **state) {
+  check_moves("pingpong", STEPS * 2 * ROW_BYTES, STEPS * ROW_BYTES);
+  assert_int_equal(STEPS * 2 * ROW_BYTES, 131072);
+  assert_int_equal(STEPS * ROW_BYTES, 65536);
+}
+
+static void test_in_place_moves_no_more(void **state) {
+  check_moves("inplace", STEPS * 2 * ROW_BYTES, STEPS * ROW_BYTES);
+}
+
+static void test_the_host_round_trip_adds_the_cache_each_way_in_each_step(void **state) {
+  check_moves("host", STEPS * 2 * (ROW_BYTES + CACHE_BYTES), STEPS * (ROW_BYTES + 2 * CACHE_BYTES));
+  assert_int_equal(STEPS * 2 * CACHE_BYTES, 16777216);
+}
+
+static void test_all_modes_and_engines_give_the_same_bytes(void **state) {
+  static const char *const modes[] = {"host", "pingpong", "inplace"};
+  char first[17] = "";
+  for (size_t m = 0; m < PTO_ARRAY_LENGTH(modes); m++)
+    for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+      json_t *root = run(modes[m], engines[e]);
+      const char *digest = json_string_value(json_object_get(root, "output_digest"));
+      if (!first[0]) strncpy(first, digest, 16);
+      assert_string_equal(digest, first);
+      json_decref(root);
+    }
+}
+
+static void test_the_link_makes_the_round_trip_slower_in_virtual_time(void **state) {
+  json_t *host = run("host", "virtual --chip a2a3"), *pingpong = run("pingpong", "virtual --chip a2a3");
+  assert_true(json_real_value(json_object_get(host, "virtual_us")) >
+              1.5 * json_real_value(json_object_get(pingpong, "virtual_us")));
+  json_decref(pingpong);
+  json_decref(host);
+}
+
+static void test_sizes_and_modes_that_make_no_sense_are_refused(void **state) {
+  pto_ptosim_run("run kv_cache --set mode=cloud");
+  pto_ptosim_assert_complaint(2, "mode is \"cloud\"");
+  pto_ptosim_run("run kv_cache --set window=0");
+  pto_ptosim_assert_complaint(2, "window is 0");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_ping_pong_moves_two_rows_in_and_one_out_a_step),
+      cmocka_unit_test(test_in_place_moves_no_more),
+      cmocka_unit_test(test_the_host_round_trip_adds_the_cache_each_way_in_each_step),
+      cmocka_unit_test(test_all_modes_and_engines_give_the_same_bytes),
+      cmocka_unit_test(test_the_link_makes_the_round_trip_slower_in_virtual_time),
+      cmocka_unit_test(test_sizes_and_modes_that_make_no_sense_are_refused),
+  };
+  return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
+}
