@@ -94,12 +94,23 @@ static void a_range_meets_the_arena_where_they_share_a_byte(void **state) {
   assert_false(pto_gm_arena_meets(&arena, lo, hi));
 }
 
+static void a_refused_reservation_is_reported_and_leaves_nothing(void **state) {
+  struct pto_gm_arena arena;
+  is_checked = false;
+  pto_reserve_fail_countdown = 1;
+  assert_false(pto_gm_arena_init(&arena, 64 * KIB, RINGS));
+  assert_null(arena.memory.addr);
+  assert_int_equal(pto_reserve_fail_countdown, 0);
+  pto_gm_arena_fini(&arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rings_lie_side_by_side_where_nobody_watches),
       cmocka_unit_test(watched_rings_have_room_for_their_laps_and_behind_each_output),
       cmocka_unit_test(rings_of_more_than_the_limit_are_not_watched),
       cmocka_unit_test(a_range_meets_the_arena_where_they_share_a_byte),
+      cmocka_unit_test(a_refused_reservation_is_reported_and_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
