@@ -272,6 +272,38 @@ static uint32_t cell_count(const struct fixture *f, uint32_t entry) {
   return count;
 }
 
+static void a_region_longer_than_the_cells_of_a_class_begins_its_own(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  for (uint32_t i = 0; i < 4; i++) {
+    struct pto_region r = box((uint64_t)i * 16, 16, 1, 0);
+    assert_int_equal(cell_count(&f, enter(&f, space, &r, PTO_TAG_WRITE)), 1);
+  }
+  struct pto_region longer = box(15 + 8 * 16, 17 + 1, 1, 0), by_one = box(15 + 16 * 16, 17, 1, 0);
+  assert_true(cell_count(&f, enter(&f, space, &by_one, PTO_TAG_WRITE)) <= 2);
+  assert_true(cell_count(&f, enter(&f, space, &longer, PTO_TAG_WRITE)) <= 2);
+  drop(&f);
+}
+
+static void each_refused_reservation_is_reported_and_leaves_nothing(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  pto_access_map_fini(&f.map);
+  uint32_t refused = 0;
+  for (bool is_made = false; !is_made;) {
+    pto_reserve_fail_countdown = refused + 1;
+    is_made = pto_access_map_init(&f.map, 1024, 64, 1 << 10, &f.rings, &f.chunks);
+    if (!is_made) refused++;
+    if (is_made) assert_int_equal(pto_reserve_fail_countdown, 1); /* nothing was refused */
+    pto_reserve_fail_countdown = 0;
+    pto_access_map_fini(&f.map);
+    assert_null(f.map.entries_memory.addr);
+  }
+  assert_int_equal(refused, 8);
+  drop(&f);
+}
+
 static void random_regions_are_found_as_by_comparing_with_all(void **state) {
   struct pto_rng rng = {7};
   for (int round = 0; round < 60; round++) {
@@ -401,6 +433,10 @@ static void an_empty_space_may_change_its_coordinates(void **state) {
     f.map.hit_count = 0;
     pto_access_map_search(&f.map, space, &corner, 0);
     assert_int_equal(f.map.hit_count, 4);
+    const uint64_t candidates = f.map.candidates;
+    struct pto_region one = box(16, 16, 4, pitch);
+    pto_access_map_search(&f.map, space, &one, 0);
+    assert_int_equal(f.map.candidates - candidates, 1);
     assert_true(pto_access_map_is_valid(&f.map));
     pto_access_map_clear_space(&f.map, space);
   }
@@ -544,6 +580,8 @@ int main(void) {
       cmocka_unit_test(a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_class),
       cmocka_unit_test(the_first_region_of_a_space_is_not_put_where_the_last_search_of_another_came_by),
       cmocka_unit_test(walks_across_the_wrap_of_their_stamps_meet_every_entry_once),
+      cmocka_unit_test(a_region_longer_than_the_cells_of_a_class_begins_its_own),
+      cmocka_unit_test(each_refused_reservation_is_reported_and_leaves_nothing),
       cmocka_unit_test(random_regions_are_found_as_by_comparing_with_all),
       cmocka_unit_test(a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more),
       cmocka_unit_test(a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left),
