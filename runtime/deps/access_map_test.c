@@ -443,6 +443,25 @@ static void an_empty_space_may_change_its_coordinates(void **state) {
   drop(&f);
 }
 
+static void a_region_over_the_end_of_a_plane_is_met_whatever_planes_there_were_before(void **state) {
+  struct fixture f;
+  make(&f, 1024, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 16, 64, 4096);
+  for (uint64_t rows = 64; rows >= 4; rows /= 4) {
+    pto_access_map_set_grid(&f.map, space, 64, rows * 64);
+    for (uint64_t i = 0; i < rows + 4; i++) {
+      struct pto_region r = box(i * 64, 16, 1, 0);
+      enter(&f, space, &r, PTO_TAG_WRITE);
+    }
+    struct pto_region across = box((rows - 2) * 64, 16, 4, 64);
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &across, 0);
+    assert_int_equal(f.map.hit_count, 4);
+    pto_access_map_clear_space(&f.map, space);
+  }
+  drop(&f);
+}
+
 static void the_sweep_removes_what_no_task_can_wait_for_any_more(void **state) {
   struct fixture f;
   make(&f, 64, 1024);
@@ -588,6 +607,7 @@ int main(void) {
       cmocka_unit_test(the_first_chunk_counts_the_readers_behind_it),
       cmocka_unit_test(expired_entries_make_room_for_many_parameters_at_once),
       cmocka_unit_test(an_empty_space_may_change_its_coordinates),
+      cmocka_unit_test(a_region_over_the_end_of_a_plane_is_met_whatever_planes_there_were_before),
       cmocka_unit_test(the_sweep_removes_what_no_task_can_wait_for_any_more),
       cmocka_unit_test(places_in_use_stay_below_twice_the_visible_entries),
       cmocka_unit_test(an_entry_keeps_its_place_for_one_visible_reader_behind_expired_ones),
