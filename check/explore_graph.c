@@ -224,7 +224,7 @@ bool pto_explore_graph_is_before(const struct pto_explore_graph *graph, uint64_t
 }
 
 void pto_explore_graph_mark_producers(const struct pto_explore_graph *graph, uint64_t task, uint8_t *marks) {
-  memset(marks, 0, graph->task_count);
+  if (graph->task_count) memset(marks, 0, graph->task_count);
   if (task >= graph->task_count) return;
   marks[task] = 1;
   for (uint64_t b = task + 1; b-- > 0;) /* producers have lower numbers, so one way down meets all */
