@@ -153,6 +153,10 @@ OPTION(deps_json) {
   OPTIONS->deps_path = value;
   return PTO_OK;
 }
+OPTION(waits_dot) {
+  OPTIONS->waits_path = value;
+  return PTO_OK;
+}
 OPTION(stats) {
   OPTIONS->stats = true;
   return PTO_OK;
@@ -194,6 +198,7 @@ static const struct pto_option_spec specs[] = {
     {"trace", "FILE.json", "writes the timeline, for Perfetto", set_trace, true},
     {"dot", "FILE", "writes the task graph, for Graphviz", set_dot, true},
     {"deps-json", "FILE", "writes tasks, parameters and edges with their reasons", set_deps_json, true},
+    {"waits-dot", "FILE", "writes who waited for whom where the run stopped, for Graphviz", set_waits_dot, true},
     {"stats", NULL, "says where the time went", set_stats, true},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", set_json, false},
     {"quiet", NULL, "prints nothing but the program's own text and JSON", set_quiet, false},

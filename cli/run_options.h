@@ -29,7 +29,7 @@ struct pto_run_options {
   struct pto_string_list expects;                 /* name=FILE.npy */
   struct pto_string_list outputs;                 /* name=FILE.npy */
   const char *engine, *chip, *policy, *case_name; /* NULL: not given */
-  const char *trace_path, *dot_path, *deps_path, *json_path;
+  const char *trace_path, *dot_path, *deps_path, *waits_path, *json_path;
   uint32_t workers, deps; /* 0: default */
   bool has_deps, has_rtol, has_atol, has_timeout;
   double rtol, atol;

@@ -35,6 +35,7 @@ struct pto_threads_core {
 struct pto_threads_shared {
   _Alignas(PTO_CACHE_LINE) struct pto_trace *trace; /* NULL: no timeline */
   bool has_watchdog;
+  bool is_observed; /* has one of the two */
 };
 
 struct pto_threads_worker {
@@ -136,6 +137,7 @@ void pto_threads_meetings_reset(struct pto_threads_engine *engine);
 bool pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *message);
 /* Where no thread runs a kernel and none has one to run, but cores wait: answers them that they do so for ever. */
 bool pto_threads_break_deadlock(struct pto_threads_engine *engine);
+void pto_threads_find_waits(struct pto_port *port, struct pto_core_waits *waits);
 
 /* Stops and frees everything; takes half-built engines too. */
 void pto_threads_destroy(struct pto_port *port);

@@ -193,6 +193,13 @@ bool pto_threads_break_deadlock(struct pto_threads_engine *engine) {
   return is_broken;
 }
 
+void pto_threads_find_waits(struct pto_port *port, struct pto_core_waits *waits) {
+  struct pto_threads_engine *engine = (struct pto_threads_engine *)(void *)port;
+  pthread_mutex_lock(&engine->meetings.mutex);
+  pto_waiting_cores_find_waits(&engine->meetings.waiting, waits);
+  pthread_mutex_unlock(&engine->meetings.mutex);
+}
+
 bool pto_threads_meetings_init(struct pto_threads_engine *engine) {
   struct pto_threads_meetings *meetings = &engine->meetings;
   meetings->engine = engine;

@@ -26,6 +26,7 @@ struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes)
   struct pto_buffer_record *record = pto_buffer_registry_insert(&rt->buffers, PTO_BUFFER_MANAGED, rt->scope_depth,
                                                                 &rt->scopes[rt->scope_depth].buffers);
   if (!record) {
+    pto_space_note_table(rt, PTO_DOING_NEW_BUFFER, "buffer registry", rt->buffers.capacity);
     pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers fill the registry", rt->buffers.live_count);
     return none;
   }
@@ -124,6 +125,7 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
         record->addr < all_hi)
       record->space = space;
   }
+  pto_buffer_registry_note_change(registry);
   rt->map.spaces[space].registrations = registrations;
   if (pto_buffer_registry_replace_ranges(registry, first, last - first, all_lo, all_hi, space)) return space;
   pto_access_map_remove_space(&rt->map, space);
@@ -133,7 +135,10 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
 /* Live registrations have all the room that there is: within a run that ends it. */
 static PTO_COLD struct pto_tensor too_many_registrations(struct pto_runtime *rt) {
   uint32_t count = rt->buffers.live_count;
-  if (rt->is_running) pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers and registrations fill the registry", count);
+  if (rt->is_running) {
+    pto_space_note_table(rt, PTO_DOING_NEW_BUFFER, "buffer registry", rt->buffers.capacity);
+    pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers and registrations fill the registry", count);
+  }
   return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_BUFFER_COUNT, count);
 }
 
@@ -199,6 +204,7 @@ void pto_buffers_end_run(struct pto_runtime *rt) {
   registry->range_count = kept;
   for (uint32_t i = rt->outside_buffers; i != PTO_NONE; i = registry->records[i].next_in_scope)
     registry->records[i].version = 0;
+  pto_buffer_registry_note_change(registry);
 }
 
 uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer) {

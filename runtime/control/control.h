@@ -41,6 +41,13 @@ bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_m
 
 /* What was recorded of the last run; borrowed until the next run.  NULL where the configuration recorded nothing. */
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt);
+/* Who waited for whom when the last run stopped by an error; borrowed until the next run.  NULL where it did not, or
+ * the orchestration itself said so (PTO_EUSER). */
+struct pto_wait_picture;
+const struct pto_wait_picture *pto_runtime_wait_picture(const struct pto_runtime *rt);
+/* The same of a run that goes on, as it is now: for a process forked because of a kernel that crashed or does not come
+ * back, where no other thread is left.  `status` is what the run ends with.  NULL where no run goes on. */
+const struct pto_wait_picture *pto_runtime_picture_now(struct pto_runtime *rt, int status);
 /* Whoever observes a run is told what becomes of memory, on the control thread; NULL: nobody is. */
 struct pto_memory_watch {
   /* A managed buffer has got memory, which nobody has written yet. */
