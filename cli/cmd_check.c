@@ -79,8 +79,7 @@ int pto_cmd_check(int argc, char **argv) {
   else if (options.run.programs.count == 0)
     code = pto_complain(PTO_EXIT_USAGE, "check: which program?  `ptosim list programs` names them");
   else if (options.run.programs.count > 1)
-    code = pto_complain(PTO_EXIT_USAGE, "check: one program at a time, not also \"%s\"",
-                        options.run.programs.items[1]);
+    code = pto_complain(PTO_EXIT_USAGE, "check: one program at a time, not also \"%s\"", options.run.programs.items[1]);
   else
     code = check(&options);
   pto_run_options_fini(&options.run);

@@ -41,7 +41,7 @@ struct pto_trace_task {
   uint64_t edge_count;
   uint64_t submit_time;
   uint32_t is_sync_start, has_predicate;
-  const void *call; /* where the program's call of the public function returns to */
+  const void *call;              /* where the program's call of the public function returns to */
   uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */
   uint64_t ring_slots_used;      /* of its task ring, with its own */
 };
