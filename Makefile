@@ -101,9 +101,11 @@ LIBS = -ljansson -linih $(OPTIONAL_LIBS) -ldl -lm
 # Optional libraries have one home each, and only that file sees the macro.
 HWLOC_HOME := sim/place.c
 NUMA_HOME := sim/place.c
+DW_HOME := check/source_lines.c
 VALGRIND_HOME := runtime/base/valgrind_requests.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
+$(call obj,$(DW_HOME)): DEFINES += $(HAVE_DW)
 $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
 
 # Objects are made again when the flags change, archives and programs also when the list of sources does.

@@ -26,7 +26,8 @@ typedef int pto_verb_main(int argc, char **argv);
   X(list, "[programs|kernels|chips|policies] [NAME...]", "what there is to run, and on what")                          \
   X(op, "test|perf|support NAME [OPTION...]", "tries, times or lists kernels one by one")                              \
   X(run, "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")                  \
-  X(check, "PROGRAM --advise [OPTION...]", "finds the smallest rings that a program completes with")                   \
+  X(check, "PROGRAM [OPTION...]", "tells conflicting accesses that nothing orders, whatever order happened")           \
+  X(why, "PROGRAM A B [OPTION...]", "tells why task B comes after task A, or why nothing orders them")                 \
   X(perf, "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")               \
   X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")
 

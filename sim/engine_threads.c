@@ -123,21 +123,34 @@ static inline int call(struct pto_threads_worker *worker, const struct pto_messa
   return pto_message_run(message, &core->view);
 }
 
-/* Runs a kernel that does not wait.  Of the control thread's, every so manieth is timed. */
-static inline int run_kernel(struct pto_threads_worker *worker, const struct pto_message *message) {
+/* Whether the next kernel of the control thread is one that is timed. */
+static inline bool is_due(struct pto_threads_worker *worker) {
+  return worker->engine && worker->run_count++ % PTO_THREADS_TIMED == 0;
+}
+
+/* A kernel that is timed, or looked at by whoever runs programs. */
+static PTO_NOINLINE int call_observed(struct pto_threads_worker *worker, const struct pto_message *message,
+                                      bool is_timed) {
   const bool has_watchdog = worker->shared->has_watchdog;
+  if (has_watchdog) pto_watchdog_begin(worker->line, message);
+  const uint64_t begin_ns = is_timed ? now_ns() : 0;
+  const int status = call(worker, message);
+  if (is_timed) note_own(worker->engine, now_ns() - begin_ns);
+  if (has_watchdog) pto_watchdog_end(worker->line);
+  return status;
+}
+
+/* Runs a kernel that does not wait.  Of the control thread's, every so manieth is timed. */
+static PTO_INLINE int run_kernel(struct pto_threads_worker *worker, const struct pto_message *message) {
+  struct pto_core *view = &worker->cores[message->core].view;
+  const bool is_timed = is_due(worker);
   int status;
-  if (PTO_UNLIKELY(has_watchdog)) pto_watchdog_begin(worker->line, message);
-  pto_engine_current_set(message, &worker->cores[message->core].view);
-  if (PTO_UNLIKELY(worker->engine && worker->run_count++ % PTO_THREADS_TIMED == 0)) {
-    const uint64_t begin_ns = now_ns();
-    status = call(worker, message);
-    note_own(worker->engine, now_ns() - begin_ns);
-  } else {
-    status = call(worker, message);
-  }
+  pto_engine_current_set(message, view);
+  if (PTO_UNLIKELY(worker->shared->is_observed || is_timed))
+    status = call_observed(worker, message, is_timed);
+  else
+    status = pto_message_run(message, view);
   pto_engine_current_clear();
-  if (PTO_UNLIKELY(has_watchdog)) pto_watchdog_end(worker->line);
   return status;
 }
 
@@ -367,10 +380,11 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
   if (!has_others) return (int16_t)status;
   *is_enough |= others_have_completed(engine);
   /* The runtime's work for each lies in between, so a row says less than a kernel by itself; but very long ones show at
-   * once. */
-  if (nth % 8 == 7 || nth == 0 || nth == 2) {
+   * once.  A reading takes as long as half a task does: the longer a row, the fewer there are. */
+  const bool is_mean = nth == 7 || nth % 16 == 15;
+  if (is_mean || nth == 0 || nth == 2) {
     const uint64_t took_ns = now_ns() - engine->row_begin_ns;
-    if (took_ns >= PTO_THREADS_LONG_NS || (nth % 8 == 7 && took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS))
+    if (took_ns >= PTO_THREADS_LONG_NS || (is_mean && took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS))
       note_own(engine, took_ns);
     *is_enough |= took_ns >= PTO_THREADS_OWN_BATCH_NS;
   }
@@ -404,6 +418,7 @@ static void threads_wait(struct pto_port *port) {
 static int threads_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
   struct pto_threads_engine *engine = engine_of(port);
   engine->shared.trace = pto_trace_has_timeline(port->trace) ? port->trace : NULL;
+  engine->shared.is_observed = engine->shared.trace || engine->shared.has_watchdog;
   if (engine->shared.trace && engine->shared.trace->span_log_count < port->worker_count) {
     snprintf(sentence, sentence_size, "the trace has %u span logs for %u workers", engine->shared.trace->span_log_count,
              port->worker_count);

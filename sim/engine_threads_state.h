@@ -35,6 +35,7 @@ struct pto_threads_core {
 struct pto_threads_shared {
   _Alignas(PTO_CACHE_LINE) struct pto_trace *trace; /* NULL: no timeline */
   bool has_watchdog;
+  bool is_observed; /* has one of the two */
 };
 
 struct pto_threads_worker {

@@ -123,6 +123,7 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
         record->addr < all_hi)
       record->space = space;
   }
+  pto_buffer_registry_note_change(registry);
   rt->map.spaces[space].registrations = registrations;
   if (pto_buffer_registry_replace_ranges(registry, first, last - first, all_lo, all_hi, space)) return space;
   pto_access_map_remove_space(&rt->map, space);
@@ -200,6 +201,7 @@ void pto_buffers_end_run(struct pto_runtime *rt) {
   registry->range_count = kept;
   for (uint32_t i = rt->outside_buffers; i != PTO_NONE; i = registry->records[i].next_in_scope)
     registry->records[i].version = 0;
+  pto_buffer_registry_note_change(registry);
 }
 
 uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer) {

@@ -16,6 +16,20 @@ static void note_access(struct pto_runtime *rt, const struct pto_buffer_record *
                                  .awaited_slot = slot};
 }
 
+static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buffer_record *record,
+                                   const struct pto_region *region, bool is_write) {
+  struct pto_trace_host_access *access = pto_trace_log_append(&rt->trace.host_accesses);
+  if (!access) return;
+  *access = (struct pto_trace_host_access){.begin = region->start,
+                                           .end = region->end,
+                                           .buffer_base = record->addr,
+                                           .buffer_number = record->id,
+                                           .task_count = rt->task_count,
+                                           .call = rt->call,
+                                           .is_write = is_write,
+                                           .is_managed = record->kind == PTO_BUFFER_MANAGED};
+}
+
 /* Waits until nobody has these bytes any more that the rules make the host wait for. */
 static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record *record,
                           const struct pto_region *region, bool is_write) {
@@ -90,6 +104,7 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   *shift = is_nibble ? 4 * (uint32_t)(element & 1) : UINT32_MAX;
   *addr = (char *)(uintptr_t)(record->addr + offset);
   struct pto_region region = {.start = record->addr + offset, .end = record->addr + offset + size, .run_bytes = size};
+  if (pto_trace_has_graph(&rt->trace)) record_access(rt, record, &region, wanted->is_write);
   return wait_for_bytes(rt, record, &region, wanted->is_write);
 }
 
@@ -105,6 +120,10 @@ int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is
   if (pto_tensor_is_empty(t)) return PTO_OK;
   struct pto_region region;
   pto_region_from_tensor(t, record->addr, &region);
+  if (pto_trace_has_graph(&rt->trace)) {
+    rt->call = NULL;
+    if (region.ndims == 0) record_access(rt, record, &region, is_write); /* with gaps it orders less than its range */
+  }
   return wait_for_bytes(rt, record, &region, is_write);
 }
 
@@ -138,6 +157,7 @@ bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_m
 /* ---- elements ---- */
 
 int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, void *value) {
+  PTO_NOTE_CALL(rt);
   char *addr;
   uint32_t shift;
   struct host_element wanted = {"read_element", t, index, value, false};
@@ -158,6 +178,7 @@ static PTO_COLD void tell_written(const struct pto_runtime *rt, char *addr, uint
 }
 
 int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, const void *value) {
+  PTO_NOTE_CALL(rt);
   char *addr;
   uint32_t shift;
   struct host_element wanted = {"write_element", t, index, value, true};

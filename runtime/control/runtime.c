@@ -38,6 +38,7 @@ int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...
   va_end(arguments);
   rt->has_failed = true;
   if (status != PTO_EUSER && rt->is_running) pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
+  pto_submit_forms_forget(rt);
   pto_scheduler_abandon(&rt->scheduler);
   return status;
 }
@@ -190,6 +191,7 @@ static void give_up_tasks(struct pto_runtime *rt) {
     struct pto_task_ring *ring = &rt->rings.rings[r];
     for (uint64_t s = ring->tail; s != ring->head; s++)
       rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
+    ring->high_water = pto_task_ring_high_water(ring);
     ring->tail = ring->open_begin = ring->head;
     pto_heap_ring_retire(&ring->heap, ring->heap.head);
   }
@@ -205,6 +207,7 @@ static void end_state(struct pto_runtime *rt) {
   pto_space_retire(rt);
   PTO_ASSERT(rt->chunks.live_count == 0 && rt->payloads.live_count == 0 && rt->map.live_entries == 0);
   pto_buffer_registry_new_epoch(&rt->buffers);
+  pto_submit_forms_forget(rt);
   rt->is_running = false;
 }
 
@@ -270,7 +273,7 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
                           .workers = rt->port->worker_count,
                           .cores = rt->port->cluster_count * PTO_LANES};
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
-    all.window_high_water = pto_max_u64(all.window_high_water, rt->rings.rings[i].high_water);
+    all.window_high_water = pto_max_u64(all.window_high_water, pto_task_ring_high_water(&rt->rings.rings[i]));
     all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);
   }
   size_t size = stats->size < sizeof all ? stats->size : sizeof all;

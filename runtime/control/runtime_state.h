@@ -6,7 +6,7 @@
  *   submit.c       a task from its arguments to its edges
  *   params.c       what submit checks of launch and parameters, and the payload it builds
  *   launch_checks.c  the part of that which needs no tensors
- *   submit_form.c  the same for submits that differ from an earlier one in offsets and scalars alone
+ *   submit_form.h, .c  the same for submits that differ from an earlier one in offsets, buffers and scalars alone
  *   progress.c     completions, fan-out, waiting, the end of a failed run
  *   space.c        room in rings and heaps, and the errors where there is none
  *   buffers.c      buffers and registrations
@@ -114,6 +114,7 @@ struct pto_runtime {
   uint64_t wall_ns, virtual_ps;
   struct pto_error error;        /* the run's first error, else the last refused call's */
   struct pto_submit_work *work;  /* of the submit that goes on: that of its form */
+  const void *call;              /* where the public call that goes on returns to; kept while a graph is recorded */
   struct pto_submit_form *forms; /* PTO_PAYLOAD_FORMS of them, and one for tasks that have none */
   struct pto_reserve forms_memory;
   struct pto_doing doing; /* where the orchestration waits, or has been refused for ever */
@@ -145,6 +146,13 @@ static inline bool pto_runtime_has_to_poll(struct pto_runtime *rt) {
   if (PTO_UNLIKELY(rt->port->is_virtual)) return rt->port->clock >= rt->port->quiet_until;
   return ++rt->since_poll >= PTO_POLL_INTERVAL;
 }
+
+/* For the record: each public function that submits or accesses says where it was called.  A macro, as the address is
+ * that of the function that it stands in. */
+#define PTO_NOTE_CALL(rt)                                                                                              \
+  do {                                                                                                                 \
+    if (pto_trace_has_graph(&(rt)->trace)) (rt)->call = __builtin_return_address(0);                                   \
+  } while (0)
 
 /* progress.c */
 /* Takes in what has completed, without waiting, and sends what became ready. */

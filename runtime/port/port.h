@@ -32,8 +32,11 @@ struct pto_payload {
   uint64_t task_number; /* in submission order, for reports and records */
   uint32_t block_count;
   uint32_t size_class; /* the owner's, as is form */
-  uint16_t tensor_count, scalar_count;
   uint32_t form;
+  /* In the order of struct pto_message, where they are copied to at once. */
+  uint8_t first_role; /* the least index into kernels of one that is there */
+  uint8_t tensor_count, scalar_count;
+  uint8_t no_flags;                    /* 0: those of the message of a kernel alone on one core */
   const struct pto_kernel *kernels[3]; /* by role: aic, aiv0, aiv1; NULL where absent */
   uint64_t reserved[2];
   struct pto_kernel_tensor tensors[];

@@ -74,12 +74,16 @@ static uint32_t make_task(enum pto_shape shape, uint32_t blocks, uint32_t flags)
   uint32_t index = pto_task_ring_alloc(&rings, 0);
   struct pto_task_slot *slot = &rings.slots[index];
   slot->shape = (uint8_t)shape;
-  slot->flags = (uint8_t)flags;
+  const bool is_single = shape <= PTO_SHAPE_AIV && blocks == 1 && !(flags & (PTO_TASK_SYNC_START | PTO_TASK_MEETS));
+  slot->flags = (uint8_t)(flags | (is_single ? PTO_TASK_SINGLE : 0));
   slot->block_count = slot->blocks_left = blocks;
   slot->messages_left = blocks * pto_shape_message_count(shape);
   slot->pending = 0;
   slot->payload = &payloads[index];
-  payloads[index] = (struct pto_payload){.block_count = blocks};
+  payloads[index] = (struct pto_payload){.block_count = blocks,
+                                         .first_role = roles[shape][0]   ? 0
+                                                       : roles[shape][1] ? 1
+                                                                         : 2};
   for (uint32_t i = 0; i < 3; i++) payloads[index].kernels[i] = roles[shape][i] ? &kernel : NULL;
   return index;
 }
