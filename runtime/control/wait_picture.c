@@ -11,6 +11,7 @@
  * have, the same. */
 #define MOST_SIGNALLERS 6u
 #define MOST_WANTED_CORES 2u
+#define MOST_LOOKS (UINT64_C(1) << 22) /* at slots, for who waits for whom */
 /* Links from tasks to the cores that have their kernels: no more, so that there is room for the others. */
 #define MOST_KERNEL_LINKS (PTO_PICTURE_LINKS / 3)
 
@@ -35,7 +36,9 @@ static void copy_names(char *text, const struct pto_kernel *const kernels[3]) {
 struct view {
   struct pto_runtime *rt;
   struct pto_wait_picture *picture;
+  uint64_t *bits; /* SLOT_BITS of them: of slots whose tasks are in the picture; others may share a bit with one */
 };
+#define SLOT_BITS 4096u
 
 static const struct pto_task_slot *slot_at(const struct view *view, uint32_t slot) {
   return &view->rt->rings.slots[slot];
@@ -108,6 +111,7 @@ static uint32_t add_task(const struct view *view, uint32_t slot_index) {
   const uint32_t ring = ring_of(view, slot_index);
   const uint64_t sequence = sequence_of(view, slot_index);
   struct pto_picture_task *task = &picture->tasks[picture->task_places];
+  view->bits[slot_index % SLOT_BITS / 64] |= UINT64_C(1) << slot_index % 64;
   *task = (struct pto_picture_task){.number = number_of(view, slot),
                                     .state = slot->state,
                                     .ring = (uint8_t)ring,
@@ -373,6 +377,7 @@ static void link_all_ready(const struct view *view) {
 
 /* The place of a task that is in the picture already. */
 static uint32_t place_of(const struct view *view, uint32_t slot, uint32_t place_count) {
+  if (!(view->bits[slot % SLOT_BITS / 64] >> slot % 64 & 1)) return PTO_PICTURE_NONE;
   for (uint32_t i = 0; i < place_count; i++)
     if (view->picture->tasks[i].slot == slot) return i;
   return PTO_PICTURE_NONE;
@@ -409,20 +414,23 @@ static void link_held(const struct view *view, uint32_t user, uint32_t place_cou
   }
 }
 
-/* From the tasks that are in the picture on, whom they wait for, until nobody new is found. */
+/* From the tasks that are in the picture on, whom they wait for, until nobody new is found.  Each round looks at all
+ * tasks that live; of very many, only so many rounds are made as take a moment. */
 static void add_awaited_tasks(const struct view *view) {
   const struct pto_task_rings *rings = &view->rt->rings;
+  uint64_t looks = 0;
   uint32_t known;
   do {
     known = view->picture->task_places;
     for (uint32_t r = 0; r < PTO_RING_COUNT; r++)
       for (uint64_t s = rings->rings[r].tail; s != rings->rings[r].head; s++) {
         const uint32_t slot = pto_task_slot_index(rings, r, s);
+        looks++;
         if (pto_task_state_has_finished(slot_at(view, slot)->state)) continue;
         link_consumers(view, slot, known);
         link_held(view, slot, known);
       }
-  } while (view->picture->task_places != known);
+  } while (view->picture->task_places != known && looks < MOST_LOOKS);
 }
 
 /* Whether the orchestration waits for the retirement of this task: then its open scope keeps it, whatever its state. */
@@ -471,7 +479,8 @@ static void add_behind_failed(const struct view *view, uint32_t failed_slot) {
 /* ---- all of it ---- */
 
 void pto_wait_picture_take(struct pto_runtime *rt, int status, uint32_t failed_slot, struct pto_wait_picture *picture) {
-  const struct view view = {rt, picture};
+  uint64_t bits[SLOT_BITS / 64] = {0};
+  const struct view view = {rt, picture, bits};
   memset(picture, 0, sizeof *picture);
   picture->status = status;
   picture->task_count = rt->task_count;
