@@ -52,6 +52,8 @@ TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestr
 TEST_SCRIPTS := $(wildcard tests/*_test.sh)
 LONG_TEST_SCRIPTS := $(wildcard tests/long/*_test.sh)
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
+# Programs with a known mistake each, which tests run.
+PLANTED_SRC := $(wildcard tests/planted/*.c)
 BENCH_SRC := $(wildcard bench/*.c)
 BENCH_SUPPORT_SRC := $(call code,bench/support/*.c)
 
@@ -61,12 +63,13 @@ CLI_OBJ := $(call obj,$(CLI_SRC))
 ORACLE_OBJ := $(call obj,$(ORACLE_SRC) $(ORACLE_LIB_SRC))
 SUPPORT_OBJ := $(call obj,$(SUPPORT_SRC))
 PROGRAMS := $(PROGRAM_SRC:orchestration/%.c=$(B)/programs/%.so)
+PLANTED := $(PLANTED_SRC:tests/planted/%.c=$(B)/planted/%.so)
 TESTS_BUILT := $(TEST_SRC:%.c=$(B)/tests/%)
 REPLAYS := $(if $(wildcard tests/support/fuzz_replay.c),$(FUZZ_SRC:%.c=$(B)/tests/%))
 PEER_MAIN_SRC := bench/peers/peer_main.c
 OUR_PEER_SRC := bench/peers/peer_pto.c
 BENCHES := $(BENCH_SRC:%.c=$(B)/%)
-ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
+ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
@@ -101,9 +104,11 @@ LIBS = -ljansson -linih $(OPTIONAL_LIBS) -ldl -lm
 # Optional libraries have one home each, and only that file sees the macro.
 HWLOC_HOME := sim/place.c
 NUMA_HOME := sim/place.c
+DW_HOME := check/source_lines.c
 VALGRIND_HOME := runtime/base/valgrind_requests.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
+$(call obj,$(DW_HOME)): DEFINES += $(HAVE_DW)
 $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
 
 # Objects are made again when the flags change, archives and programs also when the list of sources does.
@@ -123,7 +128,7 @@ $(call obj,sim/chip_files.c): $(wildcard sim/chips/*.ini)
 # ---- building -------------------------------------------------------------------------------------------------------
 all: $(B)/libpto.so programs $(if $(CLI_SRC),$(B)/ptosim)
 programs: $(PROGRAMS)
-tests: all $(TESTS_BUILT) $(REPLAYS) $(if $(ORACLE_SRC),$(B)/oracle)
+tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(if $(ORACLE_SRC),$(B)/oracle)
 benches: all $(BENCHES) $(B)/bench/peers/pto $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%))
 
 $(B)/obj/%.o: %.c $(B)/flags
@@ -155,6 +160,11 @@ $(B)/oracle: $(ORACLE_OBJ) $(B)/sources
 	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -rdynamic -o $@ $(ORACLE_OBJ) $(LIBS)
 $(B)/programs/%.so: $(B)/obj/orchestration/%.o
+	@mkdir -p $(@D)
+	$(SAY) "  LINK  $@"
+	$(Q)$(LINK) -shared -o $@ $< -lm
+
+$(B)/planted/%.so: $(B)/obj/tests/planted/%.o
 	@mkdir -p $(@D)
 	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -shared -o $@ $< -lm

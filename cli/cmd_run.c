@@ -5,14 +5,23 @@
  * Whatever happens after the options were understood ends in one place, finish: the JSON is written and one sentence is
  * said.  A kernel that crashes or does not come back ends in last_words instead, on another thread.
  */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cli/fault_report.h>
 #include <cli/progress_line.h>
+#include <cli/run_dump.h>
 #include <cli/run_session.h>
+#include <cli/stopped.h>
 #include <cli/verb.h>
+#include <runtime/base/sanitizer.h>
+#include <runtime/control/control.h>
+
+#define PICTURE_SECONDS 2 /* that telling who waited for whom may take where a kernel is stuck or gone */
 
 static int help(const char *program) {
   printf("ptosim run PROGRAM [OPTION...]\n\n"
@@ -30,6 +39,45 @@ static int help(const char *program) {
 
 /* ---- the end of a process whose kernel is stuck or gone ---- */
 
+/* Without stdio, for last_words too. */
+static void say_waits(const struct pto_wait_picture *picture) {
+  char text[PTO_STOPPED_TEXT_BYTES];
+  if (!pto_stopped_has_waits(picture)) return;
+  size_t length = pto_stopped_format(picture, text, sizeof text);
+  for (size_t done = 0; done < length;) {
+    ssize_t written = write(STDERR_FILENO, text + done, length - done);
+    if (written <= 0) return;
+    done += (size_t)written;
+  }
+}
+
+/* In a process forked for it, whose one thread this is: the runtime's state holds still, though perhaps in the middle
+ * of a step.  Does not return; what goes wrong here is seen by nobody but the parent, which then does without. */
+_Noreturn static void tell_picture(const struct pto_run_session *session, struct pto_run_result *result) {
+  static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+  const struct pto_run_options *options = session->options;
+  struct pto_error error;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(faults); i++) signal(faults[i], SIG_DFL);
+  alarm(PICTURE_SECONDS);
+  result->stopped = pto_runtime_picture_now(session->rt, result->error.status);
+  if (!options->quiet) say_waits(result->stopped);
+  int failed = options->json_path ? pto_run_result_write_json(result, options->json_path, &error) : 0;
+  if (options->waits_path) (void)!pto_stopped_write_dot(result->stopped, result->program, options->waits_path, &error);
+  _exit(failed ? 1 : 0);
+}
+
+/* True where a child has written the JSON, with the picture.  _Fork takes no locks: who holds them may be stuck. */
+static bool has_told_picture(const struct pto_run_session *session, struct pto_run_result *result) {
+  int child_status = 0;
+  if (PTO_HAS_SANITIZER || !session->rt) return false;
+  const pid_t child = _Fork();
+  if (child == 0) tell_picture(session, result);
+  if (child < 0) return false;
+  while (waitpid(child, &child_status, 0) < 0)
+    if (errno != EINTR) return false;
+  return WIFEXITED(child_status) && WEXITSTATUS(child_status) == 0;
+}
+
 /* On a thread of its own while the others still run: no lock, no allocation, nothing taken down. */
 static void last_words(void *context, int status, const char *sentence) {
   const struct pto_run_session *session = context;
@@ -41,10 +89,12 @@ static void last_words(void *context, int status, const char *sentence) {
   result.verified = PTO_VERDICT_NONE;
   result.has_run = result.has_time = result.has_output_digest = result.has_trace_digest = false;
   result.timeline = NULL;
+  result.stopped = NULL;
   int length = snprintf(line, sizeof line, "ptosim: %s\n", result.error.sentence);
   const char *path = session->options->json_path;
   if (length > 0 && (!path || !session->options->quiet)) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
-  if (path && pto_run_result_write_json(&result, path, &error)) (void)!write(STDERR_FILENO, "ptosim: no JSON\n", 16);
+  if (!has_told_picture(session, &result) && path && pto_run_result_write_json(&result, path, &error))
+    (void)!write(STDERR_FILENO, "ptosim: no JSON\n", 16);
   _exit(PTO_EXIT_FAILED);
 }
 
@@ -70,10 +120,10 @@ static void write_records(struct pto_run_session *session) {
   const struct pto_trace *trace = pto_run_session_trace(session);
   const struct pto_export_info info = pto_run_session_info(session);
   struct pto_error error;
-  if (!trace || !session->result.has_run) return;
+  if (!session->result.has_run) return;
   pto_progress_line_stage("writing", 0, 0);
   if (pto_run_session_write_records(session, &error)) note_failure(session, &error);
-  if (!options->stats) return;
+  if (!options->stats || !trace) return;
   if (pto_timeline_stats_init(trace, info.cluster_count, &session->timeline, &error) == PTO_OK)
     session->result.timeline = &session->timeline;
   else
@@ -90,6 +140,7 @@ static int finish(struct pto_run_session *session) {
   fflush(stdout);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
+  if (!options->quiet) say_waits(result->stopped);
   if (options->json_path && pto_run_result_write_json(result, options->json_path, &error) &&
       result->exit_code != PTO_EXIT_USAGE) /* which has had its sentence, perhaps that one */
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
@@ -102,8 +153,11 @@ static int run_program(const struct pto_run_options *options) {
   session.options = options;
   if (pto_fault_report_init(last_words, &session, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
+  struct pto_run_dump dump = {.capture = NULL};
   int code = pto_run_session_open(&session, options, options->programs.items[0], 0);
+  if (code == PTO_EXIT_OK) code = pto_run_dump_begin(&dump, &session);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&session);
+  pto_run_dump_end(&dump, &session);
   if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&session);
   write_outputs(&session);
   write_records(&session);

@@ -13,6 +13,8 @@
 #ifndef PTO_EXPORT_H
 #define PTO_EXPORT_H
 
+#include <stdio.h>
+
 #include <runtime/base/error.h>
 #include <runtime/trace/trace.h>
 
@@ -32,6 +34,8 @@ PTO_MUST_CHECK int pto_export_dot(const struct pto_trace *trace, const struct pt
 /* One JSON object: tasks with their parameters, edges with their reasons and bytes.  docs/cli.md names the keys. */
 PTO_MUST_CHECK int pto_export_deps(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
                                    struct pto_error *error);
+/* Text inside a quoted DOT string. */
+void pto_dot_put_text(FILE *out, const char *text);
 /* Trace Event Format, for Perfetto and chrome://tracing. */
 PTO_MUST_CHECK int pto_export_trace(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
                                     struct pto_error *error);

@@ -24,8 +24,7 @@ struct dot {
   FILE *out;
 };
 
-/* Text inside a quoted DOT string. */
-static void put_text(FILE *out, const char *text) {
+void pto_dot_put_text(FILE *out, const char *text) {
   for (; *text; text++) {
     if (*text == '"' || *text == '\\') fputc('\\', out);
     fputc(*text == '\n' ? ' ' : *text, out);
@@ -60,7 +59,7 @@ static void put_reason_names(FILE *out, uint32_t reason_bits) {
 
 static void begin(FILE *out, const struct pto_export_info *info) {
   fputs("digraph \"", out);
-  put_text(out, info->program ? info->program : "run");
+  pto_dot_put_text(out, info->program ? info->program : "run");
   fputs("\" {\n  node [fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=8];\n", out);
 }
 
@@ -81,7 +80,7 @@ static void put_tasks(const struct dot *dot) {
       open_scope = scope;
     }
     fprintf(dot->out, "  t%" PRIu64 " [label=\"%" PRIu64 " ", task->number, task->number);
-    put_text(dot->out, pto_trace_task_name(task, name, sizeof name));
+    pto_dot_put_text(dot->out, pto_trace_task_name(task, name, sizeof name));
     if (task->block_count > 1) fprintf(dot->out, " ×%" PRIu32, task->block_count);
     fprintf(dot->out, "\", %s];\n", node_style(task));
   }
@@ -199,7 +198,7 @@ static void put_summary(const struct summary *summary) {
   for (size_t i = 0; i < summary->kind_count; i++) {
     char name[NAME_SIZE];
     fprintf(out, "  k%zu [label=\"", i);
-    put_text(out, pto_trace_task_name(summary->kinds[i].example, name, sizeof name));
+    pto_dot_put_text(out, pto_trace_task_name(summary->kinds[i].example, name, sizeof name));
     fprintf(out, "\\n%" PRIu64 " tasks\", %s];\n", summary->kinds[i].task_count, node_style(summary->kinds[i].example));
   }
   for (size_t i = 0; i < summary->group_count; i++) {

@@ -153,6 +153,20 @@ OPTION(deps_json) {
   OPTIONS->deps_path = value;
   return PTO_OK;
 }
+/* Tasks first, then the folder. */
+OPTION(dump) {
+  if (OPTIONS->dump_tasks && !OPTIONS->dump_path) {
+    OPTIONS->dump_path = value;
+    return PTO_OK;
+  }
+  if (OPTIONS->dump_tasks) return pto_error_set(error, PTO_EINVAL, "given twice; \"3,5-9,matmul\" are tasks of one");
+  OPTIONS->dump_tasks = value;
+  return PTO_OK;
+}
+OPTION(waits_dot) {
+  OPTIONS->waits_path = value;
+  return PTO_OK;
+}
 OPTION(stats) {
   OPTIONS->stats = true;
   return PTO_OK;
@@ -194,6 +208,9 @@ static const struct pto_option_spec specs[] = {
     {"trace", "FILE.json", "writes the timeline, for Perfetto", set_trace, true},
     {"dot", "FILE", "writes the task graph, for Graphviz", set_dot, true},
     {"deps-json", "FILE", "writes tasks, parameters and edges with their reasons", set_deps_json, true},
+    {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`", set_dump,
+     true},
+    {"waits-dot", "FILE", "writes who waited for whom where the run stopped, for Graphviz", set_waits_dot, true},
     {"stats", NULL, "says where the time went", set_stats, true},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", set_json, false},
     {"quiet", NULL, "prints nothing but the program's own text and JSON", set_quiet, false},
@@ -224,6 +241,17 @@ static int explain_refusal(int answer, const char *word, const struct option *ta
                        word);
 }
 
+/* Gives an option its values: the one that getopt found and, for an option of several, the words behind it. */
+static int take_values(const struct pto_option_spec *spec, void *target, int argc, char **argv,
+                       struct pto_error *error) {
+  int status = spec->set(target, optarg, error);
+  for (const char *word = spec->argument; word && (word = strchr(word, ' ')) != NULL && !status; word++) {
+    if (optind >= argc) return pto_error_set(error, PTO_EINVAL, "takes %s", spec->argument);
+    status = spec->set(target, argv[optind++], error);
+  }
+  return status;
+}
+
 int pto_run_options_parse(int argc, char **argv, const struct pto_option_spec *extra, void *extra_target,
                           struct pto_run_options *options, struct pto_error *error) {
   struct option table[PTO_OPTION_SPECS_MAX + 1];
@@ -252,7 +280,7 @@ int pto_run_options_parse(int argc, char **argv, const struct pto_option_spec *e
       const struct pto_option_spec *spec = spec_at(extra, index);
       struct pto_error reason;
       if (spec->is_for_one_run && !options->one_run_option) options->one_run_option = spec->name;
-      status = spec->set(index < PTO_ARRAY_LENGTH(specs) ? options : extra_target, optarg, &reason);
+      status = take_values(spec, index < PTO_ARRAY_LENGTH(specs) ? options : extra_target, argc, argv, &reason);
       if (status) pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence);
     } else if (answer == 'h')
       status = set_help(options, NULL, error);

@@ -29,22 +29,25 @@ struct pto_run_options {
   struct pto_string_list expects;                 /* name=FILE.npy */
   struct pto_string_list outputs;                 /* name=FILE.npy */
   const char *engine, *chip, *policy, *case_name; /* NULL: not given */
-  const char *trace_path, *dot_path, *deps_path, *json_path;
-  uint32_t workers, deps; /* 0: default */
+  const char *trace_path, *dot_path, *deps_path, *waits_path, *json_path;
+  const char *dump_tasks, *dump_path; /* of --dump; NULL: not given */
+  uint32_t workers, deps;             /* 0: default */
   bool has_deps, has_rtol, has_atol, has_timeout;
   double rtol, atol;
   uint32_t rounds; /* ≥ 1 */
   uint64_t seed, window, heap_bytes;
   uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
   bool poison, stats, quiet, help;
-  const char *one_run_option; /* the first option given that is for one run; NULL: none was */
+  uint64_t array_margin_bytes; /* no option: of verbs that watch arrays (pto_program_request) */
+  const char *one_run_option;  /* the first option given that is for one run; NULL: none was */
 };
 
 /* How one option is taken in.  `set` gets the option's argument (NULL where `argument` is) and returns PTO_OK, or
  * PTO_EINVAL with the sentence. */
 struct pto_option_spec {
-  const char *name;     /* without dashes */
-  const char *argument; /* "SECONDS"; NULL: takes none */
+  const char *name; /* without dashes */
+  const char
+      *argument; /* "SECONDS"; NULL: takes none; "TASKS DIR": as many as words, `set` is called with each in turn */
   const char *help;
   int (*set)(void *target, const char *value, struct pto_error *error);
   bool is_for_one_run; /* makes no sense for a verb that runs many programs */

@@ -6,6 +6,7 @@
 
 #include <cli/json_writer.h>
 #include <cli/output_file.h>
+#include <cli/stopped.h>
 #include <cli/timeline_stats.h>
 
 #define PS_PER_US 6 /* digits */
@@ -78,6 +79,8 @@ static void put_result(struct pto_json_writer *w, const struct pto_run_result *r
   pto_json_put_u64(w, "d2h_bytes", result->d2h_bytes);
   pto_json_put_u64(w, "d2d_bytes", result->d2d_bytes);
   if (result->timeline) pto_timeline_stats_write_json(result->timeline, stats, w);
+  pto_json_key(w, "stopped");
+  pto_stopped_write_json(result->stopped, w);
   pto_json_put_string(w, "status", pto_status_name(result->error.status));
   pto_json_put_u64(w, "exit", (uint64_t)result->exit_code);
   pto_json_put_string(w, "error", result->error.sentence[0] ? result->error.sentence : NULL);

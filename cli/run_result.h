@@ -14,6 +14,7 @@
 #include <runtime/base/error.h>
 
 struct pto_timeline_stats;
+struct pto_wait_picture;
 
 /* A question that may not have been asked. */
 enum pto_verdict { PTO_VERDICT_NONE = 0, PTO_VERDICT_TRUE, PTO_VERDICT_FALSE };
@@ -35,6 +36,7 @@ struct pto_run_result {
   int exit_code;                             /* enum pto_exit */
   struct pto_error error;                    /* status and sentence; PTO_OK and a sentence for a wrong result */
   const struct pto_timeline_stats *timeline; /* of --stats; NULL: not asked */
+  const struct pto_wait_picture *stopped;    /* who waited for whom when it stopped; NULL: it did not */
 };
 
 /* Writes the object.  PTO_OK or PTO_ESYSTEM. */

@@ -55,6 +55,7 @@ static const char *const keys[] = {"program",
                                    "h2d_bytes",
                                    "d2h_bytes",
                                    "d2d_bytes",
+                                   "stopped",
                                    "status",
                                    "exit",
                                    "error"};
@@ -108,7 +109,8 @@ static void test_what_is_not_known_is_null_and_still_there(void **state) {
   json_t *root = write_and_load(&result);
   static const char *const nulls[] = {"case",          "engine",        "chip",         "tasks",
                                       "edges",         "wall_seconds",  "virtual_us",   "verified",
-                                      "max_abs_error", "output_digest", "trace_digest", "window_high_water"};
+                                      "max_abs_error", "output_digest", "trace_digest", "window_high_water",
+                                      "stopped"};
   for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
     assert_true(json_is_null(json_object_get(root, nulls[i])));
   assert_int_equal(json_object_size(root), sizeof keys / sizeof keys[0]);

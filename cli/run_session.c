@@ -10,6 +10,7 @@
 #include <cli/fault_report.h>
 #include <cli/output_file.h>
 #include <cli/progress_line.h>
+#include <cli/stopped.h>
 #include <cli/verb.h>
 #include <formats/npy.h>
 #include <runtime/control/control.h>
@@ -53,7 +54,7 @@ static void make_config(struct pto_run_session *session, uint32_t record) {
   config->on_timeout = pto_fault_report_on_timeout;
   config->record |= record;
   /* The graph has the names of the kernels in a timeline. */
-  if (options->trace_path || options->stats || options->dot_path || options->deps_path)
+  if (options->trace_path || options->stats || options->dot_path || options->deps_path || options->dump_tasks)
     config->record |= PTO_RECORD_GRAPH;
   /* Virtual time has a digest of its timeline, so that is always kept. */
   if (options->trace_path || options->stats || strcmp(config->engine, "virtual") == 0)
@@ -185,7 +186,9 @@ int pto_run_session_write_records(struct pto_run_session *session, struct pto_er
                  {options->dot_path, pto_export_dot},
                  {options->deps_path, pto_export_deps}};
   int first = PTO_OK;
-  if (!trace || !session->result.has_run) return PTO_OK;
+  if (options->waits_path && session->result.has_run)
+    first = pto_stopped_write_dot(session->result.stopped, session->result.program, options->waits_path, error);
+  if (!trace || !session->result.has_run) return first;
   for (size_t i = 0; i < sizeof exports / sizeof exports[0]; i++) {
     struct pto_error reason;
     int status = exports[i].path ? exports[i].write(trace, &info, exports[i].path, &reason) : PTO_OK;
@@ -201,7 +204,8 @@ int pto_run_session_write_records(struct pto_run_session *session, struct pto_er
 /* What cannot be written afterwards is said before. */
 static int probe_files(struct pto_run_session *session) {
   const struct pto_run_options *options = session->options;
-  const char *const paths[] = {options->trace_path, options->dot_path, options->deps_path, options->json_path};
+  const char *const paths[] = {options->trace_path, options->dot_path, options->deps_path, options->waits_path,
+                               options->json_path};
   for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
     if (pto_output_probe(paths[i], &session->result.error)) return end(session, PTO_EXIT_USAGE);
   return PTO_EXIT_OK;
@@ -213,6 +217,7 @@ static int open_program_run(struct pto_run_session *session) {
                                               .settings = options->settings.items,
                                               .setting_count = options->settings.count,
                                               .seed = options->seed,
+                                              .margin_bytes = options->array_margin_bytes,
                                               .config = &session->config};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
@@ -247,10 +252,12 @@ static int open_runtime(struct pto_run_session *session) {
   struct pto_run_result *result = &session->result;
   if (pto_program_run_is_host(session->run)) {
     const struct pto_run_options *options = session->options;
-    if (!options->trace_path && !options->dot_path && !options->deps_path && !options->stats) return PTO_EXIT_OK;
-    pto_error_set(&result->error, PTO_ENOTSUP,
-                  "%s drives contexts of its own, which --trace, --dot, --deps-json and --stats do not see",
-                  session->loaded->name);
+    if (!options->trace_path && !options->dot_path && !options->deps_path && !options->waits_path && !options->stats)
+      return PTO_EXIT_OK;
+    pto_error_set(
+        &result->error, PTO_ENOTSUP,
+        "%s drives contexts of its own, which --trace, --dot, --deps-json, --waits-dot and --stats do not see",
+        session->loaded->name);
     return end(session, PTO_EXIT_USAGE);
   }
   int status = pto_runtime_create_explained(&session->config, &session->rt, result->error.sentence,
@@ -321,6 +328,7 @@ static void take_stats(struct pto_run_session *session) {
   result->stats = (struct pto_stats){.size = sizeof result->stats};
   pto_runtime_stats(session->rt, &result->stats);
   result->has_run = true;
+  result->stopped = pto_runtime_wait_picture(session->rt);
   if (result->is_virtual && trace) {
     result->trace_digest = pto_trace_digest(trace);
     result->has_trace_digest = true;

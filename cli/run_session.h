@@ -45,7 +45,8 @@ int pto_run_session_verify(struct pto_run_session *session);
 /* Writes the outputs of --output, those of the last round.  PTO_OK, or the status of the first file that cannot be
  * written. */
 PTO_MUST_CHECK int pto_run_session_write_outputs(struct pto_run_session *session, struct pto_error *error);
-/* Writes the files of --trace, --dot and --deps-json.  PTO_OK, or the status of the first one that cannot be written.
+/* Writes the files of --trace, --dot, --deps-json and --waits-dot.  PTO_OK, or the status of the first one that cannot
+ * be written.
  */
 PTO_MUST_CHECK int pto_run_session_write_records(struct pto_run_session *session, struct pto_error *error);
 void pto_run_session_close(struct pto_run_session *session);

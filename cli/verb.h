@@ -26,7 +26,13 @@ typedef int pto_verb_main(int argc, char **argv);
   X(list, "[programs|kernels|chips|policies] [NAME...]", "what there is to run, and on what")                          \
   X(op, "test|perf|support NAME [OPTION...]", "tries, times or lists kernels one by one")                              \
   X(run, "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")                  \
+  X(check, "PROGRAM [OPTION...]", "tells conflicting accesses that nothing orders, whatever order happened")           \
+  X(why, "PROGRAM A B [OPTION...]", "tells why task B comes after task A, or why nothing orders them")                 \
+  X(explore, "PROGRAM [--schedules N|--all] [OPTION...]",                                                              \
+    "runs a program in many orders, and says where its outputs differ")                                                \
   X(perf, "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")               \
+  X(diff, "A.json B.json [OPTION...]", "what differs between the graphs of two runs")                                  \
+  X(task, "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                            \
   X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")
 
 #define X(name, arguments, summary) pto_verb_main pto_cmd_##name;

@@ -58,7 +58,7 @@ static int cast_run(const struct pto_kernel_args *args) {
   struct pto_local local = pto_local_begin(&args->core->local);
   pto_operand_init(in, x, plan.from, order, &local);
   pto_operand_init(out, y, plan.to, order, &local);
-  pto_operand_is_output(out, left);
+  pto_operand_is_output(out, left, false);
   while (left > 0) {
     const uint64_t count = pto_operands_next(operands, 2, left);
     const void *elements = pto_operand_read(in, count);

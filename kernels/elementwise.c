@@ -33,6 +33,7 @@ struct form {
 #define PARAMS_FILL(dtypes) TENSOR("y", PTO_OUTPUT, dtypes), SCALAR("value", PTO_SCALAR_F32)
 #define PARAMS_FILL_INT(dtypes) TENSOR("y", PTO_OUTPUT, dtypes), SCALAR("value", PTO_SCALAR_I64)
 #define PARAMS_UNARY(dtypes) TENSOR("x", PTO_INPUT, dtypes), TENSOR("y", PTO_OUTPUT, dtypes)
+#define PARAMS_LANES(dtypes) PARAMS_UNARY(dtypes)
 #define PARAMS_PREDICATE(dtypes) TENSOR("x", PTO_INPUT, dtypes), TENSOR("y", PTO_OUTPUT, PTO_DTYPES_BOOL)
 #define PARAMS_BINARY(dtypes)                                                                                          \
   TENSOR("a", PTO_INPUT, dtypes), TENSOR("b", PTO_INPUT, dtypes), TENSOR("y", PTO_OUTPUT, dtypes)
@@ -47,7 +48,7 @@ struct form {
 #define PARAMS_INPLACE(dtypes) TENSOR("x", PTO_INPUT, dtypes), TENSOR("y", PTO_INOUT, dtypes)
 
 static const struct form params_of_FILL = {.input_count = 0}, params_of_FILL_INT = {.input_count = 0},
-                         params_of_UNARY = {.input_count = 1},
+                         params_of_UNARY = {.input_count = 1}, params_of_LANES = {.input_count = 1},
                          params_of_PREDICATE = {.input_count = 1, .is_test = true},
                          params_of_BINARY = {.input_count = 2}, params_of_COMPARE = {.input_count = 2, .is_test = true},
                          params_of_SELECT = {.input_count = 3, .first = 1, .moves_bits = true},
@@ -67,6 +68,13 @@ static bool is_half(const struct pto_kernel_args *args, const struct form *form)
 /* The loop on such floats as they lie, or NULL. */
 static pto_op_loop *half_loop(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
   return is_half(args, form) ? pto_loops_best()->half_op[op][args->tensors[0].dtype == PTO_BFLOAT16] : NULL;
+}
+
+/* Whether the loop writes past the caches where it is told to: those that work on vectors one by one. */
+static bool is_streaming(pto_op_loop *loop, enum pto_op op) {
+  const struct pto_loops *loops = pto_loops_best();
+  return loop == loops->lookup || loop == loops->half_op[op][0] || loop == loops->half_op[op][1] ||
+         (loops->is_f32_streaming[op] && loop == loops->op[op][PTO_CLASS_F32]);
 }
 
 /* The class that the operation is done in; what lies in no class of its own moves as bits. */
@@ -115,7 +123,7 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
     pto_operand_init(&operands[i], &args->tensors[tensor], operand_class(form, class_, tensor), order, &local);
   }
   struct pto_operand *out = &operands[read_count];
-  if (!form->reads_output) pto_operand_is_output(out, left);
+  if (!form->reads_output) pto_operand_is_output(out, left, is_streaming(loop, op));
 
   struct pto_chunk chunk = {.b = table};
   if (args->scalar_count > 0) chunk.scalar = args->scalars[0];
@@ -126,6 +134,7 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
     if (read_count > 0) chunk.a = pto_operand_read(&operands[0], chunk.count);
     if (read_count > 1) chunk.b = pto_operand_read(&operands[1], chunk.count);
     if (read_count > 2) chunk.c = pto_operand_read(&operands[2], chunk.count);
+    chunk.is_past_caches = pto_operand_is_past_caches(out);
     chunk.out = pto_operand_begin(out, chunk.count);
     if (chunk.out != filled) loop(&chunk);
     if (read_count == 0) filled = chunk.out;

@@ -33,6 +33,7 @@
  *                 FILL (y, value) · UNARY (x, y) · BINARY (a, b, y) · SCALED (x, y, value) · SCALED2 (x, y, two values)
  *                 INPLACE (x, y): y is read and written
  *                 FILL_INT, SCALED_INT: an integer value, of which the low bits count
+ *                 LANES (x, y): of floats by a function of whole vectors of lanes_math.inc, on `a`
  *                 BOUNDED_INT, BOUNDED2_INT: as SCALED and SCALED2, with integers that are saturated to the dtype
  *                 COMPARE (a, b, y), PREDICATE (x, y): y is bool · SELECT (condition, a, b, y): condition is bool
  *   dtypes      of the tensors that the form leaves open
@@ -101,7 +102,7 @@
   X(bit_not, UNARY, PTO_DTYPES_INTEGER, 0, 0, ~a, ~(wide)a)                                                            \
   X(logical_not, UNARY, PTO_DTYPES_BOOL, 0, 0, a == 0, a == 0)                                                         \
   X(relu, UNARY, PTO_DTYPES_NUMBER, 0.5, a < 0 ? 0 : a, a > 0 ? a : 0, a < 0 ? 0 : a)                                  \
-  X(exp, UNARY, PTO_DTYPES_FLOAT, 0.8, exp_f32(a), 0, exp(a))                                                          \
+  X(exp, LANES, PTO_DTYPES_FLOAT, 0.8, exp_lanes(a), 0, exp(a))                                                        \
   X(exp2, UNARY, PTO_DTYPES_FLOAT, 0.501, exp2_f32(a), 0, exp2(a))                                                     \
   X(expm1, UNARY, PTO_DTYPES_FLOAT, 0.501, expm1_f32(a), 0, expm1(a))                                                  \
   X(log, UNARY, PTO_DTYPES_FLOAT, 0.501, log_f32(a), 0, log(a))                                                        \
@@ -117,17 +118,17 @@
   X(atan, UNARY, PTO_DTYPES_FLOAT, 0.501, atan_f32(a), 0, atan(a))                                                     \
   X(sinh, UNARY, PTO_DTYPES_FLOAT, 0.501, sinh_f32(a), 0, sinh(a))                                                     \
   X(cosh, UNARY, PTO_DTYPES_FLOAT, 0.501, cosh_f32(a), 0, cosh(a))                                                     \
-  X(tanh, UNARY, PTO_DTYPES_FLOAT, 0.501, tanh_f32(a), 0, tanh(a))                                                     \
+  X(tanh, LANES, PTO_DTYPES_FLOAT, 0.8, tanh_lanes(a), 0, tanh(a))                                                     \
   X(asinh, UNARY, PTO_DTYPES_FLOAT, 0.501, asinh_f32(a), 0, asinh(a))                                                  \
   X(acosh, UNARY, PTO_DTYPES_FLOAT, 0.501, acosh_f32(a), 0, acosh(a))                                                  \
   X(atanh, UNARY, PTO_DTYPES_FLOAT, 0.501, atanh_f32(a), 0, atanh(a))                                                  \
-  X(erf, UNARY, PTO_DTYPES_FLOAT, 0.501, erf_f32(a), 0, erf(a))                                                        \
-  X(sigmoid, UNARY, PTO_DTYPES_FLOAT, 0.501, sigmoid_f32(a), 0, pto_exact_sigmoid(a))                                  \
+  X(erf, LANES, PTO_DTYPES_FLOAT, 1, erf_lanes(a), 0, erf(a))                                                          \
+  X(sigmoid, LANES, PTO_DTYPES_FLOAT, 1, sigmoid_lanes(a), 0, pto_exact_sigmoid(a))                                    \
   X(softplus, UNARY, PTO_DTYPES_FLOAT, 0.501, softplus_f32(a), 0, pto_exact_softplus(a))                               \
   X(softsign, UNARY, PTO_DTYPES_FLOAT, 0.501, softsign_f32(a), 0, pto_exact_softsign(a))                               \
-  X(silu, UNARY, PTO_DTYPES_FLOAT, 0.501, silu_f32(a), 0, pto_exact_silu(a))                                           \
+  X(silu, LANES, PTO_DTYPES_FLOAT, 1.75, silu_lanes(a), 0, pto_exact_silu(a))                                          \
   X(mish, UNARY, PTO_DTYPES_FLOAT, 0.501, mish_f32(a), 0, pto_exact_mish(a))                                           \
-  X(gelu, UNARY, PTO_DTYPES_FLOAT, 0.501, gelu_f32(a), 0, pto_exact_gelu(a))                                           \
+  X(gelu, LANES, PTO_DTYPES_FLOAT, 1.75, gelu_lanes(a), 0, pto_exact_gelu(a))                                          \
   X(gelu_tanh, UNARY, PTO_DTYPES_FLOAT, 0.501, gelu_tanh_f32(a), 0, pto_exact_gelu_tanh(a))                            \
   X(elu, SCALED, PTO_DTYPES_FLOAT, 0.501, elu_f32(a, s), 0, pto_exact_elu(a, s))                                       \
   X(pow, BINARY, PTO_DTYPES_FLOAT, 0.501, pow_f32(a, b), 0, pow(a, b))

@@ -6,7 +6,8 @@
  * Arithmetic is done in a class: f32 for all floats, and for each integer dtype its own type, so that contiguous f32
  * and integers are worked on where they lie.  Each set of loops is compiled for one instruction set of kernel_level.h,
  * in a file of its own.  No multiply and add is fused, and conversions by an instruction are those whose every bit,
- * NaN payloads included, equals the portable one's: every set gives the same bytes.
+ * NaN payloads included, equals the portable one's: every set gives the same bytes.  Functions of whole vectors
+ * (lanes_math.inc) are one text for all sets as well.
  *
  * To add an operation, see kernel_list.h; to add an instruction set, kernel_level.h and a file beside
  * kernel_loops_avx2.c.  Owns constant tables; any thread.
@@ -59,6 +60,9 @@ struct pto_chunk {
   const void *a, *b, *c;
   void *out;
   union pto_scalar scalar, scalar2;
+  /* `out`, a multiple of 64 bytes, is written past the caches, if the loop is one that can (below); as by
+   * `stream`, but for the elements behind the last whole vector. */
+  bool is_past_caches;
 };
 
 /* out[i] = the operation on a[i], b[i], c[i] and the scalars. */
@@ -84,7 +88,8 @@ struct pto_loops {
   pto_op_loop *op[PTO_OP_COUNT][PTO_CLASS_COUNT]; /* NULL: the operation takes no dtype of that class */
   /* On fp16 [0] and bf16 [1] as they are stored, or NULL, in every set alike: the same bits as through f32. */
   pto_op_loop *half_op[PTO_OP_COUNT][2];
-  pto_op_loop *lookup; /* out[i] = b[a[i]], all uint16_t; b has 65536 elements */
+  bool is_f32_streaming[PTO_OP_COUNT]; /* heeds is_past_caches for f32, as half_op and lookup do */
+  pto_op_loop *lookup;                 /* out[i] = b[a[i]], all uint16_t; b has 65536 elements */
   /* NULL: that class does not hold that dtype.  F32 holds the floats, I64 and U64 all integers of whole bytes, each
    * class its own dtypes, and the unsigned ones whatever has their size, as bits.  The 4-bit ones lie two a byte, the
    * low bits first, from addr on; step_bytes has no meaning there, and of the last byte only the bits of elements are
@@ -92,6 +97,7 @@ struct pto_loops {
   pto_load_loop *load[PTO_CLASS_COUNT][PTO_DTYPE_COUNT];
   pto_store_loop *store[PTO_CLASS_COUNT][PTO_DTYPE_COUNT];
   pto_cast_loop *cast[PTO_CLASS_COUNT][PTO_CAST_COUNT];
+  pto_store_loop *stream_half[2]; /* as the stores of F32 to fp16 [0] and bf16 [1], side by side, past the caches */
   pto_stream_loop *stream;
   void (*stream_end)(void);
   pto_sum_loop *sum;

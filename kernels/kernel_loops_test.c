@@ -76,7 +76,9 @@ static void assert_same(const char *what, bool are_floats, const void *wanted, c
 }
 
 static void check_operation(uint32_t set, uint32_t op, enum pto_class class_, struct pto_rng *rng) {
-  static uint64_t a[MAX_COUNT], b[MAX_COUNT], c[MAX_COUNT], wanted[MAX_COUNT], got[MAX_COUNT];
+  static uint64_t a[MAX_COUNT], b[MAX_COUNT], c[MAX_COUNT], wanted[MAX_COUNT];
+  static _Alignas(64) uint64_t got[MAX_COUNT];
+  const bool is_streaming = class_ == PTO_CLASS_F32 && pto_loops_at(set)->is_f32_streaming[op];
   for (uint64_t count = 0; count <= MAX_COUNT; count += 1 + count / 3) {
     any_elements(op == PTO_OP_select ? PTO_CLASS_BOOL : class_, a, MAX_COUNT, rng);
     any_elements(class_, b, MAX_COUNT, rng);
@@ -93,6 +95,12 @@ static void check_operation(uint32_t set, uint32_t op, enum pto_class class_, st
     snprintf(what, sizeof what, "%s: %" PRIu64 " elements of operation %u in class %u", pto_loops_at(set)->name, count,
              op, class_);
     assert_same(what, class_ == PTO_CLASS_F32, wanted, got, sizeof wanted);
+    if (!is_streaming) continue;
+    memset(got, 0, sizeof got);
+    chunk.is_past_caches = true;
+    pto_loops_at(set)->op[op][class_](&chunk);
+    pto_loops_at(set)->stream_end();
+    assert_same(what, true, wanted, got, sizeof wanted);
   }
 }
 
@@ -124,9 +132,10 @@ static bool is_test(uint32_t op) {
   return kernel->params[y].dtypes == PTO_DTYPES_BOOL;
 }
 
-/* As through f32 in memory, by the plainest set; what lies behind is left alone. */
+/* As through f32 in memory, by the plainest set; what lies behind is left alone.  The second time past the caches. */
 static void check_half_operation(uint32_t set, uint32_t op, uint32_t dtype, struct pto_rng *rng) {
-  static uint16_t inputs[2][MAX_COUNT], wanted[MAX_COUNT + 1], got[MAX_COUNT + 1];
+  static uint16_t inputs[2][MAX_COUNT], wanted[MAX_COUNT + 1];
+  static _Alignas(64) uint16_t got[MAX_COUNT + 1];
   static float x[2][MAX_COUNT], y[MAX_COUNT];
   const struct pto_loops *plain = pto_loops_at(0);
   for (uint64_t count = 0; count <= MAX_COUNT; count += 1 + count / 7) {
@@ -138,20 +147,24 @@ static void check_half_operation(uint32_t set, uint32_t op, uint32_t dtype, stru
     any_elements(PTO_CLASS_F32, &chunk.scalar, 1, rng);
     any_elements(PTO_CLASS_F32, &chunk.scalar2, 1, rng);
     memset(wanted, GAP, sizeof wanted);
-    memset(got, GAP, sizeof got);
     if (is_test(op)) chunk.out = wanted;
     plain->op[op][PTO_CLASS_F32](&chunk);
     if (!is_test(op)) plain->store[PTO_CLASS_F32][dtype](y, (char *)wanted, 2, count);
     chunk.a = inputs[0];
     chunk.b = inputs[1];
     chunk.out = got;
-    pto_loops_at(set)->half_op[op][dtype == PTO_BFLOAT16](&chunk);
-    for (uint64_t j = 0; j <= MAX_COUNT; j++) {
-      const bool is_nan = !is_test(op) && j < count && y[j] != y[j];
-      const uint16_t exponent = dtype == PTO_BFLOAT16 ? 0x7f80 : 0x7c00;
-      if (is_nan ? (got[j] & 0x7fff) <= exponent : wanted[j] != got[j])
-        fail_msg("%s: operation %u in %s: element %" PRIu64 " of %" PRIu64 " is %04x, not %04x",
-                 pto_loops_at(set)->name, op, pto_dtype_name(dtype), j, count, got[j], wanted[j]);
+    for (uint32_t past = 0; past < 2; past++) {
+      memset(got, GAP, sizeof got);
+      chunk.is_past_caches = past == 1;
+      pto_loops_at(set)->half_op[op][dtype == PTO_BFLOAT16](&chunk);
+      pto_loops_at(set)->stream_end();
+      for (uint64_t j = 0; j <= MAX_COUNT; j++) {
+        const bool is_nan = !is_test(op) && j < count && y[j] != y[j];
+        const uint16_t exponent = dtype == PTO_BFLOAT16 ? 0x7f80 : 0x7c00;
+        if (is_nan ? (got[j] & 0x7fff) <= exponent : wanted[j] != got[j])
+          fail_msg("%s: operation %u in %s: element %" PRIu64 " of %" PRIu64 " is %04x, not %04x",
+                   pto_loops_at(set)->name, op, pto_dtype_name(dtype), j, count, got[j], wanted[j]);
+      }
     }
   }
 }
@@ -270,6 +283,27 @@ static void test_floats_store_in_16_bits_as_the_scalar_conversion_says(void **st
         if (stored[i] != pto_bf16_from_f32(values[i]))
           fail_msg("%s: %a stores as bf16 %04x", pto_loops_at(set)->name, (double)values[i], stored[i]);
     }
+}
+
+static void test_stores_past_the_caches_are_those_through_them_at_every_address_and_count(void **state) {
+  (void)state;
+  static const uint32_t dtypes[] = {PTO_FLOAT16, PTO_BFLOAT16};
+  static float values[300];
+  static char wanted[1024], got[1024];
+  struct pto_rng rng = {SEED};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(values); i++) values[i] = any_float(&rng);
+  for (uint32_t set = 0; pto_loops_at(set) != NULL; set++)
+    for (uint32_t half = 0; half < 2; half++)
+      for (uint32_t turn = 0; turn < 2000; turn++) {
+        const uint64_t at = pto_rng_below(&rng, 200), first = pto_rng_below(&rng, 100),
+                       count = pto_rng_below(&rng, 200);
+        memset(wanted, GAP, sizeof wanted);
+        memset(got, GAP, sizeof got);
+        pto_loops_at(set)->store[PTO_CLASS_F32][dtypes[half]](values + first, wanted + at * 2, 2, count);
+        pto_loops_at(set)->stream_half[half](values + first, got + at * 2, 2, count);
+        pto_loops_at(set)->stream_end();
+        assert_memory_equal(got, wanted, sizeof got);
+      }
 }
 
 /* Half a million floats of a range of bit patterns: none off by `ulps` units in the last place, and at most one in
@@ -404,6 +438,7 @@ int main(void) {
       cmocka_unit_test(test_streams_copy_every_byte_and_no_other),
       cmocka_unit_test(test_all_16_bit_floats_load_as_the_scalar_conversion_says),
       cmocka_unit_test(test_floats_store_in_16_bits_as_the_scalar_conversion_says),
+      cmocka_unit_test(test_stores_past_the_caches_are_those_through_them_at_every_address_and_count),
       cmocka_unit_test(test_exp_is_off_by_less_than_seven_tenths_of_a_unit_and_rounded_correctly_but_for_one_in_100),
       cmocka_unit_test(test_subnormal_results_of_exp_are_off_by_less_than_eight_tenths_of_a_unit),
       cmocka_unit_test(test_log_is_rounded_correctly_in_all_but_one_case_in_50000),

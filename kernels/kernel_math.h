@@ -4,9 +4,10 @@
  * vectorises with every instruction set.
  *
  * The transcendental ones are our own: they give the same bits with every compiler, C library and vector width, which a
- * library's need not (docs/decisions/math-functions-of-our-own.md).  All but exp_f32 compute in double and round to f32
- * once.  In double an f32 argument is exact and never subnormal, its square is exact, and the few bits that are lost to
- * a cancellation are none that f32 has: so the composed ones too are off by little more than half a unit.
+ * library's need not (docs/decisions/math-functions-of-our-own.md).  All but exp_f32, which rows are made of, compute
+ * in double and round to f32 once: an f32 argument is exact there and never subnormal, its square is exact, and the few
+ * bits that are lost to a cancellation are none that f32 has, so that the composed ones too are off by little more than
+ * half a unit.  The functions that keep pace with memory are in f32 and of whole vectors: lanes_math.inc.
  *
  * NAME_f64 is a part that others are made of, in double, with a relative error below 2^-35, or what it says.
  * NAME_f32 is the function of a kernel: NaN in, NaN out; at ±∞ the limit; −0 where the exact result is negative.
@@ -208,29 +209,6 @@ PTO_MATH double asin_over_f64(double z) {
       (0x1.6643de02b8ccbp-6 + 0x1.522e99e980314p-6 * z) + z2 * (0x1.0546586645e55p-9 + 0x1.0d7ce49532ae7p-5 * z);
   return 1.0 + z * (low + z4 * high);
 }
-/* −log(erfc x) / x for 0 ≤ x ≤ 3.95, so that erf x = −expm1(−x · this) is within 2^-35.3. */
-PTO_MATH double erf_rate_f64(double x) {
-  const double x2 = x * x, x4 = x2 * x2;
-  const double low =
-      (0x1.20dd75040ddd8p0 + 0x1.45f30700129dcp-1 * x) + x2 * (0x1.a4f4c58222b8dp-4 - 0x1.3961f282b3e64p-6 * x);
-  const double middle =
-      (-0x1.c255fcd4b03bep-13 + 0x1.c0e9d10202b1ep-10 * x) + x2 * (-0x1.44dcacdd393a4p-11 + 0x1.f54ab5de92c3fp-15 * x);
-  const double high =
-      (0x1.559052a6a0b96p-15 - 0x1.6d0105078276p-16 * x) + x2 * (0x1.5f1c68c5878a8p-18 - 0x1.6640ea34795bbp-21 * x);
-  return low + x4 * (middle + x4 * (high + x4 * 0x1.38510c4be6e49p-25));
-}
-/* The normal distribution's lower tail Φ(−x) · e^(x²/2), as a polynomial in 1 / (x + 4), for 0 ≤ x ≤ 14.7: 2^-38.1. */
-PTO_MATH double normal_tail_f64(double x) {
-  const double w = 1.0 / (x + 4.0), w2 = w * w, w4 = w2 * w2;
-  const double low =
-      (-0x1.5b3ae49392f8ap-22 + 0x1.988f788693bbcp-2 * w) + w2 * (0x1.97ddce4f3bdc7p0 + 0x1.84d5f508ac20ep2 * w);
-  const double middle =
-      (0x1.288c25f0f8d0ep4 + 0x1.9bed552558e2dp6 * w) + w2 * (-0x1.2ad54b52bdfafp8 + 0x1.2bb0eb3e35158p12 * w);
-  const double high =
-      (-0x1.cfd3e95ad383cp14 + 0x1.21f8bf3e343ep17 * w) + w2 * (-0x1.fb97f7f1f63e5p18 + 0x1.0bd2fdb9553bap20 * w);
-  return low + w4 * (middle + w4 * (high + w4 * (-0x1.34f8d9a38518dp20 + 0x1.2f5d619b6e245p19 * w)));
-}
-
 /* ---- exponentials and logarithms ---- */
 
 /* Beyond these, e^x and 2^x are 0 or ∞ in f32; within, in double, they are neither, nor are their squares. */
@@ -337,10 +315,6 @@ PTO_MATH float cosh_f32(float x) {
   const double e = exp_f64(exp_range_f64(x));
   return (float)(0.5 * (e + 1.0 / e));
 }
-PTO_MATH float tanh_f32(float x) {
-  const double t = expm1_f64(at_most_f64(2.0 * __builtin_fabs((double)x), 300.0));
-  return __builtin_copysignf((float)(t / (t + 2.0)), x);
-}
 PTO_MATH float asinh_f32(float x) {
   const double a = __builtin_fabs((double)x), square = a * a;
   const double y = log1p_f64(a + square / (1.0 + __builtin_sqrt(square + 1.0)));
@@ -355,13 +329,8 @@ PTO_MATH float atanh_f32(float x) {
   return __builtin_copysignf((float)(0.5 * log1p_f64(2.0 * a / (1.0 - a))), x);
 }
 
-/* ---- error function and activations ---- */
+/* ---- activations ---- */
 
-PTO_MATH float erf_f32(float x) {
-  const double a = at_most_f64(__builtin_fabs((double)x), 3.95);
-  return __builtin_copysignf((float)expm1_f64(-a * erf_rate_f64(a)), x);
-}
-PTO_MATH float sigmoid_f32(float x) { return (float)(1.0 / (1.0 + exp_f64(exp_range_f64(-x)))); }
 /* log(1 + e^x). */
 PTO_MATH float softplus_f32(float x) {
   const double e = exp_f64(at_least_f64(-__builtin_fabs((double)x), -300.0));
@@ -376,21 +345,10 @@ PTO_MATH float elu_f32(float x, float alpha) {
   return (float)(x > 0 ? (double)x : below);
 }
 /* In the functions below, x is held at where their lower tail is 0 in f32, so that −∞ gives 0. */
-/* x · sigmoid x. */
-PTO_MATH float silu_f32(float x) {
-  const double v = at_least_f64(x, -300.0);
-  return (float)(v / (1.0 + exp_f64(exp_range_f64(-v))));
-}
 /* x · tanh(softplus x); with e = e^x, tanh log(1 + e) = n / (n + 2), n = e (e + 2). */
 PTO_MATH float mish_f32(float x) {
   const double v = at_least_f64(x, -300.0), e = exp_f64(at_most_f64(v, 40.0)), n = e * (e + 2.0);
   return (float)(v * (n / (n + 2.0)));
-}
-/* x · Φ(x), Φ(x) = (1 + erf(x / √2)) / 2. */
-PTO_MATH float gelu_f32(float x) {
-  const double v = at_least_f64(x, -14.7), a = at_most_f64(__builtin_fabs(v), 14.7);
-  const double tail = normal_tail_f64(a) * exp_f64(-0.5 * a * a);
-  return (float)(v * (v < 0 ? tail : 1.0 - tail));
 }
 /* x · (1 + tanh y) / 2 = x / (1 + e^−2y), y = √(2/π) (x + 0.044715 x³). */
 PTO_MATH float gelu_tanh_f32(float x) {

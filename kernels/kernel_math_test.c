@@ -41,7 +41,7 @@ static const struct function {
 static enum kind kind_of(uint32_t op) {
   const char *form = functions[op].form;
   if (functions[op].ulps <= 0.5) return OTHER;
-  if (strcmp(form, "UNARY") == 0) return OF_ONE;
+  if (strcmp(form, "UNARY") == 0 || strcmp(form, "LANES") == 0) return OF_ONE;
   if (strcmp(form, "BINARY") == 0) return OF_TWO;
   return strcmp(form, "SCALED") == 0 ? OF_ONE_AND_SCALAR : OTHER;
 }
@@ -179,6 +179,7 @@ static uint64_t special_values(float *values) {
   static const float points[] = {
       0.0f,        0x1p-149f,   0x1p-127f,      0x1p-126f,      0x1p-63f,       0x1p-25f,        0x1p-24f,  0x1p-12f,
       0.25f,       0.41421356f, 0.5f,           0.70710678f,    1.0f,           1.41421356f,     1.5f,      2.0f,
+      0.125f,      3.9375f,     4.125f,         7.875f,         9.25f,          14.875f,         18.5f,     110.0f,
       2.4142135f,  3.0f,        3.95f,          4.0f,           9.01f,          10.0f,           13.0f,     14.7f,
       17.0f,       18.7f,       20.0f,          40.0f,          87.336544f,     88.72284f,       89.41599f, 90.0f,
       103.9721f,   104.0f,      127.0f,         128.0f,         149.0f,         150.0f,          151.0f,    255.0f,

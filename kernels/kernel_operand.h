@@ -4,9 +4,10 @@
  *
  * What lies that way already is worked on in place; anything else, strided, converted or two to a byte, goes through a
  * chunk in the core's local memory, of whole rows where these are shorter than it: rows without gaps by kernel_rows.h,
- * others by kernel_move.h, which transposes.  An output too large for the caches is written past them: see
- * PTO_STREAM_FROM_BYTES. Always true: all operands of a kernel have one shape and one order, and advance by the same
- * counts.  A value of the kernel that runs; one thread.
+ * others by kernel_move.h, which transposes.  An output too large for the caches is written past them, by the loop that
+ * computes it where that can, so that it waits for memory while it computes: see PTO_STREAM_FROM_BYTES.  Always true:
+ * all operands of a kernel have one shape and one order, and advance by the same counts.  A value of the kernel that
+ * runs; one thread.
  *
  *   pto_operand_init … for each; then until nothing is left:
  *   count = pto_operands_next(…); pto_operand_read(…); to = pto_operand_begin(…); compute; pto_operand_end(…);
@@ -48,8 +49,9 @@ struct pto_operand {
   bool is_direct;      /* its elements lie as the class wants them, within a run */
   bool is_nibbles;
   bool is_streamed;
-  bool is_fetched;      /* ahead of its chunk */
-  uint64_t chunk_elems; /* PTO_OPERAND_BYTES of the class, or as many as there are */
+  bool is_in_loop_streamed; /* by the loop that computes it, and not from a chunk */
+  bool is_fetched;          /* ahead of its chunk */
+  uint64_t chunk_elems;     /* PTO_OPERAND_BYTES of the class, or as many as there are */
   char *chunk;
   char *stage; /* the same of the dtype, where an output is converted */
 };
@@ -63,15 +65,18 @@ void pto_operand_init(struct pto_operand *o, const struct pto_kernel_tensor *t, 
                       const uint32_t *order, struct pto_local *local);
 /* What init takes of local memory for it. */
 uint64_t pto_operand_local_bytes(const struct pto_kernel_tensor *t, enum pto_class class_);
-/* Says that `o` is written and never read, so that it may be streamed. */
-void pto_operand_is_output(struct pto_operand *o, uint64_t numel);
+/* Says that `o` is written and never read, so that it may be streamed: by the loop that computes it, where that can and
+ * the elements lie as the class wants them. */
+void pto_operand_is_output(struct pto_operand *o, uint64_t numel, bool can_loop_stream);
 
-/* How many elements to do next, of `left`. */
+/* How many elements to do next, of `left`.  An output is the last of the operands. */
 uint64_t pto_operands_next(const struct pto_operand *operands, uint32_t count, uint64_t left);
 /* The next `count` elements. */
 const void *pto_operand_read(struct pto_operand *o, uint64_t count);
 /* Where to write the next `count` elements, and that it is done. */
 void *pto_operand_begin(struct pto_operand *o, uint64_t count);
+/* Whether the loop is to write the next elements past the caches: then they begin with a cache line. */
+bool pto_operand_is_past_caches(const struct pto_operand *o);
 void pto_operand_end(struct pto_operand *o, uint64_t count);
 /* After the last element. */
 void pto_operand_finish(const struct pto_operand *o);

@@ -127,11 +127,76 @@ static void test_empty_tensors_of_any_layout_are_left_alone(void **state) {
   }
 }
 
+/* y = the kernel of a, and of b where it takes two, `count` elements that lie side by side; a is b's dtype. */
+static void run_contiguous(const struct pto_kernel *kernel, uint32_t dtype, char *a, char *b, char *y, uint64_t count) {
+  static const uint64_t stride = 1;
+  struct pto_kernel_tensor tensors[3];
+  uint32_t tensor_count = 0;
+  for (; tensor_count < kernel->param_count; tensor_count++) {
+    const struct pto_kernel_param *param = &kernel->params[tensor_count];
+    const bool is_output = param->mode == PTO_OUTPUT;
+    tensors[tensor_count] =
+        (struct pto_kernel_tensor){.addr = is_output           ? y
+                                           : tensor_count == 0 ? a
+                                                               : b,
+                                   .shape = &count,
+                                   .strides = &stride,
+                                   .ndims = 1,
+                                   .dtype = is_output && param->dtypes == PTO_DTYPES_BOOL ? PTO_BOOL : dtype};
+  }
+  const struct pto_kernel_args args = {.tensors = tensors, .tensor_count = tensor_count};
+  assert_int_equal(pto_test_call_run(kernel, &args), PTO_OK);
+}
+
+/* Outputs that are written past the caches by the loops that compute them, beginning anywhere in a cache line and
+ * ending anywhere, against pieces that are not. */
+static void test_a_large_output_at_any_address_has_the_bits_of_its_pieces_and_nothing_around_it(void **state) {
+  (void)state;
+  static const struct {
+    const char *kernel;
+    uint32_t dtype, out_bytes;
+  } subjects[] = {{"gelu", PTO_FLOAT32, 4},   {"exp", PTO_BFLOAT16, 2},    {"erf", PTO_FLOAT16, 2},
+                  {"add", PTO_FLOAT16, 2},    {"lesser", PTO_BFLOAT16, 1}, {"sqrt", PTO_FLOAT16, 2},
+                  {"lesser", PTO_FLOAT32, 1}, {"add", PTO_FLOAT32, 4}};
+  const uint64_t space = PTO_STREAM_FROM_BYTES + 8192, piece = 1000;
+  struct pto_rng rng = {SEED};
+  char *got = aligned_alloc(64, space);
+  assert_non_null(got);
+  for (uint32_t s = 0; s < PTO_ARRAY_LENGTH(subjects); s++) {
+    const struct pto_kernel *kernel = pto_kernel_find(subjects[s].kernel);
+    const uint64_t in_bytes = pto_dtype_size(subjects[s].dtype), out_bytes = subjects[s].out_bytes;
+    const uint64_t count = PTO_STREAM_FROM_BYTES / out_bytes + pto_rng_below(&rng, 100);
+    const uint64_t at = out_bytes * (1 + pto_rng_below(&rng, 100));
+    char *inputs = malloc(2 * count * in_bytes), wanted[1000 * 4];
+    assert_non_null(inputs);
+    for (uint64_t i = 0; i < 2 * count * in_bytes; i++) inputs[i] = (char)(pto_mix64(i) & 0x3f);
+    for (uint32_t level = 0; level < PTO_LEVEL_COUNT; level++) {
+      pto_level_limit((enum pto_level)level);
+      memset(got, 0x5a, space);
+      run_contiguous(kernel, subjects[s].dtype, inputs, inputs + count * in_bytes, got + at, count);
+      for (uint64_t i = 0; i < count; i += piece) {
+        const uint64_t some = pto_min_u64(piece, count - i);
+        run_contiguous(kernel, subjects[s].dtype, inputs + i * in_bytes, inputs + (count + i) * in_bytes, wanted, some);
+        if (memcmp(got + at + i * out_bytes, wanted, some * out_bytes) != 0)
+          fail_msg("%s of %s, %s: elements from %" PRIu64 " on", kernel->name, pto_dtype_name(subjects[s].dtype),
+                   pto_level_name((enum pto_level)level), i);
+      }
+      for (uint64_t i = 0; i < space; i++)
+        if ((i < at || i >= at + count * out_bytes) && got[i] != 0x5a)
+          fail_msg("%s writes beside its output, at byte %" PRIu64, kernel->name, i - at);
+    }
+    free(inputs);
+  }
+  free(got);
+  pto_level_limit(PTO_LEVEL_COUNT - 1);
+}
+
 int main(void) {
   print_message("seed %" PRIu64 "\n", SEED);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows_of_any_length_give_the_bits_of_contiguous_tensors_on_every_level),
       cmocka_unit_test(test_empty_tensors_of_any_layout_are_left_alone),
+      cmocka_unit_test(test_a_large_output_at_any_address_has_the_bits_of_its_pieces_and_nothing_around_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,7 @@ struct elementwise_form {
 static const struct elementwise_form form_of_FILL = {0, 0, false, FLOATS, 1},
                                      form_of_FILL_INT = {0, 0, false, LOW_BITS, 1},
                                      form_of_UNARY = {1, 0, false, NO_SCALAR, 0},
+                                     form_of_LANES = {1, 0, false, NO_SCALAR, 0},
                                      form_of_PREDICATE = {1, 0, false, NO_SCALAR, 0},
                                      form_of_BINARY = {2, 0, false, NO_SCALAR, 0},
                                      form_of_COMPARE = {2, 0, false, NO_SCALAR, 0},

@@ -117,27 +117,49 @@ static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
   if (++engine->timed_count == PTO_THREADS_TIMED_GROUP) judge_group(engine);
 }
 
+static PTO_NOINLINE int run_with_extras(struct pto_threads_worker *worker, const struct pto_message *message,
+                                        struct pto_core *view) {
+  const struct pto_threads_shared *shared = worker->shared;
+  if (shared->delay_seed) pto_threads_delay(worker);
+  const int status = shared->trace ? run_recorded(worker, message, view) : pto_message_run(message, view);
+  if (shared->delay_seed) pto_threads_delay(worker);
+  return status;
+}
+
 static inline int call(struct pto_threads_worker *worker, const struct pto_message *message) {
   struct pto_threads_core *core = &worker->cores[message->core];
-  if (PTO_UNLIKELY(worker->shared->trace != NULL)) return run_recorded(worker, message, &core->view);
+  if (PTO_UNLIKELY(worker->shared->has_extras)) return run_with_extras(worker, message, &core->view);
   return pto_message_run(message, &core->view);
 }
 
-/* Runs a kernel that does not wait.  Of the control thread's, every so manieth is timed. */
-static inline int run_kernel(struct pto_threads_worker *worker, const struct pto_message *message) {
+/* Whether the next kernel of the control thread is one that is timed. */
+static inline bool is_due(struct pto_threads_worker *worker) {
+  return worker->engine && worker->run_count++ % PTO_THREADS_TIMED == 0;
+}
+
+/* A kernel that is timed, or looked at by whoever runs programs. */
+static PTO_NOINLINE int call_observed(struct pto_threads_worker *worker, const struct pto_message *message,
+                                      bool is_timed) {
   const bool has_watchdog = worker->shared->has_watchdog;
+  if (has_watchdog) pto_watchdog_begin(worker->line, message);
+  const uint64_t begin_ns = is_timed ? now_ns() : 0;
+  const int status = call(worker, message);
+  if (is_timed) note_own(worker->engine, now_ns() - begin_ns);
+  if (has_watchdog) pto_watchdog_end(worker->line);
+  return status;
+}
+
+/* Runs a kernel that does not wait.  Of the control thread's, every so manieth is timed. */
+static PTO_INLINE int run_kernel(struct pto_threads_worker *worker, const struct pto_message *message) {
+  struct pto_core *view = &worker->cores[message->core].view;
+  const bool is_timed = is_due(worker);
   int status;
-  if (PTO_UNLIKELY(has_watchdog)) pto_watchdog_begin(worker->line, message);
-  pto_engine_current_set(message, &worker->cores[message->core].view);
-  if (PTO_UNLIKELY(worker->engine && worker->run_count++ % PTO_THREADS_TIMED == 0)) {
-    const uint64_t begin_ns = now_ns();
-    status = call(worker, message);
-    note_own(worker->engine, now_ns() - begin_ns);
-  } else {
-    status = call(worker, message);
-  }
+  pto_engine_current_set(message, view);
+  if (PTO_UNLIKELY(worker->shared->is_observed || is_timed))
+    status = call_observed(worker, message, is_timed);
+  else
+    status = pto_message_run(message, view);
   pto_engine_current_clear();
-  if (PTO_UNLIKELY(has_watchdog)) pto_watchdog_end(worker->line);
   return status;
 }
 
@@ -367,10 +389,11 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
   if (!has_others) return (int16_t)status;
   *is_enough |= others_have_completed(engine);
   /* The runtime's work for each lies in between, so a row says less than a kernel by itself; but very long ones show at
-   * once. */
-  if (nth % 8 == 7 || nth == 0 || nth == 2) {
+   * once.  A reading takes as long as half a task does: the longer a row, the fewer there are. */
+  const bool is_mean = nth == 7 || nth % 16 == 15;
+  if (is_mean || nth == 0 || nth == 2) {
     const uint64_t took_ns = now_ns() - engine->row_begin_ns;
-    if (took_ns >= PTO_THREADS_LONG_NS || (nth % 8 == 7 && took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS))
+    if (took_ns >= PTO_THREADS_LONG_NS || (is_mean && took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS))
       note_own(engine, took_ns);
     *is_enough |= took_ns >= PTO_THREADS_OWN_BATCH_NS;
   }
@@ -409,6 +432,8 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
              port->worker_count);
     return PTO_EINVAL;
   }
+  engine->shared.has_extras = engine->shared.trace || engine->shared.delay_seed;
+  engine->shared.is_observed = engine->shared.has_extras || engine->shared.has_watchdog;
   for (uint32_t c = 0; c < engine->core_count; c++) {
     if (!engine->cores[c].has_failed) continue;
     engine->cores[c].has_failed = engine->cores[c].has_deadlocked = false;
@@ -477,6 +502,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .help = threads_help,
                                              .run = threads_run,
                                              .kernel_message = threads_kernel_message,
+                                             .find_waits = pto_threads_find_waits,
                                              .place_memory = threads_place_memory,
                                              .destroy = pto_threads_destroy};
 

@@ -31,9 +31,12 @@ static void *layout_take(struct layout *layout, uint64_t size_bytes, uint64_t al
 }
 
 /* The cores of one kind follow each other, AIVs before AICs, and go round the workers from the last one down: every
- * worker gets its share of each kind, and the control thread, which has other work, gets the fewest. */
+ * worker gets its share of each kind, and the control thread, which has other work, gets the fewest.  But an only AIC
+ * lives with the control thread: with two workers that then has a core of each kind, without which it could not run
+ * short kernels itself (docs/decisions/short-kernels-stay.md). */
 static uint32_t worker_of(uint32_t core, uint32_t cluster_count, uint32_t worker_count) {
   uint32_t cluster = core / 3, lane = core % 3;
+  if (lane == 0 && cluster_count == 1) return 0;
   uint32_t position = lane == 0 ? 2 * cluster_count + cluster : 2 * cluster + lane - 1;
   return worker_count - 1 - position % worker_count;
 }
@@ -164,7 +167,7 @@ static int start_threads(struct pto_threads_engine *engine, const struct pto_eng
                                          engine->workers[0].line, engine->port.worker_count};
   if (pto_watchdog_init(&engine->watchdog, &watchdog) != PTO_OK)
     return pto_error_set(error, PTO_ESYSTEM, "threads: cannot start the watchdog");
-  engine->shared.has_watchdog = engine->watchdog.is_running;
+  engine->shared.has_watchdog = engine->shared.is_observed = engine->watchdog.is_running;
   for (uint32_t w = 1; w < engine->port.worker_count; w++) {
     int code = 0;
     if (!pto_thread_start(&engine->threads[w], pto_threads_worker_main, &engine->workers[w], &code))

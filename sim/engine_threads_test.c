@@ -104,6 +104,15 @@ static void test_the_two_vector_cores_of_tiny_live_on_two_workers(void **state) 
   port->ops->destroy(port);
 }
 
+static void test_an_only_matrix_core_lives_with_the_control_thread(void **state) {
+  for (uint32_t workers = 1; workers <= 3; workers++) {
+    struct pto_port *port = script_engine(1, workers);
+    assert_int_equal(port->core_worker[0], 0);
+    if (workers == 2) assert_true(port->core_worker[1] == 0 || port->core_worker[2] == 0); /* and one of the others */
+    port->ops->destroy(port);
+  }
+}
+
 static void test_every_worker_gets_its_share_of_each_kind(void **state) {
   for (uint32_t clusters = 1; clusters <= 24; clusters += 7)
     for (uint32_t workers = 1; workers <= 9; workers++) {
@@ -464,6 +473,7 @@ int main(void) {
       cmocka_unit_test(test_an_engine_that_never_ran_is_destroyed),
       cmocka_unit_test(test_two_engines_side_by_side_do_not_touch_each_other),
       cmocka_unit_test(test_the_two_vector_cores_of_tiny_live_on_two_workers),
+      cmocka_unit_test(test_an_only_matrix_core_lives_with_the_control_thread),
       cmocka_unit_test(test_every_worker_gets_its_share_of_each_kind),
       cmocka_unit_test(test_no_more_workers_than_cores_are_made),
       cmocka_unit_test(test_a_kernel_runs_on_the_thread_of_its_core),

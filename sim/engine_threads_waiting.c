@@ -68,6 +68,7 @@ static void resume(struct pto_threads_worker *worker, uint32_t index) {
   const bool is_watched = worker->shared->has_watchdog;
   const uint64_t begin_ns = is_watched ? pto_watchdog_now_ns() : 0;
   worker->last_end_ns = 0;
+  if (PTO_UNLIKELY(worker->shared->delay_seed != 0)) pto_threads_delay(worker);
   if (is_watched) pto_watchdog_begin(worker->line, &waiting->message);
   pto_engine_current_set(&waiting->message, &core->view);
   const bool has_returned = pto_waiting_core_resume(waiting);
@@ -191,6 +192,13 @@ bool pto_threads_break_deadlock(struct pto_threads_engine *engine) {
   if (is_broken) pto_waiting_cores_break_deadlock(&engine->meetings.waiting);
   pthread_mutex_unlock(&engine->meetings.mutex);
   return is_broken;
+}
+
+void pto_threads_find_waits(struct pto_port *port, struct pto_core_waits *waits) {
+  struct pto_threads_engine *engine = (struct pto_threads_engine *)(void *)port;
+  pthread_mutex_lock(&engine->meetings.mutex);
+  pto_waiting_cores_find_waits(&engine->meetings.waiting, waits);
+  pthread_mutex_unlock(&engine->meetings.mutex);
 }
 
 bool pto_threads_meetings_init(struct pto_threads_engine *engine) {

@@ -201,6 +201,10 @@ static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
   return pto_virtual_cores_sentence(&engine_of(port)->cores, core);
 }
 
+static void engine_find_waits(struct pto_port *port, struct pto_core_waits *waits) {
+  pto_waiting_cores_find_waits(&engine_of(port)->cores.waiting, waits);
+}
+
 static void engine_destroy(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
   pto_watchdog_fini(&engine->watchdog);
@@ -219,6 +223,7 @@ static const struct pto_port_ops ops = {
     .resume = engine_resume,
     .wait = engine_wait,
     .kernel_message = engine_kernel_message,
+    .find_waits = engine_find_waits,
     .destroy = engine_destroy,
 };
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/meeting.h>
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FIFO_PAIRS 6u /* ordered pairs of different roles */
@@ -354,120 +351,83 @@ void pto_meetings_release(struct pto_meetings *meetings, struct pto_meeting_plac
 
 /* ---- waiting for ever ---- */
 
-struct text {
-  char *at;
-  size_t left;
-};
-
-static void add(struct text *text, const char *format, ...) PTO_PRINTF(2, 3);
-static void add(struct text *text, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = vsnprintf(text->at, text->left, format, arguments);
-  va_end(arguments);
-  const size_t used = length < 0 ? 0 : pto_min_u64((uint64_t)length, text->left - 1);
-  text->at += used;
-  text->left -= used;
+static struct pto_core_seat seat_of(const struct pto_meeting *meeting, uint32_t role) {
+  const struct pto_meeting_seat *seat = &meeting->seats[role];
+  return (struct pto_core_seat){meeting->block_index, seat->core, (uint8_t)role, seat->state};
 }
 
-/* "AIV0 on core 4" */
-static void add_seat(struct text *text, const struct pto_meeting *meeting, uint32_t role) {
-  add(text, "%s on core %u", pto_role_name(role), meeting->seats[role].core);
-}
-
-static void add_state(struct text *text, const struct pto_meeting_seat *seat) {
-  if (seat->state == PTO_SEAT_RETURNED)
-    add(text, ", which has returned");
-  else if (seat->state == PTO_SEAT_SENT)
-    add(text, ", which has not begun");
-  else
-    add(text, ", which waits");
-}
-
-static void add_barrier(const struct pto_meetings *meetings, struct text *text, const struct pto_meeting *meeting,
-                        uint32_t role) {
-  const struct pto_meeting *leader = leader_of(meetings, meeting);
-  add(text, "at barrier %" PRIu32, meeting->seats[role].barriers);
-  if (leader) add(text, " with %" PRIu32 " of %" PRIu32, leader->arrived, leader->expected);
-  FOR_EACH_OF_TASK(i, meetings, meeting->payload) {
-    for (uint32_t other = 0; other < PTO_ROLE_COUNT; other++) {
-      const struct pto_meeting_seat *seat = &meetings->meetings[i].seats[other];
-      if (!seat->is_participant || seat->at_barrier == PTO_AT_BARRIER ||
-          meetings->meetings[i].leader != meeting->leader)
-        continue;
-      add(text, ", without block %" PRIu32 " ", meetings->meetings[i].block_index);
-      add_seat(text, &meetings->meetings[i], other);
-      add_state(text, seat);
-      return;
-    }
-  }
-  add(text, ", without a block that has returned");
-}
-
-static void add_turn(const struct pto_meetings *meetings, struct text *text, struct pto_meeting_place place) {
-  const struct pto_meeting *own = &meetings->meetings[place.meeting];
-  add(text, "for its turn");
+/* The first core that has not come to the barrier. */
+static void find_missing(const struct pto_meetings *meetings, const struct pto_meeting *own,
+                         struct pto_core_wait *wait) {
   FOR_EACH_OF_TASK(i, meetings, own->payload) {
     const struct pto_meeting *meeting = &meetings->meetings[i];
     for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
-      if (!keeps_turn(own, place.role, meeting, role)) continue;
-      add(text, " after block %" PRIu32 " ", meeting->block_index);
-      add_seat(text, meeting, role);
-      add_state(text, &meeting->seats[role]);
+      const struct pto_meeting_seat *seat = &meeting->seats[role];
+      if (!seat->is_participant || seat->at_barrier == PTO_AT_BARRIER || meeting->leader != own->leader) continue;
+      wait->other = seat_of(meeting, role);
+      wait->has_other = true;
       return;
     }
   }
 }
 
-static void add_waiting(const struct pto_meetings *meetings, struct text *text, struct pto_meeting_place place) {
+/* The first core whose turn is before. */
+static void find_before(const struct pto_meetings *meetings, struct pto_meeting_place place,
+                        struct pto_core_wait *wait) {
+  const struct pto_meeting *own = &meetings->meetings[place.meeting];
+  FOR_EACH_OF_TASK(i, meetings, own->payload) {
+    for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
+      if (!keeps_turn(own, place.role, &meetings->meetings[i], role)) continue;
+      wait->other = seat_of(&meetings->meetings[i], role);
+      wait->has_other = true;
+      return;
+    }
+  }
+}
+
+static void fill_wait(const struct pto_meetings *meetings, struct pto_meeting_place place, struct pto_core_wait *wait) {
   const struct pto_meeting *meeting = &meetings->meetings[place.meeting];
   const struct pto_meeting_seat *seat = &meeting->seats[place.role];
-  add(text, "task %" PRIu64 " (%s) block %" PRIu32 " ", meeting->payload->task_number,
-      kernel_of(meeting, place.role)->name, meeting->block_index);
-  add_seat(text, meeting, place.role);
-  add(text, " waits ");
+  const struct pto_meeting *leader = leader_of(meetings, meeting);
+  *wait = (struct pto_core_wait){.task_number = meeting->payload->task_number,
+                                 .kernel = kernel_of(meeting, place.role)->name,
+                                 .who = seat_of(meeting, place.role),
+                                 .waits_for = seat->waits_for,
+                                 .is_together = meeting->is_together};
   switch ((enum pto_waits_for)seat->waits_for) {
   case PTO_WAITS_FOR_FLAG:
-    add(text, "for a signal at flag %u", seat->subject);
+    wait->flag = seat->subject;
     break;
   case PTO_WAITS_FOR_ROOM:
-    add(text, "for room for %" PRIu64 " bytes in the FIFO to ", seat->room_bytes);
-    add_seat(text, meeting, seat->subject);
-    add_state(text, &meeting->seats[seat->subject]);
-    break;
   case PTO_WAITS_FOR_ELEMENT:
-    add(text, "for an element from ");
-    add_seat(text, meeting, seat->subject);
-    add_state(text, &meeting->seats[seat->subject]);
+    wait->room_bytes = seat->room_bytes;
+    wait->other = seat_of(meeting, seat->subject);
+    wait->has_other = true;
     break;
   case PTO_WAITS_FOR_BARRIER:
-    add_barrier(meetings, text, meeting, place.role);
+    wait->barrier = seat->barriers;
+    wait->arrived = leader ? leader->arrived : 0;
+    wait->expected = leader ? leader->expected : 0;
+    find_missing(meetings, meeting, wait);
     break;
   case PTO_WAITS_FOR_TURN:
-    add_turn(meetings, text, place);
+    find_before(meetings, place, wait);
     break;
   case PTO_WAITS_FOR_NOTHING:
     break;
   }
 }
 
-void pto_meetings_describe(const struct pto_meetings *meetings, char *text_out, size_t size) {
-  struct text text = {text_out, size};
-  const char *separator = "cores wait for ever: ";
-  uint32_t more = 0;
-  *text_out = '\0';
+void pto_meetings_find_waits(const struct pto_meetings *meetings, struct pto_core_waits *waits) {
+  waits->count = waits->more = 0;
   for (uint32_t i = 0; i < meeting_count(meetings); i++)
     for (uint32_t role = 0; meetings->payloads[i] && role < PTO_ROLE_COUNT; role++) {
       if (!meetings->meetings[i].seats[role].waits_for) continue;
-      if (text.left < 256 + 32) { /* no room for another one and the count */
-        more++;
-        continue;
-      }
-      add(&text, "%s", separator);
-      add_waiting(meetings, &text, (struct pto_meeting_place){i, role});
-      separator = "; ";
+      if (waits->count == PTO_CORE_WAITS_MAX)
+        waits->more++;
+      else
+        fill_wait(meetings, (struct pto_meeting_place){i, role}, &waits->waits[waits->count++]);
     }
-  if (more) add(&text, "; and %" PRIu32 " more", more);
 }
 
 void pto_meetings_break_deadlock(struct pto_meetings *meetings) {

@@ -21,20 +21,11 @@
 
 #include <runtime/base/reserve.h>
 #include <runtime/port/core_port.h>
+#include <runtime/port/core_waits.h>
 #include <runtime/port/port.h>
 
 #define PTO_MEETING_NONE UINT32_MAX
 #define PTO_ELEMENT_HEADER_BYTES 8u /* an element's length, in front of it */
-
-enum pto_seat_state { PTO_SEAT_ABSENT = 0, PTO_SEAT_SENT, PTO_SEAT_BEGUN, PTO_SEAT_RETURNED };
-enum pto_waits_for {
-  PTO_WAITS_FOR_NOTHING = 0,
-  PTO_WAITS_FOR_FLAG,    /* subject: the flag */
-  PTO_WAITS_FOR_ROOM,    /* subject: the role at the other end */
-  PTO_WAITS_FOR_ELEMENT, /* the same */
-  PTO_WAITS_FOR_BARRIER,
-  PTO_WAITS_FOR_TURN
-};
 
 enum pto_at_barrier { PTO_AT_NO_BARRIER = 0, PTO_AT_BARRIER, PTO_THROUGH_BARRIER };
 
@@ -124,9 +115,9 @@ void pto_meetings_release(struct pto_meetings *meetings, struct pto_meeting_plac
 void pto_meeting_fifo_copy_in(struct pto_meeting_fifo *fifo, const void *data, uint64_t size_bytes);
 void pto_meeting_fifo_copy_out(const struct pto_meeting_fifo *fifo, void *data, uint64_t size_bytes);
 
-/* Where every seat that waits does so for ever: says who waits for whom, in order of cores; breaks all their meetings,
- * so that each wait is answered. */
-void pto_meetings_describe(const struct pto_meetings *meetings, char *text, size_t size);
+/* Every seat that waits, in order of meetings and roles, and what it waits for. */
+void pto_meetings_find_waits(const struct pto_meetings *meetings, struct pto_core_waits *waits);
+/* Where every seat that waits does so for ever: breaks all their meetings, so that each wait is answered. */
 void pto_meetings_break_deadlock(struct pto_meetings *meetings);
 
 #endif

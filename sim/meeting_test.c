@@ -299,18 +299,23 @@ static void test_a_core_that_fails_breaks_all_meetings_of_its_task_and_no_other(
 static void test_a_deadlock_is_described_core_by_core_and_broken(void **state) {
   (void)state;
   char text[2048], small[350];
+  static struct pto_core_waits found;
   const struct pto_payload *task = task_of(&waits, &waits, &waits);
   const struct pto_meeting_place a = begin(task, 1, 0, 0, 0), b = begin(task, 1, 1, 0, 0), c = begin(task, 1, 2, 0, 0);
   uint64_t size_found;
   assert_int_equal(pto_meetings_wait(&meetings, a, 9), PTO_MEETING_WAIT);
   assert_int_equal(pto_meetings_element(&meetings, b, PTO_ROLE_AIV1, 4, &size_found), PTO_MEETING_WAIT);
   leave(c);
-  pto_meetings_describe(&meetings, text, sizeof text);
+  pto_meetings_find_waits(&meetings, &found);
+  assert_int_equal(found.count, 2);
+  assert_int_equal(found.waits[1].other.core, 5);
+  assert_int_equal(found.waits[1].other.state, PTO_SEAT_RETURNED);
+  pto_core_waits_describe(&found, text, sizeof text);
   assert_string_equal(text,
                       "cores wait for ever: task 7 (waits) block 0 AIC on core 3 waits for a signal at flag 9; task "
                       "7 (waits) block 0 AIV0 on core 4 waits for an element from AIV1 on core 5, which has "
                       "returned");
-  pto_meetings_describe(&meetings, small, sizeof small);
+  pto_core_waits_describe(&found, small, sizeof small);
   assert_true(strlen(small) < sizeof small && strstr(small, "; and 1 more") != NULL);
   pto_meetings_break_deadlock(&meetings);
   assert_int_equal(woken_count, 2);

@@ -241,8 +241,16 @@ const char *pto_waiting_core_sentence(const struct pto_waiting_core *core) {
 }
 
 void pto_waiting_cores_break_deadlock(struct pto_waiting_cores *cores) {
-  pto_meetings_describe(&cores->meetings, cores->deadlock, sizeof cores->deadlock);
+  pto_meetings_find_waits(&cores->meetings, &cores->deadlock_waits);
+  pto_core_waits_describe(&cores->deadlock_waits, cores->deadlock, sizeof cores->deadlock);
   pto_meetings_break_deadlock(&cores->meetings);
+}
+
+void pto_waiting_cores_find_waits(const struct pto_waiting_cores *cores, struct pto_core_waits *waits) {
+  if (cores->deadlock[0])
+    *waits = cores->deadlock_waits;
+  else
+    pto_meetings_find_waits(&cores->meetings, waits);
 }
 
 /* ---- all of them ---- */

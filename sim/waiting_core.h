@@ -52,7 +52,8 @@ struct pto_waiting_cores {
   const struct pto_waiting_hooks *hooks;
   void *engine;
   struct pto_meetings meetings;
-  char deadlock[PTO_DEADLOCK_SENTENCE_BYTES]; /* who waited for whom when it was broken */
+  char deadlock[PTO_DEADLOCK_SENTENCE_BYTES]; /* who waited for whom when it was broken; "": it was not */
+  struct pto_core_waits deadlock_waits;       /* the same as data */
   struct pto_reserve memory, stacks;
 };
 
@@ -77,5 +78,7 @@ bool pto_waiting_core_is_beyond_stack(const struct pto_core_port *port, uintptr_
 
 /* Every core that waits does so for ever: under the lock, writes `deadlock` and answers each of them PTO_EDEADLOCK. */
 void pto_waiting_cores_break_deadlock(struct pto_waiting_cores *cores);
+/* Under the lock: who waits for whom now, or did when a deadlock of this run was broken. */
+void pto_waiting_cores_find_waits(const struct pto_waiting_cores *cores, struct pto_core_waits *waits);
 
 #endif

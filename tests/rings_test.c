@@ -180,7 +180,7 @@ static int n_minus_1_is_usable(struct pto_runtime *rt, struct fixture *f) {
 }
 static void three_hundred_ran(struct fixture *f) {
   each_label_ran_once(300);
-  assert_int_equal(f->rt->rings.rings[1].high_water, 15);
+  assert_int_equal(pto_task_ring_high_water(&f->rt->rings.rings[1]), 15);
 }
 static int full_window_waits(struct pto_runtime *rt, struct fixture *f) {
   for (uint64_t i = 0; i < 15; i++) plain(rt, i);

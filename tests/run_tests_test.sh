@@ -58,9 +58,11 @@ program own_total "echo 'about 7 passed'; echo '30 passed, 1 failed, 4 skipped';
 program plain_good 'exit 0'
 program plain_bad 'exit 1'
 program plain_skipped 'exit 77'
+program has_table "echo '| found by | runs |'; echo 'and something else'"
 program sleeps 'exec sleep 60'
 
 expect 'good tests count' '2 passed, 0 failed' 0 "$work/two_good"
+says 'a table is shown where all went well' '| found by | runs |' "$work/has_table"
 expect 'a failed test counts once' '1 passed, 1 failed' 1 "$work/one_bad"
 expect 'a skipped test is no failure' '1 passed, 0 failed, 1 skipped' 0 "$work/one_skipped"
 expect 'after a crash the rest has failed' '1 passed, 2 failed' 1 "$work/crashes"

@@ -45,10 +45,10 @@ static uint32_t refuse_each(uint32_t *countdown, const struct pto_config *config
   return 0;
 }
 
-static const char *const engines[] = {"threads", "virtual"};
+static const char *const engines[] = {"threads", "virtual", "observe", "explore", "delayed threads"};
 
 static void test_every_reservation_may_be_refused(void **state) {
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++) {
     const struct pto_config config = {.size = sizeof config,
                                       .engine = engines[i],
                                       .chip = "tiny",
@@ -60,7 +60,7 @@ static void test_every_reservation_may_be_refused(void **state) {
 }
 
 static void test_every_thread_may_be_refused(void **state) {
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++) {
     const struct pto_config config = {.size = sizeof config,
                                       .engine = engines[i],
                                       .chip = "a2a3",

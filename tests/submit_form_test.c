@@ -323,12 +323,14 @@ static int good_and_spoiled(struct pto_runtime *rt, struct fixture *f) {
   return 0;
 }
 
-static void run_refusal(const struct refusal *r, bool after_a_form) {
+/* Where the graph is recorded, submits go another way than where it is not. */
+static void run_refusal(const struct refusal *r, bool after_a_form, uint32_t record) {
   static struct fixture f;
   refusal = r;
   has_form = after_a_form;
   memset(&f, 0, sizeof f);
   memset(&other, 0, sizeof other);
+  f.config.record = record;
   fixture_open(&other);
   fixture_open(&f);
   for (uint32_t i = 0; i < 1024; i++) ((float *)(void *)f.memory)[i] = (float)(i % 100);
@@ -340,20 +342,24 @@ static void run_refusal(const struct refusal *r, bool after_a_form) {
   fixture_close(&other);
 }
 
-static void test_what_is_refused_is_refused_the_same_behind_a_form_and_changes_nothing(void **state) {
-  (void)state;
-  run_refusal(NULL, false);
+static void expect_same_refusals(uint32_t record) {
+  run_refusal(NULL, false, record);
   const __typeof__(refused_outcome) untouched = refused_outcome;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(refusals); i++) {
-    run_refusal(&refusals[i], false);
+    run_refusal(&refusals[i], false, record);
     char fresh[PTO_SENTENCE_SIZE];
     memcpy(fresh, refused_sentence, sizeof fresh);
     if (memcmp(&refused_outcome, &untouched, sizeof untouched)) fail_msg("%s first: another outcome", refusals[i].name);
-    run_refusal(&refusals[i], true);
+    run_refusal(&refusals[i], true, record);
     if (strcmp(fresh, refused_sentence))
       fail_msg("%s: \"%s\" behind a form, else \"%s\"", refusals[i].name, refused_sentence, fresh);
     if (memcmp(&refused_outcome, &untouched, sizeof untouched)) fail_msg("%s: another outcome", refusals[i].name);
   }
+}
+static void test_what_is_refused_is_refused_the_same_behind_a_form_and_changes_nothing(void **state) {
+  (void)state;
+  expect_same_refusals(PTO_RECORD_GRAPH);
+  expect_same_refusals(PTO_RECORD_TIMELINE);
 }
 
 /* ---- accepted submits of every kind, against the long way ---- */
@@ -734,12 +740,15 @@ static void test_a_form_does_not_outlive_its_run(void **state) {
 }
 
 static void run_body(int (*body)(struct pto_runtime *, struct fixture *)) {
-  static struct fixture f;
-  memset(&f, 0, sizeof f);
-  f.config.window = 8192;
-  fixture_open(&f);
-  for (int i = 0; i < 2; i++) fixture_run(&f, body, PTO_OK);
-  fixture_close(&f);
+  for (uint32_t record = PTO_RECORD_GRAPH; record <= PTO_RECORD_TIMELINE; record++) {
+    static struct fixture f;
+    memset(&f, 0, sizeof f);
+    f.config.window = 8192;
+    f.config.record = record;
+    fixture_open(&f);
+    for (int i = 0; i < 2; i++) fixture_run(&f, body, PTO_OK);
+    fixture_close(&f);
+  }
 }
 static void test_more_kernels_than_forms_take_turns(void **state) {
   (void)state;

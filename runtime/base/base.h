@@ -35,6 +35,8 @@ _Noreturn void pto_assert_failed(const char *condition, const char *file, int li
 #define PTO_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PTO_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PTO_NOINLINE __attribute__((noinline))
+/* Of a hot path, where the compiler would rather share one copy. */
+#define PTO_INLINE inline __attribute__((always_inline))
 #define PTO_COLD __attribute__((noinline, cold))
 #define PTO_CACHE_LINE 64
 #define PTO_ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -26,6 +26,7 @@ struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes)
   struct pto_buffer_record *record = pto_buffer_registry_insert(&rt->buffers, PTO_BUFFER_MANAGED, rt->scope_depth,
                                                                 &rt->scopes[rt->scope_depth].buffers);
   if (!record) {
+    pto_space_note_table(rt, PTO_DOING_NEW_BUFFER, "buffer registry", rt->buffers.capacity);
     pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers fill the registry", rt->buffers.live_count);
     return none;
   }
@@ -64,9 +65,11 @@ static void collect_ranges(struct pto_runtime *rt) {
 }
 
 /* The pattern of --poison is something that was written. */
-static PTO_COLD void tell_allocated(const struct pto_runtime *rt, char *addr, uint64_t size_bytes) {
-  pto_memory_mark_fresh(addr, size_bytes);
-  if (rt->config.poison) pto_memory_mark_written(addr, size_bytes);
+static PTO_COLD void tell_allocated(const struct pto_runtime *rt, const struct pto_buffer_record *record) {
+  void *addr = (void *)(uintptr_t)record->addr;
+  if (rt->arena.is_checked) pto_memory_mark_fresh(addr, record->size_bytes);
+  if (rt->arena.is_checked && rt->config.poison) pto_memory_mark_written(addr, record->size_bytes);
+  if (rt->watch) rt->watch->allocated(rt->watch->context, record->id, record->addr, record->size_bytes);
 }
 
 bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record,
@@ -83,7 +86,7 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
   record->owner_slot = owner_slot;
   pto_buffer_registry_move(&rt->buffers, record, &rt->scopes[record->scope_depth].buffers,
                            &rt->scopes[rt->scope_depth].buffers, rt->scope_depth);
-  if (PTO_UNLIKELY(rt->arena.is_checked)) tell_allocated(rt, addr, record->size_bytes);
+  if (PTO_UNLIKELY(rt->is_told)) tell_allocated(rt, record);
   if (rt->config.poison) memset(addr, 0xff, record->size_bytes);
   return true;
 }
@@ -122,6 +125,7 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
         record->addr < all_hi)
       record->space = space;
   }
+  pto_buffer_registry_note_change(registry);
   rt->map.spaces[space].registrations = registrations;
   if (pto_buffer_registry_replace_ranges(registry, first, last - first, all_lo, all_hi, space)) return space;
   pto_access_map_remove_space(&rt->map, space);
@@ -131,7 +135,10 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
 /* Live registrations have all the room that there is: within a run that ends it. */
 static PTO_COLD struct pto_tensor too_many_registrations(struct pto_runtime *rt) {
   uint32_t count = rt->buffers.live_count;
-  if (rt->is_running) pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers and registrations fill the registry", count);
+  if (rt->is_running) {
+    pto_space_note_table(rt, PTO_DOING_NEW_BUFFER, "buffer registry", rt->buffers.capacity);
+    pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers and registrations fill the registry", count);
+  }
   return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_BUFFER_COUNT, count);
 }
 
@@ -159,6 +166,7 @@ struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32
     record->space = space_of_range(rt, &t, lo, lo + size_bytes);
     if (record->space == PTO_NONE) return too_many_registrations(rt);
     rt->map.spaces[record->space].registrations++;
+    if (PTO_UNLIKELY(rt->watch != NULL)) rt->watch->registered(rt->watch->context, record->id, lo, size_bytes);
   }
   t.buffer = pto_buffer_registry_handle(record);
   return t;
@@ -196,6 +204,7 @@ void pto_buffers_end_run(struct pto_runtime *rt) {
   registry->range_count = kept;
   for (uint32_t i = rt->outside_buffers; i != PTO_NONE; i = registry->records[i].next_in_scope)
     registry->records[i].version = 0;
+  pto_buffer_registry_note_change(registry);
 }
 
 uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer) {

@@ -5,15 +5,42 @@
 
 #include <runtime/tensor/tensor_make.h>
 
+static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buffer_record *record,
+                                   const struct pto_region *region, bool is_write) {
+  struct pto_trace_host_access *access = pto_trace_log_append(&rt->trace.host_accesses);
+  if (!access) return;
+  *access = (struct pto_trace_host_access){.begin = region->start,
+                                           .end = region->end,
+                                           .buffer_base = record->addr,
+                                           .buffer_number = record->id,
+                                           .task_count = rt->task_count,
+                                           .call = rt->call,
+                                           .is_write = is_write,
+                                           .is_managed = record->kind == PTO_BUFFER_MANAGED};
+}
+
+/* For the wait picture. */
+static void note_access(struct pto_runtime *rt, const struct pto_buffer_record *record, const struct pto_region *region,
+                        bool is_write, uint32_t slot) {
+  rt->doing = (struct pto_doing){.kind = is_write ? PTO_DOING_HOST_WRITE : PTO_DOING_HOST_READ,
+                                 .task_number = rt->task_count,
+                                 .buffer_number = record->id,
+                                 .begin = region->start - record->addr,
+                                 .end = region->end - record->addr,
+                                 .awaited_slot = slot};
+}
+
 /* Waits until nobody has these bytes any more that the rules make the host wait for. */
-static int wait_for_bytes(struct pto_runtime *rt, uint32_t space, const struct pto_region *region, bool is_write) {
+static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record *record,
+                          const struct pto_region *region, bool is_write) {
   pto_progress_poll(rt);
   bool has_waited = false;
   uint64_t begin_time = pto_progress_now(rt);
   for (;;) {
     if (rt->has_failed) return rt->error.status;
-    uint32_t slot = pto_hazards_find_unfinished(&rt->hazards, space, region, is_write);
+    uint32_t slot = pto_hazards_find_unfinished(&rt->hazards, record->space, region, is_write);
     if (slot == UINT32_MAX) break;
+    note_access(rt, record, region, is_write, slot);
     /* the scope is open or not, the slot cannot be given to another task while the host waits */
     while (!pto_task_state_has_finished(rt->rings.slots[slot].state)) {
       int status = pto_progress_wait(rt);
@@ -21,7 +48,10 @@ static int wait_for_bytes(struct pto_runtime *rt, uint32_t space, const struct p
     }
     has_waited = true;
   }
-  if (has_waited) pto_progress_resume(rt);
+  if (has_waited) {
+    rt->doing = pto_doing_nothing;
+    pto_progress_resume(rt);
+  }
   if (rt->port->is_virtual) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_HOST_ACCESS, 1);
   pto_progress_record(rt, PTO_CONTROL_HOST_ACCESS, begin_time, rt->task_count);
   return PTO_OK;
@@ -74,7 +104,8 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   *shift = is_nibble ? 4 * (uint32_t)(element & 1) : UINT32_MAX;
   *addr = (char *)(uintptr_t)(record->addr + offset);
   struct pto_region region = {.start = record->addr + offset, .end = record->addr + offset + size, .run_bytes = size};
-  return wait_for_bytes(rt, record->space, &region, wanted->is_write);
+  if (pto_trace_has_graph(&rt->trace)) record_access(rt, record, &region, wanted->is_write);
+  return wait_for_bytes(rt, record, &region, wanted->is_write);
 }
 
 /* ---- whole tensors ---- */
@@ -89,7 +120,11 @@ int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is
   if (pto_tensor_is_empty(t)) return PTO_OK;
   struct pto_region region;
   pto_region_from_tensor(t, record->addr, &region);
-  return wait_for_bytes(rt, record->space, &region, is_write);
+  if (pto_trace_has_graph(&rt->trace)) {
+    rt->call = NULL;
+    if (region.ndims == 0) record_access(rt, record, &region, is_write); /* with gaps it orders less than its range */
+  }
+  return wait_for_bytes(rt, record, &region, is_write);
 }
 
 bool pto_host_help(struct pto_runtime *rt) {
@@ -122,6 +157,7 @@ bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_m
 /* ---- elements ---- */
 
 int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, void *value) {
+  PTO_NOTE_CALL(rt);
   char *addr;
   uint32_t shift;
   struct host_element wanted = {"read_element", t, index, value, false};
@@ -138,16 +174,19 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
 
 static PTO_COLD void tell_written(const struct pto_runtime *rt, char *addr, uint64_t size_bytes) {
   uint64_t lo = (uint64_t)(uintptr_t)addr;
-  if (pto_gm_arena_meets(&rt->arena, lo, lo + size_bytes)) pto_memory_mark_written(addr, size_bytes);
+  if (rt->arena.is_checked && pto_gm_arena_meets(&rt->arena, lo, lo + size_bytes))
+    pto_memory_mark_written(addr, size_bytes);
+  if (rt->watch) rt->watch->host_writes(rt->watch->context, lo, size_bytes);
 }
 
 int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, const void *value) {
+  PTO_NOTE_CALL(rt);
   char *addr;
   uint32_t shift;
   struct host_element wanted = {"write_element", t, index, value, true};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
-  if (PTO_UNLIKELY(rt->arena.is_checked)) tell_written(rt, addr, pto_dtype_size(t->dtype));
+  if (PTO_UNLIKELY(rt->is_told)) tell_written(rt, addr, pto_dtype_size(t->dtype));
   if (shift == UINT32_MAX)
     memcpy(addr, value, pto_dtype_size(t->dtype));
   else

@@ -55,8 +55,10 @@ static inline uint32_t pto_params_payload_bytes(uint32_t tensor_count, uint32_t 
 static inline void pto_params_begin_payload(struct pto_payload *payload, const struct pto_launch *launch,
                                             uint32_t tensor_count, uint32_t scalar_count) {
   payload->block_count = launch->block_count ? launch->block_count : 1;
-  payload->tensor_count = (uint16_t)tensor_count;
-  payload->scalar_count = (uint16_t)scalar_count;
+  payload->first_role = launch->aic ? 0 : launch->aiv0 ? 1 : 2;
+  payload->tensor_count = (uint8_t)tensor_count;
+  payload->scalar_count = (uint8_t)scalar_count;
+  payload->no_flags = 0;
   payload->kernels[0] = launch->aic;
   payload->kernels[1] = launch->aiv0;
   payload->kernels[2] = launch->aiv1;
@@ -70,7 +72,10 @@ static inline int pto_params_build_payload(struct pto_runtime *rt, const struct 
   const uint32_t tensor_count = submit->tensor_count, scalar_count = submit->scalar_count;
   struct pto_payload *payload =
       pto_payload_pool_alloc(&rt->payloads, pto_params_payload_bytes(tensor_count, scalar_count, submit->dim_count));
-  if (PTO_UNLIKELY(!payload)) return pto_runtime_fail(rt, PTO_ECAPACITY, "the payloads of live tasks fill their pool");
+  if (PTO_UNLIKELY(!payload)) {
+    pto_space_note_table(rt, PTO_DOING_SUBMIT, "payload pool", rt->payloads.unit_capacity);
+    return pto_runtime_fail(rt, PTO_ECAPACITY, "the payloads of live tasks fill their pool");
+  }
   submit->payload = payload;
   pto_params_begin_payload(payload, launch, tensor_count, scalar_count);
   union pto_scalar *scalars = pto_payload_scalars(payload);

@@ -123,21 +123,26 @@ static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_t
 
 /* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order, however
  * many. */
-static void finish(struct pto_runtime *rt, uint32_t index) {
+static PTO_INLINE void finish_where(struct pto_runtime *rt, uint32_t index, bool may_be_virtual) {
   struct pto_task_slot *slot = &rt->rings.slots[index];
   slot->state = PTO_TASK_COMPLETED;
   rt->completed_count++;
-  uint32_t told = slot->consumer_count;
-  charge(rt, PTO_WORK_COMPLETE, 1);
-  for (uint32_t i = 0; i < slot->consumer_count; i++) tell(rt, slot->consumers[i]);
+  const uint32_t inline_count = slot->consumer_count;
+  uint32_t told = inline_count;
+  if (may_be_virtual) charge(rt, PTO_WORK_COMPLETE, 1);
+  for (uint32_t i = 0; i < inline_count; i++) tell(rt, slot->consumers[i]);
   if (PTO_UNLIKELY(slot->more_consumers)) told += tell_chunks(rt, slot);
-  if (told) charge(rt, PTO_WORK_FANOUT, told);
-  if (slot->flags & PTO_TASK_HAS_HELD) release_held(rt, slot);
-  if (slot->payload) {
-    pto_payload_pool_free(&rt->payloads, slot->payload);
-    slot->payload = NULL;
+  if (may_be_virtual && told) charge(rt, PTO_WORK_FANOUT, told);
+  if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
+  struct pto_payload *payload = slot->payload;
+  if (payload) {
+    slot->number = (uint32_t)payload->task_number;
+    slot->kernel = pto_payload_first_kernel(payload);
+    pto_payload_pool_free(&rt->payloads, payload);
   }
 }
+
+static PTO_NOINLINE void finish(struct pto_runtime *rt, uint32_t index) { finish_where(rt, index, true); }
 
 /* Without recursion: a chain of barriers may be as long as the window.  First in, first out, so that what they let go
  * is queued in the order of submits; a slot finishes once between two retirements, so there is a place for each. */
@@ -158,6 +163,7 @@ void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot) {
 
 static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
   if (rt->has_failed) return;
+  rt->failed_slot = completion->ticket;
   const struct pto_task_slot *slot = &rt->rings.slots[completion->ticket];
   const struct pto_payload *payload = slot->payload;
   uint32_t lane = completion->core % PTO_LANES;
@@ -165,6 +171,7 @@ static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_comp
   if (lane == 2 && payload->kernels[1] && payload->kernels[2]) kernel = payload->kernels[2];
   const char *message = rt->port->ops->kernel_message(rt->port, completion->core);
   if (completion->status == PTO_EDEADLOCK && (slot->flags & PTO_TASK_MEETS)) { /* of others it is the kernel's own */
+    rt->failed_slot = PTO_PICTURE_NONE;
     pto_runtime_fail(rt, PTO_EDEADLOCK, "%s", message);
     return;
   }
@@ -212,11 +219,12 @@ static bool take_in(struct pto_runtime *rt) {
  * there were any. */
 static bool run_own(struct pto_runtime *rt) {
   const struct pto_port_ops *ops = rt->port->ops;
-  bool is_enough = !rt->port->is_fine_grained || !ops->run;
+  if (!ops->run || !pto_scheduler_begin_row(&rt->scheduler)) return false;
+  bool is_enough = false;
   uint32_t count = 0;
   for (; !is_enough && !rt->has_failed; count++) {
     struct pto_message message;
-    if (!pto_scheduler_take_own(&rt->scheduler, count, &message)) break;
+    if (!pto_scheduler_take_own(&rt->scheduler, &message)) break;
     const uint32_t index = message.ticket;
     const int16_t status = ops->run(rt->port, &message, count, &is_enough);
     if (PTO_UNLIKELY(status)) {
@@ -224,7 +232,7 @@ static bool run_own(struct pto_runtime *rt) {
       return true;
     }
     rt->rings.slots[index].blocks_left = rt->rings.slots[index].messages_left = 0;
-    finish(rt, index);
+    finish_where(rt, index, false);
     if (PTO_UNLIKELY(rt->finished_count)) finish_all(rt);
   }
   if (count == 0) return false;

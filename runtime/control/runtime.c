@@ -37,6 +37,8 @@ int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...
   store_sentence(rt, status, format, arguments);
   va_end(arguments);
   rt->has_failed = true;
+  if (status != PTO_EUSER && rt->is_running) pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
+  pto_submit_forms_forget(rt);
   pto_scheduler_abandon(&rt->scheduler);
   return status;
 }
@@ -80,6 +82,7 @@ static bool reserve_all(struct pto_runtime *rt) {
          pto_payload_pool_init(&rt->payloads, payload_units) && pto_submit_forms_init(rt) &&
          pto_buffer_registry_init(&rt->buffers, (uint32_t)accesses, rt->tag) &&
          pto_reserve_init(&rt->finished_memory, slots * sizeof *rt->finished) &&
+         pto_reserve_init(&rt->stopped_memory, sizeof *rt->stopped) &&
          pto_scheduler_init(&rt->scheduler, rt->port, &rt->rings, policy, seed) &&
          pto_trace_init(&rt->trace, config->record, rt->port->worker_count) == PTO_OK &&
          (!rt->arena.is_checked || (rt->guard = pto_kernel_guard_create(rt->port, &rt->arena, &rt->buffers)) != NULL);
@@ -123,6 +126,8 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
                          (unsigned long long)config->window, (unsigned long long)config->heap_bytes);
   }
   rt->finished = rt->finished_memory.addr;
+  rt->stopped = rt->stopped_memory.addr;
+  rt->is_told = rt->arena.is_checked;
   if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.memory.addr, rt->arena.memory.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
   rt->hazards = (struct pto_hazards){
@@ -141,6 +146,7 @@ void pto_runtime_destroy(struct pto_runtime *rt) {
   pto_trace_fini(&rt->trace);
   pto_scheduler_fini(&rt->scheduler);
   pto_reserve_fini(&rt->finished_memory);
+  pto_reserve_fini(&rt->stopped_memory);
   pto_buffer_registry_fini(&rt->buffers);
   pto_reserve_fini(&rt->forms_memory);
   pto_payload_pool_fini(&rt->payloads);
@@ -164,6 +170,9 @@ static void begin_state(struct pto_runtime *rt) {
   rt->has_failed = false;
   rt->task_count = rt->completed_count = rt->submit_waits = 0;
   rt->finished_count = rt->since_poll = 0;
+  rt->doing = pto_doing_nothing;
+  rt->failed_slot = PTO_PICTURE_NONE;
+  if (rt->stopped->picture.status) rt->stopped->picture.status = PTO_OK; /* its page may never have been touched */
   rt->scope_depth = rt->scope_serial = 0;
   rt->virtual_ps = 0;
   rt->hazards.edges = rt->hazards.live_edges = 0;
@@ -183,6 +192,7 @@ static void give_up_tasks(struct pto_runtime *rt) {
     struct pto_task_ring *ring = &rt->rings.rings[r];
     for (uint64_t s = ring->tail; s != ring->head; s++)
       rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
+    ring->high_water = pto_task_ring_high_water(ring);
     ring->tail = ring->open_begin = ring->head;
     pto_heap_ring_retire(&ring->heap, ring->heap.head);
   }
@@ -198,11 +208,13 @@ static void end_state(struct pto_runtime *rt) {
   pto_space_retire(rt);
   PTO_ASSERT(rt->chunks.live_count == 0 && rt->payloads.live_count == 0 && rt->map.live_entries == 0);
   pto_buffer_registry_new_epoch(&rt->buffers);
+  pto_submit_forms_forget(rt);
   rt->is_running = false;
 }
 
 static void drain(struct pto_runtime *rt) {
   uint64_t begin_time = pto_progress_now(rt);
+  rt->doing.kind = PTO_DOING_END;
   while (!rt->has_failed && rt->completed_count < rt->task_count) pto_progress_wait(rt);
   if (rt->has_failed)
     pto_progress_quiesce(rt);
@@ -243,7 +255,7 @@ int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, v
 /* ---- questions ---- */
 
 uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds) {
-  uint32_t clusters = rt->port->cluster_count;
+  uint32_t clusters = pto_port_told_clusters(rt->port);
   return ((kinds & PTO_AIC) ? clusters : 0) + ((kinds & PTO_AIV) ? 2 * clusters : 0) +
          ((kinds & PTO_CLUSTER) ? clusters : 0);
 }
@@ -260,9 +272,9 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
                           .overlap_budget_exhausted = rt->map.budget_exhausted,
                           .submit_waits = rt->submit_waits,
                           .workers = rt->port->worker_count,
-                          .cores = rt->port->cluster_count * PTO_LANES};
+                          .cores = pto_port_told_clusters(rt->port) * PTO_LANES};
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
-    all.window_high_water = pto_max_u64(all.window_high_water, rt->rings.rings[i].high_water);
+    all.window_high_water = pto_max_u64(all.window_high_water, pto_task_ring_high_water(&rt->rings.rings[i]));
     all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);
   }
   size_t size = stats->size < sizeof all ? stats->size : sizeof all;
@@ -272,6 +284,25 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
 
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt) {
   return rt->config.record ? &rt->trace : NULL;
+}
+const struct pto_wait_picture *pto_runtime_wait_picture(const struct pto_runtime *rt) {
+  return rt->stopped->picture.status ? &rt->stopped->picture : NULL;
+}
+const struct pto_wait_picture *pto_runtime_picture_now(struct pto_runtime *rt, int status) {
+  if (rt->is_running && !rt->has_failed) pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
+  return pto_runtime_wait_picture(rt);
+}
+void pto_runtime_watch(struct pto_runtime *rt, const struct pto_memory_watch *watch) {
+  PTO_ASSERT(!rt->is_running);
+  rt->watch = watch;
+  rt->is_told = watch || rt->arena.is_checked;
+}
+void pto_runtime_set_recording(struct pto_runtime *rt, bool is_on) {
+  PTO_ASSERT(!rt->is_running);
+  rt->trace.record = is_on ? rt->config.record : 0;
+}
+bool pto_runtime_owns_address(const struct pto_runtime *rt, uint64_t address) {
+  return pto_gm_arena_meets(&rt->arena, address, address + 1);
 }
 struct pto_port *pto_runtime_port(struct pto_runtime *rt) {
   return rt->port;

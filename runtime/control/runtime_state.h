@@ -6,12 +6,13 @@
  *   submit.c       a task from its arguments to its edges
  *   params.c       what submit checks of launch and parameters, and the payload it builds
  *   launch_checks.c  the part of that which needs no tensors
- *   submit_form.c  the same for submits that differ from an earlier one in offsets and scalars alone
+ *   submit_form.h, .c  the same for submits that differ from an earlier one in offsets, buffers and scalars alone
  *   progress.c     completions, fan-out, waiting, the end of a failed run
  *   space.c        room in rings and heaps, and the errors where there is none
  *   buffers.c      buffers and registrations
  *   scopes.c       scopes
  *   host_access.c  elements read and written by the orchestration
+ *   wait_picture.c  who waited for whom when a run stopped; wait_path.c: the circle in it; wait_names.c
  *
  * Always true between calls: every slot from tail to head is WAITING, READY, RUNNING or COMPLETED; messages in flight =
  * Σ messages_left of RUNNING tasks that have been sent; `finished` is empty.
@@ -23,6 +24,7 @@
 #include <runtime/control/control.h>
 #include <runtime/control/kernel_guard.h>
 #include <runtime/control/payload_pool.h>
+#include <runtime/control/wait_picture.h>
 #include <runtime/deps/hazards.h>
 #include <runtime/memory/buffer_registry.h>
 #include <runtime/memory/gm_arena.h>
@@ -76,6 +78,12 @@ struct pto_submit_work {
   struct pto_access accesses[PTO_MAX_ACCESSES];
 };
 
+/* What is kept of a run that stopped: reserved at creation, touched where a run fails. */
+struct pto_stopped {
+  struct pto_wait_picture picture;
+  struct pto_core_waits waits; /* for the making of it */
+};
+
 struct pto_runtime {
   struct pto_config config;
   struct pto_port *port;
@@ -88,7 +96,9 @@ struct pto_runtime {
   struct pto_payload_pool payloads;
   struct pto_buffer_registry buffers;
   struct pto_gm_arena arena;
-  struct pto_kernel_guard *guard; /* NULL where nothing watches memory */
+  struct pto_kernel_guard *guard;       /* NULL where nothing watches memory */
+  const struct pto_memory_watch *watch; /* NULL: nobody */
+  bool is_told;                         /* somebody is told of memory: a checker, or the watch */
   struct pto_reserve finished_memory;
   uint32_t *finished; /* slots whose completion has to be told to their consumers */
   uint32_t finished_count;
@@ -106,8 +116,13 @@ struct pto_runtime {
   uint64_t wall_ns, virtual_ps;
   struct pto_error error;        /* the run's first error, else the last refused call's */
   struct pto_submit_work *work;  /* of the submit that goes on: that of its form */
+  const void *call;              /* where the public call that goes on returns to; kept while a graph is recorded */
   struct pto_submit_form *forms; /* PTO_PAYLOAD_FORMS of them, and one for tasks that have none */
   struct pto_reserve forms_memory;
+  struct pto_doing doing; /* where the orchestration waits, or has been refused for ever */
+  uint32_t failed_slot;   /* of the task whose kernel failed; PTO_PICTURE_NONE */
+  struct pto_stopped *stopped;
+  struct pto_reserve stopped_memory;
   struct pto_core asking[2]; /* what kernels see of an AIC and of an AIV when they are asked before they run */
   char answer[256];          /* where they leave a sentence then */
 };
@@ -133,6 +148,13 @@ static inline bool pto_runtime_has_to_poll(struct pto_runtime *rt) {
   if (PTO_UNLIKELY(rt->port->is_virtual)) return rt->port->clock >= rt->port->quiet_until;
   return ++rt->since_poll >= PTO_POLL_INTERVAL;
 }
+
+/* For the record: each public function that submits or accesses says where it was called.  A macro, as the address is
+ * that of the function that it stands in. */
+#define PTO_NOTE_CALL(rt)                                                                                              \
+  do {                                                                                                                 \
+    if (pto_trace_has_graph(&(rt)->trace)) (rt)->call = __builtin_return_address(0);                                   \
+  } while (0)
 
 /* progress.c */
 /* Takes in what has completed, without waiting, and sends what became ready. */
@@ -166,6 +188,10 @@ int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_byt
                       char **block_out);
 /* Retires what can be retired in every ring. */
 bool pto_space_retire(struct pto_runtime *rt);
+/* The tasks, and bytes of the heap, that the open scope at `depth` keeps in its ring. */
+void pto_space_of_scope(const struct pto_runtime *rt, uint32_t depth, uint64_t *tasks, uint64_t *bytes);
+/* For the wait picture, before a failure: the submit (or, of buffers, the call) that goes on finds a table full. */
+void pto_space_note_table(struct pto_runtime *rt, uint32_t kind, const char *table, uint64_t capacity);
 
 /* launch_checks.c: fill in the counts, has_waiting, accumulates and is_serial of rt->work-> */
 int pto_launch_check(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,

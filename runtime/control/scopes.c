@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/control/runtime_state.h>
 
+static PTO_COLD void record_begin(struct pto_runtime *rt, const struct pto_scope *scope, uint32_t depth) {
+  struct pto_trace_scope *record = pto_trace_log_append(&rt->trace.scopes);
+  if (!record) return;
+  *record = (struct pto_trace_scope){.serial = scope->serial,
+                                     .parent = depth ? rt->scopes[depth - 1].serial : UINT32_MAX,
+                                     .kind = scope->kind,
+                                     .depth = depth,
+                                     .first_task = rt->task_count,
+                                     .end_task = UINT64_MAX};
+}
+
+static PTO_COLD void record_end(struct pto_runtime *rt, const struct pto_scope *scope) {
+  if (scope->serial >= rt->trace.scopes.count) return; /* the full log has dropped it */
+  struct pto_trace_scope *record = pto_trace_log_at(&rt->trace.scopes, scope->serial);
+  record->end_task = rt->task_count;
+}
+
 void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
   uint32_t ring_index = pto_task_ring_of_depth(depth);
   struct pto_task_ring *ring = &rt->rings.rings[ring_index];
@@ -12,6 +29,8 @@ void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
                                          .begin_heap = ring->heap.head};
   PTO_ASSERT((depth && rt->scopes[depth - 1].ring == ring_index) || ring->open_begin == ring->head);
   rt->scope_depth = depth;
+  if (pto_trace_has_graph(&rt->trace)) record_begin(rt, &rt->scopes[depth], depth);
+  pto_hazards_set_scope(&rt->hazards, kind == PTO_SCOPE_MANUAL);
 }
 
 /* What was submitted since the scope began belongs to it or to scopes that ended within it; so where no open scope has
@@ -19,12 +38,14 @@ void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
 void pto_scopes_pop(struct pto_runtime *rt) {
   struct pto_scope *scope = &rt->scopes[rt->scope_depth];
   struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
+  if (pto_trace_has_graph(&rt->trace)) record_end(rt, scope);
   pto_buffers_end_scope(rt, &scope->buffers);
   if ((int64_t)(ring->open_begin - scope->begin_sequence) >= 0) {
     ring->open_begin = ring->head;
     pto_task_ring_retire(&rt->rings, scope->ring);
   }
   if (rt->scope_depth) rt->scope_depth--;
+  pto_hazards_set_scope(&rt->hazards, rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL);
 }
 
 static void charge_scope(struct pto_runtime *rt) {

@@ -13,22 +13,52 @@ bool pto_space_retire(struct pto_runtime *rt) {
 
 static uint64_t later_of(uint64_t a, uint64_t b) { return (int64_t)(a - b) > 0 ? a : b; }
 
-/* "open scope 0 (depth 0) holds 5 tasks and 2048 bytes; …" for every open scope of the ring.  A scope that began when
- * the heap was empty begins where the heap started over; what ended scopes left behind an open scope's task is held by
- * that scope. */
+/* A scope that began when the heap was empty begins where the heap started over; what ended scopes left behind an open
+ * scope's task is held by that scope. */
+void pto_space_of_scope(const struct pto_runtime *rt, uint32_t depth, uint64_t *tasks, uint64_t *bytes) {
+  const struct pto_scope *scope = &rt->scopes[depth];
+  const struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
+  bool has_next = depth < rt->scope_depth && rt->scopes[depth + 1].ring == scope->ring;
+  uint64_t begin = later_of(scope->begin_sequence, ring->tail);
+  uint64_t end = has_next ? later_of(rt->scopes[depth + 1].begin_sequence, begin) : ring->head;
+  uint64_t heap_begin = pto_max_u64(scope->begin_heap, ring->heap.tail);
+  uint64_t heap_end = has_next ? pto_max_u64(rt->scopes[depth + 1].begin_heap, heap_begin) : ring->heap.head;
+  *tasks = end - begin;
+  *bytes = heap_end - heap_begin;
+}
+
+/* "open scope 0 (depth 0) holds 5 tasks and 2048 bytes; …" for every open scope of the ring. */
 static void append_holders(struct pto_runtime *rt, uint32_t ring_index) {
-  const struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   for (uint32_t depth = 0; depth <= rt->scope_depth; depth++) {
-    const struct pto_scope *scope = &rt->scopes[depth];
-    if (scope->ring != ring_index) continue;
-    bool has_next = depth < rt->scope_depth && rt->scopes[depth + 1].ring == ring_index;
-    uint64_t begin = later_of(scope->begin_sequence, ring->tail);
-    uint64_t end = has_next ? later_of(rt->scopes[depth + 1].begin_sequence, begin) : ring->head;
-    uint64_t heap_begin = pto_max_u64(scope->begin_heap, ring->heap.tail);
-    uint64_t heap_end = has_next ? pto_max_u64(rt->scopes[depth + 1].begin_heap, heap_begin) : ring->heap.head;
-    pto_error_append(&rt->error, "; open scope %u (depth %u) holds %llu tasks and %llu bytes", scope->serial, depth,
-                     (unsigned long long)(end - begin), (unsigned long long)(heap_end - heap_begin));
+    uint64_t tasks, bytes;
+    if (rt->scopes[depth].ring != ring_index) continue;
+    pto_space_of_scope(rt, depth, &tasks, &bytes);
+    pto_error_append(&rt->error, "; open scope %u (depth %u) holds %llu tasks and %llu bytes", rt->scopes[depth].serial,
+                     depth, (unsigned long long)tasks, (unsigned long long)bytes);
   }
+}
+
+/* For the wait picture. */
+static void note_space(struct pto_runtime *rt, uint32_t ring_index, bool needs_slot, uint64_t heap_bytes) {
+  rt->doing = (struct pto_doing){.kind = PTO_DOING_SUBMIT,
+                                 .ring = ring_index,
+                                 .needs_slot = needs_slot,
+                                 .needs_heap = !needs_slot,
+                                 .heap_bytes = heap_bytes,
+                                 .task_number = rt->task_count,
+                                 .awaited_slot = PTO_PICTURE_NONE};
+}
+
+void pto_space_note_table(struct pto_runtime *rt, uint32_t kind, const char *table, uint64_t capacity) {
+  /* a submit that got its slot has its number already */
+  const bool has_number = kind == PTO_DOING_SUBMIT && rt->work->payload;
+  const uint64_t number = has_number ? rt->work->payload->task_number : rt->task_count;
+  rt->doing = (struct pto_doing){.kind = kind,
+                                 .ring = rt->scopes[rt->scope_depth].ring,
+                                 .table = table,
+                                 .table_capacity = capacity,
+                                 .task_number = number,
+                                 .awaited_slot = PTO_PICTURE_NONE};
 }
 
 static int fail_window(struct pto_runtime *rt, uint32_t ring_index) {
@@ -60,23 +90,28 @@ static int fail_heap(struct pto_runtime *rt, uint32_t ring_index, uint64_t block
   return rt->error.status;
 }
 
+static int fail_size(struct pto_runtime *rt, uint32_t ring_index, uint64_t block_bytes) {
+  note_space(rt, ring_index, false, block_bytes);
+  return pto_runtime_fail(
+      rt, PTO_EHEAP,
+      "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; a heap of %llu bytes would "
+      "have been enough",
+      ring_index, (unsigned long long)block_bytes, (unsigned long long)rt->rings.rings[ring_index].heap.size_bytes,
+      (unsigned long long)block_bytes);
+}
+
 int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_bytes, uint32_t *slot_out,
                       char **block_out) {
   uint32_t ring_index = rt->scopes[rt->scope_depth].ring;
   struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   bool has_waited = false;
   uint64_t heap_end = 0, begin_time = 0;
-  if (PTO_UNLIKELY(block_bytes > ring->heap.size_bytes))
-    return pto_runtime_fail(
-        rt, PTO_EHEAP,
-        "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; a heap of %llu bytes would "
-        "have been enough",
-        ring_index, (unsigned long long)block_bytes, (unsigned long long)ring->heap.size_bytes,
-        (unsigned long long)block_bytes);
+  if (PTO_UNLIKELY(block_bytes > ring->heap.size_bytes)) return fail_size(rt, ring_index, block_bytes);
   for (;;) {
     bool is_full = pto_task_ring_is_full(&rt->rings, ring_index);
     if (!is_full && (!allocates || pto_heap_ring_alloc(&ring->heap, block_bytes, block_out, &heap_end))) break;
     if (pto_task_ring_retire(&rt->rings, ring_index)) continue;
+    note_space(rt, ring_index, is_full, block_bytes);
     if (ring->tail == ring->open_begin)
       return is_full ? fail_window(rt, ring_index) : fail_heap(rt, ring_index, block_bytes);
     if (!has_waited) begin_time = pto_progress_now(rt);
@@ -86,6 +121,7 @@ int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_byt
   }
   if (has_waited) {
     rt->submit_waits++;
+    rt->doing = pto_doing_nothing;
     pto_progress_resume(rt);
     pto_progress_record(rt, PTO_CONTROL_WAIT, begin_time, rt->task_count);
   }

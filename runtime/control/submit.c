@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <runtime/control/runtime_state.h>
+#include <runtime/control/submit_form.h>
 
 /* ---- explicit dependencies ---- */
 
@@ -41,6 +41,7 @@ static PTO_COLD void record_params(struct pto_runtime *rt) {
     param->tensor = *work->tensor;
     param->tensor.buffer.base = work->record->addr;
     param->buffer_number = work->record->id;
+    param->is_managed = work->record->kind == PTO_BUFFER_MANAGED;
   }
 }
 
@@ -49,6 +50,7 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
   rt->rings.cold[slot_index].number = number;
   struct pto_trace_task *task = pto_trace_log_append(&rt->trace.tasks);
   if (!task) return;
+  const struct pto_task_ring *ring = &rt->rings.rings[rt->scopes[rt->scope_depth].ring];
   *task = (struct pto_trace_task){.number = number,
                                   .kernels = {launch->aic, launch->aiv0, launch->aiv1},
                                   .kind = kind,
@@ -61,7 +63,10 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
                                   .first_edge = rt->trace.edges.count,
                                   .submit_time = begin_time,
                                   .is_sync_start = launch->sync_start,
-                                  .has_predicate = launch->predicate.tensor != NULL};
+                                  .has_predicate = launch->predicate.tensor != NULL,
+                                  .call = rt->call,
+                                  .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
+                                  .ring_slots_used = ring->head - ring->tail};
   record_params(rt);
 }
 
@@ -81,9 +86,11 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
   for (uint32_t i = 0; i < submit->tensor_count; i++) {
     struct pto_param_work *work = &submit->params[i];
     if (!work->is_allocated_now) continue;
-    if (!pto_buffers_set_memory(rt, work->tensor, work->record, block, slot))
+    if (!pto_buffers_set_memory(rt, work->tensor, work->record, block, slot)) {
+      pto_space_note_table(rt, PTO_DOING_SUBMIT, "address spaces of the map", rt->map.space_capacity);
       return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
                               rt->map.space_capacity);
+    }
     block += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN) << rt->arena.spread_log2;
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
@@ -102,22 +109,38 @@ static void advance_versions(struct pto_runtime *rt) {
     if (work->mode == PTO_OUTPUT && work->tensor->version > work->record->version)
       work->record->version = work->tensor->version;
   }
+  pto_buffer_registry_note_change(&rt->buffers);
+}
+
+static PTO_COLD int fail_map(struct pto_runtime *rt) {
+  pto_space_note_table(rt, PTO_DOING_SUBMIT, "region map", rt->map.entry_capacity);
+  return pto_runtime_fail(rt, PTO_ECAPACITY, "accesses of live tasks fill the region map of %u entries",
+                          rt->map.entry_capacity);
+}
+static PTO_COLD int fail_chunks(struct pto_runtime *rt) {
+  pto_space_note_table(rt, PTO_DOING_SUBMIT, "list chunks", rt->chunks.capacity);
+  return pto_runtime_fail(rt, PTO_ECAPACITY, "edges and accesses of live tasks fill the %u list chunks",
+                          rt->chunks.capacity);
+}
+
+/* Puts the task behind `after` and behind what its accesses meet. */
+static inline int enter(struct pto_runtime *rt, const struct pto_submit_work *submit, const struct pto_task *after,
+                        uint32_t after_count, uint32_t slot_index) {
+  struct pto_hazards *hazards = &rt->hazards;
+  if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count))) return fail_map(rt);
+  pto_hazards_begin(hazards, slot_index);
+  if (after_count) add_explicit(rt, after, after_count);
+  pto_hazards_enter(hazards, submit->accesses, submit->access_count);
+  return PTO_LIKELY(pto_hazards_end(hazards, &rt->rings.slots[slot_index])) ? PTO_OK : fail_chunks(rt);
 }
 
 static int wire(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index) {
-  struct pto_submit_work *submit = rt->work;
-  struct pto_hazards *hazards = &rt->hazards;
-  if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count)))
-    return pto_runtime_fail(rt, PTO_ECAPACITY, "accesses of live tasks fill the region map of %u entries",
-                            rt->map.entry_capacity);
-  uint64_t first_edge = rt->trace.edges.count;
-  pto_hazards_begin(hazards, slot_index, rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL);
-  if (launch->after_count) add_explicit(rt, launch->after, launch->after_count);
-  pto_hazards_enter(hazards, submit->accesses, submit->access_count);
-  if (PTO_UNLIKELY(!pto_hazards_end(hazards)))
-    return pto_runtime_fail(rt, PTO_ECAPACITY, "edges and accesses of live tasks fill the %u list chunks",
-                            rt->chunks.capacity);
-  if (pto_trace_has_graph(&rt->trace)) record_edges(rt, rt->rings.cold[slot_index].number, first_edge);
+  const uint64_t first_edge = rt->trace.edges.count;
+  const int status = enter(rt, rt->work, launch->after, launch->after_count, slot_index);
+  if (PTO_UNLIKELY(status)) return status;
+  if (!pto_trace_has_graph(&rt->trace)) return PTO_OK;
+  pto_hazards_group_records(&rt->hazards);
+  record_edges(rt, rt->rings.cold[slot_index].number, first_edge);
   return PTO_OK;
 }
 
@@ -129,7 +152,14 @@ static void charge_submit(struct pto_runtime *rt, uint32_t param_count) {
   PTO_ASSERT(!port->is_scheduler); /* so the five go to one clock */
   const uint64_t *ps = port->work_ps;
   port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * param_count + ps[PTO_WORK_LOOKUP] * work->access_count +
-                 ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * rt->hazards.task_edges;
+                 ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * pto_hazards_task_edges(&rt->hazards);
+}
+
+/* One kernel on one core. */
+static inline void describe_single(struct pto_task_slot *slot, enum pto_shape shape) {
+  slot->shape = (uint8_t)shape;
+  slot->block_count = slot->blocks_left = slot->messages_left = 1;
+  slot->flags |= PTO_TASK_SINGLE;
 }
 
 static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *launch, uint32_t slot_index,
@@ -141,6 +171,8 @@ static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *lau
   if (launch->sync_start) slot->flags |= PTO_TASK_SYNC_START;
   if (rt->work->is_serial) slot->flags |= PTO_TASK_SERIAL_BLOCKS;
   if (rt->work->has_waiting) slot->flags |= PTO_TASK_MEETS;
+  if (shape <= PTO_SHAPE_AIV && slot->block_count == 1 && !launch->sync_start && !rt->work->has_waiting)
+    slot->flags |= PTO_TASK_SINGLE;
   if (launch->predicate.tensor && launch->predicate.compare != PTO_ALWAYS) {
     const struct pto_param_work *work = &rt->work->params[rt->work->work_count - 1];
     struct pto_task_cold *cold = &rt->rings.cold[slot_index];
@@ -151,6 +183,12 @@ static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *lau
     cold->predicate_compare = (uint16_t)launch->predicate.compare;
     cold->predicate_value = launch->predicate.value;
   }
+}
+
+/* Its price in virtual time, and its place on the timeline. */
+static inline void note_submit(struct pto_runtime *rt, uint32_t param_count, uint64_t begin_time, uint64_t number) {
+  if (rt->port->is_virtual) charge_submit(rt, param_count);
+  if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, number);
 }
 
 /* The handle of the task that was given the ring's last slot. */
@@ -196,10 +234,12 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
     status = give_memory(rt, slot_index, block);
     if (PTO_UNLIKELY(status)) return give_up(rt, status);
   }
-  if (PTO_LIKELY(kind == PTO_TASK_KERNEL))
+  if (PTO_LIKELY(kind == PTO_TASK_KERNEL)) {
     describe_blocks(rt, launch, slot_index, shape);
-  else
+  } else {
     slot->flags |= PTO_TASK_NO_KERNEL;
+    slot->number = (uint32_t)number;
+  }
   if (pto_trace_has_graph(&rt->trace)) record_task(rt, launch, slot_index, kind, number, begin_time);
   status = wire(rt, launch, slot_index);
   if (PTO_UNLIKELY(status)) return give_up(rt, status);
@@ -207,38 +247,100 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   slot->payload = rt->work->payload;
   if (PTO_UNLIKELY(rt->work->allocates || rt->work->held_count)) pto_params_settle(rt, slot_index);
   if (task_out) *task_out = newest_task(rt, slot_index >> rt->rings.window_log2);
-  if (rt->port->is_virtual) charge_submit(rt, count);
-  if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, number);
+  note_submit(rt, count, begin_time, number);
   if (--slot->pending == 0) pto_progress_submitted(rt, slot_index);
   return PTO_OK;
 }
 
+/* ---- one task that repeats a form ---- */
+
+/* No form, or none that these parameters have. */
+static PTO_NOINLINE int submit_first(struct pto_runtime *rt, const struct pto_kernel *kernel,
+                                     const struct pto_param *params, uint32_t count, enum pto_shape shape) {
+  const struct pto_launch launch = {.aic = shape == PTO_SHAPE_AIC ? kernel : NULL,
+                                    .aiv0 = shape == PTO_SHAPE_AIV ? kernel : NULL};
+  return submit_task(rt, PTO_TASK_KERNEL, &launch, params, count, NULL);
+}
+
+/* A task of one kernel on one core, with nothing else said.  What submit_task does for such a task whose form is known,
+ * where the graph is not recorded: then it allocates nothing, advances no version and has no predicate.  A form that is
+ * known says that a run goes on and has not failed. */
+static int submit_single(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
+                         uint32_t count, enum pto_shape shape) {
+  struct pto_submit_form *form = pto_submit_form_at(rt, kernel);
+  if (PTO_UNLIKELY(form->unrecorded_kernel != kernel || form->shape != shape || form->param_count != count || !params ||
+                   !kernel))
+    return submit_first(rt, kernel, params, count, shape);
+  if (pto_runtime_has_to_poll(rt)) {
+    pto_progress_poll(rt);
+    if (PTO_UNLIKELY(rt->has_failed)) return rt->error.status;
+  }
+  const uint64_t begin_time = form->is_watched ? pto_progress_now(rt) : 0;
+  struct pto_payload *payload = pto_submit_form_match(rt, form, params, count);
+  if (PTO_UNLIKELY(!payload)) return submit_first(rt, kernel, params, count, shape);
+  int status = pto_submit_form_ask(rt, form);
+  if (PTO_UNLIKELY(status)) return status;
+  uint32_t slot_index;
+  const uint32_t ring = rt->scopes[rt->scope_depth].ring;
+  if (PTO_LIKELY(!pto_task_ring_is_full(&rt->rings, ring))) {
+    slot_index = pto_task_ring_alloc(&rt->rings, ring);
+  } else {
+    char *no_block = NULL;
+    status = pto_space_reserve(rt, false, 0, &slot_index, &no_block);
+    if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  }
+  struct pto_task_slot *slot = &rt->rings.slots[slot_index];
+  const uint64_t number = rt->task_count++;
+  payload->task_number = number;
+  describe_single(slot, shape);
+  status = enter(rt, &form->work, NULL, 0, slot_index);
+  if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  slot->payload = payload;
+  if (PTO_UNLIKELY(form->work.held_count)) pto_params_settle(rt, slot_index);
+  if (PTO_UNLIKELY(form->is_watched)) note_submit(rt, count, begin_time, number);
+  if (--slot->pending == 0) pto_scheduler_offer(&rt->scheduler, slot_index);
+  return PTO_OK;
+}
+
+static inline bool is_single(const struct pto_launch *launch) {
+  return (launch->aic != NULL) != (launch->aiv0 != NULL) && !launch->aiv1 && launch->block_count <= 1 &&
+         !launch->sync_start && !launch->after_count && !launch->predicate.tensor &&
+         launch->predicate.compare == PTO_ALWAYS;
+}
+
 int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
                struct pto_task *task_out) {
+  PTO_NOTE_CALL(rt);
   if (PTO_UNLIKELY(!launch)) return PTO_REFUSE(rt, PTO_EINVAL, "no launch");
-  return submit_task(rt, PTO_TASK_KERNEL, launch, params, count, task_out);
+  if (!is_single(launch)) return submit_task(rt, PTO_TASK_KERNEL, launch, params, count, task_out);
+  const int status = launch->aic ? submit_single(rt, launch->aic, params, count, PTO_SHAPE_AIC)
+                                 : submit_single(rt, launch->aiv0, params, count, PTO_SHAPE_AIV);
+  if (task_out && PTO_LIKELY(status == PTO_OK)) *task_out = newest_task(rt, rt->scopes[rt->scope_depth].ring);
+  return status;
 }
 
 int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
-  struct pto_launch launch = {.aic = kernel};
-  return submit_task(rt, PTO_TASK_KERNEL, &launch, params, count, NULL);
+  PTO_NOTE_CALL(rt);
+  return submit_single(rt, kernel, params, count, PTO_SHAPE_AIC);
 }
 
 int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
                    uint32_t count) {
-  struct pto_launch launch = {.aiv0 = kernel};
-  return submit_task(rt, PTO_TASK_KERNEL, &launch, params, count, NULL);
+  PTO_NOTE_CALL(rt);
+  return submit_single(rt, kernel, params, count, PTO_SHAPE_AIV);
 }
 
 int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
                        struct pto_task *task_out) {
+  PTO_NOTE_CALL(rt);
   struct pto_launch launch = {.after = after, .after_count = count};
   return submit_task(rt, PTO_TASK_BARRIER, &launch, NULL, 0, task_out);
 }
 
 int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count,
                       struct pto_task *task_out) {
+  PTO_NOTE_CALL(rt);
   int status = pto_runtime_check(rt);
   if (status) return status;
   if (count > PTO_MAX_TENSORS)

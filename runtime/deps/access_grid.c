@@ -286,7 +286,7 @@ static inline void consider(struct pto_access_map *map, uint32_t index, const st
   if (entry->start >= region->end || region->start >= entry->end) return;
   map->candidates++;
   const bool is_held = region->start <= entry->start && entry->end <= region->end;
-  if (PTO_LIKELY(region->ndims == 0 && (is_held || entry->ndims == 0)))
+  if (PTO_LIKELY(region->ndims == 0 && (is_held || pto_access_entry_ndims(entry) == 0)))
     add_hit(map, index, is_held);
   else
     compare(map, index, region);

@@ -163,14 +163,14 @@ void pto_access_entry_region(const struct pto_access_map *map, const struct pto_
   region->start = entry->start;
   region->end = entry->end;
   region->run_bytes = entry->run_bytes;
-  region->ndims = entry->ndims;
+  region->ndims = pto_access_entry_ndims(entry);
   region->is_fuzzy = (entry->flags & PTO_ENTRY_FUZZY) != 0;
   const uint64_t *extents = entry->extents, *strides = entry->strides;
-  if (entry->ndims > PTO_ENTRY_DIMS) {
+  if (region->ndims > PTO_ENTRY_DIMS) {
     extents = map->wide[entry->wide].extents;
     strides = map->wide[entry->wide].strides;
   }
-  for (uint32_t i = 0; i < entry->ndims; i++) {
+  for (uint32_t i = 0; i < region->ndims; i++) {
     region->extents[i] = extents[i];
     region->strides[i] = strides[i];
   }
@@ -190,7 +190,7 @@ static inline void detach(struct pto_access_map *map, uint32_t index) {
     space->fuzzy_count--;
     map->fuzzy_entries--;
   }
-  if (PTO_UNLIKELY(entry->ndims > PTO_ENTRY_DIMS)) {
+  if (PTO_UNLIKELY(pto_access_entry_ndims(entry) > PTO_ENTRY_DIMS)) {
     map->wide[entry->wide].extents[0] = map->wide_free;
     map->wide_free = entry->wide;
   }
@@ -259,7 +259,7 @@ static inline void set_geometry(struct pto_access_map *map, struct pto_access_en
   entry->start = region->start;
   entry->end = region->end;
   entry->run_bytes = region->run_bytes;
-  entry->ndims = (uint8_t)region->ndims;
+  entry->kind = pto_access_kind(region);
   if (PTO_LIKELY(region->ndims == 0)) return;
   uint64_t *extents = entry->extents, *strides = entry->strides;
   if (PTO_UNLIKELY(region->ndims > PTO_ENTRY_DIMS)) {
@@ -349,16 +349,24 @@ static PTO_NOINLINE bool add_chunk(struct pto_access_map *map, struct pto_access
   return true;
 }
 
-bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
-                                 uint16_t tag) {
-  if (PTO_UNLIKELY(wants_chunk(map, entry))) {
-    if (!add_chunk(map, entry)) return false;
-    if (entry->count < PTO_ENTRY_ACCESSES) return pto_access_map_append(map, entry, ref, tag);
-  }
-  struct pto_list_chunk *chunk = &map->chunks->chunks[entry->more];
+static inline void put_into_chunk(struct pto_list_chunk *chunk, struct pto_task_ref ref, uint16_t tag) {
   chunk->items.accesses.refs[chunk->count] = ref.bits;
   chunk->items.accesses.tags[chunk->count] = tag;
   chunk->count++;
+}
+
+static PTO_NOINLINE bool append_to_fresh_chunk(struct pto_access_map *map, struct pto_access_entry *entry,
+                                               struct pto_task_ref ref, uint16_t tag) {
+  if (!add_chunk(map, entry)) return false;
+  if (entry->count < PTO_ENTRY_ACCESSES) return pto_access_map_append(map, entry, ref, tag);
+  put_into_chunk(&map->chunks->chunks[entry->more], ref, tag);
+  return true;
+}
+
+bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
+                                 uint16_t tag) {
+  if (PTO_UNLIKELY(wants_chunk(map, entry))) return append_to_fresh_chunk(map, entry, ref, tag);
+  put_into_chunk(&map->chunks->chunks[entry->more], ref, tag);
   return true;
 }
 

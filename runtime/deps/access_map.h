@@ -61,7 +61,7 @@ struct pto_access_entry {
   uint32_t refs[PTO_ENTRY_ACCESSES]; /* struct pto_task_ref bits, oldest first; then the chunks, newest chunk first */
   uint16_t tags[PTO_ENTRY_ACCESSES];
   uint8_t count; /* inline accesses */
-  uint8_t ndims;
+  uint8_t kind;  /* pto_access_kind of the region */
   uint8_t flags;
   uint8_t prune_log2; /* prune the chunks at this many accesses */
   uint32_t more;      /* chunk list */
@@ -197,6 +197,16 @@ static inline bool pto_access_map_make_room(struct pto_access_map *map, uint32_t
          pto_access_map_sweep_for_room(map, param_count);
 }
 
+/* Dimensions of a region, and whether it is fuzzy, in one number. */
+#define PTO_KIND_FUZZY 0x80u
+static inline uint8_t pto_access_kind(const struct pto_region *region) {
+  PTO_ASSERT(region->ndims <= PTO_MAX_DIMS && region->is_fuzzy <= 1);
+  return (uint8_t)(region->ndims + region->is_fuzzy * PTO_KIND_FUZZY);
+}
+static inline uint32_t pto_access_entry_ndims(const struct pto_access_entry *entry) {
+  return entry->kind & ~PTO_KIND_FUZZY;
+}
+
 /* A hash of the canonical fields, equal regions have equal ones: of all but the start, and of the whole.  The low bits
  * of the first say how long a run is about; runs side by side get hashes that differ in the low bits alone, so that
  * their buckets share a line. */
@@ -211,7 +221,7 @@ static inline uint64_t pto_access_map_hash_at(uint64_t geometry_hash, uint64_t s
   const uint32_t shift = geometry_hash & 63;
   const uint64_t neighbour = start >> shift & (PTO_BUCKETS_A_LINE - 1);
   const uint64_t h = (geometry_hash + start - (neighbour << shift)) * UINT64_C(0x9e3779b97f4a7c15);
-  return (h ^ (h >> 32)) ^ neighbour;
+  return (h >> 32) ^ neighbour;
 }
 static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
   return pto_access_map_hash_at(pto_access_map_geometry_hash(region), region->start);
@@ -220,24 +230,17 @@ static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
 /* Whether an entry's region is this one, to the field (the end follows from the others). */
 static inline bool pto_access_entry_is(const struct pto_access_map *map, const struct pto_access_entry *entry,
                                        const struct pto_region *region) {
-  if (entry->start != region->start || entry->run_bytes != region->run_bytes || entry->ndims != region->ndims ||
-      ((entry->flags & PTO_ENTRY_FUZZY) != 0) != (region->is_fuzzy != 0))
+  const uint32_t ndims = region->ndims;
+  if (entry->start != region->start || entry->run_bytes != region->run_bytes || entry->kind != pto_access_kind(region))
     return false;
   const uint64_t *extents = entry->extents, *strides = entry->strides;
-  if (PTO_UNLIKELY(entry->ndims > PTO_ENTRY_DIMS)) {
+  if (PTO_UNLIKELY(ndims > PTO_ENTRY_DIMS)) {
     extents = map->wide[entry->wide].extents;
     strides = map->wide[entry->wide].strides;
   }
-  for (uint32_t i = 0; i < region->ndims; i++)
+  for (uint32_t i = 0; i < ndims; i++)
     if (extents[i] != region->extents[i] || strides[i] != region->strides[i]) return false;
   return true;
-}
-
-/* Asks the caches for what a find of a region with this hash reads first.  Changes nothing. */
-static inline void pto_access_map_prefetch(const struct pto_access_map *map, uint64_t hash) {
-  const struct pto_access_entry *entry = &map->entries[map->buckets[hash & map->bucket_mask]];
-  __builtin_prefetch(entry, 1);
-  __builtin_prefetch((const char *)entry + PTO_CACHE_LINE, 1);
 }
 
 /* The entry of exactly this region; 0 where there is none. */

@@ -24,28 +24,33 @@ static PTO_NOINLINE bool add_consumer_chunk(struct pto_hazards *hazards, struct 
   return true;
 }
 
-/* Where no chunk is left, nothing is changed and is_short is set: whoever walks the lists of accesses must not have
+/* Where no chunk is left, nothing is changed and the submit is SHORT: whoever walks the lists of accesses must not have
  * them moved under his feet, so what expired ones hold is released when the walk is over, and the walk done again. */
 static inline void wire(struct pto_hazards *hazards, struct pto_task_slot *producer) {
   if (!pto_task_state_has_finished(producer->state)) {
     if (PTO_LIKELY(producer->consumer_count < PTO_INLINE_CONSUMERS)) {
       producer->consumers[producer->consumer_count++] = hazards->consumer;
     } else if (!add_consumer_chunk(hazards, producer)) {
-      hazards->is_short = true;
+      hazards->shortage |= PTO_HAZARDS_SHORT;
       return;
     }
-    hazards->task_live_edges++;
+    hazards->live_edges++;
   }
   producer->mark = hazards->serial;
-  hazards->task_edges++;
+  hazards->edges++;
 }
+
+static inline bool is_short(const struct pto_hazards *hazards) { return hazards->shortage & PTO_HAZARDS_SHORT; }
 
 /* Takes back from expired accesses what can be had.  Once a submit, as nothing expires within one. */
 static PTO_COLD void begin_again(struct pto_hazards *hazards) {
-  hazards->is_short = false;
-  hazards->is_out_of_chunks = hazards->has_released;
-  if (!hazards->has_released) pto_access_map_release_chunks(hazards->map);
-  hazards->has_released = true;
+  hazards->shortage &= (uint8_t)~PTO_HAZARDS_SHORT;
+  if (hazards->shortage & PTO_HAZARDS_RELEASED) {
+    hazards->shortage |= PTO_HAZARDS_OUT_OF_CHUNKS;
+  } else {
+    pto_access_map_release_chunks(hazards->map);
+    hazards->shortage |= PTO_HAZARDS_RELEASED;
+  }
 }
 
 static uint32_t param_of(uint16_t tag) {
@@ -79,7 +84,7 @@ void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref ref) 
   struct pto_task_slot *producer = &hazards->rings->slots[index];
   if (producer->mark == hazards->serial) return; /* named twice */
   wire(hazards, producer);
-  if (PTO_UNLIKELY(hazards->is_short)) {
+  if (PTO_UNLIKELY(is_short(hazards))) {
     begin_again(hazards);
     wire(hazards, producer);
   }
@@ -119,17 +124,24 @@ static void meet_access(struct pto_hazards *hazards, const struct pto_access *ac
   if (pto_trace_has_graph(hazards->trace)) record(hazards, index, reasons, access, entry, tag);
 }
 
-/* The same for the first `count` accesses where is_direct: each of those that write, or all, is a conflict. */
-static inline void meet_directly(struct pto_hazards *hazards, const struct pto_access_entry *entry, uint32_t count,
-                                 bool is_write) {
-  struct pto_task_slot *const slots = hazards->rings->slots;
-  const uint32_t mask = (hazards->rings->window << PTO_RING_BITS) - 1, serial = hazards->serial;
-  for (uint32_t k = 0; k < count; k++) {
-    const uint32_t ref = entry->refs[k];
-    if (!is_write && !(entry->tags[k] & PTO_TAG_WRITE)) continue;
-    struct pto_task_slot *producer = &slots[ref & mask];
-    if (PTO_UNLIKELY(!pto_task_slot_is_of(producer, (struct pto_task_ref){ref}) || producer->mark == serial)) continue;
-    wire(hazards, producer);
+/* The same where is_direct, for an access that is a conflict: a producer that is visible is wired once. */
+static inline void meet_one_directly(struct pto_hazards *hazards, uint32_t ref_bits) {
+  const struct pto_task_ref ref = {ref_bits};
+  struct pto_task_slot *producer = &hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)];
+  if (PTO_LIKELY(pto_task_slot_is_of(producer, ref) && producer->mark != hazards->serial)) wire(hazards, producer);
+}
+
+/* The accesses in an entry's own places: a write meets all of them, a read meets the writes, and there is mostly one,
+ * in the first place. */
+static inline void meet_directly(struct pto_hazards *hazards, const struct pto_access_entry *entry, bool is_write) {
+  const uint32_t count = entry->count;
+  if (is_write) {
+    for (uint32_t k = 0; k < count; k++) meet_one_directly(hazards, entry->refs[k]);
+  } else if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_MANY_WRITES)) {
+    for (uint32_t k = 0; k < count; k++)
+      if (entry->tags[k] & PTO_TAG_WRITE) meet_one_directly(hazards, entry->refs[k]);
+  } else if (entry->flags & PTO_ENTRY_HAS_WRITE) {
+    meet_one_directly(hazards, entry->refs[0]);
   }
 }
 
@@ -138,6 +150,10 @@ static PTO_NOINLINE void meet_chunks(struct pto_hazards *hazards, const struct p
   for (uint32_t i = entry->more; i;) {
     const struct pto_list_chunk *chunk = &hazards->chunks->chunks[i];
     i = chunk->next;
+    if (PTO_LIKELY(hazards->is_direct && (access->tag & PTO_TAG_WRITE))) { /* meets all of them */
+      for (uint32_t k = 0; k < chunk->count; k++) meet_one_directly(hazards, chunk->items.accesses.refs[k]);
+      continue;
+    }
     for (uint32_t k = 0; k < chunk->count; k++)
       meet_access(hazards, access, entry, chunk->items.accesses.refs[k], chunk->items.accesses.tags[k]);
   }
@@ -145,16 +161,12 @@ static PTO_NOINLINE void meet_chunks(struct pto_hazards *hazards, const struct p
 
 static void meet_entry(struct pto_hazards *hazards, const struct pto_access *access,
                        const struct pto_access_entry *entry) {
-  uint32_t count = entry->count;
   const bool is_write = access->tag & PTO_TAG_WRITE;
-  if (!is_write) { /* a read meets writes alone, and there is mostly one, in the first place */
-    if (!(entry->flags & PTO_ENTRY_HAS_WRITE)) return;
-    if (!(entry->flags & PTO_ENTRY_MANY_WRITES)) count = 1;
-  }
+  if (!is_write && !(entry->flags & PTO_ENTRY_HAS_WRITE)) return; /* a read meets writes alone */
   if (PTO_LIKELY(hazards->is_direct)) {
-    meet_directly(hazards, entry, count, is_write);
+    meet_directly(hazards, entry, is_write);
   } else {
-    for (uint32_t k = 0; k < count; k++) meet_access(hazards, access, entry, entry->refs[k], entry->tags[k]);
+    for (uint32_t k = 0; k < entry->count; k++) meet_access(hazards, access, entry, entry->refs[k], entry->tags[k]);
   }
   if (PTO_UNLIKELY(entry->more) && (is_write || (entry->flags & PTO_ENTRY_MANY_WRITES)))
     meet_chunks(hazards, access, entry);
@@ -202,7 +214,7 @@ static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *ac
 
 static inline void append(struct pto_hazards *hazards, struct pto_access_entry *entry, uint16_t tag) {
   if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, hazards->consumer_ref, tag)))
-    hazards->is_out_of_chunks = true;
+    hazards->shortage |= PTO_HAZARDS_OUT_OF_CHUNKS;
 }
 
 /* Puts the access into its own entry, once all that it meets is wired. */
@@ -248,11 +260,23 @@ static inline bool look_up(struct pto_hazards *hazards, const struct pto_access 
 static void meet(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
   const uint64_t recorded = pto_trace_has_graph(hazards->trace) ? hazards->trace->edges.count : 0;
   meet_entries(hazards, access, own);
-  if (PTO_UNLIKELY(hazards->is_short)) meet_entries_again(hazards, access, own, recorded);
+  if (PTO_UNLIKELY(is_short(hazards))) meet_entries_again(hazards, access, own, recorded);
+}
+
+/* A region that is new, and meets no other. */
+static void enter_first(struct pto_hazards *hazards, const struct pto_access *access) {
+  struct pto_access_map *map = hazards->map;
+  const uint32_t own = pto_access_map_insert_found(map, access->space, &access->region, access->hash);
+  map->entries[own].flags |= PTO_ENTRY_ISOLATED;
+  append(hazards, &map->entries[own], access->tag);
 }
 
 static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
   const bool was_searched = look_up(hazards, access, own);
+  if (!own && hazards->map->hit_count == 0 && hazards->rules == PTO_DEPS_EXACT) {
+    enter_first(hazards, access);
+    return;
+  }
   meet(hazards, access, own);
   settle(hazards, access, own, was_searched);
 }
@@ -273,25 +297,37 @@ static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const stru
   }
 }
 
-/* The same tile again, which meets no other, is the usual case. */
-static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
+/* The rest of enter_alone where the entry has chunks, or one was wanted and there was none. */
+static PTO_NOINLINE void enter_among_chunks(struct pto_hazards *hazards, const struct pto_access *access,
+                                            uint32_t own) {
   struct pto_access_map *map = hazards->map;
   struct pto_access_entry *entry = &map->entries[own];
   const bool is_write = access->tag & PTO_TAG_WRITE;
-  const uint8_t flags = entry->flags;
-  if (PTO_UNLIKELY(!own || (flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY)) != PTO_ENTRY_ISOLATED)) return false;
-  if (PTO_UNLIKELY(map->fuzzy_entries) && map->spaces[access->space].fuzzy_count) return false;
-  map->candidates++;
-  if (is_write)
-    meet_directly(hazards, entry, entry->count, true);
-  else if (flags & PTO_ENTRY_HAS_WRITE)
-    meet_directly(hazards, entry, flags & PTO_ENTRY_MANY_WRITES ? entry->count : 1, false);
-  if (PTO_UNLIKELY(entry->more) && (is_write || (flags & PTO_ENTRY_MANY_WRITES))) meet_chunks(hazards, access, entry);
-  if (PTO_UNLIKELY(hazards->is_short)) {
+  if (entry->more && (is_write || (entry->flags & PTO_ENTRY_MANY_WRITES))) meet_chunks(hazards, access, entry);
+  if (is_short(hazards)) {
     map->hit_count = 0;
     meet_entries_again(hazards, access, own, 0);
   }
   if (is_write)
+    pto_access_map_replace(map, entry, hazards->consumer_ref, access->tag);
+  else
+    append(hazards, entry, access->tag);
+}
+
+/* The same tile again, which meets no other, is the usual case. */
+static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
+  struct pto_access_map *map = hazards->map;
+  struct pto_access_entry *entry = &map->entries[own];
+  const uint8_t flags = entry->flags;
+  if (PTO_UNLIKELY(!own || (flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY)) != PTO_ENTRY_ISOLATED)) return false;
+  if (PTO_UNLIKELY(map->fuzzy_entries) && map->spaces[access->space].fuzzy_count) return false;
+  map->candidates++;
+  const bool is_write = access->tag & PTO_TAG_WRITE;
+  meet_directly(hazards, entry, is_write);
+  const bool has_chunks_to_meet = entry->more && (is_write || (flags & PTO_ENTRY_MANY_WRITES));
+  if (PTO_UNLIKELY(has_chunks_to_meet || is_short(hazards)))
+    enter_among_chunks(hazards, access, own);
+  else if (is_write)
     pto_access_map_replace(map, entry, hazards->consumer_ref, access->tag);
   else
     append(hazards, entry, access->tag);

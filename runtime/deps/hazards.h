@@ -45,12 +45,15 @@ struct pto_hazards {
   struct pto_task_ref consumer_ref;
   bool is_manual;
   bool is_direct;             /* exact rules, not manual, nothing recorded: every conflict is an edge, and no more */
-  bool is_short;              /* a list chunk was wanted and there was none */
-  bool has_released;          /* chunks of expired accesses, in this submit */
-  bool is_out_of_chunks;      /* wanted again after that: live work has them all */
-  uint32_t task_edges;        /* of the task being submitted; */
-  uint32_t task_live_edges;   /* those whose producer has not finished: they become pending when the submit ends */
-  uint64_t edges, live_edges; /* of the run */
+  uint8_t shortage;           /* enum pto_hazards_shortage of this submit */
+  uint64_t edges, live_edges; /* of the run; live ones are those whose producer has not finished */
+  uint64_t edges_before, live_edges_before; /* the submit that goes on */
+};
+
+enum pto_hazards_shortage {
+  PTO_HAZARDS_SHORT = 1,        /* a list chunk was wanted and there was none */
+  PTO_HAZARDS_RELEASED = 2,     /* so chunks of expired accesses were released */
+  PTO_HAZARDS_OUT_OF_CHUNKS = 4 /* wanted again after that: live work has them all */
 };
 
 /* The serials have come round. */
@@ -58,28 +61,39 @@ PTO_COLD void pto_hazards_clear_marks(struct pto_hazards *hazards);
 /* The reasons of an edge follow each other, producers in the order of their submits. */
 PTO_COLD void pto_hazards_group_records(struct pto_hazards *hazards);
 
-static inline void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot, bool is_manual) {
+/* What the tasks of the innermost scope depend on, from its begin, or the end of one within it, on. */
+static inline void pto_hazards_set_scope(struct pto_hazards *hazards, bool is_manual) {
+  hazards->is_manual = is_manual;
+  hazards->is_direct = hazards->rules == PTO_DEPS_EXACT && !is_manual && !pto_trace_has_graph(hazards->trace);
+}
+
+static inline void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot) {
   if (PTO_UNLIKELY(++hazards->serial == 0)) pto_hazards_clear_marks(hazards);
   struct pto_task_slot *slot = &hazards->rings->slots[consumer_slot];
   slot->mark = hazards->serial;
+  hazards->edges_before = hazards->edges;
+  hazards->live_edges_before = hazards->live_edges;
   hazards->consumer_ref = slot->ref;
   hazards->consumer = consumer_slot;
-  hazards->is_manual = is_manual;
-  hazards->is_direct = hazards->rules == PTO_DEPS_EXACT && !is_manual && !pto_trace_has_graph(hazards->trace);
-  hazards->is_short = hazards->has_released = hazards->is_out_of_chunks = false;
-  hazards->task_edges = hazards->task_live_edges = 0;
 }
 /* An edge that the orchestration asked for; the reference is visible. */
 void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref producer);
 /* All accesses of the task, in the order of its parameters; pto_access_map_make_room has been called. */
 void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count);
-/* False where list chunks ran out on the way: the run cannot go on. */
-static inline bool pto_hazards_end(struct pto_hazards *hazards) {
-  hazards->edges += hazards->task_edges;
-  hazards->live_edges += hazards->task_live_edges;
-  hazards->rings->slots[hazards->consumer].pending += hazards->task_live_edges;
-  if (pto_trace_has_graph(hazards->trace)) pto_hazards_group_records(hazards);
-  return !hazards->is_short && !hazards->is_out_of_chunks;
+/* Forgets the submit's shortage; false where it was one of live work. */
+static inline bool pto_hazards_overcome_shortage(struct pto_hazards *hazards) {
+  const uint8_t shortage = hazards->shortage;
+  hazards->shortage = 0;
+  return !(shortage & (PTO_HAZARDS_SHORT | PTO_HAZARDS_OUT_OF_CHUNKS));
+}
+/* Edges of the submit so far. */
+static inline uint64_t pto_hazards_task_edges(const struct pto_hazards *hazards) {
+  return hazards->edges - hazards->edges_before;
+}
+/* The task waits for its producers.  False where list chunks ran out on the way: the run cannot go on. */
+static inline bool pto_hazards_end(struct pto_hazards *hazards, struct pto_task_slot *consumer) {
+  consumer->pending += (uint32_t)(hazards->live_edges - hazards->live_edges_before);
+  return PTO_LIKELY(!hazards->shortage) || pto_hazards_overcome_shortage(hazards);
 }
 
 /* A task that the host has to wait for before it reads (or writes) these bytes; UINT32_MAX where all have finished. */

@@ -75,6 +75,7 @@ void pto_buffer_registry_move(struct pto_buffer_registry *registry, struct pto_b
 void pto_buffer_registry_remove(struct pto_buffer_registry *registry, struct pto_buffer_record *record) {
   record->id = 0;
   record->kind = PTO_BUFFER_FREE;
+  registry->changes++;
   record->next_in_scope = registry->free_head;
   registry->free_head = pto_buffer_registry_index(registry, record);
   registry->live_count--;

@@ -55,10 +55,14 @@ struct pto_buffer_registry {
   uint64_t next_id;
   uint64_t outside_ids; /* ids given to registrations made outside runs */
   uint64_t tag;         /* runtime and run, the upper half of every generation */
+  uint64_t changes;     /* how often a record went, or got another version or space while it had memory: what was read
+                         * of a record with memory stays true while this stays */
 };
 
 bool pto_buffer_registry_init(struct pto_buffer_registry *registry, uint32_t capacity, uint16_t runtime_tag);
 void pto_buffer_registry_fini(struct pto_buffer_registry *registry);
+/* A record with memory has another version or space now. */
+static inline void pto_buffer_registry_note_change(struct pto_buffer_registry *registry) { registry->changes++; }
 /* At the begin and at the end of a run: ids restart behind those of outside registrations, and a handle of the time
  * before can never meet a record of the time after. */
 void pto_buffer_registry_new_epoch(struct pto_buffer_registry *registry);

@@ -23,6 +23,7 @@
 
 struct pto_port;
 struct pto_trace;
+struct pto_core_waits;
 
 /* What the cores need of a task; written by the control thread before the dispatch, read-only until its last
  * completion. In memory: this header, tensor_count tensors, scalar_count scalars, then the shapes and strides that the
@@ -31,8 +32,11 @@ struct pto_payload {
   uint64_t task_number; /* in submission order, for reports and records */
   uint32_t block_count;
   uint32_t size_class; /* the owner's, as is form */
-  uint16_t tensor_count, scalar_count;
   uint32_t form;
+  /* In the order of struct pto_message, where they are copied to at once. */
+  uint8_t first_role; /* the least index into kernels of one that is there */
+  uint8_t tensor_count, scalar_count;
+  uint8_t no_flags;                    /* 0: those of the message of a kernel alone on one core */
   const struct pto_kernel *kernels[3]; /* by role: aic, aiv0, aiv1; NULL where absent */
   uint64_t reserved[2];
   struct pto_kernel_tensor tensors[];
@@ -41,6 +45,11 @@ _Static_assert(sizeof(struct pto_payload) == 64, "tensors start on the second ca
 
 static inline union pto_scalar *pto_payload_scalars(struct pto_payload *payload) {
   return (union pto_scalar *)(void *)&payload->tensors[payload->tensor_count];
+}
+
+static inline const struct pto_kernel *pto_payload_first_kernel(const struct pto_payload *payload) {
+  const struct pto_kernel *kernel = payload->kernels[0] ? payload->kernels[0] : payload->kernels[1];
+  return PTO_LIKELY(kernel != NULL) ? kernel : payload->kernels[2];
 }
 
 enum pto_message_flags {
@@ -129,6 +138,9 @@ struct pto_port_ops {
   int16_t (*run)(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough);
   /* The sentence that the failed kernel on `core` left; "" where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
+  /* Which cores wait for which now; once the run has a completion with PTO_EDEADLOCK of a task that waits, those that
+   * waited for ever.  For reports; NULL where no core ever waits. */
+  void (*find_waits)(struct pto_port *port, struct pto_core_waits *waits);
   /* Before the first touch: asks for the pages of [addr, addr + size_bytes) where the cores want them.  NULL: no wish.
    */
   void (*place_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);
@@ -147,6 +159,7 @@ struct pto_port {
   bool is_fine_grained;        /* kernels have lately taken less than it takes to hand one to another thread, or there
                                 * is no other: the control thread runs those of its own cores without a message */
   uint32_t cluster_count;      /* cores = 3 · clusters */
+  uint32_t told_cluster_count; /* what programs are told, where that is less than what tasks run on; 0: the same */
   uint32_t slots_per_core;     /* messages a core holds, the running one counted */
   uint32_t worker_count;       /* threads that cores live on, the control thread counted */
   const uint16_t *core_worker; /* by core: the thread it lives on, 0 the control thread; all 0 in virtual time */
@@ -157,6 +170,11 @@ struct pto_port {
   const char *name;                                    /* "threads", "virtual" */
   const char *chip_name;                               /* for sentences */
 };
+
+/* How large the chip is for a program: for pto_core_count, and for what can ever fit. */
+static inline uint32_t pto_port_told_clusters(const struct pto_port *port) {
+  return port->told_cluster_count ? port->told_cluster_count : port->cluster_count;
+}
 
 /* `count` pieces of work on an actor's clock, where is_virtual.  DISPATCH and POLL are charged by the engine itself, in
  * dispatch and poll, which know the scheduler: here they cost nothing. */

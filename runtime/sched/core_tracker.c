@@ -9,11 +9,11 @@ bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_po
                                        .slots_per_core = port->slots_per_core,
                                        .worker_count = port->worker_count,
                                        .core_worker = port->core_worker};
-  PTO_ASSERT(port->slots_per_core > 0 && port->slots_per_core <= UINT8_MAX && port->worker_count > 0);
+  PTO_ASSERT(port->slots_per_core > 0 && port->slots_per_core <= PTO_CORE_TICKETS && port->worker_count > 0);
   uint64_t words = tracker->word_count;
   uint64_t cores = (uint64_t)port->cluster_count * PTO_LANES;
-  uint64_t bytes =
-      8 * words * PTO_LANES * (3 + port->worker_count) + pto_align_up(4 * (uint64_t)port->worker_count, 8) + cores;
+  uint64_t bytes = 8 * words * PTO_LANES * (3 + port->worker_count) +
+                   pto_align_up(4 * (uint64_t)port->worker_count, 8) + 4 * cores * PTO_CORE_TICKETS + 2 * cores;
   if (!pto_reserve_init(&tracker->memory, bytes)) return false;
   uint64_t *at = tracker->memory.addr;
   for (uint32_t lane = 0; lane < PTO_LANES; lane++) {
@@ -25,7 +25,9 @@ bool pto_core_tracker_init(struct pto_core_tracker *tracker, const struct pto_po
   tracker->lives_on = at;
   at += words * PTO_LANES * port->worker_count;
   tracker->worker_load = (uint32_t *)(void *)at;
-  tracker->load = (uint8_t *)at + pto_align_up(4 * (uint64_t)port->worker_count, 8);
+  tracker->tickets = (uint32_t *)(void *)((char *)at + pto_align_up(4 * (uint64_t)port->worker_count, 8));
+  tracker->load = (uint8_t *)(tracker->tickets + cores * PTO_CORE_TICKETS);
+  tracker->next_ticket = tracker->load + cores;
   uint32_t home_kinds = 0;
   for (uint32_t core = 0; core < cores; core++) {
     uint32_t cluster = core / PTO_LANES;

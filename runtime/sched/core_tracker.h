@@ -5,7 +5,7 @@
  *     load(core) = messages sent to it − completions polled from it,   0 ≤ load ≤ slots_per_core
  * A core is idle at load 0 and has room below slots_per_core.  Idle cores come before merely free ones; among equals
  * the one whose worker thread holds the least, then the lowest cluster.  Cores claimed for a task that needs several at
- * once are hidden from all others until it has them.
+ * once are hidden from all others until it has them.  Cores complete in order, so what a core holds is known by ticket.
  *
  * Control thread only.  Sees of the machine what the port says of it.
  */
@@ -15,7 +15,8 @@
 #include <runtime/base/reserve.h>
 #include <runtime/port/port.h>
 
-#define PTO_LANES 3u /* of a cluster: AIC, AIV0, AIV1 */
+#define PTO_LANES 3u         /* of a cluster: AIC, AIV0, AIV1 */
+#define PTO_CORE_TICKETS 16u /* slots_per_core is no more (sim/chip.h) */
 
 struct pto_core_tracker {
   struct pto_reserve memory;
@@ -25,6 +26,8 @@ struct pto_core_tracker {
   uint64_t *claimed[PTO_LANES];
   uint64_t *lives_on;    /* [worker][lane][word]: cores that live on a worker */
   uint8_t *load;         /* by core */
+  uint32_t *tickets;     /* by core, a ring of PTO_CORE_TICKETS: of the last messages sent to it; for reports */
+  uint8_t *next_ticket;  /* by core: where the next one goes, running free */
   uint32_t *worker_load; /* by worker */
   const uint16_t *core_worker;
   uint32_t in_flight;                                  /* sum of all loads */
@@ -51,10 +54,11 @@ void pto_core_tracker_claim(struct pto_core_tracker *tracker, uint32_t core);
 void pto_core_tracker_release_claims(struct pto_core_tracker *tracker);
 bool pto_core_tracker_is_valid(const struct pto_core_tracker *tracker);
 
-static inline void pto_core_tracker_push(struct pto_core_tracker *tracker, uint32_t core) {
+static inline void pto_core_tracker_push(struct pto_core_tracker *tracker, uint32_t core, uint32_t ticket) {
   uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;
   uint64_t bit = UINT64_C(1) << (cluster & 63);
   PTO_ASSERT(tracker->load[core] < tracker->slots_per_core);
+  tracker->tickets[core * PTO_CORE_TICKETS + tracker->next_ticket[core]++ % PTO_CORE_TICKETS] = ticket;
   if (tracker->load[core] == 0) {
     tracker->idle[lane][cluster >> 6] &= ~bit;
     tracker->lane_idle[lane]--;
@@ -65,6 +69,11 @@ static inline void pto_core_tracker_push(struct pto_core_tracker *tracker, uint3
   }
   tracker->worker_load[tracker->core_worker[core]]++;
   tracker->in_flight++;
+}
+/* The ticket of the `nth` oldest message that a core holds; nth < load. */
+static inline uint32_t pto_core_tracker_ticket(const struct pto_core_tracker *tracker, uint32_t core, uint32_t nth) {
+  const uint32_t place = (uint32_t)tracker->next_ticket[core] - tracker->load[core] + nth;
+  return tracker->tickets[core * PTO_CORE_TICKETS + place % PTO_CORE_TICKETS];
 }
 static inline void pto_core_tracker_pop(struct pto_core_tracker *tracker, uint32_t core) {
   uint32_t cluster = core / PTO_LANES, lane = core % PTO_LANES;

@@ -32,7 +32,7 @@ static void make(uint32_t clusters, uint32_t slots, uint32_t workers) {
 }
 
 static void push(uint32_t core) {
-  pto_core_tracker_push(&tracker, core);
+  pto_core_tracker_push(&tracker, core, 1000 * core + load[core]);
   load[core]++;
 }
 static void pop(uint32_t core) {
@@ -45,6 +45,26 @@ static void claim(uint32_t core) {
 }
 
 /* ---- the model's answers ---- */
+
+static void test_a_core_holds_the_tickets_that_it_was_sent_oldest_first(void **state) {
+  (void)state;
+  make(2, 3, 1);
+  for (uint32_t lap = 0; lap < 1000; lap++) { /* counters come round */
+    for (uint32_t core = 0; core < 6; core++)
+      for (uint32_t i = 0; i < 3; i++) pto_core_tracker_push(&tracker, core, 100 * lap + 10 * core + i);
+    pto_core_tracker_pop(&tracker, 4);
+    pto_core_tracker_pop(&tracker, 4);
+    pto_core_tracker_push(&tracker, 4, 77);
+    assert_int_equal(tracker.load[4], 2);
+    assert_int_equal(pto_core_tracker_ticket(&tracker, 4, 0), 100 * lap + 42);
+    assert_int_equal(pto_core_tracker_ticket(&tracker, 4, 1), 77);
+    assert_int_equal(pto_core_tracker_ticket(&tracker, 3, 2), 100 * lap + 32);
+    assert_int_equal(pto_core_tracker_ticket(&tracker, 5, 0), 100 * lap + 50);
+    for (uint32_t core = 0; core < 6; core++)
+      while (tracker.load[core]) pto_core_tracker_pop(&tracker, core);
+  }
+  pto_core_tracker_fini(&tracker);
+}
 
 static uint32_t core_count(void) { return port.cluster_count * PTO_LANES; }
 static uint32_t worker_load(uint32_t worker) {
@@ -222,6 +242,7 @@ static void test_a_refused_reservation_is_reported_and_leaves_nothing(void **sta
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_core_holds_the_tickets_that_it_was_sent_oldest_first),
       cmocka_unit_test(test_a_fresh_chip_is_idle_everywhere_and_gives_the_lowest_core_of_each_lane),
       cmocka_unit_test(test_idle_cores_come_before_those_with_room_and_full_ones_are_refused),
       cmocka_unit_test(test_among_idle_cores_the_one_whose_worker_holds_least_is_taken),

@@ -40,8 +40,9 @@ static inline void pto_ready_queue_push_front(struct pto_ready_queue *queue, str
 static inline struct pto_ready_item pto_ready_queue_peek(struct pto_ready_queue *queue, enum pto_policy policy,
                                                          struct pto_rng *rng) {
   PTO_ASSERT(pto_ready_queue_count(queue) > 0);
+  if (PTO_LIKELY(policy == PTO_POLICY_FIFO)) return queue->items[queue->head & queue->mask];
   if (policy == PTO_POLICY_LIFO) return queue->items[(queue->tail - 1) & queue->mask];
-  if (policy == PTO_POLICY_RANDOM && !queue->has_chosen) {
+  if (!queue->has_chosen) {
     uint32_t chosen = queue->head + (uint32_t)pto_rng_below(rng, pto_ready_queue_count(queue));
     struct pto_ready_item item = queue->items[chosen & queue->mask];
     queue->items[chosen & queue->mask] = queue->items[queue->head & queue->mask];
@@ -53,6 +54,10 @@ static inline struct pto_ready_item pto_ready_queue_peek(struct pto_ready_queue 
 /* Takes the item that peek returned. */
 static inline void pto_ready_queue_pop(struct pto_ready_queue *queue, enum pto_policy policy) {
   PTO_ASSERT(pto_ready_queue_count(queue) > 0);
+  if (PTO_LIKELY(policy == PTO_POLICY_FIFO)) {
+    queue->head++;
+    return;
+  }
   queue->has_chosen = false;
   if (policy == PTO_POLICY_LIFO)
     queue->tail--;

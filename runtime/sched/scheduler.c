@@ -81,7 +81,7 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler) {
 }
 
 bool pto_scheduler_can_ever_fit(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count) {
-  uint64_t clusters = scheduler->cores.cluster_count;
+  uint64_t clusters = pto_port_told_clusters(scheduler->port);
   return block_count <= (shape == PTO_SHAPE_AIV ? 2 * clusters : clusters);
 }
 
@@ -93,7 +93,7 @@ static inline void note_ready(struct pto_scheduler *scheduler, uint32_t slot_ind
   if (PTO_UNLIKELY(scheduler->port->is_virtual)) scheduler->ready_at[slot_index] = scheduler->port->clock;
 }
 
-void pto_scheduler_push(struct pto_scheduler *scheduler, uint32_t slot_index) {
+static inline void push(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   PTO_ASSERT(slot->state == PTO_TASK_WAITING);
   slot->state = PTO_TASK_READY;
@@ -103,6 +103,8 @@ void pto_scheduler_push(struct pto_scheduler *scheduler, uint32_t slot_index) {
   scheduler->nonempty |= 1u << queue;
   scheduler->ready_count++;
 }
+
+void pto_scheduler_push(struct pto_scheduler *scheduler, uint32_t slot_index) { push(scheduler, slot_index); }
 
 void pto_scheduler_push_again(struct pto_scheduler *scheduler, uint32_t slot_index) {
   uint32_t queue = queue_of(&scheduler->rings->slots[slot_index]);
@@ -135,12 +137,27 @@ static inline void fill_message(const struct pto_scheduler *scheduler, uint32_t 
   message->meeting = 0;
 }
 
+/* The same for the message of a task that is SINGLE. */
+static inline void fill_single(uint32_t slot_index, const struct pto_payload *payload, uint32_t core,
+                               struct pto_message *message) {
+  message->payload = payload;
+  message->run = payload->kernels[payload->first_role]->run;
+  message->ticket = slot_index;
+  message->block_index = 0;
+  message->core = (uint16_t)core;
+  message->role = payload->first_role;
+  message->tensor_count = payload->tensor_count;
+  message->scalar_count = payload->scalar_count;
+  message->flags = payload->no_flags;
+  message->meeting = 0;
+}
+
 static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role,
                         uint8_t group) {
   const struct pto_port_ops *ops = scheduler->port->ops;
   struct pto_message built, *message = ops->claim ? ops->claim(scheduler->port, core) : &built;
   fill_message(scheduler, slot_index, core, role, group, message);
-  pto_core_tracker_push(&scheduler->cores, core);
+  pto_core_tracker_push(&scheduler->cores, core, slot_index);
   scheduler->dispatched++;
   const uint64_t ready_at = PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->ready_at[slot_index] : 0;
   ops->dispatch(scheduler->port, message, ready_at);
@@ -149,19 +166,15 @@ static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, ui
 /* The roles that a task of this shape has kernels in: a lone AIV kernel may stand in either AIV role. */
 static uint32_t aiv_role(const struct pto_payload *payload, uint32_t nth) { return payload->kernels[1] ? 1 + nth : 2; }
 
-/* One block for one core, in no group: the usual task. */
-static inline bool is_single(const struct pto_task_slot *slot) {
-  return slot->shape <= PTO_SHAPE_AIV && slot->block_count == 1 && !(slot->flags & PTO_TASK_SYNC_START);
-}
-
-/* Whether such a task is left to the control thread, which runs it in take_own.  Not where it lacks one kind of core:
- * tasks of that kind would then go to and fro alone, each waiting for the other. */
+/* Whether a task is left to the control thread, which runs it in a row.  Not where that lacks one kind of core: tasks
+ * of that kind would then go to and fro alone, each waiting for the other. */
 static inline bool is_kept(const struct pto_scheduler *scheduler, const struct pto_task_slot *slot) {
-  return scheduler->port->is_fine_grained && scheduler->cores.has_home && !(slot->flags & PTO_TASK_MEETS) &&
+  return (slot->flags & PTO_TASK_SINGLE) && scheduler->port->is_fine_grained && scheduler->cores.has_home &&
          scheduler->claimant.slot == PTO_NO_SLOT;
 }
 
-/* Sends such a task where it finds a core that nobody has claimed; false where there is none now. */
+/* Sends a task for one core, of one block and in no group, where it finds one that nobody has claimed; false where
+ * there is none now. */
 static inline bool place_single(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   const bool is_aic = slot->shape == PTO_SHAPE_AIC;
@@ -306,7 +319,8 @@ static void place_claimant(struct pto_scheduler *scheduler) {
   pto_core_tracker_release_claims(&scheduler->cores);
 }
 
-void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
+/* For a task that may be sent to other threads. */
+static PTO_NOINLINE void offer_to_cores(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   const bool is_first = !(scheduler->nonempty & 1u << queue_of(slot));
   const bool is_simple =
@@ -324,12 +338,26 @@ void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
   pto_scheduler_dispatch(scheduler);
 }
 
+void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  if (is_kept(scheduler, &scheduler->rings->slots[slot_index]))
+    push(scheduler, slot_index);
+  else
+    offer_to_cores(scheduler, slot_index);
+}
+
+/* Where nobody else waits. */
+static PTO_NOINLINE void send_or_push(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  const bool may_be_sent = scheduler->claimant.slot == PTO_NO_SLOT && scheduler->policy == PTO_POLICY_FIFO &&
+                           !scheduler->port->is_virtual &&
+                           (scheduler->rings->slots[slot_index].flags & PTO_TASK_SINGLE);
+  if (!may_be_sent || !place_single(scheduler, slot_index)) push(scheduler, slot_index);
+}
+
 void pto_scheduler_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  const bool is_next = !scheduler->nonempty && scheduler->claimant.slot == PTO_NO_SLOT &&
-                       scheduler->policy == PTO_POLICY_FIFO && !scheduler->port->is_virtual;
-  if (PTO_LIKELY(is_next && is_single(slot)) && place_single(scheduler, slot_index)) return;
-  pto_scheduler_push(scheduler, slot_index);
+  if (scheduler->nonempty)
+    push(scheduler, slot_index);
+  else
+    send_or_push(scheduler, slot_index);
 }
 
 /* The queue whose next task comes first by policy, among `candidates`. */
@@ -359,25 +387,32 @@ static PTO_NOINLINE uint32_t pick_own(struct pto_scheduler *scheduler, bool is_a
   return core;
 }
 
-bool pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t nth, struct pto_message *message) {
-  if (nth == 0 && !scheduler->port->trace) scheduler->last_own[0] = scheduler->last_own[1] = UINT32_MAX;
+bool pto_scheduler_begin_row(struct pto_scheduler *scheduler) {
+  if (!scheduler->port->is_fine_grained || !scheduler->cores.has_home || scheduler->claimant.slot != PTO_NO_SLOT)
+    return false;
+  if (!scheduler->port->trace) scheduler->last_own[0] = scheduler->last_own[1] = UINT32_MAX;
+  return true;
+}
+
+bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message *message) {
   const uint32_t own = 1u << PTO_SHAPE_AIC | 1u << PTO_SHAPE_AIV;
   if (!scheduler->nonempty || (scheduler->nonempty & ~own)) return false;
   const uint32_t queue = next_queue(scheduler, scheduler->nonempty);
   const uint32_t slot_index = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).slot;
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  if (!is_single(slot) || !is_kept(scheduler, slot)) return false;
+  if (!(slot->flags & PTO_TASK_SINGLE) || !scheduler->port->is_fine_grained) return false;
   const bool is_aic = queue == PTO_SHAPE_AIC;
   uint32_t core = scheduler->last_own[is_aic];
-  /* The core of the row is warm, and nobody claims it meanwhile. */
-  if (PTO_UNLIKELY(nth == 0 || scheduler->port->trace || core == UINT32_MAX || scheduler->cores.load[core])) {
+  /* The core of the row is warm, and as long as it lasts nothing is sent to it and nobody claims it. */
+  if (PTO_UNLIKELY(core == UINT32_MAX || scheduler->port->trace)) {
     core = pick_own(scheduler, is_aic);
     if (core == UINT32_MAX) return false;
   }
+  PTO_ASSERT(scheduler->cores.load[core] == 0);
   take(scheduler, queue);
   slot->state = PTO_TASK_RUNNING;
   scheduler->dispatched++;
-  fill_message(scheduler, slot_index, core, is_aic ? 0 : aiv_role(slot->payload, 0), 0, message);
+  fill_single(slot_index, slot->payload, core, message);
   return true;
 }
 
@@ -387,7 +422,8 @@ void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {
   while (scheduler->nonempty & ~blocked) {
     uint32_t queue = next_queue(scheduler, scheduler->nonempty & ~blocked);
     struct pto_ready_item item = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng);
-    if (PTO_LIKELY(is_single(&scheduler->rings->slots[item.slot]) && scheduler->claimant.slot == PTO_NO_SLOT)) {
+    if (PTO_LIKELY((scheduler->rings->slots[item.slot].flags & PTO_TASK_SINGLE) &&
+                   scheduler->claimant.slot == PTO_NO_SLOT)) {
       if (place_single(scheduler, item.slot))
         take(scheduler, queue);
       else

@@ -71,10 +71,12 @@ void pto_scheduler_ready(struct pto_scheduler *scheduler, uint32_t slot);
 void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot);
 /* A block of a task with SERIAL_BLOCKS has completed and more are left. */
 void pto_scheduler_push_again(struct pto_scheduler *scheduler, uint32_t slot);
-/* Takes the task that the control thread runs next itself, while work is fine grained, and fills in its message; false
- * where there is none, or a dispatch comes first.  Such tasks are not sent to anybody else.  `nth` counts up from 0 in
- * a row of such calls with no dispatch in between. */
-bool pto_scheduler_take_own(struct pto_scheduler *scheduler, uint32_t nth, struct pto_message *message);
+/* Before a row of tasks that the control thread runs itself, with no dispatch in between; false where there is none, or
+ * a dispatch comes first. */
+bool pto_scheduler_begin_row(struct pto_scheduler *scheduler);
+/* Takes the next task of the row, while work is fine grained, and fills in its message; false where the row ends.  Such
+ * tasks are not sent to anybody else. */
+bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message *message);
 /* Sends what can be sent. */
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler);
 /* Drops everything that has not been sent: the run has failed. */

@@ -75,12 +75,16 @@ static uint32_t make_task(enum pto_shape shape, uint32_t blocks, uint32_t flags)
   uint32_t index = pto_task_ring_alloc(&rings, 0);
   struct pto_task_slot *slot = &rings.slots[index];
   slot->shape = (uint8_t)shape;
-  slot->flags = (uint8_t)flags;
+  const bool is_single = shape <= PTO_SHAPE_AIV && blocks == 1 && !(flags & (PTO_TASK_SYNC_START | PTO_TASK_MEETS));
+  slot->flags = (uint8_t)(flags | (is_single ? PTO_TASK_SINGLE : 0));
   slot->block_count = slot->blocks_left = blocks;
   slot->messages_left = blocks * pto_shape_message_count(shape);
   slot->pending = 0;
   slot->payload = &payloads[index];
-  payloads[index] = (struct pto_payload){.block_count = blocks};
+  payloads[index] = (struct pto_payload){.block_count = blocks,
+                                         .first_role = roles[shape][0]   ? 0
+                                                       : roles[shape][1] ? 1
+                                                                         : 2};
   for (uint32_t i = 0; i < 3; i++) payloads[index].kernels[i] = roles[shape][i] ? &kernel : NULL;
   return index;
 }
@@ -365,8 +369,8 @@ static void test_a_task_of_several_cores_claims_the_cluster_that_holds_least(voi
   static const uint32_t busy[] = {1, 2, 3, 6, 7, 8};
   for (int needs_aic = 0; needs_aic < 2; needs_aic++) {
     open_fifo(3, 1);
-    for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(busy); i++) pto_core_tracker_push(&scheduler.cores, busy[i]);
-    if (!needs_aic) pto_core_tracker_push(&scheduler.cores, 5); /* or it would be sent at once */
+    for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(busy); i++) pto_core_tracker_push(&scheduler.cores, busy[i], 0);
+    if (!needs_aic) pto_core_tracker_push(&scheduler.cores, 5, 0); /* or it would be sent at once */
     push(needs_aic ? PTO_SHAPE_MIX_X2 : PTO_SHAPE_AIV_X2, 1, 0);
     dispatch();
     assert_int_equal(sent_count, 0);
@@ -381,7 +385,7 @@ static void test_a_task_of_several_cores_claims_the_cluster_that_holds_least(voi
 static void test_a_sync_start_task_of_one_block_needs_no_idle_core(void **state) {
   (void)state;
   open_fifo(1, 2);
-  pto_core_tracker_push(&scheduler.cores, 0);
+  pto_core_tracker_push(&scheduler.cores, 0, 0);
   pto_scheduler_offer(&scheduler, make_task(PTO_SHAPE_AIC, 1, PTO_TASK_SYNC_START));
   assert_int_equal(sent_count, 1);
   assert_int_equal(load_then[0], 2);

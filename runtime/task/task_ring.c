@@ -2,14 +2,17 @@
 #include <runtime/task/task_ring.h>
 
 bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *arena, uint64_t heap_bytes) {
-  *rings = (struct pto_task_rings){.window = window, .window_log2 = pto_log2_floor(window)};
+  *rings = (struct pto_task_rings){
+      .window = window, .window_log2 = pto_log2_floor(window), .slot_mask = window * PTO_RING_COUNT - 1};
   uint64_t count = (uint64_t)window * PTO_RING_COUNT;
   if (!pto_reserve_init(&rings->slots_memory, count * sizeof *rings->slots)) return false;
   rings->slots = rings->slots_memory.addr;
   if (!pto_reserve_init(&rings->cold_memory, count * sizeof *rings->cold)) return false;
   rings->cold = rings->cold_memory.addr;
-  for (uint32_t i = 0; i < PTO_RING_COUNT; i++)
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
+    rings->rings[i].first_slot = i * window;
     pto_heap_ring_init(&rings->rings[i].heap, (char *)arena + i * heap_bytes, heap_bytes);
+  }
   return true;
 }
 
@@ -31,6 +34,7 @@ void pto_task_rings_reset(struct pto_task_rings *rings, uint64_t first_sequence)
 bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring_index) {
   struct pto_task_ring *ring = &rings->rings[ring_index];
   uint64_t tail = ring->tail;
+  ring->high_water = pto_task_ring_high_water(ring);
   while (tail != ring->open_begin) {
     uint32_t index = pto_task_slot_index(rings, ring_index, tail);
     struct pto_task_slot *slot = &rings->slots[index];

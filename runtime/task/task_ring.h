@@ -47,7 +47,8 @@ enum pto_task_flags {
   PTO_TASK_HAS_HELD = 8,      /* holds memory of other tasks */
   PTO_TASK_HAS_BLOCK = 16,    /* has a heap block */
   PTO_TASK_MEETS = 32,        /* a kernel of it waits for other cores */
-  PTO_TASK_NO_KERNEL = 64     /* a barrier or an allocation */
+  PTO_TASK_NO_KERNEL = 64,    /* a barrier or an allocation */
+  PTO_TASK_SINGLE = 128       /* one kernel, once, on one core, in no group, and it does not wait */
 };
 
 #define PTO_INLINE_CONSUMERS 5u
@@ -64,8 +65,14 @@ struct pto_task_slot {
   uint8_t consumer_count;                   /* of the inline ones */
   uint32_t consumers[PTO_INLINE_CONSUMERS]; /* slots */
   uint32_t more_consumers;                  /* chunk list; 0: none */
-  uint32_t messages_left;                   /* kernel calls not completed */
-  struct pto_payload *payload;
+  union {
+    uint32_t messages_left; /* kernel calls not completed */
+    uint32_t number;        /* for reports, once COMPLETED, and of tasks without a kernel: the task's, modulo 2^32 */
+  };
+  union {
+    struct pto_payload *payload;     /* NULL without a kernel */
+    const struct pto_kernel *kernel; /* for reports, once COMPLETED: its first one */
+  };
   uint32_t blocks_left; /* blocks not dispatched */
   uint32_t block_count;
 };
@@ -87,7 +94,8 @@ _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task"
 struct pto_task_ring {
   uint64_t head, tail; /* sequences: next to be given, oldest in use */
   uint64_t open_begin; /* sequences from here on belong to open scopes */
-  uint64_t high_water; /* most slots in use */
+  uint64_t high_water; /* most slots in use before the last retirement: pto_task_ring_high_water */
+  uint32_t first_slot; /* ring · window */
   struct pto_heap_ring heap;
 };
 
@@ -97,6 +105,7 @@ struct pto_task_rings {
   struct pto_task_cold *cold;
   uint32_t window; /* a power of two */
   uint32_t window_log2;
+  uint32_t slot_mask; /* of all rings: what of a reference is the slot */
   struct pto_task_ring rings[PTO_RING_COUNT];
 };
 
@@ -114,13 +123,12 @@ static inline uint32_t pto_task_slot_index(const struct pto_task_rings *rings, u
 }
 static inline struct pto_task_ref pto_task_ref_make(const struct pto_task_rings *rings, uint32_t ring,
                                                     uint64_t sequence) {
-  const uint32_t laps = (uint32_t)(sequence >> rings->window_log2);
-  struct pto_task_ref ref = {(laps << (rings->window_log2 + PTO_RING_BITS)) |
-                             pto_task_slot_index(rings, ring, sequence)};
-  return ref;
+  /* the laps stand PTO_RING_BITS higher than in the sequence: as many times more of them */
+  const uint32_t laps = (uint32_t)sequence & ~(rings->window - 1);
+  return (struct pto_task_ref){(uint32_t)sequence + (PTO_RING_COUNT - 1) * laps + rings->rings[ring].first_slot};
 }
 static inline uint32_t pto_task_ref_slot(const struct pto_task_rings *rings, struct pto_task_ref ref) {
-  return ref.bits & ((rings->window << PTO_RING_BITS) - 1);
+  return ref.bits & rings->slot_mask;
 }
 /* Whether the slot still is this task's: fewer than `window` later submits to its ring. */
 static inline bool pto_task_ref_is_visible(const struct pto_task_rings *rings, struct pto_task_ref ref) {
@@ -135,6 +143,10 @@ static inline bool pto_task_slot_is_of(const struct pto_task_slot *slot, struct 
 }
 static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, uint32_t ring) {
   return rings->rings[ring].head - rings->rings[ring].tail >= rings->window - 1;
+}
+
+static inline uint64_t pto_task_ring_high_water(const struct pto_task_ring *ring) {
+  return pto_max_u64(ring->high_water, ring->head - ring->tail);
 }
 
 /* Takes the next slot of a ring that is not full: WAITING, with one pending for the submit, and nothing of the task
@@ -158,7 +170,6 @@ static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_
   slot->messages_left = 0;
   slot->payload = NULL;
   ring->head++;
-  ring->high_water = pto_max_u64(ring->high_water, ring->head - ring->tail);
   return index;
 }
 /* Retires consumed tasks from the tail on, in order, and gives their heap back.  True where any was retired. */

@@ -88,7 +88,7 @@ static void test_a_window_of_n_takes_n_minus_one_tasks_wherever_sequences_start(
         assert_int_equal(pto_task_ref_slot(&rings, rings.slots[slot].ref), slot);
       }
       assert_true(pto_task_ring_is_full(&rings, ring));
-      assert_int_equal(rings.rings[ring].high_water, WINDOW - 1);
+      assert_int_equal(pto_task_ring_high_water(&rings.rings[ring]), WINDOW - 1);
     }
     pto_task_rings_fini(&rings);
   }

@@ -8,6 +8,8 @@
 #define TASK_CAPACITY (UINT64_C(1) << 24)
 #define PARAM_CAPACITY (UINT64_C(1) << 26)
 #define EDGE_CAPACITY (UINT64_C(1) << 26)
+#define SCOPE_CAPACITY (UINT64_C(1) << 24)
+#define HOST_CAPACITY (UINT64_C(1) << 24)
 #define SAMPLE_CAPACITY (UINT64_C(1) << 25)
 #define CONTROL_CAPACITY (UINT64_C(1) << 25)
 #define SPAN_CAPACITY (UINT64_C(1) << 26)
@@ -37,7 +39,9 @@ static bool log_init(struct pto_trace_log *log, size_t record_bytes, uint64_t ca
 static bool graph_init(struct pto_trace *trace) {
   return log_init(&trace->tasks, sizeof(struct pto_trace_task), TASK_CAPACITY) &&
          log_init(&trace->params, sizeof(struct pto_trace_param), PARAM_CAPACITY) &&
-         log_init(&trace->edges, sizeof(struct pto_trace_edge), EDGE_CAPACITY);
+         log_init(&trace->edges, sizeof(struct pto_trace_edge), EDGE_CAPACITY) &&
+         log_init(&trace->scopes, sizeof(struct pto_trace_scope), SCOPE_CAPACITY) &&
+         log_init(&trace->host_accesses, sizeof(struct pto_trace_host_access), HOST_CAPACITY);
 }
 
 static bool timeline_init(struct pto_trace *trace, uint32_t worker_count) {
@@ -63,7 +67,8 @@ int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_cou
 void pto_trace_fini(struct pto_trace *trace) {
   for (uint32_t i = 0; i < trace->span_log_count; i++) pto_reserve_fini(&trace->spans[i].memory);
   pto_reserve_fini(&trace->span_logs);
-  struct pto_trace_log *const logs[] = {&trace->tasks, &trace->params, &trace->edges, &trace->samples, &trace->control};
+  struct pto_trace_log *const logs[] = {&trace->tasks,         &trace->params,  &trace->edges,  &trace->scopes,
+                                        &trace->host_accesses, &trace->samples, &trace->control};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(logs); i++) pto_reserve_fini(&logs[i]->memory);
   memset(trace, 0, sizeof *trace);
 }
@@ -74,6 +79,8 @@ void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual) {
   log_empty(&trace->tasks);
   log_empty(&trace->params);
   log_empty(&trace->edges);
+  log_empty(&trace->scopes);
+  log_empty(&trace->host_accesses);
   log_empty(&trace->samples);
   log_empty(&trace->control);
   for (uint32_t i = 0; i < trace->span_log_count; i++) log_empty(&trace->spans[i]);
@@ -84,8 +91,8 @@ void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual) {
 uint64_t pto_trace_now_ns(const struct pto_trace *trace) { return monotonic_ns() - trace->start_ns; }
 
 uint64_t pto_trace_dropped(const struct pto_trace *trace) {
-  uint64_t dropped = trace->tasks.dropped + trace->params.dropped + trace->edges.dropped + trace->samples.dropped +
-                     trace->control.dropped;
+  uint64_t dropped = trace->tasks.dropped + trace->params.dropped + trace->edges.dropped + trace->scopes.dropped +
+                     trace->host_accesses.dropped + trace->samples.dropped + trace->control.dropped;
   for (uint32_t i = 0; i < trace->span_log_count; i++) dropped += trace->spans[i].dropped;
   return dropped;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is kept of a run: its graph (tasks, parameters, edges with their reasons) and its timeline (spans on cores,
- * spans of the control thread, samples of counters).
+ * What is kept of a run: its graph (tasks, parameters, edges with their reasons, scopes, what the host reads and
+ * writes, and where in the program each was asked for) and its timeline (spans on cores, spans of the control thread,
+ * samples of counters).
  *
  * Owned by the runtime; engines write spans into it.  Append-only logs, each with one writer, in address space reserved
  * at creation; a log that is full drops records and counts them, and never changes what the run does.  Nothing is
@@ -40,13 +41,38 @@ struct pto_trace_task {
   uint64_t edge_count;
   uint64_t submit_time;
   uint32_t is_sync_start, has_predicate;
+  const void *call; /* where the program's call of the public function returns to */
+  uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */
+  uint64_t ring_slots_used;      /* of its task ring, with its own */
 };
 
 struct pto_trace_param {
   uint32_t index;           /* among the task's parameters; UINT32_MAX: the predicate */
   uint32_t mode;            /* enum pto_mode */
   struct pto_tensor tensor; /* with the address resolved in buffer.base */
-  uint64_t buffer_number;   /* for people: buffers in order of creation */
+  uint64_t buffer_number;   /* for people: buffers in order of creation; an identity within the run */
+  uint32_t is_managed;      /* the buffer's memory is the runtime's: no other buffer has any byte of it */
+  uint32_t reserved;
+};
+
+/* A scope of the run; the run's own is the first.  Scopes stand in the order of their begin. */
+struct pto_trace_scope {
+  uint32_t serial; /* index of this record, as in struct pto_trace_task */
+  uint32_t parent; /* serial of the scope around it; UINT32_MAX: the run's own has none */
+  uint32_t kind;   /* enum pto_scope_kind */
+  uint32_t depth;
+  uint64_t first_task, end_task; /* tasks [first, end) were submitted while it was open; UINT64_MAX: it still is */
+};
+
+/* An element that the host reads or writes, or a tensor without gaps that it moves.  It waits for tasks that were
+ * submitted before it, and is over before anything later is submitted. */
+struct pto_trace_host_access {
+  uint64_t begin, end;    /* addresses of its bytes */
+  uint64_t buffer_base;   /* address of the buffer's first byte */
+  uint64_t buffer_number; /* as in struct pto_trace_param, as is is_managed */
+  uint64_t task_count;    /* tasks submitted before it */
+  const void *call;       /* where the program's call of the public function returns to; NULL: it is a move */
+  uint32_t is_write, is_managed;
 };
 
 enum pto_edge_reason { PTO_EDGE_RAW = 1, PTO_EDGE_WAW = 2, PTO_EDGE_WAR = 4, PTO_EDGE_EXPLICIT = 8 };
@@ -93,7 +119,7 @@ struct pto_trace_control {
 struct pto_trace {
   uint32_t record; /* enum pto_record bits */
   bool is_virtual; /* unit of the times: ps, else ns */
-  struct pto_trace_log tasks, params, edges, samples, control;
+  struct pto_trace_log tasks, params, edges, scopes, host_accesses, samples, control;
   struct pto_trace_log *spans; /* one a worker thread; span_log_count of them */
   uint32_t span_log_count;
   uint64_t start_ns;            /* monotonic clock at the begin of the run */

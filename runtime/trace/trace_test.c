@@ -18,7 +18,7 @@ static void test_nothing_is_reserved_where_nothing_is_recorded(void **state) {
   pto_trace_fini(&trace);
 }
 
-static void test_a_graph_has_tasks_params_and_edges_but_no_spans(void **state) {
+static void test_a_graph_has_tasks_params_edges_scopes_and_host_accesses_but_no_spans(void **state) {
   struct pto_trace trace;
   assert_int_equal(pto_trace_init(&trace, PTO_RECORD_GRAPH, 4), PTO_OK);
   assert_true(trace.tasks.capacity && trace.params.capacity && trace.edges.capacity);
@@ -26,6 +26,8 @@ static void test_a_graph_has_tasks_params_and_edges_but_no_spans(void **state) {
   assert_int_equal(trace.tasks.record_bytes, sizeof(struct pto_trace_task));
   assert_int_equal(trace.params.record_bytes, sizeof(struct pto_trace_param));
   assert_int_equal(trace.edges.record_bytes, sizeof(struct pto_trace_edge));
+  assert_int_equal(trace.scopes.record_bytes, sizeof(struct pto_trace_scope));
+  assert_int_equal(trace.host_accesses.record_bytes, sizeof(struct pto_trace_host_access));
   assert_true(pto_trace_has_graph(&trace));
   assert_false(pto_trace_has_timeline(&trace));
   pto_trace_fini(&trace);
@@ -67,8 +69,8 @@ static void test_records_keep_their_place_and_a_full_log_counts_what_it_drops(vo
 static void test_the_last_record_of_each_log_lies_inside_its_memory(void **state) {
   struct pto_trace trace;
   assert_int_equal(pto_trace_init(&trace, PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE, 1), PTO_OK);
-  struct pto_trace_log *logs[] = {&trace.tasks,   &trace.params,  &trace.edges,
-                                  &trace.samples, &trace.control, trace.spans};
+  struct pto_trace_log *logs[] = {&trace.tasks,         &trace.params,  &trace.edges,   &trace.scopes,
+                                  &trace.host_accesses, &trace.samples, &trace.control, trace.spans};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(logs); i++) {
     assert_true(logs[i]->capacity * logs[i]->record_bytes <= logs[i]->memory.size_bytes);
     logs[i]->count = logs[i]->capacity - 1;
@@ -86,11 +88,14 @@ static void test_a_further_run_starts_empty_in_its_own_unit_of_time(void **state
   assert_true(trace.is_virtual);
   assert_non_null(pto_trace_log_append(&trace.tasks));
   assert_non_null(pto_trace_log_append(&trace.spans[1]));
+  assert_non_null(pto_trace_log_append(&trace.scopes));
+  assert_non_null(pto_trace_log_append(&trace.host_accesses));
   trace.samples.capacity = 0;
   assert_null(pto_trace_log_append(&trace.samples));
   pto_trace_begin_run(&trace, false);
   assert_false(trace.is_virtual);
   assert_int_equal(trace.tasks.count + trace.spans[1].count + pto_trace_dropped(&trace), 0);
+  assert_int_equal(trace.scopes.count + trace.host_accesses.count, 0);
   pto_trace_fini(&trace);
 }
 
@@ -132,7 +137,7 @@ static void test_no_memory_for_the_span_logs_leaves_a_zeroed_trace(void **state)
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_nothing_is_reserved_where_nothing_is_recorded),
-      cmocka_unit_test(test_a_graph_has_tasks_params_and_edges_but_no_spans),
+      cmocka_unit_test(test_a_graph_has_tasks_params_edges_scopes_and_host_accesses_but_no_spans),
       cmocka_unit_test(test_a_timeline_has_a_span_log_for_each_worker_on_lines_of_their_own),
       cmocka_unit_test(test_records_keep_their_place_and_a_full_log_counts_what_it_drops),
       cmocka_unit_test(test_the_last_record_of_each_log_lies_inside_its_memory),

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include <formats/language_model.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <runtime/base/base.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights are used as the file has them");
+
+/* Those with a magic number first; the last takes what is left. */
+static const struct reader {
+  const char *magic;
+  size_t magic_bytes;
+  int (*read)(struct pto_language_model *model, struct pto_error *error);
+} readers[] = {{"", 0, pto_llama2c_read}};
+
+int pto_model_check_sizes(const struct pto_language_model *model, struct pto_error *error) {
+  const struct {
+    const char *name;
+    uint32_t value, most;
+  } sizes[] = {{"dim", model->dim, PTO_MODEL_MAX_WIDTH},
+               {"hidden_dim", model->hidden_dim, PTO_MODEL_MAX_WIDTH},
+               {"n_layers", model->layer_count, PTO_MODEL_MAX_LAYERS},
+               {"n_heads", model->head_count, PTO_MODEL_MAX_WIDTH},
+               {"n_kv_heads", model->kv_head_count, PTO_MODEL_MAX_WIDTH},
+               {"vocab_size", model->vocab_size, PTO_MODEL_MAX_COUNT},
+               {"seq_len", model->sequence_length, PTO_MODEL_MAX_COUNT}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(sizes); i++)
+    if (sizes[i].value == 0 || sizes[i].value > sizes[i].most)
+      return pto_error_set(error, PTO_EINVAL, "%s is %d, not 1 to %u", sizes[i].name, (int)sizes[i].value,
+                           sizes[i].most);
+  if (model->dim % model->head_count || model->dim / model->head_count % 2)
+    return pto_error_set(error, PTO_EINVAL, "dim %u in %u heads: the width of a head has to be an even number",
+                         model->dim, model->head_count);
+  if (model->head_count % model->kv_head_count)
+    return pto_error_set(error, PTO_EINVAL, "%u heads cannot share %u key and value heads", model->head_count,
+                         model->kv_head_count);
+  return PTO_OK;
+}
+
+int pto_language_model_read(struct pto_language_model *model, const char *path, struct pto_error *error) {
+  struct pto_error reason;
+  memset(model, 0, sizeof *model);
+  int status = pto_mapped_file_init(&model->file, path, error);
+  if (status) return status;
+  const struct reader *reader = readers;
+  while (reader->magic_bytes > model->file.size_bytes ||
+         (reader->magic_bytes && memcmp(model->file.data, reader->magic, reader->magic_bytes)))
+    reader++;
+  status = reader->read(model, &reason);
+  if (status == PTO_OK) return status;
+  pto_language_model_fini(model);
+  return pto_error_set(error, status, "model %.400s: %.500s", path, reason.sentence);
+}
+
+void pto_language_model_fini(struct pto_language_model *model) {
+  free(model->layers);
+  pto_mapped_file_fini(&model->file);
+  memset(model, 0, sizeof *model);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include <formats/tokenizer.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <formats/mapped_file.h>
+#include <runtime/base/base.h>
+
+/* ---- pieces in byte order ---- */
+
+static int compare_bytes(const char *a, uint32_t a_length, const char *b, uint32_t b_length) {
+  const uint32_t both = a_length < b_length ? a_length : b_length;
+  int order = memcmp(a, b, both);
+  return order ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+static int compare_tokens(const void *left, const void *right, void *context) {
+  const struct pto_token_piece *pieces = context;
+  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+  int order = compare_bytes(pieces[a].bytes, pieces[a].length, pieces[b].bytes, pieces[b].length);
+  return order ? order : (a > b) - (a < b);
+}
+
+/* The lowest token of a piece; UINT32_MAX where it is none. */
+static uint32_t find(const struct pto_tokenizer *tokenizer, const char *bytes, uint32_t length) {
+  uint32_t first = 0, end = tokenizer->vocab_size;
+  while (first < end) {
+    const uint32_t middle = first + (end - first) / 2;
+    const struct pto_token_piece *piece = &tokenizer->pieces[tokenizer->index[middle]];
+    if (compare_bytes(piece->bytes, piece->length, bytes, length) < 0)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  if (first == tokenizer->vocab_size) return UINT32_MAX;
+  const struct pto_token_piece *piece = &tokenizer->pieces[tokenizer->index[first]];
+  return compare_bytes(piece->bytes, piece->length, bytes, length) ? UINT32_MAX : tokenizer->index[first];
+}
+
+/* ---- reading ---- */
+
+static int parse(struct pto_tokenizer *tokenizer, const struct pto_mapped_file *file, struct pto_error *error) {
+  uint64_t at = sizeof(int32_t);
+  char *memory = tokenizer->memory;
+  for (uint32_t token = 0; token < tokenizer->vocab_size; token++) {
+    float score;
+    int32_t length;
+    if (file->size_bytes < at + sizeof score + sizeof length)
+      return pto_error_set(error, PTO_EINVAL, "the file is cut at token %u of %u", token, tokenizer->vocab_size);
+    memcpy(&score, file->data + at, sizeof score);
+    memcpy(&length, file->data + at + sizeof score, sizeof length);
+    at += sizeof score + sizeof length;
+    if (length < 0 || (uint32_t)length > PTO_TOKEN_MAX_BYTES)
+      return pto_error_set(error, PTO_EINVAL, "token %u has %d bytes, not 0 to %u", token, length, PTO_TOKEN_MAX_BYTES);
+    if ((uint64_t)length > file->size_bytes - at)
+      return pto_error_set(error, PTO_EINVAL, "the file is cut in token %u of %u", token, tokenizer->vocab_size);
+    if (score != score) return pto_error_set(error, PTO_EINVAL, "the score of token %u is not a number", token);
+    memcpy(memory, file->data + at, (size_t)length);
+    tokenizer->pieces[token] = (struct pto_token_piece){memory, (uint32_t)length, score};
+    memory[length] = '\0';
+    memory += length + 1;
+    at += (uint64_t)length;
+  }
+  if (at != file->size_bytes)
+    return pto_error_set(error, PTO_EINVAL, "%llu bytes follow token %u: the model has fewer tokens than the file",
+                         (unsigned long long)(file->size_bytes - at), tokenizer->vocab_size - 1);
+  return PTO_OK;
+}
+
+static int read_file(struct pto_tokenizer *tokenizer, const struct pto_mapped_file *file, uint32_t vocab_size,
+                     struct pto_error *error) {
+  /* A token takes 8 bytes at least: what the file cannot hold is refused before memory is asked for. */
+  if (vocab_size == 0 || file->size_bytes < sizeof(int32_t) || (file->size_bytes - sizeof(int32_t)) / 8 < vocab_size)
+    return pto_error_set(error, PTO_EINVAL, "%llu bytes cannot hold %u tokens", (unsigned long long)file->size_bytes,
+                         vocab_size);
+  tokenizer->vocab_size = vocab_size;
+  tokenizer->pieces = calloc(vocab_size, sizeof *tokenizer->pieces);
+  tokenizer->index = calloc(vocab_size, sizeof *tokenizer->index);
+  tokenizer->memory = malloc(file->size_bytes); /* headers take more than the zeros that are added */
+  if (!tokenizer->pieces || !tokenizer->index || !tokenizer->memory)
+    return pto_error_set(error, PTO_ENOMEM, "no memory for %u tokens", vocab_size);
+  int status = parse(tokenizer, file, error);
+  if (status) return status;
+  for (uint32_t i = 0; i < vocab_size; i++) tokenizer->index[i] = i;
+  qsort_r(tokenizer->index, vocab_size, sizeof *tokenizer->index, compare_tokens, tokenizer->pieces);
+  for (uint32_t i = 0; i < 256; i++) tokenizer->bytes[i][0] = (char)i;
+  return PTO_OK;
+}
+
+int pto_tokenizer_read(struct pto_tokenizer *tokenizer, const char *path, uint32_t vocab_size,
+                       struct pto_error *error) {
+  struct pto_mapped_file file;
+  struct pto_error reason;
+  memset(tokenizer, 0, sizeof *tokenizer);
+  int status = pto_mapped_file_init(&file, path, error);
+  if (status) return status;
+  status = read_file(tokenizer, &file, vocab_size, &reason);
+  pto_mapped_file_fini(&file);
+  if (status == PTO_OK) return status;
+  pto_tokenizer_fini(tokenizer);
+  return pto_error_set(error, status, "tokenizer %.400s: %.500s", path, reason.sentence);
+}
+
+void pto_tokenizer_fini(struct pto_tokenizer *tokenizer) {
+  free(tokenizer->pieces);
+  free(tokenizer->index);
+  free(tokenizer->memory);
+  memset(tokenizer, 0, sizeof *tokenizer);
+}
+
+/* ---- encoding ---- */
+
+/* Bytes of the character that begins with `first`: continuation bytes (10xxxxxx) belong to it, four in all at most. */
+static uint32_t character_length(const char *text, uint64_t left) {
+  uint32_t length = 1;
+  while (length < 4 && length < left && ((unsigned char)text[length] & 0xc0) == 0x80) length++;
+  return length;
+}
+
+static int add_characters(const struct pto_tokenizer *tokenizer, const char *text, uint32_t *tokens, uint32_t *count,
+                          struct pto_error *error) {
+  const uint64_t size = strlen(text);
+  for (uint64_t at = 0; at < size;) {
+    const uint32_t length = character_length(text + at, size - at);
+    const uint32_t token = find(tokenizer, text + at, length);
+    for (uint32_t i = 0; token == UINT32_MAX && i < length; i++) {
+      const uint32_t byte = (unsigned char)text[at + i];
+      if (byte + PTO_TOKEN_FIRST_BYTE >= tokenizer->vocab_size)
+        return pto_error_set(error, PTO_EINVAL, "the tokenizer has no token for byte 0x%02x of the text", byte);
+      tokens[(*count)++] = byte + PTO_TOKEN_FIRST_BYTE;
+    }
+    if (token != UINT32_MAX) tokens[(*count)++] = token;
+    at += length;
+  }
+  return PTO_OK;
+}
+
+/* The token of two neighbours joined; UINT32_MAX. */
+static uint32_t join(const struct pto_tokenizer *tokenizer, uint32_t left, uint32_t right) {
+  const struct pto_token_piece *a = &tokenizer->pieces[left], *b = &tokenizer->pieces[right];
+  char bytes[2 * PTO_TOKEN_MAX_BYTES];
+  memcpy(bytes, a->bytes, a->length);
+  memcpy(bytes + a->length, b->bytes, b->length);
+  return find(tokenizer, bytes, a->length + b->length);
+}
+
+/* O(n²): prompts are short; joined[i] remembers what tokens i and its right neighbour give. */
+static void merge(const struct pto_tokenizer *tokenizer, uint32_t *tokens, uint32_t *joined, uint32_t *count) {
+  for (uint32_t i = 0; i + 1 < *count; i++) joined[i] = join(tokenizer, tokens[i], tokens[i + 1]);
+  for (;;) {
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i + 1 < *count; i++)
+      if (joined[i] != UINT32_MAX &&
+          (best == UINT32_MAX || tokenizer->pieces[joined[i]].score > tokenizer->pieces[joined[best]].score))
+        best = i;
+    if (best == UINT32_MAX) return;
+    tokens[best] = joined[best];
+    (*count)--;
+    memmove(&tokens[best + 1], &tokens[best + 2], (*count - best - 1) * sizeof *tokens);
+    memmove(&joined[best], &joined[best + 1], (*count - best - 1) * sizeof *joined);
+    if (best) joined[best - 1] = join(tokenizer, tokens[best - 1], tokens[best]);
+    if (best + 1 < *count) joined[best] = join(tokenizer, tokens[best], tokens[best + 1]);
+  }
+}
+
+int pto_tokenizer_encode(const struct pto_tokenizer *tokenizer, const char *text, bool has_bos, bool has_eos,
+                         uint32_t **tokens_out, uint32_t *count_out, struct pto_error *error) {
+  const uint64_t most = strlen(text) + 3;
+  if (most > UINT32_MAX / 2) return pto_error_set(error, PTO_EINVAL, "a text of %llu bytes", (unsigned long long)most);
+  uint32_t *tokens = malloc(most * sizeof *tokens), *joined = malloc(most * sizeof *joined), count = 0;
+  int status = tokens && joined ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "no memory for the tokens of a text");
+  if (status == PTO_OK && has_bos) tokens[count++] = PTO_TOKEN_BOS;
+  const uint32_t fixed = count;
+  if (status == PTO_OK && *text) status = add_characters(tokenizer, " ", tokens, &count, error);
+  if (status == PTO_OK) status = add_characters(tokenizer, text, tokens, &count, error);
+  if (status == PTO_OK) {
+    uint32_t rest = count - fixed;
+    merge(tokenizer, tokens + fixed, joined, &rest);
+    count = fixed + rest;
+    if (has_eos) tokens[count++] = PTO_TOKEN_EOS;
+  }
+  free(joined);
+  if (status) {
+    free(tokens);
+    return status;
+  }
+  *tokens_out = tokens;
+  *count_out = count;
+  return PTO_OK;
+}
+
+/* ---- decoding ---- */
+
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+const char *pto_tokenizer_decode(const struct pto_tokenizer *tokenizer, uint32_t previous, uint32_t token,
+                                 uint32_t *length_out) {
+  *length_out = 0;
+  if (token >= tokenizer->vocab_size) return "";
+  const struct pto_token_piece *piece = &tokenizer->pieces[token];
+  const char *bytes = piece->bytes;
+  if (piece->length == 6 && memcmp(bytes, "<0x", 3) == 0 && bytes[5] == '>' && hex_digit(bytes[3]) >= 0 &&
+      hex_digit(bytes[4]) >= 0) {
+    *length_out = 1;
+    return tokenizer->bytes[hex_digit(bytes[3]) * 16 + hex_digit(bytes[4])];
+  }
+  const uint32_t skip = previous == PTO_TOKEN_BOS && piece->length && bytes[0] == ' ';
+  *length_out = piece->length - skip;
+  return bytes + skip;
+}

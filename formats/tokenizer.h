@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tokenizers: text into tokens and back, by byte-pair merges of the best score.
+ *
+ * Owns vocabulary and index until fini.
+ *
+ * Always true after a successful read: every piece is at most PTO_TOKEN_MAX_BYTES long; `index` has the pieces in byte
+ * order, so that a piece is found by bisection; of equal pieces the lowest token stands first.
+ *
+ * Encoding (as llama2.c and SentencePiece's BPE do it): a space is put in front of a text that is not empty; each
+ * character of UTF-8 that is a piece is its token, of others each byte is token byte + 3; then the neighbouring pair
+ * whose joined piece has the best score is joined, the leftmost of equals, until none can be.  Token 1 (BOS) is put in
+ * front, 2 (EOS) behind, where asked for.
+ *
+ * Decoding: after BOS a leading space is dropped; pieces "<0xNN>" are that byte.
+ *
+ * Threads: any, once read.
+ */
+#ifndef PTO_TOKENIZER_H
+#define PTO_TOKENIZER_H
+
+#include <runtime/base/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PTO_TOKEN_BOS 1u
+#define PTO_TOKEN_EOS 2u
+#define PTO_TOKEN_MAX_BYTES 512u
+#define PTO_TOKEN_FIRST_BYTE 3u /* token of byte 0, where a character is no piece */
+
+struct pto_token_piece {
+  const char *bytes; /* followed by a 0 that is not counted */
+  uint32_t length;
+  float score;
+};
+
+struct pto_tokenizer {
+  struct pto_token_piece *pieces; /* by token */
+  uint32_t vocab_size;
+  uint32_t *index;    /* tokens by their pieces */
+  char *memory;       /* of all pieces */
+  char bytes[256][2]; /* of pieces "<0xNN>" */
+};
+
+/* Reads the tokenizer of llama2.c at `path` with exactly `vocab_size` tokens: an int32 (the longest piece), then score
+ * (f32), length (int32) and bytes of each.  PTO_OK; PTO_ESYSTEM, PTO_EINVAL (cut, inconsistent, oversized), PTO_ENOMEM;
+ * with path and reason in `error`. */
+PTO_MUST_CHECK int pto_tokenizer_read(struct pto_tokenizer *tokenizer, const char *path, uint32_t vocab_size,
+                                      struct pto_error *error);
+/* Takes zeroed structs too. */
+void pto_tokenizer_fini(struct pto_tokenizer *tokenizer);
+
+/* The tokens of a text: *tokens_out is the caller's, to be freed.  PTO_OK, PTO_ENOMEM, or PTO_EINVAL where a byte has
+ * no token. */
+PTO_MUST_CHECK int pto_tokenizer_encode(const struct pto_tokenizer *tokenizer, const char *text, bool has_bos,
+                                        bool has_eos, uint32_t **tokens_out, uint32_t *count_out,
+                                        struct pto_error *error);
+/* What `token` adds to a text after `previous`; borrowed from the tokenizer.  *length_out is its bytes.  Tokens beyond
+ * the vocabulary are "". */
+const char *pto_tokenizer_decode(const struct pto_tokenizer *tokenizer, uint32_t previous, uint32_t token,
+                                 uint32_t *length_out);
+
+#endif

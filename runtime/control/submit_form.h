@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Submits that repeat: a *form* is what a submit of one kernel had to say but for the offsets, buffers and versions of
+ * its tensors and the values of its scalars.  Orchestrations submit the same kernel on tile after tile, so most submits
+ * have the form of the last one of their kernel; what depends on the form alone (dtypes and ranks against the kernel's
+ * list, sizes, canonical regions, geometry hashes, payloads filled in but for addresses and scalars) is then known.
+ *
+ * A form is made of a submit that pto_params_prepare has accepted, and what is accepted here it would accept with the
+ * same outcome: every check that depends on more than the form is made again.  Whatever does not match, refusals
+ * included, is left to it.  Of the buffers too, which mostly are those of the last time, what was found out is kept for
+ * as long as the registry says that it stays true.
+ *
+ * Always true: rt->work is the work of the form that the submit's kernel belongs to, or of the last one, which belongs
+ * to no kernel; a form with a kernel has in its work the counts, flags, modes, and accesses but for their places.
+ */
+#ifndef PTO_SUBMIT_FORM_H
+#define PTO_SUBMIT_FORM_H
+
+#include <string.h>
+
+#include <runtime/control/params_make.h>
+
+/* What a tensor must be again, and what follows from it. */
+struct pto_form_tensor {
+  struct pto_tensor like; /* the last one; all of it but the offset, the buffer and the version belongs to the form */
+  /* of the form */
+  uint64_t geometry_hash;
+  uint64_t span_bytes; /* from the first byte to the last, both counted */
+  uint32_t shift;      /* log2 of the bytes of an element */
+  /* of the buffer of `like`, while the form's buffer_changes are the registry's */
+  bool is_held;         /* managed: its memory has to be held */
+  uint64_t addr;        /* of its first byte */
+  uint64_t last_offset; /* up to which the tensor lies within it */
+};
+
+struct pto_form_param {
+  uint32_t mode;
+  uint32_t scalar_type; /* 0 where any will do */
+};
+
+/* Two tensors of a task that may not share a byte, and lie where they could. */
+struct pto_form_pair {
+  uint8_t first, second;
+};
+
+struct pto_submit_form {
+  struct pto_submit_work work;
+  const struct pto_kernel *kernel;            /* NULL: nothing is remembered */
+  const struct pto_kernel *unrecorded_kernel; /* the same, but NULL where the graph is recorded */
+  struct pto_launch launch;                   /* its kernels alone */
+  enum pto_shape shape;                       /* one AIC, or one AIV */
+  uint32_t param_count, misses;
+  bool asks;       /* the kernel has a check, or a cost that says what local memory it needs */
+  bool is_watched; /* submits have a place on a timeline, or in virtual time */
+  uint32_t payload_form;
+  bool has_old_pairs;      /* a tensor has come to another buffer since `pairs` were found */
+  uint64_t buffer_changes; /* of the registry, when what is known of buffers was found out */
+  uint32_t pair_count;
+  struct pto_form_pair pairs[PTO_MAX_TENSORS * (PTO_MAX_TENSORS - 1) / 2];
+  struct pto_form_param params[PTO_MAX_PARAMS];
+  struct pto_form_tensor tensors[PTO_MAX_TENSORS];
+};
+
+/* ---- for the short way alone ---- */
+
+/* For a tensor that differs from the last one: whether it differs in the buffer alone, and may be used with that. */
+bool pto_submit_form_is_elsewhere(const struct pto_runtime *rt, struct pto_submit_form *form, uint32_t index,
+                                  const struct pto_tensor *t);
+/* What follows from the buffers of all tensors: how many have to be held, and which may meet. */
+void pto_submit_form_find_pairs(struct pto_submit_form *form);
+/* A payload with all that the form says; NULL where the pool has none. */
+struct pto_payload *pto_submit_form_make_payload(struct pto_runtime *rt, const struct pto_submit_form *form);
+
+_Static_assert(offsetof(struct pto_tensor, dtype) == offsetof(struct pto_tensor, ndims) + 4 &&
+                   offsetof(struct pto_tensor, overlap) == offsetof(struct pto_tensor, version) + 4,
+               "each pair is compared as one number");
+static inline uint64_t pto_form_two_at(const void *first) {
+  uint64_t both;
+  memcpy(&both, first, sizeof both);
+  return both;
+}
+
+/* 0 where the tensor has the type of `like`: all but offset, buffer and version. */
+static inline uint64_t pto_form_type_difference(const struct pto_tensor *t, const struct pto_tensor *like) {
+  const uint32_t ndims = like->ndims;
+  uint64_t difference =
+      (pto_form_two_at(&t->ndims) ^ pto_form_two_at(&like->ndims)) | (uint32_t)t->status | (t->overlap ^ like->overlap);
+  for (uint32_t i = 0; i < ndims; i++)
+    difference |= (t->shape[i] ^ like->shape[i]) | (t->strides[i] ^ like->strides[i]);
+  return difference;
+}
+
+/* 0 where the two differ in nothing but the offset. */
+static inline uint64_t pto_form_difference(const struct pto_tensor *t, const struct pto_tensor *like) {
+  const uint64_t difference = (t->buffer.id ^ like->buffer.id) | (t->buffer.generation ^ like->buffer.generation) |
+                              (t->buffer.base ^ like->buffer.base) | (t->buffer.size_bytes ^ like->buffer.size_bytes) |
+                              (pto_form_two_at(&t->ndims) ^ pto_form_two_at(&like->ndims)) |
+                              (pto_form_two_at(&t->version) ^ pto_form_two_at(&like->version)) | (uint32_t)t->status;
+  if (PTO_LIKELY(like->ndims == 1))
+    return difference | (t->shape[0] ^ like->shape[0]) | (t->strides[0] ^ like->strides[0]);
+  return difference | pto_form_type_difference(t, like);
+}
+
+/* Moves the access to the tensor's offset; false where it would not lie within its buffer. */
+static inline bool pto_form_move(const struct pto_form_tensor *f, uint64_t offset, struct pto_access *access) {
+  const uint64_t start = f->addr + (offset << f->shift);
+  access->region.start = start;
+  access->region.end = start + f->span_bytes;
+  access->hash = pto_access_map_hash_at(f->geometry_hash, start);
+  return offset <= f->last_offset;
+}
+
+/* Whether no two accesses share a byte of which one is written. */
+static inline bool pto_submit_form_is_apart(struct pto_submit_form *form) {
+  const struct pto_access *accesses = form->work.accesses;
+  if (PTO_UNLIKELY(form->has_old_pairs)) pto_submit_form_find_pairs(form);
+  for (const struct pto_form_pair *pair = form->pairs, *end = pair + form->pair_count; pair < end; pair++)
+    if (PTO_UNLIKELY(pto_region_ranges_meet(&accesses[pair->first].region, &accesses[pair->second].region)))
+      return false;
+  return true;
+}
+
+/* Whether the parameters are of the form; fills in payload and accesses. */
+static inline bool pto_submit_form_match_params(const struct pto_runtime *rt, struct pto_submit_form *form,
+                                                struct pto_payload *payload, const struct pto_param *params,
+                                                uint32_t count) {
+  const uint64_t buffer_changes = form->buffer_changes ^ rt->buffers.changes;
+  union pto_scalar *scalar = pto_payload_scalars(payload);
+  struct pto_kernel_tensor *tensor = payload->tensors;
+  struct pto_access *access = form->work.accesses;
+  const struct pto_form_tensor *f = form->tensors;
+  const struct pto_form_param *p = form->params;
+  for (const struct pto_param *end = params + count; params < end; params++, p++) {
+    if (PTO_UNLIKELY(params->mode != p->mode)) return false;
+    if (p->mode == PTO_SCALAR) {
+      if (PTO_UNLIKELY(p->scalar_type && params->scalar_type != p->scalar_type)) return false;
+      *scalar++ = params->value.scalar;
+      continue;
+    }
+    const struct pto_tensor *t = params->value.tensor;
+    if (PTO_UNLIKELY(!t)) return false;
+    if (PTO_UNLIKELY(pto_form_difference(t, &f->like) | buffer_changes) &&
+        !pto_submit_form_is_elsewhere(rt, form, (uint32_t)(f - form->tensors), t))
+      return false;
+    if (PTO_UNLIKELY(!pto_form_move(f, t->start_offset, access))) return false;
+    tensor->addr = (void *)(uintptr_t)access->region.start;
+    f++;
+    access++;
+    tensor++;
+  }
+  form->buffer_changes = rt->buffers.changes;
+  return pto_submit_form_is_apart(form);
+}
+
+/* The payload of a submit whose kernel and count are the form's, in rt->work too; NULL where its parameters are not of
+ * the form. */
+static inline struct pto_payload *pto_submit_form_match(struct pto_runtime *rt, struct pto_submit_form *form,
+                                                        const struct pto_param *params, uint32_t count) {
+  struct pto_payload *payload = pto_payload_pool_take(&rt->payloads, form->payload_form);
+  if (PTO_UNLIKELY(!payload)) payload = pto_submit_form_make_payload(rt, form);
+  if (PTO_UNLIKELY(!payload)) return NULL;
+  if (PTO_UNLIKELY(!pto_submit_form_match_params(rt, form, payload, params, count))) {
+    pto_payload_pool_free(&rt->payloads, payload);
+    return NULL;
+  }
+  payload->reserved[1] = 0;
+  form->work.payload = payload;
+  form->misses = 0;
+  rt->work = &form->work;
+  return payload;
+}
+
+/* What the kernel says of a submit that has matched. */
+static inline int pto_submit_form_ask(struct pto_runtime *rt, const struct pto_submit_form *form) {
+  if (!form->asks) return PTO_OK;
+  const int status = pto_params_ask_kernel(rt, form->kernel, form->shape == PTO_SHAPE_AIC);
+  if (PTO_UNLIKELY(status)) pto_params_drop(rt);
+  return status;
+}
+
+/* Where the form of a kernel is, if it has one. */
+static inline struct pto_submit_form *pto_submit_form_at(const struct pto_runtime *rt,
+                                                         const struct pto_kernel *kernel) {
+  return &rt->forms[(uint64_t)(uintptr_t)kernel * UINT64_C(0x9e3779b97f4a7c15) >> 59];
+}
+_Static_assert(PTO_PAYLOAD_FORMS == 1u << (64 - 59), "the hash is an index");
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cores that wait for each other at one moment, as data: what an engine tells of them, and the sentence that says it.
+ *
+ * A value of bounded size: of more than PTO_CORE_WAITS_MAX cores that wait the others are counted.  Kernel names are
+ * borrowed from the kernels.  Always true: one entry a core, in the order in which the engine keeps its meetings.
+ *
+ * Any thread.
+ */
+#ifndef PTO_CORE_WAITS_H
+#define PTO_CORE_WAITS_H
+
+#include <runtime/base/base.h>
+
+#define PTO_CORE_WAITS_MAX 128u
+
+enum pto_seat_state { PTO_SEAT_ABSENT = 0, PTO_SEAT_SENT, PTO_SEAT_BEGUN, PTO_SEAT_RETURNED };
+enum pto_waits_for {
+  PTO_WAITS_FOR_NOTHING = 0,
+  PTO_WAITS_FOR_FLAG,    /* subject: the flag */
+  PTO_WAITS_FOR_ROOM,    /* subject: the role at the other end */
+  PTO_WAITS_FOR_ELEMENT, /* the same */
+  PTO_WAITS_FOR_BARRIER,
+  PTO_WAITS_FOR_TURN
+};
+
+/* A kernel call of a task. */
+struct pto_core_seat {
+  uint32_t block_index;
+  uint16_t core;
+  uint8_t role;  /* enum pto_role */
+  uint8_t state; /* enum pto_seat_state */
+};
+
+struct pto_core_wait {
+  uint64_t task_number;
+  const char *kernel;
+  struct pto_core_seat who;
+  struct pto_core_seat other; /* where has_other: the first of those that keep it waiting; of a flag nobody is known */
+  uint64_t room_bytes;
+  uint32_t barrier, arrived, expected; /* of barriers: its number, who has come; expected 0: who counts is gone */
+  uint8_t waits_for;                   /* enum pto_waits_for */
+  uint8_t flag;
+  bool has_other;
+  bool is_together; /* of a sync_start task: other blocks may be what it waits for */
+};
+
+struct pto_core_waits {
+  uint32_t count, more; /* in waits, and beyond */
+  struct pto_core_wait waits[PTO_CORE_WAITS_MAX];
+};
+
+/* "task 0 (add_rows) block 0 AIV1 on core 2 waits for an element from AIV0 on core 1, which has returned".  Returns how
+ * many characters that is, cut to `size` > 0. */
+size_t pto_core_wait_describe(const struct pto_core_wait *wait, char *text, size_t size);
+/* "cores wait for ever: …; …; and 5 more", as many as there is room for. */
+void pto_core_waits_describe(const struct pto_core_waits *waits, char *text, size_t size);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blocks and cores of one task that touch the same bytes, and results that depend on which task came first although
+ * every declared access is ordered.
+ */
+#include <stdatomic.h>
+
+#include <tests/planted/planted.h>
+
+#define BUGS(X)                                                                                                        \
+  X(same_row, "two neighbouring blocks write the same row: block_index / 2 in the place of block_index")               \
+  X(added_blocks, "all blocks add to one INOUT at once; ACCUMULATE would let them take turns")                         \
+  X(halo_read, "each block reads the row of the block before it, which that one writes")                               \
+  X(mixed_cores, "both vector cores of a MIX task write the first half")                                               \
+  X(ticket, "each task takes the next number from a counter that no task declares")                                    \
+  X(host_peek, "the host waits for one task, and reads by its pointer what another one writes")
+
+static int write_row_run(const struct pto_kernel_args *a) {
+  uint32_t *z = a->tensors[0].addr;
+  uint64_t row = a->core->block_index / a->scalars[0].u64;
+  for (uint64_t j = 0; j < PLANTED_COLUMNS; j++) z[row * PLANTED_COLUMNS + j] = a->core->block_index;
+  return 0;
+}
+static const struct pto_kernel_param of_inout_value[] = {ANY("x", PTO_INOUT), U64("value")};
+static const struct pto_kernel write_row = AIV_KERNEL("write_row", of_inout_value, write_row_run);
+
+static void same_row(struct planted *p) {
+  struct pto_tensor x = array_x(p);
+  struct pto_launch launch = {.aiv0 = &write_row, .block_count = 4};
+  put(p, launch, PARAMS(pto_inout(&x), pto_scalar_u64(p->is_buggy ? 2 : 1)));
+}
+
+static int add_index_run(const struct pto_kernel_args *a) {
+  uint32_t *z = a->tensors[0].addr;
+  for (uint64_t j = 0; j < PLANTED_COLUMNS; j++) z[j] = 3 * z[j] + a->core->block_index;
+  return 0;
+}
+static const struct pto_kernel_param of_accumulate[] = {ANY("sum", PTO_ACCUMULATE)};
+static const struct pto_kernel add_at_once = AIV_KERNEL("add_at_once", of_inout, add_index_run);
+static const struct pto_kernel add_in_turn = AIV_KERNEL("add_in_turn", of_accumulate, add_index_run);
+
+static void added_blocks(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 0);
+  struct pto_launch at_once = {.aiv0 = &add_at_once, .block_count = 4};
+  struct pto_launch in_turn = {.aiv0 = &add_in_turn, .block_count = 4};
+  if (p->is_buggy)
+    put(p, at_once, PARAMS(pto_inout(&row)));
+  else
+    put(p, in_turn, PARAMS(pto_accumulate(&row)));
+}
+
+/* Row b of x += row b − value, block by block. */
+static int add_halo_run(const struct pto_kernel_args *a) {
+  uint32_t *x = a->tensors[0].addr;
+  uint64_t row = a->core->block_index, before = row >= a->scalars[0].u64 ? row - a->scalars[0].u64 : row;
+  for (uint64_t j = 0; j < PLANTED_COLUMNS; j++) x[row * PLANTED_COLUMNS + j] += x[before * PLANTED_COLUMNS + j];
+  return 0;
+}
+static const struct pto_kernel add_halo = AIV_KERNEL("add_halo", of_inout_value, add_halo_run);
+
+static void halo_read(struct planted *p) {
+  struct pto_tensor x = array_x(p);
+  struct pto_launch launch = {.aiv0 = &add_halo, .block_count = 4};
+  put(p, launch, PARAMS(pto_inout(&x), pto_scalar_u64(p->is_buggy ? 1 : 0)));
+}
+
+/* Vector core n writes half n of the first row; where the scalar says so, both write the first. */
+static int write_half_run(const struct pto_kernel_args *a) {
+  uint32_t *z = a->tensors[0].addr, lane = a->core->lane - 1;
+  uint64_t first = a->scalars[0].u64 ? 0 : lane * (PLANTED_COLUMNS / 2);
+  for (uint64_t j = 0; j < PLANTED_COLUMNS / 2; j++) z[first + j] = lane;
+  return 0;
+}
+static const struct pto_kernel write_half = AIV_KERNEL("write_half", of_inout_value, write_half_run);
+
+static void mixed_cores(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 0);
+  struct pto_launch launch = {.aiv0 = &write_half, .aiv1 = &write_half};
+  put(p, launch, PARAMS(pto_inout(&row), pto_scalar_u64(p->is_buggy)));
+}
+
+/* z = the counter at the address, which goes up; or what the scalar says, where there is no address. */
+static int draw_run(const struct pto_kernel_args *a) {
+  atomic_uint *counter = (void *)(uintptr_t)a->scalars[1].u64; /* relaxed: only who comes first matters */
+  uint32_t drawn = counter ? atomic_fetch_add_explicit(counter, 1, memory_order_relaxed) : (uint32_t)a->scalars[0].u64;
+  memcpy(a->tensors[0].addr, &drawn, sizeof drawn);
+  return 0;
+}
+static const struct pto_kernel_param of_draw[] = {ANY("z", PTO_OUTPUT), U64("number"), U64("counter")};
+static const struct pto_kernel draw = AIV_KERNEL("draw", of_draw, draw_run);
+
+static void ticket(struct planted *p) {
+  uint64_t counter = (uint64_t)(uintptr_t)pto_program_find(p->run, "x")->data;
+  for (uint64_t i = 0; i < 4; i++) {
+    struct pto_tensor z = slot(p, i);
+    put(p, PLAIN(draw), PARAMS(pto_output(&z), pto_scalar_u64(i), pto_scalar_u64(p->is_buggy ? counter : 0)));
+  }
+}
+
+static void host_peek(struct planted *p) {
+  const uint64_t first[] = {0};
+  struct pto_tensor z[3] = {slot(p, 0), slot(p, 1), slot(p, 2)};
+  uint32_t other, said = 0;
+  put_fill(p, &z[0], 5);
+  put_fill(p, &z[1], 6);
+  note(p, pto_read_element(p->rt, &z[1], first, &other));
+  if (p->is_buggy)
+    said = *(const uint32_t *)pto_program_find(p->run, "z")->data;
+  else
+    note(p, pto_read_element(p->rt, &z[0], first, &said));
+  put_fill(p, &z[2], said);
+}
+
+static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
+static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  return planted_orchestrate(rt, run, bugs);
+}
+
+const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "planted_blocks",
+    .summary = "blocks that touch the same bytes, and results that depend on who comes first",
+    .options = planted_options,
+    .cases = cases,
+    .prepare = planted_prepare,
+    .orchestrate = orchestrate,
+};

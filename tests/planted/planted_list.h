@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The planted bugs: one line a bug, with the command that has to find it and what that has to name.
+ *
+ *   X(program, what of it, command, kind of the finding, earlier task, its parameter, later task, its parameter)
+ *
+ * `what` is a case of the program, or, for planted_hazards, "view dtype hazard".  `kind` is a name of check/findings.h;
+ * for `run` the status that it ends in; for `valgrind` what memcheck says.  Where one task is at fault it is the
+ * earlier one.  A number that the command cannot know is ANY.  docs/testing.md says how the list is used.
+ */
+#ifndef PTO_PLANTED_LIST_H
+#define PTO_PLANTED_LIST_H
+
+#define PLANTED_ANY (-1)
+
+#define PLANTED_EXACT "check --deps exact"
+#define PLANTED_PTO "check --deps pto"
+#define PLANTED_OBSERVE "check --observe"
+#define PLANTED_EXPLORE "explore --schedules 20"
+#define PLANTED_EXPLORE_PTO "explore --deps pto --schedules 20"
+
+#define PLANTED_MANUAL_LIST(X)                                                                                         \
+  X("planted_manual", "raw", PLANTED_EXACT, "RAW", 0, 0, 1, 0)                                                         \
+  X("planted_manual", "waw", PLANTED_EXACT, "WAW", 0, 0, 1, 0)                                                         \
+  X("planted_manual", "war", PLANTED_EXACT, "WAR", 0, 0, 1, 0)                                                         \
+  X("planted_manual", "wrong_task", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                                  \
+  X("planted_manual", "one_of_two", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                                  \
+  X("planted_manual", "barrier_short", PLANTED_EXACT, "RAW", 2, 0, 4, 0)                                               \
+  X("planted_manual", "two_scopes", PLANTED_EXACT, "RAW", 0, 0, 1, 0)                                                  \
+  X("planted_manual", "automatic_before", PLANTED_EXACT, "RAW", 0, 0, 1, 0)                                            \
+  X("planted_manual", "skips_a_step", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                                \
+  X("planted_manual", "float_sum", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
+#define PLANTED_PTO_LIST(X)                                                                                            \
+  X("planted_pto", "reuse", PLANTED_PTO, "WAR", 1, 0, 2, 1)                                                            \
+  X("planted_pto", "output_twice", PLANTED_PTO, "WAW", 0, 0, 1, 0)                                                     \
+  X("planted_pto", "not_creator", PLANTED_PTO, "WAW", 1, 0, 2, 0)                                                      \
+  X("planted_pto", "tile_reuse", PLANTED_PTO, "WAR", 0, 0, 1, 0)                                                       \
+  X("planted_pto", "inout_after_read", PLANTED_PTO, "WAR", 0, 0, 1, 0)                                                 \
+  X("planted_pto", "alias_reuse", PLANTED_PTO, "WAR", 0, 0, 1, 0)                                                      \
+  X("planted_pto", "host_write", PLANTED_PTO, "WAR", 0, 0, PLANTED_ANY, PLANTED_ANY)                                   \
+  X("planted_pto", "reuse", PLANTED_EXPLORE_PTO, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
+#define PLANTED_HAZARD_LIST(X)                                                                                         \
+  X("planted_hazards", "whole f32 RAW", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                              \
+  X("planted_hazards", "whole i8 WAW", PLANTED_EXACT, "WAW", 1, 0, 2, 0)                                               \
+  X("planted_hazards", "whole bf16 WAR", PLANTED_EXACT, "WAR", 1, 0, 2, 0)                                             \
+  X("planted_hazards", "tile f32 RAW", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                               \
+  X("planted_hazards", "tile i8 WAW", PLANTED_EXACT, "WAW", 1, 0, 2, 0)                                                \
+  X("planted_hazards", "tile fp16 WAR", PLANTED_EXACT, "WAR", 1, 0, 2, 0)                                              \
+  X("planted_hazards", "slice i32 RAW", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                              \
+  X("planted_hazards", "slice f32 WAW", PLANTED_EXACT, "WAW", 1, 0, 2, 0)                                              \
+  X("planted_hazards", "slice bf16 WAR", PLANTED_EXACT, "WAR", 1, 0, 2, 0)                                             \
+  X("planted_hazards", "transposed fp16 RAW", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                        \
+  X("planted_hazards", "transposed i8 WAW", PLANTED_EXACT, "WAW", 1, 0, 2, 0)                                          \
+  X("planted_hazards", "transposed i32 WAR", PLANTED_EXACT, "WAR", 1, 0, 2, 0)                                         \
+  X("planted_hazards", "reshaped i8 RAW", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                            \
+  X("planted_hazards", "reshaped f32 WAW", PLANTED_EXACT, "WAW", 1, 0, 2, 0)                                           \
+  X("planted_hazards", "reshaped bf16 WAR", PLANTED_EXACT, "WAR", 1, 0, 2, 0)                                          \
+  X("planted_hazards", "bytes f32 RAW", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                              \
+  X("planted_hazards", "bytes fp16 WAW", PLANTED_EXACT, "WAW", 1, 0, 2, 0)                                             \
+  X("planted_hazards", "bytes i32 WAR", PLANTED_EXACT, "WAR", 1, 0, 2, 0)                                              \
+  X("planted_hazards", "alias f32 RAW", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                              \
+  X("planted_hazards", "alias bf16 WAW", PLANTED_EXACT, "WAW", 1, 0, 2, 0)                                             \
+  X("planted_hazards", "alias i8 WAR", PLANTED_EXACT, "WAR", 1, 0, 2, 0)                                               \
+  X("planted_hazards", "padded i32 RAW", PLANTED_EXACT, "RAW", 1, 0, 2, 0)                                             \
+  X("planted_hazards", "padded fp16 WAW", PLANTED_EXACT, "WAW", 1, 0, 2, 0)                                            \
+  X("planted_hazards", "padded f32 WAR", PLANTED_EXACT, "WAR", 1, 0, 2, 0)                                             \
+  X("planted_hazards", "tile f32 WAW", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
+/* Of a write or a read outside every parameter, none is at fault. */
+#define PLANTED_KERNEL_LIST(X)                                                                                         \
+  X("planted_kernels", "narrow_view", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
+  X("planted_kernels", "row_too_many_read", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY) \
+  X("planted_kernels", "row_too_many_written", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY,          \
+    PLANTED_ANY)                                                                                                       \
+  X("planted_kernels", "past_array", "valgrind", "Invalid read of size 4", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)   \
+  X("planted_kernels", "past_output", "valgrind", "Invalid write of size 4", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY) \
+  X("planted_kernels", "dense_write", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
+  X("planted_kernels", "dense_read", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_kernels", "wrong_dtype", PLANTED_OBSERVE, "write outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)      \
+  X("planted_kernels", "input_written", PLANTED_OBSERVE, "write input", 0, 0, PLANTED_ANY, PLANTED_ANY)                \
+  X("planted_kernels", "output_read", PLANTED_OBSERVE, "read output", 0, 1, PLANTED_ANY, PLANTED_ANY)                  \
+  X("planted_kernels", "inout_as_output", PLANTED_OBSERVE, "read output", 1, 0, PLANTED_ANY, PLANTED_ANY)              \
+  X("planted_kernels", "tail_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                    \
+  X("planted_kernels", "stride_left", PLANTED_OBSERVE, "not written", 0, 0, PLANTED_ANY, PLANTED_ANY)                  \
+  X("planted_kernels", "predicate_left", PLANTED_OBSERVE, "read unwritten", 3, 0, PLANTED_ANY, PLANTED_ANY)            \
+  X("planted_kernels", "uninitialised", PLANTED_OBSERVE, "read unwritten", 1, 0, PLANTED_ANY, PLANTED_ANY)             \
+  X("planted_kernels", "recycled", PLANTED_OBSERVE, "read outside", 3, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
+  X("planted_kernels", "undeclared", PLANTED_OBSERVE, "read outside", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_kernels", "hidden_state", PLANTED_OBSERVE, "unstable", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
+#define PLANTED_BLOCK_LIST(X)                                                                                          \
+  X("planted_blocks", "same_row", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                 \
+  X("planted_blocks", "added_blocks", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
+  X("planted_blocks", "halo_read", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                \
+  X("planted_blocks", "mixed_cores", PLANTED_OBSERVE, "blocks", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
+  X("planted_blocks", "ticket", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)          \
+  X("planted_blocks", "host_peek", PLANTED_EXPLORE, "order", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
+#define PLANTED_STOP_LIST(X)                                                                                           \
+  X("planted_stops", "after_scope", "run", "PTO_EUSER", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)            \
+  X("planted_stops", "wait_cycle", "run", "PTO_EDEADLOCK", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_stops", "barrier_left_out", "run", "PTO_EDEADLOCK", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)             \
+  X("planted_stops", "wrong_flag", "run", "PTO_EDEADLOCK", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                   \
+  X("planted_stops", "fifo_sizes", "run", "PTO_EKERNEL", 0, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)                     \
+  X("planted_stops", "long_scope", "run", "PTO_ESCOPE", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)            \
+  X("planted_stops", "nested_window", "run", "PTO_EWINDOW", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)        \
+  X("planted_stops", "held_heap", "run", "PTO_EHEAP", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)              \
+  X("planted_stops", "large_output", "run", "PTO_EHEAP", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)           \
+  X("planted_stops", "stale_version", "run", "PTO_EUSER", PLANTED_ANY, PLANTED_ANY, PLANTED_ANY, PLANTED_ANY)
+
+#define PLANTED_LIST(X)                                                                                                \
+  PLANTED_MANUAL_LIST(X)                                                                                               \
+  PLANTED_PTO_LIST(X)                                                                                                  \
+  PLANTED_HAZARD_LIST(X)                                                                                               \
+  PLANTED_KERNEL_LIST(X)                                                                                               \
+  PLANTED_BLOCK_LIST(X)                                                                                                \
+  PLANTED_STOP_LIST(X)
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Automatic scopes that are right under rules exact and wrong under rules pto, which have no edges from a read to a
+ * later write, and few from a write to a write.
+ */
+#include <tests/planted/planted.h>
+
+#define BUGS(X)                                                                                                        \
+  X(reuse, "the next round is staged in the buffer that the reader of this round still reads")                         \
+  X(output_twice, "an external row is written anew as an OUTPUT while the first writer may still run")                 \
+  X(not_creator, "two OUTPUTs on a buffer that a third task allocated")                                                \
+  X(tile_reuse, "a tile is overwritten whose corner another task reads")                                               \
+  X(inout_after_read, "a step in place does not wait for who reads what was before it")                                \
+  X(alias_reuse, "the reader's row is overwritten through another registration of the same memory")                    \
+  X(host_write, "the host writes an element that a task still reads")
+
+/* Copies a row of x to the staging buffer. */
+static struct pto_task stage_row(struct planted *p, uint64_t row, const struct pto_tensor *stage) {
+  struct pto_tensor x = array_x(p), from = row_of(&x, row);
+  return put(p, PLAIN(copy), PARAMS(pto_input(&from), pto_output(stage)));
+}
+
+static void reuse(struct planted *p) {
+  struct pto_tensor stage = fresh(p, 1, 16), other = fresh(p, 1, 16);
+  const struct pto_tensor *second = p->is_buggy ? &stage : &other;
+  stage_row(p, 0, &stage);
+  put_digest(p, &stage, 0);
+  stage_row(p, 1, second);
+  put_digest(p, second, 1);
+}
+
+static void output_twice(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 0);
+  struct pto_task written = put_fill(p, &row, 1);
+  if (p->is_buggy)
+    put_fill(p, &row, 2);
+  else
+    put_fill_after(p, &row, 2, written);
+  put_digest(p, &row, 0);
+}
+
+static void not_creator(struct planted *p) {
+  struct pto_tensor stage = fresh(p, 1, 16);
+  note(p, pto_alloc_tensors(p->rt, &stage, 1, NULL));
+  struct pto_task written = put_fill(p, &stage, 1);
+  if (p->is_buggy)
+    put_fill(p, &stage, 2);
+  else
+    put_fill_after(p, &stage, 2, written);
+  put_digest(p, &stage, 0);
+}
+
+static void tile_reuse(struct planted *p) {
+  struct pto_tensor x = array_x(p), seen = box(&x, 0, 0, 4, 4), corner = box(&x, 3, 3, 4, 4);
+  struct pto_tensor beside = box(&x, 4, 0, 4, 4);
+  put_digest(p, &seen, 0);
+  put_fill(p, p->is_buggy ? &corner : &beside, 1);
+}
+
+static void inout_after_read(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 0);
+  struct pto_task seen = put_digest(p, &row, 0);
+  if (p->is_buggy)
+    put(p, PLAIN(step), PARAMS(pto_inout(&row)));
+  else
+    put(p, AFTER(step, seen), PARAMS(pto_inout(&row)));
+}
+
+static void alias_reuse(struct planted *p) {
+  const uint64_t half[] = {8, PLANTED_COLUMNS};
+  struct pto_array *array = pto_program_find(p->run, "x");
+  uint32_t *elements = array->data;
+  struct pto_tensor top = pto_external_tensor(p->rt, elements, PTO_UINT32, 2, half);
+  struct pto_tensor near = pto_external_tensor(p->rt, elements + 7 * PLANTED_COLUMNS, PTO_UINT32, 2, half);
+  struct pto_tensor below = pto_external_tensor(p->rt, elements + 8 * PLANTED_COLUMNS, PTO_UINT32, 2, half);
+  put_digest(p, &top, 0);
+  put_fill(p, p->is_buggy ? &near : &below, 1);
+}
+
+static void host_write(struct planted *p) {
+  struct pto_tensor x = array_x(p), row = row_of(&x, 0), z = slot(p, 0);
+  uint32_t value = 7, said;
+  put_digest(p, &row, 0);
+  if (!p->is_buggy) note(p, pto_read_element(p->rt, &z, (const uint64_t[]){0}, &said));
+  note(p, pto_write_element(p->rt, &row, (const uint64_t[]){0, 3}, &value));
+}
+
+static const struct planted_bug bugs[] = {BUGS(PLANTED_BUG){0}};
+static const struct pto_case cases[] = {BUGS(PLANTED_CASE){0}};
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  return planted_orchestrate(rt, run, bugs);
+}
+
+const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "planted_pto",
+    .summary = "right under rules exact, wrong under rules pto",
+    .options = planted_options,
+    .cases = cases,
+    .prepare = planted_prepare,
+    .orchestrate = orchestrate,
+};
