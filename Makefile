@@ -6,7 +6,7 @@
 #   make run        every example on both engines, verified, as a table      make test       all tests
 #   make bench      benches as JSON lines and tables                        make test-long  with the long cases
 #   make perf PROGRAM=bgemm          make valgrind PROGRAM=bgemm TOOL=memcheck|callgrind|cachegrind|helgrind|drd|massif
-#   make fuzz       make lint        make coverage     make format-check     make deps
+#   make fuzz       make lint        make coverage     make format-check     make deps     make mutants
 #   make install PREFIX=/usr/local DESTDIR=            make clean
 #
 # Variants build into build-<name>/ and share no object with each other:
@@ -73,8 +73,8 @@ ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(T
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
-UNPROBED := run test test-long bench deps clean fuzz coverage lint lint-self-test format format-check help
-.PHONY: all programs oracle tests benches $(UNPROBED) perf valgrind install FORCE
+UNPROBED := run test test-long bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
+.PHONY: all programs oracle tests benches $(UNPROBED) run-mutants perf valgrind install FORCE
 all:
 
 # What optional libraries there are: probed once a variant, and again when packages have changed.
@@ -251,6 +251,14 @@ bench:
 coverage:
 	$(AGAIN) COVERAGE=1 tests
 	@scripts/coverage build-coverage $(patsubst $(B)/%,build-coverage/%,$(TESTS_BUILT) $(REPLAYS)) $(TEST_SCRIPTS)
+
+# The runtime broken in one place at a time, and the tests that notice.  MUTANTS: how many, or all; SEED: which; MUTANT: one, by name.
+mutants:
+	@scripts/deps
+	$(AGAIN) run-mutants
+run-mutants: tests
+	@MUTANT_CC='$(CC)' MUTANT_FLAGS='$(ALL_CFLAGS) -g0' MUTANT_LINK='$(LINK) -Wl,-S' MUTANT_LIBS='$(LIBS) -lcmocka' AR='$(AR)' \
+	  scripts/mutants --build $(B) $(if $(MUTANTS),--count $(MUTANTS)) $(if $(SEED),--seed $(SEED)) $(if $(MUTANT),--only '$(MUTANT)')
 
 PROGRAM ?= vector_example
 TOOL ?= memcheck

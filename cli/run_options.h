@@ -38,7 +38,8 @@ struct pto_run_options {
   uint64_t seed, window, heap_bytes;
   uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
   bool poison, stats, quiet, help;
-  const char *one_run_option; /* the first option given that is for one run; NULL: none was */
+  uint64_t array_margin_bytes; /* no option: of verbs that watch arrays (pto_program_request) */
+  const char *one_run_option;  /* the first option given that is for one run; NULL: none was */
 };
 
 /* How one option is taken in.  `set` gets the option's argument (NULL where `argument` is) and returns PTO_OK, or

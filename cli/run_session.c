@@ -217,6 +217,7 @@ static int open_program_run(struct pto_run_session *session) {
                                               .settings = options->settings.items,
                                               .setting_count = options->settings.count,
                                               .seed = options->seed,
+                                              .margin_bytes = options->array_margin_bytes,
                                               .config = &session->config};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));

@@ -46,7 +46,7 @@ int pto_complain_no_kernel(const char *verb, const char *name) {
 static int help(void) {
   puts("ptosim runs programs of the PTO task runtime on a simulated chip.\n");
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++)
-    printf("  ptosim %-6s %-42s %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
+    printf("  ptosim %-7s %-42s %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
   puts("\n  ptosim VERB --help    the options of a verb\n"
        "  ptosim --version\n\n"
        "Leaves with 0 where all is well, 1 for a wrong result or a finding, 2 for bad arguments or input, 3 where the "

@@ -28,6 +28,8 @@ typedef int pto_verb_main(int argc, char **argv);
   X(run, "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")                  \
   X(check, "PROGRAM [OPTION...]", "tells conflicting accesses that nothing orders, whatever order happened")           \
   X(why, "PROGRAM A B [OPTION...]", "tells why task B comes after task A, or why nothing orders them")                 \
+  X(explore, "PROGRAM [--schedules N|--all] [OPTION...]",                                                              \
+    "runs a program in many orders, and says where its outputs differ")                                                \
   X(perf, "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")               \
   X(diff, "A.json B.json [OPTION...]", "what differs between the graphs of two runs")                                  \
   X(task, "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                            \

@@ -42,7 +42,7 @@ static inline double spmd_slot_value(uint64_t task, uint32_t block, uint32_t lan
   return 1000.0 * (double)task + 10.0 * block + lane + 1;
 }
 
-/* ---- kernels: slots f32[blocks, lanes, 16], task number ---- */
+/* ---- kernels: slots f32[blocks, lanes, 1], task number ---- */
 
 static const struct pto_kernel_param spmd_slot_params[] = {
     {.name = "slots", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32), .min_rank = 3, .max_rank = 3},
@@ -137,7 +137,8 @@ static inline int spmd_orchestrate(struct pto_runtime *rt, struct pto_program_ru
     uint32_t lanes = spmd_lanes_of(task->shape);
     struct pto_tensor rows =
         pto_tensor_slice(&all, 0, task->first_slot, task->first_slot + (uint64_t)task->blocks * lanes, 1);
-    struct pto_tensor slots = pto_tensor_reshape(&rows, 3, (uint64_t[]){task->blocks, lanes, SPMD_LINE_ELEMS});
+    struct pto_tensor lines = pto_tensor_reshape(&rows, 3, (uint64_t[]){task->blocks, lanes, SPMD_LINE_ELEMS});
+    struct pto_tensor slots = pto_tensor_slice(&lines, 2, 0, 1, 1); /* the rest of each line is room alone */
     struct pto_launch launch = {.block_count = task->blocks, .sync_start = task->shape == SPMD_SYNC};
     if (task->shape == SPMD_AIV) {
       launch.aiv0 = &spmd_kernel_alone;

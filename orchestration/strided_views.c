@@ -54,9 +54,9 @@ static int run_copy_and_report(const struct pto_kernel_args *args) {
   int64_t *report = args->tensors[2].addr;
   report[0] = x->dtype;
   report[1] = x->ndims;
-  for (uint32_t d = 0; d < x->ndims; d++) {
-    report[2 + d] = (int64_t)x->shape[d];
-    report[2 + PTO_MAX_DIMS + d] = (int64_t)x->strides[d];
+  for (uint32_t d = 0; d < PTO_MAX_DIMS; d++) {
+    report[2 + d] = d < x->ndims ? (int64_t)x->shape[d] : 0;
+    report[2 + PTO_MAX_DIMS + d] = d < x->ndims ? (int64_t)x->strides[d] : 0;
   }
   return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Engines: the two implementers of the port that the simulated chip has.
+ * Engines: the implementers of the port that the simulated chip has; two for users, the others for tools.
  *
  * Owned by the caller until it is handed to a runtime; freed through ops->destroy.
  */
@@ -27,6 +27,14 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
 /* Simulated cores in integer virtual time, on the caller's thread. */
 int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
                               struct pto_error *error);
+
+/* One step at a time in an order that a chooser decides (sim/engine_explore.h), on the caller's thread. */
+int pto_engine_explore_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                              struct pto_error *error);
+
+/* Threads with delays that a seed plants (sim/engine_delays.h). */
+int pto_engine_delayed_threads_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                                      struct pto_error *error);
 
 /* "task 17 (matmul) block 0 on core 3 (cluster 1 AIC): param 0 …" for the kernel that the calling thread is in now;
  * false where it is in none.  Async-signal-safe: for crash reports. */

@@ -117,9 +117,18 @@ static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
   if (++engine->timed_count == PTO_THREADS_TIMED_GROUP) judge_group(engine);
 }
 
+static PTO_NOINLINE int run_with_extras(struct pto_threads_worker *worker, const struct pto_message *message,
+                                        struct pto_core *view) {
+  const struct pto_threads_shared *shared = worker->shared;
+  if (shared->delay_seed) pto_threads_delay(worker);
+  const int status = shared->trace ? run_recorded(worker, message, view) : pto_message_run(message, view);
+  if (shared->delay_seed) pto_threads_delay(worker);
+  return status;
+}
+
 static inline int call(struct pto_threads_worker *worker, const struct pto_message *message) {
   struct pto_threads_core *core = &worker->cores[message->core];
-  if (PTO_UNLIKELY(worker->shared->trace != NULL)) return run_recorded(worker, message, &core->view);
+  if (PTO_UNLIKELY(worker->shared->has_extras)) return run_with_extras(worker, message, &core->view);
   return pto_message_run(message, &core->view);
 }
 
@@ -418,12 +427,13 @@ static void threads_wait(struct pto_port *port) {
 static int threads_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
   struct pto_threads_engine *engine = engine_of(port);
   engine->shared.trace = pto_trace_has_timeline(port->trace) ? port->trace : NULL;
-  engine->shared.is_observed = engine->shared.trace || engine->shared.has_watchdog;
   if (engine->shared.trace && engine->shared.trace->span_log_count < port->worker_count) {
     snprintf(sentence, sentence_size, "the trace has %u span logs for %u workers", engine->shared.trace->span_log_count,
              port->worker_count);
     return PTO_EINVAL;
   }
+  engine->shared.has_extras = engine->shared.trace || engine->shared.delay_seed;
+  engine->shared.is_observed = engine->shared.has_extras || engine->shared.has_watchdog;
   for (uint32_t c = 0; c < engine->core_count; c++) {
     if (!engine->cores[c].has_failed) continue;
     engine->cores[c].has_failed = engine->cores[c].has_deadlocked = false;

@@ -35,7 +35,9 @@ struct pto_threads_core {
 struct pto_threads_shared {
   _Alignas(PTO_CACHE_LINE) struct pto_trace *trace; /* NULL: no timeline */
   bool has_watchdog;
-  bool is_observed; /* has one of the two */
+  bool has_extras;     /* a timeline or delays: calls go the long way */
+  uint64_t delay_seed; /* of engine_delays.h; 0: no delays */
+  bool is_observed;    /* has extras, or the watchdog */
 };
 
 struct pto_threads_worker {
@@ -54,6 +56,7 @@ struct pto_threads_worker {
   _Alignas(PTO_CACHE_LINE) uint64_t last_end_ns; /* of the span before, where nothing lies between; 0: unknown */
   uint32_t busy_count;                           /* cores of its that are busy */
   uint32_t run_count;                            /* with `engine`: kernels it has run */
+  uint32_t delay_count;                          /* delays it has had */
   /* Whoever wakes a core of this worker, and the worker: under the meetings' mutex. */
   uint16_t *woken; /* cores to be resumed, oldest first, a ring of as many as there are cores */
   uint32_t woken_first, woken_count;
@@ -94,6 +97,7 @@ struct pto_threads_engine {
   struct pto_place place;
   struct pto_place_affinity control_affinity; /* of the control thread outside a run */
   char report[256];
+  struct pto_port_ops own_ops; /* with delays: what port.ops points to */
 
   /* The control thread's, while a run goes on. */
   _Alignas(PTO_CACHE_LINE) uint32_t *in_flight; /* by worker */
@@ -113,6 +117,8 @@ struct pto_threads_engine {
 
 extern const struct pto_port_ops pto_threads_ops;
 void *pto_threads_worker_main(void *worker);
+/* engine_delays.c: some time that the seed decides.  The worker's thread. */
+void pto_threads_delay(struct pto_threads_worker *worker);
 
 /* engine_threads.c, for the running of kernels that wait.  The worker's thread. */
 void pto_threads_run_message(struct pto_threads_worker *worker, const struct pto_message *message);

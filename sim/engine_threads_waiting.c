@@ -68,6 +68,7 @@ static void resume(struct pto_threads_worker *worker, uint32_t index) {
   const bool is_watched = worker->shared->has_watchdog;
   const uint64_t begin_ns = is_watched ? pto_watchdog_now_ns() : 0;
   worker->last_end_ns = 0;
+  if (PTO_UNLIKELY(worker->shared->delay_seed != 0)) pto_threads_delay(worker);
   if (is_watched) pto_watchdog_begin(worker->line, &waiting->message);
   pto_engine_current_set(&waiting->message, &core->view);
   const bool has_returned = pto_waiting_core_resume(waiting);

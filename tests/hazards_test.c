@@ -143,6 +143,43 @@ static void test_readers_stay_concurrent_and_a_writer_waits_for_all_of_them(void
   fixture_close(&fixture);
 }
 
+/* Parameter 2 of task 3 meets tasks 0 and 1, its parameter 1 task 1, its predicate task 2; parameter 0 is the label. */
+static int several_reasons(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor both = fixture_bytes(f, 0, 128), low = fixture_bytes(f, 0, 64), high = fixture_bytes(f, 64, 64),
+                    other = fixture_bytes(f, 256, 32), flag = fixture_bytes(f, 512, 1);
+  FIXTURE_DO(rt, .modes = "o", .tensors = {&low});
+  FIXTURE_DO(rt, .modes = "oo", .tensors = {&other, &high});
+  FIXTURE_DO(rt, .modes = "o", .tensors = {&flag});
+  FIXTURE_DO(rt, .modes = "ib", .tensors = {&other, &both}, .launch = {.predicate = {&flag, PTO_IF_NE, 0}});
+  return 0;
+}
+static void test_records_name_parameters_and_bytes_and_those_of_a_producer_follow_each_other(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t producer;
+    uint32_t reason, producer_param, consumer_param, is_first;
+    uint64_t begin, end;
+  } expected[] = {{0, PTO_EDGE_RAW, 1, 2, 1, 0, 64},    {0, PTO_EDGE_WAW, 1, 2, 0, 0, 64},
+                  {1, PTO_EDGE_RAW, 1, 1, 1, 256, 288}, {1, PTO_EDGE_RAW, 2, 2, 0, 64, 128},
+                  {1, PTO_EDGE_WAW, 2, 2, 0, 64, 128},  {2, PTO_EDGE_RAW, 1, UINT32_MAX, 1, 512, 513}};
+  run_exact(several_reasons);
+  const struct pto_trace_log *edges = &pto_runtime_trace(fixture.rt)->edges;
+  const uint64_t base = (uint64_t)(uintptr_t)fixture.memory;
+  assert_int_equal(edges->count, PTO_ARRAY_LENGTH(expected));
+  for (uint32_t i = 0; i < edges->count; i++) {
+    const struct pto_trace_edge *edge = pto_trace_log_at(edges, i);
+    assert_int_equal(edge->producer, expected[i].producer);
+    assert_int_equal(edge->consumer, 3);
+    assert_int_equal(edge->reason, expected[i].reason);
+    assert_int_equal(edge->producer_param, expected[i].producer_param);
+    assert_int_equal(edge->consumer_param, expected[i].consumer_param);
+    assert_int_equal(edge->is_first, expected[i].is_first);
+    assert_int_equal(edge->begin - base, expected[i].begin);
+    assert_int_equal(edge->end - base, expected[i].end);
+  }
+  fixture_close(&fixture);
+}
+
 static int covering_write(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor matrix = fixture_matrix(f, 8, 16);
   for (uint64_t i = 0; i < 8; i++) { /* 0 … 7: one row each */
@@ -497,6 +534,7 @@ int main(void) {
   const struct CMUnitTest fixed[] = {
       TEST(test_n_inouts_of_one_tile_make_n_minus_1_edges),
       TEST(test_readers_stay_concurrent_and_a_writer_waits_for_all_of_them),
+      TEST(test_records_name_parameters_and_bytes_and_those_of_a_producer_follow_each_other),
       TEST(test_a_covering_write_waits_for_all_it_covers_and_takes_their_place),
       TEST(test_a_partly_covered_writer_survives),
       TEST(test_tiles_side_by_side_are_independent_and_the_first_writer_lives),

@@ -162,12 +162,12 @@ static void test_the_tenth_run_equals_the_first_on_the_threads_engine(void **sta
 static void test_the_tenth_run_equals_the_first_in_virtual_time(void **state) { ten_runs("virtual", 0); }
 
 static void test_engines_and_ports_give_the_same_bytes_edges_and_numbers(void **state) {
-  static const char *const engines[] = {"threads", "virtual", NULL};
+  static const char *const engines[] = {"threads", "virtual", "observe", NULL};
   struct pto_runtime *rt = open_on(NULL, 0);
   run_program(rt, memory[0]);
   account_of(rt, memory[0], &first);
   pto_runtime_destroy(rt);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     rt = open_on(engines[i], 5);
     run_program(rt, memory[0]);
     expect_same(rt, memory[0]);

@@ -5,8 +5,8 @@
  *
  * Every program runs once on threads and on the virtual engine, in settings that rotate with the seed: chips, workers,
  * policies, windows, heaps and first sequences.  The weaker rules run in virtual time alone: on threads they let
- * kernels race, which is their nature and not a finding.  PTO_RANDOM_PROGRAMS sets how many programs, PTO_SEED the
- * first seed.  A failing program is shrunk and printed.
+ * kernels race, which is their nature and not a finding.  Observed, they touch what they declare and nothing else.
+ * PTO_RANDOM_PROGRAMS sets how many programs, PTO_SEED the first seed.  A failing program is shrunk and printed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <check/observe.h>
 #include <runtime/control/runtime_state.h>
 #include <runtime/trace/trace_digest.h>
 #include <tests/support/random_program.h>
@@ -170,9 +171,59 @@ static void random_orchestrations_in_virtual_time_also_repeat_their_timeline(voi
   run_programs(true);
 }
 
+/* ---- observed ---- */
+
+/* What is wrong with a program of correct kernels when it is observed; NULL: nothing. */
+static const char *wrong_when_observed(const struct pto_config *config) {
+  const struct pto_observe_options all = {0};
+  struct pto_runtime *rt = make_runtime(config, 0);
+  struct pto_observation *observation;
+  struct pto_findings findings;
+  struct pto_error error;
+  bool fitted;
+  pto_findings_init(&findings);
+  assert_int_equal(pto_observation_create(rt, &all, &findings, &observation, &error), PTO_OK);
+  random_program_interpret(&program, config->deps, (uint32_t)config->window, &plan, &expected);
+  random_program_run(&program, &plan, rt, &actual);
+  const char *wrong = wrong_outcome(config, &fitted);
+  if (!wrong && findings.total) {
+    snprintf(reason, sizeof reason, "%s: %.500s", pto_finding_kind_name(findings.items[0].kind),
+             findings.items[0].sentence);
+    wrong = reason;
+  }
+  pto_observation_destroy(observation);
+  pto_runtime_destroy(rt);
+  pto_findings_fini(&findings);
+  return wrong;
+}
+
+static bool is_still_wrong(void *context) { return wrong_when_observed(context) != NULL; }
+
+static void random_orchestrations_of_right_kernels_are_observed_without_a_finding(void **state) {
+  const uint64_t count = number_of("PTO_RANDOM_PROGRAMS", getenv("PTO_TEST_LONG") ? 2000 : 100),
+                 first = number_of("PTO_SEED", 1);
+  for (uint64_t seed = first; seed < first + count; seed++) {
+    const struct pto_config config = {.size = sizeof config,
+                                      .engine = "observe",
+                                      .chip = chips[seed % 2],
+                                      .policy = policies[seed / 2 % PTO_ARRAY_LENGTH(policies)],
+                                      .window = 512,
+                                      .heap_bytes = 1 << 20,
+                                      .poison = seed % 3 == 0};
+    random_program_make(&program, seed);
+    const char *what = wrong_when_observed(&config);
+    if (!what) continue;
+    printf("seed %llu: %s; shrunk to\n", (unsigned long long)seed, what);
+    random_program_shrink(&program, is_still_wrong, (void *)(uintptr_t)&config);
+    random_program_print(&program);
+    fail();
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_orchestrations_on_threads_give_the_bytes_and_edges_of_sequential_execution),
+      cmocka_unit_test(random_orchestrations_of_right_kernels_are_observed_without_a_finding),
       cmocka_unit_test(random_orchestrations_in_virtual_time_also_repeat_their_timeline),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,6 +140,26 @@ static int across_the_wrap_of_other_counters(struct pto_runtime *rt, struct fixt
   return 0;
 }
 
+/* The consumer behind the wrap has the serial that one of its producers was marked with 2^32 submits ago. */
+static int across_the_wrap_with_old_marks(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor all = fixture_bytes(f, 0, 320), apart = fixture_bytes(f, 1024, 64);
+  begin(rt);
+  rt->hazards.serial = 0;
+  for (uint64_t i = 0; i < 5; i++) {
+    struct pto_tensor piece = fixture_bytes(f, 64 * i, 64);
+    FIXTURE_DO(rt, .label = i, .modes = "o", .tensors = {&piece});
+  }
+  rt->hazards.serial = UINT32_MAX;
+  FIXTURE_DO(rt, .label = 5, .modes = "o", .tensors = {&apart});
+  for (uint64_t i = 6; i < 9; i++) {
+    uint64_t edges = fixture_edges(rt);
+    FIXTURE_DO(rt, .label = i, .modes = "i", .tensors = {&all});
+    assert_int_equal(fixture_edges(rt) - edges, 5);
+  }
+  end(rt);
+  return 0;
+}
+
 /* ---- window ---- */
 
 static int full_at_n_minus_1(struct pto_runtime *rt, struct fixture *f) {
@@ -520,6 +540,9 @@ static const struct fixture_case cases[] = {
      .after = four_hundred_ran},
     {.name = "serials, orders and stamps wrap without a trace",
      .body = across_the_wrap_of_other_counters,
+     .window = 16},
+    {.name = "marks from before the wrap of serials count for nothing",
+     .body = across_the_wrap_with_old_marks,
      .window = 16},
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pto_runtime_create with the 1st, 2nd, … reservation or thread refused until it succeeds: an error each time or a
- * working runtime, never a crash; leaks are the sanitizer's to find.
+ * working runtime, never a crash; leaks of memory are the sanitizer's to find, those of address space are found here.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 
 #include <pto/runtime.h>
 #include <runtime/base/reserve.h>
+#include <runtime/base/sanitizer.h>
 #include <runtime/base/thread.h>
 
 #define MOST_FAILURES 400
@@ -44,10 +45,10 @@ static uint32_t refuse_each(uint32_t *countdown, const struct pto_config *config
   return 0;
 }
 
-static const char *const engines[] = {"threads", "virtual"};
+static const char *const engines[] = {"threads", "virtual", "observe", "explore", "delayed threads"};
 
 static void test_every_reservation_may_be_refused(void **state) {
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++) {
     const struct pto_config config = {.size = sizeof config,
                                       .engine = engines[i],
                                       .chip = "tiny",
@@ -59,7 +60,7 @@ static void test_every_reservation_may_be_refused(void **state) {
 }
 
 static void test_every_thread_may_be_refused(void **state) {
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++) {
     const struct pto_config config = {.size = sizeof config,
                                       .engine = engines[i],
                                       .chip = "a2a3",
@@ -71,10 +72,39 @@ static void test_every_thread_may_be_refused(void **state) {
   }
 }
 
+/* Pages of the process's address space. */
+static unsigned long mapped_pages(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%lu", &pages), 1);
+  fclose(file);
+  return pages;
+}
+
+static void test_a_runtime_gives_its_address_space_back(void **state) {
+  const struct pto_config config = {.size = sizeof config,
+                                    .engine = "virtual",
+                                    .chip = "tiny",
+                                    .window = 64,
+                                    .record = PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE};
+  unsigned long pages = 0;
+  if (PTO_HAS_SANITIZER) skip(); /* a sanitizer maps as it likes */
+  for (int i = 0; i < 20; i++) {
+    struct pto_runtime *rt = NULL;
+    assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+    assert_int_equal(pto_run(rt, submit_nothing, NULL), PTO_OK);
+    pto_runtime_destroy(rt);
+    if (i == 4) pages = mapped_pages(); /* what the C library keeps is there by now */
+  }
+  assert_int_equal(mapped_pages(), pages);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_reservation_may_be_refused),
       cmocka_unit_test(test_every_thread_may_be_refused),
+      cmocka_unit_test(test_a_runtime_gives_its_address_space_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

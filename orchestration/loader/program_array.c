@@ -43,10 +43,24 @@ static bool grow(struct pto_program_run *run) {
 
 static void slot_destroy(struct pto_array_slot *slot) {
   if (!slot) return;
-  free(slot->array.data);
+  free(slot->block);
   free(slot->array.golden);
   free(slot->remembered);
   free(slot);
+}
+
+/* Zeroed memory for the array; false where there is none. */
+static bool allocate(const struct pto_program_run *run, struct pto_array_slot *slot) {
+  const uint64_t margin = run->margin_bytes, bytes = slot->array.size_bytes;
+  /* Not a byte more than the array has, so that checkers see who runs off its end. */
+  const uint64_t all = margin ? pto_align_up(bytes, margin) + 2 * margin : pto_max_u64(bytes, 1);
+  if (posix_memalign(&slot->block, margin ? margin : ARRAY_ALIGN, all) != 0) {
+    slot->block = NULL;
+    return false;
+  }
+  memset(slot->block, 0, margin ? all : bytes);
+  slot->array.data = (char *)slot->block + margin;
+  return true;
 }
 
 static bool is_wrong_declaration(struct pto_program_run *run, const char *name, uint32_t role, uint32_t dtype,
@@ -80,9 +94,7 @@ struct pto_array *pto_program_array(struct pto_program_run *run, const char *nam
     slot_destroy(slot);
     return NULL;
   }
-  /* Not a byte more than the array has, so that checkers see who runs off its end. */
-  if (posix_memalign(&array->data, ARRAY_ALIGN, array->size_bytes ? array->size_bytes : 1) != 0) goto no_memory;
-  memset(array->data, 0, array->size_bytes);
+  if (!allocate(run, slot)) goto no_memory;
   run->arrays[run->array_count++] = slot;
   return array;
 

@@ -35,6 +35,7 @@ int pto_program_run_create(const struct pto_program *program, const struct pto_p
   if (!run) return pto_error_set(error, PTO_ENOMEM, "%s: out of memory", program->name);
   run->program = program;
   run->seed = request->seed;
+  run->margin_bytes = request->margin_bytes;
   run->config = request->config;
   int status = choose_case(run, request->case_name, error);
   if (status == PTO_OK) status = pto_program_options_init(run, request, error);
@@ -155,6 +156,11 @@ void pto_program_run_rewind(struct pto_program_run *run) {
   }
   for (struct pto_program_block *block = run->blocks; block; block = block->next)
     if (block->remembered) memcpy(block->bytes, block->remembered, block->size_bytes);
+}
+
+void pto_program_run_retry(struct pto_program_run *run) {
+  pto_error_clear(&run->error);
+  pto_program_run_rewind(run);
 }
 
 /* ---- questions ---- */

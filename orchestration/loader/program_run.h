@@ -27,6 +27,9 @@ struct pto_program_request {
   const char *const *settings; /* "key=value" each, as of --set; a later one wins */
   uint32_t setting_count;
   uint64_t seed;
+  /* A power of two, at least a page: each array has whole units of so many bytes for itself, and one more in front of
+   * it and behind, so that whoever watches pages sees who runs off it.  0: as malloc gives it. */
+  uint64_t margin_bytes;
   const struct pto_config *config; /* for pto_program_config; borrowed for the life of the run; NULL: all defaults */
 };
 
@@ -55,6 +58,8 @@ const struct pto_context_counters *pto_program_run_counters(const struct pto_pro
  * input and of the program's own memory; rewind puts them back before a further round. */
 PTO_MUST_CHECK int pto_program_run_remember(struct pto_program_run *run);
 void pto_program_run_rewind(struct pto_program_run *run);
+/* After an orchestrate that failed: rewinds, and the failure is forgotten, so that another order can be tried. */
+void pto_program_run_retry(struct pto_program_run *run);
 
 /* Calls the program's expect (none is fine).  The caller may then fill further goldens through pto_array_golden. */
 PTO_MUST_CHECK int pto_program_run_expect(struct pto_program_run *run);

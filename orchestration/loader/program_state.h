@@ -23,6 +23,7 @@ struct pto_option_slot {
 
 struct pto_array_slot {
   struct pto_array array;
+  void *block;      /* what its data lies in */
   void *remembered; /* copy of the data for rewind, or NULL */
 };
 
@@ -43,6 +44,7 @@ struct pto_program_run {
   uint32_t option_count;
   struct pto_array_slot **arrays;
   uint32_t array_count, array_capacity;
+  uint64_t margin_bytes; /* around each, as requested */
   struct pto_program_block *blocks;
   bool has_tolerance; /* of its own: rtol and atol hold */
   double rtol, atol;

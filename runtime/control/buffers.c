@@ -65,9 +65,11 @@ static void collect_ranges(struct pto_runtime *rt) {
 }
 
 /* The pattern of --poison is something that was written. */
-static PTO_COLD void tell_allocated(const struct pto_runtime *rt, char *addr, uint64_t size_bytes) {
-  pto_memory_mark_fresh(addr, size_bytes);
-  if (rt->config.poison) pto_memory_mark_written(addr, size_bytes);
+static PTO_COLD void tell_allocated(const struct pto_runtime *rt, const struct pto_buffer_record *record) {
+  void *addr = (void *)(uintptr_t)record->addr;
+  if (rt->arena.is_checked) pto_memory_mark_fresh(addr, record->size_bytes);
+  if (rt->arena.is_checked && rt->config.poison) pto_memory_mark_written(addr, record->size_bytes);
+  if (rt->watch) rt->watch->allocated(rt->watch->context, record->id, record->addr, record->size_bytes);
 }
 
 bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, struct pto_buffer_record *record,
@@ -84,7 +86,7 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
   record->owner_slot = owner_slot;
   pto_buffer_registry_move(&rt->buffers, record, &rt->scopes[record->scope_depth].buffers,
                            &rt->scopes[rt->scope_depth].buffers, rt->scope_depth);
-  if (PTO_UNLIKELY(rt->arena.is_checked)) tell_allocated(rt, addr, record->size_bytes);
+  if (PTO_UNLIKELY(rt->is_told)) tell_allocated(rt, record);
   if (rt->config.poison) memset(addr, 0xff, record->size_bytes);
   return true;
 }
@@ -164,6 +166,7 @@ struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32
     record->space = space_of_range(rt, &t, lo, lo + size_bytes);
     if (record->space == PTO_NONE) return too_many_registrations(rt);
     rt->map.spaces[record->space].registrations++;
+    if (PTO_UNLIKELY(rt->watch != NULL)) rt->watch->registered(rt->watch->context, record->id, lo, size_bytes);
   }
   t.buffer = pto_buffer_registry_handle(record);
   return t;

@@ -48,6 +48,22 @@ const struct pto_wait_picture *pto_runtime_wait_picture(const struct pto_runtime
 /* The same of a run that goes on, as it is now: for a process forked because of a kernel that crashed or does not come
  * back, where no other thread is left.  `status` is what the run ends with.  NULL where no run goes on. */
 const struct pto_wait_picture *pto_runtime_picture_now(struct pto_runtime *rt, int status);
+/* Whoever observes a run is told what becomes of memory, on the control thread; NULL: nobody is. */
+struct pto_memory_watch {
+  /* A managed buffer has got memory, which nobody has written yet. */
+  void (*allocated)(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes);
+  /* External memory, of at least one byte. */
+  void (*registered)(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes);
+  /* The orchestration is about to write an element. */
+  void (*host_writes)(void *context, uint64_t addr, uint64_t size_bytes);
+  void *context;
+};
+/* Between runs; `watch` is borrowed until the next call. */
+void pto_runtime_watch(struct pto_runtime *rt, const struct pto_memory_watch *watch);
+/* Between runs: whether the runs from now on are recorded, as the configuration asked for. */
+void pto_runtime_set_recording(struct pto_runtime *rt, bool is_on);
+/* Whether an address is in the runtime's own memory: that of managed buffers, not of external ones. */
+bool pto_runtime_owns_address(const struct pto_runtime *rt, uint64_t address);
 /* The engine under a runtime, for reports. */
 struct pto_port *pto_runtime_port(struct pto_runtime *rt);
 

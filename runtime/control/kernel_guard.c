@@ -2,7 +2,7 @@
 #include <runtime/control/kernel_guard.h>
 
 #include <runtime/port/core_port.h>
-#include <runtime/tensor/region.h>
+#include <runtime/tensor/region_runs.h>
 
 /* Pieces of 88 bytes: a tile of 256 rows has two margins a row, of eight granules each where AddressSanitizer keeps
  * account; what does not fit stays open. */
@@ -28,16 +28,6 @@ struct guarded {
   struct pto_region regions[PTO_MAX_TENSORS];
 };
 
-static void region_of(const struct pto_kernel_tensor *tensor, struct pto_region *region) {
-  struct pto_tensor t = {.ndims = tensor->ndims, .dtype = tensor->dtype};
-  for (uint32_t d = 0; d < tensor->ndims; d++) {
-    t.shape[d] = tensor->shape[d];
-    t.strides[d] = tensor->strides[d];
-  }
-  pto_region_from_tensor(&t, (uint64_t)(uintptr_t)tensor->addr, region);
-  if (!tensor->addr) region->run_bytes = region->ndims = 0;
-}
-
 static void look_at(struct guarded *g, const struct pto_kernel_args *args) {
   const struct pto_payload *payload = payload_of(args);
   const struct pto_kernel *mine = payload->kernels[args->core->role];
@@ -51,7 +41,7 @@ static void look_at(struct guarded *g, const struct pto_kernel_args *args) {
     if (mode == PTO_SCALAR) continue;
     g->modes[tensor] = mode;
     g->is_ours[tensor] = mine->params[i].mode != PTO_UNUSED;
-    region_of(&args->tensors[tensor], &g->regions[tensor]);
+    pto_region_from_kernel_tensor(&args->tensors[tensor], &g->regions[tensor]);
     tensor++;
   }
 }
@@ -60,19 +50,8 @@ typedef void on_run(struct guarded *g, struct pto_hidden_list *list, char *addr,
 
 /* Calls `what` for each run of contiguous bytes. */
 static void each_run(struct guarded *g, struct pto_hidden_list *list, const struct pto_region *region, on_run *what) {
-  uint64_t index[PTO_MAX_DIMS] = {0}, start = region->start;
-  if (pto_region_is_empty(region)) return;
-  for (;;) {
-    what(g, list, (char *)(uintptr_t)start, region->run_bytes);
-    uint32_t d = region->ndims;
-    for (; d > 0; d--) {
-      start += region->strides[d - 1];
-      if (++index[d - 1] < region->extents[d - 1]) break;
-      start -= region->extents[d - 1] * region->strides[d - 1];
-      index[d - 1] = 0;
-    }
-    if (d == 0) return;
-  }
+  struct pto_region_runs runs = pto_region_runs(region);
+  for (uint64_t start; pto_region_runs_next(&runs, &start);) what(g, list, (char *)(uintptr_t)start, region->run_bytes);
 }
 
 /* ---- margins ---- */

@@ -53,8 +53,8 @@ static int check_blocks(struct pto_runtime *rt, const struct pto_launch *launch,
     return PTO_REFUSE(rt, PTO_EINVAL, "%u blocks are too many", block_count);
   if (PTO_UNLIKELY(launch->sync_start) && !pto_scheduler_can_ever_fit(&rt->scheduler, shape, block_count))
     return PTO_REFUSE(rt, PTO_EFIT, "sync_start: %u blocks can never start together, %s has %u cluster%s", block_count,
-                      rt->port->chip_name ? rt->port->chip_name : "the chip", rt->port->cluster_count,
-                      rt->port->cluster_count == 1 ? "" : "s");
+                      rt->port->chip_name ? rt->port->chip_name : "the chip", pto_port_told_clusters(rt->port),
+                      pto_port_told_clusters(rt->port) == 1 ? "" : "s");
   return PTO_OK;
 }
 

@@ -127,6 +127,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
   }
   rt->finished = rt->finished_memory.addr;
   rt->stopped = rt->stopped_memory.addr;
+  rt->is_told = rt->arena.is_checked;
   if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.memory.addr, rt->arena.memory.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
   rt->hazards = (struct pto_hazards){
@@ -254,7 +255,7 @@ int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, v
 /* ---- questions ---- */
 
 uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds) {
-  uint32_t clusters = rt->port->cluster_count;
+  uint32_t clusters = pto_port_told_clusters(rt->port);
   return ((kinds & PTO_AIC) ? clusters : 0) + ((kinds & PTO_AIV) ? 2 * clusters : 0) +
          ((kinds & PTO_CLUSTER) ? clusters : 0);
 }
@@ -271,7 +272,7 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
                           .overlap_budget_exhausted = rt->map.budget_exhausted,
                           .submit_waits = rt->submit_waits,
                           .workers = rt->port->worker_count,
-                          .cores = rt->port->cluster_count * PTO_LANES};
+                          .cores = pto_port_told_clusters(rt->port) * PTO_LANES};
   for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
     all.window_high_water = pto_max_u64(all.window_high_water, pto_task_ring_high_water(&rt->rings.rings[i]));
     all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);
@@ -290,6 +291,18 @@ const struct pto_wait_picture *pto_runtime_wait_picture(const struct pto_runtime
 const struct pto_wait_picture *pto_runtime_picture_now(struct pto_runtime *rt, int status) {
   if (rt->is_running && !rt->has_failed) pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
   return pto_runtime_wait_picture(rt);
+}
+void pto_runtime_watch(struct pto_runtime *rt, const struct pto_memory_watch *watch) {
+  PTO_ASSERT(!rt->is_running);
+  rt->watch = watch;
+  rt->is_told = watch || rt->arena.is_checked;
+}
+void pto_runtime_set_recording(struct pto_runtime *rt, bool is_on) {
+  PTO_ASSERT(!rt->is_running);
+  rt->trace.record = is_on ? rt->config.record : 0;
+}
+bool pto_runtime_owns_address(const struct pto_runtime *rt, uint64_t address) {
+  return pto_gm_arena_meets(&rt->arena, address, address + 1);
 }
 struct pto_port *pto_runtime_port(struct pto_runtime *rt) {
   return rt->port;

@@ -96,7 +96,9 @@ struct pto_runtime {
   struct pto_payload_pool payloads;
   struct pto_buffer_registry buffers;
   struct pto_gm_arena arena;
-  struct pto_kernel_guard *guard; /* NULL where nothing watches memory */
+  struct pto_kernel_guard *guard;       /* NULL where nothing watches memory */
+  const struct pto_memory_watch *watch; /* NULL: nobody */
+  bool is_told;                         /* somebody is told of memory: a checker, or the watch */
   struct pto_reserve finished_memory;
   uint32_t *finished; /* slots whose completion has to be told to their consumers */
   uint32_t finished_count;

@@ -226,6 +226,26 @@ static void the_first_region_of_a_space_is_not_put_where_the_last_search_of_anot
   drop(&f);
 }
 
+/* A fresh entry has the stamp 0, which no walk may have. */
+static void walks_across_the_wrap_of_their_stamps_meet_every_entry_once(void **state) {
+  struct fixture f;
+  make(&f, 1024, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 64 * 64, 64 * 64, 64 * 64);
+  f.map.visit = UINT32_MAX - 3;
+  for (uint32_t i = 0; i < 64; i++) {
+    struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
+    enter(&f, space, &r, PTO_TAG_WRITE);
+  }
+  for (uint32_t i = 0; i < 8; i++) {
+    struct pto_region across = box(32 + (uint64_t)i * 64, 128, 1, 0);
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &across, 0);
+    assert_int_equal(f.map.hit_count, 3);
+  }
+  assert_true(f.map.visit < 8);
+  drop(&f);
+}
+
 /* ---- against comparing with all entries ---- */
 
 static struct pto_region random_region(struct pto_rng *rng, uint64_t base) {
@@ -243,6 +263,45 @@ static struct pto_region random_region(struct pto_rng *rng, uint64_t base) {
   }
   r.is_fuzzy = pto_rng_below(rng, 64) == 0;
   return r;
+}
+
+/* Cells that lead to an entry: at most two a coordinate, which is what the links are counted for. */
+static uint32_t cell_count(const struct fixture *f, uint32_t entry) {
+  uint32_t count = 1;
+  for (uint32_t i = f->map.entries[entry].links; i; i = f->map.links[i].sibling) count++;
+  return count;
+}
+
+static void a_region_longer_than_the_cells_of_a_class_begins_its_own(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  for (uint32_t i = 0; i < 4; i++) {
+    struct pto_region r = box((uint64_t)i * 16, 16, 1, 0);
+    assert_int_equal(cell_count(&f, enter(&f, space, &r, PTO_TAG_WRITE)), 1);
+  }
+  struct pto_region longer = box(15 + 8 * 16, 17 + 1, 1, 0), by_one = box(15 + 16 * 16, 17, 1, 0);
+  assert_true(cell_count(&f, enter(&f, space, &by_one, PTO_TAG_WRITE)) <= 2);
+  assert_true(cell_count(&f, enter(&f, space, &longer, PTO_TAG_WRITE)) <= 2);
+  drop(&f);
+}
+
+static void each_refused_reservation_is_reported_and_leaves_nothing(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  pto_access_map_fini(&f.map);
+  uint32_t refused = 0;
+  for (bool is_made = false; !is_made;) {
+    pto_reserve_fail_countdown = refused + 1;
+    is_made = pto_access_map_init(&f.map, 1024, 64, 1 << 10, &f.rings, &f.chunks);
+    if (!is_made) refused++;
+    if (is_made) assert_int_equal(pto_reserve_fail_countdown, 1); /* nothing was refused */
+    pto_reserve_fail_countdown = 0;
+    pto_access_map_fini(&f.map);
+    assert_null(f.map.entries_memory.addr);
+  }
+  assert_int_equal(refused, 8);
+  drop(&f);
 }
 
 static void random_regions_are_found_as_by_comparing_with_all(void **state) {
@@ -279,7 +338,8 @@ static void random_regions_are_found_as_by_comparing_with_all(void **state) {
         pto_access_map_remove(&f.map, entries[victim]);
         entries[victim] = entries[--count];
       } else if (!own) {
-        entries[count++] = enter(&f, space, &r, PTO_TAG_READ);
+        entries[count] = enter(&f, space, &r, PTO_TAG_READ);
+        assert_true(cell_count(&f, entries[count++]) <= 1u << f.map.spaces[space].coordinates);
       }
     }
     assert_true(pto_access_map_is_valid(&f.map));
@@ -298,6 +358,107 @@ static void a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more(voi
   assert_true(f.chunks.live_count <= 2 * 64 / PTO_CHUNK_ACCESSES + 4);
   assert_int_equal(pto_access_map_filter(&f.map, &f.map.entries[1], NULL, NULL), 64);
   assert_true(pto_access_map_is_valid(&f.map));
+  drop(&f);
+}
+
+/* The one chunk that there is holds eight accesses; those in the places of the entry itself have expired. */
+static void a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left(void **state) {
+  struct fixture f;
+  make(&f, 8, 1024);
+  pto_list_chunks_fini(&f.chunks);
+  assert_true(pto_list_chunks_init(&f.chunks, 1));
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region r = box(0, 64, 1, 0);
+  for (uint32_t i = 0; i < 12; i++) enter(&f, space, &r, PTO_TAG_READ);
+  assert_int_equal(f.chunks.live_count, 1);
+  const uint32_t entry = enter(&f, space, &r, PTO_TAG_READ);
+  assert_int_equal(pto_access_map_filter(&f.map, &f.map.entries[entry], NULL, NULL), 8);
+  assert_true(pto_list_chunks_is_valid(&f.chunks));
+  drop(&f);
+}
+
+static void the_first_chunk_counts_the_readers_behind_it(void **state) {
+  struct fixture f;
+  make(&f, 4096, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region r = box(0, 64, 1, 0);
+  for (int i = 0; i < 6000; i++) {
+    const struct pto_access_entry *entry = &f.map.entries[enter(&f, space, &r, PTO_TAG_READ)];
+    uint32_t behind = 0;
+    for (uint32_t c = entry->more ? f.chunks.chunks[entry->more].next : 0; c && i % 100 == 0;
+         c = f.chunks.chunks[c].next)
+      behind += f.chunks.chunks[c].count;
+    if (entry->more && i % 100 == 0) assert_int_equal(f.chunks.chunks[entry->more].total, behind);
+  }
+  drop(&f);
+}
+
+/* One task may have more accesses than the map has places left, most of them expired. */
+static void expired_entries_make_room_for_many_parameters_at_once(void **state) {
+  struct fixture f;
+  make(&f, 8, 100);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 20, 1 << 20, 1 << 20);
+  for (uint32_t i = 0; i < 90; i++) {
+    struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
+    assert_true(pto_access_map_make_room(&f.map, 1));
+    const uint32_t entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_hash(&r));
+    const struct pto_task_ref ref = pto_task_ref_make(&f.rings, 0, f.rings.rings[0].head);
+    assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], ref, PTO_TAG_WRITE));
+  }
+  f.rings.rings[0].head++;
+  assert_false(pto_access_map_make_room(&f.map, 32));
+  for (uint32_t i = 0; i < 8; i++) submit(&f);
+  assert_true(pto_access_map_make_room(&f.map, 32));
+  assert_int_equal(f.map.live_entries, 0);
+  assert_true(pto_access_map_is_valid(&f.map));
+  drop(&f);
+}
+
+/* As of external memory that another shape is registered over. */
+static void an_empty_space_may_change_its_coordinates(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 16, 64, 4096);
+  for (uint32_t pitch = 64; pitch <= 1024; pitch *= 4) {
+    pto_access_map_set_grid(&f.map, space, pitch, UINT64_C(16) * pitch);
+    for (uint32_t i = 0; i < 12; i++) {
+      struct pto_region r = box((uint64_t)(i / 4) * 4 * pitch + (i % 4) * 16, 16, 4, pitch);
+      enter(&f, space, &r, PTO_TAG_WRITE);
+      assert_int_equal(f.map.hit_count, 0);
+    }
+    struct pto_region column = box(16, 16, 12, pitch), corner = box(8 + UINT64_C(2) * pitch, 16, 4, pitch);
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &column, 0);
+    assert_int_equal(f.map.hit_count, 3);
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &corner, 0);
+    assert_int_equal(f.map.hit_count, 4);
+    const uint64_t candidates = f.map.candidates;
+    struct pto_region one = box(16, 16, 4, pitch);
+    pto_access_map_search(&f.map, space, &one, 0);
+    assert_int_equal(f.map.candidates - candidates, 1);
+    assert_true(pto_access_map_is_valid(&f.map));
+    pto_access_map_clear_space(&f.map, space);
+  }
+  drop(&f);
+}
+
+static void a_region_over_the_end_of_a_plane_is_met_whatever_planes_there_were_before(void **state) {
+  struct fixture f;
+  make(&f, 1024, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 16, 64, 4096);
+  for (uint64_t rows = 64; rows >= 4; rows /= 4) {
+    pto_access_map_set_grid(&f.map, space, 64, rows * 64);
+    for (uint64_t i = 0; i < rows + 4; i++) {
+      struct pto_region r = box(i * 64, 16, 1, 0);
+      enter(&f, space, &r, PTO_TAG_WRITE);
+    }
+    struct pto_region across = box((rows - 2) * 64, 16, 4, 64);
+    f.map.hit_count = 0;
+    pto_access_map_search(&f.map, space, &across, 0);
+    assert_int_equal(f.map.hit_count, 4);
+    pto_access_map_clear_space(&f.map, space);
+  }
   drop(&f);
 }
 
@@ -336,6 +497,39 @@ static void places_in_use_stay_below_twice_the_visible_entries(void **state) {
     assert_true(pto_access_map_is_valid(&f.map));
     drop(&f);
   }
+}
+
+/* The places of the entry itself hold expired readers, its chunk a visible one. */
+static void an_entry_keeps_its_place_for_one_visible_reader_behind_expired_ones(void **state) {
+  struct fixture f;
+  make(&f, 8, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region shared = box(0, 64, 1, 0);
+  for (uint32_t i = 0; i < PTO_ENTRY_ACCESSES; i++) enter(&f, space, &shared, PTO_TAG_READ);
+  for (uint32_t i = 1; i <= 8; i++) {
+    struct pto_region r = box(i * 64, 64, 1, 0);
+    enter(&f, space, &r, PTO_TAG_WRITE);
+  }
+  const uint32_t entry = enter(&f, space, &shared, PTO_TAG_READ);
+  struct pto_region next = box(1024, 64, 1, 0);
+  enter(&f, space, &next, PTO_TAG_WRITE);
+  assert_int_equal(f.map.hand, entry + 1); /* it has been met, and the next one taken */
+  assert_int_equal(pto_access_map_find(&f.map, &shared, pto_access_map_hash(&shared)), entry);
+  assert_int_equal(pto_access_map_filter(&f.map, &f.map.entries[entry], NULL, NULL), 1);
+  drop(&f);
+}
+
+/* Each sweep goes through the accesses of all entries. */
+static void sweeps_do_not_put_off_that_expired_readers_are_dropped(void **state) {
+  struct fixture f;
+  make(&f, 64, 1024);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
+  struct pto_region r = box(0, 64, 1, 0);
+  enter(&f, space, &r, PTO_TAG_READ);
+  for (int i = 0; i < 12; i++) pto_access_map_sweep(&f.map);
+  for (int i = 0; i < 2000; i++) enter(&f, space, &r, PTO_TAG_READ);
+  assert_true(f.chunks.live_count <= 2 * 64 / PTO_CHUNK_ACCESSES + 4);
+  drop(&f);
 }
 
 static void expired_entries_never_exhaust_the_map(void **state) {
@@ -404,10 +598,20 @@ int main(void) {
       cmocka_unit_test(a_region_over_all_tiles_meets_every_one),
       cmocka_unit_test(a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_class),
       cmocka_unit_test(the_first_region_of_a_space_is_not_put_where_the_last_search_of_another_came_by),
+      cmocka_unit_test(walks_across_the_wrap_of_their_stamps_meet_every_entry_once),
+      cmocka_unit_test(a_region_longer_than_the_cells_of_a_class_begins_its_own),
+      cmocka_unit_test(each_refused_reservation_is_reported_and_leaves_nothing),
       cmocka_unit_test(random_regions_are_found_as_by_comparing_with_all),
       cmocka_unit_test(a_region_read_for_ever_keeps_the_readers_of_a_window_and_no_more),
+      cmocka_unit_test(a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left),
+      cmocka_unit_test(the_first_chunk_counts_the_readers_behind_it),
+      cmocka_unit_test(expired_entries_make_room_for_many_parameters_at_once),
+      cmocka_unit_test(an_empty_space_may_change_its_coordinates),
+      cmocka_unit_test(a_region_over_the_end_of_a_plane_is_met_whatever_planes_there_were_before),
       cmocka_unit_test(the_sweep_removes_what_no_task_can_wait_for_any_more),
       cmocka_unit_test(places_in_use_stay_below_twice_the_visible_entries),
+      cmocka_unit_test(an_entry_keeps_its_place_for_one_visible_reader_behind_expired_ones),
+      cmocka_unit_test(sweeps_do_not_put_off_that_expired_readers_are_dropped),
       cmocka_unit_test(expired_entries_never_exhaust_the_map),
       cmocka_unit_test(live_entries_that_fill_the_map_leave_no_room),
       cmocka_unit_test(a_dead_space_forgets_everything),

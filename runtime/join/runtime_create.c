@@ -22,6 +22,7 @@
 #include <runtime/task/task_ring.h>
 #include <sim/chip.h>
 #include <sim/engine.h>
+#include <sim/engine_observe.h>
 
 #define DEFAULT_WINDOW UINT64_C(16384)
 #define DEFAULT_HEAP_BYTES (UINT64_C(256) << 20)
@@ -33,7 +34,12 @@ typedef int engine_create(const struct pto_engine_config *, struct pto_port **, 
 static const struct engine {
   const char *name;
   engine_create *create;
-} engines[] = {{"threads", pto_engine_threads_create}, {"virtual", pto_engine_virtual_create}};
+} engines[] = {{"threads", pto_engine_threads_create},
+               {"virtual", pto_engine_virtual_create},
+               /* For check/ alone, offered nowhere: */
+               {"observe", pto_engine_observe_create},
+               {"explore", pto_engine_explore_create},
+               {"delayed threads", pto_engine_delayed_threads_create}};
 
 /* An engine's operations with a destroy that also frees the chip. */
 struct owned_chip {

@@ -75,6 +75,19 @@ static void a_request_larger_than_the_ring_is_refused_and_changes_nothing(void *
   assert_memory_equal(&ring, &before, sizeof ring);
 }
 
+/* Of addresses alone: nothing is there. */
+static void blocks_and_rings_may_be_larger_than_4_gib(void **state) {
+  const uint64_t gib = UINT64_C(1) << 30;
+  struct pto_heap_ring ring;
+  uint64_t end;
+  make(&ring, 16 * gib / KIB);
+  for (uint64_t i = 0; i < 3; i++) assert_int_equal(take(&ring, 5 * gib / KIB, i ? NULL : &end), 5 * gib * i);
+  assert_int_equal(take(&ring, 5 * gib / KIB, NULL), UINT64_MAX);
+  pto_heap_ring_retire(&ring, end);
+  assert_int_equal(take(&ring, 5 * gib / KIB, NULL), 0);
+  assert_int_equal(ring.high_water_bytes, 16 * gib);
+}
+
 static void a_block_that_fits_exactly_at_the_end_goes_there(void **state) {
   struct pto_heap_ring ring;
   uint64_t first;
@@ -234,8 +247,11 @@ static void what_a_watched_ring_marked_is_forgotten_at_its_end(void **state) {
     assert_true(pto_heap_ring_alloc(&ring, 3 * KIB, &addr, &end));
     pto_heap_ring_retire(&ring, end);
   }
+  const uint32_t behind = 1 + 2 * LAPS * 4;
+  for (uint32_t i = behind; i < WATCHED_KIB; i++) state_of[i] = TAKEN; /* the next ring's */
   pto_heap_ring_fini(&ring);
-  for (uint32_t i = 0; i < WATCHED_KIB; i++) assert_true(state_of[i] == UNKNOWN || state_of[i] == FORGOTTEN);
+  for (uint32_t i = 0; i < behind; i++) assert_true(state_of[i] == UNKNOWN || state_of[i] == FORGOTTEN);
+  for (uint32_t i = behind; i < WATCHED_KIB; i++) assert_int_equal(state_of[i], TAKEN);
 }
 
 /* The same requests to a ring that is watched and to one that is not. */
@@ -280,6 +296,7 @@ int main(void) {
       cmocka_unit_test(a_block_as_large_as_the_ring_fits_once),
       cmocka_unit_test(a_full_ring_does_not_look_empty),
       cmocka_unit_test(a_request_larger_than_the_ring_is_refused_and_changes_nothing),
+      cmocka_unit_test(blocks_and_rings_may_be_larger_than_4_gib),
       cmocka_unit_test(a_block_that_fits_exactly_at_the_end_goes_there),
       cmocka_unit_test(a_block_never_crosses_the_end_and_the_wasted_bytes_come_back_with_it),
       cmocka_unit_test(a_wrapped_request_equal_to_the_space_before_the_tail_fits),

@@ -159,6 +159,7 @@ struct pto_port {
   bool is_fine_grained;        /* kernels have lately taken less than it takes to hand one to another thread, or there
                                 * is no other: the control thread runs those of its own cores without a message */
   uint32_t cluster_count;      /* cores = 3 · clusters */
+  uint32_t told_cluster_count; /* what programs are told, where that is less than what tasks run on; 0: the same */
   uint32_t slots_per_core;     /* messages a core holds, the running one counted */
   uint32_t worker_count;       /* threads that cores live on, the control thread counted */
   const uint16_t *core_worker; /* by core: the thread it lives on, 0 the control thread; all 0 in virtual time */
@@ -169,6 +170,11 @@ struct pto_port {
   const char *name;                                    /* "threads", "virtual" */
   const char *chip_name;                               /* for sentences */
 };
+
+/* How large the chip is for a program: for pto_core_count, and for what can ever fit. */
+static inline uint32_t pto_port_told_clusters(const struct pto_port *port) {
+  return port->told_cluster_count ? port->told_cluster_count : port->cluster_count;
+}
 
 /* `count` pieces of work on an actor's clock, where is_virtual.  DISPATCH and POLL are charged by the engine itself, in
  * dispatch and poll, which know the scheduler: here they cost nothing. */

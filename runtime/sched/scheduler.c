@@ -81,7 +81,7 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler) {
 }
 
 bool pto_scheduler_can_ever_fit(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count) {
-  uint64_t clusters = scheduler->cores.cluster_count;
+  uint64_t clusters = pto_port_told_clusters(scheduler->port);
   return block_count <= (shape == PTO_SHAPE_AIV ? 2 * clusters : clusters);
 }
 

@@ -26,6 +26,7 @@ static struct pto_message sent[MAX_SENT];
 static bool is_done[MAX_SENT];
 static uint8_t load_then[MAX_SENT]; /* of the core, the message counted */
 static uint32_t sent_count, done_count;
+static uint64_t last_ready_at;
 
 static void keep(struct pto_port *self, const struct pto_message *message, uint64_t ready_at);
 static const struct pto_port_ops ops = {.dispatch = keep};
@@ -39,7 +40,7 @@ static struct pto_payload payloads[WINDOW * PTO_RING_COUNT];
 
 static void keep(struct pto_port *self, const struct pto_message *message, uint64_t ready_at) {
   (void)self;
-  (void)ready_at;
+  last_ready_at = ready_at;
   assert_true(sent_count < MAX_SENT);
   is_done[sent_count] = false;
   load_then[sent_count] = scheduler.cores.load[message->core];
@@ -90,6 +91,7 @@ static uint32_t make_task(enum pto_shape shape, uint32_t blocks, uint32_t flags)
 static uint32_t push(enum pto_shape shape, uint32_t blocks, uint32_t flags) {
   uint32_t slot = make_task(shape, blocks, flags);
   pto_scheduler_push(&scheduler, slot);
+  assert_int_equal(rings.slots[slot].state, PTO_TASK_READY);
   return slot;
 }
 static void dispatch(void) {
@@ -361,6 +363,66 @@ static void test_a_mix_task_is_not_starved_by_a_stream_of_single_core_tasks(void
   }
 }
 
+/* Cluster 1 does, whether its AIC counts or not. */
+static void test_a_task_of_several_cores_claims_the_cluster_that_holds_least(void **state) {
+  (void)state;
+  static const uint32_t busy[] = {1, 2, 3, 6, 7, 8};
+  for (int needs_aic = 0; needs_aic < 2; needs_aic++) {
+    open_fifo(3, 1);
+    for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(busy); i++) pto_core_tracker_push(&scheduler.cores, busy[i]);
+    if (!needs_aic) pto_core_tracker_push(&scheduler.cores, 5); /* or it would be sent at once */
+    push(needs_aic ? PTO_SHAPE_MIX_X2 : PTO_SHAPE_AIV_X2, 1, 0);
+    dispatch();
+    assert_int_equal(sent_count, 0);
+    const uint64_t cluster = 1u << 1;
+    assert_int_equal(scheduler.cores.claimed[0][0], needs_aic ? cluster : 0);
+    assert_int_equal(scheduler.cores.claimed[1][0], cluster);
+    assert_int_equal(scheduler.cores.claimed[2][0], cluster);
+    close_all();
+  }
+}
+
+static void test_a_sync_start_task_of_one_block_needs_no_idle_core(void **state) {
+  (void)state;
+  open_fifo(1, 2);
+  pto_core_tracker_push(&scheduler.cores, 0);
+  pto_scheduler_offer(&scheduler, make_task(PTO_SHAPE_AIC, 1, PTO_TASK_SYNC_START));
+  assert_int_equal(sent_count, 1);
+  assert_int_equal(load_then[0], 2);
+  assert_int_equal(sent[0].flags, PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST);
+  close_all();
+}
+
+static void test_in_virtual_time_a_message_says_when_its_task_became_ready(void **state) {
+  (void)state;
+  for (int is_virtual = 0; is_virtual < 2; is_virtual++) {
+    open_fifo(1, 1);
+    port.is_virtual = is_virtual;
+    port.clock = 5;
+    push(PTO_SHAPE_AIC, 1, 0);
+    port.clock = 9;
+    dispatch();
+    assert_int_equal(sent_count, 1);
+    assert_int_equal(last_ready_at, is_virtual ? 5 : 0);
+    close_all();
+  }
+}
+
+static void test_a_random_order_draws_the_first_task_too(void **state) {
+  (void)state;
+  uint32_t others = 0;
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    open_policy(1, 1, PTO_POLICY_RANDOM, seed);
+    const uint32_t first = push(PTO_SHAPE_AIC, 1, 0);
+    for (int i = 0; i < 7; i++) push(PTO_SHAPE_AIC, 1, 0);
+    dispatch();
+    assert_int_equal(sent_count, 1);
+    others += sent[0].ticket != first;
+    close_all();
+  }
+  assert_true(others > 10);
+}
+
 static void test_what_can_never_start_together_is_known(void **state) {
   (void)state;
   open_fifo(12, 2);
@@ -482,8 +544,10 @@ static void test_policies_are_read_with_their_seed_and_nothing_else_is(void **st
   (void)state;
   enum pto_policy policy;
   uint64_t seed;
-  assert_true(pto_policy_parse("fifo", &policy, &seed) && policy == PTO_POLICY_FIFO);
-  assert_true(pto_policy_parse("lifo", &policy, &seed) && policy == PTO_POLICY_LIFO);
+  seed = 7;
+  assert_true(pto_policy_parse("fifo", &policy, &seed) && policy == PTO_POLICY_FIFO && seed == 0);
+  seed = 7;
+  assert_true(pto_policy_parse("lifo", &policy, &seed) && policy == PTO_POLICY_LIFO && seed == 0);
   assert_true(pto_policy_parse("random:18446744073709551615", &policy, &seed) && policy == PTO_POLICY_RANDOM);
   assert_int_equal(seed, UINT64_MAX);
   static const char *const wrong[] = {"",         "FIFO",      "fifo ",      "random",
@@ -529,6 +593,10 @@ int main(void) {
       cmocka_unit_test(test_a_waiting_sync_start_lets_older_tasks_have_its_cores),
       cmocka_unit_test(test_a_waiting_sync_start_keeps_its_cores_from_younger_tasks_and_nothing_else),
       cmocka_unit_test(test_a_mix_task_is_not_starved_by_a_stream_of_single_core_tasks),
+      cmocka_unit_test(test_a_task_of_several_cores_claims_the_cluster_that_holds_least),
+      cmocka_unit_test(test_a_sync_start_task_of_one_block_needs_no_idle_core),
+      cmocka_unit_test(test_in_virtual_time_a_message_says_when_its_task_became_ready),
+      cmocka_unit_test(test_a_random_order_draws_the_first_task_too),
       cmocka_unit_test(test_what_can_never_start_together_is_known),
       cmocka_unit_test(test_what_is_abandoned_is_not_sent_and_cores_drain),
       cmocka_unit_test(test_random_work_is_sent_whole_to_the_right_cores_and_comes_to_its_end),

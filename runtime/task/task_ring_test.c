@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include <runtime/base/memory_checker.h>
 #include <runtime/task/task_ring.h>
 
 #define WINDOW 8u
@@ -36,6 +37,42 @@ static void complete(uint32_t slot) { rings.slots[slot].state = PTO_TASK_COMPLET
 static void close_scopes(uint32_t ring) { rings.rings[ring].open_begin = rings.rings[ring].head; }
 static bool is_visible(uint32_t ring, uint64_t sequence) {
   return pto_task_ref_is_visible(&rings, pto_task_ref_make(&rings, ring, sequence));
+}
+
+/* In the place of memory_checker.c: how often something was forgotten. */
+static uint32_t forgotten;
+void pto_memory_mark_free(void *addr, uint64_t size_bytes) {}
+void pto_memory_forget(void *addr, uint64_t size_bytes) { forgotten++; }
+
+/* What is watched has to be told; a ring of three laps is forgotten in seven pieces. */
+static void test_the_end_of_the_rings_is_the_end_of_each_heap(void **state) {
+  (void)state;
+  make(0);
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) pto_heap_ring_watch(&rings.rings[i].heap, 1, 3);
+  forgotten = 0;
+  pto_task_rings_fini(&rings);
+  assert_int_equal(forgotten, 7 * PTO_RING_COUNT);
+}
+
+static void test_rings_begin_empty_aligned_and_within_their_struct(void **state) {
+  (void)state;
+  static struct {
+    struct pto_task_rings rings;
+    unsigned char behind[256];
+  } space;
+  memset(&space, 0x5a, sizeof space);
+  assert_true(pto_task_rings_init(&space.rings, WINDOW, arena, HEAP_BYTES));
+  assert_int_equal((uintptr_t)space.rings.slots % PTO_CACHE_LINE, 0);
+  assert_int_equal((uintptr_t)space.rings.cold % PTO_CACHE_LINE, 0);
+  pto_task_rings_reset(&space.rings, 9);
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
+    const struct pto_task_ring *ring = &space.rings.rings[i];
+    assert_int_equal(ring->high_water, 0);
+    assert_true(ring->head == 9 && ring->tail == 9 && ring->open_begin == 9);
+    assert_ptr_equal(ring->heap.base, arena + i * HEAP_BYTES);
+  }
+  pto_task_rings_fini(&space.rings);
+  for (size_t i = 0; i < sizeof space.behind; i++) assert_int_equal(space.behind[i], 0x5a);
 }
 
 static void test_a_window_of_n_takes_n_minus_one_tasks_wherever_sequences_start(void **state) {
@@ -311,6 +348,8 @@ static void test_each_refused_reservation_is_reported_and_leaves_nothing(void **
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_rings_begin_empty_aligned_and_within_their_struct),
+      cmocka_unit_test(test_the_end_of_the_rings_is_the_end_of_each_heap),
       cmocka_unit_test(test_a_window_of_n_takes_n_minus_one_tasks_wherever_sequences_start),
       cmocka_unit_test(test_a_task_is_visible_until_as_many_submits_later_as_the_ring_has_slots),
       cmocka_unit_test(test_rings_do_not_age_each_other),

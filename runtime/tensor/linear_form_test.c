@@ -213,6 +213,51 @@ static void test_an_exhausted_budget_is_unknown_and_nothing_else(void **state) {
   assert_true(unknown > 100);
 }
 
+/* A form of five terms and an interval of one value, which may or may not be there. */
+static void make_sparse(struct pto_linear_form *f, struct pto_rng *rng) {
+  f->count = 0;
+  for (int k = 0; k < 5; k++) {
+    uint64_t coef = 1000 + pto_rng_below(rng, 9000);
+    pto_linear_form_add(f, coef, 3 + pto_rng_below(rng, 9));
+  }
+  f->lo = f->hi = (int64_t)(2000 + pto_rng_below(rng, 40000));
+}
+
+static void test_a_search_with_any_budget_answers_right_or_not_at_all(void **state) {
+  uint64_t unknown = 0;
+  for (uint64_t seed = 1; seed <= 200; seed++) {
+    struct pto_rng rng = {seed};
+    struct pto_linear_form f;
+    struct pto_step_budget large = {0, 1000000};
+    make_sparse(&f, &rng);
+    const enum pto_answer right = pto_lattice_search(&f, &large);
+    assert_int_not_equal(right, PTO_ANSWER_UNKNOWN);
+    for (uint64_t limit = 0; limit <= large.used; limit += limit < 40 ? 1 : limit) {
+      struct pto_step_budget budget = {0, limit};
+      const enum pto_answer answer = pto_lattice_search(&f, &budget);
+      if (answer != PTO_ANSWER_UNKNOWN) assert_int_equal(answer, right);
+      unknown += answer == PTO_ANSWER_UNKNOWN;
+    }
+  }
+  assert_true(unknown > 2000);
+}
+
+/* Its distance from the middle is the radius itself, where lengths that are rounded may say either. */
+static void test_a_search_finds_what_lies_in_a_corner_of_its_box(void **state) {
+  for (uint64_t seed = 1; seed <= 500; seed++) {
+    struct pto_rng rng = {seed};
+    struct pto_linear_form f;
+    make_sparse(&f, &rng);
+    int64_t total = 0;
+    for (uint32_t k = 0; k < f.count; k++) total += (int64_t)(f.coef[k] * f.last[k]);
+    for (int corner = 0; corner < 2; corner++) {
+      struct pto_step_budget budget = {0, 1000000};
+      f.lo = f.hi = corner ? total : 0;
+      if (pto_lattice_search(&f, &budget) != PTO_ANSWER_YES) fail_msg("seed %" PRIu64 ", value %" PRId64, seed, f.lo);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_forms_of_any_coefficients_agree_with_listing),
@@ -223,6 +268,8 @@ int main(void) {
       cmocka_unit_test(test_the_first_hit_of_large_residues_is_a_hit_and_takes_few_steps),
       cmocka_unit_test(test_a_form_without_terms_has_the_value_0),
       cmocka_unit_test(test_an_exhausted_budget_is_unknown_and_nothing_else),
+      cmocka_unit_test(test_a_search_with_any_budget_answers_right_or_not_at_all),
+      cmocka_unit_test(test_a_search_finds_what_lies_in_a_corner_of_its_box),
   };
   return cmocka_run_group_tests_name("linear_form", tests, NULL, NULL);
 }

@@ -206,6 +206,33 @@ static void test_a_box_longer_in_one_dimension_and_shorter_in_another_is_partial
          pto_tensor_view(&t, LIST(1, 0, 0), LIST(2, 4, 4)));
 }
 
+static void test_boxes_of_the_same_rows_whose_columns_overlap_are_partial(void **state) {
+  struct pto_tensor t = f32(SHAPE(4, 6, 8));
+  expect(PTO_PARTIAL, pto_tensor_view(&t, LIST(0, 1, 2), LIST(2, 3, 4)),
+         pto_tensor_view(&t, LIST(0, 1, 4), LIST(2, 3, 4)));
+}
+
+/* Columns 6 to 10 of rows of 8 are columns 0 to 2 of the rows behind them too. */
+static void test_a_box_whose_rows_run_on_into_the_next_meets_what_lies_there(void **state) {
+  struct pto_tensor t = f32(SHAPE(4, 6, 8)), later = external(BASE + 24, PTO_FLOAT32, 3, LIST(4, 6, 8));
+  struct pto_tensor left = pto_tensor_view(&t, LIST(0, 0, 0), LIST(2, 3, 3));
+  expect(PTO_PARTIAL, left, pto_tensor_view(&later, LIST(0, 0, 0), LIST(2, 3, 5)));
+  expect(PTO_DISJOINT, left, pto_tensor_view(&later, LIST(0, 0, 0), LIST(2, 3, 2)));
+}
+
+static void test_a_box_equals_itself_with_any_two_dimensions_turned(void **state) {
+  struct pto_tensor t = f32(SHAPE(4, 6, 8)), box = pto_tensor_view(&t, LIST(0, 1, 2), LIST(2, 3, 4));
+  for (uint32_t a = 0; a < 3; a++)
+    for (uint32_t b = 0; b < 3; b++) expect(PTO_EQUAL, box, pto_tensor_transpose(&box, a, b));
+}
+
+/* Of strides 1, 32 and 8 the last two are one dimension. */
+static void test_dimensions_that_merge_do_so_in_any_order(void **state) {
+  struct pto_tensor t = f32(SHAPE(6, 4, 8)), left = pto_tensor_view(&t, LIST(0, 0, 0), LIST(6, 4, 4));
+  expect(PTO_EQUAL, tile(f32(SHAPE(24, 8)), 0, 24, 0, 4), pto_tensor_permute(&left, (const uint32_t[]){2, 0, 1}));
+  expect(PTO_EQUAL, tile(f32(SHAPE(24, 8)), 0, 24, 0, 4), pto_tensor_permute(&left, (const uint32_t[]){1, 2, 0}));
+}
+
 static void test_boxes_of_rank_8_compare_by_dimension(void **state) {
   struct pto_tensor t = f32(SHAPE(3, 3, 3, 3, 3, 3, 3, 3)),
                     a = pto_tensor_view(&t, LIST(0, 0, 0, 0, 0, 0, 0, 0), LIST(2, 2, 2, 2, 2, 2, 2, 2));
@@ -568,6 +595,10 @@ int main(void) {
       cmocka_unit_test(test_a_box_is_covered_by_its_planes),
       cmocka_unit_test(test_boxes_that_share_an_edge_are_partial),
       cmocka_unit_test(test_a_box_longer_in_one_dimension_and_shorter_in_another_is_partial),
+      cmocka_unit_test(test_boxes_of_the_same_rows_whose_columns_overlap_are_partial),
+      cmocka_unit_test(test_a_box_whose_rows_run_on_into_the_next_meets_what_lies_there),
+      cmocka_unit_test(test_a_box_equals_itself_with_any_two_dimensions_turned),
+      cmocka_unit_test(test_dimensions_that_merge_do_so_in_any_order),
       cmocka_unit_test(test_boxes_of_rank_8_compare_by_dimension),
       cmocka_unit_test(test_a_wrapped_run_between_the_tiles_rows_is_disjoint),
       cmocka_unit_test(test_a_run_that_touches_the_next_row_is_partial),

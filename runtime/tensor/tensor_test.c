@@ -566,6 +566,13 @@ static void test_a_broadcast_to_too_many_elements_is_refused(void **state) {
                  "broadcast: shape [1099511627776,1099511627776] has more than 2^64 - 1 elements");
 }
 
+static void test_one_element_that_is_broadcast_to_several_shares_its_bytes(void **state) {
+  struct pto_tensor scalar = f32(0, NULL);
+  struct pto_tensor line = pto_tensor_broadcast(&scalar, SHAPE(4)), plane = pto_tensor_broadcast(&scalar, SHAPE(3, 4));
+  assert_true(pto_tensor_shares_bytes(&line));
+  assert_true(pto_tensor_shares_bytes(&plane));
+}
+
 static void test_a_broadcast_tensor_shares_bytes_and_a_view_of_one_index_does_not(void **state) {
   struct pto_tensor t = f32(SHAPE(1, 4)), b = pto_tensor_broadcast(&t, SHAPE(3, 4)),
                     one = pto_tensor_slice(&b, 0, 1, 2, 1);
@@ -1070,6 +1077,7 @@ int main(void) {
       cmocka_unit_test(test_a_broadcast_to_no_index_is_empty),
       cmocka_unit_test(test_a_broadcast_of_another_extent_is_refused),
       cmocka_unit_test(test_a_broadcast_to_too_many_elements_is_refused),
+      cmocka_unit_test(test_one_element_that_is_broadcast_to_several_shares_its_bytes),
       cmocka_unit_test(test_a_broadcast_tensor_shares_bytes_and_a_view_of_one_index_does_not),
       cmocka_unit_test(test_strides_by_hand_share_bytes_only_where_two_indices_meet),
       cmocka_unit_test(test_a_reinterpretation_of_equal_size_changes_the_dtype_alone),

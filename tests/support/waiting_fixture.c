@@ -16,7 +16,8 @@ static const struct waiting_place places[] = {
     {"virtual", "tiny", "fifo", 1},      {"virtual", "a2a3", "lifo", 1},     {"virtual", "a5", "random:7", 1},
     {"threads", "tiny", "fifo", 1},      {"threads", "tiny", "random:1", 2}, {"threads", "tiny", "lifo", 3},
     {"threads", "a2a3", "random:20", 1}, {"threads", "a2a3", "fifo", 2},     {"threads", "a2a3", "lifo", 3},
-    {"threads", "a5", "random:3", 5},
+    {"threads", "a5", "random:3", 5},    {"observe", "tiny", "fifo", 1},     {"observe", "a2a3", "random:5", 1},
+    {"explore", "a2a3", "lifo", 1},
 };
 const struct waiting_place *waiting_here;
 

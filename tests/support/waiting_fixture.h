@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A fixture for kernels that wait for each other: one case is a kernel, the roles and blocks that run it, and what must
- * come out; it is run on both engines, on small and large chips, under several policies and numbers of workers.
+ * come out; it is run on every engine, on small and large chips, under several policies and numbers of workers.
  *
  * Every task of a case has WAITING_CELLS numbers of its own, zero at first, in which its cores leave what they saw.
  * After each run, however it ended, the same runtime must run a task in which cores signal, push and meet: so a case

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a schedule that differs to the tasks whose order matters.  Part of explore.h.
+ */
+#include <check/explore_run.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <check/explore_shrink.h>
+
+#define NO_TASKS                                                                                                       \
+  { PTO_FINDING_NONE, PTO_FINDING_NONE }
+
+/* ---- in words ---- */
+
+/* "task 4 (reader)", "task 4 (reader) block 2". */
+static void describe_event(const struct pto_explore *explore, const struct pto_explore_event *event, char *text,
+                           size_t size) {
+  const struct pto_explore_task *task =
+      event->task < explore->graph.task_count ? &explore->graph.tasks[event->task] : NULL;
+  int used = snprintf(text, size, "task %" PRIu64 " (%s)", event->task, task ? task->name : "unknown");
+  if (task && task->block_count > 1 && used > 0 && (size_t)used < size)
+    snprintf(text + used, size - (size_t)used, " block %u", event->block_index);
+}
+
+static const char *mode_in_words(uint32_t mode) {
+  return (mode & 3) == 1 ? "reads" : (mode & 3) == 2 ? "writes" : "reads and writes";
+}
+
+static void describe_touch(const struct pto_explore_touch *touch, char *text, size_t size) {
+  if (touch->param == UINT32_MAX)
+    snprintf(text, size, "its predicate %s", mode_in_words(touch->mode));
+  else
+    snprintf(text, size, "param %u %s", touch->param, mode_in_words(touch->mode));
+}
+
+/* A difference in words. */
+struct telling {
+  struct pto_finding finding;
+  char common[256], reason[640], remedy[96];
+};
+
+/* What the two have in common: ends the sentence.  False where they declare nothing. */
+static bool describe_common(const struct pto_explore *explore, uint64_t first, uint64_t second,
+                            struct telling *telling) {
+  const struct pto_explore_touch *a, *b;
+  char words_a[64], words_b[64], *const text = telling->common;
+  const size_t size = sizeof telling->common;
+  if (first >= explore->graph.task_count || second >= explore->graph.task_count) {
+    snprintf(text, size, "the record of tasks was full, so what they touch is not known");
+    return false;
+  }
+  if (!pto_explore_graph_is_dependent(&explore->graph, first, second, &a, &b)) {
+    snprintf(text, size, "they declare no memory in common, so a kernel touches what it does not declare");
+    return false;
+  }
+  telling->finding.params[first > second] = a->param == UINT32_MAX ? PTO_FINDING_NONE : a->param;
+  telling->finding.params[first <= second] = b->param == UINT32_MAX ? PTO_FINDING_NONE : b->param;
+  describe_touch(a, words_a, sizeof words_a);
+  describe_touch(b, words_b, sizeof words_b);
+  if (a->buffer_number == b->buffer_number)
+    snprintf(text, size, "both touch buffer %" PRIu64 " (%s, %s)", a->buffer_number, words_a, words_b);
+  else
+    snprintf(text, size, "buffers %" PRIu64 " (%s) and %" PRIu64 " (%s) are the same memory", a->buffer_number, words_a,
+             b->buffer_number, words_b);
+  return true;
+}
+
+static uint64_t hash_name(const char *name) { return pto_xxh64(name, strlen(name), 0); }
+
+/* Which mistake it is: the same kernels, in the same parameters. */
+static uint64_t group_of(const struct pto_explore *explore, uint64_t first, uint64_t second) {
+  if (first >= explore->graph.task_count || second >= explore->graph.task_count) return 0;
+  return pto_mix64(hash_name(explore->graph.tasks[first].name)) ^ hash_name(explore->graph.tasks[second].name);
+}
+
+/* What the orchestration had done that it has not in sequence. */
+static void describe_position(const struct pto_explore *explore, const struct pto_explore_hold *hold, const char *held,
+                              struct telling *telling) {
+  const uint64_t usual = pto_explore_usual_position(explore->calls, explore->call_count, &hold->event);
+  const uint64_t accesses = pto_explore_accesses(hold->position);
+  telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
+  if (accesses > pto_explore_accesses(usual))
+    snprintf(telling->reason, sizeof telling->reason,
+             "%s ran after host access %" PRIu64 " of the orchestration (the first is 1), which did not wait", held,
+             accesses);
+  else
+    snprintf(telling->reason, sizeof telling->reason,
+             "%s ran after task %" PRIu64 " was submitted, and that alone makes the difference", held,
+             pto_explore_submits(hold->position) - 1);
+}
+
+static void describe_blocks(const struct pto_explore *explore, const struct pto_explore_hold *hold,
+                            struct telling *telling) {
+  const uint64_t task = hold->event.task;
+  telling->finding.group = group_of(explore, task, task) + 1;
+  snprintf(telling->reason, sizeof telling->reason,
+           "block %u ran before block %u of task %" PRIu64 " (%s); blocks of a task have no order",
+           hold->until.block_index, hold->event.block_index, task,
+           task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown");
+}
+
+/* One hold: who ran before whom, and why that was possible. */
+static void describe_hold(const struct pto_explore *explore, const struct pto_explore_hold *hold,
+                          struct telling *telling) {
+  char held[128], until[128];
+  const uint64_t late = hold->event.task, early = hold->until.task;
+  *telling = (struct telling){.finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS}};
+  telling->finding.tasks[0] = late;
+  describe_event(explore, &hold->event, held, sizeof held);
+  if (hold->until.kind == PTO_EXPLORE_GO_ON) {
+    describe_position(explore, hold, held, telling);
+    return;
+  }
+  if (late == early) {
+    describe_blocks(explore, hold, telling);
+    return;
+  }
+  describe_event(explore, &hold->until, until, sizeof until);
+  telling->finding.tasks[late > early] = late;
+  telling->finding.tasks[late < early] = early;
+  telling->finding.group = group_of(explore, late, early);
+  const bool is_declared = describe_common(explore, early, late, telling);
+  snprintf(telling->reason, sizeof telling->reason, "%s ran before %s; no edge between them; %s", until, held,
+           telling->common);
+  if (is_declared)
+    snprintf(telling->remedy, sizeof telling->remedy, "add `after` task %" PRIu64 " to task %" PRIu64, late, early);
+}
+
+/* ---- findings ---- */
+
+static bool is_known(const struct pto_explore *explore, const struct pto_finding *finding) {
+  for (uint32_t i = 0; i < explore->findings->count; i++) {
+    const struct pto_finding *known = &explore->findings->items[i];
+    if (known->kind == finding->kind && known->group == finding->group) return true;
+  }
+  return false;
+}
+
+static void add_unstable(struct pto_explore *explore, const char *schedule, const struct pto_explore_outcome *first,
+                         const struct pto_explore_outcome *second) {
+  const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE, .tasks = NO_TASKS, .params = NO_TASKS, .group = 1};
+  pto_findings_add(explore->findings, &finding, NULL,
+                   "schedule %s gave another result when it was made again: %.300s; then %.300s", schedule, first->text,
+                   second->is_different ? second->text : "that of the sequential run");
+}
+
+/* `again` is what the shrunk list gave. */
+static void add_order(struct pto_explore *explore, const char *schedule,
+                      const struct pto_explore_difference *difference, const struct pto_explore_outcome *again) {
+  const struct pto_explore_holds *holds = &difference->holds;
+  struct telling telling;
+  char more[48] = "";
+  describe_hold(explore, &holds->items[0], &telling);
+  if (holds->count > 1) snprintf(more, sizeof more, " (and %u more, all needed)", holds->count - 1);
+  explore->in_vain = is_known(explore, &telling.finding) ? explore->in_vain + 1 : 0;
+  pto_findings_add(explore->findings, &telling.finding, telling.remedy[0] ? telling.remedy : NULL,
+                   "schedule %s: %.200s; shrunk from %u decision%s to %u: %s%s", schedule, again->text,
+                   difference->decisions, difference->decisions == 1 ? "" : "s", holds->count, telling.reason, more);
+}
+
+static void add_unshrunk(struct pto_explore *explore, const char *schedule, const char *why,
+                         const struct pto_explore_outcome *outcome) {
+  const struct pto_finding finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS, .group = 2};
+  pto_findings_add(explore->findings, &finding, NULL, "schedule %s: %.700s; %s", schedule, outcome->text, why);
+}
+
+/* ---- shrinking ---- */
+
+static int holds_fail(void *context, const struct pto_explore_holds *holds) {
+  struct pto_explore_outcome outcome;
+  const int status = pto_explore_run_holds(context, holds, &outcome);
+  return status ? status : outcome.is_different;
+}
+
+static int shrink(struct pto_explore *explore, const char *schedule, const struct pto_explore_outcome *first,
+                  struct pto_explore_difference *difference) {
+  struct pto_explore_trial trial = {.fails = holds_fail, .context = explore, .budget = PTO_EXPLORE_SHRINK_RUNS};
+  struct pto_explore_outcome outcome;
+  int status = pto_explore_run_holds(explore, &difference->holds, &outcome);
+  if (status) return status;
+  if (!outcome.is_different || difference->holds.count == 0) {
+    add_unshrunk(explore, schedule, "the order of its steps alone does not bring it back", first);
+    return PTO_OK;
+  }
+  difference->decisions = difference->holds.count;
+  status = pto_explore_shrink(&trial, explore->calls, explore->call_count, &difference->holds);
+  if (status == PTO_OK) status = pto_explore_run_holds(explore, &difference->holds, &outcome);
+  difference->runs = trial.asked;
+  if (status) return status;
+  add_order(explore, schedule, difference, &outcome);
+  return PTO_OK;
+}
+
+/* The holds of the run made last. */
+static int take_holds(struct pto_explore *explore, struct pto_explore_holds *holds) {
+  uint64_t count;
+  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
+  return pto_explore_holds_make(steps, count, explore->calls, explore->call_count, holds);
+}
+
+int pto_explore_tell(struct pto_explore *explore, struct pto_schedule_name name, const struct pto_explore_holds *holds,
+                     const struct pto_explore_outcome *outcome) {
+  struct pto_explore_outcome again;
+  char schedule[64];
+  if (explore->difference_count == PTO_EXPLORE_MOST_SHRUNK || explore->in_vain == PTO_EXPLORE_SHRUNK_IN_VAIN)
+    return PTO_OK;
+  pto_schedule_name_format(name, schedule, sizeof schedule);
+  struct pto_explore_difference *difference = &explore->differences[explore->difference_count];
+  *difference = (struct pto_explore_difference){.name = name};
+  int status = holds ? pto_explore_run_holds(explore, holds, &again) : pto_explore_run_named(explore, name, &again);
+  if (status == PTO_OK) status = take_holds(explore, &difference->holds);
+  if (status) return status;
+  explore->difference_count++;
+  if (again.status != outcome->status || again.digest != outcome->digest) {
+    add_unstable(explore, schedule, outcome, &again);
+    explore->in_vain++;
+    return PTO_OK;
+  }
+  return shrink(explore, schedule, outcome, difference);
+}

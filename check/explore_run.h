@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One run of an exploration, and what is to be said where it differs: shared by explore.c and explore_difference.c.
+ *
+ * Owns nothing beyond what explore.h says.  One thread.
+ */
+#ifndef PTO_EXPLORE_RUN_H
+#define PTO_EXPLORE_RUN_H
+
+#include <check/explore.h>
+
+/* How a run ended, held against the reference. */
+struct pto_explore_outcome {
+  bool is_different;
+  int status;
+  uint64_t digest;              /* of outputs that differ, to tell them apart; else 0 */
+  char text[PTO_SENTENCE_SIZE]; /* what differs; "" where nothing does */
+};
+
+/* Runs the program on `rt`; `chooser` is NULL where the engine has none. */
+void pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt,
+                          const struct pto_explore_chooser *chooser, struct pto_explore_outcome *outcome);
+
+/* explore.c: the same on the explore engine by a name (not of --all) or under holds. */
+PTO_MUST_CHECK int pto_explore_run_named(struct pto_explore *explore, struct pto_schedule_name name,
+                                         struct pto_explore_outcome *outcome);
+PTO_MUST_CHECK int pto_explore_run_holds(struct pto_explore *explore, const struct pto_explore_holds *holds,
+                                         struct pto_explore_outcome *outcome);
+
+/* explore_difference.c: the schedule made last differs.  Makes it again, shrinks it where that may tell something new,
+ * and adds the finding.  `holds` is its order where it has no name of its own, else NULL. */
+PTO_MUST_CHECK int pto_explore_tell(struct pto_explore *explore, struct pto_schedule_name name,
+                                    const struct pto_explore_holds *holds, const struct pto_explore_outcome *outcome);
+
+#endif

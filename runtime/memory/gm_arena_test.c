@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <runtime/base/memory_checker.h>
+#include <runtime/memory/gm_arena.h>
+
+#define KIB 1024u
+#define RINGS 4u
+
+/* ---- in the place of memory_checker.c ---- */
+
+static bool is_checked;
+static uint64_t reserved_bytes;
+
+bool pto_memory_is_checked(void) { return is_checked; }
+void pto_memory_mark_reserved(void *addr, uint64_t size_bytes) { reserved_bytes += size_bytes; }
+void pto_memory_mark_free(void *addr, uint64_t size_bytes) {}
+void pto_memory_forget(void *addr, uint64_t size_bytes) {}
+
+static uint64_t offset_in(const struct pto_gm_arena *arena, const void *addr) {
+  return (uint64_t)((const char *)addr - (const char *)arena->memory.addr);
+}
+
+static void open_arena(struct pto_gm_arena *arena, bool checked, uint64_t heap_bytes) {
+  is_checked = checked;
+  reserved_bytes = 0;
+  assert_true(pto_gm_arena_init(arena, heap_bytes, RINGS));
+}
+
+static void rings_lie_side_by_side_where_nobody_watches(void **state) {
+  struct pto_gm_arena arena;
+  open_arena(&arena, false, 64 * KIB);
+  assert_false(arena.is_checked);
+  assert_int_equal(arena.spread_log2, 0);
+  assert_int_equal(arena.memory.size_bytes, RINGS * 64 * KIB);
+  assert_int_equal(reserved_bytes, 0);
+  for (uint32_t i = 0; i < RINGS; i++) {
+    struct pto_heap_ring ring;
+    pto_gm_arena_init_ring(&arena, i, &ring);
+    assert_int_equal(offset_in(&arena, ring.base), (uint64_t)i * 64 * KIB);
+    assert_int_equal(ring.size_bytes, 64 * KIB);
+    assert_int_equal(ring.spread_log2, 0);
+    assert_int_equal(ring.lap_count, 1);
+    pto_heap_ring_fini(&ring);
+  }
+  pto_gm_arena_fini(&arena);
+}
+
+static void watched_rings_have_room_for_their_laps_and_behind_each_output(void **state) {
+  struct pto_gm_arena arena;
+  open_arena(&arena, true, 64 * KIB);
+  const uint64_t laps = UINT64_C(64) * KIB * 2 * PTO_ARENA_LAPS;
+  assert_true(arena.is_checked);
+  assert_int_equal(arena.spread_log2, 1);
+  assert_int_equal(arena.memory.size_bytes, 4096 + RINGS * laps);
+  assert_int_equal(reserved_bytes, arena.memory.size_bytes);
+  for (uint32_t i = 0; i < RINGS; i++) {
+    struct pto_heap_ring ring;
+    pto_gm_arena_init_ring(&arena, i, &ring);
+    assert_int_equal(offset_in(&arena, ring.base), 4096 + i * laps);
+    assert_int_equal(ring.size_bytes, 64 * KIB);
+    assert_int_equal(ring.spread_log2, 1);
+    assert_int_equal(ring.lap_count, PTO_ARENA_LAPS);
+    pto_heap_ring_fini(&ring);
+  }
+  pto_gm_arena_fini(&arena);
+}
+
+static void rings_of_more_than_the_limit_are_not_watched(void **state) {
+  struct pto_gm_arena arena;
+  open_arena(&arena, true, PTO_ARENA_CHECKED_LIMIT / RINGS);
+  assert_true(arena.is_checked);
+  pto_gm_arena_fini(&arena);
+  open_arena(&arena, true, PTO_ARENA_CHECKED_LIMIT / RINGS + KIB);
+  assert_false(arena.is_checked);
+  assert_int_equal(arena.spread_log2, 0);
+  pto_gm_arena_fini(&arena);
+}
+
+static void a_range_meets_the_arena_where_they_share_a_byte(void **state) {
+  struct pto_gm_arena arena;
+  open_arena(&arena, false, 64 * KIB);
+  const uint64_t lo = (uint64_t)(uintptr_t)arena.memory.addr, hi = lo + RINGS * 64 * KIB;
+  assert_true(pto_gm_arena_meets(&arena, lo, lo + 1));
+  assert_true(pto_gm_arena_meets(&arena, hi - 1, hi + 10));
+  assert_true(pto_gm_arena_meets(&arena, lo - 10, hi + 10));
+  assert_false(pto_gm_arena_meets(&arena, lo - 10, lo));
+  assert_false(pto_gm_arena_meets(&arena, hi, hi + 10));
+  pto_gm_arena_fini(&arena);
+  assert_false(pto_gm_arena_meets(&arena, lo, hi));
+}
+
+static void a_refused_reservation_is_reported_and_leaves_nothing(void **state) {
+  struct pto_gm_arena arena;
+  is_checked = false;
+  pto_reserve_fail_countdown = 1;
+  assert_false(pto_gm_arena_init(&arena, 64 * KIB, RINGS));
+  assert_null(arena.memory.addr);
+  assert_int_equal(pto_reserve_fail_countdown, 0);
+  pto_gm_arena_fini(&arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rings_lie_side_by_side_where_nobody_watches),
+      cmocka_unit_test(watched_rings_have_room_for_their_laps_and_behind_each_output),
+      cmocka_unit_test(rings_of_more_than_the_limit_are_not_watched),
+      cmocka_unit_test(a_range_meets_the_arena_where_they_share_a_byte),
+      cmocka_unit_test(a_refused_reservation_is_reported_and_leaves_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* `ptosim explore` from outside: what it leaves with, what it writes, and that it accuses no program that is right. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <tests/support/ptosim_child.h>
+
+static void test_no_program_is_accused_under_exact_rules(void **state) {
+  uint32_t count = 0;
+  assert_int_equal(pto_ptosim_run("list programs"), 0);
+  char *list = strdup(pto_ptosim_last.out), *rest = list;
+  for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+    line[strcspn(line, " ")] = '\0';
+    if (!*line || strncmp(line, "errors/", 7) == 0) continue;
+    pto_ptosim_run("explore %s --chip a2a3 --schedules 50 --json -", line);
+    if (pto_ptosim_last.exit_code == 2 && strstr(pto_ptosim_last.err, "drives contexts of its own")) continue;
+    if (pto_ptosim_last.exit_code != 0) fail_msg("%s: %s%s", line, pto_ptosim_last.out, pto_ptosim_last.err);
+    json_t *report = pto_ptosim_parse(pto_ptosim_last.out);
+    assert_int_equal(pto_json_integer(report, "schedules"), 50);
+    assert_int_equal(pto_json_integer(report, "differing"), 0);
+    assert_int_equal(pto_json_integer(report, "finding_count"), 0);
+    json_decref(report);
+    count++;
+  }
+  free(list);
+  print_message("%u programs, 50 schedules each\n", count);
+  assert_true(count >= 20);
+}
+
+static void test_a_write_after_read_is_found_under_pto_and_shrunk_to_one_inversion(void **state) {
+  assert_int_equal(pto_ptosim_run("explore war_reuse --case short --deps pto --schedules 5 --json -"), 1);
+  json_t *report = pto_ptosim_parse(pto_ptosim_last.out);
+  json_t *difference = json_array_get(json_object_get(report, "differences"), 0);
+  json_t *finding = json_array_get(json_object_get(report, "findings"), 0);
+  assert_int_equal(json_array_size(json_object_get(difference, "holds")), 1);
+  assert_string_equal(pto_json_text(finding, "kind"), "order");
+  assert_non_null(strstr(pto_json_text(finding, "sentence"), "(writer) ran before task"));
+  assert_non_null(strstr(pto_json_text(finding, "sentence"), "no edge between them; both touch buffer"));
+  assert_non_null(strstr(pto_json_text(finding, "remedy"), "add `after` task"));
+  const json_int_t earlier = json_integer_value(json_array_get(json_object_get(finding, "tasks"), 0));
+  const json_int_t later = json_integer_value(json_array_get(json_object_get(finding, "tasks"), 1));
+  assert_true(later - earlier <= 3); /* a reader of the round, and its writer */
+  json_decref(report);
+}
+
+static void test_a_difference_is_saved_and_made_again(void **state) {
+  const char *path = pto_ptosim_path("order.txt");
+  assert_int_equal(pto_ptosim_run("explore war_reuse --case short --deps pto --replay delay:6 --save %s", path), 1);
+  assert_non_null(strstr(pto_ptosim_last.out, "schedule delay:6: output seen[5,0]: 2 instead of 1"));
+  char *saved = pto_ptosim_read_file(path);
+  assert_non_null(strstr(saved, "\nhold 6.0.1.0 until 7.0.1.0\n"));
+  free(saved);
+  assert_int_equal(pto_ptosim_run("explore war_reuse --case short --deps pto --replay %s", path), 1);
+  assert_non_null(strstr(pto_ptosim_last.out, "schedule file: output seen[5,0]: 2 instead of 1"));
+  assert_int_equal(pto_ptosim_run("explore war_reuse --case short --replay %s", path),
+                   0); /* exact rules have the edge */
+}
+
+static void test_all_orders_say_whether_they_are_all(void **state) {
+  assert_int_equal(pto_ptosim_run("explore paged_attention --all"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "65 of 65 orders, all"));
+  assert_int_equal(pto_ptosim_run("explore paged_attention --all --schedules 10"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "; 10 of at least "));
+  assert_int_equal(pto_ptosim_run("explore inplace_update --deps pto --all --json -"), 1);
+  json_t *report = pto_ptosim_parse(pto_ptosim_last.out), *all = json_object_get(report, "all");
+  assert_int_equal(pto_json_integer(all, "orders"), 945);
+  assert_true(json_is_true(json_object_get(all, "is_complete")));
+  json_decref(report);
+}
+
+static void test_threads_with_delays_agree_with_the_sequential_run(void **state) {
+  static const char *const programs[] = {"vector_example", "bgemm", "mixed_example", "spmd_barrier --chip a2a3",
+                                         "split_k"};
+  for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+    pto_ptosim_run("explore %s --engine threads --schedules 10", programs[i]);
+    if (pto_ptosim_last.exit_code != 0) fail_msg("%s: %s%s", programs[i], pto_ptosim_last.out, pto_ptosim_last.err);
+    assert_non_null(strstr(pto_ptosim_last.out, "10 runs on threads with delays, 0 differ"));
+  }
+}
+
+static void test_a_reference_that_fails_is_exit_3_and_bad_arguments_are_exit_2(void **state) {
+  pto_ptosim_run("explore errors/kernel");
+  pto_ptosim_assert_complaint(3, "element 11 is -3, not positive");
+  pto_ptosim_run("explore errors/deadlock");
+  pto_ptosim_assert_complaint(3, "cores wait for ever");
+  pto_ptosim_run("explore");
+  pto_ptosim_assert_complaint(2, "one program, please");
+  pto_ptosim_run("explore vector_example --engine virtual");
+  pto_ptosim_assert_complaint(2, "--engine \"virtual\"");
+  pto_ptosim_run("explore vector_example --all --replay 3");
+  pto_ptosim_assert_complaint(2, "one of --engine threads, --all and --replay at a time");
+  pto_ptosim_run("explore vector_example --trace t.json");
+  pto_ptosim_assert_complaint(2, "--trace is for one run");
+  pto_ptosim_run("explore vector_example --schedules 0");
+  pto_ptosim_assert_complaint(2, "is no number from 1 to");
+  pto_ptosim_run("explore vector_example --replay no/such/file");
+  pto_ptosim_assert_complaint(2, "is no schedule and no file that can be read");
+  pto_ptosim_run("explore vector_example --save no/such/folder/file");
+  pto_ptosim_assert_complaint(2, "no/such/folder/file");
+  pto_ptosim_run("explore task_bench --all");
+  pto_ptosim_assert_complaint(2, "--all is for up to 4096 tasks");
+}
+
+static void test_a_sequential_run_that_is_wrong_is_a_finding(void **state) {
+  assert_int_equal(pto_ptosim_run("explore bgemm --set task_num=4 --rtol 0 --atol 0 --schedules 4"), 1);
+  assert_non_null(strstr(pto_ptosim_last.out, "wrong: the sequential run already: output c["));
+  assert_non_null(strstr(pto_ptosim_last.out, ", 0 differ"));
+}
+
+static void test_help_names_the_schedules(void **state) {
+  assert_int_equal(pto_ptosim_run("explore --help"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "delay "));
+  assert_non_null(strstr(pto_ptosim_last.out, "--replay NAME|FILE"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_no_program_is_accused_under_exact_rules),
+      cmocka_unit_test(test_a_write_after_read_is_found_under_pto_and_shrunk_to_one_inversion),
+      cmocka_unit_test(test_a_difference_is_saved_and_made_again),
+      cmocka_unit_test(test_all_orders_say_whether_they_are_all),
+      cmocka_unit_test(test_threads_with_delays_agree_with_the_sequential_run),
+      cmocka_unit_test(test_a_reference_that_fails_is_exit_3_and_bad_arguments_are_exit_2),
+      cmocka_unit_test(test_a_sequential_run_that_is_wrong_is_a_finding),
+      cmocka_unit_test(test_help_names_the_schedules),
+  };
+  return cmocka_run_group_tests_name("cli_explore", tests, pto_ptosim_setup, pto_ptosim_teardown);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* `ptosim check --observe` from outside: what it leaves with, its JSON, and every program that comes with it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <tests/support/ptosim_child.h>
+
+static void test_a_right_program_leaves_with_0_and_is_verified(void **state) {
+  assert_int_equal(pto_ptosim_run("check vector_example --observe"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "vector_example"));
+  assert_non_null(strstr(pto_ptosim_last.out, "nothing found"));
+  assert_int_equal(pto_ptosim_run("check vector_example --observe --expect f=/dev/null"), 2);
+}
+
+static void test_json_has_what_was_done_and_found(void **state) {
+  assert_int_equal(pto_ptosim_run("check vector_example --observe --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_int_equal(pto_json_integer(root, "tasks"), 5);
+  assert_int_equal(pto_json_integer(root, "finding_count"), 0);
+  assert_int_equal(pto_json_integer(root, "exit"), 0);
+  if (json_is_true(json_object_get(root, "compared"))) {
+    assert_int_equal(pto_json_integer(root, "calls"), 5);
+    assert_true(pto_json_integer(root, "runs") >= 10);
+  }
+  json_decref(root);
+}
+
+static void test_findings_leave_with_1_and_are_one_line_a_mistake(void **state) {
+  const int code = pto_ptosim_run("check task_bench --observe --set pattern=independent --set tasks=100");
+  if (strstr(pto_ptosim_last.out, "not compared")) skip();
+  assert_int_equal(code, 1);
+  assert_non_null(strstr(pto_ptosim_last.out,
+                         "not written: task 0 (one) does not write bytes [4, 64) of array buffer1 (buffer 2), which "
+                         "param 1 z (output) declares (and 99 more like it)\n"));
+  assert_non_null(strstr(pto_ptosim_last.out, "  100 found\n"));
+  assert_int_equal(pto_ptosim_run("check task_bench --observe --set pattern=independent --set tasks=100 --json -"), 1);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_int_equal(pto_json_integer(root, "finding_count"), 100);
+  assert_int_equal(json_array_size(json_object_get(root, "findings")), 100);
+  json_t *first = json_array_get(json_object_get(root, "findings"), 0);
+  assert_string_equal(pto_json_text(first, "kind"), "not written");
+  assert_int_equal(json_integer_value(json_array_get(json_object_get(first, "params"), 0)), 1);
+  json_decref(root);
+}
+
+static void test_only_the_tasks_asked_for_are_observed(void **state) {
+  if (!pto_ptosim_reports_faults) skip(); /* a sanitizer's build compares nothing */
+  assert_int_equal(pto_ptosim_run("check war_reuse --case short --observe --observe-tasks 3-7 --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_int_equal(pto_json_integer(root, "calls"), 5);
+  assert_int_equal(pto_json_integer(root, "calls_left_out"), 195);
+  json_decref(root);
+  assert_int_equal(pto_ptosim_run("check war_reuse --case short --observe --observe-calls 2"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "calls were not looked at, as asked"));
+}
+
+static void test_a_run_that_fails_leaves_with_3_and_its_sentence(void **state) {
+  assert_int_equal(pto_ptosim_run("check errors/kernel --observe --quiet"), 3);
+  pto_ptosim_assert_complaint(3, "element 11 is -3, not positive");
+  if (!pto_ptosim_reports_faults) return;
+  pto_ptosim_run("check errors/crash --observe --quiet");
+  pto_ptosim_assert_complaint(3, "SIGSEGV at address 0x");
+  pto_ptosim_run("check errors/timeout --observe --quiet");
+  pto_ptosim_assert_complaint(3, "outlived the time-out of 200 ms");
+}
+
+static void test_wrong_arguments_leave_with_2(void **state) {
+  static const char *const lines[][2] = {
+      {"check --observe", "which program?"},
+      {"check vector_example bgemm --observe", "which program?"},
+      {"check vector_example --observe --engine virtual", "an engine of its own"},
+      {"check vector_example --observe --observe-tasks x", "x"},
+      {"check vector_example --observe --observe-tasks 7-3", "the last task comes before the first"},
+      {"check vector_example --observe --observe-calls 0", "0"},
+      {"check kv_cache --observe", "contexts of its own"},
+  };
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    pto_ptosim_run("%s --quiet", lines[i][0]);
+    pto_ptosim_assert_complaint(2, lines[i][1]);
+  }
+}
+
+static void test_programs_that_come_with_it_are_clean(void **state) {
+  /* task_bench: its kernels stand for others, and write the first element of their tile alone. */
+  static const char *const not_asked[] = {"errors/", "task_bench", "kv_cache"};
+  assert_int_equal(pto_ptosim_run("list programs"), 0);
+  char *names = strdup(pto_ptosim_last.out), *rest = NULL;
+  assert_non_null(names);
+  for (char *line = strtok_r(names, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    int is_asked = 1;
+    line[strcspn(line, " ")] = '\0';
+    for (size_t i = 0; i < sizeof not_asked / sizeof not_asked[0]; i++)
+      if (strncmp(line, not_asked[i], strlen(not_asked[i])) == 0) is_asked = 0;
+    if (!is_asked) continue;
+    const int code = pto_ptosim_run("check %s --observe --chip a2a3", line);
+    if (code) fail_msg("%s leaves with %d: %s%s", line, code, pto_ptosim_last.out, pto_ptosim_last.err);
+  }
+  free(names);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_right_program_leaves_with_0_and_is_verified),
+      cmocka_unit_test(test_json_has_what_was_done_and_found),
+      cmocka_unit_test(test_findings_leave_with_1_and_are_one_line_a_mistake),
+      cmocka_unit_test(test_only_the_tasks_asked_for_are_observed),
+      cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_its_sentence),
+      cmocka_unit_test(test_wrong_arguments_leave_with_2),
+      cmocka_unit_test(test_programs_that_come_with_it_are_clean),
+  };
+  return cmocka_run_group_tests_name("cli_observe", tests, pto_ptosim_setup, pto_ptosim_teardown);
+}
