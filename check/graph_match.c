@@ -146,7 +146,8 @@ static void match_buffers(struct matching *m) {
 
 uint64_t pto_graph_match_buffer(const struct pto_graph_match *match, uint64_t buffer) {
   const uint64_t *at = find_buffer(match, buffer);
-  return at ? match->buffers_of_b[at - match->buffers] : PTO_GRAPH_NONE;
+  uint64_t named = at ? match->buffers_of_b[at - match->buffers] : PTO_GRAPH_NONE;
+  return named == PTO_GRAPH_NONE ? buffer : named;
 }
 
 /* ---- the whole ---- */

@@ -30,7 +30,7 @@ PTO_MUST_CHECK int pto_graph_match_init(const struct pto_graph_file *a, const st
                                         struct pto_graph_match *match, struct pto_error *error);
 void pto_graph_match_fini(struct pto_graph_match *match);
 
-/* What a buffer of A is in B; PTO_GRAPH_NONE where no matched parameters say. */
+/* What a buffer of A is in B; its own number where no matched parameters say. */
 uint64_t pto_graph_match_buffer(const struct pto_graph_match *match, uint64_t buffer);
 /* Whether two tasks run the same kernels in the same roles. */
 bool pto_graph_task_is_alike(const struct pto_graph_task *a, const struct pto_graph_task *b);
