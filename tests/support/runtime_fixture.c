@@ -82,9 +82,23 @@ struct made_kernel {
   struct pto_kernel kernel;
 };
 
-static struct pto_kernel_param *make_params(const char *modes) {
-  struct pto_kernel_param *params = calloc(strlen(modes) + 1, sizeof *params);
-  for (size_t i = 0; modes[i]; i++)
+#define MOST_MODES (2 * PTO_MAX_PARAMS) /* more than a kernel may have: that is tested too */
+
+/* Parameter lists are made once and kept: kernels of tests are copied about, and nobody owns them. */
+static const struct pto_kernel_param *make_params(const char *modes) {
+  static struct {
+    char modes[MOST_MODES + 1];
+    bool is_made;
+    struct pto_kernel_param params[MOST_MODES + 1];
+  } made[128];
+  size_t which = 0;
+  while (which < PTO_ARRAY_LENGTH(made) && made[which].is_made && strcmp(made[which].modes, modes) != 0) which++;
+  if (which == PTO_ARRAY_LENGTH(made)) fail_msg("more than %zu lists of parameters", PTO_ARRAY_LENGTH(made));
+  struct pto_kernel_param *params = made[which].params;
+  if (made[which].is_made) return params;
+  made[which].is_made = true;
+  strncpy(made[which].modes, modes, MOST_MODES);
+  for (size_t i = 0; i < MOST_MODES && modes[i]; i++)
     params[i] = (struct pto_kernel_param){.mode = modes[i] == 'i'   ? PTO_INPUT
                                                   : modes[i] == 'o' ? PTO_OUTPUT
                                                   : modes[i] == 'b' ? PTO_INOUT
