@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -604,6 +605,34 @@ static void test_an_orchestration_that_gives_up_is_a_failure_and_others_complete
   }
 }
 
+static int fail_slowly(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const struct timespec while_others_wait = {.tv_nsec = 20000000}; /* for a full queue; right without it too */
+  nanosleep(&while_others_wait, NULL);
+  return -1;
+}
+
+static void test_a_call_that_is_refused_for_a_failure_defines_nothing(void **state) {
+  static const char *const a[] = {"a"};
+  struct pto_device_program slow = giving_up;
+  slow.orchestrate = fail_slowly;
+  ON_EACH_BACKEND {
+    struct pto_device_tensor t = host_tensor(), u = host_tensor(), out = host_tensor();
+    const struct pto_binding inputs[] = {{"a", u}}, outputs[] = {{"c", out}};
+    const struct pto_dispatch_bindings bindings = {
+        .inputs = inputs, .outputs = outputs, .input_count = 1, .output_count = 1, .consumed = a, .consumed_count = 1};
+    float values[NUMEL] = {0};
+    assert_int_equal(pto_context_dispatch(context, &times_2, &bindings), PTO_OK);
+    refused(pto_device_tensor_read(context, u, values, BYTES), PTO_EINVAL, "it was consumed");
+    dispatch1(&slow, t, out);
+    int status = PTO_OK; /* as many as it takes to fill the queue: one of them meets the failure */
+    for (int i = 0; i < 600 && status == PTO_OK; i++) status = pto_device_tensor_write(context, t, values, BYTES);
+    if (status == PTO_OK) status = pto_device_tensor_write(context, u, values, BYTES);
+    assert_int_equal(pto_device_tensor_write(context, u, values, BYTES), PTO_EUSER);
+    assert_int_equal(pto_context_clear_error(context), PTO_OK);
+    refused(pto_device_tensor_read(context, u, values, BYTES), PTO_EINVAL, "is undefined");
+  }
+}
+
 static void test_tensors_can_be_destroyed_while_a_failure_is_kept(void **state) {
   ON_EACH_BACKEND {
     struct pto_device_tensor in = host_tensor(), bad = host_tensor();
@@ -788,6 +817,7 @@ int main(void) {
       TEST(test_a_failure_is_kept_until_it_is_cleared_and_leaves_its_outputs_undefined),
       TEST(test_what_is_queued_behind_a_failure_is_dropped),
       TEST(test_an_orchestration_that_gives_up_is_a_failure_and_others_complete),
+      TEST(test_a_call_that_is_refused_for_a_failure_defines_nothing),
       TEST(test_tensors_can_be_destroyed_while_a_failure_is_kept),
       TEST(test_counters_say_exactly_what_moved),
       TEST(test_threads_may_share_a_context),

@@ -27,6 +27,15 @@ int pto_context_wait(struct pto_context *context) {
   return status;
 }
 
+/* Under `lock`: what is queued is of the state after it. */
+static void take_effect(const struct pto_command *command) {
+  if (command->kind == PTO_COMMAND_WRITE || command->kind == PTO_COMMAND_COPY) command->record->is_undefined = false;
+  if (command->kind != PTO_COMMAND_DISPATCH) return;
+  for (uint32_t i = 0; i < command->input_count; i++)
+    if (command->bound[i]->is_consumed) command->bound[i]->is_undefined = true;
+  for (uint32_t i = 0; i < command->output_count; i++) command->bound[command->input_count + i]->is_undefined = false;
+}
+
 int pto_context_enqueue(struct pto_context *context, struct pto_command *command) {
   if (!context->has_thread && context->queued - context->done == PTO_CONTEXT_QUEUE) pto_executor_run(context);
   pto_context_lock(context);
@@ -35,6 +44,7 @@ int pto_context_enqueue(struct pto_context *context, struct pto_command *command
   int status = kept_failure(context);
   if (status == PTO_OK) {
     if (context->first_ns == 0) context->first_ns = pto_context_now_ns();
+    take_effect(command);
     context->queue[context->queued++ % PTO_CONTEXT_QUEUE] = *command;
     pthread_cond_signal(&context->is_queued);
   } else {
@@ -121,7 +131,6 @@ static int queue_write(struct pto_context *context, struct pto_device_record *re
     return status;
   }
   if (record->size_bytes) memcpy(command.data, data, record->size_bytes);
-  record->is_undefined = false;
   pto_context_unlock(context);
   return pto_context_enqueue(context, &command);
 }
@@ -225,7 +234,6 @@ int pto_device_tensor_copy(struct pto_context *context, struct pto_device_tensor
                            memcmp(source->shape, target->shape, source->ndims * sizeof *source->shape)))
     status = REFUSE(context, PTO_EINVAL, "copy: tensors %" PRIu32 " and %" PRIu32 " differ in dtype or shape",
                     pto_device_record_number(source), pto_device_record_number(target));
-  if (status == PTO_OK) target->is_undefined = false;
   pto_context_unlock(context);
   struct pto_command command = {.kind = PTO_COMMAND_COPY, .record = target, .from = source};
   if (status == PTO_OK) status = pto_context_enqueue(context, &command);
@@ -370,11 +378,7 @@ static int bind_all(struct pto_context *context, const struct pto_device_program
   if (status == PTO_OK) status = bind_side(context, &outputs, records + program->input_count);
   if (status == PTO_OK)
     status = bind_constants(context, program, records + program->input_count + program->output_count);
-  if (status) return status;
-  for (uint32_t i = 0; i < program->input_count; i++)
-    if (records[i]->is_consumed) records[i]->is_undefined = true;
-  for (uint32_t i = 0; i < program->output_count; i++) records[program->input_count + i]->is_undefined = false;
-  return PTO_OK;
+  return status;
 }
 
 int pto_context_dispatch(struct pto_context *context, const struct pto_device_program *program,
