@@ -68,6 +68,7 @@ struct pto_context {
   uint64_t queued, done;                       /* commands so far */
   struct pto_flight flights[PTO_CONTEXT_FLIGHTS];
   uint64_t flights_begin, flights_end; /* the executor's */
+  bool is_failing; /* tensors are given up, and the failure is about to be known: calls wait for it */
   bool has_failed;
   struct pto_error failure; /* that is kept */
   struct pto_error refusal; /* of the last call */

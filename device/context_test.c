@@ -605,6 +605,19 @@ static void test_an_orchestration_that_gives_up_is_a_failure_and_others_complete
   }
 }
 
+static void test_whoever_comes_upon_a_failure_is_told_that_failure(void **state) {
+  ON_EACH_BACKEND {
+    struct pto_device_tensor in = host_tensor(), bad = host_tensor();
+    float values[NUMEL];
+    for (int i = 0; i < 50; i++) {
+      dispatch1(&failing, in, bad);
+      refused(pto_device_tensor_read(context, bad, values, BYTES), PTO_EKERNEL, "fail");
+      assert_int_equal(pto_context_clear_error(context), PTO_OK);
+      write4(bad, 0, 0, 0, 0);
+    }
+  }
+}
+
 static int fail_slowly(struct pto_runtime *rt, const struct pto_bound *bound) {
   const struct timespec while_others_wait = {.tv_nsec = 20000000}; /* for a full queue; right without it too */
   nanosleep(&while_others_wait, NULL);
@@ -817,6 +830,7 @@ int main(void) {
       TEST(test_a_failure_is_kept_until_it_is_cleared_and_leaves_its_outputs_undefined),
       TEST(test_what_is_queued_behind_a_failure_is_dropped),
       TEST(test_an_orchestration_that_gives_up_is_a_failure_and_others_complete),
+      TEST(test_whoever_comes_upon_a_failure_is_told_that_failure),
       TEST(test_a_call_that_is_refused_for_a_failure_defines_nothing),
       TEST(test_tensors_can_be_destroyed_while_a_failure_is_kept),
       TEST(test_counters_say_exactly_what_moved),

@@ -61,6 +61,7 @@ int pto_context_enqueue(struct pto_context *context, struct pto_command *command
 static int begin_call(struct pto_context *context) {
   pthread_mutex_lock(&context->turn);
   pto_context_lock(context);
+  while (context->is_failing) pthread_cond_wait(&context->is_done, &context->lock);
   pto_error_clear(&context->refusal);
   return kept_failure(context);
 }

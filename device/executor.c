@@ -206,6 +206,7 @@ static int execute_queue(struct pto_context *context) {
  * as unfinished even if all that it came to submit has completed. */
 static void give_flights_up(struct pto_context *context, bool is_submitting) {
   pto_context_lock(context);
+  context->is_failing = true;
   for (; context->flights_begin != context->flights_end; context->flights_begin++) {
     struct pto_flight *flight = oldest_flight(context);
     bool is_newest = context->flights_begin + 1 == context->flights_end;
@@ -249,6 +250,7 @@ void pto_executor_run(struct pto_context *context) {
   pto_runtime_stats(context->rt, &stats);
   pto_context_lock(context);
   context->counters.virtual_ps += stats.virtual_ps;
+  context->is_failing = false;
   if (status) {
     pto_error_set(&context->failure, status, "%s", pto_last_error(context->rt));
     context->has_failed = true;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# docs/embedding.md is true: the C in it, put together, compiles without warnings against the headers and libpto.so alone, and says what
+# docs/embedding.md and docs/device.md are true: the C in them, put together, compiles without warnings against the headers and libpto.so alone, and says what
 # the page says.  The page's installed form is the subject of install_test.sh.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -27,5 +27,9 @@ holds 'and is refused at the submit with its sentence' says small 'PTO_EUSER: th
 sed 's/"a2a3"/"a2a4"/' "$work/squares.c" >"$work/unknown.c"
 holds 'an unknown chip compiles' compile unknown
 holds 'and is refused with its sentence' says unknown "chip 'a2a4' is neither shipped"
+
+awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/device.md >"$work/twice.c"
+holds 'the page about devices compiles' compile twice
+holds 'and doubles on the device' says twice 42
 
 holds_total

@@ -117,7 +117,8 @@ PTO_API PTO_MUST_CHECK int pto_device_tensor_create(struct pto_context *context,
 PTO_API PTO_MUST_CHECK int pto_device_tensor_create_host(struct pto_context *context,
                                                          const struct pto_device_tensor_desc *desc,
                                                          struct pto_device_tensor *tensor_out);
-/* A tensor that keeps these bytes (exactly its size).  Dispatches read it (pto_bound.constants); it is never bound. */
+/* A tensor that keeps these bytes (exactly its size); desc->flags are 0, as the host neither reads nor writes it.
+ * Dispatches read it (pto_bound.constants); it is never bound. */
 PTO_API PTO_MUST_CHECK int pto_device_tensor_create_constant(struct pto_context *context,
                                                              const struct pto_device_tensor_desc *desc,
                                                              const void *data, uint64_t size_bytes,
