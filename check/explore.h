@@ -85,7 +85,8 @@ PTO_MUST_CHECK int pto_explore_schedules(struct pto_explore *explore, uint64_t c
                                          struct pto_error *error);
 /* All orders, at most `limit` runs. */
 PTO_MUST_CHECK int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_error *error);
-/* One schedule, by its name or by its holds (then `name` is NULL). */
+/* One schedule, by its name or by its holds (then `name` is NULL).  Also PTO_EINVAL, where a hold names a task that the
+ * reference does not have. */
 PTO_MUST_CHECK int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_name *name,
                                       const struct pto_explore_holds *holds, struct pto_error *error);
 /* `count` runs on `threads`, a runtime whose engine can be asked for delays (sim/engine_delays.h). */
