@@ -130,17 +130,22 @@ static void describe(const struct pto_observation *o, uint64_t lo, struct object
   }
 }
 
+/* Whether describe names this object, which bytes behind its end may be told of too. */
+static bool lies_in(const struct pto_observation *o, uint64_t lo, const struct object *object) {
+  struct object other;
+  describe(o, lo, &other);
+  return other.lo == object->lo && strcmp(other.name, object->name) == 0;
+}
+
 /* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5": those from `first` on that lie in one object; the next.
  */
-static uint32_t say_ranges(struct text *text, const struct pto_observe_bytes *bytes, uint32_t first,
-                           const struct object *object) {
+static uint32_t say_ranges(struct text *text, const struct pto_observation *o, const struct pto_observe_bytes *bytes,
+                           uint32_t first, const struct object *object) {
   uint32_t count = 0, i = first;
   uint64_t total = 0;
   for (; i < bytes->count; i++) {
     const struct pto_observe_range range = bytes->ranges[i];
-    if (i > first && (range.lo < object->lo || range.lo >= object->hi) &&
-        !(bytes->ranges[first].lo >= object->hi && range.lo >= object->hi))
-      break;
+    if (i > first && !lies_in(o, range.lo, object)) break;
     total += range.hi - range.lo;
     if (count++ >= MOST_RANGES) continue;
     say(text, "%s[%" PRId64 ", %" PRId64 ")", count > 1 ? ", " : "bytes ", (int64_t)(range.lo - object->lo),
@@ -302,7 +307,7 @@ void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto
     say_unit(&text, o, o->call.label);
     say(&text, kind == PTO_FINDING_WRITE_OUTSIDE || kind == PTO_FINDING_WRITE_INPUT ? " writes " : " reads ");
     if (bytes->is_bounded) say(&text, "some of ");
-    i = say_ranges(&text, bytes, i, &object);
+    i = say_ranges(&text, o, bytes, i, &object);
     const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
     if (effect) say(&text, "; ");
     say_effect(&text, o, effect);
@@ -324,7 +329,7 @@ void pto_observe_tell_left(struct pto_observation *o, const struct pto_observe_l
   }
   say(&text, ") does not write ");
   describe(o, bytes->ranges[0].lo, &object);
-  say_ranges(&text, bytes, 0, &object);
+  say_ranges(&text, o, bytes, 0, &object);
   say(&text, ", which ");
   say_param(&text, &left->param);
   say(&text, " declares");
