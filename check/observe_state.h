@@ -124,6 +124,8 @@ struct pto_observe_outcome {
 enum pto_observe_pattern { PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_POSITIVE };
 
 /* observe_call.c */
+/* Processor time of this thread. */
+uint64_t pto_observe_now_ns(void);
 /* Once. */
 void pto_observe_make_noise(struct pto_observation *o);
 /* Fills `call` from the unit. */
