@@ -160,6 +160,7 @@ void pto_explore_fini(struct pto_explore *explore) {
   for (uint32_t i = 0; i < explore->difference_count; i++) pto_explore_holds_fini(&explore->differences[i].holds);
   pto_explore_outputs_fini(&explore->outputs);
   pto_explore_graph_fini(&explore->graph);
+  pto_source_lines_destroy(explore->lines);
   free(explore->differences);
   free(explore->calls);
   free(explore->marks);

@@ -24,6 +24,7 @@
 #include <check/explore_outputs.h>
 #include <check/explore_strategy.h>
 #include <check/findings.h>
+#include <check/source_lines.h>
 #include <orchestration/loader/program_run.h>
 
 /* Runs that the shrinking of one difference may take. */
@@ -66,6 +67,7 @@ struct pto_explore {
   /* The reference. */
   struct pto_explore_outputs outputs;
   struct pto_explore_graph graph;
+  struct pto_source_lines *lines; /* NULL: none was needed yet */
   struct pto_explore_step *calls; /* in natural order */
   uint64_t call_count, reference_steps;
   uint8_t *marks;

@@ -240,6 +240,7 @@ void pto_observation_destroy(struct pto_observation *o) {
     pto_runtime_watch(o->rt, NULL);
   }
   pto_observe_tasks_clear(o);
+  pto_source_lines_destroy(o->lines);
   free(o->tasks);
   free(o->left);
   pto_observe_memory_fini(&o->memory);

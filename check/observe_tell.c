@@ -221,6 +221,19 @@ static void say_effect(struct text *text, const struct pto_observation *o, const
 
 /* ---- findings ---- */
 
+/* "; submitted at a.c:12", where the run records its tasks. */
+static const char *describe_place(struct pto_observation *o, uint64_t task, char *text, size_t size) {
+  const struct pto_trace_log *tasks = &o->rt->trace.tasks;
+  char place[128] = "";
+  text[0] = '\0';
+  if (!pto_trace_has_graph(&o->rt->trace) || task >= tasks->count) return text;
+  if (!o->lines) o->lines = pto_source_lines_create();
+  const struct pto_trace_task *record = pto_trace_log_at(tasks, task);
+  if (pto_source_lines_name(o->lines, record->call, place, sizeof place)[0])
+    snprintf(text, size, "; submitted at %s", place);
+  return text;
+}
+
 static void add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *remedy,
                 const struct pto_payload *payload, const struct text *text) {
   uint64_t group = pto_mix64(kind + 1);
@@ -231,7 +244,9 @@ static void add(struct pto_observation *o, uint32_t kind, const struct pto_obser
                                       .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
                                       .group = group};
   if (o->call.form_place) o->call.form_place->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
-  pto_findings_add(o->findings, &finding, remedy, "%s", text->bytes);
+  char place[160];
+  pto_findings_add(o->findings, &finding, remedy, "%s%s", text->bytes,
+                   describe_place(o, payload->task_number, place, sizeof place));
 }
 
 static void say_unwritten(struct text *text, struct pto_observation *o, uint64_t lo, uint64_t hi) {

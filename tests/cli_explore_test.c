@@ -41,6 +41,7 @@ static void test_a_write_after_read_is_found_under_pto_and_shrunk_to_one_inversi
   assert_int_equal(json_array_size(json_object_get(difference, "holds")), 1);
   assert_string_equal(pto_json_text(finding, "kind"), "order");
   assert_non_null(strstr(pto_json_text(finding, "sentence"), "(writer) ran before task"));
+  assert_non_null(strstr(pto_json_text(finding, "sentence"), "; submitted at "));
   assert_non_null(strstr(pto_json_text(finding, "sentence"), "no edge between them; both touch buffer"));
   assert_non_null(strstr(pto_json_text(finding, "remedy"), "add `after` task"));
   const json_int_t earlier = json_integer_value(json_array_get(json_object_get(finding, "tasks"), 0));
