@@ -161,7 +161,7 @@ int pto_check_observe(const struct pto_run_options *given, const struct pto_obse
   pto_findings_init(&observed.findings);
   observed.observation = NULL;
   pto_progress_line_begin(options.programs.items[0], !options.quiet);
-  int code = pto_run_session_open(&observed.session, &options, options.programs.items[0], 0);
+  int code = pto_run_session_open(&observed.session, &options, options.programs.items[0], PTO_RECORD_GRAPH);
   if (code == PTO_EXIT_OK) code = watch(observe);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&observed.session);
   if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&observed.session);
