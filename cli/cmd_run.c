@@ -51,6 +51,17 @@ static void say_waits(const struct pto_wait_picture *picture) {
   }
 }
 
+/* Ends this process after PICTURE_SECONDS.  The thread that was forked blocks every signal but faults (thread.c), and
+ * whoever started ptosim may have ignored this one. */
+static void begin_limit(void) {
+  sigset_t alarms;
+  signal(SIGALRM, SIG_DFL);
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+  alarm(PICTURE_SECONDS);
+}
+
 /* In a process forked for it, whose one thread this is: the runtime's state holds still, though perhaps in the middle
  * of a step.  Does not return; what goes wrong here is seen by nobody but the parent, which then does without. */
 _Noreturn static void tell_picture(const struct pto_run_session *session, struct pto_run_result *result) {
@@ -58,7 +69,7 @@ _Noreturn static void tell_picture(const struct pto_run_session *session, struct
   const struct pto_run_options *options = session->options;
   struct pto_error error;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(faults); i++) signal(faults[i], SIG_DFL);
-  alarm(PICTURE_SECONDS);
+  begin_limit();
   result->stopped = pto_runtime_picture_now(session->rt, result->error.status);
   if (!options->quiet) say_waits(result->stopped);
   int failed = options->json_path ? pto_run_result_write_json(result, options->json_path, &error) : 0;
