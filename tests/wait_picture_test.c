@@ -551,6 +551,9 @@ static void after_chain(struct fixture *f) {
   assert_int_equal(picture->rings[0].by_state[PTO_TASK_WAITING] + picture->rings[0].by_state[PTO_TASK_RUNNING], 500);
   assert_true(task_of(0)->has_failed);
   expect_link("task1", "task0", "producer");
+  uint32_t behind = 0; /* 99 tasks read what task 0 was to write, in the slot's list and eight chunks: as many as fit */
+  for (uint32_t i = 0; i < picture->task_places; i++) behind += picture->tasks[i].number < 101;
+  assert_true(behind >= PTO_PICTURE_TASKS - 2);
 }
 
 static int a_deadlock_deep_in_a_graph(struct pto_runtime *rt, struct fixture *f) {
