@@ -156,7 +156,6 @@ int pto_check_observe(const struct pto_run_options *given, const struct pto_obse
   struct pto_error error;
   options.engine = "observe";
   if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-  if (given->engine) return pto_complain(PTO_EXIT_USAGE, "check: --observe has an engine of its own, not --engine");
   if (pto_fault_report_init(last_words, NULL, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_findings_init(&observed.findings);
   observed.observation = NULL;

@@ -26,7 +26,7 @@
 static int help(const char *program) {
   printf("ptosim run PROGRAM [OPTION...]\n\n"
          "PROGRAM is a name of `ptosim list programs`, or a path that ends in .so.\n\n");
-  pto_run_options_help(NULL, true);
+  pto_run_options_help(NULL, true, NULL);
   if (program)
     printf("\n`ptosim list programs %s` shows its own options and cases.\n", program);
   else

@@ -47,6 +47,9 @@ static const struct pto_option_spec extra[] = {
     {"repeat", "N", "runs it N times, each from the bytes that were kept (default 1)", set_repeat, false},
     {0}};
 
+/* What is the kept task's, and what only a whole run has. */
+static const char *const refused[] = {"deps", "rounds", "seed", "window", "heap", "poison", NULL};
+
 static int help(void) {
   puts(
       "ptosim task DIR/N [OPTION...]\n\n"
@@ -54,7 +57,7 @@ static int help(void) {
       "was\n"
       "kept: bit by bit, or with --kernel within --rtol and --atol (default: by dtype).  Engine and chip are those of\n"
       "the run unless given.\n");
-  pto_run_options_help(extra, false);
+  pto_run_options_help(extra, false, refused);
   puts("\nLeaves with 0 where the results are the same, 1 where they differ, 2 for bad arguments, folders or kernels,\n"
        "3 where the task failed.");
   return PTO_EXIT_OK;
@@ -198,6 +201,9 @@ int pto_cmd_task(int argc, char **argv) {
     code = help();
   else if (task.options.one_run_option)
     code = pto_complain(PTO_EXIT_USAGE, "task: --%s is for `ptosim run`", task.options.one_run_option);
+  else if (pto_run_options_given_of(&task.options, refused))
+    code = pto_complain(PTO_EXIT_USAGE, "task: --%s is for `ptosim run`",
+                        pto_run_options_given_of(&task.options, refused));
   else if (task.options.programs.count != 1)
     code = pto_complain(PTO_EXIT_USAGE, "task: one folder that `ptosim run --dump` made, not %" PRIu32,
                         task.options.programs.count);

@@ -340,13 +340,16 @@ static int explain(const struct pto_run_options *options, uint64_t a, uint64_t b
   return code;
 }
 
+/* What it would have to ignore. */
+static const char *const refused[] = {"stats", "dump", NULL};
+
 static int help(void) {
   puts("ptosim why PROGRAM A B [OPTION...]\n\n"
        "Runs PROGRAM once, under exact rules and in virtual time unless --engine says otherwise, and tells why task B\n"
        "comes after task A (numbers in order of submission, from 0): the edge and its reasons, else a shortest path, "
        "else\n"
        "what the two touch and why that orders nothing; under both rules, or those of --deps.\n");
-  pto_run_options_help(NULL, true);
+  pto_run_options_help(NULL, true, refused);
   puts("\nLeaves with 0 whatever the answer, 2 for bad arguments, 3 where the run failed.");
   return PTO_EXIT_OK;
 }
@@ -360,6 +363,8 @@ int pto_cmd_why(int argc, char **argv) {
     code = pto_complain(PTO_EXIT_USAGE, "why: %s", error.sentence);
   else if (options.help)
     code = help();
+  else if (pto_run_options_given_of(&options, refused))
+    code = pto_complain(PTO_EXIT_USAGE, "why: --%s is for `ptosim run`", pto_run_options_given_of(&options, refused));
   else if (options.programs.count != 3)
     code = pto_complain(PTO_EXIT_USAGE, "why: takes a program and two task numbers: ptosim why bgemm 3 17");
   else if (parse_task(options.programs.items[1], &a, &error) || parse_task(options.programs.items[2], &b, &error))

@@ -37,10 +37,6 @@ int pto_recorded_run_open(struct pto_recorded_run *run, const struct pto_run_opt
   run->options.has_deps = true;
   run->options.deps = PTO_DEPS_EXACT;
   if (!options->engine) run->options.engine = "virtual";
-  if (options->stats) {
-    pto_error_set(error, PTO_EINVAL, "--stats is for `ptosim run`");
-    return PTO_EXIT_USAGE;
-  }
   if (pto_fault_report_init(last_words, NULL, error)) return PTO_EXIT_FAILED;
   pto_progress_line_begin(program, !options->quiet);
   int code = pto_run_session_open(&run->session, &run->options, program, PTO_RECORD_GRAPH);
