@@ -12,6 +12,7 @@
 #include <check/order_check.h>
 #include <cli/output_file.h>
 #include <cli/recorded_run.h>
+#include <cli/stopped.h>
 #include <cli/verb.h>
 #include <runtime/trace/trace_words.h>
 
@@ -330,6 +331,7 @@ static int explain(const struct pto_run_options *options, uint64_t a, uint64_t b
   why.later = b;
   int code = pto_recorded_run_open(&why.run, options, options->programs.items[0]);
   if (code != PTO_EXIT_OK) pto_complain(0, "%s", why.run.session.result.error.sentence);
+  if (!options->quiet) pto_stopped_say(why.run.session.result.stopped);
   if (why.run.trace && (code == PTO_EXIT_OK || code == PTO_EXIT_FAILED)) {
     const int answered = answer(&why, options);
     if (code == PTO_EXIT_OK) code = answered;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NODE_TEXT 160u
 #define LINK_TEXT 640u
@@ -277,4 +278,15 @@ size_t pto_stopped_format(const struct pto_wait_picture *picture, char *text, si
   add_cores(&lines);
   if (hidden) add_line(&lines, "    and %" PRIu32 " waits more: --json and --waits-dot have them\n", hidden);
   return (size_t)(lines.at - text);
+}
+
+void pto_stopped_say(const struct pto_wait_picture *picture) {
+  char text[PTO_STOPPED_TEXT_BYTES];
+  if (!pto_stopped_has_waits(picture)) return;
+  const size_t length = pto_stopped_format(picture, text, sizeof text);
+  for (size_t done = 0; done < length;) {
+    const ssize_t written = write(STDERR_FILENO, text + done, length - done);
+    if (written <= 0) return;
+    done += (size_t)written;
+  }
 }
