@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include <check/findings.h>
 #include <cli/check_advise.h>
 #include <cli/check_observe.h>
 #include <cli/check_order.h>
@@ -61,6 +62,10 @@ static int help(void) {
       "files\n"
       "of one run (--output, --trace, --dot, --deps-json, --waits-dot).\n");
   pto_run_options_help(extra, true, refused);
+  puts("\nFindings (a note leaves the verdict alone):");
+  for (uint32_t kind = 0; kind < PTO_FINDING_COUNT; kind++)
+    printf("  %-16s %s%s\n", pto_finding_kind_name(kind), pto_finding_kind_is_note(kind) ? "note: " : "",
+           pto_finding_kind_meaning(kind));
   puts("\nLeaves with 0 where nothing was found, 1 for findings (a wrong output is one), 2 for bad arguments, 3 where "
        "the\n"
        "run failed (what it had submitted by then is checked).");

@@ -80,9 +80,11 @@ static void test_every_listed_program_can_be_run_by_its_name(void **state) {
 }
 
 static void test_help_and_version_are_no_mistakes(void **state) {
-  static const char *const rows[][2] = {{"--help", "ptosim run"},    {"run --help", "--deps-json"},
-                                        {"run -h", "--deps-json"},   {"suite --help", "--long"},
-                                        {"list --help", "policies"}, {"--version", "ptosim "}};
+  static const char *const rows[][2] = {
+      {"--help", "ptosim run"},   {"run --help", "--deps-json"},
+      {"run -h", "--deps-json"},  {"check -h", "redundant        note: an explicit edge"},
+      {"suite --help", "--long"}, {"list --help", "policies"},
+      {"--version", "ptosim "}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     assert_int_equal(pto_ptosim_run("%s", rows[i][0]), 0);
     assert_non_null(strstr(pto_ptosim_last.out, rows[i][1]));
