@@ -27,21 +27,11 @@ int pto_check_observe_tasks(const char *text, struct pto_observe_options *observ
   return status;
 }
 
-/* What last_words reads while the control thread may be anywhere. */
 static struct observed {
   struct pto_run_session session;
   struct pto_findings findings;
   struct pto_observation *observation;
 } observed;
-
-static void last_words(void *context, int status, const char *sentence) {
-  char line[PTO_SENTENCE_SIZE + 16];
-  (void)context;
-  (void)status;
-  const int length = snprintf(line, sizeof line, "ptosim: %s\n", sentence);
-  if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
-  _exit(PTO_EXIT_FAILED);
-}
 
 /* ---- the run ---- */
 
@@ -156,8 +146,8 @@ int pto_check_observe(const struct pto_run_options *given, const struct pto_obse
   struct pto_error error;
   options.engine = "observe";
   if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-  if (given->engine) return pto_complain(PTO_EXIT_USAGE, "check: --observe has an engine of its own, not --engine");
-  if (pto_fault_report_init(last_words, NULL, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_findings_init(&observed.findings);
   observed.observation = NULL;
   pto_progress_line_begin(options.programs.items[0], !options.quiet);

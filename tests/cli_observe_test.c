@@ -74,7 +74,7 @@ static void test_wrong_arguments_leave_with_2(void **state) {
   static const char *const lines[][2] = {
       {"check --observe", "which program?"},
       {"check vector_example bgemm --observe", "one program at a time"},
-      {"check vector_example --observe --engine virtual", "an engine of its own"},
+      {"check vector_example --observe --engine virtual", "--observe does not take --engine"},
       {"check vector_example --observe --observe-tasks x", "x"},
       {"check vector_example --observe --observe-tasks 7-3", "the last task comes before the first"},
       {"check vector_example --observe --observe-calls 0", "0"},
