@@ -102,7 +102,7 @@ static void test_what_json_has_no_number_for_is_still_json(void **state) {
   pto_json_array_end(w);
   json_t *root = parse();
   assert_true(json_is_null(json_array_get(root, 0)));
-  assert_true(json_real_value(json_array_get(root, 1)) == DBL_MAX);
+  assert_true(json_number_value(json_array_get(root, 1)) == DBL_MAX);
   assert_true(json_is_null(json_array_get(root, 2)));
   assert_string_equal(json_string_value(json_array_get(root, 3)), "fedcba9876543210");
   json_decref(root);
