@@ -51,6 +51,7 @@ int pto_explore_run_holds(struct pto_explore *explore, const struct pto_explore_
   if (!pto_explore_replay_init(&replay, holds)) return PTO_ENOMEM;
   pto_explore_replay_begin(&replay);
   pto_explore_run_once(explore, explore->rt, &chooser, outcome);
+  outcome->was_forced = replay.was_forced;
   pto_explore_replay_fini(&replay);
   return PTO_OK;
 }
@@ -152,7 +153,11 @@ int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
   const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE,
                                       .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
                                       .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
-  pto_findings_add(explore->findings, &finding, NULL, "two sequential runs in the same order differ: %s", outcome.text);
+  explore->is_unstable = true;
+  pto_findings_add(explore->findings, &finding, NULL,
+                   "two sequential runs in the same order differ: %s; a kernel or the orchestration keeps state from "
+                   "one run to the next, or changes an input",
+                   outcome.text);
   return PTO_OK;
 }
 
@@ -268,6 +273,7 @@ int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads
     explore->counts.thread_runs++;
     if (!outcome.is_different) continue;
     explore->counts.differing++;
+    if (explore->is_unstable) continue;
     const struct pto_finding finding = {.kind = PTO_FINDING_ORDER,
                                         .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
                                         .params = {PTO_FINDING_NONE, PTO_FINDING_NONE},
