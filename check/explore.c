@@ -187,9 +187,20 @@ int pto_explore_schedules(struct pto_explore *explore, uint64_t count, uint64_t 
   return finish(status, error);
 }
 
+/* delay:N and hurry:N name a task. */
+static int check_name(const struct pto_explore *explore, const struct pto_schedule_name *name,
+                      struct pto_error *error) {
+  const bool is_of_task = name && (name->kind == PTO_STRATEGY_DELAY || name->kind == PTO_STRATEGY_HURRY);
+  if (!is_of_task || name->number < explore->graph.task_count || explore->graph.is_partial) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "%s:%llu: there is no task %llu: the run has %llu, and the first is 0",
+                       pto_strategy_name(name->kind), (unsigned long long)name->number,
+                       (unsigned long long)name->number, (unsigned long long)explore->graph.task_count);
+}
+
 int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_name *name,
                        const struct pto_explore_holds *holds, struct pto_error *error) {
   struct pto_explore_outcome outcome;
+  if (check_name(explore, name, error)) return PTO_EINVAL;
   const struct pto_schedule_name called = name ? *name : (struct pto_schedule_name){PTO_STRATEGY_FILE, 0};
   int status =
       name ? pto_explore_run_named(explore, called, &outcome) : pto_explore_run_holds(explore, holds, &outcome);

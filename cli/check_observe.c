@@ -69,6 +69,17 @@ static int exit_code(void) {
   return code != PTO_EXIT_OK || pto_findings_is_clean(&observed.findings) ? code : PTO_EXIT_FINDINGS;
 }
 
+/* Once the run is known, which has told its number of tasks. */
+static int check_range(const struct pto_observe_options *observe) {
+  struct pto_run_result *result = &observed.session.result;
+  const uint64_t tasks = result->stats.tasks;
+  if (!observe->has_tasks || observe->last_task < tasks) return result->exit_code;
+  pto_error_set(&result->error, PTO_EINVAL,
+                "--observe-tasks: there is no task %" PRIu64 ": the run has %" PRIu64 ", and the first is 0",
+                observe->last_task, tasks);
+  return result->exit_code = PTO_EXIT_USAGE;
+}
+
 /* ---- the report ---- */
 
 static double factor_of(const struct pto_observe_summary *summary) {
@@ -102,7 +113,7 @@ static void print(const struct pto_observe_summary *summary) {
     print_left_out(summary);
   }
   if (pto_findings_is_clean(&observed.findings))
-    puts("  nothing found");
+    puts(result->exit_code == PTO_EXIT_FAILED ? "  the run failed; until then nothing was found" : "  nothing found");
   else
     printf("  %" PRIu64 " found\n", observed.findings.total);
 }
@@ -142,7 +153,7 @@ static int finish(void) {
   struct pto_error error;
   if (observed.observation) summary = pto_observation_summary(observed.observation);
   const bool has_text = !options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0);
-  if (has_text && result->has_time) print(&summary);
+  if (has_text && result->has_time && result->exit_code != PTO_EXIT_USAGE) print(&summary);
   fflush(stdout);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
@@ -164,6 +175,7 @@ int pto_check_observe(const struct pto_run_options *given, const struct pto_obse
   int code = pto_run_session_open(&observed.session, &options, options.programs.items[0], 0);
   if (code == PTO_EXIT_OK) code = watch(observe);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&observed.session);
+  if (code == PTO_EXIT_OK) code = check_range(observe);
   if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&observed.session);
   pto_progress_line_end();
   code = finish();

@@ -62,6 +62,8 @@ static void test_only_the_tasks_asked_for_are_observed(void **state) {
 static void test_a_run_that_fails_leaves_with_3_and_its_sentence(void **state) {
   assert_int_equal(pto_ptosim_run("check errors/kernel --observe --quiet"), 3);
   pto_ptosim_assert_complaint(3, "element 11 is -3, not positive");
+  assert_int_equal(pto_ptosim_run("check errors/kernel --observe"), 3);
+  assert_non_null(strstr(pto_ptosim_last.out, "the run failed; until then nothing was found"));
   if (!pto_ptosim_reports_faults) return;
   pto_ptosim_run("check errors/crash --observe --quiet");
   pto_ptosim_assert_complaint(3, "SIGSEGV at address 0x");
@@ -75,6 +77,8 @@ static void test_wrong_arguments_leave_with_2(void **state) {
       {"check vector_example bgemm --observe", "one program at a time"},
       {"check vector_example --observe --engine virtual", "an engine of its own"},
       {"check vector_example --observe --observe-tasks x", "x"},
+      {"check vector_example --observe --observe-tasks 90-99", "there is no task 99: the run has 5"},
+      {"check vector_example --observe --observe-tasks 4-5", "there is no task 5: the run has 5"},
       {"check vector_example --observe --observe-tasks 7-3", "the last task comes before the first"},
       {"check vector_example --observe --observe-calls 0", "0"},
       {"check kv_cache --observe", "contexts of its own"},
