@@ -33,13 +33,23 @@ static struct observed {
   struct pto_findings findings;
   struct pto_observation *observation;
 } observed;
+static const char *json_path;
 
+static int write_json(const struct pto_observe_summary *summary, const char *path, struct pto_error *error);
+
+/* The sentence first: what the JSON needs may be what the kernel wrote over, and a fault in here ends the process. */
 static void last_words(void *context, int status, const char *sentence) {
   char line[PTO_SENTENCE_SIZE + 16];
+  struct pto_run_result *result = &observed.session.result;
+  struct pto_observe_summary summary = {0};
+  struct pto_error unused;
   (void)context;
-  (void)status;
   const int length = snprintf(line, sizeof line, "ptosim: %s\n", sentence);
   if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
+  result->exit_code = PTO_EXIT_FAILED;
+  pto_error_set(&result->error, status, "%s", sentence);
+  if (observed.observation) summary = pto_observation_summary(observed.observation);
+  if (json_path) (void)write_json(&summary, json_path, &unused);
   _exit(PTO_EXIT_FAILED);
 }
 
@@ -166,6 +176,7 @@ int pto_check_observe(const struct pto_run_options *given, const struct pto_obse
   struct pto_run_options options = *given;
   struct pto_error error;
   options.engine = "observe";
+  json_path = given->json_path;
   if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
   if (given->engine) return pto_complain(PTO_EXIT_USAGE, "check: --observe has an engine of its own, not --engine");
   if (pto_fault_report_init(last_words, NULL, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);

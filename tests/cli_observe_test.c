@@ -67,6 +67,11 @@ static void test_a_run_that_fails_leaves_with_3_and_its_sentence(void **state) {
   if (!pto_ptosim_reports_faults) return;
   pto_ptosim_run("check errors/crash --observe --quiet");
   pto_ptosim_assert_complaint(3, "SIGSEGV at address 0x");
+  assert_int_equal(pto_ptosim_run("check errors/crash --observe --json -"), 3);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_non_null(strstr(pto_json_text(root, "error"), "SIGSEGV at address 0x"));
+  assert_int_equal(pto_json_integer(root, "exit"), 3);
+  json_decref(root);
   pto_ptosim_run("check errors/timeout --observe --quiet");
   pto_ptosim_assert_complaint(3, "outlived the time-out of 200 ms");
 }
