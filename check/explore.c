@@ -165,6 +165,7 @@ void pto_explore_fini(struct pto_explore *explore) {
   for (uint32_t i = 0; i < explore->difference_count; i++) pto_explore_holds_fini(&explore->differences[i].holds);
   pto_explore_outputs_fini(&explore->outputs);
   pto_explore_graph_fini(&explore->graph);
+  pto_source_lines_destroy(explore->lines);
   free(explore->differences);
   free(explore->calls);
   free(explore->marks);
@@ -197,13 +198,35 @@ static int check_name(const struct pto_explore *explore, const struct pto_schedu
                        (unsigned long long)name->number, (unsigned long long)explore->graph.task_count);
 }
 
+/* The record of tasks may have been full, and the last task may have no call. */
+static uint64_t reference_tasks(const struct pto_explore *explore) {
+  const uint64_t called = explore->call_count ? explore->calls[explore->call_count - 1].event.task + 1 : 0;
+  return pto_max_u64(called, explore->graph.task_count);
+}
+
+/* Holds come out of a file, perhaps of another program. */
+static int check_holds(const struct pto_explore *explore, const struct pto_explore_holds *holds,
+                       struct pto_error *error) {
+  const uint64_t tasks = reference_tasks(explore);
+  for (uint32_t i = 0; i < holds->count; i++) {
+    const struct pto_explore_hold *hold = &holds->items[i];
+    const bool waits_for_call = hold->until.kind == PTO_EXPLORE_CALL;
+    const uint64_t last = waits_for_call ? pto_max_u64(hold->event.task, hold->until.task) : hold->event.task;
+    if (last >= tasks)
+      return pto_error_set(error, PTO_EINVAL, "a hold names task %llu, and this run has %llu: another program or case",
+                           (unsigned long long)last, (unsigned long long)tasks);
+  }
+  return PTO_OK;
+}
+
 int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_name *name,
                        const struct pto_explore_holds *holds, struct pto_error *error) {
   struct pto_explore_outcome outcome;
   if (check_name(explore, name, error)) return PTO_EINVAL;
   const struct pto_schedule_name called = name ? *name : (struct pto_schedule_name){PTO_STRATEGY_FILE, 0};
-  int status =
-      name ? pto_explore_run_named(explore, called, &outcome) : pto_explore_run_holds(explore, holds, &outcome);
+  int status = name ? PTO_OK : check_holds(explore, holds, error);
+  if (status) return status;
+  status = name ? pto_explore_run_named(explore, called, &outcome) : pto_explore_run_holds(explore, holds, &outcome);
   if (status == PTO_OK) status = note_schedule(explore, called, &outcome);
   if (status == PTO_OK && outcome.is_different)
     status = pto_explore_tell(explore, called, name ? NULL : holds, &outcome);

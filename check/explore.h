@@ -24,6 +24,7 @@
 #include <check/explore_outputs.h>
 #include <check/explore_strategy.h>
 #include <check/findings.h>
+#include <check/source_lines.h>
 #include <orchestration/loader/program_run.h>
 
 /* Runs that the shrinking of one difference may take. */
@@ -67,6 +68,7 @@ struct pto_explore {
   /* The reference. */
   struct pto_explore_outputs outputs;
   struct pto_explore_graph graph;
+  struct pto_source_lines *lines; /* NULL: none was needed yet */
   struct pto_explore_step *calls; /* in natural order */
   uint64_t call_count, reference_steps;
   uint8_t *marks;
@@ -86,7 +88,8 @@ PTO_MUST_CHECK int pto_explore_schedules(struct pto_explore *explore, uint64_t c
                                          struct pto_error *error);
 /* All orders, at most `limit` runs. */
 PTO_MUST_CHECK int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_error *error);
-/* One schedule, by its name or by its holds (then `name` is NULL). */
+/* One schedule, by its name or by its holds (then `name` is NULL).  Also PTO_EINVAL, where a hold names a task that the
+ * reference does not have. */
 PTO_MUST_CHECK int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_name *name,
                                       const struct pto_explore_holds *holds, struct pto_error *error);
 /* `count` runs on `threads`, a runtime whose engine can be asked for delays (sim/engine_delays.h). */

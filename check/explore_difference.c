@@ -26,6 +26,22 @@ static void describe_event(const struct pto_explore *explore, const struct pto_e
     snprintf(text + used, size - (size_t)used, " block %u", event->block_index);
 }
 
+/* "; submitted at a.c:12", "; submitted at a.c:12 and a.c:19" of two tasks; "" where that is not known. */
+static const char *describe_places(const struct pto_explore *explore, uint64_t first, uint64_t second, char *text,
+                                   size_t size) {
+  char places[2][96] = {"", ""};
+  const uint64_t tasks[2] = {first, second};
+  for (int i = 0; i < 2; i++)
+    if (tasks[i] < explore->graph.task_count)
+      pto_source_lines_name(explore->lines, explore->graph.tasks[tasks[i]].call, places[i], sizeof places[i]);
+  text[0] = '\0';
+  if (first == second && places[0][0])
+    snprintf(text, size, "; submitted at %s", places[0]);
+  else if (places[0][0] && places[1][0])
+    snprintf(text, size, "; submitted at %s and %s", places[0], places[1]);
+  return text;
+}
+
 static const char *mode_in_words(uint32_t mode) {
   return (mode & 3) == 1 ? "reads" : (mode & 3) == 2 ? "writes" : "reads and writes";
 }
@@ -40,7 +56,7 @@ static void describe_touch(const struct pto_explore_touch *touch, char *text, si
 /* A difference in words. */
 struct telling {
   struct pto_finding finding;
-  char common[256], reason[640], remedy[96];
+  char common[256], reason[800], remedy[96];
 };
 
 /* What the two have in common: ends the sentence.  False where they declare no byte that one of them writes. */
@@ -84,42 +100,46 @@ static void describe_position(const struct pto_explore *explore, const struct pt
                               struct telling *telling) {
   const uint64_t usual = pto_explore_usual_position(explore->calls, explore->call_count, &hold->event);
   const uint64_t accesses = pto_explore_accesses(hold->position);
+  char place[224];
+  describe_places(explore, hold->event.task, hold->event.task, place, sizeof place);
   telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
   if (accesses > pto_explore_accesses(usual))
     snprintf(telling->reason, sizeof telling->reason,
-             "%s ran after host access %" PRIu64 " of the orchestration (the first is 1), which did not wait", held,
-             accesses);
+             "%s ran after host access %" PRIu64 " of the orchestration (the first is 1), which did not wait%s", held,
+             accesses, place);
   else
     snprintf(
         telling->reason, sizeof telling->reason,
         "%s ran after task %" PRIu64
         " was submitted, and that alone makes the difference: the orchestration may read memory by itself, without "
-        "waiting for who writes it",
-        held, pto_explore_submits(hold->position) - 1);
+        "waiting for who writes it%s",
+        held, pto_explore_submits(hold->position) - 1, place);
 }
 
 static void describe_blocks(const struct pto_explore *explore, const struct pto_explore_hold *hold,
                             struct telling *telling) {
   const uint64_t task = hold->event.task;
+  char place[224];
   telling->finding.group = group_of(explore, task, task) + 1;
   snprintf(telling->reason, sizeof telling->reason,
-           "block %u ran before block %u of task %" PRIu64 " (%s); blocks of a task have no order",
+           "block %u ran before block %u of task %" PRIu64 " (%s); blocks of a task have no order%s",
            hold->until.block_index, hold->event.block_index, task,
-           task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown");
+           task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown",
+           describe_places(explore, task, task, place, sizeof place));
 }
 
 /* Two calls of two tasks: `early` was made before `late`, though the sequential run has them the other way round. */
 static void describe_pair(const struct pto_explore *explore, const struct pto_explore_event *late,
                           const struct pto_explore_event *early, struct telling *telling) {
-  char held[128], until[128];
+  char held[128], until[128], places[224];
   describe_event(explore, late, held, sizeof held);
   describe_event(explore, early, until, sizeof until);
   telling->finding.tasks[late->task > early->task] = late->task;
   telling->finding.tasks[late->task < early->task] = early->task;
   telling->finding.group = group_of(explore, late->task, early->task);
   const bool is_declared = describe_common(explore, early->task, late->task, telling);
-  snprintf(telling->reason, sizeof telling->reason, "%s ran before %s; no edge between them; %s", until, held,
-           telling->common);
+  snprintf(telling->reason, sizeof telling->reason, "%s ran before %s%s; no edge between them; %s", until, held,
+           describe_places(explore, early->task, late->task, places, sizeof places), telling->common);
   if (is_declared)
     snprintf(telling->remedy, sizeof telling->remedy, "add `after` task %" PRIu64 " to task %" PRIu64, late->task,
              early->task);
@@ -222,6 +242,7 @@ static void add_order(struct pto_explore *explore, const char *schedule,
   struct telling telling = {.finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS, .group = 3}};
   char more[48] = "";
   uint64_t calls;
+  if (!explore->lines) explore->lines = pto_source_lines_create();
   if (has_other_tasks(explore, again, &calls))
     snprintf(telling.reason, sizeof telling.reason,
              "it made %" PRIu64 " calls instead of %" PRIu64

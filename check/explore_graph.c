@@ -177,6 +177,7 @@ int pto_explore_graph_init_from(struct pto_explore_graph *graph, const struct pt
     struct pto_explore_task *task = &graph->tasks[i];
     name_task(record, task);
     task->block_count = record->block_count;
+    task->call = record->call;
     take_params(graph, &source, &ranges, record, task);
     take_edges(graph, &source, record, task);
   }

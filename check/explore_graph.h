@@ -41,7 +41,8 @@ struct pto_explore_task {
   uint32_t touch_count, producer_count;
   uint32_t access_count; /* from first_touch on, of `accesses` */
   uint32_t block_count;
-  bool is_serial; /* its blocks run one after another */
+  const void *call; /* where the program's call that submitted it returns to */
+  bool is_serial;   /* its blocks run one after another */
 };
 
 struct pto_explore_graph {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <check/explore_order.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,8 @@ int pto_explore_holds_read(FILE *stream, struct pto_explore_holds *holds, struct
                            line);
     if (!pto_explore_holds_add(holds, &hold)) return pto_error_set(error, PTO_ENOMEM, "no memory for the schedule");
   }
+  if (ferror(stream)) return pto_error_set(error, PTO_EINVAL, "it cannot be read: %s", strerror(errno));
+  if (holds->count == 0) return pto_error_set(error, PTO_EINVAL, "it has no line \"hold …\"");
   pto_explore_holds_sort(holds);
   return PTO_OK;
 }

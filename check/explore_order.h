@@ -55,6 +55,7 @@ struct pto_explore_replay {
   bool *is_open;
   bool was_forced; /* a step was made that was held: the run is not the order that the list says */
 };
+/* Takes memory for each task up to the last that is held: holds of a file are checked first.  False without memory. */
 PTO_MUST_CHECK bool pto_explore_replay_init(struct pto_explore_replay *replay, const struct pto_explore_holds *holds);
 /* Takes zeroed structs too. */
 void pto_explore_replay_fini(struct pto_explore_replay *replay);
@@ -76,7 +77,8 @@ uint64_t pto_explore_order_hash(const struct pto_explore_step *steps, uint64_t c
 /* A line a hold: "hold TASK.BLOCK.ROLE.PIECE until TASK.BLOCK.ROLE.PIECE", or "… until SUBMITS+ACCESSES"; lines that
  * begin with # are comments. */
 void pto_explore_holds_write(const struct pto_explore_holds *holds, FILE *stream);
-/* PTO_OK, PTO_ENOMEM, or PTO_EINVAL with the line. */
+/* At least one hold; of tasks that there may not be (pto_explore_replay checks).  PTO_OK, PTO_ENOMEM, or PTO_EINVAL
+ * with the line, or with why there is none. */
 PTO_MUST_CHECK int pto_explore_holds_read(FILE *stream, struct pto_explore_holds *holds, struct pto_error *error);
 
 #endif

@@ -191,6 +191,19 @@ static void test_a_line_that_is_no_hold_is_refused_with_its_number(void **state)
   }
 }
 
+static void test_a_text_without_a_hold_is_refused(void **state) {
+  static const char *const empty[] = {"\n", "# a comment\n\n"};
+  for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++) {
+    struct pto_explore_holds holds = {0};
+    struct pto_error error;
+    FILE *stream = fmemopen((void *)(uintptr_t)empty[i], strlen(empty[i]), "r");
+    assert_int_equal(pto_explore_holds_read(stream, &holds, &error), PTO_EINVAL);
+    assert_string_equal(error.sentence, "it has no line \"hold …\"");
+    fclose(stream);
+    pto_explore_holds_fini(&holds);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_holds_of_a_run_bring_its_order_back),
@@ -199,6 +212,7 @@ int main(void) {
       cmocka_unit_test(test_of_several_holds_that_can_never_open_the_first_gives_way),
       cmocka_unit_test(test_holds_survive_a_file),
       cmocka_unit_test(test_a_line_that_is_no_hold_is_refused_with_its_number),
+      cmocka_unit_test(test_a_text_without_a_hold_is_refused),
   };
   return cmocka_run_group_tests_name("explore_order", tests, NULL, NULL);
 }

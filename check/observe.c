@@ -2,7 +2,6 @@
 #include <check/observe.h>
 
 #include <string.h>
-#include <time.h>
 
 #include <check/observe_state.h>
 #include <runtime/base/memory_checker.h>
@@ -13,12 +12,6 @@
  * shows the same way in the others. */
 #define FULL_CALLS 4u
 #define FULL_SEARCHES 2u
-
-static uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /* ---- the run ---- */
 
@@ -171,7 +164,7 @@ static void pass_by(struct pto_observation *o) {
 
 static void observe(void *context, const struct pto_observed_unit *unit) {
   struct pto_observation *o = context;
-  const uint64_t begin_ns = now_ns();
+  const uint64_t begin_ns = pto_observe_now_ns();
   begin_run(o);
   pto_observe_describe(o, unit);
   struct pto_observe_form *form = o->call.form_place = form_of(o);
@@ -193,7 +186,7 @@ static void observe(void *context, const struct pto_observed_unit *unit) {
   if (o->call.status == 0) pto_observe_task_end_unit(o, is_whole);
   if (form) form->calls++;
   o->summary.kernel_ns += o->call.first_ns;
-  o->summary.total_ns += now_ns() - begin_ns;
+  o->summary.total_ns += pto_observe_now_ns() - begin_ns;
 }
 
 /* ---- life ---- */
@@ -251,6 +244,7 @@ void pto_observation_destroy(struct pto_observation *o) {
     pto_runtime_watch(o->rt, NULL);
   }
   pto_observe_tasks_clear(o);
+  pto_source_lines_destroy(o->lines);
   free(o->tasks);
   free(o->left);
   pto_observe_memory_fini(&o->memory);

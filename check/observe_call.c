@@ -9,7 +9,7 @@
 /* What a repeated run may take of processor time beyond ten times the first. */
 #define LIMIT_US 1000000u
 
-static uint64_t now_ns(void) {
+uint64_t pto_observe_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
@@ -303,9 +303,9 @@ static void note_differences(const struct pto_observation *o, uint32_t slot, enu
 
 void pto_observe_run_first(struct pto_observation *o) {
   struct pto_observe_memory *m = &o->memory;
-  const uint64_t begin_ns = now_ns();
+  const uint64_t begin_ns = pto_observe_now_ns();
   o->call.status = pto_engine_observe_run(o->port, 0, 0);
-  o->call.first_ns = now_ns() - begin_ns;
+  o->call.first_ns = pto_observe_now_ns() - begin_ns;
   o->call.runs = 1;
   for (uint32_t slot = 0; slot < m->pages.count; slot++) {
     const uint8_t *before = pto_observe_at(m, m->before, slot), *classes = pto_observe_at(m, m->classes, slot);

@@ -379,7 +379,7 @@ static void set_limit(uint64_t limit_us) {
 bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *context), void *context,
                             uint64_t limit_us) {
   m->caught = 0;
-  if (sigsetjmp(guard.back, 0) == 0) {
+  if (sigsetjmp(guard.back, 1) == 0) { /* with its mask: the jump is out of a handler that SIGVTALRM waits for */
     m->is_trying = true;
     set_limit(limit_us);
     run(context);
@@ -402,6 +402,7 @@ int pto_observe_memory_begin(struct pto_observe_memory *m, struct pto_error *err
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGVTALRM); /* it jumps: not out of the midst of our lists, but when the handler is done */
   for (size_t i = 0; i < PTO_OBSERVE_SIGNALS; i++) sigaction(signals[i], &action, &guard.old_actions[i]);
   m->is_observing = true;
   area_insert(m, (struct pto_observe_area){m->arena.lo, m->arena.hi & ~(m->page_bytes - 1), NULL});

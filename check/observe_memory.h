@@ -17,7 +17,10 @@
  *
  * Owns the handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT and SIGVTALRM from the first begin of a run to its end:
  * what is no touch of a closed page goes to who had them before, unless a repeated call (pto_observe_memory_try) raised
- * it: that call ends there.  One in a process; one thread, the control thread.
+ * it: that call ends there.  SIGVTALRM, which ends one that does not come back, waits while another of them is handled.
+ * The system itself touches nothing that is closed: a system call that is given such memory fails with EFAULT.
+ *
+ * One in a process; one thread, the control thread.
  */
 #ifndef PTO_OBSERVE_MEMORY_H
 #define PTO_OBSERVE_MEMORY_H

@@ -19,6 +19,7 @@
 #include <check/observe.h>
 #include <check/observe_memory.h>
 #include <check/observe_shadow.h>
+#include <check/source_lines.h>
 #include <runtime/control/runtime_state.h>
 #include <runtime/port/core_port.h>
 #include <runtime/tensor/region_runs.h>
@@ -88,6 +89,7 @@ struct pto_observation {
   struct pto_port *port;
   struct pto_observe_options options;
   struct pto_findings *findings;
+  struct pto_source_lines *lines; /* NULL: none was needed yet */
   struct pto_observe_memory memory;
   struct pto_observe_shadow shadow;
   struct pto_engine_observer observer;
@@ -125,6 +127,8 @@ struct pto_observe_outcome {
 enum pto_observe_pattern { PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_POSITIVE };
 
 /* observe_call.c */
+/* Processor time of this thread. */
+uint64_t pto_observe_now_ns(void);
 /* Once. */
 void pto_observe_make_noise(struct pto_observation *o);
 /* Fills `call` from the unit. */

@@ -130,17 +130,22 @@ static void describe(const struct pto_observation *o, uint64_t lo, struct object
   }
 }
 
+/* Whether describe names this object, which bytes behind its end may be told of too. */
+static bool lies_in(const struct pto_observation *o, uint64_t lo, const struct object *object) {
+  struct object other;
+  describe(o, lo, &other);
+  return other.lo == object->lo && strcmp(other.name, object->name) == 0;
+}
+
 /* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5": those from `first` on that lie in one object; the next.
  */
-static uint32_t say_ranges(struct text *text, const struct pto_observe_bytes *bytes, uint32_t first,
-                           const struct object *object) {
+static uint32_t say_ranges(struct text *text, const struct pto_observation *o, const struct pto_observe_bytes *bytes,
+                           uint32_t first, const struct object *object) {
   uint32_t count = 0, i = first;
   uint64_t total = 0;
   for (; i < bytes->count; i++) {
     const struct pto_observe_range range = bytes->ranges[i];
-    if (i > first && (range.lo < object->lo || range.lo >= object->hi) &&
-        !(bytes->ranges[first].lo >= object->hi && range.lo >= object->hi))
-      break;
+    if (i > first && !lies_in(o, range.lo, object)) break;
     total += range.hi - range.lo;
     if (count++ >= MOST_RANGES) continue;
     say(text, "%s[%" PRId64 ", %" PRId64 ")", count > 1 ? ", " : "bytes ", (int64_t)(range.lo - object->lo),
@@ -216,6 +221,19 @@ static void say_effect(struct text *text, const struct pto_observation *o, const
 
 /* ---- findings ---- */
 
+/* "; submitted at a.c:12", where the run records its tasks. */
+static const char *describe_place(struct pto_observation *o, uint64_t task, char *text, size_t size) {
+  const struct pto_trace_log *tasks = &o->rt->trace.tasks;
+  char place[128] = "";
+  text[0] = '\0';
+  if (!pto_trace_has_graph(&o->rt->trace) || task >= tasks->count) return text;
+  if (!o->lines) o->lines = pto_source_lines_create();
+  const struct pto_trace_task *record = pto_trace_log_at(tasks, task);
+  if (pto_source_lines_name(o->lines, record->call, place, sizeof place)[0])
+    snprintf(text, size, "; submitted at %s", place);
+  return text;
+}
+
 static void add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *remedy,
                 const struct pto_payload *payload, const struct text *text) {
   uint64_t group = pto_mix64(kind + 1);
@@ -226,7 +244,9 @@ static void add(struct pto_observation *o, uint32_t kind, const struct pto_obser
                                       .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
                                       .group = group};
   if (o->call.form_place) o->call.form_place->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
-  pto_findings_add(o->findings, &finding, remedy, "%s", text->bytes);
+  char place[160];
+  pto_findings_add(o->findings, &finding, remedy, "%s%s", text->bytes,
+                   describe_place(o, payload->task_number, place, sizeof place));
 }
 
 static void say_unwritten(struct text *text, struct pto_observation *o, uint64_t lo, uint64_t hi) {
@@ -302,7 +322,7 @@ void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto
     say_unit(&text, o, o->call.label);
     say(&text, kind == PTO_FINDING_WRITE_OUTSIDE || kind == PTO_FINDING_WRITE_INPUT ? " writes " : " reads ");
     if (bytes->is_bounded) say(&text, "some of ");
-    i = say_ranges(&text, bytes, i, &object);
+    i = say_ranges(&text, o, bytes, i, &object);
     const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
     if (effect) say(&text, "; ");
     say_effect(&text, o, effect);
@@ -324,7 +344,7 @@ void pto_observe_tell_left(struct pto_observation *o, const struct pto_observe_l
   }
   say(&text, ") does not write ");
   describe(o, bytes->ranges[0].lo, &object);
-  say_ranges(&text, bytes, 0, &object);
+  say_ranges(&text, o, bytes, 0, &object);
   say(&text, ", which ");
   say_param(&text, &left->param);
   say(&text, " declares");

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <check/ring_advice.h>
 #include <cli/fault_report.h>
@@ -14,10 +13,9 @@
 #include <cli/run_session.h>
 #include <cli/trace_view.h>
 #include <cli/verb.h>
+#include <runtime/task/ring_defaults.h>
 #include <runtime/task/task_ring.h>
 
-#define DEFAULT_WINDOW UINT64_C(16384)           /* of pto_config */
-#define DEFAULT_HEAP_BYTES (UINT64_C(256) << 20) /* the same */
 #define CURVE_STEPS 64u
 #define NAME_SIZE 128u
 #define PS_PER_US 6 /* digits */
@@ -298,16 +296,6 @@ static int write_json(const struct advise *advise, int exit_code) {
 
 /* ---- all of it ---- */
 
-/* A kernel crashed or does not come back. */
-static void last_words(void *context, int status, const char *sentence) {
-  (void)context;
-  (void)status;
-  char line[PTO_SENTENCE_SIZE + 32];
-  const int length = snprintf(line, sizeof line, "ptosim: check: %s\n", sentence);
-  if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
-  _exit(PTO_EXIT_FAILED);
-}
-
 static uint64_t largest_of(uint64_t given, uint64_t of_program, uint64_t of_runtime) {
   return given ? given : pto_max_u64(of_program, of_runtime);
 }
@@ -318,8 +306,8 @@ static int find_largest(struct advise *advise, uint64_t *window, uint64_t *heap_
   const int status = pto_program_load(advise->run.programs.items[0], &loaded, &advise->error);
   if (status) return PTO_EXIT_USAGE;
   const struct pto_config *config = loaded->program->config;
-  *window = largest_of(advise->options->window, config ? config->window : 0, DEFAULT_WINDOW);
-  *heap_bytes = largest_of(advise->options->heap_bytes, config ? config->heap_bytes : 0, DEFAULT_HEAP_BYTES);
+  *window = largest_of(advise->options->window, config ? config->window : 0, PTO_DEFAULT_WINDOW);
+  *heap_bytes = largest_of(advise->options->heap_bytes, config ? config->heap_bytes : 0, PTO_DEFAULT_HEAP_BYTES);
   pto_program_unload(loaded);
   return PTO_EXIT_OK;
 }
@@ -350,7 +338,8 @@ int pto_check_advise(const struct pto_run_options *options, const char *json_pat
   advise.options = options;
   advise.json_path = json_path;
   make_run_options(&advise);
-  if (pto_fault_report_init(last_words, NULL, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  if (pto_fault_report_init(pto_fault_report_say, (void *)"check: ", &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   int code = search(&advise);
   pto_progress_line_end();

@@ -27,7 +27,6 @@ int pto_check_observe_tasks(const char *text, struct pto_observe_options *observ
   return status;
 }
 
-/* What last_words reads while the control thread may be anywhere. */
 static struct observed {
   struct pto_run_session session;
   struct pto_findings findings;
@@ -178,12 +177,11 @@ int pto_check_observe(const struct pto_run_options *given, const struct pto_obse
   options.engine = "observe";
   json_path = given->json_path;
   if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-  if (given->engine) return pto_complain(PTO_EXIT_USAGE, "check: --observe has an engine of its own, not --engine");
   if (pto_fault_report_init(last_words, NULL, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_findings_init(&observed.findings);
   observed.observation = NULL;
   pto_progress_line_begin(options.programs.items[0], !options.quiet);
-  int code = pto_run_session_open(&observed.session, &options, options.programs.items[0], 0);
+  int code = pto_run_session_open(&observed.session, &options, options.programs.items[0], PTO_RECORD_GRAPH);
   if (code == PTO_EXIT_OK) code = watch(observe);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&observed.session);
   if (code == PTO_EXIT_OK) code = check_range(observe);

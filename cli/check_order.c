@@ -10,6 +10,7 @@
 #include <cli/findings_report.h>
 #include <cli/output_file.h>
 #include <cli/recorded_run.h>
+#include <cli/stopped.h>
 #include <cli/verb.h>
 
 /* Lines of findings for people; --json has all. */
@@ -108,6 +109,7 @@ static int finish(struct check *check, const struct pto_run_options *options, in
     print(check, code);
   fflush(stdout);
   if (code > PTO_EXIT_FINDINGS) pto_complain(0, "%s", failure->sentence);
+  if (!options->quiet) pto_stopped_say(check->run.session.result.stopped);
   if (options->json_path && write_json(check, options->json_path, code, &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   return code;

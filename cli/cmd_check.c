@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include <check/findings.h>
 #include <cli/check_advise.h>
 #include <cli/check_observe.h>
 #include <cli/check_order.h>
@@ -41,17 +42,30 @@ static const struct pto_option_spec extra[] = {
      set_advise, false},
     {0}};
 
+/* What would have to be ignored: always, with --observe, and with --advise. */
+static const char *const refused[] = {"stats", "dump", NULL};
+static const char *const refused_observing[] = {"engine", "trace", "dot", "deps-json", "output", "waits-dot", NULL};
+static const char *const refused_advising[] = {"engine",    "rounds", "trace",     "dot",
+                                               "deps-json", "output", "waits-dot", NULL};
+
 static int help(void) {
-  puts("ptosim check PROGRAM [OPTION...]\n\n"
-       "Runs PROGRAM once, under exact rules and in virtual time unless --engine says otherwise, and tells every pair "
-       "of\n"
-       "conflicting accesses that nothing orders under the rules of --deps, with the line to add; and, as notes, "
-       "explicit\n"
-       "dependencies that others imply.\n\n"
-       "With --observe it runs one kernel at a time, each several times over different bytes, and tells what kernels "
-       "touch\n"
-       "and do not declare.  With --advise it runs the program with ring after ring.\n");
-  pto_run_options_help(extra, true);
+  puts(
+      "ptosim check PROGRAM [OPTION...]\n\n"
+      "Runs PROGRAM once, under exact rules and in virtual time unless --engine says otherwise, and tells every pair "
+      "of\n"
+      "conflicting accesses that nothing orders under the rules of --deps, with the line to add; and, as notes, "
+      "explicit\n"
+      "dependencies that others imply.\n\n"
+      "With --observe it runs one kernel at a time, each several times over different bytes, and tells what kernels "
+      "touch\n"
+      "and do not declare.  With --advise it runs the program with ring after ring.  Neither takes an engine or writes "
+      "files\n"
+      "of one run (--output, --trace, --dot, --deps-json, --waits-dot).\n");
+  pto_run_options_help(extra, true, refused);
+  puts("\nFindings (a note leaves the verdict alone):");
+  for (uint32_t kind = 0; kind < PTO_FINDING_COUNT; kind++)
+    printf("  %-16s %s%s\n", pto_finding_kind_name(kind), pto_finding_kind_is_note(kind) ? "note: " : "",
+           pto_finding_kind_meaning(kind));
   puts("\nLeaves with 0 where nothing was found, 1 for findings (a wrong output is one), 2 for bad arguments, 3 where "
        "the\n"
        "run failed (what it had submitted by then is checked).");
@@ -59,8 +73,16 @@ static int help(void) {
 }
 
 static int check(const struct check_options *options) {
+  const char *given = pto_run_options_given_of(&options->run, refused);
+  if (given) return pto_complain(PTO_EXIT_USAGE, "check: --%s is for `ptosim run`", given);
   if (options->advises && options->observes)
     return pto_complain(PTO_EXIT_USAGE, "check: --observe or --advise, not both");
+  given = options->observes  ? pto_run_options_given_of(&options->run, refused_observing)
+          : options->advises ? pto_run_options_given_of(&options->run, refused_advising)
+                             : NULL;
+  if (given)
+    return pto_complain(PTO_EXIT_USAGE, "check: %s does not take --%s", options->observes ? "--observe" : "--advise",
+                        given);
   if (options->advises) return pto_check_advise(&options->run, options->run.json_path);
   if (options->observes) return pto_check_observe(&options->run, &options->observe);
   if (options->observe.calls_a_form || options->observe.has_tasks)

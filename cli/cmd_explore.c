@@ -66,6 +66,10 @@ static const struct pto_option_spec extra[] = {
     {"save", "FILE", "writes the first difference, shrunk, for --replay", set_save, false},
     {0}};
 
+/* Of one run. */
+static const char *const refused[] = {"trace", "dot",    "deps-json", "dump", "waits-dot",
+                                      "stats", "output", "rounds",    NULL};
+
 static int help(void) {
   puts("ptosim explore PROGRAM [OPTION...]\n\n"
        "Runs the program in many orders of its kernel calls, one thread, and compares each with sequential execution, "
@@ -75,7 +79,7 @@ static int help(void) {
   for (uint32_t kind = 0; kind < PTO_STRATEGY_COUNT; kind++)
     printf("  %-12s %s\n", pto_strategy_name(kind), pto_strategy_meaning(kind));
   puts("");
-  pto_run_options_help(extra, true);
+  pto_run_options_help(extra, true, refused);
   puts("\nLeaves with 0 where no order differs, 1 where one does, 2 for bad arguments, 3 where the sequential run "
        "failed.");
   return PTO_EXIT_OK;
@@ -83,14 +87,8 @@ static int help(void) {
 
 static int check_options(struct explore_command *c) {
   const struct pto_run_options *o = &c->options;
-  const struct {
-    bool is_given;
-    const char *name;
-  } refused[] = {{o->trace_path, "trace"}, {o->dot_path, "dot"},         {o->deps_path, "deps-json"},
-                 {o->stats, "stats"},      {o->outputs.count, "output"}, {o->rounds > 1, "rounds"}};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(refused); i++)
-    if (refused[i].is_given)
-      return pto_complain(PTO_EXIT_USAGE, "explore: --%s is for one run: `ptosim run`", refused[i].name);
+  const char *given = pto_run_options_given_of(o, refused);
+  if (given) return pto_complain(PTO_EXIT_USAGE, "explore: --%s is for one run: `ptosim run`", given);
   if (o->engine && strcmp(o->engine, "threads") != 0)
     return pto_complain(PTO_EXIT_USAGE, "explore: --engine \"%s\": threads, or an engine of its own without --engine",
                         o->engine);

@@ -71,13 +71,15 @@ static const struct pto_option_spec extra[] = {
     {"top", "N", "symbols of a kernel, and tasks, that are shown (default 5)", set_top, false},
     {0}};
 
+static const char *const refused[] = {"stats", "dump", NULL};
+
 static int help(void) {
   puts(
       "ptosim perf PROGRAM [OPTION...]\n\n"
       "Runs the program on threads under perf, and says how much of the time went into each kernel (and which symbols\n"
       "in it), each core and task, and each kind of control work.  --json writes that report; the other options are\n"
       "those of `ptosim run`.  Short programs need many rounds: --rounds 100.\n");
-  pto_run_options_help(extra, true);
+  pto_run_options_help(extra, true, refused);
   puts("\nLeaves as `ptosim run` does, and with 2 where perf is missing or may not sample.");
   return PTO_EXIT_OK;
 }
@@ -246,6 +248,9 @@ int pto_cmd_perf(int argc, char **argv) {
     code = pto_complain(PTO_EXIT_USAGE, "perf: one program at a time, not also \"%s\"", perf.options.programs.items[1]);
   else if (perf.options.stats)
     code = pto_complain(PTO_EXIT_USAGE, "perf: --stats is for `ptosim run`; its times by kernel are in this report");
+  else if (pto_run_options_given_of(&perf.options, refused))
+    code = pto_complain(PTO_EXIT_USAGE, "perf: --%s is for `ptosim run`",
+                        pto_run_options_given_of(&perf.options, refused));
   else
     code = run_perf(&perf);
   pto_run_options_fini(&perf.options);

@@ -26,7 +26,7 @@
 static int help(const char *program) {
   printf("ptosim run PROGRAM [OPTION...]\n\n"
          "PROGRAM is a name of `ptosim list programs`, or a path that ends in .so.\n\n");
-  pto_run_options_help(NULL, true);
+  pto_run_options_help(NULL, true, NULL);
   if (program)
     printf("\n`ptosim list programs %s` shows its own options and cases.\n", program);
   else
@@ -39,16 +39,15 @@ static int help(const char *program) {
 
 /* ---- the end of a process whose kernel is stuck or gone ---- */
 
-/* Without stdio, for last_words too. */
-static void say_waits(const struct pto_wait_picture *picture) {
-  char text[PTO_STOPPED_TEXT_BYTES];
-  if (!pto_stopped_has_waits(picture)) return;
-  size_t length = pto_stopped_format(picture, text, sizeof text);
-  for (size_t done = 0; done < length;) {
-    ssize_t written = write(STDERR_FILENO, text + done, length - done);
-    if (written <= 0) return;
-    done += (size_t)written;
-  }
+/* Ends this process after PICTURE_SECONDS.  The thread that was forked blocks every signal but faults (thread.c), and
+ * whoever started ptosim may have ignored this one. */
+static void begin_limit(void) {
+  sigset_t alarms;
+  signal(SIGALRM, SIG_DFL);
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+  alarm(PICTURE_SECONDS);
 }
 
 /* In a process forked for it, whose one thread this is: the runtime's state holds still, though perhaps in the middle
@@ -58,9 +57,9 @@ _Noreturn static void tell_picture(const struct pto_run_session *session, struct
   const struct pto_run_options *options = session->options;
   struct pto_error error;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(faults); i++) signal(faults[i], SIG_DFL);
-  alarm(PICTURE_SECONDS);
+  begin_limit();
   result->stopped = pto_runtime_picture_now(session->rt, result->error.status);
-  if (!options->quiet) say_waits(result->stopped);
+  if (!options->quiet) pto_stopped_say(result->stopped);
   int failed = options->json_path ? pto_run_result_write_json(result, options->json_path, &error) : 0;
   if (options->waits_path) (void)!pto_stopped_write_dot(result->stopped, result->program, options->waits_path, &error);
   _exit(failed ? 1 : 0);
@@ -140,7 +139,7 @@ static int finish(struct pto_run_session *session) {
   fflush(stdout);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
-  if (!options->quiet) say_waits(result->stopped);
+  if (!options->quiet) pto_stopped_say(result->stopped);
   if (options->json_path && pto_run_result_write_json(result, options->json_path, &error) &&
       result->exit_code != PTO_EXIT_USAGE) /* which has had its sentence, perhaps that one */
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);

@@ -309,7 +309,7 @@ int pto_cmd_suite(int argc, char **argv) {
          "Runs all programs, or those named: each case that is not long, on both engines.  Options as of `ptosim run`, "
          "but for\n"
          "those that mean one run.  --json writes the results of all rows.\n");
-    pto_run_options_help(extra, false);
+    pto_run_options_help(extra, false, NULL);
     code = PTO_EXIT_OK;
   } else {
     code = check_options(&suite.options);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <check/task_replay.h>
 #include <cli/fault_report.h>
@@ -47,6 +46,9 @@ static const struct pto_option_spec extra[] = {
     {"repeat", "N", "runs it N times, each from the bytes that were kept (default 1)", set_repeat, false},
     {0}};
 
+/* What is the kept task's, and what only a whole run has. */
+static const char *const refused[] = {"deps", "rounds", "seed", "window", "heap", "poison", NULL};
+
 static int help(void) {
   puts(
       "ptosim task DIR/N [OPTION...]\n\n"
@@ -54,19 +56,10 @@ static int help(void) {
       "was\n"
       "kept: bit by bit, or with --kernel within --rtol and --atol (default: by dtype).  Engine and chip are those of\n"
       "the run unless given.\n");
-  pto_run_options_help(extra, false);
+  pto_run_options_help(extra, false, refused);
   puts("\nLeaves with 0 where the results are the same, 1 where they differ, 2 for bad arguments, folders or kernels,\n"
        "3 where the task failed.");
   return PTO_EXIT_OK;
-}
-
-/* ---- the end of a process whose kernel is stuck or gone ---- */
-
-static void last_words(void *context, int status, const char *sentence) {
-  char line[PTO_SENTENCE_SIZE + 16];
-  int length = snprintf(line, sizeof line, "ptosim: %s\n", sentence);
-  if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
-  _exit(PTO_EXIT_FAILED);
 }
 
 /* ---- report ---- */
@@ -176,7 +169,7 @@ static void run_once(struct task *t) {
 
 static int run_task(struct task *t) {
   pto_findings_init(&t->findings);
-  if (pto_fault_report_init(last_words, t, &t->error))
+  if (pto_fault_report_init(pto_fault_report_say, NULL, &t->error))
     return pto_complain(PTO_EXIT_FAILED, "task: %s", t->error.sentence);
   int code = open_replay(t);
   for (uint64_t i = 0; i < t->repeat && t->exit_code == PTO_EXIT_OK && code == PTO_EXIT_OK; i++) run_once(t);
@@ -188,7 +181,7 @@ static int run_task(struct task *t) {
 }
 
 int pto_cmd_task(int argc, char **argv) {
-  static struct task task; /* last_words comes while other threads run */
+  static struct task task;
   struct pto_error error;
   int code;
   task = (struct task){.repeat = 1};
@@ -198,6 +191,9 @@ int pto_cmd_task(int argc, char **argv) {
     code = help();
   else if (task.options.one_run_option)
     code = pto_complain(PTO_EXIT_USAGE, "task: --%s is for `ptosim run`", task.options.one_run_option);
+  else if (pto_run_options_given_of(&task.options, refused))
+    code = pto_complain(PTO_EXIT_USAGE, "task: --%s is for `ptosim run`",
+                        pto_run_options_given_of(&task.options, refused));
   else if (task.options.programs.count != 1)
     code = pto_complain(PTO_EXIT_USAGE, "task: one folder that `ptosim run --dump` made, not %" PRIu32,
                         task.options.programs.count);

@@ -12,6 +12,7 @@
 #include <check/order_check.h>
 #include <cli/output_file.h>
 #include <cli/recorded_run.h>
+#include <cli/stopped.h>
 #include <cli/verb.h>
 #include <runtime/trace/trace_words.h>
 
@@ -330,6 +331,7 @@ static int explain(const struct pto_run_options *options, uint64_t a, uint64_t b
   why.later = b;
   int code = pto_recorded_run_open(&why.run, options, options->programs.items[0]);
   if (code != PTO_EXIT_OK) pto_complain(0, "%s", why.run.session.result.error.sentence);
+  if (!options->quiet) pto_stopped_say(why.run.session.result.stopped);
   if (why.run.trace && (code == PTO_EXIT_OK || code == PTO_EXIT_FAILED)) {
     const int answered = answer(&why, options);
     if (code == PTO_EXIT_OK) code = answered;
@@ -340,13 +342,16 @@ static int explain(const struct pto_run_options *options, uint64_t a, uint64_t b
   return code;
 }
 
+/* What it would have to ignore. */
+static const char *const refused[] = {"stats", "dump", NULL};
+
 static int help(void) {
   puts("ptosim why PROGRAM A B [OPTION...]\n\n"
        "Runs PROGRAM once, under exact rules and in virtual time unless --engine says otherwise, and tells why task B\n"
        "comes after task A (numbers in order of submission, from 0): the edge and its reasons, else a shortest path, "
        "else\n"
        "what the two touch and why that orders nothing; under both rules, or those of --deps.\n");
-  pto_run_options_help(NULL, true);
+  pto_run_options_help(NULL, true, refused);
   puts("\nLeaves with 0 whatever the answer, 2 for bad arguments, 3 where the run failed.");
   return PTO_EXIT_OK;
 }
@@ -360,6 +365,8 @@ int pto_cmd_why(int argc, char **argv) {
     code = pto_complain(PTO_EXIT_USAGE, "why: %s", error.sentence);
   else if (options.help)
     code = help();
+  else if (pto_run_options_given_of(&options, refused))
+    code = pto_complain(PTO_EXIT_USAGE, "why: --%s is for `ptosim run`", pto_run_options_given_of(&options, refused));
   else if (options.programs.count != 3)
     code = pto_complain(PTO_EXIT_USAGE, "why: takes a program and two task numbers: ptosim why bgemm 3 17");
   else if (parse_task(options.programs.items[1], &a, &error) || parse_task(options.programs.items[2], &b, &error))

@@ -6,10 +6,12 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <cli/verb.h>
 #include <runtime/base/valgrind_requests.h>
 #include <runtime/base/base.h>
 #include <runtime/base/sanitizer.h>
@@ -167,4 +169,12 @@ void pto_fault_report_on_timeout(void *context, const char *sentence) {
                                                memory_order_relaxed))
     sleep_for_ever();
   faulted.report(faulted.context, PTO_ETIMEOUT, sentence);
+}
+
+void pto_fault_report_say(void *context, int status, const char *sentence) {
+  char line[PTO_SENTENCE_SIZE + 32];
+  (void)status;
+  const int length = snprintf(line, sizeof line, "ptosim: %s%s\n", context ? (const char *)context : "", sentence);
+  if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
+  _exit(PTO_EXIT_FAILED);
 }

@@ -22,6 +22,10 @@
 /* Never returns.  `status` is PTO_EKERNEL or PTO_ETIMEOUT. */
 typedef void pto_fault_reporter(void *context, int status, const char *sentence);
 
+/* A reporter that says the sentence on standard error, behind the text that `context` is (NULL: none), and leaves as
+ * a run that failed. */
+pto_fault_reporter pto_fault_report_say;
+
 /* PTO_OK, or PTO_ESYSTEM with nothing installed. */
 PTO_MUST_CHECK int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error);
 /* Takes the handlers away and ends the reporter.  Also where init failed or was not called. */

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <cli/recorded_run.h>
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cli/fault_report.h>
 #include <cli/progress_line.h>
 #include <cli/verb.h>
-
-/* The process of a kernel that crashed or does not come back ends here, on a thread of its own. */
-static void last_words(void *context, int status, const char *sentence) {
-  char line[PTO_SENTENCE_SIZE + 16];
-  (void)context, (void)status;
-  int length = snprintf(line, sizeof line, "ptosim: %s\n", sentence);
-  if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
-  _exit(PTO_EXIT_FAILED);
-}
 
 /* What the run's other options asked for. */
 static int write_files(struct pto_recorded_run *run, int code) {
@@ -37,11 +26,7 @@ int pto_recorded_run_open(struct pto_recorded_run *run, const struct pto_run_opt
   run->options.has_deps = true;
   run->options.deps = PTO_DEPS_EXACT;
   if (!options->engine) run->options.engine = "virtual";
-  if (options->stats) {
-    pto_error_set(error, PTO_EINVAL, "--stats is for `ptosim run`");
-    return PTO_EXIT_USAGE;
-  }
-  if (pto_fault_report_init(last_words, NULL, error)) return PTO_EXIT_FAILED;
+  if (pto_fault_report_init(pto_fault_report_say, NULL, error)) return PTO_EXIT_FAILED;
   pto_progress_line_begin(program, !options->quiet);
   int code = pto_run_session_open(&run->session, &run->options, program, PTO_RECORD_GRAPH);
   if (code == PTO_EXIT_OK) {

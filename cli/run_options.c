@@ -217,6 +217,7 @@ static const struct pto_option_spec specs[] = {
     {"help", NULL, "this text", set_help, false},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
+_Static_assert(PTO_ARRAY_LENGTH(specs) <= 64, "a bit each in pto_run_options.given");
 
 /* ---- getopt ---- */
 
@@ -279,6 +280,7 @@ int pto_run_options_parse(int argc, char **argv, const struct pto_option_spec *e
       size_t index = (size_t)(answer - FIRST_VALUE);
       const struct pto_option_spec *spec = spec_at(extra, index);
       struct pto_error reason;
+      if (index < PTO_ARRAY_LENGTH(specs)) options->given |= UINT64_C(1) << index;
       if (spec->is_for_one_run && !options->one_run_option) options->one_run_option = spec->name;
       status = take_values(spec, index < PTO_ARRAY_LENGTH(specs) ? options : extra_target, argc, argv, &reason);
       if (status) pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence);
@@ -304,11 +306,22 @@ void pto_run_options_fini(struct pto_run_options *options) {
   memset(options, 0, sizeof *options);
 }
 
-void pto_run_options_help(const struct pto_option_spec *extra, bool is_for_one_run) {
+static bool is_among(const char *name, const char *const *names) {
+  while (names && *names && strcmp(name, *names) != 0) names++;
+  return names && *names;
+}
+
+const char *pto_run_options_given_of(const struct pto_run_options *options, const char *const *names) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs); i++)
+    if ((options->given >> i & 1) && is_among(specs[i].name, names)) return specs[i].name;
+  return NULL;
+}
+
+void pto_run_options_help(const struct pto_option_spec *extra, bool is_for_one_run, const char *const *refused) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(extra); i++) {
     const struct pto_option_spec *spec = spec_at(extra, i);
     char left[64];
-    if (spec->is_for_one_run && !is_for_one_run) continue;
+    if ((spec->is_for_one_run && !is_for_one_run) || is_among(spec->name, refused)) continue;
     snprintf(left, sizeof left, "--%s%s%s", spec->name, spec->argument ? " " : "",
              spec->argument ? spec->argument : "");
     printf("  %-24s %s\n", left, spec->help);

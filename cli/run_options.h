@@ -40,6 +40,7 @@ struct pto_run_options {
   bool poison, stats, quiet, help;
   uint64_t array_margin_bytes; /* no option: of verbs that watch arrays (pto_program_request) */
   const char *one_run_option;  /* the first option given that is for one run; NULL: none was */
+  uint64_t given;              /* bit i: entry i of `specs` (run_options.c) was */
 };
 
 /* How one option is taken in.  `set` gets the option's argument (NULL where `argument` is) and returns PTO_OK, or
@@ -61,8 +62,13 @@ PTO_MUST_CHECK int pto_run_options_parse(int argc, char **argv, const struct pto
                                          struct pto_run_options *options, struct pto_error *error);
 void pto_run_options_fini(struct pto_run_options *options);
 
-/* The options, one a line, for --help; those for one run only where the verb takes them. */
-void pto_run_options_help(const struct pto_option_spec *extra, bool is_for_one_run);
+/* The first of these names, ended by NULL, whose option was given; NULL: none.  A verb refuses with it what it would
+ * have to ignore. */
+const char *pto_run_options_given_of(const struct pto_run_options *options, const char *const *names);
+
+/* The options, one a line, for --help; those for one run only where the verb takes them, and none of `refused` (names,
+ * ended by NULL; may be NULL). */
+void pto_run_options_help(const struct pto_option_spec *extra, bool is_for_one_run, const char *const *refused);
 
 /* "4M" is 4194304; K, M and G stand for 2^10, 2^20 and 2^30.  PTO_OK, or PTO_EINVAL. */
 PTO_MUST_CHECK int pto_parse_bytes(const char *text, uint64_t *bytes, struct pto_error *error);

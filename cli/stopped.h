@@ -21,6 +21,8 @@
 bool pto_stopped_has_waits(const struct pto_wait_picture *picture);
 /* Indented lines: the marked path first, then some of the others.  Cut to `size`; returns the length. */
 size_t pto_stopped_format(const struct pto_wait_picture *picture, char *text, size_t size);
+/* The same on standard error, where the picture has waits; without stdio and locks, so also beside a stuck thread. */
+void pto_stopped_say(const struct pto_wait_picture *picture);
 /* "the orchestration, in the submit of task 15 (mark)": what it was doing.  Returns `text`. */
 const char *pto_stopped_doing_text(const struct pto_wait_picture *picture, char *text, size_t size);
 /* "submit", "host_read", …: for files. */

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NODE_TEXT 160u
 #define LINK_TEXT 640u
@@ -16,18 +17,36 @@ static const char *lane_name(uint32_t core) {
   return names[core % 3];
 }
 
+/* ---- text with an end ---- */
+
+/* Adds to the `used` < size bytes that `text` has, as far as there is room; returns how many it has then, < size. */
+PTO_PRINTF(4, 0)
+static size_t append_list(char *text, size_t size, size_t used, const char *format, va_list arguments) {
+  const int length = vsnprintf(text + used, size - used, format, arguments);
+  return length < 0 ? used : pto_min_u64(used + (uint64_t)length, size - 1);
+}
+
+static size_t append(char *text, size_t size, size_t used, const char *format, ...) PTO_PRINTF(4, 5);
+static size_t append(char *text, size_t size, size_t used, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  used = append_list(text, size, used, format, arguments);
+  va_end(arguments);
+  return used;
+}
+
 /* ---- nodes ---- */
 
 static void task_text(const struct pto_picture_task *task, bool is_long, char *text, size_t size) {
-  int used = snprintf(text, size, "task %" PRIu64, task->number);
+  size_t used = append(text, size, 0, "task %" PRIu64, task->number);
   if (!is_long) return;
-  used += snprintf(text + used, size - (size_t)used, " (%s, %s", task->kernels,
-                   task->has_failed ? "FAILED" : pto_task_state_name(task->state));
+  used = append(text, size, used, " (%s, %s", task->kernels,
+                task->has_failed ? "FAILED" : pto_task_state_name(task->state));
   if (task->block_count > 1 && task->calls_left)
-    used += snprintf(text + used, size - (size_t)used, ", %" PRIu32 " kernel calls left of %" PRIu32 " blocks",
-                     task->calls_left, task->block_count);
-  if (task->block_bytes) used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " bytes", task->block_bytes);
-  snprintf(text + used, size - (size_t)used, ")");
+    used = append(text, size, used, ", %" PRIu32 " kernel calls left of %" PRIu32 " blocks", task->calls_left,
+                  task->block_count);
+  if (task->block_bytes) used = append(text, size, used, ", %" PRIu64 " bytes", task->block_bytes);
+  append(text, size, used, ")");
 }
 
 static void ring_text(const struct pto_wait_picture *picture, uint32_t index, bool is_long, char *text, size_t size) {
@@ -115,11 +134,10 @@ const char *pto_stopped_doing_text(const struct pto_wait_picture *picture, char 
   const struct pto_doing *doing = &picture->doing;
   switch ((enum pto_doing_kind)doing->kind) {
   case PTO_DOING_SUBMIT: {
-    int used = snprintf(text, size, "the orchestration, in the submit of task %" PRIu64 " (%s", doing->task_number,
-                        picture->doing_kernels);
-    if (doing->heap_bytes)
-      used += snprintf(text + used, size - (size_t)used, ", outputs of %" PRIu64 " bytes", doing->heap_bytes);
-    snprintf(text + used, size - (size_t)used, "),");
+    size_t used = append(text, size, 0, "the orchestration, in the submit of task %" PRIu64 " (%s", doing->task_number,
+                         picture->doing_kernels);
+    if (doing->heap_bytes) used = append(text, size, used, ", outputs of %" PRIu64 " bytes", doing->heap_bytes);
+    append(text, size, used, "),");
     break;
   }
   case PTO_DOING_NEW_BUFFER:
@@ -184,9 +202,8 @@ static void add_line(struct lines *lines, const char *format, ...) PTO_PRINTF(2,
 static void add_line(struct lines *lines, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  const int length = vsnprintf(lines->at, lines->left, format, arguments);
+  const size_t used = append_list(lines->at, lines->left, 0, format, arguments);
   va_end(arguments);
-  const size_t used = length < 0 ? 0 : pto_min_u64((uint64_t)length, lines->left - 1);
   lines->at += used;
   lines->left -= used;
 }
@@ -261,4 +278,15 @@ size_t pto_stopped_format(const struct pto_wait_picture *picture, char *text, si
   add_cores(&lines);
   if (hidden) add_line(&lines, "    and %" PRIu32 " waits more: --json and --waits-dot have them\n", hidden);
   return (size_t)(lines.at - text);
+}
+
+void pto_stopped_say(const struct pto_wait_picture *picture) {
+  char text[PTO_STOPPED_TEXT_BYTES];
+  if (!pto_stopped_has_waits(picture)) return;
+  const size_t length = pto_stopped_format(picture, text, sizeof text);
+  for (size_t done = 0; done < length;) {
+    const ssize_t written = write(STDERR_FILENO, text + done, length - done);
+    if (written <= 0) return;
+    done += (size_t)written;
+  }
 }

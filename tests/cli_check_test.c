@@ -74,6 +74,16 @@ static void test_a_run_that_fails_leaves_with_3_and_what_it_had_submitted_is_che
   json_decref(root);
 }
 
+static void test_a_run_that_stops_has_its_picture(void **state) {
+  static const char *const commands[] = {"check errors/window", "why errors/window 0 1"};
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    assert_int_equal(pto_ptosim_run("%s", commands[i]), 3);
+    assert_non_null(strstr(pto_ptosim_last.err, "  who waits for whom:\n"));
+    assert_int_equal(pto_ptosim_run("%s --quiet", commands[i]), 3);
+    assert_null(strstr(pto_ptosim_last.err, "who waits"));
+  }
+}
+
 static void test_an_output_that_is_wrong_is_a_finding_too(void **state) {
   (void)state;
   assert_int_equal(pto_ptosim_run("run bgemm --seed 3 --output c=%s", pto_ptosim_path("c.npy")), 0);
@@ -173,6 +183,7 @@ int main(void) {
       cmocka_unit_test(test_the_attention_programs_and_moe_are_clean_under_either_rules),
       cmocka_unit_test(test_json_has_the_counts_and_each_finding_with_tasks_params_and_the_line_to_add),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_what_it_had_submitted_is_checked),
+      cmocka_unit_test(test_a_run_that_stops_has_its_picture),
       cmocka_unit_test(test_an_output_that_is_wrong_is_a_finding_too),
       cmocka_unit_test(test_files_of_the_run_are_written_too),
       cmocka_unit_test(test_bad_arguments_leave_with_2_and_a_sentence),

@@ -41,6 +41,7 @@ static void test_a_write_after_read_is_found_under_pto_and_shrunk_to_one_inversi
   assert_int_equal(json_array_size(json_object_get(difference, "holds")), 1);
   assert_string_equal(pto_json_text(finding, "kind"), "order");
   assert_non_null(strstr(pto_json_text(finding, "sentence"), "(writer) ran before task"));
+  assert_non_null(strstr(pto_json_text(finding, "sentence"), "; submitted at "));
   assert_non_null(strstr(pto_json_text(finding, "sentence"), "no edge between them; both touch buffer"));
   assert_non_null(strstr(pto_json_text(finding, "remedy"), "add `after` task"));
   const json_int_t earlier = json_integer_value(json_array_get(json_object_get(finding, "tasks"), 0));
@@ -111,6 +112,33 @@ static void test_a_reference_that_fails_is_exit_3_and_bad_arguments_are_exit_2(v
   pto_ptosim_assert_complaint(2, "--all is for up to 4096 tasks");
 }
 
+static void write_file(const char *path, const char *text) {
+  FILE *stream = fopen(path, "w");
+  assert_non_null(stream);
+  fputs(text, stream);
+  assert_int_equal(fclose(stream), 0);
+}
+
+static void test_a_replay_of_what_is_no_schedule_of_the_program_is_exit_2(void **state) {
+  static const struct {
+    const char *text, *complaint;
+  } bad[] = {{"hold 4611686018427387903.0.0.0 until 1.0.0.0\n", "a hold names task 4611686018427387903, and this run"},
+             {"hold 18446744073709551615.0.0.0 until 1+0\n", "a hold names task 18446744073709551615, and this run"},
+             {"hold 1.0.1.0 until 5.0.1.0\n", "a hold names task 5, and this run has 5"},
+             {"", "it has no line \"hold"},
+             {"# a comment\n", "it has no line \"hold"}};
+  const char *path = pto_ptosim_path("bad.txt");
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    write_file(path, bad[i].text);
+    pto_ptosim_run("explore vector_example --replay %s", path);
+    pto_ptosim_assert_complaint(2, bad[i].complaint);
+  }
+  write_file(path, "hold 1.0.1.0 until 4.0.1.0\n"); /* never, for 4 needs 1: it gives way */
+  assert_int_equal(pto_ptosim_run("explore vector_example --replay %s", path), 0);
+  pto_ptosim_run("explore vector_example --replay .");
+  pto_ptosim_assert_complaint(2, "explore: --replay .: it cannot be read: Is a directory");
+}
+
 static void test_a_sequential_run_that_is_wrong_is_a_finding(void **state) {
   assert_int_equal(pto_ptosim_run("explore bgemm --set task_num=4 --rtol 0 --atol 0 --schedules 4"), 1);
   assert_non_null(strstr(pto_ptosim_last.out, "wrong: the sequential run already: output c["));
@@ -131,6 +159,7 @@ int main(void) {
       cmocka_unit_test(test_all_orders_say_whether_they_are_all),
       cmocka_unit_test(test_threads_with_delays_agree_with_the_sequential_run),
       cmocka_unit_test(test_a_reference_that_fails_is_exit_3_and_bad_arguments_are_exit_2),
+      cmocka_unit_test(test_a_replay_of_what_is_no_schedule_of_the_program_is_exit_2),
       cmocka_unit_test(test_a_sequential_run_that_is_wrong_is_a_finding),
       cmocka_unit_test(test_help_names_the_schedules),
   };

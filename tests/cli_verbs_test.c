@@ -80,9 +80,11 @@ static void test_every_listed_program_can_be_run_by_its_name(void **state) {
 }
 
 static void test_help_and_version_are_no_mistakes(void **state) {
-  static const char *const rows[][2] = {{"--help", "ptosim run"},    {"run --help", "--deps-json"},
-                                        {"run -h", "--deps-json"},   {"suite --help", "--long"},
-                                        {"list --help", "policies"}, {"--version", "ptosim "}};
+  static const char *const rows[][2] = {
+      {"--help", "ptosim run"},   {"run --help", "--deps-json"},
+      {"run -h", "--deps-json"},  {"check -h", "redundant        note: an explicit edge"},
+      {"suite --help", "--long"}, {"list --help", "policies"},
+      {"--version", "ptosim "}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     assert_int_equal(pto_ptosim_run("%s", rows[i][0]), 0);
     assert_non_null(strstr(pto_ptosim_last.out, rows[i][1]));
@@ -92,6 +94,48 @@ static void test_help_and_version_are_no_mistakes(void **state) {
   char *const nothing[] = {(char *)"ptosim", NULL};
   pto_ptosim_run_words(nothing);
   pto_ptosim_assert_complaint(2, "no verb");
+}
+
+static void test_an_option_that_a_verb_would_ignore_is_refused_and_not_in_its_help(void **state) {
+  static const char *const rows[][3] = {
+      {"check", "vector_example", "--dump 0 d"},
+      {"check", "vector_example", "--stats"},
+      {"why", "vector_example 0 1", "--dump 0 d"},
+      {"why", "vector_example 0 1", "--stats"},
+      {"perf", "vector_example", "--dump 0 d"},
+      {"explore", "vector_example", "--dump 0 d"},
+      {"explore", "vector_example", "--trace t"},
+      {"explore", "vector_example", "--waits-dot w"},
+      {"explore", "vector_example", "--rounds 2"},
+      {"task", "d/0", "--seed 1"},
+      {"task", "d/0", "--poison"},
+      {"task", "d/0", "--deps pto"},
+      {"task", "d/0", "--rounds 2"},
+      {"task", "d/0", "--window 8"},
+      {"task", "d/0", "--heap 1M"},
+      {"task", "d/0", "--dot d"},
+      {"suite", "vector_example", "--dump 0 d"},
+  };
+  static const char *const of_check[] = {"--engine virtual", "--trace t",     "--dot d",    "--deps-json d",
+                                         "--output y=y.npy", "--waits-dot w", "--dump 0 d", "--stats"};
+  char option[32];
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    snprintf(option, sizeof option, "%.*s", (int)strcspn(rows[i][2], " "), rows[i][2]);
+    pto_ptosim_run("%s %s %s", rows[i][0], rows[i][1], rows[i][2]);
+    pto_ptosim_assert_complaint(2, option);
+    assert_int_equal(pto_ptosim_run("%s --help", rows[i][0]), 0);
+    snprintf(option, sizeof option, "  %.*s ", (int)strcspn(rows[i][2], " "), rows[i][2]);
+    if (strstr(pto_ptosim_last.out, option)) fail_msg("%s --help lists%s", rows[i][0], option);
+  }
+  for (size_t i = 0; i < sizeof of_check / sizeof of_check[0]; i++) {
+    snprintf(option, sizeof option, "%.*s", (int)strcspn(of_check[i], " "), of_check[i]);
+    pto_ptosim_run("check vector_example --observe %s", of_check[i]);
+    pto_ptosim_assert_complaint(2, option);
+    pto_ptosim_run("check vector_example --advise %s", of_check[i]);
+    pto_ptosim_assert_complaint(2, option);
+  }
+  pto_ptosim_run("check vector_example --advise --rounds 2");
+  pto_ptosim_assert_complaint(2, "--advise does not take --rounds");
 }
 
 static void test_a_suite_is_right_where_all_rows_are_as_expected(void **state) {
@@ -128,6 +172,7 @@ int main(void) {
       cmocka_unit_test(test_list_shows_what_the_parameters_of_a_kernel_must_be),
       cmocka_unit_test(test_every_listed_program_can_be_run_by_its_name),
       cmocka_unit_test(test_help_and_version_are_no_mistakes),
+      cmocka_unit_test(test_an_option_that_a_verb_would_ignore_is_refused_and_not_in_its_help),
       cmocka_unit_test(test_a_suite_is_right_where_all_rows_are_as_expected),
       cmocka_unit_test(test_a_suite_with_a_wrong_row_leaves_with_1_and_goes_on),
       cmocka_unit_test(test_a_crash_is_one_row_of_a_suite),

@@ -106,6 +106,11 @@ holds 'a mutant that survives is shown before and after' grep -qE '^    int best
 sed -i 's/most(x, 3) == 18/most(x, 3) == 19/' runtime/task/most_test.c
 compiled runtime/task/most_test.c && cc -o build/tests/runtime/task/most_test build/obj/runtime/task/most_test.o build/libpto.a
 holds 'a test that fails without a mutant kills none' leaves_with 2 mutants --only smallest
+sed -i 's/most(x, 3) == 19/most(x, 3) == 18/' runtime/task/most_test.c
+compiled runtime/task/most_test.c && cc -o build/tests/runtime/task/most_test build/obj/runtime/task/most_test.o build/libpto.a
+echo 'int elsewhere(void); int there(void); int there(void) { return elsewhere(); }' >>runtime/task/most_test.c
+compiled runtime/task/most_test.c
+holds 'a test that does not link without a mutant kills none' leaves_with 2 mutants --only smallest
 sed -i 's/x\\\[i\\\] > best/x\\[i\\] >= best/' tests/mutants/named.list
 holds 'a rule that changes nothing is an error' leaves_with 1 mutants --check
 cd "$top" || exit 1

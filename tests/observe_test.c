@@ -149,6 +149,14 @@ RUN(spoil_input) {
 }
 KERNEL(spoil_input, 3, IN, OUT);
 
+RUN(scatter) { /* behind z, and behind x */
+  const uint64_t n = numel(a, 1);
+  for (uint64_t i = 0; i < n; i++) X(a, 1)[i] = X(a, 0)[0];
+  if (MISTAKE(a)) X(a, 1)[n] = X(a, 0)[8] = 77;
+  return 0;
+}
+KERNEL(scatter, 3, IN, OUT);
+
 RUN(look_up) { /* z[0] = x[k], k out of what z was */
   const uint32_t *index = a->tensors[1].addr;
   const uint64_t k = MISTAKE(a) ? (uint64_t)index[0] << 20 : 1;
@@ -362,6 +370,10 @@ BODY(writes_what_is_the_others) {
 BODY(writes_an_input) {
   struct pto_tensor x = part(&w.tb, 0, 256, 1), z = fresh(rt, PTO_FLOAT32, 256);
   return two(rt, &spoil_input_kernel, &x, &z, w.mistake);
+}
+BODY(writes_in_two_places) { /* array b lies behind array a */
+  struct pto_tensor x = part(&w.tb, 0, 4, 1);
+  return two(rt, &scatter_kernel, &x, &w.ta, w.mistake);
 }
 BODY(reads_what_nobody_wrote) {
   struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), z = fresh(rt, PTO_FLOAT32, 256);
@@ -584,6 +596,10 @@ static const struct planted planted[] = {
     {"a write through an INPUT is found",
      writes_an_input,
      {{"write input", "writes bytes [12, 16) of array b", "declare param 0 INOUT"}}},
+    {"writes behind one array and into another are told of both",
+     writes_in_two_places,
+     {{"write outside", "writes bytes [16384, 16388) of array a (buffer", "right behind param 1 z"},
+      {"write outside", "writes bytes [32, 36) of array b (buffer", "16 bytes behind param 0 x"}}},
     {"a read of what nobody wrote is found",
      reads_what_nobody_wrote,
      {{"read unwritten", "reads bytes [0, 1024) of buffer 4, which nobody has written"}}},

@@ -36,7 +36,6 @@ static int submit_noting(struct pto_runtime *rt, const char *modes, const struct
   static struct pto_kernel kernels[8];
   static uint32_t next;
   struct pto_kernel *kernel = &kernels[next++ % 8];
-  free((void *)(uintptr_t)kernel->params);
   *kernel = fixture_kernel_with(modes, 0, note_addresses);
   struct pto_param params[8];
   uint32_t count = (uint32_t)strlen(modes);

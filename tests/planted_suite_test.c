@@ -87,7 +87,8 @@ static int run_command(const struct planted_row *row, const char *command, bool 
 /* ---- findings ---- */
 
 static bool is_number(json_t *list, size_t index, int64_t wanted) {
-  return wanted == PLANTED_ANY || json_integer_value(json_array_get(list, index)) == wanted;
+  json_t *number = json_array_get(list, index);
+  return wanted == PLANTED_ANY || (json_is_integer(number) && json_integer_value(number) == wanted);
 }
 
 static bool is_finding(const struct planted_row *row, json_t *finding) {

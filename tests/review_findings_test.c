@@ -171,7 +171,6 @@ static int forty_readers(struct pto_runtime *rt, struct fixture *f) {
   static const uint64_t index = 0;
   fixture_expect(rt, pto_write_element(rt, &t, &index, &value),
                  PTO_OK); /* waits for all: the kernel lives until then */
-  free((void *)(uintptr_t)kernel.params);
   return 0;
 }
 static void test_consumers_that_become_ready_at_once_run_in_the_order_of_their_submits(void **state) {
@@ -197,7 +196,6 @@ static int readers_behind_barriers(struct pto_runtime *rt, struct fixture *f) {
     fixture_expect(rt, pto_submit(rt, &launch, &param, 1, NULL), PTO_OK);
   }
   while (rt->completed_count < rt->task_count) fixture_expect(rt, pto_progress_wait(rt), PTO_OK);
-  free((void *)(uintptr_t)kernel.params);
   return 0;
 }
 static void test_tasks_behind_barriers_that_end_at_once_run_in_the_order_of_their_submits(void **state) {
@@ -224,7 +222,6 @@ static int mix_beside_a_busy_core(struct pto_runtime *rt, struct fixture *f) {
   struct pto_launch launch = {.aic = &kernel, .aiv0 = &kernel};
   fixture_expect(rt, pto_submit(rt, &launch, NULL, 0, NULL), PTO_OK);
   while (rt->completed_count < rt->task_count) fixture_expect(rt, pto_progress_wait(rt), PTO_OK);
-  free((void *)(uintptr_t)kernel.params);
   return 0;
 }
 static void test_a_mix_of_two_takes_the_idle_vector_core_of_its_cluster(void **state) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs that stop, from outside: what ptosim run says of who waits for whom, in text, JSON and the file of --waits-dot.
  */
+#include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -155,6 +159,26 @@ static void test_a_kernel_that_crashes_has_its_picture_in_the_json(void **state)
   json_decref(root);
 }
 
+/* The picture's graph goes to a pipe that is full and that nobody reads: without its limit the run would not end. */
+static void test_a_picture_that_does_not_come_to_an_end_is_done_without(void **state) {
+  static const char block[4096];
+  char pipe_path[PATH_MAX];
+  if (!pto_ptosim_reports_faults) return;
+  snprintf(pipe_path, sizeof pipe_path, "%s", pto_ptosim_path("full"));
+  assert_int_equal(mkfifo(pipe_path, 0600), 0);
+  const int fd = open(pipe_path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  assert_true(fd >= 0);
+  while (write(fd, block, sizeof block) > 0) {
+  }
+  assert_int_equal(
+      pto_ptosim_run("run errors/timeout --quiet --waits-dot %s --json %s", pipe_path, pto_ptosim_path("t.json")), 3);
+  close(fd);
+  json_t *root = pto_ptosim_load(pto_ptosim_path("t.json"));
+  assert_string_equal(pto_json_text(root, "status"), "PTO_ETIMEOUT");
+  assert_true(json_is_null(json_object_get(root, "stopped")));
+  json_decref(root);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_each_program_that_stops_has_its_picture_on_threads),
@@ -165,6 +189,7 @@ int main(void) {
       cmocka_unit_test(test_the_graph_of_a_run_that_did_not_stop_is_empty),
       cmocka_unit_test(test_a_kernel_that_hangs_is_where_the_run_waits),
       cmocka_unit_test(test_a_kernel_that_crashes_has_its_picture_in_the_json),
+      cmocka_unit_test(test_a_picture_that_does_not_come_to_an_end_is_done_without),
   };
   return cmocka_run_group_tests_name("stopped_runs", tests, pto_ptosim_setup, pto_ptosim_teardown);
 }

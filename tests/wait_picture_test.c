@@ -553,6 +553,21 @@ static void after_chain(struct fixture *f) {
   expect_link("task1", "task0", "producer");
 }
 
+/* More than a slot and one chunk of its list hold. */
+static int many_behind_one(struct pto_runtime *rt, struct fixture *f) {
+  static struct pto_kernel failing;
+  failing = fixture_kernel_with("o", 0, fail_run);
+  struct pto_tensor x = fixture_bytes(f, 0, 64);
+  const struct pto_launch launch = {.aiv0 = &failing};
+  fixture_expect(rt, pto_submit(rt, &launch, (struct pto_param[]){pto_output(&x)}, 1, NULL), PTO_OK);
+  for (uint64_t i = 1; i <= 40; i++) FIXTURE_DO(rt, .label = i, .modes = "i", .tensors = {&x});
+  return PTO_OK;
+}
+static void after_many(struct fixture *f) {
+  take(f, PTO_EKERNEL);
+  for (uint64_t i = 1; i <= 40; i++) assert_int_equal(task_of(i)->state, PTO_TASK_WAITING);
+}
+
 static int a_deadlock_deep_in_a_graph(struct pto_runtime *rt, struct fixture *f) {
   static struct pto_kernel kernel;
   struct pto_tensor x = fixture_bytes(f, 0, 64);
@@ -698,6 +713,11 @@ static const struct fixture_case cases[] = {
      .status = PTO_EKERNEL,
      .window = 1024,
      .after = after_chain},
+    {.name = "all who wait for a failed task are in the picture, however many",
+     .body = many_behind_one,
+     .status = PTO_EKERNEL,
+     .window = 1024,
+     .after = after_many},
     {.name = "a path longer than the picture is cut, and the circle is there",
      .body = a_deadlock_deep_in_a_graph,
      .engine = "virtual",

@@ -7,13 +7,11 @@
 
 #include <runtime/control/runtime_state.h>
 
-/* Of cores that could give a signal, so many are named for each that waits for one; of cores that a ready task could
- * have, the same. */
+/* Of cores that could give a signal, or that a ready task could have, so many are named for each that waits. */
 #define MOST_SIGNALLERS 6u
 #define MOST_WANTED_CORES 2u
-#define MOST_LOOKS (UINT64_C(1) << 22) /* at slots, for who waits for whom */
-/* Links from tasks to the cores that have their kernels: no more, so that there is room for the others. */
-#define MOST_KERNEL_LINKS (PTO_PICTURE_LINKS / 3)
+#define MOST_LOOKS (UINT64_C(1) << 22)            /* at slots, for who waits for whom */
+#define MOST_KERNEL_LINKS (PTO_PICTURE_LINKS / 3) /* from tasks to cores: there must be room for the others */
 
 #define ORCHESTRATION ((struct pto_picture_node){PTO_NODE_ORCHESTRATION, 0})
 #define NOBODY ((struct pto_picture_node){PTO_NODE_NONE, 0})
@@ -390,16 +388,17 @@ static void link_consumer(const struct view *view, uint32_t producer, uint32_t c
     link_to_task(view, node_of(PTO_NODE_TASK, place), add_task(view, producer), PTO_WAIT_PRODUCER);
 }
 
-static void link_consumers(const struct view *view, uint32_t producer, uint32_t place_count) {
-  const struct pto_task_slot *slot = slot_at(view, producer);
+typedef void visit_consumer(const struct view *view, uint32_t producer, uint32_t consumer, uint32_t place_count);
+/* Visits the slot of each task that waits for this one. */
+static void visit_consumers(const struct view *view, uint32_t producer, uint32_t place_count, visit_consumer *visit) {
   const struct pto_list_chunks *pool = &view->rt->chunks;
+  const struct pto_task_slot *slot = slot_at(view, producer);
   for (uint32_t i = 0; i < slot->consumer_count && i < PTO_INLINE_CONSUMERS; i++)
-    link_consumer(view, producer, slot->consumers[i], place_count);
-  uint32_t left =
-      pool->live_count + 1; /* a list is no longer than that, whatever it looks like in the middle of a call */
+    visit(view, producer, slot->consumers[i], place_count);
+  uint32_t left = pool->live_count + 1; /* no list is longer, whatever it looks like in the middle of a call */
   for (uint32_t c = slot->more_consumers; c && c <= pool->used && left; c = pool->chunks[c].next, left--)
     for (uint32_t i = 0; i < pool->chunks[c].count && i < PTO_CHUNK_SLOTS; i++)
-      link_consumer(view, producer, pool->chunks[c].items.slots[i], place_count);
+      visit(view, producer, pool->chunks[c].items.slots[i], place_count);
 }
 
 /* Completed tasks whose memory this unfinished one uses. */
@@ -427,7 +426,7 @@ static void add_awaited_tasks(const struct view *view) {
         const uint32_t slot = pto_task_slot_index(rings, r, s);
         looks++;
         if (pto_task_state_has_finished(slot_at(view, slot)->state)) continue;
-        link_consumers(view, slot, known);
+        visit_consumers(view, slot, known, link_consumer);
         link_held(view, slot, known);
       }
   } while (view->picture->task_places != known && looks < MOST_LOOKS);
@@ -443,9 +442,9 @@ static bool blocks_a_ring(const struct view *view, uint32_t place) {
 }
 
 static bool is_waited_for(const struct pto_wait_picture *picture, struct pto_picture_node node) {
-  for (uint32_t i = 0; i < picture->link_count; i++)
-    if (pto_picture_node_is(picture->links[i].to, node)) return true;
-  return false;
+  uint32_t i = 0;
+  while (i < picture->link_count && !pto_picture_node_is(picture->links[i].to, node)) i++;
+  return i < picture->link_count;
 }
 
 static void link_scopes(const struct view *view) {
@@ -463,17 +462,16 @@ static void link_scopes(const struct view *view) {
       add_link(view, node_of(PTO_NODE_SCOPE, i), ORCHESTRATION, PTO_WAIT_SUBMITS);
 }
 
+static void add_consumer(const struct view *view, uint32_t producer, uint32_t consumer, uint32_t place_count) {
+  add_task(view, consumer);
+}
+
 /* The tasks that cannot run because one has failed. */
 static void add_behind_failed(const struct view *view, uint32_t failed_slot) {
-  const struct pto_task_slot *slot = slot_at(view, failed_slot);
-  const struct pto_list_chunks *pool = &view->rt->chunks;
   const uint32_t failed = add_task(view, failed_slot);
   if (failed == PTO_PICTURE_NONE) return;
   view->picture->tasks[failed].has_failed = true;
-  for (uint32_t i = 0; i < slot->consumer_count && i < PTO_INLINE_CONSUMERS; i++) add_task(view, slot->consumers[i]);
-  const uint32_t c = slot->more_consumers;
-  for (uint32_t i = 0; c && i < pool->chunks[c].count && i < PTO_CHUNK_SLOTS; i++)
-    add_task(view, pool->chunks[c].items.slots[i]);
+  visit_consumers(view, failed_slot, 0, add_consumer);
 }
 
 /* ---- all of it ---- */

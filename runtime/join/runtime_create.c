@@ -19,13 +19,12 @@
 
 #include <runtime/base/error.h>
 #include <runtime/control/control.h>
+#include <runtime/task/ring_defaults.h>
 #include <runtime/task/task_ring.h>
 #include <sim/chip.h>
 #include <sim/engine.h>
 #include <sim/engine_observe.h>
 
-#define DEFAULT_WINDOW UINT64_C(16384)
-#define DEFAULT_HEAP_BYTES (UINT64_C(256) << 20)
 #define MOST_WORKERS                                                                                                   \
   (3u * PTO_CHIP_MAX_CLUSTERS + 1u) /* a thread a core of the largest chip, and the control thread                     \
                                      */
@@ -101,8 +100,8 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
   if (!config->engine) config->engine = "threads";
   if (!config->chip) config->chip = "tiny";
   if (!config->policy) config->policy = "fifo";
-  if (!config->window) config->window = DEFAULT_WINDOW;
-  if (!config->heap_bytes) config->heap_bytes = DEFAULT_HEAP_BYTES;
+  if (!config->window) config->window = PTO_DEFAULT_WINDOW;
+  if (!config->heap_bytes) config->heap_bytes = PTO_DEFAULT_HEAP_BYTES;
   if (!engine_find(config->engine))
     return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\": threads or virtual", config->engine);
   if (config->workers > MOST_WORKERS)

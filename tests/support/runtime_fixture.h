@@ -37,7 +37,7 @@ void fixture_expect_sentence(struct pto_runtime *rt, const char *part);
 /* A kernel whose tensor parameters have these modes: 'i' input, 'o' output, 'b' inout, 'a' accumulate, 's' u64 scalar,
  * '-' unused. The first caller of a text makes it; kernels live as long as the process. */
 const struct pto_kernel *fixture_kernel(const char *modes);
-/* The same with flags or another run function. */
+/* The same with flags or another run function, as a copy; its parameters live as long as the process. */
 struct pto_kernel fixture_kernel_with(const char *modes, uint32_t flags, int (*run)(const struct pto_kernel_args *));
 
 /* Dense external u8 tensors over the fixture's memory. */
