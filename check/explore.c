@@ -51,6 +51,7 @@ int pto_explore_run_holds(struct pto_explore *explore, const struct pto_explore_
   if (!pto_explore_replay_init(&replay, holds)) return PTO_ENOMEM;
   pto_explore_replay_begin(&replay);
   pto_explore_run_once(explore, explore->rt, &chooser, outcome);
+  outcome->was_forced = replay.was_forced;
   pto_explore_replay_fini(&replay);
   return PTO_OK;
 }
@@ -152,7 +153,11 @@ int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
   const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE,
                                       .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
                                       .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
-  pto_findings_add(explore->findings, &finding, NULL, "two sequential runs in the same order differ: %s", outcome.text);
+  explore->is_unstable = true;
+  pto_findings_add(explore->findings, &finding, NULL,
+                   "two sequential runs in the same order differ: %s; a kernel or the orchestration keeps state from "
+                   "one run to the next, or changes an input",
+                   outcome.text);
   return PTO_OK;
 }
 
@@ -183,6 +188,16 @@ int pto_explore_schedules(struct pto_explore *explore, uint64_t count, uint64_t 
   return finish(status, error);
 }
 
+/* delay:N and hurry:N name a task. */
+static int check_name(const struct pto_explore *explore, const struct pto_schedule_name *name,
+                      struct pto_error *error) {
+  const bool is_of_task = name && (name->kind == PTO_STRATEGY_DELAY || name->kind == PTO_STRATEGY_HURRY);
+  if (!is_of_task || name->number < explore->graph.task_count || explore->graph.is_partial) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "%s:%llu: there is no task %llu: the run has %llu, and the first is 0",
+                       pto_strategy_name(name->kind), (unsigned long long)name->number,
+                       (unsigned long long)name->number, (unsigned long long)explore->graph.task_count);
+}
+
 /* The record of tasks may have been full, and the last task may have no call. */
 static uint64_t reference_tasks(const struct pto_explore *explore) {
   const uint64_t called = explore->call_count ? explore->calls[explore->call_count - 1].event.task + 1 : 0;
@@ -207,6 +222,7 @@ static int check_holds(const struct pto_explore *explore, const struct pto_explo
 int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_name *name,
                        const struct pto_explore_holds *holds, struct pto_error *error) {
   struct pto_explore_outcome outcome;
+  if (check_name(explore, name, error)) return PTO_EINVAL;
   const struct pto_schedule_name called = name ? *name : (struct pto_schedule_name){PTO_STRATEGY_FILE, 0};
   int status = name ? PTO_OK : check_holds(explore, holds, error);
   if (status) return status;
@@ -291,6 +307,7 @@ int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads
     explore->counts.thread_runs++;
     if (!outcome.is_different) continue;
     explore->counts.differing++;
+    if (explore->is_unstable) continue;
     const struct pto_finding finding = {.kind = PTO_FINDING_ORDER,
                                         .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
                                         .params = {PTO_FINDING_NONE, PTO_FINDING_NONE},

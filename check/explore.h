@@ -64,6 +64,7 @@ struct pto_explore {
   uint32_t difference_count, in_vain;
   struct pto_schedule_name current; /* what runs now, for crash reports */
   bool has_reference;
+  bool is_unstable; /* the sequential order does not repeat itself: nothing else is told */
   /* The reference. */
   struct pto_explore_outputs outputs;
   struct pto_explore_graph graph;

@@ -123,6 +123,10 @@ static void take_params(struct pto_explore_graph *graph, const struct source *so
                                             .mode = param->mode,
                                             .param = param->index};
     add_touch(graph, task, &touch);
+    struct pto_explore_access *access = &graph->accesses[task->first_touch + task->access_count++];
+    access->touch = touch;
+    pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, &access->region);
+    access->region.is_fuzzy = 0;
   }
   task->is_serial = accumulates && !takes_turns(record);
 }
@@ -164,8 +168,10 @@ int pto_explore_graph_init_from(struct pto_explore_graph *graph, const struct pt
   graph->is_partial = trace->tasks.dropped || trace->params.dropped || trace->edges.dropped;
   graph->tasks = calloc(graph->task_count + 1, sizeof *graph->tasks);
   graph->touches = calloc(trace->params.count + 1, sizeof *graph->touches);
+  graph->accesses = calloc(trace->params.count + 1, sizeof *graph->accesses);
   graph->producers = calloc(trace->edges.count + 1, sizeof *graph->producers);
-  bool is_complete = collect_ranges(&source, &ranges) && graph->tasks && graph->touches && graph->producers;
+  bool is_complete =
+      collect_ranges(&source, &ranges) && graph->tasks && graph->touches && graph->accesses && graph->producers;
   for (uint64_t i = 0; i < graph->task_count && is_complete; i++) {
     const struct pto_trace_task *record = pto_trace_log_at(&trace->tasks, i);
     struct pto_explore_task *task = &graph->tasks[i];
@@ -190,6 +196,7 @@ int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_run
 void pto_explore_graph_fini(struct pto_explore_graph *graph) {
   free(graph->tasks);
   free(graph->touches);
+  free(graph->accesses);
   free(graph->producers);
   free(graph->before);
   memset(graph, 0, sizeof *graph);
@@ -211,6 +218,24 @@ bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint6
       if (x->resource != y->resource || !((x->mode | y->mode) & WRITES)) continue;
       if (touch_a) *touch_a = x;
       if (touch_b) *touch_b = y;
+      return true;
+    }
+  return false;
+}
+
+bool pto_explore_graph_shares_bytes(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
+                                    const struct pto_explore_touch **touch_a,
+                                    const struct pto_explore_touch **touch_b) {
+  if (a >= graph->task_count || b >= graph->task_count) return false;
+  const struct pto_explore_task *task_a = &graph->tasks[a], *task_b = &graph->tasks[b];
+  for (uint32_t i = 0; i < task_a->access_count; i++)
+    for (uint32_t k = 0; k < task_b->access_count; k++) {
+      const struct pto_explore_access *x = &graph->accesses[task_a->first_touch + i];
+      const struct pto_explore_access *y = &graph->accesses[task_b->first_touch + k];
+      if (x->touch.resource != y->touch.resource || !((x->touch.mode | y->touch.mode) & WRITES)) continue;
+      if (!pto_region_intersects(&x->region, &y->region, NULL)) continue;
+      *touch_a = &x->touch;
+      *touch_b = &y->touch;
       return true;
     }
   return false;

@@ -17,6 +17,7 @@
 #define PTO_EXPLORE_GRAPH_H
 
 #include <runtime/control/control.h>
+#include <runtime/tensor/region.h>
 
 /* Tasks that the closure of `is_before` is made for; more have none. */
 #define PTO_EXPLORE_CLOSURE_MAX 4096u
@@ -28,10 +29,17 @@ struct pto_explore_touch {
   uint32_t param; /* the first of them; UINT32_MAX: the predicate */
 };
 
+/* One parameter, with its bytes. */
+struct pto_explore_access {
+  struct pto_explore_touch touch;
+  struct pto_region region;
+};
+
 struct pto_explore_task {
   char name[48]; /* "matmul", "matmul+copy"; "barrier", "alloc" */
   uint64_t first_touch, first_producer;
   uint32_t touch_count, producer_count;
+  uint32_t access_count; /* from first_touch on, of `accesses` */
   uint32_t block_count;
   const void *call; /* where the program's call that submitted it returns to */
   bool is_serial;   /* its blocks run one after another */
@@ -41,6 +49,7 @@ struct pto_explore_graph {
   struct pto_explore_task *tasks;
   uint64_t task_count;
   struct pto_explore_touch *touches;
+  struct pto_explore_access *accesses;
   uint64_t *producers;
   uint64_t *before; /* closure: task_count rows of row_words words; NULL: too many tasks */
   uint64_t row_words;
@@ -58,6 +67,10 @@ void pto_explore_graph_fini(struct pto_explore_graph *graph);
 
 /* Whether two tasks are dependent; through the last two, unless NULL, by which touch of each. */
 bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
+                                    const struct pto_explore_touch **touch_a, const struct pto_explore_touch **touch_b);
+/* Whether they declare a byte in common that one of them writes; through the last two by which parameters.  False where
+ * nothing is known of them. */
+bool pto_explore_graph_shares_bytes(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
                                     const struct pto_explore_touch **touch_a, const struct pto_explore_touch **touch_b);
 /* Whether there is a path of edges from a to b.  Where there is no closure: an edge. */
 bool pto_explore_graph_is_before(const struct pto_explore_graph *graph, uint64_t a, uint64_t b);

@@ -152,6 +152,7 @@ void pto_explore_replay_fini(struct pto_explore_replay *replay) {
 }
 
 void pto_explore_replay_begin(struct pto_explore_replay *replay) {
+  replay->was_forced = false;
   for (uint32_t i = 0; i < replay->holds->count; i++) replay->is_open[i] = true;
 }
 
@@ -191,7 +192,10 @@ uint32_t pto_explore_replay_choose(void *context, const struct pto_explore_event
   while (choice < count && candidates[choice].kind == PTO_EXPLORE_CALL &&
          is_held(replay, &candidates[choice], position))
     choice++;
-  if (choice == count) choice = 0;
+  if (choice == count) {
+    choice = 0;
+    replay->was_forced = true;
+  }
   if (candidates[choice].kind == PTO_EXPLORE_CALL) release(replay, &candidates[choice]);
   return choice;
 }

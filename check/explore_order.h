@@ -53,6 +53,7 @@ struct pto_explore_replay {
   uint32_t *first_of_task;               /* by task: the first that holds a step of it or of a later one */
   uint64_t task_count;                   /* tasks from here on have none */
   bool *is_open;
+  bool was_forced; /* a step was made that was held: the run is not the order that the list says */
 };
 /* Takes memory for each task up to the last that is held: holds of a file are checked first.  False without memory. */
 PTO_MUST_CHECK bool pto_explore_replay_init(struct pto_explore_replay *replay, const struct pto_explore_holds *holds);

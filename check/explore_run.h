@@ -12,6 +12,7 @@
 /* How a run ended, held against the reference. */
 struct pto_explore_outcome {
   bool is_different;
+  bool was_forced; /* under holds: one of them could not be kept (pto_explore_replay) */
   int status;
   uint64_t digest;              /* of outputs that differ, to tell them apart; else 0 */
   char text[PTO_SENTENCE_SIZE]; /* what differs; "" where nothing does */

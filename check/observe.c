@@ -209,8 +209,12 @@ int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_opti
                            struct pto_error *error) {
   if (!pto_port_is_observed(pto_runtime_port(rt)))
     return pto_error_set(error, PTO_EINVAL, "a runtime on engine %s cannot be observed", pto_runtime_port(rt)->name);
-  struct pto_observation *o = calloc(1, sizeof *o);
-  if (!o) return pto_error_set(error, PTO_ENOMEM, "no memory for an observation");
+  /* Pages of its own: a kernel that runs off an array of the heap must not write over what the handler needs. */
+  struct pto_reserve own;
+  if (!pto_reserve_init(&own, sizeof(struct pto_observation)))
+    return pto_error_set(error, PTO_ENOMEM, "no memory for an observation");
+  struct pto_observation *o = own.addr;
+  o->own = own;
   o->rt = rt;
   o->port = pto_runtime_port(rt);
   o->options = *options;
@@ -248,7 +252,8 @@ void pto_observation_destroy(struct pto_observation *o) {
   pto_reserve_fini(&o->forms_memory);
   pto_reserve_fini(&o->noise_memory);
   pto_reserve_fini(&o->scratch_memory);
-  free(o);
+  struct pto_reserve own = o->own;
+  pto_reserve_fini(&own);
 }
 
 void pto_observation_add_array(struct pto_observation *o, void *addr, uint64_t size_bytes, const char *name) {

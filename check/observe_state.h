@@ -84,6 +84,7 @@ struct pto_observe_left {
 };
 
 struct pto_observation {
+  struct pto_reserve own; /* the memory of this struct */
   struct pto_runtime *rt;
   struct pto_port *port;
   struct pto_observe_options options;

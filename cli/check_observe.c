@@ -32,6 +32,25 @@ static struct observed {
   struct pto_findings findings;
   struct pto_observation *observation;
 } observed;
+static const char *json_path;
+
+static int write_json(const struct pto_observe_summary *summary, const char *path, struct pto_error *error);
+
+/* The sentence first: what the JSON needs may be what the kernel wrote over, and a fault in here ends the process. */
+static void last_words(void *context, int status, const char *sentence) {
+  char line[PTO_SENTENCE_SIZE + 16];
+  struct pto_run_result *result = &observed.session.result;
+  struct pto_observe_summary summary = {0};
+  struct pto_error unused;
+  (void)context;
+  const int length = snprintf(line, sizeof line, "ptosim: %s\n", sentence);
+  if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
+  result->exit_code = PTO_EXIT_FAILED;
+  pto_error_set(&result->error, status, "%s", sentence);
+  if (observed.observation) summary = pto_observation_summary(observed.observation);
+  if (json_path) (void)write_json(&summary, json_path, &unused);
+  _exit(PTO_EXIT_FAILED);
+}
 
 /* ---- the run ---- */
 
@@ -57,6 +76,17 @@ static int watch(const struct pto_observe_options *observe) {
 static int exit_code(void) {
   const int code = observed.session.result.exit_code;
   return code != PTO_EXIT_OK || pto_findings_is_clean(&observed.findings) ? code : PTO_EXIT_FINDINGS;
+}
+
+/* Once the run is known, which has told its number of tasks. */
+static int check_range(const struct pto_observe_options *observe) {
+  struct pto_run_result *result = &observed.session.result;
+  const uint64_t tasks = result->stats.tasks;
+  if (!observe->has_tasks || observe->last_task < tasks) return result->exit_code;
+  pto_error_set(&result->error, PTO_EINVAL,
+                "--observe-tasks: there is no task %" PRIu64 ": the run has %" PRIu64 ", and the first is 0",
+                observe->last_task, tasks);
+  return result->exit_code = PTO_EXIT_USAGE;
 }
 
 /* ---- the report ---- */
@@ -92,7 +122,7 @@ static void print(const struct pto_observe_summary *summary) {
     print_left_out(summary);
   }
   if (pto_findings_is_clean(&observed.findings))
-    puts("  nothing found");
+    puts(result->exit_code == PTO_EXIT_FAILED ? "  the run failed; until then nothing was found" : "  nothing found");
   else
     printf("  %" PRIu64 " found\n", observed.findings.total);
 }
@@ -132,7 +162,7 @@ static int finish(void) {
   struct pto_error error;
   if (observed.observation) summary = pto_observation_summary(observed.observation);
   const bool has_text = !options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0);
-  if (has_text && result->has_time) print(&summary);
+  if (has_text && result->has_time && result->exit_code != PTO_EXIT_USAGE) print(&summary);
   fflush(stdout);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
@@ -145,15 +175,16 @@ int pto_check_observe(const struct pto_run_options *given, const struct pto_obse
   struct pto_run_options options = *given;
   struct pto_error error;
   options.engine = "observe";
+  json_path = given->json_path;
   if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-  if (pto_fault_report_init(pto_fault_report_say, NULL, &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  if (pto_fault_report_init(last_words, NULL, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_findings_init(&observed.findings);
   observed.observation = NULL;
   pto_progress_line_begin(options.programs.items[0], !options.quiet);
   int code = pto_run_session_open(&observed.session, &options, options.programs.items[0], PTO_RECORD_GRAPH);
   if (code == PTO_EXIT_OK) code = watch(observe);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&observed.session);
+  if (code == PTO_EXIT_OK) code = check_range(observe);
   if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&observed.session);
   pto_progress_line_end();
   code = finish();

@@ -60,15 +60,24 @@ static int judge(struct check *check, bool has_ended_well, struct pto_error *err
 
 static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
-static void print(const struct check *check) {
+/* "2 findings"; of a run that failed, that this is not all. */
+static const char *format_found(const struct check *check, int code, char *text, size_t size) {
+  const uint64_t total = check->findings.total;
+  if (code == PTO_EXIT_FAILED && total == 0) return "the run failed; until then nothing was found";
+  snprintf(text, size, "%" PRIu64 " finding%s%s", total, plural(total),
+           code == PTO_EXIT_FAILED ? " until the run failed" : "");
+  return text;
+}
+
+static void print(const struct check *check, int code) {
+  char found[64];
   const struct pto_run_result *result = &check->run.session.result;
   const struct pto_order_counts *counts = &check->counts;
   pto_findings_print(&check->findings, stdout, MAX_LINES);
-  printf("check: %s%s%s: %" PRIu64 " task%s, %" PRIu64 " edge%s and %" PRIu64 " pair%s under rules %s, %" PRIu64
-         " finding%s, %.3f s\n",
+  printf("check: %s%s%s: %" PRIu64 " task%s, %" PRIu64 " edge%s and %" PRIu64 " pair%s under rules %s, %s, %.3f s\n",
          result->program, result->case_name ? " " : "", result->case_name ? result->case_name : "", counts->tasks,
          plural(counts->tasks), counts->edges, plural(counts->edges), counts->pairs, plural(counts->pairs),
-         pto_deps_rules_name(check->run.rules), check->findings.total, plural(check->findings.total), check->seconds);
+         pto_deps_rules_name(check->run.rules), format_found(check, code, found, sizeof found), check->seconds);
 }
 
 static int write_json(const struct check *check, const char *path, int exit_code, struct pto_error *error) {
@@ -97,7 +106,7 @@ static int finish(struct check *check, const struct pto_run_options *options, in
   struct pto_error error;
   if (code == PTO_EXIT_OK && !pto_findings_is_clean(&check->findings)) code = PTO_EXIT_FINDINGS;
   if (check->run.trace && !options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0))
-    print(check);
+    print(check, code);
   fflush(stdout);
   if (code > PTO_EXIT_FINDINGS) pto_complain(0, "%s", failure->sentence);
   if (!options->quiet) pto_stopped_say(check->run.session.result.stopped);

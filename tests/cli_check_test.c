@@ -64,6 +64,8 @@ static void test_a_run_that_fails_leaves_with_3_and_what_it_had_submitted_is_che
   (void)state;
   assert_int_equal(pto_ptosim_run("check errors/kernel"), 3);
   expect_said("check: errors/kernel: 2 tasks, 1 edge and 1 pair under");
+  expect_said("the run failed; until then nothing was found");
+  assert_null(strstr(pto_ptosim_last.out, "0 findings"));
   assert_non_null(strstr(pto_ptosim_last.err, "check_positive failed"));
   assert_int_equal(pto_ptosim_run("check errors/kernel --json -"), 3);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out);

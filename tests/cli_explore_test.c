@@ -104,6 +104,10 @@ static void test_a_reference_that_fails_is_exit_3_and_bad_arguments_are_exit_2(v
   pto_ptosim_assert_complaint(2, "is no schedule and no file that can be read");
   pto_ptosim_run("explore vector_example --save no/such/folder/file");
   pto_ptosim_assert_complaint(2, "no/such/folder/file");
+  pto_ptosim_run("explore vector_example --replay delay:99");
+  pto_ptosim_assert_complaint(2, "delay:99: there is no task 99: the run has ");
+  pto_ptosim_run("explore vector_example --replay hurry:99");
+  pto_ptosim_assert_complaint(2, "hurry:99: there is no task 99: the run has ");
   pto_ptosim_run("explore task_bench --all");
   pto_ptosim_assert_complaint(2, "--all is for up to 4096 tasks");
 }

@@ -63,9 +63,16 @@ static void test_only_the_tasks_asked_for_are_observed(void **state) {
 static void test_a_run_that_fails_leaves_with_3_and_its_sentence(void **state) {
   assert_int_equal(pto_ptosim_run("check errors/kernel --observe --quiet"), 3);
   pto_ptosim_assert_complaint(3, "element 11 is -3, not positive");
+  assert_int_equal(pto_ptosim_run("check errors/kernel --observe"), 3);
+  assert_non_null(strstr(pto_ptosim_last.out, "the run failed; until then nothing was found"));
   if (!pto_ptosim_reports_faults) return;
   pto_ptosim_run("check errors/crash --observe --quiet");
   pto_ptosim_assert_complaint(3, "SIGSEGV at address 0x");
+  assert_int_equal(pto_ptosim_run("check errors/crash --observe --json -"), 3);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_non_null(strstr(pto_json_text(root, "error"), "SIGSEGV at address 0x"));
+  assert_int_equal(pto_json_integer(root, "exit"), 3);
+  json_decref(root);
   pto_ptosim_run("check errors/timeout --observe --quiet");
   pto_ptosim_assert_complaint(3, "outlived the time-out of 200 ms");
 }
@@ -76,6 +83,8 @@ static void test_wrong_arguments_leave_with_2(void **state) {
       {"check vector_example bgemm --observe", "one program at a time"},
       {"check vector_example --observe --engine virtual", "--observe does not take --engine"},
       {"check vector_example --observe --observe-tasks x", "x"},
+      {"check vector_example --observe --observe-tasks 90-99", "there is no task 99: the run has 5"},
+      {"check vector_example --observe --observe-tasks 4-5", "there is no task 5: the run has 5"},
       {"check vector_example --observe --observe-tasks 7-3", "the last task comes before the first"},
       {"check vector_example --observe --observe-calls 0", "0"},
       {"check kv_cache --observe", "contexts of its own"},

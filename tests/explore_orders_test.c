@@ -44,6 +44,15 @@ static int counting_run(const struct pto_kernel_args *a) {
   cells(a, 0)[0] = calls_so_far++;
   return 0;
 }
+/* Right for as often as the reference and its twin need it. */
+static int tiring_run(const struct pto_kernel_args *a) {
+  cells(a, 0)[0] = calls_so_far++ < 3;
+  return 0;
+}
+static int add_run(const struct pto_kernel_args *a) {
+  for (uint32_t i = 0; i < CELLS; i++) cells(a, 1)[i] = cells(a, 1)[i] * 5 + cells(a, 0)[i];
+  return 0;
+}
 /* A copy, but of garbage something else each time. */
 static int fickle_run(const struct pto_kernel_args *a) {
   copy_run(a);
@@ -61,6 +70,9 @@ static const struct pto_kernel_param fill_params[] = {CELLS_OF(PTO_OUTPUT),
                                                       {.mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64}};
 static const struct pto_kernel_param copy_params[] = {CELLS_OF(PTO_INPUT), CELLS_OF(PTO_OUTPUT)};
 static const struct pto_kernel_param step_params[] = {CELLS_OF(PTO_INOUT)};
+static const struct pto_kernel_param add_params[] = {CELLS_OF(PTO_INPUT), CELLS_OF(PTO_INOUT)};
+static const struct pto_kernel add = {"add", PTO_AIV, 0, add_params, 2, add_run, NULL, NULL};
+static const struct pto_kernel tiring = {"tiring", PTO_AIV, 0, step_params, 1, tiring_run, NULL, NULL};
 static const struct pto_kernel fill = {"fill", PTO_AIV, 0, fill_params, 2, fill_run, NULL, NULL};
 static const struct pto_kernel sloppy = {"sloppy", PTO_AIV, 0, fill_params, 2, sloppy_run, NULL, NULL};
 static const struct pto_kernel copy = {"copy", PTO_AIV, 0, copy_params, 2, copy_run, NULL, NULL};
@@ -161,6 +173,58 @@ static int write_after_read(struct pto_runtime *rt, struct pto_program_run *run)
   for (int i = 0; i < 4 && status == PTO_OK; i++)
     status = pto_submit_aiv(rt, &step, (struct pto_param[]){pto_inout(&z)}, 1);
   return status ? status : submit_fill(rt, &fill, &x, 9, NULL);
+}
+
+/* Three times a fill and an add of what it filled, with the edge between these two, but none from add to add. */
+static int adding(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_tensor y = array_of(rt, run, "y");
+  int status = pto_scope_begin(rt, PTO_SCOPE_MANUAL);
+  for (int i = 0; i < 3 && status == PTO_OK; i++) {
+    const struct pto_tensor fresh =
+        pto_managed_tensor(rt, pto_create_buffer(rt, CELLS * sizeof(int32_t)), PTO_INT32, 1, shape);
+    struct pto_task filled;
+    const struct pto_launch launch = {.aiv0 = &add, .after = &filled, .after_count = 1};
+    status = submit_fill(rt, &fill, &fresh, i, &filled);
+    if (status == PTO_OK)
+      status = pto_submit(rt, &launch, (struct pto_param[]){pto_input(&fresh), pto_inout(&y)}, 2, NULL);
+  }
+  return status ? status : pto_scope_end(rt);
+}
+
+static int tiring_soon(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_tensor y = array_of(rt, run, "y");
+  return pto_submit_aiv(rt, &tiring, (struct pto_param[]){pto_inout(&y)}, 1);
+}
+
+/* The orchestration submits a task more where it sees what a task wrote, without waiting for it. */
+static int submitting_as_it_sees(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_tensor x = array_of(rt, run, "x"), y = array_of(rt, run, "y"), z = array_of(rt, run, "z");
+  int status = submit_fill(rt, &fill, &x, 5, NULL);
+  if (status == PTO_OK) status = submit_fill(rt, &fill, &z, 6, NULL);
+  if (status == PTO_OK && *(const int32_t *)pto_program_find(run, "x")->data == 5)
+    status = submit_fill(rt, &fill, &y, 7, NULL);
+  return status;
+}
+
+/* A dozen tasks over x, y and z in a manual scope, with some of the edges that they need. */
+#define RANDOM_TASKS 12u
+static uint64_t random_seed;
+static int at_random(struct pto_runtime *rt, struct pto_program_run *run) {
+  static const char *const names[] = {"x", "y", "z"};
+  struct pto_rng rng = {random_seed};
+  struct pto_task tasks[RANDOM_TASKS];
+  int status = pto_scope_begin(rt, PTO_SCOPE_MANUAL);
+  for (uint32_t i = 0; i < RANDOM_TASKS && status == PTO_OK; i++) {
+    const uint64_t from = pto_rng_below(&rng, 3), to = (from + 1 + pto_rng_below(&rng, 2)) % 3;
+    const struct pto_tensor a = array_of(rt, run, names[from]), b = array_of(rt, run, names[to]);
+    struct pto_task after[3];
+    struct pto_launch launch = {.aiv0 = pto_rng_below(&rng, 2) ? &add : &copy, .after = after};
+    for (uint32_t k = 0; i && k < 3; k++)
+      if (pto_rng_below(&rng, 4)) after[launch.after_count++] = tasks[i - 1 - pto_rng_below(&rng, i < 4 ? i : 4)];
+    const struct pto_param b_param = launch.aiv0 == &add ? pto_inout(&b) : pto_output(&b);
+    status = pto_submit(rt, &launch, (struct pto_param[]){pto_input(&a), b_param}, 2, &tasks[i]);
+  }
+  return status ? status : pto_scope_end(rt);
 }
 
 static int prepare(struct pto_program_run *run) {
@@ -264,7 +328,7 @@ static void test_a_kernel_that_writes_what_it_does_not_declare_is_told_so(void *
   struct explored e;
   explore_some(&e, undeclared, PTO_DEPS_EXACT);
   assert_says(&e, PTO_FINDING_ORDER, "task 1 (sloppy) ran before task 0 (copy)");
-  assert_says(&e, PTO_FINDING_ORDER, "they declare no memory in common");
+  assert_says(&e, PTO_FINDING_ORDER, "they declare no byte in common");
   close_program(&e);
 }
 
@@ -379,6 +443,98 @@ static void test_threads_with_delays_are_held_against_the_same_reference(void **
   pto_runtime_destroy(threads);
 }
 
+/* What is told happened: the two have no path in the graph, and declare a byte in common. */
+static uint32_t assert_pairs_have_no_path(const struct explored *e) {
+  uint32_t pairs = 0;
+  for (uint32_t i = 0; i < e->findings.count; i++) {
+    const struct pto_finding *finding = &e->findings.items[i];
+    const struct pto_explore_touch *a, *b;
+    assert_int_equal(finding->kind, PTO_FINDING_ORDER);
+    assert_true(finding->tasks[0] < finding->tasks[1] && finding->tasks[1] < e->explore.graph.task_count);
+    if (pto_explore_graph_is_before(&e->explore.graph, finding->tasks[0], finding->tasks[1]))
+      fail_msg("there is a path between the two: %s", finding->sentence);
+    assert_true(pto_explore_graph_shares_bytes(&e->explore.graph, finding->tasks[0], finding->tasks[1], &a, &b));
+    assert_non_null(finding->remedy);
+    pairs++;
+  }
+  return pairs;
+}
+
+/* "output …: A instead of B", which stands between the schedule's name and how it was shrunk. */
+static void take_result(const struct pto_finding *finding, char *text, size_t size) {
+  const char *begin = strstr(finding->sentence, ": "), *end = strstr(finding->sentence, "; shrunk");
+  assert_true(begin && end && begin < end);
+  snprintf(text, size, "%.*s", (int)(end - begin), begin);
+}
+
+/* Its holds, in a session of their own as --replay has one, give what was told of it, and stay as they are. */
+static void assert_made_again(const struct explored *e, uint32_t which,
+                              int (*orchestrate)(struct pto_runtime *, struct pto_program_run *)) {
+  struct explored again;
+  char told[512], now[512];
+  const struct pto_explore_holds *holds = &e->explore.differences[which].holds;
+  open_program(&again, orchestrate, PTO_DEPS_EXACT);
+  assert_int_equal(pto_explore_replay(&again.explore, NULL, holds, &again.error), PTO_OK);
+  assert_int_equal(again.findings.count, 1);
+  take_result(&e->findings.items[which], told, sizeof told);
+  take_result(&again.findings.items[0], now, sizeof now);
+  assert_string_equal(now, told);
+  assert_int_equal(again.explore.differences[0].holds.count, holds->count);
+  for (int i = 0; i < 2; i++) assert_int_equal(again.findings.items[0].tasks[i], e->findings.items[which].tasks[i]);
+  close_program(&again);
+}
+
+static void test_of_tasks_in_a_row_the_two_without_an_edge_are_told(void **state) {
+  struct explored e;
+  explore_some(&e, adding, PTO_DEPS_EXACT);
+  assert_true(assert_pairs_have_no_path(&e) > 0);
+  for (uint32_t i = 0; i < e.findings.count; i++) {
+    assert_int_equal(e.findings.items[i].tasks[0] % 2, 1);
+    assert_int_equal(e.findings.items[i].tasks[1] % 2, 1);
+    assert_made_again(&e, i, adding);
+  }
+  close_program(&e);
+}
+
+static void test_of_random_programs_pairs_without_a_path_are_told_and_made_again(void **state) {
+  uint32_t pairs = 0;
+  for (random_seed = 1; random_seed <= 60; random_seed++) {
+    struct explored e;
+    explore_some(&e, at_random, PTO_DEPS_EXACT);
+    pairs += assert_pairs_have_no_path(&e);
+    for (uint32_t i = 0; i < e.findings.count; i++) assert_made_again(&e, i, at_random);
+    close_program(&e);
+  }
+  print_message("%u pairs\n", pairs);
+  assert_true(pairs > 60);
+}
+
+static void test_a_kernel_that_soon_gives_something_else_is_unstable_and_not_an_order(void **state) {
+  for (int all = 0; all < 2; all++) {
+    struct explored e;
+    calls_so_far = 0;
+    open_program(&e, tiring_soon, PTO_DEPS_EXACT);
+    assert_int_equal(e.status, PTO_OK);
+    assert_true(pto_findings_is_clean(&e.findings));
+    assert_int_equal(
+        all ? pto_explore_all(&e.explore, 10, &e.error) : pto_explore_schedules(&e.explore, 20, 0, &e.error), PTO_OK);
+    if (!all) {
+      assert_says(&e, PTO_FINDING_UNSTABLE, "the sequential order gave another result when it was made again");
+      assert_int_equal(e.findings.count, 1);
+    }
+    assert_int_equal(e.findings.by_kind[PTO_FINDING_ORDER], 0);
+    close_program(&e);
+  }
+}
+
+static void test_an_orchestration_that_submits_by_what_it_sees_is_told_so(void **state) {
+  struct explored e;
+  explore_some(&e, submitting_as_it_sees, PTO_DEPS_EXACT);
+  assert_says(&e, PTO_FINDING_ORDER, "it made 2 calls instead of 3: the orchestration reads by itself");
+  assert_null(strstr(e.findings.items[0].sentence, "a kernel touches"));
+  close_program(&e);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_missing_edge_is_one_hold_between_the_two_tasks),
@@ -391,6 +547,10 @@ int main(void) {
       cmocka_unit_test(test_blocks_whose_order_matters_are_told_as_blocks),
       cmocka_unit_test(test_an_orchestration_that_does_not_wait_is_told_so),
       cmocka_unit_test(test_a_write_of_the_host_that_does_not_wait_for_readers_is_told_so),
+      cmocka_unit_test(test_of_tasks_in_a_row_the_two_without_an_edge_are_told),
+      cmocka_unit_test(test_of_random_programs_pairs_without_a_path_are_told_and_made_again),
+      cmocka_unit_test(test_a_kernel_that_soon_gives_something_else_is_unstable_and_not_an_order),
+      cmocka_unit_test(test_an_orchestration_that_submits_by_what_it_sees_is_told_so),
       cmocka_unit_test(test_a_difference_is_shrunk_to_the_two_tasks_however_far_apart),
       cmocka_unit_test(test_all_orders_of_one_race_are_two),
       cmocka_unit_test(test_the_limit_of_all_is_kept_and_said),
