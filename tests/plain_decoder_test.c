@@ -14,15 +14,16 @@
 #include <bench/support/plain_decoder.h>
 #include <formats/tokenizer.h>
 
-/* doc/stories260K.md of llama2.c: temperature 0, 256 steps, no prompt. */
-static const char published[] =
-    "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, she saw a "
-    "big, red ball. She wanted to play with it, but it was too high.\n"
-    "Lily's mom said, \"Lily, let's go to the park.\" Lily was sad and didn't know what to do. She said, \"I want to "
-    "play with your ball, but I can't find it.\"\n"
-    "Lily was sad and didn't know what to do. She said, \"I'm sorry, Lily. I didn't know what to do.\"\n"
-    "Lily didn't want to help her mom, so she said, \"I'm sorry, mom. I didn't know what to do.\" Her mom said, "
-    "\"Don't worry, Lily. We can help you.";
+/* Of the text in llama2.c's doc/stories260K.md: temperature 0, 256 steps, no prompt.  The folder's README has it too.
+ */
+#define PUBLISHED_BYTES 565u
+#define PUBLISHED_FNV1A UINT64_C(0xc8c3dfcef4268b93)
+
+static uint64_t fnv1a(const char *text) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325); /* Fowler, Noll and Vo, 64 bits */
+  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+  return hash;
+}
 
 static uint32_t argmax(const float *x, uint32_t n) {
   uint32_t best = 0;
@@ -59,7 +60,7 @@ static void test_greedy_decoding_of_the_published_model_gives_the_published_text
     text[used += length] = '\0';
     token = next;
   }
-  assert_string_equal(text, published);
+  if (used != PUBLISHED_BYTES || fnv1a(text) != PUBLISHED_FNV1A) fail_msg("another text: %s", text);
   pto_plain_decoder_fini(&decoder);
   pto_tokenizer_fini(&tokenizer);
   pto_language_model_fini(&model);
