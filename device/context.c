@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <device/context_state.h>
+#include <device/context_calls.h>
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,6 +16,12 @@ static uint64_t next_context_id(void) {
   static atomic_uint_least64_t last;
   /* relaxed: only distinctness matters */
   return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+uint64_t pto_device_program_serial(void) {
+  static atomic_uint_least64_t last;
+  /* relaxed: only distinctness matters */
+  return (UINT64_C(1) << 32) + 1 + atomic_fetch_add_explicit(&last, 1, memory_order_relaxed);
 }
 
 /* ---- creation ---- */

@@ -3,7 +3,9 @@
  * A context's state: what calls, queue and executor share.
  *
  *   context.c           create, destroy, info, counters, errors: the calls about the context itself
- *   device_calls.c      the calls about tensors and dispatches: checked, then queued
+ *   context_calls.c     what all other calls share: turn and queue
+ *   device_calls.c      the calls about tensors: checked, then queued
+ *   dispatch_calls.c    those about programs
  *   executor.c          carries queued commands out, in order
  *
  * Three parties.  A call holds `turn` from begin to end, so there is one at a time.  The executor takes commands from
@@ -91,11 +93,7 @@ void *pto_executor_main(void *context);
 /* Runs what is queued on the calling thread, where there is no such thread. */
 void pto_executor_run(struct pto_context *context);
 
-/* device_calls.c: takes the command (what it owns is freed in any case) and queues it, waiting for room.  PTO_OK, or
- * the failure that is kept. */
-int pto_context_enqueue(struct pto_context *context, struct pto_command *command);
-/* Waits until everything queued has been carried out, or given up.  PTO_OK, or the failure that is kept. */
-int pto_context_wait(struct pto_context *context);
+/* context_calls.c: frees what the command owns. */
 void pto_command_fini(struct pto_command *command);
 
 #endif
