@@ -23,6 +23,7 @@
 
 #include <device/device_backend.h>
 #include <device/device_tensors.h>
+#include <device/lowering_cache.h>
 #include <runtime/control/control.h>
 
 /* Calls that may wait in the queue, and dispatches whose tasks may be on their way: who is further ahead waits. */
@@ -70,6 +71,7 @@ struct pto_context {
   uint64_t queued, done;                       /* commands so far */
   struct pto_flight flights[PTO_CONTEXT_FLIGHTS];
   uint64_t flights_begin, flights_end; /* the executor's */
+  struct pto_lowering_cache lowerings;
   bool is_failing; /* tensors are given up, and the failure is about to be known: calls wait for it */
   bool has_failed;
   struct pto_error failure; /* that is kept */
@@ -92,6 +94,8 @@ static inline uint64_t pto_context_now_ns(void) {
 void *pto_executor_main(void *context);
 /* Runs what is queued on the calling thread, where there is no such thread. */
 void pto_executor_run(struct pto_context *context);
+/* Gives a tensor's memory back, and what was kept of dispatches with it.  Under the lock; nobody uses the tensor. */
+void pto_executor_remove_tensor(struct pto_context *context, struct pto_device_record *record);
 
 /* context_calls.c: frees what the command owns. */
 void pto_command_fini(struct pto_command *command);

@@ -181,13 +181,13 @@ int pto_device_tensor_destroy(struct pto_context *context, struct pto_device_ten
     return pto_context_end_call(context, PTO_OK);
   }
   if (status == PTO_OK) record->is_destroyed = true;
-  if (status == PTO_OK && has_failed) pto_device_tensors_remove(&context->tensors, record); /* nothing runs */
+  if (status == PTO_OK && has_failed) pto_executor_remove_tensor(context, record); /* nothing runs */
   pto_context_unlock(context);
   struct pto_command command = {.kind = PTO_COMMAND_DESTROY, .record = record};
   if (status == PTO_OK && !has_failed && pto_context_enqueue(context, &command)) {
     /* It failed in between, and what was queued has been dropped. */
     pto_context_lock(context);
-    pto_device_tensors_remove(&context->tensors, record);
+    pto_executor_remove_tensor(context, record);
     pto_context_unlock(context);
   }
   return pto_context_end_call(context, status);

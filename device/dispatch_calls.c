@@ -149,6 +149,15 @@ int pto_context_dispatch(struct pto_context *context, const struct pto_device_pr
 }
 
 int pto_context_forget_program(struct pto_context *context, const struct pto_device_program *program) {
-  (void)program; /* nothing is kept yet */
-  return pto_context_sync(context);
+  int status = pto_context_begin_call(context);
+  if (!program) status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "forget: no program");
+  pto_context_unlock(context);
+  struct pto_command command = {.kind = PTO_COMMAND_SYNC};
+  if (status == PTO_OK) status = pto_context_enqueue(context, &command);
+  if (status == PTO_OK) status = pto_context_wait(context);
+  pto_context_lock(context);
+  while (context->is_failing) pthread_cond_wait(&context->is_done, &context->lock);
+  if (program) pto_lowering_cache_drop_program(&context->lowerings, program);
+  pto_context_unlock(context);
+  return pto_context_end_call(context, status);
 }
