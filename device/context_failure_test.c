@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What fails while it runs: who is told, what is lost, what works again; on each backend. */
+#include <device/context_state.h>
 #include <tests/support/context_fixture.h>
 
+#include <sched.h>
 #include <time.h>
+
+#include <runtime/base/atomic.h>
 
 /* ---- failure ---- */
 
@@ -74,6 +78,68 @@ static void test_whoever_comes_upon_a_failure_is_told_that_failure(void **state)
   }
 }
 
+/* ---- while a failure is about to be known ---- */
+
+static const struct timespec a_while = {.tv_nsec = 5000000};
+
+/* The test → kernels that hold the run: it asks now. */
+static atomic_bool is_asking;
+
+/* Ends once the test has been in its call for a while; at once on the thread that sees to the run. */
+static int hold_run(const struct pto_kernel_args *a) {
+  if (pthread_equal(pthread_self(), context->thread)) return 0;
+  while (!atomic_load_explicit(&is_asking, memory_order_acquire)) sched_yield(); /* acquire: pairs with the test's */
+  nanosleep(&a_while, NULL);
+  return 0;
+}
+static const struct pto_kernel holding = {
+    .name = "hold", .cores = PTO_AIV, .params = two, .param_count = 2, .run = hold_run};
+static const struct pto_kernel failing_cube = {
+    .name = "fail", .cores = PTO_AIC, .params = two, .param_count = 2, .run = fail_run};
+
+static int submit_holding(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0])};
+  return pto_submit_aiv(rt, &holding, params, 2);
+}
+static int submit_failing_cube(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0])};
+  return pto_submit_aic(rt, &failing_cube, params, 2);
+}
+
+/* Tensors have been given up, and the run that failed has not ended: one of its kernels goes on. */
+static void wait_until_failing(void) {
+  bool is_failing = false;
+  while (!is_failing) {
+    sched_yield();
+    pto_context_lock(context);
+    is_failing = context->is_failing;
+    assert_false(context->has_failed);
+    pto_context_unlock(context);
+  }
+}
+
+static void test_whoever_asks_before_a_failure_is_known_waits_for_it(void **state) {
+  struct pto_context_options options = options_of(&backends[0]);
+  struct pto_device_program slow = times_2, wrong = times_2;
+  slow.orchestrate = submit_holding;
+  wrong.orchestrate = submit_failing_cube;
+  options.runtime.workers = 3; /* a thread for each core of the chip, so that one at least holds the run */
+  assert_int_equal(pto_context_create(&options, &context, NULL, 0), PTO_OK);
+  for (int i = 0; i < 3; i++) {
+    struct pto_device_tensor in = host_tensor(), bad = host_tensor(), out[2] = {host_tensor(), host_tensor()};
+    float values[NUMEL];
+    atomic_store_explicit(&is_asking, false, memory_order_release); /* release: nothing runs yet */
+    for (int k = 0; k < 2; k++) dispatch1(&slow, in, out[k]);
+    dispatch1(&wrong, in, bad);
+    wait_until_failing();
+    atomic_store_explicit(&is_asking, true, memory_order_release); /* release: pairs with the kernels' */
+    refused(pto_device_tensor_read(context, bad, values, BYTES), PTO_EKERNEL, "fail");
+    assert_int_equal(pto_context_clear_error(context), PTO_OK);
+    refused(pto_device_tensor_read(context, bad, values, BYTES), PTO_EINVAL, "is undefined");
+  }
+  close_context();
+}
+
 static int fail_slowly(struct pto_runtime *rt, const struct pto_bound *bound) {
   const struct timespec while_others_wait = {.tv_nsec = 20000000}; /* for a full queue; right without it too */
   nanosleep(&while_others_wait, NULL);
@@ -121,6 +187,7 @@ int main(void) {
       cmocka_unit_test(test_what_is_queued_behind_a_failure_is_dropped),
       cmocka_unit_test(test_an_orchestration_that_gives_up_is_a_failure_and_others_complete),
       cmocka_unit_test(test_whoever_comes_upon_a_failure_is_told_that_failure),
+      cmocka_unit_test(test_whoever_asks_before_a_failure_is_known_waits_for_it),
       cmocka_unit_test(test_a_call_that_is_refused_for_a_failure_defines_nothing),
       cmocka_unit_test(test_tensors_can_be_destroyed_while_a_failure_is_kept),
   };
