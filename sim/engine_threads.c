@@ -335,7 +335,7 @@ static bool control_is_ready(void *context) {
   const struct pto_threads_engine *engine = context;
   for (uint32_t w = 0; w < engine->port.worker_count; w++)
     if (engine->in_flight[w] && pto_mailbox_has_element(&engine->workers[w].outbox)) return true;
-  return false;
+  return pto_atomic_load(&engine->is_called, memory_order_seq_cst);
 }
 
 static bool others_have_completed(const struct pto_threads_engine *engine) {
@@ -417,11 +417,21 @@ static bool threads_help(struct pto_port *port) {
 static void threads_wait(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
-  if (control_is_ready(engine) || threads_help(port)) return;
-  if (PTO_UNLIKELY(engine->has_met))
-    wait_with_waiting(engine);
-  else
-    pto_wait_until(&engine->completed, control_is_ready, engine);
+  if (!control_is_ready(engine) && !threads_help(port)) {
+    if (PTO_UNLIKELY(engine->has_met))
+      wait_with_waiting(engine);
+    else
+      pto_wait_until(&engine->completed, control_is_ready, engine);
+  }
+  /* Relaxed: what the caller has to say lies under a lock of its own, which is taken after this. */
+  if (pto_atomic_load(&engine->is_called, memory_order_relaxed))
+    pto_atomic_store(&engine->is_called, 0, memory_order_relaxed);
+}
+
+static void threads_call(struct pto_port *port) {
+  struct pto_threads_engine *engine = engine_of(port);
+  pto_atomic_store(&engine->is_called, 1, memory_order_seq_cst); /* N1 of wait.h */
+  pto_wait_notify(&engine->completed);
 }
 
 static int threads_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
@@ -499,6 +509,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .poll = threads_poll,
                                              .resume = threads_resume,
                                              .wait = threads_wait,
+                                             .call = threads_call,
                                              .help = threads_help,
                                              .run = threads_run,
                                              .kernel_message = threads_kernel_message,

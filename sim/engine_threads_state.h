@@ -85,6 +85,8 @@ struct pto_threads_engine {
   struct pto_port port;
   struct pto_threads_shared shared;
   struct pto_wait completed; /* the control thread waits, workers notify */
+  /* any other thread → control thread: it is to return from waiting.  The store is N1 of wait.h, the load W2. */
+  _Alignas(PTO_CACHE_LINE) _Atomic uint32_t is_called;
 
   /* Constant from creation on, the control thread's. */
   _Alignas(PTO_CACHE_LINE) struct pto_threads_worker *workers;
