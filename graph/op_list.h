@@ -128,11 +128,11 @@
 
 #define PTO_OP_LIST(X) PTO_UNARY_OP_LIST(X) PTO_BINARY_OP_LIST(X) PTO_REDUCE_OP_LIST(X) PTO_OTHER_OP_LIST(X)
 
-enum pto_op {
-#define X(id, name) PTO_OP_##id,
+enum pto_graph_op {
+#define X(id, name) PTO_GRAPH_OP_##id,
   PTO_OP_LIST(X)
 #undef X
-      PTO_OP_COUNT
+      PTO_GRAPH_OP_COUNT
 };
 
 #endif

@@ -29,7 +29,7 @@ struct pto_graph_value {
 };
 
 struct pto_graph_node {
-  uint32_t op; /* enum pto_op */
+  uint32_t op; /* enum pto_graph_op */
   const char *label;
   const uint32_t *operands; /* values by parameter; 0: absent */
   uint32_t operand_count;

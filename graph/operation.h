@@ -76,9 +76,9 @@ struct pto_op_info {
   int (*infer)(struct pto_inference *inference);
 };
 
-/* The operation's line; `op` is an enum pto_op. */
+/* The operation's line; `op` is an enum pto_graph_op. */
 const struct pto_op_info *pto_op_info(uint32_t op);
-/* The operation called `name` in files, or PTO_OP_COUNT. */
+/* The operation called `name` in files, or PTO_GRAPH_OP_COUNT. */
 uint32_t pto_op_find(const char *name);
 
 /* One call as files make it.  operands[i] is of parameters[i]; with a list parameter there are operand_count of them.
