@@ -76,6 +76,7 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler) {
   pto_core_tracker_reset(&scheduler->cores);
   scheduler->next_order = 0;
   scheduler->last_own[0] = scheduler->last_own[1] = 0;
+  scheduler->last_new[0] = scheduler->last_new[1] = UINT32_MAX;
   scheduler->rng.state = scheduler->seed;
   scheduler->dispatched = 0;
 }
@@ -410,6 +411,26 @@ bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message 
   }
   PTO_ASSERT(scheduler->cores.load[core] == 0);
   take(scheduler, queue);
+  slot->state = PTO_TASK_RUNNING;
+  scheduler->dispatched++;
+  fill_single(slot_index, slot->payload, core, message);
+  return true;
+}
+
+/* Where nobody waits, nobody has claimed anything: of the core that the last one ran on it is asked only whether it has
+ * been sent something since. */
+bool pto_scheduler_take_new(struct pto_scheduler *scheduler, uint32_t slot_index, struct pto_message *message) {
+  if (PTO_UNLIKELY(!scheduler->port->is_fine_grained || scheduler->ready_count || !scheduler->cores.has_home ||
+                   scheduler->policy != PTO_POLICY_FIFO))
+    return false;
+  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  const bool is_aic = slot->shape == PTO_SHAPE_AIC;
+  uint32_t core = scheduler->last_new[is_aic];
+  if (PTO_UNLIKELY(core == UINT32_MAX || scheduler->cores.load[core] || scheduler->port->trace)) {
+    core = pick_own(scheduler, is_aic);
+    if (core == UINT32_MAX) return false;
+    scheduler->last_new[is_aic] = core;
+  }
   slot->state = PTO_TASK_RUNNING;
   scheduler->dispatched++;
   fill_single(slot_index, slot->payload, core, message);

@@ -48,6 +48,7 @@ struct pto_scheduler {
   uint64_t seed;
   struct pto_ready_item claimant; /* out of its queue, tried before all others; slot PTO_NO_SLOT: none */
   uint32_t last_own[2];           /* the AIV and the AIC of the control thread's own tasks; UINT32_MAX: none chosen */
+  uint32_t last_new[2];           /* the same, of those that it took when they were new */
   uint64_t dispatched;            /* kernel calls of the run */
   uint64_t *ready_at;             /* by slot, once ready, in virtual time: the port's clock then */
 };
@@ -77,6 +78,9 @@ bool pto_scheduler_begin_row(struct pto_scheduler *scheduler);
 /* Takes the next task of the row, while work is fine grained, and fills in its message; false where the row ends.  Such
  * tasks are not sent to anybody else. */
 bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message *message);
+/* Takes a SINGLE task whose producers have completed before it was ever queued, where work is fine grained and nobody
+ * waits before it, and fills in its message: the control thread is to run it at once.  False where it is to be offered. */
+bool pto_scheduler_take_new(struct pto_scheduler *scheduler, uint32_t slot, struct pto_message *message);
 /* Sends what can be sent. */
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler);
 /* Drops everything that has not been sent: the run has failed. */
