@@ -121,6 +121,12 @@ static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_t
   }
 }
 
+static inline void drop_payload(struct pto_runtime *rt, struct pto_task_slot *slot, struct pto_payload *payload) {
+  slot->number = (uint32_t)payload->task_number;
+  slot->kernel = pto_payload_first_kernel(payload);
+  pto_payload_pool_free(&rt->payloads, payload);
+}
+
 /* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order, however
  * many. */
 static PTO_INLINE void finish_where(struct pto_runtime *rt, uint32_t index, bool may_be_virtual) {
@@ -135,11 +141,7 @@ static PTO_INLINE void finish_where(struct pto_runtime *rt, uint32_t index, bool
   if (may_be_virtual && told) charge(rt, PTO_WORK_FANOUT, told);
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
   struct pto_payload *payload = slot->payload;
-  if (payload) {
-    slot->number = (uint32_t)payload->task_number;
-    slot->kernel = pto_payload_first_kernel(payload);
-    pto_payload_pool_free(&rt->payloads, payload);
-  }
+  if (payload) drop_payload(rt, slot, payload);
 }
 
 static PTO_NOINLINE void finish(struct pto_runtime *rt, uint32_t index) { finish_where(rt, index, true); }
@@ -205,12 +207,16 @@ static bool take_in(struct pto_runtime *rt) {
   return true;
 }
 
+static PTO_COLD void own_failed(struct pto_runtime *rt, const struct pto_message *message, int16_t status) {
+  kernel_failed(rt, &(struct pto_completion){.ticket = message->ticket, .core = message->core, .status = status});
+}
+
 /* Runs a task that the control thread has taken for itself.  False where the run has failed. */
 static inline bool run_taken(struct pto_runtime *rt, const struct pto_message *message, uint32_t nth, bool *is_enough) {
   const uint32_t index = message->ticket;
   const int16_t status = rt->port->ops->run(rt->port, message, nth, is_enough);
   if (PTO_UNLIKELY(status)) {
-    kernel_failed(rt, &(struct pto_completion){.ticket = index, .core = message->core, .status = status});
+    own_failed(rt, message, status);
     return false;
   }
   rt->rings.slots[index].blocks_left = rt->rings.slots[index].messages_left = 0;
@@ -253,15 +259,26 @@ void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot) {
   }
 }
 
-void pto_progress_start(struct pto_runtime *rt, uint32_t slot) {
+void pto_progress_start(struct pto_runtime *rt, uint32_t index) {
   struct pto_message message;
   bool is_enough = false;
-  if (PTO_UNLIKELY(!pto_scheduler_take_new(&rt->scheduler, slot, &message))) {
-    offer(rt, slot);
+  struct pto_task_slot *slot = &rt->rings.slots[index];
+  struct pto_payload *payload = slot->payload;
+  if (PTO_UNLIKELY(!pto_scheduler_take_new(&rt->scheduler, index, slot, payload, &message))) {
+    offer(rt, index);
     return;
   }
-  run_taken(rt, &message, rt->new_count++, &is_enough);
-  if (is_enough) rt->since_poll = PTO_POLL_INTERVAL;
+  const int16_t status = rt->port->ops->run(rt->port, &message, rt->new_count++, &is_enough);
+  if (PTO_UNLIKELY(status)) {
+    own_failed(rt, &message, status);
+    return;
+  }
+  if (PTO_UNLIKELY(is_enough)) rt->since_poll = PTO_POLL_INTERVAL;
+  slot->blocks_left = slot->messages_left = 0;
+  slot->state = PTO_TASK_COMPLETED; /* nobody has come after it yet */
+  rt->completed_count++;
+  if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
+  drop_payload(rt, slot, payload);
 }
 
 /* What rows do at their end, for tasks that were run one by one as they came. */

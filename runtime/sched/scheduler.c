@@ -138,21 +138,6 @@ static inline void fill_message(const struct pto_scheduler *scheduler, uint32_t 
   message->meeting = 0;
 }
 
-/* The same for the message of a task that is SINGLE. */
-static inline void fill_single(uint32_t slot_index, const struct pto_payload *payload, uint32_t core,
-                               struct pto_message *message) {
-  message->payload = payload;
-  message->run = payload->kernels[payload->first_role]->run;
-  message->ticket = slot_index;
-  message->block_index = 0;
-  message->core = (uint16_t)core;
-  message->role = payload->first_role;
-  message->tensor_count = payload->tensor_count;
-  message->scalar_count = payload->scalar_count;
-  message->flags = payload->no_flags;
-  message->meeting = 0;
-}
-
 static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role,
                         uint8_t group) {
   const struct pto_port_ops *ops = scheduler->port->ops;
@@ -413,28 +398,12 @@ bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message 
   take(scheduler, queue);
   slot->state = PTO_TASK_RUNNING;
   scheduler->dispatched++;
-  fill_single(slot_index, slot->payload, core, message);
+  pto_scheduler_fill_single(slot_index, slot->payload, core, message);
   return true;
 }
 
-/* Where nobody waits, nobody has claimed anything: of the core that the last one ran on it is asked only whether it has
- * been sent something since. */
-bool pto_scheduler_take_new(struct pto_scheduler *scheduler, uint32_t slot_index, struct pto_message *message) {
-  if (PTO_UNLIKELY(!scheduler->port->is_fine_grained || scheduler->ready_count || !scheduler->cores.has_home ||
-                   scheduler->policy != PTO_POLICY_FIFO))
-    return false;
-  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  const bool is_aic = slot->shape == PTO_SHAPE_AIC;
-  uint32_t core = scheduler->last_new[is_aic];
-  if (PTO_UNLIKELY(core == UINT32_MAX || scheduler->cores.load[core] || scheduler->port->trace)) {
-    core = pick_own(scheduler, is_aic);
-    if (core == UINT32_MAX) return false;
-    scheduler->last_new[is_aic] = core;
-  }
-  slot->state = PTO_TASK_RUNNING;
-  scheduler->dispatched++;
-  fill_single(slot_index, slot->payload, core, message);
-  return true;
+uint32_t pto_scheduler_pick_new(struct pto_scheduler *scheduler, bool is_aic) {
+  return scheduler->last_new[is_aic] = pick_own(scheduler, is_aic);
 }
 
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {
