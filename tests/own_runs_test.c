@@ -148,8 +148,8 @@ static int submit_blocks(struct fixture *f, bool is_aic, uint32_t at, uint32_t c
 
 /* ---- failures ---- */
 
-/* A task that needs nothing runs at its submit.  Behind one for two cores, which needs messages, all the others wait, and
- * run in a row later: with one thread, not before somebody polls or waits. */
+/* A task that needs nothing runs at its submit.  Behind one for two cores, which needs messages, all the others wait,
+ * and run in a row later: with one thread, not before somebody polls or waits. */
 enum { AT_ITS_SUBMIT, AT_THE_END, IN_A_POLL, IN_A_READ, FAILURES };
 static uint32_t fails_when;
 
