@@ -421,7 +421,8 @@ static void bench_beside_contiguous(uint32_t dtype, const char *layout, uint64_t
   for (uint32_t i = 0; i < other.args.tensor_count; i++)
     is_inner_dense = is_inner_dense && other.tensors[i].strides[other.tensors[i].t.ndims - 1] == 1;
   printf("{\"bench\": \"kernels_strided\", \"name\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", "
-         "\"row_bytes\": %" PRIu64 ", \"innermost_stride_1\": %s, \"median_ns\": %.0f, \"minimum_ns\": %.0f, \"contiguous_ns\": %.0f, "
+         "\"row_bytes\": %" PRIu64
+         ", \"innermost_stride_1\": %s, \"median_ns\": %.0f, \"minimum_ns\": %.0f, \"contiguous_ns\": %.0f, "
          "\"times_slower\": %.2f, \"runs\": %d}\n",
          other.kernel->name, pto_dtype_name(dtype), layout, row_bytes, is_inner_dense ? "true" : "false",
          median(&laid_out), minimum(&laid_out), median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);

@@ -4,10 +4,10 @@
  * run?
  *
  * One JSON line a function: nanoseconds an f32 element, with the best instruction set of ours that the processor has
- * (median, min, …), and medians with each; of a plain loop over the C library's float function; and of SLEEF's functions of one unit (u10) for AVX2, for AVX-512, and
- * for AVX-512 without fused operations, which give the same bits as its SSE2 ones.  Medians of RUNS interleaved runs
- * over ELEMS elements, which stay in the first-level cache.  0: there is no such function, or no such processor; a
- * SLEEF that is missing is named once on standard error.
+ * (median, min, …), and medians with each; of a plain loop over the C library's float function; and of SLEEF's
+ * functions of one unit (u10) for AVX2, for AVX-512, and for AVX-512 without fused operations, which give the same bits
+ * as its SSE2 ones.  Medians of RUNS interleaved runs over ELEMS elements, which stay in the first-level cache.  0:
+ * there is no such function, or no such processor; a SLEEF that is missing is named once on standard error.
  */
 #include <bench/support/bench_line.h>
 #include <kernels/kernel_level.h>

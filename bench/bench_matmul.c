@@ -3,10 +3,10 @@
  * One question: how fast are the matrix products on one thread, beside OpenBLAS and oneDNN in the same run?
  *
  * One JSON line a shape, layout and dtype: nanoseconds of ours (median, min, …); GFLOP/s (a multiply-add is two) at the
- * median and at the least time of RUNS interleaved runs of each, ours over the best library's at the least times, and ours over the rate of one tile alone.
- * Shapes are m x k x n; layouts those of a and b, n row-major and t transposed, so that nt is the q·kᵀ of attention.
- * The peers of 16-bit products are the f32 ones of the same shape, since the aim is stated so; of int8, oneDNN's.  A
- * library that is missing leaves its columns 0 and is named once on standard error.
+ * median and at the least time of RUNS interleaved runs of each, ours over the best library's at the least times, and
+ * ours over the rate of one tile alone. Shapes are m x k x n; layouts those of a and b, n row-major and t transposed,
+ * so that nt is the q·kᵀ of attention. The peers of 16-bit products are the f32 ones of the same shape, since the aim
+ * is stated so; of int8, oneDNN's.  A library that is missing leaves its columns 0 and is named once on standard error.
  *
  * OpenBLAS takes its kernels by processor name, and a processor that is younger than it gets plain ones; so where there
  * is AVX-512 the program starts itself again with OPENBLAS_CORETYPE=SkylakeX, or what PTO_BENCH_OPENBLAS_CORETYPE says.
