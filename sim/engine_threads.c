@@ -368,13 +368,29 @@ static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
   if (!pto_threads_break_deadlock(engine)) pto_wait_until(&engine->completed, control_may_go_on, engine);
 }
 
+/* Looks at the second kernel of a row, and now and then at the row: the runtime's work for each task, and what the
+ * orchestration does between two submits, lie in between, so that says less than a kernel by itself; but a very long
+ * one shows at once.  A reading takes as long as a fifth of a task does: the longer a row, the fewer there are. */
+static inline bool look_at_row(struct pto_threads_engine *engine, uint32_t nth, uint64_t kernel_begin) {
+  if (nth != 1 && nth % 16 != 7) return false;
+  const uint64_t now = pto_ticks_now();
+  const uint64_t took = now - (nth == 1 ? kernel_begin : engine->row_begin), kernels = nth == 1 ? 1 : nth + 1;
+  if (PTO_UNLIKELY(took >= engine->row_long || took >= kernels * engine->row_batch))
+    note_own(engine, took >= engine->row_long ? PTO_THREADS_LONG_NS : PTO_THREADS_OWN_BATCH_NS);
+  else if (nth == 1)
+    engine->was_long = false;
+  return now - engine->row_begin >= engine->row_batch;
+}
+
 static int16_t threads_run(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough) {
   struct pto_threads_engine *engine = engine_of(port);
   struct pto_threads_worker *self = &engine->workers[0];
   const bool has_others = port->worker_count > 1;
+  uint64_t begin = 0;
+  if (nth <= 1 && has_others) begin = pto_ticks_now();
   if (nth == 0) {
     self->last_end_ns = 0;
-    if (has_others) engine->row_begin = pto_ticks_now();
+    engine->row_begin = begin;
   }
   int status = run_kernel(self, message);
   if (PTO_UNLIKELY(status != 0)) status = keep_failure(&self->cores[message->core], status, self->sentence);
@@ -382,15 +398,7 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
   *is_enough = nth + 1 == PTO_THREADS_ROW;
   if (!has_others) return (int16_t)status;
   *is_enough |= others_have_completed(engine);
-  /* The runtime's work for each lies in between, so a row says less than a kernel by itself; but very long ones show at
-   * once.  A reading takes as long as a fifth of a task does: the longer a row, the fewer there are. */
-  const bool is_mean = nth % 16 == 7;
-  if (is_mean || nth == 1) {
-    const uint64_t took = pto_ticks_now() - engine->row_begin;
-    if (took >= engine->row_long || (is_mean && took >= (nth + 1) * engine->row_batch))
-      note_own(engine, took >= engine->row_long ? PTO_THREADS_LONG_NS : PTO_THREADS_OWN_BATCH_NS);
-    *is_enough |= took >= engine->row_batch;
-  }
+  *is_enough |= look_at_row(engine, nth, begin);
   return (int16_t)status;
 }
 
