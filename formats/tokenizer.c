@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <formats/tokenizer.h>
+#include <pto/tokenizer.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,18 +88,19 @@ static int read_file(struct pto_tokenizer *tokenizer, const struct pto_mapped_fi
   return PTO_OK;
 }
 
-int pto_tokenizer_read(struct pto_tokenizer *tokenizer, const char *path, uint32_t vocab_size,
-                       struct pto_error *error) {
+int pto_tokenizer_read(struct pto_tokenizer *tokenizer, const char *path, uint32_t vocab_size, char *sentence,
+                       size_t sentence_size) {
   struct pto_mapped_file file;
-  struct pto_error reason;
+  struct pto_error error, reason;
   memset(tokenizer, 0, sizeof *tokenizer);
-  int status = pto_mapped_file_init(&file, path, error);
-  if (status) return status;
+  int status = pto_mapped_file_init(&file, path, &error);
+  if (status) return pto_error_tell(&error, sentence, sentence_size);
   status = read_file(tokenizer, &file, vocab_size, &reason);
   pto_mapped_file_fini(&file);
   if (status == PTO_OK) return status;
   pto_tokenizer_fini(tokenizer);
-  return pto_error_set(error, status, "tokenizer %.400s: %.500s", path, reason.sentence);
+  pto_error_set(&error, status, "tokenizer %.400s: %.500s", path, reason.sentence);
+  return pto_error_tell(&error, sentence, sentence_size);
 }
 
 void pto_tokenizer_fini(struct pto_tokenizer *tokenizer) {
@@ -164,8 +165,8 @@ static void merge(const struct pto_tokenizer *tokenizer, uint32_t *tokens, uint3
   }
 }
 
-int pto_tokenizer_encode(const struct pto_tokenizer *tokenizer, const char *text, bool has_bos, bool has_eos,
-                         uint32_t **tokens_out, uint32_t *count_out, struct pto_error *error) {
+static int encode(const struct pto_tokenizer *tokenizer, const char *text, bool has_bos, bool has_eos,
+                  uint32_t **tokens_out, uint32_t *count_out, struct pto_error *error) {
   const uint64_t most = strlen(text) + 3;
   if (most > UINT32_MAX / 2) return pto_error_set(error, PTO_EINVAL, "a text of %llu bytes", (unsigned long long)most);
   uint32_t *tokens = malloc(most * sizeof *tokens), *joined = malloc(most * sizeof *joined), count = 0;
@@ -188,6 +189,13 @@ int pto_tokenizer_encode(const struct pto_tokenizer *tokenizer, const char *text
   *tokens_out = tokens;
   *count_out = count;
   return PTO_OK;
+}
+
+int pto_tokenizer_encode(const struct pto_tokenizer *tokenizer, const char *text, bool has_bos, bool has_eos,
+                         uint32_t **tokens_out, uint32_t *count_out, char *sentence, size_t sentence_size) {
+  struct pto_error error;
+  int status = encode(tokenizer, text, has_bos, has_eos, tokens_out, count_out, &error);
+  return status ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
 }
 
 /* ---- decoding ---- */

@@ -19,10 +19,15 @@
 #ifndef PTO_TOKENIZER_H
 #define PTO_TOKENIZER_H
 
-#include <runtime/base/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <pto/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define PTO_TOKEN_BOS 1u
 #define PTO_TOKEN_EOS 2u
@@ -45,20 +50,23 @@ struct pto_tokenizer {
 
 /* Reads the tokenizer of llama2.c at `path` with exactly `vocab_size` tokens: an int32 (the longest piece), then score
  * (f32), length (int32) and bytes of each.  PTO_OK; PTO_ESYSTEM, PTO_EINVAL (cut, inconsistent, oversized), PTO_ENOMEM;
- * with path and reason in `error`. */
-PTO_MUST_CHECK int pto_tokenizer_read(struct pto_tokenizer *tokenizer, const char *path, uint32_t vocab_size,
-                                      struct pto_error *error);
+ * path and reason go to `sentence` (sentence_size bytes, may be NULL). */
+PTO_API PTO_MUST_CHECK int pto_tokenizer_read(struct pto_tokenizer *tokenizer, const char *path, uint32_t vocab_size,
+                                              char *sentence, size_t sentence_size);
 /* Takes zeroed structs too. */
-void pto_tokenizer_fini(struct pto_tokenizer *tokenizer);
+PTO_API void pto_tokenizer_fini(struct pto_tokenizer *tokenizer);
 
 /* The tokens of a text: *tokens_out is the caller's, to be freed.  PTO_OK, PTO_ENOMEM, or PTO_EINVAL where a byte has
- * no token. */
-PTO_MUST_CHECK int pto_tokenizer_encode(const struct pto_tokenizer *tokenizer, const char *text, bool has_bos,
-                                        bool has_eos, uint32_t **tokens_out, uint32_t *count_out,
-                                        struct pto_error *error);
+ * no token; the reason in `sentence`, as above. */
+PTO_API PTO_MUST_CHECK int pto_tokenizer_encode(const struct pto_tokenizer *tokenizer, const char *text, bool has_bos,
+                                                bool has_eos, uint32_t **tokens_out, uint32_t *count_out,
+                                                char *sentence, size_t sentence_size);
 /* What `token` adds to a text after `previous`; borrowed from the tokenizer.  *length_out is its bytes.  Tokens beyond
  * the vocabulary are "". */
-const char *pto_tokenizer_decode(const struct pto_tokenizer *tokenizer, uint32_t previous, uint32_t token,
-                                 uint32_t *length_out);
+PTO_API const char *pto_tokenizer_decode(const struct pto_tokenizer *tokenizer, uint32_t previous, uint32_t token,
+                                         uint32_t *length_out);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

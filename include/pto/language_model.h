@@ -10,13 +10,19 @@
  *
  * Matrices are [rows, columns] row-major: y = W·x has `rows` elements.  q has dim rows, k and v kv_dim.
  *
- * Threads: any, each with its own arguments.  To add a format: a reader file, and a line in `readers` of
- * language_model.c.
+ * Threads: any, each with its own arguments.
  */
 #ifndef PTO_LANGUAGE_MODEL_H
 #define PTO_LANGUAGE_MODEL_H
 
-#include <formats/mapped_file.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pto/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* No size above is believed: 2^20 for widths, 2^24 for the vocabulary and positions, 4096 layers. */
 #define PTO_MODEL_MAX_WIDTH (1u << 20)
@@ -41,6 +47,12 @@ struct pto_model_layer {
   struct pto_model_matrix gate, up, down; /* SwiGLU: down · (silu(gate · x) · (up · x)) */
 };
 
+/* The file as read-only memory. */
+struct pto_model_file {
+  const unsigned char *data; /* page-aligned; NULL where the file is empty */
+  uint64_t size_bytes;
+};
+
 struct pto_language_model {
   uint32_t dim, hidden_dim, layer_count, head_count, kv_head_count, vocab_size, sequence_length;
   float rope_base, norm_epsilon;
@@ -48,14 +60,16 @@ struct pto_language_model {
   struct pto_model_matrix classifier;
   const float *final_norm;
   struct pto_model_layer *layers;
-  struct pto_mapped_file file;
+  struct pto_model_file file;
 };
 
 /* Reads the file at `path`, of whatever format it is.  PTO_OK; PTO_ESYSTEM where it cannot be read, PTO_EINVAL where it
- * is no such file, cut or inconsistent, PTO_ENOMEM; with path and reason in `error`.  Nothing is left behind then. */
-PTO_MUST_CHECK int pto_language_model_read(struct pto_language_model *model, const char *path, struct pto_error *error);
+ * is no such file, cut or inconsistent, PTO_ENOMEM; path and reason go to `sentence` (sentence_size bytes, may be
+ * NULL). Nothing is left behind then. */
+PTO_API PTO_MUST_CHECK int pto_language_model_read(struct pto_language_model *model, const char *path, char *sentence,
+                                                   size_t sentence_size);
 /* Takes zeroed structs too. */
-void pto_language_model_fini(struct pto_language_model *model);
+PTO_API void pto_language_model_fini(struct pto_language_model *model);
 
 static inline uint32_t pto_model_head_width(const struct pto_language_model *model) {
   return model->dim / model->head_count;
@@ -64,11 +78,7 @@ static inline uint32_t pto_model_kv_dim(const struct pto_language_model *model) 
   return pto_model_head_width(model) * model->kv_head_count;
 }
 
-/* ---- for readers ---- */
-
-/* Whether the sizes may be those of a model; PTO_EINVAL with the sentence. */
-PTO_MUST_CHECK int pto_model_check_sizes(const struct pto_language_model *model, struct pto_error *error);
-/* The checkpoints of llama2.c, version 0: seven int32, then f32 weights. */
-PTO_MUST_CHECK int pto_llama2c_read(struct pto_language_model *model, struct pto_error *error);
-
+#ifdef __cplusplus
+}
+#endif
 #endif
