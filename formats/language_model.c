@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <formats/language_model.h>
+#include <pto/language_model.h>
 
 #include <stdlib.h>
 #include <string.h>
 
+#include <formats/mapped_file.h>
+#include <formats/model_reader.h>
 #include <runtime/base/base.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights are used as the file has them");
@@ -39,14 +41,15 @@ int pto_model_check_sizes(const struct pto_language_model *model, struct pto_err
   return PTO_OK;
 }
 
-int pto_language_model_read(struct pto_language_model *model, const char *path, struct pto_error *error) {
+static int read_file(struct pto_language_model *model, const char *path, struct pto_error *error) {
   struct pto_error reason;
-  memset(model, 0, sizeof *model);
-  int status = pto_mapped_file_init(&model->file, path, error);
+  struct pto_mapped_file file;
+  int status = pto_mapped_file_init(&file, path, error);
   if (status) return status;
+  model->file = (struct pto_model_file){file.data, file.size_bytes};
   const struct reader *reader = readers;
-  while (reader->magic_bytes > model->file.size_bytes ||
-         (reader->magic_bytes && memcmp(model->file.data, reader->magic, reader->magic_bytes)))
+  while (reader->magic_bytes > file.size_bytes ||
+         (reader->magic_bytes && memcmp(file.data, reader->magic, reader->magic_bytes)))
     reader++;
   status = reader->read(model, &reason);
   if (status == PTO_OK) return status;
@@ -54,9 +57,17 @@ int pto_language_model_read(struct pto_language_model *model, const char *path, 
   return pto_error_set(error, status, "model %.400s: %.500s", path, reason.sentence);
 }
 
+int pto_language_model_read(struct pto_language_model *model, const char *path, char *sentence, size_t sentence_size) {
+  struct pto_error error;
+  memset(model, 0, sizeof *model);
+  int status = read_file(model, path, &error);
+  return status ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
+}
+
 void pto_language_model_fini(struct pto_language_model *model) {
+  struct pto_mapped_file file = {model->file.data, model->file.size_bytes};
   free(model->layers);
   free(model->norms);
-  pto_mapped_file_fini(&model->file);
+  pto_mapped_file_fini(&file);
   memset(model, 0, sizeof *model);
 }

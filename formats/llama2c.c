@@ -5,7 +5,7 @@
  * follows; else the embedding serves.  Before it stand tables of rotations, which newer readers do not use, and neither
  * do we.
  */
-#include <formats/language_model.h>
+#include <formats/model_reader.h>
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef PTO_PLAIN_DECODER_H
 #define PTO_PLAIN_DECODER_H
 
-#include <formats/language_model.h>
+#include <pto/language_model.h>
 #include <stdbool.h>
 
 struct pto_plain_decoder {

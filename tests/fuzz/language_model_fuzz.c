@@ -4,7 +4,8 @@
  */
 #include <tests/fuzz/fuzz_file.h>
 
-#include <formats/language_model.h>
+#include <pto/language_model.h>
+#include <runtime/base/error.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct pto_language_model model;
   float sum = 0;
   fuzz_file_open(&file, data, size);
-  int status = pto_language_model_read(&model, file.path, &error);
+  int status = pto_language_model_read(&model, file.path, error.sentence, sizeof error.sentence);
   if (status == PTO_OK) {
     for (uint32_t i = 0; i < model.layer_count; i++) {
       const struct pto_model_layer *l = &model.layers[i];
