@@ -44,6 +44,10 @@ int pto_model_check_sizes(const struct pto_language_model *model, struct pto_err
   if (model->head_count % model->kv_head_count)
     return pto_error_set(error, PTO_EINVAL, "%u heads cannot share %u key and value heads", model->head_count,
                          model->kv_head_count);
+  if (!(model->rope_base > 0 && model->rope_base < INFINITY))
+    return pto_error_set(error, PTO_EINVAL, "rotations have base %g, no positive number", (double)model->rope_base);
+  if (!(model->norm_epsilon >= 0 && model->norm_epsilon < 1))
+    return pto_error_set(error, PTO_EINVAL, "the epsilon of norms is %g, not 0 to 1", (double)model->norm_epsilon);
   return PTO_OK;
 }
 
