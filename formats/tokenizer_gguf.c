@@ -101,7 +101,7 @@ static int read_token(struct pto_tokenizer *tokenizer, const struct arrays *arra
     if (byte < 0)
       return pto_error_set(error, PTO_EINVAL, "token %u is a byte, but its piece is not like <0x0A>", token);
     if (tokenizer->byte_tokens[byte] == PTO_TOKEN_NONE) tokenizer->byte_tokens[byte] = token;
-  } else if (!is_mark && length) {
+  } else if (length) {
     tokenizer->index[tokenizer->index_count++] = token;
   }
   return PTO_OK;

@@ -122,6 +122,16 @@ static void test_marks_and_bytes_are_those_of_the_file(void **state) {
   pto_tokenizer_fini(&t);
 }
 
+static void test_of_two_tokens_of_a_byte_the_first_is_taken(void **state) {
+  struct pto_tokenizer t;
+  struct change change = usual;
+  change.last_piece = "<0x41>";
+  change.last_type = 6;
+  open_it(&change, &t);
+  GIVES(&t, "A", BEGIN_OF_TEXT, SPACE, FIRST_BYTE + 'A', END_OF_TEXT);
+  pto_tokenizer_fini(&t);
+}
+
 static void test_a_file_may_want_no_space_in_front(void **state) {
   struct pto_tokenizer t;
   struct change change = usual;
@@ -224,6 +234,7 @@ static int free_file(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_marks_and_bytes_are_those_of_the_file),
+      cmocka_unit_test(test_of_two_tokens_of_a_byte_the_first_is_taken),
       cmocka_unit_test(test_a_file_may_want_no_space_in_front),
       cmocka_unit_test(test_no_text_gives_marks_or_unused_tokens),
       cmocka_unit_test(test_marks_decode_to_nothing_and_bytes_to_themselves),
