@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include <graph/lowering.h>
+
+#include <kernels/kernel_list.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pto_lower_function *const lower_functions[] = {
+#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_##id,
+    PTO_OP_LIST(X)
+#undef X
+};
+_Static_assert(PTO_ARRAY_LENGTH(lower_functions) == PTO_GRAPH_OP_COUNT, "an operation without a lowering");
+
+/* ---- values ---- */
+
+static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* Whether results of the operation may be views of their first operand. */
+static bool may_alias(uint32_t op) {
+  switch (op) {
+  case PTO_GRAPH_OP_identity:
+  case PTO_GRAPH_OP_reshape:
+  case PTO_GRAPH_OP_squeeze:
+  case PTO_GRAPH_OP_unsqueeze:
+  case PTO_GRAPH_OP_transpose:
+  case PTO_GRAPH_OP_slice:
+  case PTO_GRAPH_OP_expand:
+  case PTO_GRAPH_OP_split:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* From the last node to the first: what a result that is a view keeps alive is known when its operand is seen. */
+static void find_last_uses(struct pto_lowering *l) {
+  for (uint32_t n = l->graph->node_count; n-- > 0;) {
+    const struct pto_graph_node *node = &l->graph->nodes[n];
+    uint32_t last = n + 1;
+    if (may_alias(node->op))
+      for (uint32_t i = 0; i < node->result_count; i++) last = later(last, l->last_uses[node->first_result + i]);
+    for (uint32_t i = 0; i < node->operand_count; i++)
+      l->last_uses[node->operands[i]] = later(last, l->last_uses[node->operands[i]]);
+  }
+}
+
+static bool is_same_storage(const struct pto_tensor *a, const struct pto_tensor *b) {
+  return pto_tensor_overlap(a, b) != PTO_DISJOINT;
+}
+
+static void find_shared(struct pto_lowering *l, const struct pto_tensor *inputs) {
+  for (uint32_t o = 0; o < l->graph->output_count; o++)
+    for (uint32_t i = 0; i < l->graph->input_count; i++)
+      if (is_same_storage(&l->outputs[o], &inputs[i])) l->shared[o] = l->graph->inputs[i];
+}
+
+static int lowering_init(struct pto_lowering *l, const struct pto_tensor *inputs, const struct pto_tensor *constants) {
+  const struct pto_graph *graph = l->graph;
+  l->tensors = calloc(graph->value_count, sizeof *l->tensors);
+  l->last_uses = calloc(graph->value_count, sizeof *l->last_uses);
+  l->output_of = calloc(graph->value_count, sizeof *l->output_of);
+  l->shared = calloc(graph->output_count + 1, sizeof *l->shared);
+  l->is_written = calloc(graph->output_count + 1, sizeof *l->is_written);
+  if (!l->tensors || !l->last_uses || !l->output_of || !l->shared || !l->is_written) return PTO_ENOMEM;
+  for (uint32_t v = 0, constant = 0; v < graph->value_count; v++) {
+    l->tensors[v].status = PTO_ESTALE;
+    if (graph->values[v].kind == PTO_VALUE_CONSTANT) l->tensors[v] = constants[constant++];
+  }
+  for (uint32_t i = 0; i < graph->input_count; i++) l->tensors[graph->inputs[i]] = inputs[i];
+  for (uint32_t o = graph->output_count; o-- > 0;) l->output_of[graph->outputs[o]] = o + 1;
+  find_last_uses(l);
+  find_shared(l, inputs);
+  return PTO_OK;
+}
+
+static void lowering_fini(struct pto_lowering *l) {
+  free(l->tensors);
+  free(l->last_uses);
+  free(l->output_of);
+  free(l->shared);
+  free(l->is_written);
+}
+
+const struct pto_tensor *pto_lowering_operand(const struct pto_lowering *l, const struct pto_graph_node *node,
+                                              uint32_t parameter) {
+  if (parameter >= node->operand_count || node->operands[parameter] == 0) return NULL;
+  return &l->tensors[node->operands[parameter]];
+}
+
+struct pto_tensor pto_lowering_temporary(struct pto_lowering *l, uint32_t dtype, uint32_t ndims,
+                                         const uint64_t *shape) {
+  uint64_t bits = pto_dtype_bits(dtype);
+  for (uint32_t d = 0; d < ndims; d++) bits *= shape[d];
+  return pto_managed_tensor(l->rt, pto_create_buffer(l->rt, (bits + 7) / 8), dtype, ndims, shape);
+}
+
+struct pto_tensor pto_lowering_temporary_like(struct pto_lowering *l, const struct pto_graph_desc *desc,
+                                              uint32_t dtype) {
+  return pto_lowering_temporary(l, dtype, desc->ndims, desc->shape);
+}
+
+/* Whether `out`, output `o`, may be written by the node at hand although it shares storage with an input. */
+static bool may_overwrite(const struct pto_lowering *l, const struct pto_graph_node *node, uint32_t o,
+                          bool is_in_place) {
+  const uint32_t input = l->shared[o];
+  if (input == 0 || l->last_uses[input] < l->node_index + 1) return true;
+  if (!is_in_place || l->last_uses[input] > l->node_index + 1) return false;
+  for (uint32_t i = 0; i < node->operand_count; i++) {
+    const struct pto_tensor *t = pto_lowering_operand(l, node, i), *out = &l->outputs[o];
+    if (t == NULL || !is_same_storage(t, out)) continue;
+    if (pto_tensor_overlap(t, out) != PTO_EQUAL || t->dtype != out->dtype || t->ndims != out->ndims) return false;
+    if (memcmp(t->shape, out->shape, out->ndims * sizeof *out->shape) != 0 || !pto_tensor_is_contiguous(t))
+      return false;
+  }
+  return true;
+}
+
+struct pto_tensor pto_lowering_result(struct pto_lowering *l, const struct pto_graph_node *node, uint32_t index,
+                                      bool is_in_place) {
+  const uint32_t v = node->first_result + index, output = l->output_of[v];
+  if (output != 0 && may_overwrite(l, node, output - 1, is_in_place)) {
+    l->is_written[output - 1] = true;
+    l->tensors[v] = l->outputs[output - 1];
+  } else {
+    l->tensors[v] = pto_lowering_temporary_like(l, &l->graph->values[v].desc, l->graph->values[v].desc.dtype);
+  }
+  return l->tensors[v];
+}
+
+int pto_lowering_alias(struct pto_lowering *l, const struct pto_graph_node *node, uint32_t index,
+                       const struct pto_tensor *t) {
+  const uint32_t v = node->first_result + index, output = l->output_of[v];
+  l->tensors[v] = *t;
+  if (output == 0 || !may_overwrite(l, node, output - 1, false)) return PTO_OK;
+  const struct pto_tensor from = *t;
+  l->is_written[output - 1] = true;
+  l->tensors[v] = l->outputs[output - 1];
+  return pto_lowering_convert(l, &from, &l->outputs[output - 1]);
+}
+
+/* ---- tasks ---- */
+
+int pto_lowering_submit(struct pto_lowering *l, const struct pto_kernel *kernel, const struct pto_param *params,
+                        uint32_t count) {
+  if (l->observe != NULL)
+    l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count});
+  return (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
+                                        : pto_submit_aic(l->rt, kernel, params, count);
+}
+
+/* Whether `t` is the whole of a buffer that the runtime is still to give memory to. */
+static bool is_unallocated(const struct pto_tensor *t) {
+  uint64_t bits = pto_dtype_bits(t->dtype) * pto_tensor_numel(t);
+  return t->buffer.base == 0 && t->start_offset == 0 && pto_tensor_is_contiguous(t) &&
+         (bits + 7) / 8 == t->buffer.size_bytes;
+}
+
+int pto_lowering_allocate(struct pto_lowering *l, const struct pto_tensor *t) {
+  return is_unallocated(t) ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
+}
+
+int pto_lowering_submit_tiles(struct pto_lowering *l, const struct pto_tiles *tiles,
+                              const struct pto_tiled_task *task) {
+  int status = PTO_OK;
+  for (uint32_t i = 0; i < task->tensor_count && status == PTO_OK && tiles->count > 1; i++)
+    if (task->modes[i] == PTO_OUTPUT) status = pto_lowering_allocate(l, &task->tensors[i]);
+  for (uint64_t box = 0; box < tiles->count && status == PTO_OK; box++) {
+    struct pto_tensor views[PTO_ARRAY_LENGTH(task->tensors)];
+    struct pto_param params[PTO_ARRAY_LENGTH(task->tensors) + PTO_ARRAY_LENGTH(task->scalars)];
+    for (uint32_t i = 0; i < task->tensor_count; i++) {
+      views[i] = pto_tiles_view(tiles, box, &task->tensors[i]);
+      params[i] = pto_param_tensor(task->modes[i], &views[i]);
+    }
+    memcpy(params + task->tensor_count, task->scalars, task->scalar_count * sizeof *params);
+    status = pto_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
+  }
+  return status;
+}
+
+/* Every tensor of the task as one dimension, where all are dense and of one shape: fewer dimensions to walk, and cuts
+ * that are even. */
+static void flatten(struct pto_tiled_task *task) {
+  const struct pto_tensor *out = &task->tensors[task->tensor_count - 1];
+  const uint64_t numel[] = {pto_tensor_numel(out)};
+  if (out->ndims < 2) return;
+  for (uint32_t i = 0; i < task->tensor_count; i++)
+    if (!pto_tensor_is_contiguous(&task->tensors[i])) return;
+  for (uint32_t i = 0; i < task->tensor_count; i++) task->tensors[i] = pto_tensor_reshape(&task->tensors[i], 1, numel);
+}
+
+int pto_lowering_elementwise(struct pto_lowering *l, const struct pto_kernel *kernel,
+                             const struct pto_tensor *const *inputs, uint32_t input_count, const struct pto_tensor *out,
+                             const struct pto_param *scalars, uint32_t scalar_count) {
+  struct pto_tiled_task task = {.kernel = kernel, .tensor_count = input_count + 1, .scalar_count = scalar_count};
+  for (uint32_t i = 0; i < input_count; i++) {
+    task.tensors[i] = pto_tensor_broadcast(inputs[i], out->ndims, out->shape);
+    task.modes[i] = PTO_INPUT;
+  }
+  task.tensors[input_count] = *out;
+  task.modes[input_count] = PTO_OUTPUT;
+  if (scalar_count != 0) memcpy(task.scalars, scalars, scalar_count * sizeof *scalars);
+  flatten(&task);
+  const struct pto_tensor *whole = &task.tensors[input_count];
+  struct pto_tiles tiles;
+  if (pto_dtype_bits(out->dtype) < 8) /* two elements share a byte: one task writes them all */
+    pto_tiles_make_one(&tiles, whole->ndims, whole->shape);
+  else
+    pto_tiles_make(&tiles, whole->ndims, whole->shape, 0, 1);
+  return pto_lowering_submit_tiles(l, &tiles, &task);
+}
+
+int pto_lowering_convert(struct pto_lowering *l, const struct pto_tensor *from, const struct pto_tensor *to) {
+  const struct pto_kernel *kernel = from->dtype == to->dtype ? &pto_general_copy : &pto_general_cast;
+  return pto_lowering_elementwise(l, kernel, &from, 1, to, NULL, 0);
+}
+
+struct pto_tensor pto_lowering_as_bool(const struct pto_tensor *t) {
+  struct pto_tensor view = *t;
+  view.dtype = PTO_BOOL; /* one byte as uint8 is, whatever the strides */
+  return view;
+}
+
+int pto_lowering_reshape(struct pto_lowering *l, const struct pto_tensor *t, uint32_t ndims, const uint64_t *shape,
+                         struct pto_tensor *out) {
+  if (pto_tensor_is_contiguous(t)) {
+    *out = pto_tensor_reshape(t, ndims, shape);
+    return PTO_OK;
+  }
+  const struct pto_tensor dense = pto_lowering_temporary(l, t->dtype, t->ndims, t->shape);
+  const int status = pto_lowering_convert(l, t, &dense);
+  *out = pto_tensor_reshape(&dense, ndims, shape);
+  return status;
+}
+
+/* ---- the whole ---- */
+
+/* Outputs whose result went elsewhere: those in the storage of an input that was still read, and further names of a
+ * value that is an output already. */
+static int copy_outputs(struct pto_lowering *l) {
+  int status = PTO_OK;
+  for (uint32_t o = 0; o < l->graph->output_count && status == PTO_OK; o++)
+    if (!l->is_written[o]) status = pto_lowering_convert(l, &l->tensors[l->graph->outputs[o]], &l->outputs[o]);
+  return status;
+}
+
+int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const struct pto_tensor *inputs,
+                    const struct pto_tensor *outputs, const struct pto_tensor *constants,
+                    pto_lowering_observer *observe, void *context) {
+  struct pto_lowering l = {
+      .rt = rt, .graph = graph, .outputs = outputs, .observe = observe, .observe_context = context};
+  int status = lowering_init(&l, inputs, constants);
+  for (; l.node_index < graph->node_count && status == PTO_OK; l.node_index++) {
+    const struct pto_graph_node *node = &graph->nodes[l.node_index];
+    status = lower_functions[node->op](&l, node);
+  }
+  if (status == PTO_OK) status = copy_outputs(&l);
+  lowering_fini(&l);
+  return status;
+}
