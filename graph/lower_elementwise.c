@@ -45,8 +45,7 @@ static bool is_float(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES
 static int predicate(struct pto_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
   const struct pto_tensor *x = pto_lowering_operand(l, node, 0);
   const struct pto_tensor y = pto_lowering_result(l, node, 0, true), bools = pto_lowering_as_bool(&y);
-  const struct pto_param zero = pto_scalar_i64(0);
-  if (!is_float(x->dtype)) return pto_lowering_elementwise(l, &pto_general_fill_int, NULL, 0, &y, &zero, 1);
+  if (!is_float(x->dtype)) return pto_lowering_fill(l, (struct pto_number){0}, &y);
   return pto_lowering_elementwise(l, kernel, &x, 1, &bools, NULL, 0);
 }
 
@@ -76,21 +75,7 @@ int pto_lower_cast(struct pto_lowering *l, const struct pto_graph_node *node) {
 
 /* ---- with numbers ---- */
 
-/* Of integer dtypes bounds are integers; an absent one, and one beyond the dtype, bounds nothing. */
-static int64_t integer_bound(struct pto_number number, int64_t absent) {
-  switch (number.kind) {
-  case PTO_NUMBER_I64:
-    return number.value.i64;
-  case PTO_NUMBER_U64:
-    return number.value.u64 > INT64_MAX ? INT64_MAX : (int64_t)number.value.u64;
-  case PTO_NUMBER_F64:
-    if (number.value.f64 >= 0x1p63) return INT64_MAX;
-    return number.value.f64 < -0x1p63 ? INT64_MIN : (int64_t)number.value.f64;
-  default:
-    return absent;
-  }
-}
-
+/* Of integer dtypes bounds are whole numbers; one beyond the dtype bounds nothing. */
 int pto_lower_clamp(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_clamp_options *options = node->options;
   if (is_float(pto_lowering_operand(l, node, 0)->dtype)) {
@@ -98,8 +83,8 @@ int pto_lower_clamp(struct pto_lowering *l, const struct pto_graph_node *node) {
                                        pto_scalar_f32((float)pto_number_or(options->max_value, (double)INFINITY))};
     return unary(l, node, &pto_general_clamp, bounds, 2);
   }
-  const struct pto_param bounds[] = {pto_scalar_i64(integer_bound(options->min_value, INT64_MIN)),
-                                     pto_scalar_i64(integer_bound(options->max_value, INT64_MAX))};
+  const struct pto_param bounds[] = {pto_scalar_i64(pto_lowering_integer(options->min_value, INT64_MIN)),
+                                     pto_scalar_i64(pto_lowering_integer(options->max_value, INT64_MAX))};
   return unary(l, node, &pto_general_clamp_int, bounds, 2);
 }
 

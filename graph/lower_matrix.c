@@ -23,9 +23,8 @@ static void make_product_tiles(struct pto_tiles *tiles, const struct pto_tensor 
 static struct pto_tensor part(const struct pto_tiles *tiles, uint64_t index, const struct pto_tensor *t,
                               uint32_t whole) {
   uint64_t offsets[PTO_MAX_DIMS] = {0}, shape[PTO_MAX_DIMS] = {0};
-  for (uint32_t d = tiles->ndims; d-- > 0;) {
-    const uint64_t at = index % tiles->counts[d] * tiles->step[d];
-    index /= tiles->counts[d];
+  for (uint32_t d = 0; d < tiles->ndims; d++) {
+    const uint64_t at = pto_tiles_offset(tiles, index, d);
     const bool is_whole = d == whole || (t->shape[d] == 1 && tiles->shape[d] != 1);
     offsets[d] = is_whole ? 0 : at;
     shape[d] = is_whole ? t->shape[d] : pto_min_u64(tiles->step[d], tiles->shape[d] - at);

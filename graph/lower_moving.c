@@ -112,3 +112,18 @@ int pto_lower_triangular(struct pto_lowering *l, const struct pto_graph_node *no
                                       pto_scalar_i64((int64_t)pto_number_or(options->diagonal, 0))};
   return rearranged(l, node, &pto_general_triangular, 3u << (ndims - 2), scalars, 2);
 }
+
+/* Where the middle of the padding lies differs between tiles: one task for the whole. */
+int pto_lower_pad(struct pto_lowering *l, const struct pto_graph_node *node) {
+  const struct pto_pad_options *options = node->options;
+  const struct pto_tensor *x = pto_lowering_operand(l, node, 0);
+  const uint64_t one[] = {1};
+  const struct pto_tensor value = pto_lowering_temporary(l, x->dtype, 0, one);
+  const struct pto_tensor y = pto_lowering_result(l, node, 0, false);
+  struct pto_param params[4 + PTO_MAX_DIMS] = {pto_input(x), pto_input(&value), pto_output(&y),
+                                               pto_scalar_u64(options->mode)};
+  for (uint32_t d = 0; d < PTO_MAX_DIMS; d++)
+    params[4 + d] = pto_scalar_u64(d < x->ndims ? options->beginning_padding.values[d] : 0);
+  const int status = pto_lowering_fill(l, options->value, &value);
+  return status ? status : pto_lowering_submit(l, &pto_general_pad, params, 4 + PTO_MAX_DIMS);
+}

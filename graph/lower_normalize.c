@@ -10,9 +10,8 @@ static int operand_or(struct pto_lowering *l, const struct pto_tensor *given, fl
     *out = *given;
     return PTO_OK;
   }
-  const struct pto_param scalar = pto_scalar_f32(value);
   *out = pto_lowering_temporary(l, like->dtype, ndims, shape);
-  return pto_lowering_elementwise(l, &pto_general_fill, NULL, 0, out, &scalar, 1);
+  return pto_lowering_fill(l, pto_number_f64(value), out);
 }
 
 /* Dimension `axis` brought to place 1 (0 → 1 by a leading extent of 1), as kernels of [n, c, …] want it. */

@@ -100,6 +100,11 @@ int pto_lowering_elementwise(struct pto_lowering *l, const struct pto_kernel *ke
 /* The same for one input and no scalars: copies and casts, with `kernel` NULL whichever is needed. */
 int pto_lowering_convert(struct pto_lowering *l, const struct pto_tensor *from, const struct pto_tensor *to);
 
+/* Fills `to` with the number, 0 where it is absent. */
+int pto_lowering_fill(struct pto_lowering *l, struct pto_number number, const struct pto_tensor *to);
+/* The number as a whole one, the nearest that fits; `absent` where it is absent. */
+int64_t pto_lowering_integer(struct pto_number number, int64_t absent);
+
 /* Boolean operands are bytes of 0 and others: as a view of dtype bool; results of tests, the other way round. */
 struct pto_tensor pto_lowering_as_bool(const struct pto_tensor *t);
 /* `t` as a dense tensor of `shape`: a view of it where it is dense, else a copy. */

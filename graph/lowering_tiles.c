@@ -24,14 +24,17 @@ void pto_tiles_make(struct pto_tiles *tiles, uint32_t ndims, const uint64_t *sha
   }
 }
 
+uint64_t pto_tiles_offset(const struct pto_tiles *tiles, uint64_t index, uint32_t d) {
+  for (uint32_t inner = tiles->ndims - 1; inner > d; inner--) index /= tiles->counts[inner];
+  return index % tiles->counts[d] * tiles->step[d];
+}
+
 struct pto_tensor pto_tiles_view(const struct pto_tiles *tiles, uint64_t index, const struct pto_tensor *t) {
   uint64_t offsets[PTO_MAX_DIMS] = {0}, shape[PTO_MAX_DIMS] = {0};
   if (tiles->count == 1) return *t;
-  for (uint32_t d = tiles->ndims; d-- > 0;) {
-    const uint64_t at = index % tiles->counts[d] * tiles->step[d];
-    index /= tiles->counts[d];
-    offsets[d] = at;
-    shape[d] = tiles->counts[d] == 1 ? t->shape[d] : pto_min_u64(tiles->step[d], tiles->shape[d] - at);
+  for (uint32_t d = 0; d < tiles->ndims; d++) {
+    offsets[d] = pto_tiles_offset(tiles, index, d);
+    shape[d] = tiles->counts[d] == 1 ? t->shape[d] : pto_min_u64(tiles->step[d], tiles->shape[d] - offsets[d]);
   }
   return pto_tensor_view(t, offsets, shape);
 }

@@ -31,12 +31,14 @@ struct pto_tiles {
   uint64_t count;                /* of boxes */
 };
 
-/* Boxes of about `elems` elements, cut from the outermost dimension inwards.  Bit d of `whole`: dimension d stays
- * whole. `weight` is the work of an element, in elements of one: 1 for elementwise work. */
+/* Boxes of about PTO_TILE_ELEMS elements, cut from the outermost dimension inwards.  Bit d of `whole`: dimension d
+ * stays whole. `weight` is the work of an element, in elements of one: 1 for elementwise work. */
 void pto_tiles_make(struct pto_tiles *tiles, uint32_t ndims, const uint64_t *shape, uint32_t whole, uint64_t weight);
 /* One box, the whole. */
 void pto_tiles_make_one(struct pto_tiles *tiles, uint32_t ndims, const uint64_t *shape);
 
+/* Where box `index` begins in dimension `d`. */
+uint64_t pto_tiles_offset(const struct pto_tiles *tiles, uint64_t index, uint32_t d);
 /* What box `index` is of `t`, a tensor of as many dimensions, whose extents are those of the plan wherever it cuts. */
 struct pto_tensor pto_tiles_view(const struct pto_tiles *tiles, uint64_t index, const struct pto_tensor *t);
 
