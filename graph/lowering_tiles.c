@@ -33,8 +33,9 @@ struct pto_tensor pto_tiles_view(const struct pto_tiles *tiles, uint64_t index, 
   uint64_t offsets[PTO_MAX_DIMS] = {0}, shape[PTO_MAX_DIMS] = {0};
   if (tiles->count == 1) return *t;
   for (uint32_t d = 0; d < tiles->ndims; d++) {
-    offsets[d] = pto_tiles_offset(tiles, index, d);
-    shape[d] = tiles->counts[d] == 1 ? t->shape[d] : pto_min_u64(tiles->step[d], tiles->shape[d] - offsets[d]);
+    const bool is_cut = tiles->counts[d] > 1 && t->shape[d] == tiles->shape[d];
+    offsets[d] = is_cut ? pto_tiles_offset(tiles, index, d) : 0;
+    shape[d] = is_cut ? pto_min_u64(tiles->step[d], tiles->shape[d] - offsets[d]) : t->shape[d];
   }
   return pto_tensor_view(t, offsets, shape);
 }

@@ -39,7 +39,7 @@ void pto_tiles_make_one(struct pto_tiles *tiles, uint32_t ndims, const uint64_t 
 
 /* Where box `index` begins in dimension `d`. */
 uint64_t pto_tiles_offset(const struct pto_tiles *tiles, uint64_t index, uint32_t d);
-/* What box `index` is of `t`, a tensor of as many dimensions, whose extents are those of the plan wherever it cuts. */
+/* What box `index` is of `t`, a tensor of as many dimensions: in those of another extent than the plan's, all of it. */
 struct pto_tensor pto_tiles_view(const struct pto_tiles *tiles, uint64_t index, const struct pto_tensor *t);
 
 #endif
