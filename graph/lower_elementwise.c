@@ -79,12 +79,12 @@ int pto_lower_cast(struct pto_lowering *l, const struct pto_graph_node *node) {
 int pto_lower_clamp(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_clamp_options *options = node->options;
   if (is_float(pto_lowering_operand(l, node, 0)->dtype)) {
-    const struct pto_param bounds[] = {pto_scalar_f32((float)pto_number_or(options->min_value, -(double)INFINITY)),
-                                       pto_scalar_f32((float)pto_number_or(options->max_value, (double)INFINITY))};
+    const struct pto_param bounds[] = {pto_scalar_f32((float)pto_option_f64(options->min_value, -(double)INFINITY)),
+                                       pto_scalar_f32((float)pto_option_f64(options->max_value, (double)INFINITY))};
     return unary(l, node, &pto_general_clamp, bounds, 2);
   }
-  const struct pto_param bounds[] = {pto_scalar_i64(pto_lowering_integer(options->min_value, INT64_MIN)),
-                                     pto_scalar_i64(pto_lowering_integer(options->max_value, INT64_MAX))};
+  const struct pto_param bounds[] = {pto_scalar_i64(pto_option_i64(options->min_value, INT64_MIN)),
+                                     pto_scalar_i64(pto_option_i64(options->max_value, INT64_MAX))};
   return unary(l, node, &pto_general_clamp_int, bounds, 2);
 }
 
@@ -96,24 +96,24 @@ static int with_two(struct pto_lowering *l, const struct pto_graph_node *node, c
 
 int pto_lower_linear(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_linear_options *options = node->options;
-  return with_two(l, node, &pto_general_linear, pto_number_or(options->alpha, 1), pto_number_or(options->beta, 0));
+  return with_two(l, node, &pto_general_linear, pto_option_f64(options->alpha, 1), pto_option_f64(options->beta, 0));
 }
 
 int pto_lower_hard_sigmoid(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_hard_sigmoid_options *options = node->options;
-  return with_two(l, node, &pto_general_hard_sigmoid, pto_number_or(options->alpha, 0.2),
-                  pto_number_or(options->beta, 0.5));
+  return with_two(l, node, &pto_general_hard_sigmoid, pto_option_f64(options->alpha, 0.2),
+                  pto_option_f64(options->beta, 0.5));
 }
 
 int pto_lower_elu(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_param alpha =
-      pto_scalar_f32((float)pto_number_or(((const struct pto_elu_options *)node->options)->alpha, 1));
+      pto_scalar_f32((float)pto_option_f64(((const struct pto_elu_options *)node->options)->alpha, 1));
   return unary(l, node, &pto_general_elu, &alpha, 1);
 }
 
 int pto_lower_leaky_relu(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_param alpha =
-      pto_scalar_f32((float)pto_number_or(((const struct pto_leaky_relu_options *)node->options)->alpha, 0.01));
+      pto_scalar_f32((float)pto_option_f64(((const struct pto_leaky_relu_options *)node->options)->alpha, 0.01));
   return unary(l, node, &pto_general_leaky_relu, &alpha, 1);
 }
 

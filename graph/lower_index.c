@@ -63,7 +63,7 @@ static int gather_by_positions(struct pto_lowering *l, const struct pto_kernel *
 
 int pto_lower_gather(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_lowering_operand(l, node, 0);
-  const uint32_t axis = (uint32_t)pto_number_or(((const struct pto_axis_options *)node->options)->axis, 0);
+  const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
   const struct pto_param scalar = pto_scalar_u64(axis);
   struct pto_tensor indices;
   const int status = clamped(l, pto_lowering_operand(l, node, 1), data->shape[axis], &indices);
@@ -74,7 +74,7 @@ int pto_lower_gather(struct pto_lowering *l, const struct pto_graph_node *node) 
 
 int pto_lower_gather_elements(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_lowering_operand(l, node, 0);
-  const uint32_t axis = (uint32_t)pto_number_or(((const struct pto_axis_options *)node->options)->axis, 0);
+  const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
   struct pto_tensor indices;
   const int status = clamped(l, pto_lowering_operand(l, node, 1), data->shape[axis], &indices);
   if (status != PTO_OK) return status;
@@ -111,7 +111,7 @@ static int scatter(struct pto_lowering *l, const struct pto_graph_node *node, co
 
 int pto_lower_scatter_elements(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_lowering_operand(l, node, DATA);
-  const uint32_t axis = (uint32_t)pto_number_or(((const struct pto_axis_options *)node->options)->axis, 0);
+  const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
   const struct pto_param scalar = pto_scalar_u64(axis);
   struct pto_tensor indices;
   const int status = clamped(l, pto_lowering_operand(l, node, INDICES), data->shape[axis], &indices);

@@ -60,7 +60,7 @@ int pto_lower_matmul(struct pto_lowering *l, const struct pto_graph_node *node) 
 static int submit_gemm_tile(struct pto_lowering *l, const struct pto_tensor *a, const struct pto_tensor *b,
                             const struct pto_tensor *c, const struct pto_tensor *y,
                             const struct pto_gemm_options *options) {
-  const float alpha = (float)pto_number_or(options->alpha, 1), beta = (float)pto_number_or(options->beta, 1);
+  const float alpha = (float)pto_option_f64(options->alpha, 1), beta = (float)pto_option_f64(options->beta, 1);
   if (c == NULL && alpha == 1.0f) {
     const struct pto_param params[] = {pto_input(a), pto_input(b), pto_output(y)};
     return pto_lowering_submit(l, &pto_general_matmul, params, 3);
@@ -82,8 +82,8 @@ int pto_lower_gemm(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor y = pto_lowering_result(l, node, 0, false);
   struct pto_tensor a = *pto_lowering_operand(l, node, 0), b = *pto_lowering_operand(l, node, 1), c = {0};
   const struct pto_tensor *given_c = pto_lowering_operand(l, node, 2);
-  if (pto_flag_or(options->a_transpose, false)) a = pto_tensor_transpose(&a, 0, 1);
-  if (pto_flag_or(options->b_transpose, false)) b = pto_tensor_transpose(&b, 0, 1);
+  if (pto_option_flag(options->a_transpose, false)) a = pto_tensor_transpose(&a, 0, 1);
+  if (pto_option_flag(options->b_transpose, false)) b = pto_tensor_transpose(&b, 0, 1);
   if (given_c != NULL) c = pto_tensor_broadcast(given_c, 2, y.shape);
   struct pto_tiles tiles;
   make_product_tiles(&tiles, &y);

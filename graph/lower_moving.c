@@ -21,7 +21,7 @@ int pto_lower_transpose(struct pto_lowering *l, const struct pto_graph_node *nod
   const struct pto_transpose_options *options = node->options;
   const struct pto_tensor *x = pto_lowering_operand(l, node, 0);
   uint32_t order[PTO_MAX_DIMS] = {0};
-  for (uint32_t d = 0; d < x->ndims; d++) order[d] = pto_list_or(options->permutation, d, x->ndims - 1 - d);
+  for (uint32_t d = 0; d < x->ndims; d++) order[d] = pto_option_at(options->permutation, d, x->ndims - 1 - d);
   const struct pto_tensor view = pto_tensor_permute(x, order);
   return pto_lowering_alias(l, node, 0, &view);
 }
@@ -37,7 +37,7 @@ int pto_lower_slice(struct pto_lowering *l, const struct pto_graph_node *node) {
   struct pto_tensor view = *pto_lowering_operand(l, node, 0);
   for (uint32_t d = 0; d < view.ndims; d++) {
     const uint64_t start = options->starts.values[d];
-    view = pto_tensor_slice(&view, d, start, start + options->sizes.values[d], pto_list_or(options->strides, d, 1));
+    view = pto_tensor_slice(&view, d, start, start + options->sizes.values[d], pto_option_at(options->strides, d, 1));
   }
   return pto_lowering_alias(l, node, 0, &view);
 }
@@ -45,7 +45,7 @@ int pto_lower_slice(struct pto_lowering *l, const struct pto_graph_node *node) {
 int pto_lower_split(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_split_options *options = node->options;
   const struct pto_tensor x = *pto_lowering_operand(l, node, 0);
-  const uint32_t axis = (uint32_t)pto_number_or(options->axis, 0);
+  const uint32_t axis = pto_option_u32(options->axis, 0);
   uint64_t start = 0;
   int status = PTO_OK;
   for (uint32_t i = 0; i < node->result_count && status == PTO_OK; i++) {
@@ -91,8 +91,9 @@ static int rearranged(struct pto_lowering *l, const struct pto_graph_node *node,
 
 int pto_lower_reverse(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_axes_options *options = node->options;
-  uint32_t axes = options->axes.values == NULL ? (1u << pto_lowering_operand(l, node, 0)->ndims) - 1 : 0;
-  for (uint32_t i = 0; i < options->axes.count; i++) axes |= 1u << options->axes.values[i];
+  uint32_t axes = 0;
+  for (uint32_t d = 0; d < pto_lowering_operand(l, node, 0)->ndims; d++)
+    axes |= (pto_option_has_axis(options->axes, d) ? 1u : 0u) << d;
   const struct pto_param scalar = pto_scalar_u64(axes);
   return rearranged(l, node, &pto_general_reverse, axes, &scalar, 1);
 }
@@ -108,8 +109,8 @@ int pto_lower_tile(struct pto_lowering *l, const struct pto_graph_node *node) {
 int pto_lower_triangular(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_triangular_options *options = node->options;
   const uint32_t ndims = pto_lowering_operand(l, node, 0)->ndims;
-  const struct pto_param scalars[] = {pto_scalar_u64(pto_flag_or(options->upper, true)),
-                                      pto_scalar_i64((int64_t)pto_number_or(options->diagonal, 0))};
+  const struct pto_param scalars[] = {pto_scalar_u64(pto_option_flag(options->upper, true)),
+                                      pto_scalar_i64(pto_option_i64(options->diagonal, 0))};
   return rearranged(l, node, &pto_general_triangular, 3u << (ndims - 2), scalars, 2);
 }
 

@@ -53,7 +53,7 @@ static int by_channels(struct pto_lowering *l, const struct pto_kernel *kernel, 
 int pto_lower_batch_normalization(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_batch_normalization_options *options = node->options;
   const struct pto_tensor *given = pto_lowering_operand(l, node, 0);
-  const uint32_t axis = (uint32_t)pto_number_or(options->axis, 1);
+  const uint32_t axis = pto_option_u32(options->axis, 1);
   const struct pto_tensor *mean = pto_lowering_operand(l, node, 1), *variance = pto_lowering_operand(l, node, 2);
   struct pto_tensor scale, bias;
   int status = operand_or(l, pto_lowering_operand(l, node, 3), 1, given, 1, mean->shape, &scale);
@@ -65,7 +65,7 @@ int pto_lower_batch_normalization(struct pto_lowering *l, const struct pto_graph
   status = pto_lowering_allocate(l, &result);
   return status ? status
                 : by_channels(l, &pto_general_batch_norm, &x, operands, 4, &y,
-                              (float)pto_number_or(options->epsilon, 1e-5));
+                              (float)pto_option_f64(options->epsilon, 1e-5));
 }
 
 int pto_lower_instance_normalization(struct pto_lowering *l, const struct pto_graph_node *node) {
@@ -83,7 +83,7 @@ int pto_lower_instance_normalization(struct pto_lowering *l, const struct pto_gr
   status = pto_lowering_allocate(l, &result);
   return status ? status
                 : by_channels(l, &pto_general_instance_norm, &x, operands, 2, &y,
-                              (float)pto_number_or(options->epsilon, 1e-5));
+                              (float)pto_option_f64(options->epsilon, 1e-5));
 }
 
 /* ---- over axes of one's own choice ---- */
@@ -115,7 +115,7 @@ int pto_lower_layer_normalization(struct pto_lowering *l, const struct pto_graph
   const struct pto_tensor *given = pto_lowering_operand(l, node, 0);
   uint32_t axes[PTO_MAX_DIMS] = {0};
   const uint32_t count = options->axes.values != NULL ? options->axes.count : given->ndims > 1 ? given->ndims - 1 : 0;
-  for (uint32_t i = 0; i < count; i++) axes[i] = pto_list_or(options->axes, i, i + 1);
+  for (uint32_t i = 0; i < count; i++) axes[i] = pto_option_at(options->axes, i, i + 1);
   if (count == 0) return normalize_nothing(l, node);
   const struct pto_tensor x = with_axes_last(given, axes, count);
   const uint64_t *shape = x.shape + x.ndims - count;
@@ -124,7 +124,7 @@ int pto_lower_layer_normalization(struct pto_lowering *l, const struct pto_graph
   if (status == PTO_OK) status = operand_or(l, pto_lowering_operand(l, node, 2), 0, given, count, shape, &bias);
   if (status != PTO_OK) return status;
   const struct pto_tensor result = pto_lowering_result(l, node, 0, true), y = with_axes_last(&result, axes, count);
-  const struct pto_param epsilon = pto_scalar_f32((float)pto_number_or(options->epsilon, 1e-5));
+  const struct pto_param epsilon = pto_scalar_f32((float)pto_option_f64(options->epsilon, 1e-5));
   struct pto_tiles tiles;
   pto_tiles_make(&tiles, x.ndims, x.shape, ~((1u << (x.ndims - count)) - 1), 2);
   status = pto_lowering_allocate(l, &result);

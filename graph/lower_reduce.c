@@ -8,8 +8,7 @@
 /* Bit d: dimension d is reduced. */
 static uint32_t reduced_axes(const struct pto_reduce_options *options, uint32_t ndims) {
   uint32_t axes = 0;
-  if (options->axes.values == NULL) return (1u << ndims) - 1;
-  for (uint32_t i = 0; i < options->axes.count; i++) axes |= 1u << options->axes.values[i];
+  for (uint32_t d = 0; d < ndims; d++) axes |= (pto_option_has_axis(options->axes, d) ? 1u : 0u) << d;
   return axes;
 }
 
@@ -80,7 +79,7 @@ int pto_lower_softmax(struct pto_lowering *l, const struct pto_graph_node *node)
 int pto_lower_cumulative_sum(struct pto_lowering *l, const struct pto_graph_node *node) {
   const struct pto_cumulative_sum_options *options = node->options;
   const struct pto_param scalars[] = {pto_scalar_i64(options->axis),
-                                      pto_scalar_i64(pto_flag_or(options->exclusive, false)),
-                                      pto_scalar_i64(pto_flag_or(options->reversed, false))};
+                                      pto_scalar_i64(pto_option_flag(options->exclusive, false)),
+                                      pto_scalar_i64(pto_option_flag(options->reversed, false))};
   return along_axis(l, node, &pto_general_cumulative_sum, options->axis, scalars, 3);
 }

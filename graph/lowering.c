@@ -216,24 +216,10 @@ int pto_lowering_convert(struct pto_lowering *l, const struct pto_tensor *from, 
   return pto_lowering_elementwise(l, kernel, &from, 1, to, NULL, 0);
 }
 
-int64_t pto_lowering_integer(struct pto_number number, int64_t absent) {
-  switch (number.kind) {
-  case PTO_NUMBER_I64:
-    return number.value.i64;
-  case PTO_NUMBER_U64:
-    return number.value.u64 > INT64_MAX ? INT64_MAX : (int64_t)number.value.u64;
-  case PTO_NUMBER_F64:
-    if (number.value.f64 >= 0x1p63) return INT64_MAX;
-    return number.value.f64 < -0x1p63 ? INT64_MIN : (int64_t)number.value.f64;
-  default:
-    return absent;
-  }
-}
-
 int pto_lowering_fill(struct pto_lowering *l, struct pto_number number, const struct pto_tensor *to) {
   const bool is_float = (PTO_DTYPE_BIT(to->dtype) & PTO_DTYPES_FLOAT) != 0;
   const struct pto_param value =
-      is_float ? pto_scalar_f32((float)pto_number_or(number, 0)) : pto_scalar_i64(pto_lowering_integer(number, 0));
+      is_float ? pto_scalar_f32((float)pto_option_f64(number, 0)) : pto_scalar_i64(pto_option_i64(number, 0));
   return pto_lowering_elementwise(l, is_float ? &pto_general_fill : &pto_general_fill_int, NULL, 0, to, &value, 1);
 }
 

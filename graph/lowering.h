@@ -102,8 +102,6 @@ int pto_lowering_convert(struct pto_lowering *l, const struct pto_tensor *from, 
 
 /* Fills `to` with the number, 0 where it is absent. */
 int pto_lowering_fill(struct pto_lowering *l, struct pto_number number, const struct pto_tensor *to);
-/* The number as a whole one, the nearest that fits; `absent` where it is absent. */
-int64_t pto_lowering_integer(struct pto_number number, int64_t absent);
 
 /* Boolean operands are bytes of 0 and others: as a view of dtype bool; results of tests, the other way round. */
 struct pto_tensor pto_lowering_as_bool(const struct pto_tensor *t);
