@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <device/context_state.h>
+#include <device/context_calls.h>
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,6 +16,12 @@ static uint64_t next_context_id(void) {
   static atomic_uint_least64_t last;
   /* relaxed: only distinctness matters */
   return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+uint64_t pto_device_program_serial(void) {
+  static atomic_uint_least64_t last;
+  /* relaxed: only distinctness matters */
+  return (UINT64_C(1) << 32) + 1 + atomic_fetch_add_explicit(&last, 1, memory_order_relaxed);
 }
 
 /* ---- creation ---- */
@@ -75,6 +81,7 @@ static void destroy_parts(struct pto_context *context) {
     free(flight->bound);
     free(flight->output_ids);
   }
+  pto_lowering_cache_fini(&context->lowerings);
   pto_runtime_destroy(context->rt);
   pto_device_tensors_fini(&context->tensors);
 }
@@ -137,6 +144,8 @@ void pto_context_counters(struct pto_context *context, struct pto_context_counte
   all.live_bytes = heap->live_bytes;
   all.peak_bytes = heap->peak_bytes;
   all.wall_ns = context->last_ns - pto_min_u64(context->first_ns, context->last_ns);
+  all.lowering_cache_entries = context->lowerings.count;
+  all.lowering_cache_bytes = context->lowerings.bytes;
   all.fragmentation = pto_device_heap_fragmentation(heap);
   pto_context_unlock(context);
   size_t size = counters->size < sizeof all ? counters->size : sizeof all;
