@@ -46,6 +46,7 @@ struct pto_graph {
   uint32_t *inputs, *outputs; /* values, in the order of the calls and of build */
   uint32_t input_count, output_count;
   struct pto_operand *input_operands, *output_operands; /* for dispatch */
+  struct pto_graph_instances *instances;                /* graph_dispatch.h: made by build */
 };
 
 static inline const struct pto_graph_value *

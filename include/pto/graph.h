@@ -680,7 +680,8 @@ pto_graph_builder_gru_cell(struct pto_graph_builder *builder, struct pto_graph_o
 
 /* ---- graphs ---- */
 
-/* Takes NULL too; dispatches of it that are queued go first. */
+/* Takes NULL too; dispatches of it that are queued go first.  The contexts that it was dispatched on are destroyed
+ * after it. */
 PTO_API void pto_graph_destroy(struct pto_graph *graph);
 /* Named inputs and outputs, in the order of their calls and of build; borrowed for the graph's life. */
 PTO_API uint32_t pto_graph_input_count(const struct pto_graph *graph);
@@ -692,6 +693,10 @@ PTO_API const struct pto_operand *pto_graph_output_at(const struct pto_graph *gr
  * order, refusals and errors.  Lowered once a set of bindings. */
 PTO_API PTO_MUST_CHECK int pto_graph_dispatch(struct pto_graph *graph, struct pto_context *context,
                                               const struct pto_dispatch_bindings *bindings);
+
+/* The same from host memory to host memory, as pto_context_compute does it: it waits. */
+PTO_API PTO_MUST_CHECK int pto_graph_compute(struct pto_graph *graph, struct pto_context *context,
+                                             const struct pto_compute_arrays *arrays);
 
 #ifdef __cplusplus
 }
