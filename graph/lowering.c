@@ -140,6 +140,13 @@ int pto_lowering_alias(struct pto_lowering *l, const struct pto_graph_node *node
   return pto_lowering_convert(l, &from, &l->outputs[output - 1]);
 }
 
+int pto_lowering_alias_converted(struct pto_lowering *l, const struct pto_graph_node *node, uint32_t index,
+                                 const struct pto_tensor *t) {
+  if (t->dtype == l->graph->values[node->first_result + index].desc.dtype) return pto_lowering_alias(l, node, index, t);
+  const struct pto_tensor y = pto_lowering_result(l, node, index, false);
+  return pto_lowering_convert(l, t, &y);
+}
+
 /* ---- tasks ---- */
 
 int pto_lowering_submit(struct pto_lowering *l, const struct pto_kernel *kernel, const struct pto_param *params,

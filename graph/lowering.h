@@ -67,6 +67,9 @@ struct pto_tensor pto_lowering_result(struct pto_lowering *l, const struct pto_g
 /* Says that result `index` is `t`, a view of something that exists already; copied where it is an output. */
 int pto_lowering_alias(struct pto_lowering *l, const struct pto_graph_node *node, uint32_t index,
                        const struct pto_tensor *t);
+/* The same of something in another dtype than the result's: converted. */
+int pto_lowering_alias_converted(struct pto_lowering *l, const struct pto_graph_node *node, uint32_t index,
+                                 const struct pto_tensor *t);
 /* A dense buffer for a step of a node. */
 struct pto_tensor pto_lowering_temporary(struct pto_lowering *l, uint32_t dtype, uint32_t ndims, const uint64_t *shape);
 /* One of a descriptor. */
