@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/builder_state.h>
+#include <graph/graph_dispatch.h>
 
 #include <string.h>
 
@@ -152,7 +153,8 @@ int pto_graph_builder_build(struct pto_graph_builder *builder, const struct pto_
     graph->input_count = builder->input_count;
     graph->output_count = output_count;
   }
-  if (numbers && graph && fill(builder, outputs, numbers, graph)) {
+  if (numbers && graph && fill(builder, outputs, numbers, graph) &&
+      pto_graph_instances_create(&graph->instances) == PTO_OK) {
     hand_on_data(builder, numbers, graph);
     builder->has_built = true;
     *graph_out = graph;

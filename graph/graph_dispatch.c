@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/graph_dispatch.h>
-#include <graph/lowering.h>
+#include <graph/graph_lowering.h>
 
 #include <stdlib.h>
 

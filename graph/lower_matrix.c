@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/lowering.h>
+#include <graph/graph_lowering.h>
 #include <graph/op_options.h>
 #include <kernels/kernel_list.h>
 
@@ -40,54 +40,54 @@ static struct pto_tensor in_rank(const struct pto_tensor *t, const struct pto_te
   return pto_tensor_broadcast(t, y->ndims, shape);
 }
 
-int pto_lower_matmul(struct pto_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_tensor y = pto_lowering_result(l, node, 0, false);
-  const struct pto_tensor a = in_rank(pto_lowering_operand(l, node, 0), &y);
-  const struct pto_tensor b = in_rank(pto_lowering_operand(l, node, 1), &y);
+int pto_lower_matmul(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor a = in_rank(pto_graph_lowering_operand(l, node, 0), &y);
+  const struct pto_tensor b = in_rank(pto_graph_lowering_operand(l, node, 1), &y);
   struct pto_tiles tiles;
   make_product_tiles(&tiles, &y);
-  int status = tiles.count > 1 ? pto_lowering_allocate(l, &y) : PTO_OK;
+  int status = tiles.count > 1 ? pto_graph_lowering_allocate(l, &y) : PTO_OK;
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_tensor rows = part(&tiles, i, &a, y.ndims - 1), columns = part(&tiles, i, &b, y.ndims - 2);
     const struct pto_tensor tile = pto_tiles_view(&tiles, i, &y);
     const struct pto_param params[] = {pto_input(&rows), pto_input(&columns), pto_output(&tile)};
-    status = pto_lowering_submit(l, &pto_general_matmul, params, 3);
+    status = pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
   }
   return status;
 }
 
 /* One tile of alpha · A · B + beta · C; without C the product is scaled where alpha is not 1. */
-static int submit_gemm_tile(struct pto_lowering *l, const struct pto_tensor *a, const struct pto_tensor *b,
+static int submit_gemm_tile(struct pto_graph_lowering *l, const struct pto_tensor *a, const struct pto_tensor *b,
                             const struct pto_tensor *c, const struct pto_tensor *y,
                             const struct pto_gemm_options *options) {
   const float alpha = (float)pto_option_f64(options->alpha, 1), beta = (float)pto_option_f64(options->beta, 1);
   if (c == NULL && alpha == 1.0f) {
     const struct pto_param params[] = {pto_input(a), pto_input(b), pto_output(y)};
-    return pto_lowering_submit(l, &pto_general_matmul, params, 3);
+    return pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
   }
   if (c == NULL) {
-    const struct pto_tensor product = pto_lowering_temporary(l, PTO_FLOAT32, y->ndims, y->shape);
+    const struct pto_tensor product = pto_graph_lowering_temporary(l, PTO_FLOAT32, y->ndims, y->shape);
     const struct pto_param params[] = {pto_input(a), pto_input(b), pto_output(&product)};
     const struct pto_param scale[] = {pto_input(&product), pto_output(y), pto_scalar_f32(alpha)};
-    const int status = pto_lowering_submit(l, &pto_general_matmul, params, 3);
-    return status ? status : pto_lowering_submit(l, &pto_general_mul_scalar, scale, 3);
+    const int status = pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
+    return status ? status : pto_graph_lowering_submit(l, &pto_general_mul_scalar, scale, 3);
   }
   const struct pto_param params[] = {pto_input(a),  pto_input(b),          pto_input(c),
                                      pto_output(y), pto_scalar_f32(alpha), pto_scalar_f32(beta)};
-  return pto_lowering_submit(l, &pto_general_gemm, params, 6);
+  return pto_graph_lowering_submit(l, &pto_general_gemm, params, 6);
 }
 
-int pto_lower_gemm(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_gemm(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_gemm_options *options = node->options;
-  const struct pto_tensor y = pto_lowering_result(l, node, 0, false);
-  struct pto_tensor a = *pto_lowering_operand(l, node, 0), b = *pto_lowering_operand(l, node, 1), c = {0};
-  const struct pto_tensor *given_c = pto_lowering_operand(l, node, 2);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  struct pto_tensor a = *pto_graph_lowering_operand(l, node, 0), b = *pto_graph_lowering_operand(l, node, 1), c = {0};
+  const struct pto_tensor *given_c = pto_graph_lowering_operand(l, node, 2);
   if (pto_option_flag(options->a_transpose, false)) a = pto_tensor_transpose(&a, 0, 1);
   if (pto_option_flag(options->b_transpose, false)) b = pto_tensor_transpose(&b, 0, 1);
   if (given_c != NULL) c = pto_tensor_broadcast(given_c, 2, y.shape);
   struct pto_tiles tiles;
   make_product_tiles(&tiles, &y);
-  int status = tiles.count > 1 ? pto_lowering_allocate(l, &y) : PTO_OK;
+  int status = tiles.count > 1 ? pto_graph_lowering_allocate(l, &y) : PTO_OK;
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_tensor rows = part(&tiles, i, &a, 1), columns = part(&tiles, i, &b, 0);
     const struct pto_tensor tile = pto_tiles_view(&tiles, i, &y);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/lowering.h>
+#include <graph/graph_lowering.h>
 #include <kernels/kernel_list.h>
 
 /* Dimensions in which an element of the scale serves a block of several, but not all: cut there, blocks would be. */
@@ -10,11 +10,11 @@ static uint32_t blocked_dimensions(const struct pto_tensor *x, const struct pto_
   return blocked;
 }
 
-static int scaled(struct pto_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
-  const struct pto_tensor *x = pto_lowering_operand(l, node, 0), *scale = pto_lowering_operand(l, node, 1);
+static int scaled(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
+  const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0), *scale = pto_graph_lowering_operand(l, node, 1);
   struct pto_tiled_task task = {
       .kernel = kernel,
-      .tensors = {*x, *scale, *pto_lowering_operand(l, node, 2), pto_lowering_result(l, node, 0, false)},
+      .tensors = {*x, *scale, *pto_graph_lowering_operand(l, node, 2), pto_graph_lowering_result(l, node, 0, false)},
       .modes = {PTO_INPUT, PTO_INPUT, PTO_INPUT, PTO_OUTPUT},
       .tensor_count = 4};
   bool is_packed = false;
@@ -24,13 +24,13 @@ static int scaled(struct pto_lowering *l, const struct pto_graph_node *node, con
     pto_tiles_make_one(&tiles, x->ndims, x->shape);
   else
     pto_tiles_make(&tiles, x->ndims, x->shape, blocked_dimensions(x, scale), 1);
-  return pto_lowering_submit_tiles(l, &tiles, &task);
+  return pto_graph_lowering_submit_tiles(l, &tiles, &task);
 }
 
-int pto_lower_quantize_linear(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_quantize_linear(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   return scaled(l, node, &pto_general_quantize_linear);
 }
 
-int pto_lower_dequantize_linear(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_dequantize_linear(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   return scaled(l, node, &pto_general_dequantize_linear);
 }

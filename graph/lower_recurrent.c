@@ -8,34 +8,34 @@
  *   lstm   i, f = f(x·Wᵀ + b + h·Rᵀ + rb + p ∘ c)     g = g(…)     c' = f ∘ c + i ∘ g
  *          o = f(… + p ∘ c')     h' = o ∘ h(c')
  */
-#include <graph/lowering.h>
+#include <graph/graph_lowering.h>
 #include <graph/op_options.h>
 #include <kernels/kernel_list.h>
 
 /* ---- small steps ---- */
 
-static int apply(struct pto_lowering *l, const struct pto_kernel *kernel, const struct pto_tensor *a,
+static int apply(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct pto_tensor *a,
                  const struct pto_tensor *b, const struct pto_tensor *y) {
   const struct pto_tensor *inputs[] = {a, b};
-  return pto_lowering_elementwise(l, kernel, inputs, b != NULL ? 2 : 1, y, NULL, 0);
+  return pto_graph_lowering_elementwise(l, kernel, inputs, b != NULL ? 2 : 1, y, NULL, 0);
 }
 
-static struct pto_tensor matrix(struct pto_lowering *l, uint64_t rows, uint64_t columns) {
-  return pto_lowering_temporary(l, PTO_FLOAT32, 2, (const uint64_t[]){rows, columns});
+static struct pto_tensor matrix(struct pto_graph_lowering *l, uint64_t rows, uint64_t columns) {
+  return pto_graph_lowering_temporary(l, PTO_FLOAT32, 2, (const uint64_t[]){rows, columns});
 }
 
 /* y = a · bᵀ + bias, which may be NULL; y is new. */
-static int product(struct pto_lowering *l, const struct pto_tensor *a, const struct pto_tensor *b,
+static int product(struct pto_graph_lowering *l, const struct pto_tensor *a, const struct pto_tensor *b,
                    const struct pto_tensor *bias, const struct pto_tensor *y) {
   const struct pto_tensor turned = pto_tensor_transpose(b, 0, 1);
   if (bias == NULL) {
     const struct pto_param params[] = {pto_input(a), pto_input(&turned), pto_output(y)};
-    return pto_lowering_submit(l, &pto_general_matmul, params, 3);
+    return pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
   }
   const struct pto_tensor addend = pto_tensor_broadcast(bias, 2, y->shape);
   const struct pto_param params[] = {pto_input(a),  pto_input(&turned), pto_input(&addend),
                                      pto_output(y), pto_scalar_f32(1),  pto_scalar_f32(1)};
-  return pto_lowering_submit(l, &pto_general_gemm, params, 6);
+  return pto_graph_lowering_submit(l, &pto_general_gemm, params, 6);
 }
 
 static const struct pto_kernel *activation(struct pto_u32_list list, uint32_t index, uint32_t absent) {
@@ -86,27 +86,29 @@ static const struct pto_tensor *recurrent_bias_of(const struct network *n) {
   return n->has_recurrent_bias ? &n->recurrent_bias : NULL;
 }
 
-static int multiply_inputs(struct pto_lowering *l, struct network *n, const struct pto_tensor *x, uint64_t steps) {
+static int multiply_inputs(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *x,
+                           uint64_t steps) {
   const uint64_t width = n->gates * n->hidden, input = x->shape[x->ndims - 1];
   const struct pto_tensor y = matrix(l, steps * n->batch, width);
   struct pto_tensor rows;
-  int status = pto_lowering_reshape(l, x, 2, (const uint64_t[]){steps * n->batch, input}, &rows);
+  int status = pto_graph_lowering_reshape(l, x, 2, (const uint64_t[]){steps * n->batch, input}, &rows);
   if (status == PTO_OK) status = product(l, &rows, &n->weight, bias_of(n), &y);
   n->inputs = pto_tensor_reshape(&y, 3, (const uint64_t[]){steps, n->batch, width});
   return status;
 }
 
 /* A state in f32: what is given, or zeros. */
-static int begin_state(struct pto_lowering *l, const struct network *n, const struct pto_tensor *given,
+static int begin_state(struct pto_graph_lowering *l, const struct network *n, const struct pto_tensor *given,
                        struct pto_tensor *state) {
   *state = matrix(l, n->batch, n->hidden);
-  return given != NULL ? pto_lowering_convert(l, given, state) : pto_lowering_fill(l, (struct pto_number){0}, state);
+  return given != NULL ? pto_graph_lowering_convert(l, given, state)
+                       : pto_graph_lowering_fill(l, (struct pto_number){0}, state);
 }
 
 enum { Z, R, N };
 
 /* The gate n before its activation, of the input's part and r. */
-static int new_gate(struct pto_lowering *l, const struct network *n, const struct pto_tensor *inputs,
+static int new_gate(struct pto_graph_lowering *l, const struct network *n, const struct pto_tensor *inputs,
                     const struct pto_tensor *recurrent, const struct pto_tensor *r, struct pto_tensor *sum) {
   const struct pto_tensor reset = matrix(l, n->batch, n->hidden), from_input = gate_of(inputs, n->place[N], n->hidden);
   *sum = matrix(l, n->batch, n->hidden);
@@ -125,7 +127,7 @@ static int new_gate(struct pto_lowering *l, const struct network *n, const struc
 }
 
 /* One step of a gru from the input's part [batch, 3 · hidden]; n->h becomes the new state. */
-static int gru_step(struct pto_lowering *l, struct network *n, const struct pto_tensor *inputs) {
+static int gru_step(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *inputs) {
   const struct pto_tensor recurrent = matrix(l, n->batch, 3 * n->hidden), gates = matrix(l, n->batch, 3 * n->hidden);
   const struct pto_tensor active = matrix(l, n->batch, 3 * n->hidden);
   int status = product(l, &n->h, &n->recurrent, recurrent_bias_of(n), &recurrent);
@@ -147,8 +149,8 @@ static int gru_step(struct pto_lowering *l, struct network *n, const struct pto_
 enum { I, O, F, G };
 
 /* Gate `gate` of an lstm: its activation of the sum, with the peephole's part of `cell`. */
-static int lstm_gate(struct pto_lowering *l, const struct network *n, const struct pto_tensor *sums, uint32_t gate,
-                     const struct pto_tensor *cell, struct pto_tensor *y) {
+static int lstm_gate(struct pto_graph_lowering *l, const struct network *n, const struct pto_tensor *sums,
+                     uint32_t gate, const struct pto_tensor *cell, struct pto_tensor *y) {
   struct pto_tensor sum = gate_of(sums, n->place[gate], n->hidden);
   *y = matrix(l, n->batch, n->hidden);
   if (n->has_peephole && gate != G) {
@@ -162,7 +164,7 @@ static int lstm_gate(struct pto_lowering *l, const struct network *n, const stru
   return apply(l, n->activations[gate == G ? 1 : 0], &sum, NULL, y);
 }
 
-static int lstm_step(struct pto_lowering *l, struct network *n, const struct pto_tensor *inputs) {
+static int lstm_step(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *inputs) {
   const struct pto_tensor recurrent = matrix(l, n->batch, 4 * n->hidden), sums = matrix(l, n->batch, 4 * n->hidden);
   struct pto_tensor i, f, g, o;
   int status = product(l, &n->h, &n->recurrent, recurrent_bias_of(n), &recurrent);
@@ -185,7 +187,7 @@ static int lstm_step(struct pto_lowering *l, struct network *n, const struct pto
   return status;
 }
 
-typedef int step_function(struct pto_lowering *l, struct network *n, const struct pto_tensor *inputs);
+typedef int step_function(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *inputs);
 
 /* ---- operands ---- */
 
@@ -195,16 +197,16 @@ struct roles {
 };
 
 /* The parameter of direction `d`, or as it is for a cell; whether it is there. */
-static bool take(const struct pto_lowering *l, const struct pto_graph_node *node, uint32_t parameter, bool is_cell,
-                 uint32_t d, struct pto_tensor *out) {
-  const struct pto_tensor *t = parameter != 0 ? pto_lowering_operand(l, node, parameter) : NULL;
+static bool take(const struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t parameter,
+                 bool is_cell, uint32_t d, struct pto_tensor *out) {
+  const struct pto_tensor *t = parameter != 0 ? pto_graph_lowering_operand(l, node, parameter) : NULL;
   if (t != NULL) *out = is_cell ? *t : direction_of(t, d);
   return t != NULL;
 }
 
-static int open_network(struct pto_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
+static int open_network(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
                         bool is_cell, uint32_t d, struct network *n) {
-  const struct pto_tensor *x = pto_lowering_operand(l, node, 0);
+  const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
   struct pto_tensor state;
   n->batch = x->shape[x->ndims - 2];
   take(l, node, 1, is_cell, d, &n->weight);
@@ -242,17 +244,17 @@ static void set_lstm(struct network *n, uint32_t layout, uint64_t hidden, struct
 
 /* ---- cells ---- */
 
-static int run_cell(struct pto_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
+static int run_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
                     struct network *n, step_function *step) {
   int status = open_network(l, node, roles, true, 0, n);
-  if (status == PTO_OK) status = multiply_inputs(l, n, pto_lowering_operand(l, node, 0), 1);
+  if (status == PTO_OK) status = multiply_inputs(l, n, pto_graph_lowering_operand(l, node, 0), 1);
   const struct pto_tensor inputs = direction_of(&n->inputs, 0);
   if (status == PTO_OK) status = step(l, n, &inputs);
-  if (status == PTO_OK) status = pto_lowering_alias_converted(l, node, 0, &n->h);
-  return status != PTO_OK || n->gates == 3 ? status : pto_lowering_alias_converted(l, node, 1, &n->c);
+  if (status == PTO_OK) status = pto_graph_lowering_alias_converted(l, node, 0, &n->h);
+  return status != PTO_OK || n->gates == 3 ? status : pto_graph_lowering_alias_converted(l, node, 1, &n->c);
 }
 
-int pto_lower_gru_cell(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_gru_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_gru_cell_options *options = node->options;
   static const struct roles roles = {.bias = 4, .recurrent_bias = 5, .hidden = 3};
   struct network n;
@@ -260,7 +262,7 @@ int pto_lower_gru_cell(struct pto_lowering *l, const struct pto_graph_node *node
   return run_cell(l, node, &roles, &n, gru_step);
 }
 
-int pto_lower_lstm_cell(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_lstm_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_lstm_cell_options *options = node->options;
   static const struct roles roles = {.bias = 5, .recurrent_bias = 6, .peephole = 7, .hidden = 3, .cell = 4};
   struct network n;
@@ -276,16 +278,16 @@ struct results {
   bool has_cell, has_sequence;
 };
 
-static int store_step(struct pto_lowering *l, const struct results *results, const struct network *n, uint64_t step,
-                      uint32_t d) {
+static int store_step(struct pto_graph_lowering *l, const struct results *results, const struct network *n,
+                      uint64_t step, uint32_t d) {
   if (!results->has_sequence) return PTO_OK;
   const struct pto_tensor at_step = direction_of(&results->sequence, (uint32_t)step);
   const struct pto_tensor part = direction_of(&at_step, d);
-  return pto_lowering_convert(l, &n->h, &part);
+  return pto_graph_lowering_convert(l, &n->h, &part);
 }
 
-static int run_direction(struct pto_lowering *l, struct network *n, step_function *step, const struct results *results,
-                         uint64_t steps, uint32_t d, bool is_backward) {
+static int run_direction(struct pto_graph_lowering *l, struct network *n, step_function *step,
+                         const struct results *results, uint64_t steps, uint32_t d, bool is_backward) {
   int status = PTO_OK;
   for (uint64_t s = 0; s < steps && status == PTO_OK; s++) {
     const uint64_t at = is_backward ? steps - 1 - s : s;
@@ -295,31 +297,31 @@ static int run_direction(struct pto_lowering *l, struct network *n, step_functio
   }
   if (status != PTO_OK) return status;
   const struct pto_tensor hidden = direction_of(&results->hidden, d);
-  status = pto_lowering_convert(l, &n->h, &hidden);
+  status = pto_graph_lowering_convert(l, &n->h, &hidden);
   if (status != PTO_OK || !results->has_cell) return status;
   const struct pto_tensor cell = direction_of(&results->cell, d);
-  return pto_lowering_convert(l, &n->c, &cell);
+  return pto_graph_lowering_convert(l, &n->c, &cell);
 }
 
-static int open_results(struct pto_lowering *l, const struct pto_graph_node *node, bool has_cell,
+static int open_results(struct pto_graph_lowering *l, const struct pto_graph_node *node, bool has_cell,
                         struct results *results) {
   *results = (struct results){.has_cell = has_cell, .has_sequence = node->result_count > (has_cell ? 2u : 1u)};
-  results->hidden = pto_lowering_result(l, node, 0, false);
-  int status = pto_lowering_allocate(l, &results->hidden);
+  results->hidden = pto_graph_lowering_result(l, node, 0, false);
+  int status = pto_graph_lowering_allocate(l, &results->hidden);
   if (has_cell) {
-    results->cell = pto_lowering_result(l, node, 1, false);
-    if (status == PTO_OK) status = pto_lowering_allocate(l, &results->cell);
+    results->cell = pto_graph_lowering_result(l, node, 1, false);
+    if (status == PTO_OK) status = pto_graph_lowering_allocate(l, &results->cell);
   }
   if (results->has_sequence) {
-    results->sequence = pto_lowering_result(l, node, has_cell ? 2 : 1, false);
-    if (status == PTO_OK) status = pto_lowering_allocate(l, &results->sequence);
+    results->sequence = pto_graph_lowering_result(l, node, has_cell ? 2 : 1, false);
+    if (status == PTO_OK) status = pto_graph_lowering_allocate(l, &results->sequence);
   }
   return status;
 }
 
-static int run_network(struct pto_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
+static int run_network(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
                        const struct network *form, uint32_t direction, step_function *step) {
-  const struct pto_tensor *x = pto_lowering_operand(l, node, 0);
+  const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
   struct results results;
   int status = open_results(l, node, form->gates == 4, &results);
   const uint32_t count = direction == PTO_DIRECTION_BOTH ? 2 : 1;
@@ -333,7 +335,7 @@ static int run_network(struct pto_lowering *l, const struct pto_graph_node *node
   return status;
 }
 
-int pto_lower_gru(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_gru(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_gru_options *options = node->options;
   static const struct roles roles = {.bias = 3, .recurrent_bias = 4, .hidden = 5};
   struct network form;
@@ -341,7 +343,7 @@ int pto_lower_gru(struct pto_lowering *l, const struct pto_graph_node *node) {
   return run_network(l, node, &roles, &form, options->direction, gru_step);
 }
 
-int pto_lower_lstm(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_lstm(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_lstm_options *options = node->options;
   static const struct roles roles = {.bias = 3, .recurrent_bias = 4, .peephole = 5, .hidden = 6, .cell = 7};
   struct network form;

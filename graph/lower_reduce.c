@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/lowering.h>
+#include <graph/graph_lowering.h>
 #include <graph/op_options.h>
 #include <kernels/kernel_list.h>
 
@@ -20,63 +20,64 @@ static struct pto_tensor kept(const struct pto_tensor *y, const struct pto_tenso
 }
 
 /* `kernel` on x and a result that has extent 1 in `axes`; other dimensions are cut. */
-static int over_axes(struct pto_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
+static int over_axes(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
                      uint32_t axes, const struct pto_param *scalar) {
-  const struct pto_tensor *x = pto_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_lowering_result(l, node, 0, false);
+  const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
   struct pto_tiled_task task = {
       .kernel = kernel, .tensors = {*x, kept(&y, x, axes)}, .modes = {PTO_INPUT, PTO_OUTPUT}, .tensor_count = 2};
   if (scalar != NULL) task.scalars[task.scalar_count++] = *scalar;
   struct pto_tiles tiles;
   pto_tiles_make(&tiles, x->ndims, x->shape, axes, 1);
-  return pto_lowering_submit_tiles(l, &tiles, &task);
+  return pto_graph_lowering_submit_tiles(l, &tiles, &task);
 }
 
 #define X(id, name)                                                                                                    \
-  int pto_lower_##id(struct pto_lowering *l, const struct pto_graph_node *node) {                                      \
-    return over_axes(l, node, &pto_general_##id, reduced_axes(node->options, pto_lowering_operand(l, node, 0)->ndims), \
-                     NULL);                                                                                            \
+  int pto_lower_##id(struct pto_graph_lowering *l, const struct pto_graph_node *node) {                                \
+    return over_axes(l, node, &pto_general_##id,                                                                       \
+                     reduced_axes(node->options, pto_graph_lowering_operand(l, node, 0)->ndims), NULL);                \
   }
 PTO_REDUCE_OP_LIST(X)
 #undef X
 
-static int arg_reduce(struct pto_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
+static int arg_reduce(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                      const struct pto_kernel *kernel) {
   const uint32_t axis = ((const struct pto_arg_reduce_options *)node->options)->axis;
   const struct pto_param scalar = pto_scalar_i64(axis);
   return over_axes(l, node, kernel, 1u << axis, &scalar);
 }
 
-int pto_lower_arg_max(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_arg_max(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   return arg_reduce(l, node, &pto_general_arg_max);
 }
 
-int pto_lower_arg_min(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_arg_min(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   return arg_reduce(l, node, &pto_general_arg_min);
 }
 
 /* ---- along one axis, every element kept ---- */
 
-static int along_axis(struct pto_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
+static int along_axis(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
                       uint32_t axis, const struct pto_param *scalars, uint32_t scalar_count) {
-  const struct pto_tensor *x = pto_lowering_operand(l, node, 0);
+  const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
   struct pto_tiled_task task = {.kernel = kernel,
-                                .tensors = {*x, pto_lowering_result(l, node, 0, true)},
+                                .tensors = {*x, pto_graph_lowering_result(l, node, 0, true)},
                                 .modes = {PTO_INPUT, PTO_OUTPUT},
                                 .tensor_count = 2,
                                 .scalar_count = scalar_count};
   for (uint32_t i = 0; i < scalar_count; i++) task.scalars[i] = scalars[i];
   struct pto_tiles tiles;
   pto_tiles_make(&tiles, x->ndims, x->shape, 1u << axis, 2);
-  return pto_lowering_submit_tiles(l, &tiles, &task);
+  return pto_graph_lowering_submit_tiles(l, &tiles, &task);
 }
 
-int pto_lower_softmax(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_softmax(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const uint32_t axis = ((const struct pto_softmax_options *)node->options)->axis;
   const struct pto_param scalar = pto_scalar_i64(axis);
   return along_axis(l, node, &pto_general_softmax, axis, &scalar, 1);
 }
 
-int pto_lower_cumulative_sum(struct pto_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_cumulative_sum(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_cumulative_sum_options *options = node->options;
   const struct pto_param scalars[] = {pto_scalar_i64(options->axis),
                                       pto_scalar_i64(pto_option_flag(options->exclusive, false)),

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/operand_graph.h>
 
+#include <graph/graph_dispatch.h>
+
 void pto_graph_destroy(struct pto_graph *graph) {
   if (!graph) return;
+  pto_graph_instances_destroy(graph->instances);
   for (uint32_t i = 0; graph->values && i < graph->value_count; i++) free((void *)(uintptr_t)graph->values[i].data);
   pto_graph_arena_fini(&graph->arena);
   free(graph);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/lowering.h>
+#include <graph/graph_lowering.h>
 #include <graph/op_options.h>
 
 #include <kernels/kernel_list.h>
@@ -35,7 +35,7 @@ static bool may_alias(uint32_t op) {
 }
 
 /* From the last node to the first: what a result that is a view keeps alive is known when its operand is seen. */
-static void find_last_uses(struct pto_lowering *l) {
+static void find_last_uses(struct pto_graph_lowering *l) {
   for (uint32_t n = l->graph->node_count; n-- > 0;) {
     const struct pto_graph_node *node = &l->graph->nodes[n];
     uint32_t last = n + 1;
@@ -50,13 +50,14 @@ static bool is_same_storage(const struct pto_tensor *a, const struct pto_tensor 
   return pto_tensor_overlap(a, b) != PTO_DISJOINT;
 }
 
-static void find_shared(struct pto_lowering *l, const struct pto_tensor *inputs) {
+static void find_shared(struct pto_graph_lowering *l, const struct pto_tensor *inputs) {
   for (uint32_t o = 0; o < l->graph->output_count; o++)
     for (uint32_t i = 0; i < l->graph->input_count; i++)
       if (is_same_storage(&l->outputs[o], &inputs[i])) l->shared[o] = l->graph->inputs[i];
 }
 
-static int lowering_init(struct pto_lowering *l, const struct pto_tensor *inputs, const struct pto_tensor *constants) {
+static int lowering_init(struct pto_graph_lowering *l, const struct pto_tensor *inputs,
+                         const struct pto_tensor *constants) {
   const struct pto_graph *graph = l->graph;
   l->tensors = calloc(graph->value_count, sizeof *l->tensors);
   l->last_uses = calloc(graph->value_count, sizeof *l->last_uses);
@@ -75,7 +76,7 @@ static int lowering_init(struct pto_lowering *l, const struct pto_tensor *inputs
   return PTO_OK;
 }
 
-static void lowering_fini(struct pto_lowering *l) {
+static void lowering_fini(struct pto_graph_lowering *l) {
   free(l->tensors);
   free(l->last_uses);
   free(l->output_of);
@@ -83,32 +84,32 @@ static void lowering_fini(struct pto_lowering *l) {
   free(l->is_written);
 }
 
-const struct pto_tensor *pto_lowering_operand(const struct pto_lowering *l, const struct pto_graph_node *node,
-                                              uint32_t parameter) {
+const struct pto_tensor *pto_graph_lowering_operand(const struct pto_graph_lowering *l,
+                                                    const struct pto_graph_node *node, uint32_t parameter) {
   if (parameter >= node->operand_count || node->operands[parameter] == 0) return NULL;
   return &l->tensors[node->operands[parameter]];
 }
 
-struct pto_tensor pto_lowering_temporary(struct pto_lowering *l, uint32_t dtype, uint32_t ndims,
-                                         const uint64_t *shape) {
+struct pto_tensor pto_graph_lowering_temporary(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
+                                               const uint64_t *shape) {
   uint64_t bits = pto_dtype_bits(dtype);
   for (uint32_t d = 0; d < ndims; d++) bits *= shape[d];
   return pto_managed_tensor(l->rt, pto_create_buffer(l->rt, (bits + 7) / 8), dtype, ndims, shape);
 }
 
-struct pto_tensor pto_lowering_temporary_like(struct pto_lowering *l, const struct pto_graph_desc *desc,
-                                              uint32_t dtype) {
-  return pto_lowering_temporary(l, dtype, desc->ndims, desc->shape);
+struct pto_tensor pto_graph_lowering_temporary_like(struct pto_graph_lowering *l, const struct pto_graph_desc *desc,
+                                                    uint32_t dtype) {
+  return pto_graph_lowering_temporary(l, dtype, desc->ndims, desc->shape);
 }
 
 /* Whether `out`, output `o`, may be written by the node at hand although it shares storage with an input. */
-static bool may_overwrite(const struct pto_lowering *l, const struct pto_graph_node *node, uint32_t o,
+static bool may_overwrite(const struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t o,
                           bool is_in_place) {
   const uint32_t input = l->shared[o];
   if (input == 0 || l->last_uses[input] < l->node_index + 1) return true;
   if (!is_in_place || l->last_uses[input] > l->node_index + 1) return false;
   for (uint32_t i = 0; i < node->operand_count; i++) {
-    const struct pto_tensor *t = pto_lowering_operand(l, node, i), *out = &l->outputs[o];
+    const struct pto_tensor *t = pto_graph_lowering_operand(l, node, i), *out = &l->outputs[o];
     if (t == NULL || !is_same_storage(t, out)) continue;
     if (pto_tensor_overlap(t, out) != PTO_EQUAL || t->dtype != out->dtype || t->ndims != out->ndims) return false;
     if (memcmp(t->shape, out->shape, out->ndims * sizeof *out->shape) != 0 || !pto_tensor_is_contiguous(t))
@@ -117,40 +118,41 @@ static bool may_overwrite(const struct pto_lowering *l, const struct pto_graph_n
   return true;
 }
 
-struct pto_tensor pto_lowering_result(struct pto_lowering *l, const struct pto_graph_node *node, uint32_t index,
-                                      bool is_in_place) {
+struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                            uint32_t index, bool is_in_place) {
   const uint32_t v = node->first_result + index, output = l->output_of[v];
   if (output != 0 && may_overwrite(l, node, output - 1, is_in_place)) {
     l->is_written[output - 1] = true;
     l->tensors[v] = l->outputs[output - 1];
   } else {
-    l->tensors[v] = pto_lowering_temporary_like(l, &l->graph->values[v].desc, l->graph->values[v].desc.dtype);
+    l->tensors[v] = pto_graph_lowering_temporary_like(l, &l->graph->values[v].desc, l->graph->values[v].desc.dtype);
   }
   return l->tensors[v];
 }
 
-int pto_lowering_alias(struct pto_lowering *l, const struct pto_graph_node *node, uint32_t index,
-                       const struct pto_tensor *t) {
+int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
+                             const struct pto_tensor *t) {
   const uint32_t v = node->first_result + index, output = l->output_of[v];
   l->tensors[v] = *t;
   if (output == 0 || !may_overwrite(l, node, output - 1, false)) return PTO_OK;
   const struct pto_tensor from = *t;
   l->is_written[output - 1] = true;
   l->tensors[v] = l->outputs[output - 1];
-  return pto_lowering_convert(l, &from, &l->outputs[output - 1]);
+  return pto_graph_lowering_convert(l, &from, &l->outputs[output - 1]);
 }
 
-int pto_lowering_alias_converted(struct pto_lowering *l, const struct pto_graph_node *node, uint32_t index,
-                                 const struct pto_tensor *t) {
-  if (t->dtype == l->graph->values[node->first_result + index].desc.dtype) return pto_lowering_alias(l, node, index, t);
-  const struct pto_tensor y = pto_lowering_result(l, node, index, false);
-  return pto_lowering_convert(l, t, &y);
+int pto_graph_lowering_alias_converted(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
+                                       const struct pto_tensor *t) {
+  if (t->dtype == l->graph->values[node->first_result + index].desc.dtype)
+    return pto_graph_lowering_alias(l, node, index, t);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, index, false);
+  return pto_graph_lowering_convert(l, t, &y);
 }
 
 /* ---- tasks ---- */
 
-int pto_lowering_submit(struct pto_lowering *l, const struct pto_kernel *kernel, const struct pto_param *params,
-                        uint32_t count) {
+int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                              const struct pto_param *params, uint32_t count) {
   if (l->observe != NULL)
     l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count});
   return (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
@@ -164,15 +166,15 @@ static bool is_unallocated(const struct pto_tensor *t) {
          (bits + 7) / 8 == t->buffer.size_bytes;
 }
 
-int pto_lowering_allocate(struct pto_lowering *l, const struct pto_tensor *t) {
+int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t) {
   return is_unallocated(t) ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
 }
 
-int pto_lowering_submit_tiles(struct pto_lowering *l, const struct pto_tiles *tiles,
-                              const struct pto_tiled_task *task) {
+int pto_graph_lowering_submit_tiles(struct pto_graph_lowering *l, const struct pto_tiles *tiles,
+                                    const struct pto_tiled_task *task) {
   int status = PTO_OK;
   for (uint32_t i = 0; i < task->tensor_count && status == PTO_OK && tiles->count > 1; i++)
-    if (task->modes[i] == PTO_OUTPUT) status = pto_lowering_allocate(l, &task->tensors[i]);
+    if (task->modes[i] == PTO_OUTPUT) status = pto_graph_lowering_allocate(l, &task->tensors[i]);
   for (uint64_t box = 0; box < tiles->count && status == PTO_OK; box++) {
     struct pto_tensor views[PTO_ARRAY_LENGTH(task->tensors)];
     struct pto_param params[PTO_ARRAY_LENGTH(task->tensors) + PTO_ARRAY_LENGTH(task->scalars)];
@@ -181,7 +183,7 @@ int pto_lowering_submit_tiles(struct pto_lowering *l, const struct pto_tiles *ti
       params[i] = pto_param_tensor(task->modes[i], &views[i]);
     }
     memcpy(params + task->tensor_count, task->scalars, task->scalar_count * sizeof *params);
-    status = pto_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
+    status = pto_graph_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
   }
   return status;
 }
@@ -197,9 +199,10 @@ static void flatten(struct pto_tiled_task *task) {
   for (uint32_t i = 0; i < task->tensor_count; i++) task->tensors[i] = pto_tensor_reshape(&task->tensors[i], 1, numel);
 }
 
-int pto_lowering_elementwise(struct pto_lowering *l, const struct pto_kernel *kernel,
-                             const struct pto_tensor *const *inputs, uint32_t input_count, const struct pto_tensor *out,
-                             const struct pto_param *scalars, uint32_t scalar_count) {
+int pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                                   const struct pto_tensor *const *inputs, uint32_t input_count,
+                                   const struct pto_tensor *out, const struct pto_param *scalars,
+                                   uint32_t scalar_count) {
   struct pto_tiled_task task = {.kernel = kernel, .tensor_count = input_count + 1, .scalar_count = scalar_count};
   for (uint32_t i = 0; i < input_count; i++) {
     task.tensors[i] = pto_tensor_broadcast(inputs[i], out->ndims, out->shape);
@@ -215,35 +218,37 @@ int pto_lowering_elementwise(struct pto_lowering *l, const struct pto_kernel *ke
     pto_tiles_make_one(&tiles, whole->ndims, whole->shape);
   else
     pto_tiles_make(&tiles, whole->ndims, whole->shape, 0, 1);
-  return pto_lowering_submit_tiles(l, &tiles, &task);
+  return pto_graph_lowering_submit_tiles(l, &tiles, &task);
 }
 
-int pto_lowering_convert(struct pto_lowering *l, const struct pto_tensor *from, const struct pto_tensor *to) {
+int pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_tensor *from,
+                               const struct pto_tensor *to) {
   const struct pto_kernel *kernel = from->dtype == to->dtype ? &pto_general_copy : &pto_general_cast;
-  return pto_lowering_elementwise(l, kernel, &from, 1, to, NULL, 0);
+  return pto_graph_lowering_elementwise(l, kernel, &from, 1, to, NULL, 0);
 }
 
-int pto_lowering_fill(struct pto_lowering *l, struct pto_number number, const struct pto_tensor *to) {
+int pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to) {
   const bool is_float = (PTO_DTYPE_BIT(to->dtype) & PTO_DTYPES_FLOAT) != 0;
   const struct pto_param value =
       is_float ? pto_scalar_f32((float)pto_option_f64(number, 0)) : pto_scalar_i64(pto_option_i64(number, 0));
-  return pto_lowering_elementwise(l, is_float ? &pto_general_fill : &pto_general_fill_int, NULL, 0, to, &value, 1);
+  return pto_graph_lowering_elementwise(l, is_float ? &pto_general_fill : &pto_general_fill_int, NULL, 0, to, &value,
+                                        1);
 }
 
-struct pto_tensor pto_lowering_as_bool(const struct pto_tensor *t) {
+struct pto_tensor pto_graph_lowering_as_bool(const struct pto_tensor *t) {
   struct pto_tensor view = *t;
   view.dtype = PTO_BOOL; /* one byte as uint8 is, whatever the strides */
   return view;
 }
 
-int pto_lowering_reshape(struct pto_lowering *l, const struct pto_tensor *t, uint32_t ndims, const uint64_t *shape,
-                         struct pto_tensor *out) {
+int pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t ndims,
+                               const uint64_t *shape, struct pto_tensor *out) {
   if (pto_tensor_is_contiguous(t)) {
     *out = pto_tensor_reshape(t, ndims, shape);
     return PTO_OK;
   }
-  const struct pto_tensor dense = pto_lowering_temporary(l, t->dtype, t->ndims, t->shape);
-  const int status = pto_lowering_convert(l, t, &dense);
+  const struct pto_tensor dense = pto_graph_lowering_temporary(l, t->dtype, t->ndims, t->shape);
+  const int status = pto_graph_lowering_convert(l, t, &dense);
   *out = pto_tensor_reshape(&dense, ndims, shape);
   return status;
 }
@@ -252,17 +257,17 @@ int pto_lowering_reshape(struct pto_lowering *l, const struct pto_tensor *t, uin
 
 /* Outputs whose result went elsewhere: those in the storage of an input that was still read, and further names of a
  * value that is an output already. */
-static int copy_outputs(struct pto_lowering *l) {
+static int copy_outputs(struct pto_graph_lowering *l) {
   int status = PTO_OK;
   for (uint32_t o = 0; o < l->graph->output_count && status == PTO_OK; o++)
-    if (!l->is_written[o]) status = pto_lowering_convert(l, &l->tensors[l->graph->outputs[o]], &l->outputs[o]);
+    if (!l->is_written[o]) status = pto_graph_lowering_convert(l, &l->tensors[l->graph->outputs[o]], &l->outputs[o]);
   return status;
 }
 
 int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const struct pto_tensor *inputs,
                     const struct pto_tensor *outputs, const struct pto_tensor *constants,
-                    pto_lowering_observer *observe, void *context) {
-  struct pto_lowering l = {
+                    pto_graph_lowering_observer *observe, void *context) {
+  struct pto_graph_lowering l = {
       .rt = rt, .graph = graph, .outputs = outputs, .observe = observe, .observe_context = context};
   int status = lowering_init(&l, inputs, constants);
   for (; l.node_index < graph->node_count && status == PTO_OK; l.node_index++) {
