@@ -22,11 +22,12 @@
 
 /* What an attribute is, in files and in the options. */
 enum pto_attribute_kind {
-  PTO_ATTRIBUTE_U32 = 0,        /* uint32_t */
-  PTO_ATTRIBUTE_FLAG,           /* uint32_t, enum pto_graph_flag; true and false in files */
-  PTO_ATTRIBUTE_WORD,           /* uint32_t, an index into `words` */
-  PTO_ATTRIBUTE_DTYPE,          /* uint32_t, enum pto_dtype; its long name in files ("float32") */
-  PTO_ATTRIBUTE_NUMBER,         /* struct pto_number; enum pto_number_class says which */
+  PTO_ATTRIBUTE_U32 = 0, /* uint32_t */
+  PTO_ATTRIBUTE_AXIS,    /* uint32_t, and behind it uint32_t, a flag: the last axis instead, as where a file has none */
+  PTO_ATTRIBUTE_FLAG,    /* uint32_t, enum pto_graph_flag; true and false in files */
+  PTO_ATTRIBUTE_WORD,    /* uint32_t, an index into `words` */
+  PTO_ATTRIBUTE_DTYPE,   /* uint32_t, enum pto_dtype; its long name in files ("float32") */
+  PTO_ATTRIBUTE_NUMBER,  /* struct pto_number; enum pto_number_class says which */
   PTO_ATTRIBUTE_U32_LIST,       /* struct pto_u32_list */
   PTO_ATTRIBUTE_F32_LIST,       /* struct pto_f32_list */
   PTO_ATTRIBUTE_WORD_LIST,      /* struct pto_u32_list of indices into `words` */
@@ -114,22 +115,5 @@ struct pto_graph_call {
 PTO_MUST_CHECK int pto_graph_builder_call(struct pto_graph_builder *builder, const struct pto_graph_call *call,
                                           struct pto_graph_operand *results, uint32_t result_room,
                                           uint32_t *result_count_out);
-
-/* The value of a number of an option; `absent` is its default. */
-static inline uint64_t pto_number_unsigned(struct pto_number number, uint64_t absent) {
-  return number.kind == PTO_NUMBER_ABSENT ? absent : number.value.u64;
-}
-static inline double pto_number_double(struct pto_number number, double absent) {
-  switch (number.kind) {
-  case PTO_NUMBER_F64:
-    return number.value.f64;
-  case PTO_NUMBER_I64:
-    return (double)number.value.i64;
-  case PTO_NUMBER_U64:
-    return (double)number.value.u64;
-  default:
-    return absent;
-  }
-}
 
 #endif
