@@ -32,13 +32,18 @@ static void instance_destroy(struct pto_graph_instance *instance) {
   free(instance);
 }
 
-void pto_graph_instances_destroy(struct pto_graph_instances *instances) {
-  if (!instances) return;
+void pto_graph_instances_clear(struct pto_graph_instances *instances) {
   for (struct pto_graph_instance *instance = instances->first, *next; instance; instance = next) {
     next = instance->next;
     pto_context_forget_program(instance->context, &instance->program);
     instance_destroy(instance);
   }
+  instances->first = NULL;
+}
+
+void pto_graph_instances_destroy(struct pto_graph_instances *instances) {
+  if (!instances) return;
+  pto_graph_instances_clear(instances);
   pthread_mutex_destroy(&instances->lock);
   free(instances);
 }

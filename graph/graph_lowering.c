@@ -6,12 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static pto_lower_function *const lower_functions[] = {
+static pto_lower_function *const lower_functions[PTO_GRAPH_OP_COUNT] = {
+#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_unary,
+    PTO_UNARY_OP_LIST(X)
+#undef X
+#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_binary,
+        PTO_BINARY_OP_LIST(X)
+#undef X
+#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_reduce,
+            PTO_REDUCE_OP_LIST(X)
+#undef X
 #define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_##id,
-    PTO_OP_LIST(X)
+                PTO_OTHER_OP_LIST(X)
 #undef X
 };
-_Static_assert(PTO_ARRAY_LENGTH(lower_functions) == PTO_GRAPH_OP_COUNT, "an operation without a lowering");
 
 /* ---- values ---- */
 

@@ -22,8 +22,10 @@
 
 struct pto_graph_lowering;
 typedef int pto_lower_function(struct pto_graph_lowering *l, const struct pto_graph_node *node);
+/* Of the lists of one form, and of each other operation. */
+pto_lower_function pto_lower_unary, pto_lower_binary, pto_lower_reduce;
 #define X(id, name) pto_lower_function pto_lower_##id;
-PTO_OP_LIST(X)
+PTO_OTHER_OP_LIST(X)
 #undef X
 
 /* A task as it is submitted: for those who explain.  Borrowed for the call. */

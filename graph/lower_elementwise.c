@@ -13,31 +13,30 @@ static int unary(struct pto_graph_lowering *l, const struct pto_graph_node *node
   return pto_graph_lowering_elementwise(l, kernel, &x, 1, &y, scalars, scalar_count);
 }
 
-#define UNARY(id, kernel)                                                                                              \
-  int pto_lower_##id(struct pto_graph_lowering *l, const struct pto_graph_node *node) {                                \
-    return unary(l, node, &pto_general_##kernel, NULL, 0);                                                             \
-  }
-UNARY(abs, abs)
-UNARY(ceil, ceil)
-UNARY(cos, cos)
-UNARY(erf, erf)
-UNARY(exp, exp)
-UNARY(floor, floor)
-UNARY(log, log)
-UNARY(neg, neg)
-UNARY(reciprocal, reciprocal)
-UNARY(round_even, round_even)
-UNARY(sign, sign)
-UNARY(sin, sin)
-UNARY(sqrt, sqrt)
-UNARY(tan, tan)
-UNARY(gelu, gelu)
-UNARY(hard_swish, hard_swish)
-UNARY(relu, relu)
-UNARY(sigmoid, sigmoid)
-UNARY(softplus, softplus)
-UNARY(softsign, softsign)
-UNARY(tanh, tanh)
+/* Of operations that are one kernel on one operand. */
+static const struct pto_kernel *const unary_kernels[PTO_GRAPH_OP_COUNT] = {
+    [PTO_GRAPH_OP_abs] = &pto_general_abs,
+    [PTO_GRAPH_OP_ceil] = &pto_general_ceil,
+    [PTO_GRAPH_OP_cos] = &pto_general_cos,
+    [PTO_GRAPH_OP_erf] = &pto_general_erf,
+    [PTO_GRAPH_OP_exp] = &pto_general_exp,
+    [PTO_GRAPH_OP_floor] = &pto_general_floor,
+    [PTO_GRAPH_OP_log] = &pto_general_log,
+    [PTO_GRAPH_OP_neg] = &pto_general_neg,
+    [PTO_GRAPH_OP_reciprocal] = &pto_general_reciprocal,
+    [PTO_GRAPH_OP_round_even] = &pto_general_round_even,
+    [PTO_GRAPH_OP_sign] = &pto_general_sign,
+    [PTO_GRAPH_OP_sin] = &pto_general_sin,
+    [PTO_GRAPH_OP_sqrt] = &pto_general_sqrt,
+    [PTO_GRAPH_OP_tan] = &pto_general_tan,
+    [PTO_GRAPH_OP_gelu] = &pto_general_gelu,
+    [PTO_GRAPH_OP_hard_swish] = &pto_general_hard_swish,
+    [PTO_GRAPH_OP_relu] = &pto_general_relu,
+    [PTO_GRAPH_OP_sigmoid] = &pto_general_sigmoid,
+    [PTO_GRAPH_OP_softplus] = &pto_general_softplus,
+    [PTO_GRAPH_OP_softsign] = &pto_general_softsign,
+    [PTO_GRAPH_OP_tanh] = &pto_general_tanh,
+};
 
 static bool is_float(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0; }
 
@@ -49,22 +48,25 @@ static int predicate(struct pto_graph_lowering *l, const struct pto_graph_node *
   return pto_graph_lowering_elementwise(l, kernel, &x, 1, &bools, NULL, 0);
 }
 
-int pto_lower_is_nan(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  return predicate(l, node, &pto_general_is_nan);
-}
-
-int pto_lower_is_infinite(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  return predicate(l, node, &pto_general_is_infinite);
-}
-
-int pto_lower_logical_not(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+static int logical_not(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor x = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, node, 0)), *in = &x;
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true), bools = pto_graph_lowering_as_bool(&y);
   return pto_graph_lowering_elementwise(l, &pto_general_logical_not, &in, 1, &bools, NULL, 0);
 }
 
-int pto_lower_identity(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  return pto_graph_lowering_alias(l, node, 0, pto_graph_lowering_operand(l, node, 0));
+int pto_lower_unary(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  switch (node->op) {
+  case PTO_GRAPH_OP_identity:
+    return pto_graph_lowering_alias(l, node, 0, pto_graph_lowering_operand(l, node, 0));
+  case PTO_GRAPH_OP_is_nan:
+    return predicate(l, node, &pto_general_is_nan);
+  case PTO_GRAPH_OP_is_infinite:
+    return predicate(l, node, &pto_general_is_infinite);
+  case PTO_GRAPH_OP_logical_not:
+    return logical_not(l, node);
+  default:
+    return unary(l, node, unary_kernels[node->op], NULL, 0);
+  }
 }
 
 int pto_lower_cast(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
@@ -125,18 +127,9 @@ static int binary(struct pto_graph_lowering *l, const struct pto_graph_node *nod
   return pto_graph_lowering_elementwise(l, kernel, inputs, 2, &y, NULL, 0);
 }
 
-#define BINARY(id, kernel)                                                                                             \
-  int pto_lower_##id(struct pto_graph_lowering *l, const struct pto_graph_node *node) {                                \
-    return binary(l, node, &pto_general_##kernel);                                                                     \
-  }
-BINARY(add, add)
-BINARY(sub, sub)
-BINARY(mul, mul)
-BINARY(div, div)
-BINARY(max, maximum)
-BINARY(min, minimum)
-BINARY(pow, pow)
-BINARY(prelu, prelu)
+int pto_lower_prelu(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  return binary(l, node, &pto_general_prelu);
+}
 
 /* The result is a byte of 0 or 1. */
 static int test(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
@@ -149,19 +142,33 @@ static int test(struct pto_graph_lowering *l, const struct pto_graph_node *node,
   return pto_graph_lowering_elementwise(l, kernel, inputs, 2, &result, NULL, 0);
 }
 
-#define TEST(id, kernel, are_bools)                                                                                    \
-  int pto_lower_##id(struct pto_graph_lowering *l, const struct pto_graph_node *node) {                                \
-    return test(l, node, &pto_general_##kernel, are_bools);                                                            \
-  }
-TEST(equal, equal, false)
-TEST(not_equal, not_equal, false)
-TEST(greater, greater, false)
-TEST(greater_or_equal, greater_equal, false)
-TEST(lesser, lesser, false)
-TEST(lesser_or_equal, lesser_equal, false)
-TEST(logical_and, logical_and, true)
-TEST(logical_or, logical_or, true)
-TEST(logical_xor, logical_xor, true)
+/* What is known of an operation of two operands: its result is of their dtype, or a test of numbers, or of bools. */
+static const struct binary_form {
+  const struct pto_kernel *kernel;
+  bool is_test, are_bools;
+} binary_forms[PTO_GRAPH_OP_COUNT] = {
+    [PTO_GRAPH_OP_add] = {&pto_general_add, false, false},
+    [PTO_GRAPH_OP_sub] = {&pto_general_sub, false, false},
+    [PTO_GRAPH_OP_mul] = {&pto_general_mul, false, false},
+    [PTO_GRAPH_OP_div] = {&pto_general_div, false, false},
+    [PTO_GRAPH_OP_max] = {&pto_general_maximum, false, false},
+    [PTO_GRAPH_OP_min] = {&pto_general_minimum, false, false},
+    [PTO_GRAPH_OP_pow] = {&pto_general_pow, false, false},
+    [PTO_GRAPH_OP_equal] = {&pto_general_equal, true, false},
+    [PTO_GRAPH_OP_not_equal] = {&pto_general_not_equal, true, false},
+    [PTO_GRAPH_OP_greater] = {&pto_general_greater, true, false},
+    [PTO_GRAPH_OP_greater_or_equal] = {&pto_general_greater_equal, true, false},
+    [PTO_GRAPH_OP_lesser] = {&pto_general_lesser, true, false},
+    [PTO_GRAPH_OP_lesser_or_equal] = {&pto_general_lesser_equal, true, false},
+    [PTO_GRAPH_OP_logical_and] = {&pto_general_logical_and, true, true},
+    [PTO_GRAPH_OP_logical_or] = {&pto_general_logical_or, true, true},
+    [PTO_GRAPH_OP_logical_xor] = {&pto_general_logical_xor, true, true},
+};
+
+int pto_lower_binary(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  const struct binary_form *form = &binary_forms[node->op];
+  return form->is_test ? test(l, node, form->kernel, form->are_bools) : binary(l, node, form->kernel);
+}
 
 int pto_lower_where(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor condition = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, node, 0));

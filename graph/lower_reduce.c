@@ -32,13 +32,16 @@ static int over_axes(struct pto_graph_lowering *l, const struct pto_graph_node *
   return pto_graph_lowering_submit_tiles(l, &tiles, &task);
 }
 
-#define X(id, name)                                                                                                    \
-  int pto_lower_##id(struct pto_graph_lowering *l, const struct pto_graph_node *node) {                                \
-    return over_axes(l, node, &pto_general_##id,                                                                       \
-                     reduced_axes(node->options, pto_graph_lowering_operand(l, node, 0)->ndims), NULL);                \
-  }
-PTO_REDUCE_OP_LIST(X)
+static const struct pto_kernel *const reduce_kernels[PTO_GRAPH_OP_COUNT] = {
+#define X(id, name) [PTO_GRAPH_OP_##id] = &pto_general_##id,
+    PTO_REDUCE_OP_LIST(X)
 #undef X
+};
+
+int pto_lower_reduce(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  const uint32_t axes = reduced_axes(node->options, pto_graph_lowering_operand(l, node, 0)->ndims);
+  return over_axes(l, node, reduce_kernels[node->op], axes, NULL);
+}
 
 static int arg_reduce(struct pto_graph_lowering *l, const struct pto_graph_node *node,
                       const struct pto_kernel *kernel) {
