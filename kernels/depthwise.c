@@ -16,7 +16,7 @@
 #include <kernels/kernel_local.h>
 #include <kernels/kernel_loops.h>
 #include <kernels/kernel_shape.h>
-#include <kernels/window.h>
+#include <kernels/kernel_window.h>
 #include <runtime/base/base.h>
 
 #include <inttypes.h>

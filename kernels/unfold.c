@@ -11,7 +11,7 @@
 #include <kernels/kernel_local.h>
 #include <kernels/kernel_move.h>
 #include <kernels/kernel_shape.h>
-#include <kernels/window.h>
+#include <kernels/kernel_window.h>
 #include <runtime/base/base.h>
 
 enum { X, VALUE, Y };

@@ -8,8 +8,8 @@
  * The window's sizes and the output's are those of the kernel's tensors; what is behind the input follows from them.
  * Values; any thread.
  */
-#ifndef PTO_WINDOW_H
-#define PTO_WINDOW_H
+#ifndef PTO_KERNEL_WINDOW_H
+#define PTO_KERNEL_WINDOW_H
 
 #include <pto/kernel.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <kernels/window.h>
+#include <kernels/kernel_window.h>
 
 #include <runtime/base/base.h>
 
