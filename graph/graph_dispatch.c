@@ -32,20 +32,30 @@ static void instance_destroy(struct pto_graph_instance *instance) {
   free(instance);
 }
 
-void pto_graph_instances_clear(struct pto_graph_instances *instances) {
-  for (struct pto_graph_instance *instance = instances->first, *next; instance; instance = next) {
-    next = instance->next;
-    pto_context_forget_program(instance->context, &instance->program);
-    instance_destroy(instance);
-  }
-  instances->first = NULL;
+static void instance_close(struct pto_graph_instance *instance) {
+  pto_context_forget_program(instance->context, &instance->program);
+  instance_destroy(instance);
 }
 
 void pto_graph_instances_destroy(struct pto_graph_instances *instances) {
   if (!instances) return;
-  pto_graph_instances_clear(instances);
+  for (struct pto_graph_instance *instance = instances->first, *next; instance; instance = next) {
+    next = instance->next;
+    instance_close(instance);
+  }
   pthread_mutex_destroy(&instances->lock);
   free(instances);
+}
+
+void pto_graph_forget(struct pto_graph *graph, struct pto_context *context) {
+  struct pto_graph_instances *instances = graph->instances;
+  pthread_mutex_lock(&instances->lock);
+  struct pto_graph_instance **link = &instances->first;
+  while (*link && (*link)->context != context) link = &(*link)->next;
+  struct pto_graph_instance *instance = *link;
+  if (instance) *link = instance->next;
+  pthread_mutex_unlock(&instances->lock);
+  if (instance) instance_close(instance);
 }
 
 static int orchestrate(struct pto_runtime *rt, const struct pto_bound *bound) {

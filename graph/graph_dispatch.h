@@ -26,8 +26,6 @@ struct pto_graph_instances {
 
 /* PTO_OK or PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_graph_instances_create(struct pto_graph_instances **instances_out);
-/* Forgets every context: as before the first dispatch.  Waits as destroy does. */
-void pto_graph_instances_clear(struct pto_graph_instances *instances);
 /* Waits for dispatches of the graph that are queued.  Takes NULL too. */
 void pto_graph_instances_destroy(struct pto_graph_instances *instances);
 

@@ -54,6 +54,53 @@ static void find_last_uses(struct pto_graph_lowering *l) {
   }
 }
 
+/* ---- scopes ---- */
+
+/* Tasks of tiles in a scope: enough for the cores of a large chip, few for a small window. */
+#define SCOPE_TASKS 24u
+
+static int open_scope(struct pto_graph_lowering *l) {
+  const int status = pto_scope_begin(l->rt, PTO_SCOPE_AUTO);
+  if (status != PTO_OK)
+    l->status = status;
+  else
+    l->depth++;
+  return status;
+}
+
+static int close_scopes(struct pto_graph_lowering *l, uint32_t depth) {
+  int status = PTO_OK;
+  for (; l->depth > depth; l->depth--) {
+    const int ended = pto_scope_end(l->rt);
+    if (status == PTO_OK) status = ended;
+  }
+  return status;
+}
+
+/* Gives results memory where they are, before anything of the node is in a scope of its own. */
+static void open_node_scope(struct pto_graph_lowering *l) {
+  if (l->depth > 0) return;
+  for (uint32_t i = 0; i < l->result_count && l->status == PTO_OK; i++)
+    l->status = pto_alloc_tensors(l->rt, &l->results[i], 1, NULL);
+  if (l->status == PTO_OK) l->status = open_scope(l);
+}
+
+int pto_graph_lowering_tile(struct pto_graph_lowering *l) {
+  open_node_scope(l);
+  if (l->status != PTO_OK) return l->status;
+  if (l->depth == 2 && l->scope_tasks < SCOPE_TASKS) return PTO_OK;
+  const int status = close_scopes(l, 1);
+  l->scope_tasks = 0;
+  return status ? status : open_scope(l);
+}
+
+int pto_graph_lowering_tiles_end(struct pto_graph_lowering *l) {
+  const int status = l->depth > 1 ? close_scopes(l, 1) : PTO_OK;
+  return status ? status : l->status;
+}
+
+/* ---- storage ---- */
+
 static bool is_same_storage(const struct pto_tensor *a, const struct pto_tensor *b) {
   return pto_tensor_overlap(a, b) != PTO_DISJOINT;
 }
@@ -98,16 +145,30 @@ const struct pto_tensor *pto_graph_lowering_operand(const struct pto_graph_lower
   return &l->tensors[node->operands[parameter]];
 }
 
-struct pto_tensor pto_graph_lowering_temporary(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
-                                               const uint64_t *shape) {
+struct pto_tensor pto_graph_lowering_kept(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
+                                          const uint64_t *shape) {
   uint64_t bits = pto_dtype_bits(dtype);
   for (uint32_t d = 0; d < ndims; d++) bits *= shape[d];
   return pto_managed_tensor(l->rt, pto_create_buffer(l->rt, (bits + 7) / 8), dtype, ndims, shape);
 }
 
+struct pto_tensor pto_graph_lowering_temporary(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
+                                               const uint64_t *shape) {
+  open_node_scope(l);
+  return pto_graph_lowering_kept(l, dtype, ndims, shape);
+}
+
 struct pto_tensor pto_graph_lowering_temporary_like(struct pto_graph_lowering *l, const struct pto_graph_desc *desc,
                                                     uint32_t dtype) {
   return pto_graph_lowering_temporary(l, dtype, desc->ndims, desc->shape);
+}
+
+/* A result that is written whole by one task gets its memory from that; others before the first scope of the node. */
+static struct pto_tensor new_result(struct pto_graph_lowering *l, const struct pto_graph_desc *desc) {
+  PTO_ASSERT(l->depth == 0 && l->result_count < PTO_ARRAY_LENGTH(l->results)); /* results come first */
+  const struct pto_tensor t = pto_graph_lowering_kept(l, desc->dtype, desc->ndims, desc->shape);
+  l->results[l->result_count++] = t;
+  return t;
 }
 
 /* Whether `out`, output `o`, may be written by the node at hand although it shares storage with an input. */
@@ -133,7 +194,7 @@ struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const 
     l->is_written[output - 1] = true;
     l->tensors[v] = l->outputs[output - 1];
   } else {
-    l->tensors[v] = pto_graph_lowering_temporary_like(l, &l->graph->values[v].desc, l->graph->values[v].desc.dtype);
+    l->tensors[v] = new_result(l, &l->graph->values[v].desc);
   }
   return l->tensors[v];
 }
@@ -149,51 +210,55 @@ int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_grap
   return pto_graph_lowering_convert(l, &from, &l->outputs[output - 1]);
 }
 
-int pto_graph_lowering_alias_converted(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
-                                       const struct pto_tensor *t) {
-  if (t->dtype == l->graph->values[node->first_result + index].desc.dtype)
-    return pto_graph_lowering_alias(l, node, index, t);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, index, false);
-  return pto_graph_lowering_convert(l, t, &y);
-}
-
 /* ---- tasks ---- */
 
 int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
                               const struct pto_param *params, uint32_t count) {
+  if (l->status != PTO_OK) return l->status;
+  l->scope_tasks++;
   if (l->observe != NULL)
     l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count});
   return (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
                                         : pto_submit_aic(l->rt, kernel, params, count);
 }
 
-/* Whether `t` is the whole of a buffer that the runtime is still to give memory to. */
-static bool is_unallocated(const struct pto_tensor *t) {
-  uint64_t bits = pto_dtype_bits(t->dtype) * pto_tensor_numel(t);
-  return t->buffer.base == 0 && t->start_offset == 0 && pto_tensor_is_contiguous(t) &&
-         (bits + 7) / 8 == t->buffer.size_bytes;
+/* Results get theirs with the first scope; what else is the whole of a buffer is a temporary. */
+int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t) {
+  open_node_scope(l);
+  if (l->status != PTO_OK) return l->status;
+  for (uint32_t i = 0; i < l->result_count; i++)
+    if (l->results[i].buffer.id == t->buffer.id) return PTO_OK;
+  const uint64_t bits = pto_dtype_bits(t->dtype) * pto_tensor_numel(t);
+  const bool is_whole = t->buffer.base == 0 && t->start_offset == 0 && pto_tensor_is_contiguous(t) &&
+                        (bits + 7) / 8 == t->buffer.size_bytes;
+  return is_whole ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
 }
 
-int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t) {
-  return is_unallocated(t) ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
+static int submit_tile(struct pto_graph_lowering *l, const struct pto_tiles *tiles, uint64_t index,
+                       const struct pto_tiled_task *task) {
+  struct pto_tensor views[PTO_ARRAY_LENGTH(task->tensors)];
+  struct pto_param params[PTO_ARRAY_LENGTH(task->tensors) + PTO_ARRAY_LENGTH(task->scalars)];
+  for (uint32_t i = 0; i < task->tensor_count; i++) {
+    views[i] = pto_tiles_view(tiles, index, &task->tensors[i]);
+    params[i] = pto_param_tensor(task->modes[i], &views[i]);
+  }
+  memcpy(params + task->tensor_count, task->scalars, task->scalar_count * sizeof *params);
+  return pto_graph_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
 }
 
 int pto_graph_lowering_submit_tiles(struct pto_graph_lowering *l, const struct pto_tiles *tiles,
                                     const struct pto_tiled_task *task) {
   int status = PTO_OK;
-  for (uint32_t i = 0; i < task->tensor_count && status == PTO_OK && tiles->count > 1; i++)
+  if (tiles->count == 1) return submit_tile(l, tiles, 0, task);
+  const bool is_within_tiles = l->depth == 2;
+  for (uint32_t i = 0; i < task->tensor_count && status == PTO_OK; i++)
     if (task->modes[i] == PTO_OUTPUT) status = pto_graph_lowering_allocate(l, &task->tensors[i]);
-  for (uint64_t box = 0; box < tiles->count && status == PTO_OK; box++) {
-    struct pto_tensor views[PTO_ARRAY_LENGTH(task->tensors)];
-    struct pto_param params[PTO_ARRAY_LENGTH(task->tensors) + PTO_ARRAY_LENGTH(task->scalars)];
-    for (uint32_t i = 0; i < task->tensor_count; i++) {
-      views[i] = pto_tiles_view(tiles, box, &task->tensors[i]);
-      params[i] = pto_param_tensor(task->modes[i], &views[i]);
-    }
-    memcpy(params + task->tensor_count, task->scalars, task->scalar_count * sizeof *params);
-    status = pto_graph_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
+  for (uint64_t i = 0; i < tiles->count && status == PTO_OK; i++) {
+    if (!is_within_tiles) status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = submit_tile(l, tiles, i, task);
   }
-  return status;
+  const int ended = is_within_tiles ? PTO_OK : pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
 }
 
 /* Every tensor of the task as one dimension, where all are dense and of one shape: fewer dimensions to walk, and cuts
@@ -255,7 +320,8 @@ int pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_te
     *out = pto_tensor_reshape(t, ndims, shape);
     return PTO_OK;
   }
-  const struct pto_tensor dense = pto_graph_lowering_temporary(l, t->dtype, t->ndims, t->shape);
+  const struct pto_tensor dense = pto_graph_lowering_kept(l, t->dtype, t->ndims, t->shape);
+  if (l->depth == 0) l->results[l->result_count++] = dense;
   const int status = pto_graph_lowering_convert(l, t, &dense);
   *out = pto_tensor_reshape(&dense, ndims, shape);
   return status;
@@ -280,9 +346,15 @@ int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const
   int status = lowering_init(&l, inputs, constants);
   for (; l.node_index < graph->node_count && status == PTO_OK; l.node_index++) {
     const struct pto_graph_node *node = &graph->nodes[l.node_index];
+    l.result_count = 0;
     status = lower_functions[node->op](&l, node);
+    const int ended = close_scopes(&l, 0);
+    if (status == PTO_OK) status = ended;
   }
+  l.result_count = 0;
   if (status == PTO_OK) status = copy_outputs(&l);
+  const int ended = close_scopes(&l, 0);
+  if (status == PTO_OK) status = ended;
   lowering_fini(&l);
   return status;
 }

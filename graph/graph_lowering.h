@@ -6,6 +6,10 @@
  * Owns the tensor of each value while a graph is lowered.  Values between nodes are buffers of the runtime; inputs,
  * outputs and constants are tensors of the device, and a result that is an output is written where it belongs.
  *
+ * Scopes: results live in the dispatch's own, temporaries of a node in one of the node's, and the tasks of its tiles in
+ * short ones inside that, so that the tasks of no scope grow with the size of a tensor.  A lowering asks for its
+ * results first, then for temporaries, then for tiles.
+ *
  * Always true: the tasks depend on the graph and on which outputs share storage with which inputs, on nothing else; a
  * value is submitted as written before any task that reads it; no task writes to storage of an input that a later task
  * reads as that input (see pto_graph_lowering_result).
@@ -44,9 +48,14 @@ struct pto_graph_lowering {
   uint32_t *last_uses;        /* by value: 1 + index of the last node that may read its storage, 0: none */
   uint32_t *output_of;        /* by value: 1 + index of the output that it is, 0: none */
   const struct pto_tensor *outputs;
-  uint32_t *shared;                     /* by output: the input that it shares its storage with, 0: none */
-  bool *is_written;                     /* by output */
-  uint32_t node_index;                  /* being lowered */
+  uint32_t *shared;             /* by output: the input that it shares its storage with, 0: none */
+  bool *is_written;             /* by output */
+  uint32_t node_index;          /* being lowered */
+  uint32_t depth;               /* scopes of the node that are open: 0, 1 with temporaries, 2 within tiles */
+  uint32_t scope_tasks;         /* submitted in the scope of tiles */
+  struct pto_tensor results[4]; /* of the node, which have no memory yet */
+  uint32_t result_count;
+  int status;                           /* of a scope that could not be opened */
   pto_graph_lowering_observer *observe; /* may be NULL */
   void *observe_context;
 };
@@ -70,10 +79,10 @@ struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const 
 /* Says that result `index` is `t`, a view of something that exists already; copied where it is an output. */
 int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
                              const struct pto_tensor *t);
-/* The same of something in another dtype than the result's: converted. */
-int pto_graph_lowering_alias_converted(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
-                                       const struct pto_tensor *t);
-/* A dense buffer for a step of a node. */
+/* A dense buffer that lives as long as results do: for one that is a view of it. */
+struct pto_tensor pto_graph_lowering_kept(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
+                                          const uint64_t *shape);
+/* A dense buffer for a step of a node; asked for between tiles, for one of them. */
 struct pto_tensor pto_graph_lowering_temporary(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
                                                const uint64_t *shape);
 /* One of a descriptor. */
@@ -87,6 +96,10 @@ int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_t
 /* Submits one task on a core that the kernel can run on. */
 int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
                               const struct pto_param *params, uint32_t count);
+
+/* Before the tasks of each tile, and after the last tile. */
+int pto_graph_lowering_tile(struct pto_graph_lowering *l);
+int pto_graph_lowering_tiles_end(struct pto_graph_lowering *l);
 
 /* What a tiled submit is given: tensors of the plan's rank, with the mode of each, then scalars. */
 struct pto_tiled_task {

@@ -117,15 +117,15 @@ static int convolve_as_product(struct pto_graph_lowering *l, const struct convol
   const struct pto_row_tiles tiles = pto_row_tiles_make(&conv->y, row_work);
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_row_tile tile = pto_row_tiles_at(&tiles, &conv->y, i);
-    struct pto_tensor rows;
-    if (is_direct)
-      rows = pixels_of(&tile, &conv->x);
-    else
-      status = unfold_tile(l, conv, &tile, is_channels_last, &zero, &rows);
+    struct pto_tensor rows = {0};
+    if (is_direct) rows = pixels_of(&tile, &conv->x);
+    status = pto_graph_lowering_tile(l);
+    if (!is_direct && status == PTO_OK) status = unfold_tile(l, conv, &tile, is_channels_last, &zero, &rows);
     const struct pto_tensor pixels = pixels_of(&tile, &conv->y);
     if (status == PTO_OK) status = multiply(l, conv, &rows, &filters, &pixels);
   }
-  return status;
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
 }
 
 /* ---- one channel a group ---- */
@@ -143,9 +143,11 @@ static int convolve_depthwise(struct pto_graph_lowering *l, const struct convolu
   const struct pto_row_tiles tiles = pto_row_tiles_make(&conv->y, conv->y.shape[1] * conv->y.shape[3] * taps);
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_row_tile tile = pto_row_tiles_at(&tiles, &conv->y, i);
-    status = pto_lower_depthwise(l, &conv->x, &filter, &bias, &conv->y, &conv->slides, &tile);
+    status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = pto_lower_depthwise(l, &conv->x, &filter, &bias, &conv->y, &conv->slides, &tile);
   }
-  return status;
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
 }
 
 /* ---- groups ---- */

@@ -57,39 +57,41 @@ static int gather_by_positions(struct pto_graph_lowering *l, const struct pto_ke
     }
     const struct pto_param params[] = {pto_input(data), pto_input(&some), pto_output(&into),
                                        axis ? *axis : pto_input(y)};
-    status = pto_graph_lowering_submit(l, kernel, params, axis != NULL ? 4 : 3);
+    if (tiles.count > 1) status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = pto_graph_lowering_submit(l, kernel, params, axis != NULL ? 4 : 3);
   }
-  return status;
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
 }
 
 int pto_lower_gather(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, 0);
   const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
   const struct pto_param scalar = pto_scalar_u64(axis);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
   struct pto_tensor indices;
   const int status = clamped(l, pto_graph_lowering_operand(l, node, 1), data->shape[axis], &indices);
   if (status != PTO_OK) return status;
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
   return gather_by_positions(l, &pto_general_gather, data, &indices, &y, axis, &scalar);
 }
 
 int pto_lower_gather_elements(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, 0);
   const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
   struct pto_tensor indices;
   const int status = clamped(l, pto_graph_lowering_operand(l, node, 1), data->shape[axis], &indices);
   if (status != PTO_OK) return status;
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
   const struct pto_param params[] = {pto_input(data), pto_input(&indices), pto_output(&y), pto_scalar_u64(axis)};
   return pto_graph_lowering_submit(l, &pto_general_gather_elements, params, 4);
 }
 
 int pto_lower_gather_nd(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, 0);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
   struct pto_tensor indices;
   const int status = clamped_tuples(l, pto_graph_lowering_operand(l, node, 1), data, &indices);
   if (status != PTO_OK) return status;
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
   const struct pto_param params[] = {pto_input(data), pto_input(&indices), pto_output(&y)};
   return pto_graph_lowering_submit(l, &pto_general_gather_nd, params, 3);
 }
@@ -100,10 +102,9 @@ enum { DATA, INDICES, UPDATES };
 
 /* Into the storage of the data where the result is there already, else into a copy of it. */
 static int scatter(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
-                   const struct pto_tensor *indices, const struct pto_param *axis) {
+                   const struct pto_tensor *indices, const struct pto_param *axis, struct pto_tensor y) {
   const struct pto_tensor data = *pto_graph_lowering_operand(l, node, DATA);
   const struct pto_tensor *updates = pto_graph_lowering_operand(l, node, UPDATES);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
   int status = pto_tensor_overlap(&data, &y) == PTO_EQUAL ? PTO_OK : pto_graph_lowering_convert(l, &data, &y);
   const struct pto_param params[] = {pto_inout(&y), pto_input(indices), pto_input(updates),
                                      axis ? *axis : pto_input(&y)};
@@ -114,14 +115,16 @@ int pto_lower_scatter_elements(struct pto_graph_lowering *l, const struct pto_gr
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, DATA);
   const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
   const struct pto_param scalar = pto_scalar_u64(axis);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
   struct pto_tensor indices;
   const int status = clamped(l, pto_graph_lowering_operand(l, node, INDICES), data->shape[axis], &indices);
-  return status ? status : scatter(l, node, &pto_general_scatter_elements_inplace, &indices, &scalar);
+  return status ? status : scatter(l, node, &pto_general_scatter_elements_inplace, &indices, &scalar, y);
 }
 
 int pto_lower_scatter_nd(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, DATA);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
   struct pto_tensor indices;
   const int status = clamped_tuples(l, pto_graph_lowering_operand(l, node, INDICES), data, &indices);
-  return status ? status : scatter(l, node, &pto_general_scatter_nd_inplace, &indices, NULL);
+  return status ? status : scatter(l, node, &pto_general_scatter_nd_inplace, &indices, NULL, y);
 }

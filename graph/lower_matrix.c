@@ -51,9 +51,11 @@ int pto_lower_matmul(struct pto_graph_lowering *l, const struct pto_graph_node *
     const struct pto_tensor rows = part(&tiles, i, &a, y.ndims - 1), columns = part(&tiles, i, &b, y.ndims - 2);
     const struct pto_tensor tile = pto_tiles_view(&tiles, i, &y);
     const struct pto_param params[] = {pto_input(&rows), pto_input(&columns), pto_output(&tile)};
-    status = pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
+    if (tiles.count > 1) status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
   }
-  return status;
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
 }
 
 /* One tile of alpha · A · B + beta · C; without C the product is scaled where alpha is not 1. */
@@ -92,7 +94,10 @@ int pto_lower_gemm(struct pto_graph_lowering *l, const struct pto_graph_node *no
     const struct pto_tensor rows = part(&tiles, i, &a, 1), columns = part(&tiles, i, &b, 0);
     const struct pto_tensor tile = pto_tiles_view(&tiles, i, &y);
     const struct pto_tensor addend = given_c != NULL ? pto_tiles_view(&tiles, i, &c) : c;
-    status = submit_gemm_tile(l, &rows, &columns, given_c != NULL ? &addend : NULL, &tile, options);
+    if (tiles.count > 1) status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK)
+      status = submit_gemm_tile(l, &rows, &columns, given_c != NULL ? &addend : NULL, &tile, options);
   }
-  return status;
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
 }

@@ -120,8 +120,8 @@ int pto_lower_pad(struct pto_graph_lowering *l, const struct pto_graph_node *nod
   const struct pto_pad_options *options = node->options;
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
   const uint64_t one[] = {1};
-  const struct pto_tensor value = pto_graph_lowering_temporary(l, x->dtype, 0, one);
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor value = pto_graph_lowering_temporary(l, x->dtype, 0, one);
   struct pto_param params[4 + PTO_MAX_DIMS] = {pto_input(x), pto_input(&value), pto_output(&y),
                                                pto_scalar_u64(options->mode)};
   for (uint32_t d = 0; d < PTO_MAX_DIMS; d++)

@@ -45,9 +45,11 @@ static int by_channels(struct pto_graph_lowering *l, const struct pto_kernel *ke
     parts[operand_count + 1] = pto_tiles_view(&tiles, i, y);
     params[operand_count + 1] = pto_output(&parts[operand_count + 1]);
     params[operand_count + 2] = pto_scalar_f32(epsilon);
-    status = pto_graph_lowering_submit(l, kernel, params, operand_count + 3);
+    status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = pto_graph_lowering_submit(l, kernel, params, operand_count + 3);
   }
-  return status;
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
 }
 
 int pto_lower_batch_normalization(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
@@ -56,11 +58,11 @@ int pto_lower_batch_normalization(struct pto_graph_lowering *l, const struct pto
   const uint32_t axis = pto_option_u32(options->axis, 1);
   const struct pto_tensor *mean = pto_graph_lowering_operand(l, node, 1),
                           *variance = pto_graph_lowering_operand(l, node, 2);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, true);
   struct pto_tensor scale, bias;
   int status = operand_or(l, pto_graph_lowering_operand(l, node, 3), 1, given, 1, mean->shape, &scale);
   if (status == PTO_OK) status = operand_or(l, pto_graph_lowering_operand(l, node, 4), 0, given, 1, mean->shape, &bias);
   if (status != PTO_OK) return status;
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, true);
   const struct pto_tensor *operands[] = {mean, variance, &scale, &bias};
   const struct pto_tensor x = with_channels(given, axis), y = with_channels(&result, axis);
   status = pto_graph_lowering_allocate(l, &result);
@@ -74,11 +76,11 @@ int pto_lower_instance_normalization(struct pto_graph_lowering *l, const struct 
   const struct pto_tensor *given = pto_graph_lowering_operand(l, node, 0);
   const uint32_t axis = options->layout == PTO_LAYOUT_NHWC ? 3 : 1;
   const uint64_t channels[] = {given->shape[axis]};
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, true);
   struct pto_tensor scale, bias;
   int status = operand_or(l, pto_graph_lowering_operand(l, node, 1), 1, given, 1, channels, &scale);
   if (status == PTO_OK) status = operand_or(l, pto_graph_lowering_operand(l, node, 2), 0, given, 1, channels, &bias);
   if (status != PTO_OK) return status;
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, true);
   const struct pto_tensor *operands[] = {&scale, &bias};
   const struct pto_tensor x = with_channels(given, axis), y = with_channels(&result, axis);
   status = pto_graph_lowering_allocate(l, &result);
@@ -102,9 +104,9 @@ static struct pto_tensor with_axes_last(const struct pto_tensor *t, const uint32
 /* Over no axis each element is its own mean: (x − x) · scale + bias, with a scale and bias of rank 0. */
 static int normalize_nothing(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0), *bias = pto_graph_lowering_operand(l, node, 2);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
   const struct pto_tensor zero = pto_graph_lowering_temporary(l, x->dtype, x->ndims, x->shape);
   const struct pto_tensor *pair[] = {x, x};
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
   if (bias == NULL) return pto_graph_lowering_elementwise(l, &pto_general_sub, pair, 2, &y, NULL, 0);
   const struct pto_tensor *sum[] = {&zero, bias};
   const int status = pto_graph_lowering_elementwise(l, &pto_general_sub, pair, 2, &zero, NULL, 0);
@@ -118,14 +120,14 @@ int pto_lower_layer_normalization(struct pto_graph_lowering *l, const struct pto
   const uint32_t count = options->axes.values != NULL ? options->axes.count : given->ndims > 1 ? given->ndims - 1 : 0;
   for (uint32_t i = 0; i < count; i++) axes[i] = pto_option_at(options->axes, i, i + 1);
   if (count == 0) return normalize_nothing(l, node);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, true);
   const struct pto_tensor x = with_axes_last(given, axes, count);
   const uint64_t *shape = x.shape + x.ndims - count;
   struct pto_tensor scale, bias;
   int status = operand_or(l, pto_graph_lowering_operand(l, node, 1), 1, given, count, shape, &scale);
   if (status == PTO_OK) status = operand_or(l, pto_graph_lowering_operand(l, node, 2), 0, given, count, shape, &bias);
   if (status != PTO_OK) return status;
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, true),
-                          y = with_axes_last(&result, axes, count);
+  const struct pto_tensor y = with_axes_last(&result, axes, count);
   const struct pto_param epsilon = pto_scalar_f32((float)pto_option_f64(options->epsilon, 1e-5));
   struct pto_tiles tiles;
   pto_tiles_make(&tiles, x.ndims, x.shape, ~((1u << (x.ndims - count)) - 1), 2);
@@ -134,7 +136,9 @@ int pto_lower_layer_normalization(struct pto_graph_lowering *l, const struct pto
     const struct pto_tensor rows = pto_tiles_view(&tiles, i, &x), written = pto_tiles_view(&tiles, i, &y);
     const struct pto_param params[] = {pto_input(&rows), pto_input(&scale), pto_input(&bias), pto_output(&written),
                                        epsilon};
-    status = pto_graph_lowering_submit(l, &pto_general_layernorm, params, 5);
+    status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = pto_graph_lowering_submit(l, &pto_general_layernorm, params, 5);
   }
-  return status;
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
 }

@@ -28,6 +28,8 @@ static int reduce_windows(struct pto_graph_lowering *l, const struct pool *pool)
   int status = pto_graph_lowering_fill(l, pool->outside, &value);
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_row_tile tile = pto_row_tiles_at(&tiles, &pool->y, i);
+    status = pto_graph_lowering_tile(l);
+    if (status != PTO_OK) break;
     const uint64_t shape[] = {1, tile.count, pool->y.shape[3], kh, kw, pool->x.shape[1]};
     const struct pto_tensor windows = pto_graph_lowering_temporary(l, pool->x.dtype, 6, shape);
     const struct pto_tensor rows = pto_row_tile_of(&tile, &pool->y);
@@ -44,7 +46,8 @@ static int reduce_windows(struct pto_graph_lowering *l, const struct pool *pool)
     status = pto_lower_unfold(l, &pool->x, &pool->slides, &tile, &value, &windows);
     if (status == PTO_OK) status = pto_graph_lowering_submit(l, pool->reduce, params, 2);
   }
-  return status;
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
 }
 
 /* Everything: y [n, c, 1, 1] is x reduced over height and width. */

@@ -77,8 +77,9 @@ struct network {
   uint32_t place[GATES]; /* where gates z r n, or i o f g, are */
   bool is_reset_after;
   const struct pto_kernel *activations[3];
-  struct pto_tensor inputs; /* x·Wᵀ + b of all steps, [steps, batch, gates · hidden] */
-  struct pto_tensor h, c;   /* states [batch, hidden], f32 */
+  struct pto_tensor inputs;         /* x·Wᵀ + b of all steps, [steps, batch, gates · hidden] */
+  struct pto_tensor h, c;           /* states [batch, hidden] */
+  struct pto_tensor next_h, next_c; /* where a step writes them, with memory */
 };
 
 static const struct pto_tensor *bias_of(const struct network *n) { return n->has_bias ? &n->bias : NULL; }
@@ -137,12 +138,12 @@ static int gru_step(struct pto_graph_lowering *l, struct network *n, const struc
   struct pto_tensor sum = {0};
   if (status == PTO_OK) status = new_gate(l, n, inputs, &recurrent, &r, &sum);
   const struct pto_tensor fresh = matrix(l, n->batch, n->hidden), change = matrix(l, n->batch, n->hidden);
-  const struct pto_tensor part = matrix(l, n->batch, n->hidden), next = matrix(l, n->batch, n->hidden);
+  const struct pto_tensor part = matrix(l, n->batch, n->hidden);
   if (status == PTO_OK) status = apply(l, n->activations[1], &sum, NULL, &fresh);
   if (status == PTO_OK) status = apply(l, &pto_general_sub, &n->h, &fresh, &change);
   if (status == PTO_OK) status = apply(l, &pto_general_mul, &z, &change, &part);
-  if (status == PTO_OK) status = apply(l, &pto_general_add, &fresh, &part, &next);
-  n->h = next;
+  if (status == PTO_OK) status = apply(l, &pto_general_add, &fresh, &part, &n->next_h);
+  n->h = n->next_h;
   return status;
 }
 
@@ -174,15 +175,14 @@ static int lstm_step(struct pto_graph_lowering *l, struct network *n, const stru
   if (status == PTO_OK) status = lstm_gate(l, n, &sums, G, NULL, &g);
   if (status != PTO_OK) return status;
   const struct pto_tensor kept = matrix(l, n->batch, n->hidden), added = matrix(l, n->batch, n->hidden);
-  const struct pto_tensor cell = matrix(l, n->batch, n->hidden), shown = matrix(l, n->batch, n->hidden);
-  const struct pto_tensor next = matrix(l, n->batch, n->hidden);
+  const struct pto_tensor shown = matrix(l, n->batch, n->hidden), cell = n->next_c;
   status = apply(l, &pto_general_mul, &f, &n->c, &kept);
   if (status == PTO_OK) status = apply(l, &pto_general_mul, &i, &g, &added);
   if (status == PTO_OK) status = apply(l, &pto_general_add, &kept, &added, &cell);
   if (status == PTO_OK) status = lstm_gate(l, n, &sums, O, &cell, &o);
   if (status == PTO_OK) status = apply(l, n->activations[2], &cell, NULL, &shown);
-  if (status == PTO_OK) status = apply(l, &pto_general_mul, &o, &shown, &next);
-  n->h = next;
+  if (status == PTO_OK) status = apply(l, &pto_general_mul, &o, &shown, &n->next_h);
+  n->h = n->next_h;
   n->c = cell;
   return status;
 }
@@ -244,14 +244,30 @@ static void set_lstm(struct network *n, uint32_t layout, uint64_t hidden, struct
 
 /* ---- cells ---- */
 
+/* New states in f32: where they belong, or in a temporary that is converted. */
+static int begin_next(struct pto_graph_lowering *l, const struct network *n, const struct pto_tensor *result,
+                      struct pto_tensor *next) {
+  *next = result->dtype == PTO_FLOAT32 ? *result : matrix(l, n->batch, n->hidden);
+  return pto_graph_lowering_allocate(l, next);
+}
+static int end_next(struct pto_graph_lowering *l, const struct pto_tensor *next, const struct pto_tensor *result) {
+  return result->dtype == PTO_FLOAT32 ? PTO_OK : pto_graph_lowering_convert(l, next, result);
+}
+
 static int run_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
                     struct network *n, step_function *step) {
+  const bool has_cell = n->gates == 4;
+  const struct pto_tensor h = pto_graph_lowering_result(l, node, 0, false);
+  struct pto_tensor c = {0};
+  if (has_cell) c = pto_graph_lowering_result(l, node, 1, false);
   int status = open_network(l, node, roles, true, 0, n);
   if (status == PTO_OK) status = multiply_inputs(l, n, pto_graph_lowering_operand(l, node, 0), 1);
   const struct pto_tensor inputs = direction_of(&n->inputs, 0);
+  if (status == PTO_OK) status = begin_next(l, n, &h, &n->next_h);
+  if (status == PTO_OK && has_cell) status = begin_next(l, n, &c, &n->next_c);
   if (status == PTO_OK) status = step(l, n, &inputs);
-  if (status == PTO_OK) status = pto_graph_lowering_alias_converted(l, node, 0, &n->h);
-  return status != PTO_OK || n->gates == 3 ? status : pto_graph_lowering_alias_converted(l, node, 1, &n->c);
+  if (status == PTO_OK) status = end_next(l, &n->next_h, &h);
+  return status == PTO_OK && has_cell ? end_next(l, &n->next_c, &c) : status;
 }
 
 int pto_lower_gru_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
@@ -286,15 +302,34 @@ static int store_step(struct pto_graph_lowering *l, const struct results *result
   return pto_graph_lowering_convert(l, &n->h, &part);
 }
 
-static int run_direction(struct pto_graph_lowering *l, struct network *n, step_function *step,
-                         const struct results *results, uint64_t steps, uint32_t d, bool is_backward) {
-  int status = PTO_OK;
+/* The states of all steps: each step has its own, so that no step waits for readers of an earlier one. */
+static int open_states(struct pto_graph_lowering *l, const struct network *n, uint64_t steps,
+                       struct pto_tensor *states) {
+  *states = pto_graph_lowering_temporary(l, PTO_FLOAT32, 3, (const uint64_t[]){steps, n->batch, n->hidden});
+  return pto_graph_lowering_allocate(l, states);
+}
+
+static int run_steps(struct pto_graph_lowering *l, struct network *n, step_function *step,
+                     const struct results *results, uint64_t steps, uint32_t d, bool is_backward) {
+  struct pto_tensor hidden, cells = {0};
+  int status = open_states(l, n, steps, &hidden);
+  if (status == PTO_OK && results->has_cell) status = open_states(l, n, steps, &cells);
   for (uint64_t s = 0; s < steps && status == PTO_OK; s++) {
     const uint64_t at = is_backward ? steps - 1 - s : s;
     const struct pto_tensor inputs = direction_of(&n->inputs, (uint32_t)at);
-    status = step(l, n, &inputs);
+    n->next_h = direction_of(&hidden, (uint32_t)s);
+    if (results->has_cell) n->next_c = direction_of(&cells, (uint32_t)s);
+    status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = step(l, n, &inputs);
     if (status == PTO_OK) status = store_step(l, results, n, at, d);
   }
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
+}
+
+static int run_direction(struct pto_graph_lowering *l, struct network *n, step_function *step,
+                         const struct results *results, uint64_t steps, uint32_t d, bool is_backward) {
+  int status = run_steps(l, n, step, results, steps, d, is_backward);
   if (status != PTO_OK) return status;
   const struct pto_tensor hidden = direction_of(&results->hidden, d);
   status = pto_graph_lowering_convert(l, &n->h, &hidden);
@@ -307,16 +342,9 @@ static int open_results(struct pto_graph_lowering *l, const struct pto_graph_nod
                         struct results *results) {
   *results = (struct results){.has_cell = has_cell, .has_sequence = node->result_count > (has_cell ? 2u : 1u)};
   results->hidden = pto_graph_lowering_result(l, node, 0, false);
-  int status = pto_graph_lowering_allocate(l, &results->hidden);
-  if (has_cell) {
-    results->cell = pto_graph_lowering_result(l, node, 1, false);
-    if (status == PTO_OK) status = pto_graph_lowering_allocate(l, &results->cell);
-  }
-  if (results->has_sequence) {
-    results->sequence = pto_graph_lowering_result(l, node, has_cell ? 2 : 1, false);
-    if (status == PTO_OK) status = pto_graph_lowering_allocate(l, &results->sequence);
-  }
-  return status;
+  if (has_cell) results->cell = pto_graph_lowering_result(l, node, 1, false);
+  if (results->has_sequence) results->sequence = pto_graph_lowering_result(l, node, has_cell ? 2 : 1, false);
+  return pto_graph_lowering_allocate(l, &results->hidden);
 }
 
 static int run_network(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,

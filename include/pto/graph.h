@@ -700,6 +700,8 @@ PTO_API const struct pto_operand *pto_graph_output_at(const struct pto_graph *gr
 PTO_API PTO_MUST_CHECK int pto_graph_dispatch(struct pto_graph *graph, struct pto_context *context,
                                               const struct pto_dispatch_bindings *bindings);
 
+/* Waits for the graph's dispatches on `context`, and gives back what it has there: its constants, lowered tasks. */
+PTO_API void pto_graph_forget(struct pto_graph *graph, struct pto_context *context);
 /* The same from host memory to host memory, as pto_context_compute does it: it waits. */
 PTO_API PTO_MUST_CHECK int pto_graph_compute(struct pto_graph *graph, struct pto_context *context,
                                              const struct pto_compute_arrays *arrays);

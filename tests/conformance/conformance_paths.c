@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <tests/conformance/conformance_run.h>
 
-#include <graph/graph_dispatch.h>
 #include <graph/graph_reference.h>
 #include <runtime/base/base.h>
 #include <stdlib.h>
@@ -27,7 +26,6 @@ static struct pto_host_array *arrays_of(const struct pto_operand *operands, uint
   return arrays;
 }
 
-/* On a context that all cases of a path share, with what is left of an earlier case's failure cleared. */
 static int run_lowered(struct pto_context *context, const struct pto_graph *graph, const void *const *inputs,
                        void *const *outputs, struct pto_error *error) {
   struct pto_graph *run = (struct pto_graph *)(uintptr_t)graph; /* its list of contexts alone changes */
@@ -39,9 +37,8 @@ static int run_lowered(struct pto_context *context, const struct pto_graph *grap
         pto_graph_compute(run, context, &(struct pto_compute_arrays){in, out, graph->input_count, graph->output_count});
   if (status != PTO_OK) {
     pto_error_set(error, status, "%s", pto_context_error(context));
-    pto_context_clear_error(context);
   }
-  pto_graph_instances_clear(run->instances);
+  pto_graph_forget(run, context);
   free(in);
   free(out);
   return status;
