@@ -49,6 +49,7 @@ int pto_context_enqueue(struct pto_context *context, struct pto_command *command
     pto_command_fini(command);
   }
   pto_context_unlock(context);
+  if (context->has_thread && status == PTO_OK) pto_host_call(context->rt); /* it may be waiting for a kernel */
   return status;
 }
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Dispatches: their order, what may be bound, what becomes of it; on each backend. */
+#include <device/context_state.h>
 #include <tests/support/context_fixture.h>
+
+#include <sched.h>
+#include <time.h>
+
+#include <runtime/base/atomic.h>
 
 /* ---- dispatch ---- */
 
@@ -48,6 +54,64 @@ static void test_writes_dispatches_and_reads_may_be_batched_in_any_way(void **st
     /* an input is not modified */
     reads4(out[0], 2, 0, 0, 0);
   }
+}
+
+/* Kernels ↔ test: the first one runs, on a thread that does not see to the run; the second one has begun. */
+static atomic_bool has_begun, is_own, has_second;
+
+/* Ends when the second kernel has begun; at once on the thread that sees to the run; gives up after ten seconds. */
+static int wait_for_second(const struct pto_kernel_args *a) {
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  now = begin;
+  atomic_store_explicit(&is_own, pthread_equal(pthread_self(), context->thread), memory_order_relaxed);
+  atomic_store_explicit(&has_begun, true, memory_order_release); /* release: is_own, for the test */
+  if (atomic_load_explicit(&is_own, memory_order_relaxed)) return 0;
+  while (!atomic_load_explicit(&has_second, memory_order_relaxed) && now.tv_sec < begin.tv_sec + 10) {
+    sched_yield();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  }
+  return atomic_load_explicit(&has_second, memory_order_relaxed) ? 0 : -1;
+}
+static int be_second(const struct pto_kernel_args *a) {
+  atomic_store_explicit(&has_second, true, memory_order_relaxed);
+  return 0;
+}
+
+static const struct pto_kernel meeting[] = {
+    {.name = "cube waits", .cores = PTO_AIC, .params = two, .param_count = 2, .run = wait_for_second},
+    {.name = "vector waits", .cores = PTO_AIV, .params = two, .param_count = 2, .run = wait_for_second},
+    {.name = "second", .cores = PTO_AIV, .params = two, .param_count = 2, .run = be_second}};
+
+static int submit_meeting(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const struct pto_kernel *kernel = bound->context;
+  const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0])};
+  return kernel->cores == PTO_AIC ? pto_submit_aic(rt, kernel, params, 2) : pto_submit_aiv(rt, kernel, params, 2);
+}
+
+static void test_a_dispatch_begins_while_the_tasks_of_another_run(void **state) {
+  struct pto_context_options options = options_of(&backends[0]);
+  struct pto_device_program programs[3];
+  int reached = 0;
+  options.runtime.workers = 3; /* so that cores of one of the two kinds have threads of their own */
+  assert_int_equal(pto_context_create(&options, &context, NULL, 0), PTO_OK);
+  struct pto_device_tensor in = host_tensor(), out[2] = {host_tensor(), host_tensor()};
+  for (int i = 0; i < 3; i++) {
+    programs[i] = times_2;
+    programs[i].orchestrate = submit_meeting;
+    programs[i].context = (void *)(uintptr_t)&meeting[i];
+  }
+  for (int i = 0; i < 4; i++) {
+    atomic_store_explicit(&has_begun, false, memory_order_relaxed); /* nothing runs */
+    atomic_store_explicit(&has_second, false, memory_order_relaxed);
+    dispatch1(&programs[i % 2], in, out[0]);
+    while (!atomic_load_explicit(&has_begun, memory_order_acquire)) sched_yield(); /* acquire: is_own */
+    reached += !atomic_load_explicit(&is_own, memory_order_relaxed);
+    dispatch1(&programs[2], in, out[1]); /* shares nothing but an input with the first */
+    assert_int_equal(pto_context_sync(context), PTO_OK);
+  }
+  assert_true(reached > 0);
+  close_context();
 }
 
 static void test_copies_stay_on_the_device(void **state) {
@@ -186,6 +250,7 @@ int main(void) {
       cmocka_unit_test(test_results_come_in_call_order),
       cmocka_unit_test(test_six_alternating_dispatches_over_two_tensors_leave_216_and_72),
       cmocka_unit_test(test_writes_dispatches_and_reads_may_be_batched_in_any_way),
+      cmocka_unit_test(test_a_dispatch_begins_while_the_tasks_of_another_run),
       cmocka_unit_test(test_copies_stay_on_the_device),
       cmocka_unit_test(test_constants_are_read_by_dispatches_and_by_nobody_else),
       cmocka_unit_test(test_wrong_bindings_are_refused_and_change_nothing),

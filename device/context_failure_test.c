@@ -140,6 +140,64 @@ static void test_whoever_asks_before_a_failure_is_known_waits_for_it(void **stat
   close_context();
 }
 
+static int fail_when_asked(const struct pto_kernel_args *a) {
+  if (pthread_equal(pthread_self(), context->thread)) return -77;
+  while (!atomic_load_explicit(&is_asking, memory_order_acquire)) sched_yield(); /* acquire: pairs with the test's */
+  return -77;
+}
+
+/* d fails when it is asked to, on a core of the kind that the context says; c is done before. */
+static int submit_one_of_two_failing(struct pto_runtime *rt, const struct pto_bound *bound) {
+  static const struct pto_kernel kernels[] = {
+      {.name = "cube", .cores = PTO_AIC, .params = two, .param_count = 2, .run = fail_when_asked},
+      {.name = "vector", .cores = PTO_AIV, .params = two, .param_count = 2, .run = fail_when_asked}};
+  const bool is_vector = *(const bool *)bound->context;
+  const struct pto_param to_c[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0]), pto_scalar_f32(2)};
+  const struct pto_param to_d[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[1])};
+  const int status = pto_submit_aiv(rt, &scale, to_c, 3);
+  if (status) return status;
+  return is_vector ? pto_submit_aiv(rt, &kernels[1], to_d, 2) : pto_submit_aic(rt, &kernels[0], to_d, 2);
+}
+
+static void test_a_tensor_made_in_the_place_of_a_failed_output_is_defined(void **state) {
+  static const struct pto_operand c_and_d[] = {{.name = "c", MATRIX}, {.name = "d", MATRIX}};
+  static bool is_vector;
+  struct pto_context_options options = options_of(&backends[0]);
+  struct pto_device_program program = times_2;
+  int reached = 0;
+  program.outputs = c_and_d;
+  program.output_count = 2;
+  program.orchestrate = submit_one_of_two_failing;
+  program.context = &is_vector;
+  options.runtime.workers = 3; /* so that cores of one of the two kinds have threads of their own */
+  options.tensor_count = 3;    /* so that a fourth waits for the destruction of one of them, and takes its place */
+  for (int i = 0; i < 4; i++) {
+    is_vector = i % 2;
+    assert_int_equal(pto_context_create(&options, &context, NULL, 0), PTO_OK);
+    atomic_store_explicit(&is_asking, false, memory_order_release); /* release: nothing runs yet */
+    struct pto_device_tensor in = host_tensor(), out[2] = {host_tensor(), host_tensor()}, fourth;
+    const struct pto_binding inputs[] = {{"a", in}}, outputs[] = {{"c", out[0]}, {"d", out[1]}};
+    assert_int_equal(
+        pto_context_dispatch(
+            context, &program,
+            &(struct pto_dispatch_bindings){.inputs = inputs, .outputs = outputs, .input_count = 1, .output_count = 2}),
+        PTO_OK);
+    int status = pto_device_tensor_destroy(context, out[0]);
+    if (status == PTO_OK) status = pto_device_tensor_create_host(context, &matrix, &fourth);
+    atomic_store_explicit(&is_asking, true, memory_order_release); /* release: pairs with the kernel's */
+    assert_int_equal(pto_context_sync(context), PTO_EKERNEL);
+    assert_int_equal(pto_context_clear_error(context), PTO_OK);
+    if (status == PTO_OK) {
+      float values[NUMEL];
+      reads4(fourth, 0, 0, 0, 0);
+      refused(pto_device_tensor_read(context, out[1], values, BYTES), PTO_EINVAL, "is undefined");
+      reached++;
+    }
+    close_context();
+  }
+  assert_true(reached > 0);
+}
+
 static int fail_slowly(struct pto_runtime *rt, const struct pto_bound *bound) {
   const struct timespec while_others_wait = {.tv_nsec = 20000000}; /* for a full queue; right without it too */
   nanosleep(&while_others_wait, NULL);
@@ -168,6 +226,19 @@ static void test_a_call_that_is_refused_for_a_failure_defines_nothing(void **sta
   }
 }
 
+static void test_a_destroy_that_is_queued_behind_a_failure_gives_the_memory_back(void **state) {
+  ON_EACH_BACKEND {
+    struct pto_device_tensor in = host_tensor(), bad = host_tensor(), other = host_tensor();
+    dispatch1(&failing, in, bad);
+    assert_int_equal(pto_device_tensor_destroy(context, in), PTO_OK);
+    assert_int_equal(pto_device_tensor_destroy(context, other), PTO_OK);
+    assert_int_equal(pto_device_tensor_destroy(context, bad), PTO_OK);
+    assert_int_equal(pto_context_sync(context), PTO_EKERNEL);
+    assert_int_equal(counters().live_bytes, 0);
+    assert_int_equal(pto_context_clear_error(context), PTO_OK);
+  }
+}
+
 static void test_tensors_can_be_destroyed_while_a_failure_is_kept(void **state) {
   ON_EACH_BACKEND {
     struct pto_device_tensor in = host_tensor(), bad = host_tensor();
@@ -188,6 +259,8 @@ int main(void) {
       cmocka_unit_test(test_an_orchestration_that_gives_up_is_a_failure_and_others_complete),
       cmocka_unit_test(test_whoever_comes_upon_a_failure_is_told_that_failure),
       cmocka_unit_test(test_whoever_asks_before_a_failure_is_known_waits_for_it),
+      cmocka_unit_test(test_a_tensor_made_in_the_place_of_a_failed_output_is_defined),
+      cmocka_unit_test(test_a_destroy_that_is_queued_behind_a_failure_gives_the_memory_back),
       cmocka_unit_test(test_a_call_that_is_refused_for_a_failure_defines_nothing),
       cmocka_unit_test(test_tensors_can_be_destroyed_while_a_failure_is_kept),
   };

@@ -2,6 +2,8 @@
 /* Tensors of a context: what is in them, who may touch them, when they go; on each backend. */
 #include <tests/support/context_fixture.h>
 
+#include <time.h>
+
 /* ---- tensors ---- */
 
 static void test_a_tensor_is_zeroed_also_where_others_have_been(void **state) {
@@ -175,6 +177,42 @@ static void test_destroy_takes_effect_after_the_work_that_is_queued(void **state
   }
 }
 
+/* Reads its input late: by then whoever does not wait for it has changed the memory. */
+static int scale_late(const struct pto_kernel_args *a) {
+  const struct timespec a_while = {.tv_nsec = 3000000};
+  nanosleep(&a_while, NULL);
+  return scale_run(a);
+}
+static const struct pto_kernel late = {
+    .name = "late", .cores = PTO_AIV, .params = two, .param_count = 3, .run = scale_late};
+static int submit_late(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0]), pto_scalar_f32(2)};
+  return pto_submit_aiv(rt, &late, params, 3);
+}
+
+static void test_memory_comes_back_only_when_the_tasks_that_use_it_are_done(void **state) {
+  struct pto_device_program slow = times_2;
+  slow.orchestrate = submit_late;
+  for (const struct backend *backend = backends; backend < backends + PTO_ARRAY_LENGTH(backends); backend++) {
+    struct pto_context_options options = options_of(backend);
+    options.memory_bytes = 4 * 512; /* two inputs and two outputs */
+    assert_int_equal(pto_context_create(&options, &context, NULL, 0), PTO_OK);
+    struct pto_device_tensor in[2] = {host_tensor(), host_tensor()}, out[2] = {host_tensor(), host_tensor()};
+    for (int i = 0; i < 10; i++) {
+      for (int k = 0; k < 2; k++) { /* two cores are busy, of which one at least has a thread of its own */
+        write4(in[k], 1, 2, 3, (float)i);
+        dispatch1(&slow, in[k], out[k]);
+      }
+      for (int k = 0; k < 2; k++) {
+        assert_int_equal(pto_device_tensor_destroy(context, in[k]), PTO_OK);
+        in[k] = host_tensor(); /* zeroed, in the same place */
+      }
+      for (int k = 0; k < 2; k++) reads4(out[k], 2, 4, 6, (float)(2 * i));
+    }
+    close_context();
+  }
+}
+
 static void test_a_context_can_end_with_work_queued(void **state) {
   ON_EACH_BACKEND {
     struct pto_device_tensor a = host_tensor(), b = host_tensor();
@@ -200,6 +238,7 @@ int main(void) {
       cmocka_unit_test(test_memory_that_is_full_says_how_full_and_comes_back),
       cmocka_unit_test(test_a_destroyed_tensor_is_an_error_everywhere_and_destroying_it_again_is_not),
       cmocka_unit_test(test_destroy_takes_effect_after_the_work_that_is_queued),
+      cmocka_unit_test(test_memory_comes_back_only_when_the_tasks_that_use_it_are_done),
       cmocka_unit_test(test_a_context_can_end_with_work_queued),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

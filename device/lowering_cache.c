@@ -13,13 +13,6 @@ static bool is_same_program(const struct pto_device_program *a, const struct pto
   return a->orchestrate == b->orchestrate && a->context == b->context && a->repeats == b->repeats;
 }
 
-static uint64_t hash_of(const struct pto_lowering_key *key) {
-  uint64_t hash = pto_mix64((uint64_t)(uintptr_t)key->program->context ^ key->program->repeats);
-  hash = pto_mix64(hash ^ (uint64_t)(uintptr_t)key->program->orchestrate);
-  for (uint32_t i = 0; i < id_count(key->program); i++) hash = pto_mix64(hash + key->ids[i]);
-  return hash;
-}
-
 static bool is_same(const struct pto_lowering_entry *entry, const struct pto_lowering_key *key) {
   const struct pto_device_program *a = &entry->program, *b = key->program;
   return is_same_program(a, b) && a->input_count == b->input_count && a->output_count == b->output_count &&
@@ -42,9 +35,8 @@ void pto_lowering_cache_fini(struct pto_lowering_cache *cache) {
 
 const struct pto_lowering_entry *pto_lowering_cache_find(struct pto_lowering_cache *cache,
                                                          const struct pto_lowering_key *key) {
-  const uint64_t hash = hash_of(key);
   for (uint32_t i = 0; i < cache->count; i++)
-    if (cache->entries[i].hash == hash && is_same(&cache->entries[i], key)) {
+    if (is_same(&cache->entries[i], key)) {
       cache->entries[i].last_use = ++cache->uses;
       return &cache->entries[i];
     }
@@ -71,8 +63,7 @@ void pto_lowering_cache_insert(struct pto_lowering_cache *cache, const struct pt
   memcpy(ids, key->ids, id_count(key->program) * sizeof *ids);
   cache->bytes += bytes;
   cache->entries[cache->count++] =
-      (struct pto_lowering_entry){.hash = hash_of(key),
-                                  .last_use = ++cache->uses,
+      (struct pto_lowering_entry){.last_use = ++cache->uses,
                                   .bytes = bytes,
                                   .program = {.orchestrate = key->program->orchestrate,
                                               .context = key->program->context,

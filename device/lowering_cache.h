@@ -26,7 +26,7 @@ struct pto_lowering_key {
 };
 
 struct pto_lowering_entry {
-  uint64_t hash, last_use, bytes;
+  uint64_t last_use, bytes;
   struct pto_device_program program; /* what the key names of it */
   uint64_t *ids;
   struct pto_lowering *lowering; /* NULL: cannot be repeated */

@@ -147,7 +147,6 @@ static PTO_COLD struct pto_tensor too_many_registrations(struct pto_runtime *rt)
 struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32_t dtype, uint32_t ndims,
                                       const uint64_t *shape) {
   struct pto_buffer buffer = {1, 0, (uint64_t)(uintptr_t)addr, 0};
-  if (rt->lowering) pto_lowering_spoil(rt->lowering);
   if (!pto_tensor_dense_bytes(dtype, ndims, shape, &buffer.size_bytes)) {
     buffer.base = PTO_CACHE_LINE; /* whatever it is, it is refused for its shape, as external */
     return pto_tensor_dense(buffer, dtype, ndims, shape);

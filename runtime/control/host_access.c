@@ -134,6 +134,10 @@ bool pto_host_help(struct pto_runtime *rt) {
   return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;
 }
 
+void pto_host_call(struct pto_runtime *rt) {
+  if (rt->port->ops->call) rt->port->ops->call(rt->port);
+}
+
 bool pto_host_has_failed(const struct pto_runtime *rt) { return rt->has_failed; }
 
 void pto_host_charge(struct pto_runtime *rt, uint64_t ps) {

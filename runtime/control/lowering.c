@@ -43,7 +43,7 @@ enum {
 
 struct pto_lowering {
   bool is_unusable;
-  uint32_t given_count, most_after;
+  uint32_t given_count, scope_depth, most_after;
   uint64_t heads[PTO_RING_COUNT]; /* of the rings at the beginning: of the making, then of each submit */
   struct grown arrays[ARRAYS];
   struct pto_task *tasks; /* most_after of them, for a submit */
@@ -180,6 +180,7 @@ struct pto_lowering *pto_lowering_begin(struct pto_runtime *rt, const struct pto
   if (!l) return NULL;
   for (int i = 0; i < ARRAYS; i++) l->arrays[i].item_bytes = item_bytes[i];
   l->given_count = given_count;
+  l->scope_depth = rt->scope_depth;
   struct pto_buffer *kept = grow(l, BUFFERS, given_count);
   for (uint32_t i = 0; kept && i < given_count; i++) kept[i] = given[i].buffer;
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) l->heads[r] = rt->rings.rings[r].head;
@@ -260,7 +261,7 @@ int pto_lowering_submit(struct pto_runtime *rt, struct pto_lowering *l, const st
   struct pto_buffer *buffers = l->arrays[BUFFERS].items;
   const struct step *step = l->arrays[STEPS].items, *end = step + l->arrays[STEPS].count;
   int status = PTO_OK;
-  PTO_ASSERT(!l->is_unusable && given_count == l->given_count);
+  PTO_ASSERT(!l->is_unusable && given_count == l->given_count && rt->scope_depth == l->scope_depth);
   for (uint32_t i = 0; i < given_count; i++) buffers[i] = given[i].buffer;
   buffers += given_count;
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) l->heads[r] = rt->rings.rings[r].head;

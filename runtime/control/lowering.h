@@ -10,8 +10,8 @@
  * Always true: submitting it makes, call by call, the submits that were kept, through the same functions as any
  * orchestration's; there is no second way into the runtime.  Refused calls are not kept, as they changed nothing.
  *
- * What cannot be kept makes the lowering *unusable*: elements read or written, addresses asked for, registrations of
- * host memory, tensors of buffers and tasks from outside, more than PTO_LOWERING_BYTES, no memory.
+ * What cannot be kept makes the lowering *unusable*: elements read or written, addresses asked for, tensors of host
+ * memory and of other buffers and tasks from outside, more than PTO_LOWERING_BYTES, no memory.
  *
  * Control thread only.  While nothing is being kept a submit asks one flag, which it asks for the record of the graph
  * too (pto_runtime.is_noted).
@@ -34,8 +34,8 @@ struct pto_lowering;
 struct pto_lowering *pto_lowering_begin(struct pto_runtime *rt, const struct pto_tensor *given, uint32_t given_count);
 /* The end of what belongs to it.  Whether it can be submitted; else it is good for destroying alone.  Takes NULL. */
 bool pto_lowering_end(struct pto_runtime *rt, struct pto_lowering *lowering);
-/* Submits all of it; `given` as in the call to begin, but for their buffers.  PTO_OK, or what the first call that is
- * refused returns. */
+/* Submits all of it, at the same depth of scopes; `given` as in the call to begin, but for their buffers.  PTO_OK, or
+ * what the first call that is refused returns. */
 PTO_MUST_CHECK int pto_lowering_submit(struct pto_runtime *rt, struct pto_lowering *lowering,
                                        const struct pto_tensor *given, uint32_t given_count);
 /* Memory that it takes. */

@@ -169,7 +169,7 @@ static void begin_state(struct pto_runtime *rt) {
   pto_error_clear(&rt->error);
   rt->has_failed = false;
   rt->task_count = rt->completed_count = rt->submit_waits = 0;
-  rt->finished_count = rt->since_poll = 0;
+  rt->finished_count = rt->since_poll = rt->new_count = 0;
   rt->doing = pto_doing_nothing;
   rt->failed_slot = PTO_PICTURE_NONE;
   if (rt->stopped->picture.status) rt->stopped->picture.status = PTO_OK; /* its page may never have been touched */

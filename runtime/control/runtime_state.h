@@ -105,6 +105,7 @@ struct pto_runtime {
   uint32_t *finished; /* slots whose completion has to be told to their consumers */
   uint32_t finished_count;
   uint32_t since_poll;
+  uint32_t new_count; /* tasks run as they were submitted, since the last poll */
   bool is_running, has_failed;
   bool is_noted;         /* calls that submit are noted: the graph is recorded, or a lowering made */
   uint16_t tag;          /* of this runtime, in every handle */
@@ -175,6 +176,8 @@ void pto_progress_resume(struct pto_runtime *rt);
 /* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to
  * run. */
 void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot);
+/* The same for a SINGLE task: where kernels are short the control thread runs it at once. */
+void pto_progress_start(struct pto_runtime *rt, uint32_t slot);
 /* After a failure: waits until no core is busy. */
 void pto_progress_quiesce(struct pto_runtime *rt);
 

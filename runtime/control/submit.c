@@ -298,7 +298,7 @@ static int submit_single(struct pto_runtime *rt, const struct pto_kernel *kernel
   slot->payload = payload;
   if (PTO_UNLIKELY(form->work.held_count)) pto_params_settle(rt, slot_index);
   if (PTO_UNLIKELY(form->is_watched)) note_submit(rt, count, begin_time, number);
-  if (--slot->pending == 0) pto_scheduler_offer(&rt->scheduler, slot_index);
+  if (--slot->pending == 0) pto_progress_start(rt, slot_index);
   return PTO_OK;
 }
 
