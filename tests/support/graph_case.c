@@ -178,6 +178,10 @@ void graph_case_expect_whole(const struct pto_reference_tensor *t, uint32_t ndim
   }
 }
 
+static bool are_close(double a, double b, double relative) {
+  return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= relative * fmax(fabs(a), fabs(b));
+}
+
 void graph_case_expect_equal(const struct pto_reference_tensor *a, const struct pto_reference_tensor *b,
                              double relative) {
   assert_int_equal(a->desc.dtype, b->desc.dtype);
@@ -185,8 +189,7 @@ void graph_case_expect_equal(const struct pto_reference_tensor *a, const struct 
   for (uint64_t i = 0; i < pto_graph_desc_numel(&a->desc); i++) {
     if (a->whole)
       assert_int_equal(a->whole[i], b->whole[i]);
-    else if (!(fabs(a->values[i] - b->values[i]) <= relative * fmax(fabs(a->values[i]), fabs(b->values[i]))) &&
-             !(isnan(a->values[i]) && isnan(b->values[i])))
+    else if (!are_close(a->values[i], b->values[i], relative))
       fail_msg("element %llu is %.17g here and %.17g there", (unsigned long long)i, a->values[i], b->values[i]);
   }
 }
