@@ -10,7 +10,7 @@
 
 static int check_outputs(struct pto_graph_builder *builder, const struct pto_graph_output *outputs,
                          uint32_t output_count, struct pto_name_table *names) {
-  if (output_count == 0) return pto_builder_refuse(builder, PTO_EINVAL, "build: there are no outputs");
+  if (output_count == 0 || !outputs) return pto_builder_refuse(builder, PTO_EINVAL, "build: there are no outputs");
   for (uint32_t i = 0; i < output_count; i++) {
     struct pto_error error;
     uint32_t value, other;
@@ -23,8 +23,8 @@ static int check_outputs(struct pto_graph_builder *builder, const struct pto_gra
     if (pto_builder_value(builder, outputs[i].operand, &value, &error))
       return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%s\" %s", name, error.sentence);
     if (builder->values[value].kind != PTO_VALUE_RESULT)
-      return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%s\" is an %s; identity makes an output of it",
-                                name, builder->values[value].kind == PTO_VALUE_INPUT ? "input" : "constant");
+      return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%s\" is %s; identity makes an output of it", name,
+                                builder->values[value].kind == PTO_VALUE_INPUT ? "an input" : "a constant");
     if (!pto_name_table_reserve(names)) return pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
     pto_name_table_insert(names, outputs[i].name, i);
   }

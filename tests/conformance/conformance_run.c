@@ -224,9 +224,16 @@ static bool compare_outputs(struct conformance_case *c, const char *path, struct
   return true;
 }
 
+/* What a path does not write is nothing that is expected, and nothing that another path has left. */
+static void poison_outputs(struct conformance_case *c) {
+  for (uint32_t i = 0; i < c->output_count; i++)
+    memset(c->outputs[i], 0xa5, c->graph->values[c->graph->outputs[i]].size_bytes);
+}
+
 static void run_paths(struct conformance_case *c, struct pto_case_report *report) {
   for (uint32_t p = 0; p < pto_conformance_path_count; p++) {
     const struct pto_conformance_path *path = &pto_conformance_paths[p];
+    poison_outputs(c);
     int status = path->run(c->graph, (const void *const *)c->inputs, c->outputs, &c->error);
     if (status) {
       pto_case_report_fail(report, c->name, "%s: %s: %s", path->name, pto_status_name(status), c->error.sentence);
