@@ -77,6 +77,7 @@ static void test_integers_are_kept_modulo_their_width(void **state) {
   assert_int_equal(pto_reference_wrap_to(PTO_BOOL, 256), 1);
   assert_int_equal(pto_reference_saturate_to(PTO_INT4, 8), 7);
   assert_int_equal(pto_reference_saturate_to(PTO_UINT4, -1), 0);
+  assert_int_equal(pto_reference_saturate_to(PTO_BOOL, 2), 1);
   assert_int_equal(pto_reference_saturate_to(PTO_INT64, 0x1p63), INT64_MAX);
   assert_int_equal(pto_reference_saturate_to(PTO_INT64, -INFINITY), INT64_MIN);
   assert_int_equal(pto_reference_saturate_to(PTO_UINT64, 0x1p63), INT64_MIN);
