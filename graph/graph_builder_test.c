@@ -132,6 +132,8 @@ static void test_inputs_need_a_name_of_their_own_and_a_possible_descriptor(void 
     assert_true(is_none(pto_graph_builder_input(builder, wrong[i].name, &wrong[i].desc)));
     expect_error(builder, PTO_EINVAL, wrong[i].sentence);
   }
+  assert_true(is_none(pto_graph_builder_input(builder, "y", NULL)));
+  expect_error(builder, PTO_EINVAL, "input: there is no descriptor");
   assert_int_equal(builder->input_count, 1);
   struct pto_graph_desc largest = {PTO_INT8, 1, {PTO_GRAPH_MAX_TENSOR_BYTES}};
   assert_false(is_none(pto_graph_builder_input(builder, "y", &largest)));
