@@ -56,6 +56,7 @@ int pto_language_model_read(struct pto_language_model *model, const char *path, 
 
 void pto_language_model_fini(struct pto_language_model *model) {
   free(model->layers);
+  free(model->norms);
   pto_mapped_file_fini(&model->file);
   memset(model, 0, sizeof *model);
 }
