@@ -2,7 +2,8 @@
 /*
  * The graph itself: values and the nodes that make them, as the builder grows it and as a built graph keeps it.
  *
- * Owns an arena with everything: names, shapes, options, constants.
+ * Owns an arena with everything (arrays, names, options) but the data of constants, which are blocks of their own: the
+ * builder's until build, then the graph's.
  *
  * Always true: values are numbered from 1 (0 is none); nodes stand in an order in which every operand is made before it
  * is used; results of a node are consecutive values; value.producer is 0 for inputs and constants; each dtype and shape
@@ -13,6 +14,7 @@
 #ifndef PTO_OPERAND_GRAPH_H
 #define PTO_OPERAND_GRAPH_H
 
+#include <graph/graph_arena.h>
 #include <graph/operation.h>
 
 enum pto_graph_value_kind { PTO_VALUE_INPUT = 1, PTO_VALUE_CONSTANT, PTO_VALUE_RESULT };
@@ -22,14 +24,14 @@ struct pto_graph_value {
   uint32_t kind;                   /* enum pto_graph_value_kind */
   uint32_t producer;               /* 1 + index of the node, 0: none */
   uint32_t result_index;           /* which of its results */
-  const char *name;                /* of inputs, outputs and what has been given one; else NULL */
+  const char *name;                /* of inputs and what has been given one, else that of the output; else NULL */
   const void *data;                /* of constants: dense bytes; NULL where `tensor` has them */
   uint64_t size_bytes;             /* of the dense tensor */
   struct pto_device_tensor tensor; /* of constants of a context */
 };
 
 struct pto_graph_node {
-  uint32_t op; /* enum pto_op */
+  uint32_t op; /* enum pto_graph_op */
   const char *label;
   const uint32_t *operands; /* values by parameter; 0: absent */
   uint32_t operand_count;
@@ -38,7 +40,7 @@ struct pto_graph_node {
 };
 
 struct pto_graph {
-  struct pto_graph_arena *arena;
+  struct pto_graph_arena arena;
   struct pto_graph_value *values; /* values[0] is none */
   uint32_t value_count;           /* with values[0] */
   struct pto_graph_node *nodes;

@@ -10,14 +10,14 @@
  * in C spelling: `batchNormalization` is pto_graph_builder_batch_normalization.
  *
  * Errors.  A call that is refused returns an operand of index 0, allocates nothing, and leaves its sentence in the
- * builder; whoever is given such an operand refuses it too, and the first sentence stays: a model may be written down
- * without a test at each line, and asked once, by pto_graph_builder_status or by build.  Kinds of the specification:
+ * builder; all later calls are refused too, and the first sentence stays: a model may be written down without a test at
+ * each line, and asked once, by pto_graph_builder_status or by build.  Kinds of the specification:
  * TypeError is PTO_EINVAL, InvalidStateError PTO_ESTALE, NotSupportedError PTO_ENOTSUP, OperationError what a dispatch
  * that failed leaves in its context.  Every sentence of a call begins with its operation and label.
  *
- * Ownership.  Everything is borrowed for the call and copied: names, shapes, lists, the data of constants.  A graph
- * lives on without its builder; constants are shared between graphs of one builder.  One thread at a time uses a
- * builder; any number may dispatch a graph.
+ * Ownership.  Everything is borrowed for the call and copied: names, shapes, lists, the data of constants.  A builder
+ * builds one graph, which takes the constants along and lives on without it.  One thread at a time uses a builder; any
+ * number may dispatch a graph.
  */
 #ifndef PTO_GRAPH_H
 #define PTO_GRAPH_H
@@ -31,7 +31,8 @@ extern "C" {
 struct pto_graph_builder;
 struct pto_graph;
 
-/* A handle: a value.  Index 0 is none: an option not given, or a call that was refused. */
+/* A handle: a value.  Zeroed is none: an option not given.  Index 0 of a builder is what a refused call returns; it is
+ * refused wherever it is used, as an option too. */
 struct pto_graph_operand {
   uint32_t index, builder;
 };
@@ -98,7 +99,8 @@ enum pto_graph_conv_transpose2d_filter {
 };
 enum pto_graph_rounding { PTO_ROUNDING_FLOOR = 0, PTO_ROUNDING_CEIL };
 enum pto_graph_interpolation { PTO_INTERPOLATION_NEAREST_NEIGHBOR = 0, PTO_INTERPOLATION_LINEAR };
-enum pto_graph_padding { PTO_PADDING_CONSTANT = 0, PTO_PADDING_EDGE, PTO_PADDING_REFLECTION };
+/* Symmetric is of earlier states of the specification, and of files. */
+enum pto_graph_padding { PTO_PADDING_CONSTANT = 0, PTO_PADDING_EDGE, PTO_PADDING_REFLECTION, PTO_PADDING_SYMMETRIC };
 enum pto_graph_activation { PTO_ACTIVATION_RELU = 0, PTO_ACTIVATION_SIGMOID, PTO_ACTIVATION_TANH };
 enum pto_graph_direction { PTO_DIRECTION_FORWARD = 0, PTO_DIRECTION_BACKWARD, PTO_DIRECTION_BOTH };
 enum pto_graph_gru_layout { PTO_GRU_ZRN = 0, PTO_GRU_RZN };
@@ -322,21 +324,24 @@ PTO_API struct pto_graph_operand pto_graph_builder_constant(struct pto_graph_bui
 /* A scalar constant of `dtype`; refused where the dtype cannot hold the number. */
 PTO_API struct pto_graph_operand pto_graph_builder_scalar(struct pto_graph_builder *builder, uint32_t dtype,
                                                           struct pto_number value);
-/* A constant tensor of the builder's context, which must outlive the graph. */
+/* A constant tensor of the builder's context; both must outlive the graph. */
 PTO_API struct pto_graph_operand pto_graph_builder_constant_tensor(struct pto_graph_builder *builder,
                                                                    struct pto_device_tensor tensor);
 /* What is known of an operand; zeroed for none. */
 PTO_API struct pto_graph_desc pto_graph_builder_desc(const struct pto_graph_builder *builder,
                                                      struct pto_graph_operand operand);
 
-/* A name for an operand, in place of one made up: for files, pictures and explanations. */
+/* A name for a constant or result, in place of one made up: for files, pictures and explanations. */
+PTO_API int pto_graph_builder_set_name(struct pto_graph_builder *builder, struct pto_graph_operand operand,
+                                       const char *name);
+
 struct pto_graph_output {
   const char *name;
   struct pto_graph_operand operand;
 };
 /* Makes the graph that computes `outputs`; of what they do not need nothing stays, but inputs.  Refused where the
  * builder is in error, without outputs, for a name used twice or empty, for an input or constant as an output.  After
- * it the builder takes no more calls (PTO_ESTALE). */
+ * it the builder takes no more calls (PTO_ESTALE); a build that was refused or failed changes nothing. */
 PTO_API PTO_MUST_CHECK int pto_graph_builder_build(struct pto_graph_builder *builder,
                                                    const struct pto_graph_output *outputs, uint32_t output_count,
                                                    struct pto_graph **graph_out);
