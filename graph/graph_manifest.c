@@ -19,27 +19,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data are used as the 
 #define HEADER_BYTES 8u
 #define VERSION 1u
 
-/* ---- dtypes ---- */
-
-/* MLOperandDataType of the specification. */
-static const struct {
-  const char *name;
-  uint32_t dtype;
-} dtypes[] = {{"float32", PTO_FLOAT32}, {"float16", PTO_FLOAT16}, {"int32", PTO_INT32}, {"uint32", PTO_UINT32},
-              {"int64", PTO_INT64},     {"uint64", PTO_UINT64},   {"int8", PTO_INT8},   {"uint8", PTO_UINT8},
-              {"int4", PTO_INT4},       {"uint4", PTO_UINT4}};
-
-uint32_t pto_graph_dtype_from_name(const char *name) {
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(dtypes); i++)
-    if (strcmp(dtypes[i].name, name) == 0) return dtypes[i].dtype;
-  return PTO_DTYPE_COUNT;
-}
-
-const char *pto_graph_dtype_name(uint32_t dtype) {
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(dtypes); i++)
-    if (dtypes[i].dtype == dtype) return dtypes[i].name;
-  return NULL;
-}
+/* ---- sizes ---- */
 
 static bool count_elements(uint32_t ndims, const uint64_t *shape, uint64_t *numel_out) {
   uint64_t numel = 1;
@@ -84,13 +64,12 @@ static void read_tensor(struct source *source, const char *name, json_t *entry, 
   const uint64_t offset = pto_json_read_u64(reader, entry, "byteOffset", INT64_MAX);
   tensor->size_bytes = pto_json_read_u64(reader, entry, "byteLength", INT64_MAX);
   if (reader->status) return;
-  const uint32_t dtype = pto_graph_dtype_from_name(tensor->dtype_name);
-  tensor->dtype = (int)dtype;
-  if (dtype == PTO_DTYPE_COUNT)
+  tensor->dtype = pto_graph_dtype_find(tensor->dtype_name);
+  if (tensor->dtype < 0)
     pto_json_read_refuse(reader, "\"%.40s\" is no data type of graphs", tensor->dtype_name);
   else if (pto_json_has(entry, "layout") && strcmp(pto_json_read_string(reader, entry, "layout"), "row-major") != 0)
     pto_json_read_refuse(reader, "a layout other than row-major is not supported");
-  else if (!pto_graph_tensor_holds(dtype, tensor->ndims, tensor->shape, tensor->size_bytes, &is_wide))
+  else if (!pto_graph_tensor_holds((uint32_t)tensor->dtype, tensor->ndims, tensor->shape, tensor->size_bytes, &is_wide))
     pto_json_read_refuse(reader, "byteLength %" PRIu64 " is not what its dataType and shape have", tensor->size_bytes);
   else if (offset > source->blob_bytes || tensor->size_bytes > source->blob_bytes - offset)
     pto_json_read_refuse(reader, "bytes %" PRIu64 " to %" PRIu64 " are beyond the %" PRIu64 " bytes of the weights",

@@ -42,11 +42,6 @@ PTO_MUST_CHECK int pto_graph_manifest_write(const char *path, const char *blob_p
                                             const struct pto_safetensors_tensor *tensors, uint64_t count,
                                             struct pto_error *error);
 
-/* The dtypes of graph files by their spelling ("float32"), PTO_DTYPE_COUNT for what is none; and back, NULL for what
- * graphs do not have. */
-uint32_t pto_graph_dtype_from_name(const char *name);
-const char *pto_graph_dtype_name(uint32_t dtype);
-
 /* Bytes of a dense tensor, two 4-bit elements a byte; false where they are more than PTO_GRAPH_MAX_TENSOR_BYTES. */
 bool pto_graph_tensor_bytes(uint32_t dtype, uint32_t ndims, const uint64_t *shape, uint64_t *bytes_out);
 /* Whether so many bytes can be such a tensor in a file, and whether that is with a byte for each 4-bit element. */
