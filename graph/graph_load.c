@@ -229,6 +229,24 @@ static void read_document(struct pto_graph_loader *loader) {
   if (!reader->status) add_names(loader);
 }
 
+/* The names that save leaves of the files beside the graph, so that others there are not taken for them. */
+static void read_weights_names(struct pto_graph_loader *loader) {
+  static const char *const keys[] = {"data", "manifest"};
+  const char **paths[] = {&loader->weights.weights_path, &loader->weights.manifest_path};
+  json_t *names = json_object_get(loader->document, "weights");
+  if (!json_is_object(names) || *paths[0] || *paths[1]) return;
+  pto_json_read_at(&loader->reader, "weights");
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(keys) && !loader->reader.status; i++) {
+    const char *name = pto_json_has(names, keys[i]) ? pto_json_read_string(&loader->reader, names, keys[i]) : NULL;
+    char *path = name ? pto_graph_load_alloc(loader, PATH_MAX) : NULL;
+    if (!path) continue;
+    if (strchr(name, '/') || !pto_graph_weights_path(loader->reader.path, false, name, path))
+      pto_json_read_refuse(&loader->reader, "\"%s\" is no name of a file beside it: \"%.60s\"", keys[i], name);
+    else
+      *paths[i] = path;
+  }
+}
+
 static void make_inputs(struct pto_graph_loader *loader, uint32_t *next) {
   const char *name;
   json_t *item;
@@ -302,7 +320,8 @@ static void check_uses(struct pto_graph_loader *loader) {
 
 static void build(struct pto_graph_loader *loader, struct pto_graph **graph_out) {
   uint32_t next = 0;
-  make_inputs(loader, &next);
+  read_weights_names(loader);
+  if (!loader->reader.status) make_inputs(loader, &next);
   if (!loader->reader.status) make_consts(loader, &next);
   if (!loader->reader.status) make_nodes(loader, next);
   const struct pto_graph_output *outputs = use_outputs(loader);

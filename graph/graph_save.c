@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,11 +27,15 @@ enum form { FORM_NONE, FORM_FILLED, FORM_INLINE, FORM_REFERRED };
 struct saver {
   struct pto_json_writer w;
   const struct pto_graph *graph;
+  const char *path;
   struct pto_graph_names *names;
   unsigned char *forms;                    /* of constants, by value: enum form */
   struct pto_safetensors_tensor *referred; /* those that are in a file of their own */
   uint64_t referred_count;
   json_t *ids;
+  bool is_manifest;
+  const char *weights_path, *manifest_path;
+  char paths[2][PATH_MAX];
 };
 
 /* ---- constants ---- */
@@ -74,7 +79,9 @@ static bool is_filled(const struct pto_graph_value *value) {
   const uint64_t numel = pto_graph_desc_numel(&value->desc);
   if (numel == 0 || value->size_bytes > MOST_FILLED_BYTES) return false;
   take_element(value, 0, first);
-  if (!pto_graph_data_from_number(value->desc.dtype, number_of(value->desc.dtype, first), other)) return false;
+  struct pto_number number = number_of(value->desc.dtype, first);
+  if (number.kind == PTO_NUMBER_F64 && isnan(number.value.f64)) number.value.f64 = NAN; /* what "NaN" is read as */
+  if (!pto_graph_data_from_number(value->desc.dtype, number, other)) return false;
   if (pto_dtype_bits(value->desc.dtype) == 4) other[0] &= 15;
   if (memcmp(first, other, sizeof first) != 0) return false;
   for (uint64_t i = 1; i < numel; i++) {
@@ -128,18 +135,23 @@ static int choose_forms(struct saver *s, uint32_t weights, struct pto_error *err
   return PTO_OK;
 }
 
-static int write_weights(const struct saver *s, const char *path, const struct pto_graph_file_options *options,
-                         struct pto_error *error) {
-  char weights_path[PATH_MAX], manifest_path[PATH_MAX];
-  const bool is_manifest = options->weights == PTO_GRAPH_WEIGHTS_MANIFEST;
-  if (s->referred_count == 0) return PTO_OK;
-  if (!pto_graph_weights_path(path, true, is_manifest ? ".weights" : ".safetensors", weights_path) ||
-      !pto_graph_weights_path(path, true, ".manifest.json", manifest_path))
+/* Paths of the files beside the graph. */
+static int choose_paths(struct saver *s, const char *path, const struct pto_graph_file_options *options,
+                        struct pto_error *error) {
+  s->is_manifest = options->weights == PTO_GRAPH_WEIGHTS_MANIFEST;
+  const char *ending = s->is_manifest ? ".weights" : ".safetensors";
+  if (!pto_graph_weights_path(path, true, ending, s->paths[0]) ||
+      !pto_graph_weights_path(path, true, ".manifest.json", s->paths[1]))
     return pto_error_set(error, PTO_EINVAL, "%.400s: the path is too long", path);
-  const char *weights = options->weights_path ? options->weights_path : weights_path;
-  if (!is_manifest) return pto_safetensors_write(weights, s->referred, s->referred_count, error);
-  return pto_graph_manifest_write(options->manifest_path ? options->manifest_path : manifest_path, weights, s->referred,
-                                  s->referred_count, error);
+  s->weights_path = options->weights_path ? options->weights_path : s->paths[0];
+  s->manifest_path = options->manifest_path ? options->manifest_path : s->paths[1];
+  return PTO_OK;
+}
+
+static int write_weights(const struct saver *s, struct pto_error *error) {
+  if (s->referred_count == 0) return PTO_OK;
+  if (!s->is_manifest) return pto_safetensors_write(s->weights_path, s->referred, s->referred_count, error);
+  return pto_graph_manifest_write(s->manifest_path, s->weights_path, s->referred, s->referred_count, error);
 }
 
 /* ---- values ---- */
@@ -356,12 +368,33 @@ static int put_node(struct saver *s, uint32_t index) {
 
 /* ---- the document ---- */
 
+static void put_name_beside(struct saver *s, const char *key, const char *path) {
+  char folder[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  const size_t length = slash ? (size_t)(slash + 1 - path) : 0;
+  if (pto_graph_weights_path(s->path, false, "", folder) && strlen(folder) == length &&
+      strncmp(folder, path, length) == 0)
+    pto_json_put_string(&s->w, key, path + length);
+}
+
+/* The names of the files beside it, so that others there are not taken for them. */
+static void put_weights_names(struct saver *s) {
+  if (s->referred_count == 0) return;
+  pto_json_newline(&s->w);
+  pto_json_key(&s->w, "weights");
+  pto_json_object_begin(&s->w);
+  put_name_beside(s, "data", s->weights_path);
+  if (s->is_manifest) put_name_beside(s, "manifest", s->manifest_path);
+  pto_json_object_end(&s->w);
+}
+
 static int put_document(struct saver *s) {
   struct pto_json_writer *w = &s->w;
   int status = PTO_OK;
   pto_json_object_begin(w);
   pto_json_put_string(w, "format", "webnn-graph-json");
   pto_json_put_u64(w, "version", VERSION);
+  put_weights_names(s);
   pto_json_newline(w);
   put_values(s);
   pto_json_newline(w);
@@ -398,6 +431,7 @@ int pto_graph_file_save(const struct pto_graph *graph, const char *path, const s
   int status = PTO_ENOMEM;
   if (s) {
     s->graph = graph;
+    s->path = path;
     s->forms = calloc(graph->value_count, sizeof *s->forms);
     s->referred = calloc(graph->value_count, sizeof *s->referred);
     s->ids = json_object();
@@ -407,7 +441,8 @@ int pto_graph_file_save(const struct pto_graph *graph, const char *path, const s
     (void)pto_error_set(error, status, "%.400s: out of memory", path);
   else
     status = choose_forms(s, options->weights, error);
-  if (status == PTO_OK) status = write_weights(s, path, options, error);
+  if (status == PTO_OK) status = choose_paths(s, path, options, error);
+  if (status == PTO_OK) status = write_weights(s, error);
   if (status == PTO_OK) status = write_document(s, path, error);
   if (s) {
     pto_graph_names_destroy(s->names);

@@ -5,9 +5,9 @@
  * Owns the mapped files and lists until fini; tensors point into them.  Opened when the first reference is looked up: a
  * graph without references touches no other file.
  *
- * Where they are looked for, when no path is given: STEM.safetensors, STEM.weights with STEM.manifest.json,
- * model.safetensors, model.weights with manifest.json, in the folder of the graph file; STEM is the file's name without
- * its last extension.  Either manifest name goes with either blob.
+ * Where they are looked for, when neither the caller nor the graph says it: STEM.safetensors, STEM.weights with
+ * STEM.manifest.json, model.safetensors, model.weights with manifest.json, in the folder of the graph file; STEM is the
+ * file's name without its last extension.  Either manifest name goes with either blob.
  *
  * A reference that no tensor is called by is tried again with "." taken as "_" and "::" as "__" in the tensors' names,
  * as converters write references; two tensors of one such name are refused.
