@@ -281,7 +281,7 @@ struct pto_graph_operand pto_graph_builder_scalar(struct pto_graph_builder *buil
     return none(builder);
   if (!pto_graph_data_from_number(dtype, value, bytes)) {
     (void)pto_builder_refuse(builder, PTO_EINVAL, "constant: %s cannot hold %.17g", pto_graph_dtype_name(dtype),
-                             pto_number_double(value, 0));
+                             pto_option_f64(value, 0));
     return none(builder);
   }
   return add_constant(builder, &desc, bytes, size_bytes);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <graph/operation.h>
+#include <graph/op_options.h>
 #include <runtime/base/base.h>
 
 /* Nearest float on the side of zero, its last bit set where that is not exact: such a value rounds to any narrower type
@@ -56,7 +56,7 @@ static bool integer_from_number(uint32_t dtype, struct pto_number number, void *
 bool pto_graph_data_from_number(uint32_t dtype, struct pto_number number, void *element) {
   if (dtype != PTO_FLOAT32 && dtype != PTO_FLOAT16) return integer_from_number(dtype, number, element);
   if (number.kind == PTO_NUMBER_ABSENT) return false;
-  double value = pto_number_double(number, 0);
+  double value = pto_option_f64(number, 0);
   if (dtype == PTO_FLOAT16) {
     uint16_t half = pto_fp16_from_f64(value);
     if (isinf(pto_fp16_to_f32(half)) && !isinf(value)) return false;

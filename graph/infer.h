@@ -15,6 +15,7 @@
 #ifndef PTO_GRAPH_INFER_H
 #define PTO_GRAPH_INFER_H
 
+#include <graph/op_options.h>
 #include <graph/operation.h>
 
 typedef int pto_infer_function(struct pto_inference *inference);

@@ -69,7 +69,7 @@ int pto_infer_cast(struct pto_inference *inference) {
 
 /* a > b, of integers exactly. */
 static bool is_greater(struct pto_number a, struct pto_number b) {
-  if (a.kind == PTO_NUMBER_F64 || b.kind == PTO_NUMBER_F64) return pto_number_double(a, 0) > pto_number_double(b, 0);
+  if (a.kind == PTO_NUMBER_F64 || b.kind == PTO_NUMBER_F64) return pto_option_f64(a, 0) > pto_option_f64(b, 0);
   bool a_is_negative = a.kind == PTO_NUMBER_I64 && a.value.i64 < 0;
   bool b_is_negative = b.kind == PTO_NUMBER_I64 && b.value.i64 < 0;
   if (a_is_negative != b_is_negative) return b_is_negative;
@@ -78,7 +78,7 @@ static bool is_greater(struct pto_number a, struct pto_number b) {
 
 /* As the operand's dtype has it. */
 static struct pto_number as_dtype(struct pto_number number, uint32_t dtype) {
-  double value = pto_number_double(number, 0);
+  double value = pto_option_f64(number, 0);
   if (dtype == PTO_FLOAT32) return pto_number_f64((float)value);
   if (dtype == PTO_FLOAT16) return pto_number_f64(pto_fp16_to_f32(pto_fp16_from_f64(value)));
   return number;
@@ -90,7 +90,7 @@ int pto_infer_clamp(struct pto_inference *inference) {
   if (options->min_value.kind && options->max_value.kind &&
       is_greater(as_dtype(options->min_value, dtype), as_dtype(options->max_value, dtype)))
     return pto_error_set(inference->error, PTO_EINVAL, "minValue %.17g is greater than maxValue %.17g",
-                         pto_number_double(options->min_value, 0), pto_number_double(options->max_value, 0));
+                         pto_option_f64(options->min_value, 0), pto_option_f64(options->max_value, 0));
   return same_as_input(inference);
 }
 

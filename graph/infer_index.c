@@ -18,7 +18,7 @@ int pto_infer_gather(struct pto_inference *inference) {
   const struct pto_axis_options *options = inference->options;
   const struct pto_graph_desc *input = &inference->operands[0], *indices = &inference->operands[1];
   struct pto_graph_desc result = {.dtype = input->dtype};
-  uint64_t axis = pto_number_unsigned(options->axis, 0);
+  uint64_t axis = pto_option_u64(options->axis, 0);
   int status = pto_infer_check_axis(inference, "axis", axis, input->ndims);
   if (status == PTO_OK) status = check_rank(inference, (uint64_t)input->ndims - 1 + indices->ndims);
   if (status) return status;
@@ -45,7 +45,7 @@ static int check_elements(struct pto_inference *inference, uint64_t axis) {
 int pto_infer_gather_elements(struct pto_inference *inference) {
   const struct pto_axis_options *options = inference->options;
   struct pto_graph_desc result = inference->operands[1];
-  int status = check_elements(inference, pto_number_unsigned(options->axis, 0));
+  int status = check_elements(inference, pto_option_u64(options->axis, 0));
   result.dtype = inference->operands[0].dtype;
   return status ? status : pto_infer_result(inference, &result);
 }
@@ -76,7 +76,7 @@ int pto_infer_gather_nd(struct pto_inference *inference) {
 
 int pto_infer_scatter_elements(struct pto_inference *inference) {
   const struct pto_axis_options *options = inference->options;
-  int status = check_elements(inference, pto_number_unsigned(options->axis, 0));
+  int status = check_elements(inference, pto_option_u64(options->axis, 0));
   if (status == PTO_OK) status = pto_infer_same_shape(inference, 2, 1);
   return status ? status : pto_infer_result(inference, &inference->operands[0]);
 }
@@ -147,7 +147,7 @@ static int split_by_size(struct pto_inference *inference, uint32_t axis, struct 
 
 int pto_infer_split(struct pto_inference *inference) {
   const struct pto_split_options *options = inference->options;
-  uint64_t axis = pto_number_unsigned(options->axis, 0);
+  uint64_t axis = pto_option_u64(options->axis, 0);
   int status = pto_infer_check_axis(inference, "axis", axis, inference->operands[0].ndims);
   if (status) return status;
   struct pto_u32_list splits = options->splits;

@@ -26,7 +26,7 @@ int pto_infer_reduce(struct pto_inference *inference) {
 static int infer_arg(struct pto_inference *inference) {
   const struct pto_arg_reduce_options *options = inference->options;
   const struct pto_graph_desc *input = &inference->operands[0];
-  struct pto_graph_desc result = {.dtype = (uint32_t)pto_number_unsigned(options->output_data_type, PTO_INT32)};
+  struct pto_graph_desc result = {.dtype = (uint32_t)pto_option_u64(options->output_data_type, PTO_INT32)};
   int status = pto_infer_check_axis(inference, "axis", options->axis, input->ndims);
   if (status) return status;
   if (result.dtype != PTO_INT32 && result.dtype != PTO_INT64)
@@ -57,7 +57,7 @@ static int expect_vectors(struct pto_inference *inference, uint32_t first, uint3
 int pto_infer_batch_normalization(struct pto_inference *inference) {
   const struct pto_batch_normalization_options *options = inference->options;
   const struct pto_graph_desc *input = &inference->operands[0];
-  uint64_t axis = pto_number_unsigned(options->axis, 1);
+  uint64_t axis = pto_option_u64(options->axis, 1);
   int status = pto_infer_check_axis(inference, "axis", axis, input->ndims);
   if (status == PTO_OK) status = expect_vectors(inference, 1, 5, input->shape[axis]);
   return status ? status : pto_infer_result(inference, input);

@@ -99,7 +99,7 @@ static void read_filter(const struct pto_graph_desc *filter, const uint8_t place
 int pto_infer_conv2d(struct pto_inference *inference) {
   const struct pto_conv2d_options *options = inference->options;
   struct window window;
-  uint64_t channels, outputs, filter_channels, sides[2], left_over, groups = pto_number_unsigned(options->groups, 1);
+  uint64_t channels, outputs, filter_channels, sides[2], left_over, groups = pto_option_u64(options->groups, 1);
   int status = read_window(inference, options->padding, options->strides, options->dilations, &window);
   if (status) return status;
   read_image(&inference->operands[0], options->input_layout, &channels, window.input);
@@ -145,7 +145,7 @@ static int transposed_side(struct pto_inference *inference, const struct window 
 int pto_infer_conv_transpose2d(struct pto_inference *inference) {
   const struct pto_conv_transpose2d_options *options = inference->options;
   struct window window;
-  uint64_t channels, outputs, filter_channels, sides[2], groups = pto_number_unsigned(options->groups, 1);
+  uint64_t channels, outputs, filter_channels, sides[2], groups = pto_option_u64(options->groups, 1);
   uint64_t more[2] = {0, 0}, asked[2];
   bool is_asked = options->output_sizes.values;
   int status = read_window(inference, options->padding, options->strides, options->dilations, &window);

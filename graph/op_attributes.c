@@ -150,7 +150,7 @@ static int set_f32_list(struct pto_op_attributes *attributes, const struct pto_o
     struct pto_number number = {0};
     int status = set_number(name, PTO_NUMBERS_FINITE, &value->as.list.items[i], &number, error);
     if (status) return status;
-    values[i] = (float)pto_number_double(number, 0);
+    values[i] = (float)pto_option_f64(number, 0);
     if (!isfinite(values[i])) return refuse(name, &value->as.list.items[i], "a number of float32", error);
   }
   *field = (struct pto_f32_list){values, count};

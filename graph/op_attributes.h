@@ -20,6 +20,7 @@
 #define PTO_OP_ATTRIBUTES_H
 
 #include <graph/graph_arena.h>
+#include <graph/op_options.h>
 #include <graph/operation.h>
 
 enum pto_attribute_value_kind {

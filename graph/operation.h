@@ -115,21 +115,4 @@ PTO_MUST_CHECK int pto_graph_builder_call(struct pto_graph_builder *builder, con
                                           struct pto_graph_operand *results, uint32_t result_room,
                                           uint32_t *result_count_out);
 
-/* The value of a number of an option; `absent` is its default. */
-static inline uint64_t pto_number_unsigned(struct pto_number number, uint64_t absent) {
-  return number.kind == PTO_NUMBER_ABSENT ? absent : number.value.u64;
-}
-static inline double pto_number_double(struct pto_number number, double absent) {
-  switch (number.kind) {
-  case PTO_NUMBER_F64:
-    return number.value.f64;
-  case PTO_NUMBER_I64:
-    return (double)number.value.i64;
-  case PTO_NUMBER_U64:
-    return (double)number.value.u64;
-  default:
-    return absent;
-  }
-}
-
 #endif

@@ -38,14 +38,14 @@ static int check_number(const char *name, uint32_t number_class, struct pto_numb
   int status = check_index(name, number.kind, PTO_NUMBER_U64 + 1, "kinds of number", error);
   if (status || number_class == PTO_NUMBERS_ALL) return status;
   if (number_class == PTO_NUMBERS_FINITE) {
-    if (isfinite(pto_number_double(number, 0))) return PTO_OK;
+    if (isfinite(pto_option_f64(number, 0))) return PTO_OK;
     return pto_error_set(error, PTO_EINVAL, "%s is %g, not a finite number", name, number.value.f64);
   }
   bool is_signed = number_class == PTO_NUMBERS_SIGNED;
   int64_t whole = 0, least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : UINT32_MAX;
   if (whole_number(number, &whole) && whole >= least && whole <= most) return PTO_OK;
   return pto_error_set(error, PTO_EINVAL, "%s is %.17g, not a whole number of %lld to %lld", name,
-                       pto_number_double(number, 0), (long long)least, (long long)most);
+                       pto_option_f64(number, 0), (long long)least, (long long)most);
 }
 
 static int check_list(const char *name, const void *values, uint32_t count, struct pto_error *error) {
@@ -88,7 +88,7 @@ static int check_attribute(const struct pto_op_attribute *attribute, const void 
   case PTO_ATTRIBUTE_OPTIONAL_DTYPE: {
     int status = check_number(name, PTO_NUMBERS_UNSIGNED, *number, error);
     return status ? status
-                  : check_index(name, (uint64_t)pto_number_double(*number, 0), PTO_DTYPE_COUNT, "data types", error);
+                  : check_index(name, (uint64_t)pto_option_f64(*number, 0), PTO_DTYPE_COUNT, "data types", error);
   }
   case PTO_ATTRIBUTE_NUMBER:
     return check_number(name, attribute->number_class, *number, error);
