@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `ptosim list`: programs, kernels, chips and policies.  Each item's name is the first word of its line.
+ * `ptosim list`: programs, kernels, models, chips and policies.  Each item's name is the first word of its line.
  *
  * To add a list: a function and a line in `lists`.
  */
@@ -14,6 +14,7 @@
 
 #include <cli/run_result.h>
 #include <cli/trace_view.h>
+#include <graph/models/model.h>
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
@@ -182,6 +183,26 @@ static int list_kernels(int count, char **names) {
   return PTO_EXIT_OK;
 }
 
+/* ---- models ---- */
+
+/* Those of `ptosim graph --model`, with their options where they are named. */
+static int list_models(int count, char **names) {
+  const struct pto_model_info *model;
+  for (uint32_t k = 0; count == 0 && (model = pto_model_at(k)) != NULL; k++)
+    printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
+  for (int i = 0; i < count; i++) {
+    char text[160];
+    if (!(model = pto_model_find(names[i])))
+      return pto_complain(PTO_EXIT_USAGE, "list: no model is called \"%s\"; `ptosim list models` names them", names[i]);
+    printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
+    for (const struct pto_model_option *o = model->options; o->name; o++) {
+      snprintf(text, sizeof text, "--set %s=%" PRIu64, o->name, o->value);
+      printf("    %-34s %s (%" PRIu64 " to %" PRIu64 ")\n", text, o->meaning, o->least, o->most);
+    }
+  }
+  return PTO_EXIT_OK;
+}
+
 /* ---- chips and policies ---- */
 
 static int list_chips(int count, char **names) {
@@ -213,6 +234,7 @@ static const struct list {
   bool takes_names;
 } lists[] = {{"programs", list_programs, true},
              {"kernels", list_kernels, true},
+             {"models", list_models, true},
              {"chips", list_chips, false},
              {"policies", list_policies, false}};
 
@@ -224,9 +246,11 @@ static bool asks_for_help(int argc, char **argv) {
 
 int pto_cmd_list(int argc, char **argv) {
   if (asks_for_help(argc, argv)) {
-    puts("ptosim list [programs|kernels|chips|policies]    what there is, a line each; without a word, programs\n"
+    puts("ptosim list [programs|kernels|models|chips|policies]\n"
+         "                                                 what there is, a line each; without a word, programs\n"
          "ptosim list programs PROGRAM...                  their options and cases\n"
-         "ptosim list kernels KERNEL...                    what each of their parameters must be");
+         "ptosim list kernels KERNEL...                    what each of their parameters must be\n"
+         "ptosim list models MODEL...                      their options");
     return PTO_EXIT_OK;
   }
   if (argc == 1) return list_programs(0, NULL);
@@ -236,8 +260,9 @@ int pto_cmd_list(int argc, char **argv) {
       return pto_complain(PTO_EXIT_USAGE, "list %s: takes nothing more, not \"%s\"", argv[1], argv[2]);
     return lists[i].print(argc - 2, argv + 2);
   }
-  return pto_complain(PTO_EXIT_USAGE,
-                      "list: \"%s\" is none of programs, kernels, chips, policies; a program's options and cases are "
-                      "shown by `ptosim list programs NAME`",
-                      argv[1]);
+  return pto_complain(
+      PTO_EXIT_USAGE,
+      "list: \"%s\" is none of programs, kernels, models, chips, policies; a program's options and cases are "
+      "shown by `ptosim list programs NAME`",
+      argv[1]);
 }
