@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* Models on the reference executor, beside the same models written down as loops. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <graph/graph_reference.h>
+#include <graph/models/model.h>
+#include <runtime/base/base.h>
+
+static struct pto_graph *create(const char *name, const char *const *settings, uint32_t count, uint64_t seed) {
+  struct pto_graph *graph = NULL;
+  struct pto_error error;
+  const struct pto_model_info *info = pto_model_find(name);
+  assert_non_null(info);
+  if (pto_model_create(info, settings, count, seed, &graph, &error)) fail_msg("%s", error.sentence);
+  return graph;
+}
+
+static const float *constant(const struct pto_graph *graph, const char *format, const char *name) {
+  char text[80];
+  snprintf(text, sizeof text, format, name);
+  for (uint32_t v = 1; v < graph->value_count; v++)
+    if (graph->values[v].kind == PTO_VALUE_CONSTANT && graph->values[v].name &&
+        strcmp(graph->values[v].name, text) == 0)
+      return graph->values[v].data;
+  fail_msg("there is no constant %s", text);
+  return NULL;
+}
+
+static void run(const struct pto_graph *graph, const void *const *inputs, void *const *outputs) {
+  struct pto_error error;
+  if (pto_graph_reference_run(graph, inputs, outputs, NULL, NULL, &error)) fail_msg("%s", error.sentence);
+}
+
+/* Float32 results are rounded at each node, loops are not. */
+static void assert_close(const float *got, const double *want, size_t count, double relative) {
+  double largest = 0;
+  for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs(want[i]));
+  for (size_t i = 0; i < count; i++)
+    if (!(fabs((double)got[i] - want[i]) <= relative * largest))
+      fail_msg("element %zu is %.9g for %.9g", i, (double)got[i], want[i]);
+}
+
+/* ---- MobileNetV2 ---- */
+
+struct image {
+  uint32_t channels, size;
+  double *pixels;
+};
+
+static double pixel(const struct image *image, uint32_t channel, int64_t row, int64_t column) {
+  if (row < 0 || column < 0 || row >= image->size || column >= image->size) return 0;
+  return image->pixels[((uint64_t)channel * image->size + (uint64_t)row) * image->size + (uint64_t)column];
+}
+
+static struct image convolve(const struct pto_graph *graph, const char *name, struct image in, uint32_t outputs,
+                             uint32_t kernel, uint32_t stride, uint32_t groups, bool is_clamped) {
+  const float *weight = constant(graph, "%s.weight", name), *bias = constant(graph, "%s.bias", name);
+  const uint32_t inputs = in.channels / groups, edge = kernel / 2;
+  struct image out = {outputs, (in.size + 2 * edge - kernel) / stride + 1, NULL};
+  out.pixels = malloc((size_t)outputs * out.size * out.size * sizeof *out.pixels);
+  assert_non_null(out.pixels);
+  for (uint32_t o = 0, at = 0; o < outputs; o++)
+    for (uint32_t y = 0; y < out.size; y++)
+      for (uint32_t x = 0; x < out.size; x++, at++) {
+        double sum = (double)bias[o];
+        for (uint32_t i = 0; i < inputs; i++)
+          for (uint32_t ky = 0; ky < kernel; ky++)
+            for (uint32_t kx = 0; kx < kernel; kx++)
+              sum += (double)weight[((o * inputs + i) * kernel + ky) * kernel + kx] *
+                     pixel(&in, o / (outputs / groups) * inputs + i, (int64_t)y * stride + ky - edge,
+                           (int64_t)x * stride + kx - edge);
+        out.pixels[at] = is_clamped ? fmin(fmax(sum, 0), 6) : sum;
+      }
+  free(in.pixels);
+  return out;
+}
+
+static struct image copy(const struct image *image) {
+  struct image other = *image;
+  const size_t size = (size_t)image->channels * image->size * image->size * sizeof *image->pixels;
+  other.pixels = malloc(size);
+  assert_non_null(other.pixels);
+  memcpy(other.pixels, image->pixels, size);
+  return other;
+}
+
+static struct image bottleneck(const struct pto_graph *graph, const char *name, struct image in, uint32_t outputs,
+                               uint32_t expansion, uint32_t stride) {
+  char part[64];
+  const bool is_residual = stride == 1 && in.channels == outputs;
+  struct image x = copy(&in);
+  snprintf(part, sizeof part, "%s.expand", name);
+  if (expansion > 1) x = convolve(graph, part, x, in.channels * expansion, 1, 1, 1, true);
+  snprintf(part, sizeof part, "%s.depthwise", name);
+  x = convolve(graph, part, x, x.channels, 3, stride, x.channels, true);
+  snprintf(part, sizeof part, "%s.project", name);
+  x = convolve(graph, part, x, outputs, 1, 1, 1, false);
+  for (size_t i = 0; is_residual && i < (size_t)x.channels * x.size * x.size; i++) x.pixels[i] += in.pixels[i];
+  free(in.pixels);
+  return x;
+}
+
+static void classify(const struct pto_graph *graph, struct image x, uint32_t classes, double *probabilities) {
+  const float *weight = constant(graph, "%s.weight", "classifier"), *bias = constant(graph, "%s.bias", "classifier");
+  double sum = 0;
+  for (uint32_t c = 0; c < classes; c++) {
+    double logit = (double)bias[c];
+    for (uint32_t k = 0; k < x.channels; k++) {
+      double mean = 0;
+      for (uint32_t i = 0; i < x.size * x.size; i++) mean += x.pixels[k * x.size * x.size + i];
+      logit += mean / (x.size * x.size) * (double)weight[k * classes + c];
+    }
+    sum += probabilities[c] = exp(logit);
+  }
+  for (uint32_t c = 0; c < classes; c++) probabilities[c] /= sum;
+  free(x.pixels);
+}
+
+static void test_mobilenet_v2_on_the_reference_is_the_papers_network(void **state) {
+  /* Channels of a quarter of the width, each a multiple of 8 and at least 9/10 of it. */
+  static const uint32_t table[][4] = {{1, 8, 1, 1},  {6, 8, 2, 2},  {6, 8, 3, 2}, {6, 16, 4, 2},
+                                      {6, 24, 3, 1}, {6, 40, 3, 2}, {6, 80, 1, 1}};
+  enum { SIZE = 64, CLASSES = 10 };
+  const char *const settings[] = {"size=64", "width=25", "classes=10"};
+  struct pto_graph *graph = create("mobilenet_v2", settings, 3, 7);
+  static float input[3 * SIZE * SIZE];
+  float got[CLASSES];
+  double want[CLASSES];
+  struct pto_rng rng = {3};
+  struct image x = {3, SIZE, malloc(sizeof(double) * 3 * SIZE * SIZE)};
+  assert_non_null(x.pixels);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(input); i++)
+    x.pixels[i] = (double)(input[i] = (float)pto_rng_unit(&rng) - 0.5f);
+  x = convolve(graph, "first", x, 8, 3, 2, 1, true);
+  for (uint32_t s = 0; s < PTO_ARRAY_LENGTH(table); s++)
+    for (uint32_t b = 0; b < table[s][2]; b++) {
+      char name[32];
+      snprintf(name, sizeof name, "stage%u.block%u", s, b);
+      x = bottleneck(graph, name, x, table[s][1], table[s][0], b == 0 ? table[s][3] : 1);
+    }
+  classify(graph, convolve(graph, "last", x, 1280, 1, 1, 1, true), CLASSES, want);
+  const void *inputs[] = {input};
+  void *outputs[] = {got};
+  run(graph, inputs, outputs);
+  assert_close(got, want, CLASSES, 1e-5);
+  pto_graph_destroy(graph);
+}
+
+static void test_mobilenet_v2_has_the_papers_size(void **state) {
+  struct pto_graph *graph = create("mobilenet_v2", NULL, 0, 0);
+  uint64_t weights = 0, convolutions = 0;
+  for (uint32_t v = 1; v < graph->value_count; v++)
+    if (graph->values[v].kind == PTO_VALUE_CONSTANT) weights += graph->values[v].size_bytes / sizeof(float);
+  for (uint32_t n = 0; n < graph->node_count; n++) convolutions += graph->nodes[n].op == PTO_GRAPH_OP_conv2d;
+  assert_int_equal(convolutions, 52);
+  assert_int_equal(weights, 3487816); /* 3 504 872 of torchvision's less 17 056 that batch normalisation adds */
+  assert_int_equal(pto_graph_output_at(graph, 0)->shape[1], 1000);
+  pto_graph_destroy(graph);
+}
+
+/* ---- GPT-2 ---- */
+
+enum { LAYERS = 2, WIDTH = 12, HEADS = 3, HEAD = WIDTH / HEADS, WINDOW = 5, TOKENS = 11 };
+
+static void affine(const struct pto_graph *graph, const char *name, const double *in, uint32_t inputs, uint32_t outputs,
+                   double *out) {
+  const float *weight = constant(graph, "%s.weight", name), *bias = constant(graph, "%s.bias", name);
+  for (uint32_t o = 0; o < outputs; o++) {
+    out[o] = (double)bias[o];
+    for (uint32_t i = 0; i < inputs; i++) out[o] += in[i] * (double)weight[i * outputs + o];
+  }
+}
+
+static void norm(const struct pto_graph *graph, const char *name, const double *in, double *out) {
+  const float *scale = constant(graph, "%s.scale", name), *bias = constant(graph, "%s.bias", name);
+  double mean = 0, variance = 0;
+  for (int i = 0; i < WIDTH; i++) mean += in[i] / WIDTH;
+  for (int i = 0; i < WIDTH; i++) variance += (in[i] - mean) * (in[i] - mean) / WIDTH;
+  for (int i = 0; i < WIDTH; i++) out[i] = (in[i] - mean) / sqrt(variance + 1e-5) * (double)scale[i] + (double)bias[i];
+}
+
+/* All positions at once: no cache. */
+static void decode(const struct pto_graph *graph, const int32_t *tokens, int count, double logits[][TOKENS]) {
+  const float *embedding = constant(graph, "%s.weight", "tokens"), *places = constant(graph, "%s.weight", "positions");
+  double x[WINDOW][WIDTH], h[WINDOW][WIDTH], qkv[WINDOW][3 * WIDTH], wide[4 * WIDTH], seen[WIDTH], out[WIDTH];
+  char name[40];
+  for (int p = 0; p < count; p++)
+    for (int i = 0; i < WIDTH; i++) x[p][i] = (double)embedding[tokens[p] * WIDTH + i] + (double)places[p * WIDTH + i];
+  for (int layer = 0; layer < LAYERS; layer++) {
+    for (int p = 0; p < count; p++) {
+      snprintf(name, sizeof name, "block%d.norm1", layer);
+      norm(graph, name, x[p], h[p]);
+      snprintf(name, sizeof name, "block%d.query_key_value", layer);
+      affine(graph, name, h[p], WIDTH, 3 * WIDTH, qkv[p]);
+    }
+    for (int p = 0; p < count; p++) {
+      memset(seen, 0, sizeof seen);
+      for (int head = 0; head < HEADS; head++) {
+        double weights[WINDOW], sum = 0;
+        for (int k = 0; k <= p; k++) {
+          double score = 0;
+          for (int i = head * HEAD; i < (head + 1) * HEAD; i++) score += qkv[p][i] * qkv[k][WIDTH + i];
+          sum += weights[k] = exp(score / sqrt((double)HEAD));
+        }
+        for (int k = 0; k <= p; k++)
+          for (int i = head * HEAD; i < (head + 1) * HEAD; i++) seen[i] += weights[k] / sum * qkv[k][2 * WIDTH + i];
+      }
+      snprintf(name, sizeof name, "block%d.attention", layer);
+      affine(graph, name, seen, WIDTH, WIDTH, out);
+      for (int i = 0; i < WIDTH; i++) x[p][i] += out[i];
+      snprintf(name, sizeof name, "block%d.norm2", layer);
+      norm(graph, name, x[p], out);
+      snprintf(name, sizeof name, "block%d.widen", layer);
+      affine(graph, name, out, WIDTH, 4 * WIDTH, wide);
+      for (int i = 0; i < 4 * WIDTH; i++) wide[i] *= 0.5 * (1 + erf(wide[i] / sqrt(2.0)));
+      snprintf(name, sizeof name, "block%d.narrow", layer);
+      affine(graph, name, wide, 4 * WIDTH, WIDTH, out);
+      for (int i = 0; i < WIDTH; i++) x[p][i] += out[i];
+    }
+  }
+  for (int p = 0; p < count; p++) {
+    norm(graph, "norm", x[p], out);
+    for (int t = 0; t < TOKENS; t++) {
+      logits[p][t] = 0;
+      for (int i = 0; i < WIDTH; i++) logits[p][t] += out[i] * (double)embedding[t * WIDTH + i];
+    }
+  }
+}
+
+static void test_gpt2_step_by_step_with_caches_is_the_whole_sequence_at_once(void **state) {
+  const char *const settings[] = {"layers=2", "width=12", "heads=3", "window=5", "vocabulary=11"};
+  static const int32_t tokens[WINDOW] = {3, 10, 0, 3, 7};
+  struct pto_graph *graph = create("gpt2", settings, 5, 1);
+  /* Two sets that take turns; what is beyond the position is nobody's business. */
+  static float caches[2][2 * LAYERS][HEADS * WINDOW * HEAD];
+  float logits[TOKENS];
+  double want[WINDOW][TOKENS];
+  for (int k = 0; k < 2 * LAYERS; k++)
+    for (int i = 0; i < HEADS * WINDOW * HEAD; i++) caches[0][k][i] = 100;
+  decode(graph, tokens, WINDOW, want);
+  for (int32_t p = 0; p < WINDOW; p++) {
+    const void *inputs[2 + 2 * LAYERS] = {&tokens[p], &p};
+    void *outputs[2 * LAYERS + 1];
+    for (int k = 0; k < 2 * LAYERS; k++) {
+      inputs[2 + k] = caches[p % 2][k];
+      outputs[k] = caches[(p + 1) % 2][k];
+    }
+    outputs[2 * LAYERS] = logits;
+    run(graph, inputs, outputs);
+    assert_close(logits, want[p], TOKENS, 1e-5);
+  }
+  pto_graph_destroy(graph);
+}
+
+/* ---- all ---- */
+
+static void test_a_seed_is_the_same_weights_and_another_seed_others(void **state) {
+  const char *const settings[] = {"layers=1", "width=12", "heads=3", "window=5", "vocabulary=11"};
+  struct pto_graph *graphs[3];
+  const float *weights[3];
+  for (int i = 0; i < 3; i++) {
+    graphs[i] = create("gpt2", settings, 5, i == 2);
+    weights[i] = constant(graphs[i], "%s.weight", "tokens");
+  }
+  assert_memory_equal(weights[0], weights[1], TOKENS * WIDTH * sizeof(float));
+  assert_memory_not_equal(weights[0], weights[2], TOKENS * WIDTH * sizeof(float));
+  for (int i = 0; i < 3; i++) pto_graph_destroy(graphs[i]);
+}
+
+static void test_settings_that_do_not_fit_are_refused_with_a_sentence(void **state) {
+  static const struct {
+    const char *model, *setting, *part;
+  } rows[] = {{"gpt2", "depth=1", "model gpt2 has no option \"depth\""},
+              {"gpt2", "layers=many", "layers is no number from 1 to 48: \"many\""},
+              {"gpt2", "layers", "layers is no number"},
+              {"gpt2", "heads=5", "the width is no multiple of the heads"},
+              {"mobilenet_v2", "size=31", "size is no number from 32"}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(rows); i++) {
+    struct pto_graph *graph = NULL;
+    struct pto_error error;
+    assert_int_equal(pto_model_create(pto_model_find(rows[i].model), &rows[i].setting, 1, 0, &graph, &error),
+                     PTO_EINVAL);
+    if (!strstr(error.sentence, rows[i].part)) fail_msg("\"%s\"", error.sentence);
+    assert_null(graph);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_mobilenet_v2_on_the_reference_is_the_papers_network),
+      cmocka_unit_test(test_mobilenet_v2_has_the_papers_size),
+      cmocka_unit_test(test_gpt2_step_by_step_with_caches_is_the_whole_sequence_at_once),
+      cmocka_unit_test(test_a_seed_is_the_same_weights_and_another_seed_others),
+      cmocka_unit_test(test_settings_that_do_not_fit_are_refused_with_a_sentence),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
