@@ -264,10 +264,8 @@ static void make_consts(struct pto_graph_loader *loader, uint32_t *next) {
   json_t *item;
   json_object_foreach(loader->consts, name, item) {
     pto_json_read_at(&loader->reader, "consts \"%.60s\"", name);
-    pto_graph_load_const(loader, item, *next);
+    pto_graph_load_const(loader, item, (*next)++);
     if (loader->reader.status) return;
-    if (pto_graph_builder_set_name(loader->builder, loader->values[(*next)++].operand, name))
-      pto_graph_load_refuse_as_builder(loader);
   }
 }
 

@@ -50,8 +50,10 @@ struct pto_number pto_graph_load_number(struct pto_graph_loader *loader, json_t 
 static void make(struct pto_graph_loader *loader, uint32_t index, const struct pto_graph_desc *desc, const void *data,
                  uint64_t size_bytes) {
   if (loader->reader.status) return;
-  loader->values[index].operand = pto_graph_builder_constant(loader->builder, desc, data, size_bytes);
-  if (loader->values[index].operand.index == 0) pto_graph_load_refuse_as_builder(loader);
+  struct pto_graph_file_value *value = &loader->values[index];
+  value->operand = pto_graph_builder_constant(loader->builder, desc, data, size_bytes);
+  if (value->operand.index == 0 || pto_graph_builder_set_name(loader->builder, value->operand, value->name))
+    pto_graph_load_refuse_as_builder(loader);
 }
 
 /* A byte for each 4-bit element, as two elements a byte. */

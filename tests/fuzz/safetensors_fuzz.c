@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a safetensors file: read or refused with a sentence; every byte of what was read can be read, and what is
- * of our dtypes is the same after it was written and read again.
+ * Any bytes as a safetensors file: read or refused with a sentence; every byte of what was read can be read, and what
+ * is of our dtypes is the same after it was written and read again.
  */
 #include <tests/fuzz/fuzz_file.h>
 
