@@ -11,7 +11,7 @@
 
 #include <cli/output_file.h>
 #include <cli/verb.h>
-#include <graph/graph_file.h>
+#include <graph/graph_json.h>
 #include <graph/models/model.h>
 #include <runtime/base/base.h>
 #include <runtime/base/closest.h>
@@ -327,7 +327,7 @@ static int load(struct pto_graph_command *command) {
   const struct pto_string_list *settings = &command->options.settings;
   char question[PTO_CLOSEST_TEXT];
   struct pto_closest closest;
-  if (!command->model) return pto_graph_file_load(NULL, command->path, &options, &command->graph, &command->error);
+  if (!command->model) return pto_graph_json_load(NULL, command->path, &options, &command->graph, &command->error);
   const struct pto_model_info *model = pto_model_find(command->model);
   if (model)
     return pto_model_create(model, settings->items, settings->count, command->options.seed, &command->graph,
@@ -352,7 +352,7 @@ static int save_dot(struct pto_graph_command *command) {
 static int write_files(struct pto_graph_command *command) {
   const struct pto_graph_file_options options = {.size = sizeof options, .weights = command->save_weights};
   int status = PTO_OK;
-  if (command->save_path) status = pto_graph_file_save(command->graph, command->save_path, &options, &command->error);
+  if (command->save_path) status = pto_graph_json_save(command->graph, command->save_path, &options, &command->error);
   if (status == PTO_OK && command->options.dot_path) status = save_dot(command);
   return status;
 }

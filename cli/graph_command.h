@@ -4,7 +4,7 @@
  *
  * Owns the graph and the arrays of a command until its fini; strings are argv's or the graph's.
  *
- * To add an engine: a function and its line in `engines` of graph_run.c.  One thread.
+ * To add an engine: a function and its line in `engines` of graph_execute.c.  One thread.
  */
 #ifndef PTO_GRAPH_COMMAND_H
 #define PTO_GRAPH_COMMAND_H

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <graph/graph_file.h>
+#include <graph/graph_json.h>
 #include <runtime/base/base.h>
 
 /* What ends the reference's run at the first node beyond tolerance; no function of the library answers it. */

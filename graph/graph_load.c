@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <graph/graph_file.h>
+#include <graph/graph_json.h>
 #include <runtime/base/base.h>
 
 /* ---- shared by the parts ---- */
@@ -341,7 +341,7 @@ static void fini(struct pto_graph_loader *loader) {
   free(loader->numbered);
 }
 
-int pto_graph_file_load(struct pto_context *context, const char *path, const struct pto_graph_file_options *options,
+int pto_graph_json_load(struct pto_context *context, const char *path, const struct pto_graph_file_options *options,
                         struct pto_graph **graph_out, struct pto_error *error) {
   struct pto_graph_loader loader = {0};
   loader.weights.graph_path = path;

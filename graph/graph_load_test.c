@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include <graph/graph_file.h>
+#include <graph/graph_json.h>
 #include <runtime/base/base.h>
 
 static char path[] = "/tmp/graph_load_XXXXXX";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/graph_file.h>
+#include <graph/graph_json.h>
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/graph_file.h>
+#include <graph/graph_json.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -425,7 +425,7 @@ static int write_document(struct saver *s, const char *path, struct pto_error *e
   return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
 }
 
-int pto_graph_file_save(const struct pto_graph *graph, const char *path, const struct pto_graph_file_options *options,
+int pto_graph_json_save(const struct pto_graph *graph, const char *path, const struct pto_graph_file_options *options,
                         struct pto_error *error) {
   struct saver *s = calloc(1, sizeof *s);
   int status = PTO_ENOMEM;

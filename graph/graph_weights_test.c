@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <graph/graph_file.h>
+#include <graph/graph_json.h>
 #include <graph/graph_weights.h>
 #include <runtime/base/base.h>
 

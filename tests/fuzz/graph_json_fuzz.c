@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include <graph/graph_file.h>
+#include <graph/graph_json.h>
 #include <tests/support/graph_same.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,8 +11,8 @@
  * Owns nothing.  Always true: what load accepts, save writes in one form alone, so that saving twice gives the same
  * bytes; load(save(g)) is g.  Any thread, each with its own arguments.
  */
-#ifndef PTO_GRAPH_FILE_H
-#define PTO_GRAPH_FILE_H
+#ifndef PTO_GRAPH_JSON_H
+#define PTO_GRAPH_JSON_H
 
 #include <stdio.h>
 
@@ -24,10 +24,10 @@
 #define PTO_GRAPH_FILE_MAX_NODES 1000000u
 
 /* `options` is not NULL, and its size is not looked at. */
-PTO_MUST_CHECK int pto_graph_file_load(struct pto_context *context, const char *path,
+PTO_MUST_CHECK int pto_graph_json_load(struct pto_context *context, const char *path,
                                        const struct pto_graph_file_options *options, struct pto_graph **graph_out,
                                        struct pto_error *error);
-PTO_MUST_CHECK int pto_graph_file_save(const struct pto_graph *graph, const char *path,
+PTO_MUST_CHECK int pto_graph_json_save(const struct pto_graph *graph, const char *path,
                                        const struct pto_graph_file_options *options, struct pto_error *error);
 /* Graphviz: inputs, constants, intermediates and outputs told apart by shape and colour.  PTO_OK or PTO_ENOMEM; what
  * became of the stream is the caller's to ask. */

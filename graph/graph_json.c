@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/graph_file.h>
+#include <graph/graph_json.h>
 
 #include <errno.h>
 #include <string.h>
@@ -33,7 +33,7 @@ int pto_graph_load(struct pto_context *context, const char *path, const struct p
   struct pto_error error;
   int status = path && graph_out ? take_options(given, &options, &error)
                                  : pto_error_set(&error, PTO_EINVAL, "no path, or nowhere to put the graph");
-  if (status == PTO_OK) status = pto_graph_file_load(context, path, &options, graph_out, &error);
+  if (status == PTO_OK) status = pto_graph_json_load(context, path, &options, graph_out, &error);
   return give_sentence(status, &error, sentence, sentence_size);
 }
 
@@ -43,7 +43,7 @@ int pto_graph_save(const struct pto_graph *graph, const char *path, const struct
   struct pto_error error;
   int status =
       graph && path ? take_options(given, &options, &error) : pto_error_set(&error, PTO_EINVAL, "no graph, or no path");
-  if (status == PTO_OK) status = pto_graph_file_save(graph, path, &options, &error);
+  if (status == PTO_OK) status = pto_graph_json_save(graph, path, &options, &error);
   return give_sentence(status, &error, sentence, sentence_size);
 }
 
