@@ -12,7 +12,7 @@
 #include <cli/output_file.h>
 #include <cli/verb.h>
 #include <graph/graph_json.h>
-#include <graph/models/model.h>
+#include <graph/models/graph_model.h>
 #include <runtime/base/base.h>
 #include <runtime/base/closest.h>
 
@@ -328,12 +328,12 @@ static int load(struct pto_graph_command *command) {
   char question[PTO_CLOSEST_TEXT];
   struct pto_closest closest;
   if (!command->model) return pto_graph_json_load(NULL, command->path, &options, &command->graph, &command->error);
-  const struct pto_model_info *model = pto_model_find(command->model);
+  const struct pto_graph_model_info *model = pto_graph_model_find(command->model);
   if (model)
-    return pto_model_create(model, settings->items, settings->count, command->options.seed, &command->graph,
-                            &command->error);
+    return pto_graph_model_create(model, settings->items, settings->count, command->options.seed, &command->graph,
+                                  &command->error);
   pto_closest_begin(&closest, command->model);
-  for (uint32_t i = 0; pto_model_at(i); i++) pto_closest_consider(&closest, pto_model_at(i)->name);
+  for (uint32_t i = 0; pto_graph_model_at(i); i++) pto_closest_consider(&closest, pto_graph_model_at(i)->name);
   return pto_error_set(&command->error, PTO_EINVAL, "no model is called \"%s\"; `ptosim list models` names them%s",
                        command->model, pto_closest_question(&closest, question));
 }

@@ -14,7 +14,7 @@
 
 #include <cli/run_result.h>
 #include <cli/trace_view.h>
-#include <graph/models/model.h>
+#include <graph/models/graph_model.h>
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
@@ -187,15 +187,15 @@ static int list_kernels(int count, char **names) {
 
 /* Those of `ptosim graph --model`, with their options where they are named. */
 static int list_models(int count, char **names) {
-  const struct pto_model_info *model;
-  for (uint32_t k = 0; count == 0 && (model = pto_model_at(k)) != NULL; k++)
+  const struct pto_graph_model_info *model;
+  for (uint32_t k = 0; count == 0 && (model = pto_graph_model_at(k)) != NULL; k++)
     printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
   for (int i = 0; i < count; i++) {
     char text[160];
-    if (!(model = pto_model_find(names[i])))
+    if (!(model = pto_graph_model_find(names[i])))
       return pto_complain(PTO_EXIT_USAGE, "list: no model is called \"%s\"; `ptosim list models` names them", names[i]);
     printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
-    for (const struct pto_model_option *o = model->options; o->name; o++) {
+    for (const struct pto_graph_model_option *o = model->options; o->name; o++) {
       snprintf(text, sizeof text, "--set %s=%" PRIu64, o->name, o->value);
       printf("    %-34s %s (%" PRIu64 " to %" PRIu64 ")\n", text, o->meaning, o->least, o->most);
     }

@@ -12,15 +12,15 @@
 #include <cmocka.h>
 
 #include <graph/graph_reference.h>
-#include <graph/models/model.h>
+#include <graph/models/graph_model.h>
 #include <runtime/base/base.h>
 
 static struct pto_graph *create(const char *name, const char *const *settings, uint32_t count, uint64_t seed) {
   struct pto_graph *graph = NULL;
   struct pto_error error;
-  const struct pto_model_info *info = pto_model_find(name);
+  const struct pto_graph_model_info *info = pto_graph_model_find(name);
   assert_non_null(info);
-  if (pto_model_create(info, settings, count, seed, &graph, &error)) fail_msg("%s", error.sentence);
+  if (pto_graph_model_create(info, settings, count, seed, &graph, &error)) fail_msg("%s", error.sentence);
   return graph;
 }
 
@@ -287,8 +287,9 @@ static void test_settings_that_do_not_fit_are_refused_with_a_sentence(void **sta
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(rows); i++) {
     struct pto_graph *graph = NULL;
     struct pto_error error;
-    assert_int_equal(pto_model_create(pto_model_find(rows[i].model), &rows[i].setting, 1, 0, &graph, &error),
-                     PTO_EINVAL);
+    assert_int_equal(
+        pto_graph_model_create(pto_graph_model_find(rows[i].model), &rows[i].setting, 1, 0, &graph, &error),
+        PTO_EINVAL);
     if (!strstr(error.sentence, rows[i].part)) fail_msg("\"%s\"", error.sentence);
     assert_null(graph);
   }

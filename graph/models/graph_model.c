@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/models/model.h>
+#include <graph/models/graph_model.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,17 +12,17 @@
 #include <runtime/base/base.h>
 #include <runtime/base/closest.h>
 
-static const struct pto_model_info models[] = {
-#define X(name, summary) {#name, summary, pto_model_options_##name, pto_model_build_##name},
-    PTO_MODEL_LIST(X)
+static const struct pto_graph_model_info models[] = {
+#define X(name, summary) {#name, summary, pto_graph_model_options_##name, pto_graph_model_build_##name},
+    PTO_GRAPH_MODEL_LIST(X)
 #undef X
 };
 
-const struct pto_model_info *pto_model_at(uint32_t index) {
+const struct pto_graph_model_info *pto_graph_model_at(uint32_t index) {
   return index < PTO_ARRAY_LENGTH(models) ? &models[index] : NULL;
 }
 
-const struct pto_model_info *pto_model_find(const char *name) {
+const struct pto_graph_model_info *pto_graph_model_find(const char *name) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(models); i++)
     if (strcmp(models[i].name, name) == 0) return &models[i];
   return NULL;
@@ -30,27 +30,28 @@ const struct pto_model_info *pto_model_find(const char *name) {
 
 /* ---- settings ---- */
 
-static struct pto_model_option *find_option(struct pto_model_option *options, const char *name, size_t length) {
+static struct pto_graph_model_option *find_option(struct pto_graph_model_option *options, const char *name,
+                                                  size_t length) {
   for (; options->name; options++)
     if (strlen(options->name) == length && strncmp(options->name, name, length) == 0) return options;
   return NULL;
 }
 
-static int refuse_setting(const struct pto_model_info *info, const char *setting, size_t length,
+static int refuse_setting(const struct pto_graph_model_info *info, const char *setting, size_t length,
                           struct pto_error *error) {
   char name[64], question[PTO_CLOSEST_TEXT];
   struct pto_closest closest;
   snprintf(name, sizeof name, "%.*s", (int)length, setting);
   pto_closest_begin(&closest, name);
-  for (const struct pto_model_option *o = info->options; o->name; o++) pto_closest_consider(&closest, o->name);
+  for (const struct pto_graph_model_option *o = info->options; o->name; o++) pto_closest_consider(&closest, o->name);
   return pto_error_set(error, PTO_EINVAL, "model %s has no option \"%s\"%s", info->name, name,
                        pto_closest_question(&closest, question));
 }
 
-static int apply_setting(const struct pto_model_info *info, struct pto_model_option *options, const char *setting,
-                         struct pto_error *error) {
+static int apply_setting(const struct pto_graph_model_info *info, struct pto_graph_model_option *options,
+                         const char *setting, struct pto_error *error) {
   const size_t length = strcspn(setting, "=");
-  struct pto_model_option *option = find_option(options, setting, length);
+  struct pto_graph_model_option *option = find_option(options, setting, length);
   if (!option) return refuse_setting(info, setting, length, error);
   const char *text = setting[length] ? setting + length + 1 : "";
   char *end;
@@ -63,15 +64,15 @@ static int apply_setting(const struct pto_model_info *info, struct pto_model_opt
   return PTO_OK;
 }
 
-uint64_t pto_model_option(const struct pto_model *model, const char *name) {
-  const struct pto_model_option *option = model->options;
+uint64_t pto_graph_model_option(const struct pto_graph_model *model, const char *name) {
+  const struct pto_graph_model_option *option = model->options;
   while (strcmp(option->name, name) != 0) option++;
   return option->value;
 }
 
 /* ---- building ---- */
 
-static int build(const struct pto_model_info *info, struct pto_model *model, struct pto_graph **graph_out,
+static int build(const struct pto_graph_model_info *info, struct pto_graph_model *model, struct pto_graph **graph_out,
                  struct pto_error *error) {
   int status = pto_graph_builder_create(NULL, &model->builder);
   if (status) return pto_error_set(error, status, "model %s: %s", info->name, pto_strerror(status));
@@ -82,12 +83,12 @@ static int build(const struct pto_model_info *info, struct pto_model *model, str
                 : PTO_OK;
 }
 
-int pto_model_create(const struct pto_model_info *info, const char *const *settings, uint32_t count, uint64_t seed,
-                     struct pto_graph **graph_out, struct pto_error *error) {
-  struct pto_model_option options[PTO_MODEL_MAX_OPTIONS + 1] = {{0}};
-  struct pto_model *model = calloc(1, sizeof *model);
+int pto_graph_model_create(const struct pto_graph_model_info *info, const char *const *settings, uint32_t count,
+                           uint64_t seed, struct pto_graph **graph_out, struct pto_error *error) {
+  struct pto_graph_model_option options[PTO_GRAPH_MODEL_MAX_OPTIONS + 1] = {{0}};
+  struct pto_graph_model *model = calloc(1, sizeof *model);
   if (!model) return pto_error_set(error, PTO_ENOMEM, "model %s: out of memory", info->name);
-  for (size_t i = 0; info->options[i].name && i < PTO_MODEL_MAX_OPTIONS; i++) options[i] = info->options[i];
+  for (size_t i = 0; info->options[i].name && i < PTO_GRAPH_MODEL_MAX_OPTIONS; i++) options[i] = info->options[i];
   int status = PTO_OK;
   for (uint32_t i = 0; i < count && status == PTO_OK; i++) status = apply_setting(info, options, settings[i], error);
   model->seed = seed;
@@ -100,7 +101,7 @@ int pto_model_create(const struct pto_model_info *info, const char *const *setti
 
 /* ---- for the files of models ---- */
 
-const char *pto_model_name(const char *format, ...) {
+const char *pto_graph_model_name(const char *format, ...) {
   static _Thread_local char names[16][80];
   static _Thread_local uint32_t next;
   char *name = names[next++ % 16];
@@ -111,7 +112,7 @@ const char *pto_model_name(const char *format, ...) {
   return name;
 }
 
-void pto_model_output(struct pto_model *model, struct pto_graph_operand operand, const char *format, ...) {
+void pto_graph_model_output(struct pto_graph_model *model, struct pto_graph_operand operand, const char *format, ...) {
   va_list arguments;
   PTO_ASSERT(model->output_count < PTO_ARRAY_LENGTH(model->outputs));
   char *name = model->names[model->output_count];
@@ -121,8 +122,8 @@ void pto_model_output(struct pto_model *model, struct pto_graph_operand operand,
   model->outputs[model->output_count++] = (struct pto_graph_output){name, operand};
 }
 
-struct pto_graph_operand pto_model_constant(struct pto_model *model, const char *name, uint32_t dtype, uint32_t ndims,
-                                            const uint64_t *shape, const void *data) {
+struct pto_graph_operand pto_graph_model_constant(struct pto_graph_model *model, const char *name, uint32_t dtype,
+                                                  uint32_t ndims, const uint64_t *shape, const void *data) {
   struct pto_graph_desc desc = {.dtype = dtype, .ndims = ndims};
   uint64_t numel = 1;
   for (uint32_t d = 0; d < ndims; d++) numel *= desc.shape[d] = shape[d];
@@ -132,14 +133,14 @@ struct pto_graph_operand pto_model_constant(struct pto_model *model, const char 
   return operand;
 }
 
-struct pto_graph_operand pto_model_scalar(struct pto_model *model, double value) {
+struct pto_graph_operand pto_graph_model_scalar(struct pto_graph_model *model, double value) {
   return pto_graph_builder_scalar(model->builder, PTO_FLOAT32, pto_number_f64(value));
 }
 
-double pto_model_scale(uint64_t fan_in, double gain) { return sqrt(3 * gain / (double)fan_in); }
+double pto_graph_model_scale(uint64_t fan_in, double gain) { return sqrt(3 * gain / (double)fan_in); }
 
-static struct pto_graph_operand draw(struct pto_model *model, const char *name, uint32_t ndims, const uint64_t *shape,
-                                     double middle, double scale) {
+static struct pto_graph_operand draw(struct pto_graph_model *model, const char *name, uint32_t ndims,
+                                     const uint64_t *shape, double middle, double scale) {
   uint64_t numel = 1, state = model->seed;
   const struct pto_graph_operand none = {0};
   if (pto_graph_builder_status(model->builder) || model->error) return none;
@@ -156,17 +157,17 @@ static struct pto_graph_operand draw(struct pto_model *model, const char *name, 
     return none;
   }
   for (uint64_t i = 0; i < numel; i++) data[i] = (float)(middle + (2 * pto_rng_unit(&rng) - 1) * scale);
-  const struct pto_graph_operand operand = pto_model_constant(model, name, PTO_FLOAT32, ndims, shape, data);
+  const struct pto_graph_operand operand = pto_graph_model_constant(model, name, PTO_FLOAT32, ndims, shape, data);
   free(data);
   return operand;
 }
 
-struct pto_graph_operand pto_model_weights(struct pto_model *model, const char *name, uint32_t ndims,
-                                           const uint64_t *shape, double scale) {
+struct pto_graph_operand pto_graph_model_weights(struct pto_graph_model *model, const char *name, uint32_t ndims,
+                                                 const uint64_t *shape, double scale) {
   return draw(model, name, ndims, shape, 0, scale);
 }
 
-struct pto_graph_operand pto_model_vector(struct pto_model *model, const char *name, uint64_t size, double middle,
-                                          double scale) {
+struct pto_graph_operand pto_graph_model_vector(struct pto_graph_model *model, const char *name, uint64_t size,
+                                                double middle, double scale) {
   return draw(model, name, 1, &size, middle, scale);
 }
