@@ -196,8 +196,13 @@ static int list_models(int count, char **names) {
       return pto_complain(PTO_EXIT_USAGE, "list: no model is called \"%s\"; `ptosim list models` names them", names[i]);
     printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
     for (const struct pto_graph_model_option *o = model->options; o->name; o++) {
-      snprintf(text, sizeof text, "--set %s=%" PRIu64, o->name, o->value);
-      printf("    %-34s %s (%" PRIu64 " to %" PRIu64 ")\n", text, o->meaning, o->least, o->most);
+      if (o->text)
+        snprintf(text, sizeof text, "--set %s=FILE", o->name);
+      else
+        snprintf(text, sizeof text, "--set %s=%" PRIu64, o->name, o->value);
+      printf("    %-34s %s", text, o->meaning);
+      if (!o->text) printf(" (%" PRIu64 " to %" PRIu64 ")", o->least, o->most);
+      putchar('\n');
     }
   }
   return PTO_EXIT_OK;

@@ -11,11 +11,11 @@
 #include <graph/models/attention.h>
 
 const struct pto_graph_model_option pto_graph_model_options_gpt2[] = {
-    {"layers", "blocks", 1, 48, 12},
-    {"width", "of a token's vector", 1, 16384, 768},
-    {"heads", "of attention; the width is a multiple", 1, 256, 12},
-    {"window", "positions that the cache holds", 1, 65536, 128},
-    {"vocabulary", "tokens", 1, 1000000, 5000},
+    {"layers", "blocks", 1, 48, 12, NULL},
+    {"width", "of a token's vector", 1, 16384, 768, NULL},
+    {"heads", "of attention; the width is a multiple", 1, 256, 12, NULL},
+    {"window", "positions that the cache holds", 1, 65536, 128, NULL},
+    {"vocabulary", "tokens", 1, 1000000, 5000, NULL},
     {0}};
 
 struct decoder {

@@ -55,6 +55,10 @@ static int apply_setting(const struct pto_graph_model_info *info, struct pto_gra
   if (!option) return refuse_setting(info, setting, length, error);
   const char *text = setting[length] ? setting + length + 1 : "";
   char *end;
+  if (option->text) {
+    option->text = text;
+    return PTO_OK;
+  }
   errno = 0;
   const unsigned long long value = strtoull(text, &end, 10);
   if (text[0] < '0' || text[0] > '9' || *end || errno || value < option->least || value > option->most)
@@ -64,10 +68,16 @@ static int apply_setting(const struct pto_graph_model_info *info, struct pto_gra
   return PTO_OK;
 }
 
-uint64_t pto_graph_model_option(const struct pto_graph_model *model, const char *name) {
+static const struct pto_graph_model_option *option_of(const struct pto_graph_model *model, const char *name) {
   const struct pto_graph_model_option *option = model->options;
   while (strcmp(option->name, name) != 0) option++;
-  return option->value;
+  return option;
+}
+uint64_t pto_graph_model_option(const struct pto_graph_model *model, const char *name) {
+  return option_of(model, name)->value;
+}
+const char *pto_graph_model_text(const struct pto_graph_model *model, const char *name) {
+  return option_of(model, name)->text;
 }
 
 /* ---- building ---- */

@@ -20,13 +20,16 @@
 /* X(name, what it is) */
 #define PTO_GRAPH_MODEL_LIST(X)                                                                                        \
   X(mobilenet_v2, "MobileNetV2, an image classifier (Sandler et al. 2018, table 2)")                                   \
+  X(llama, "one step of a Llama-style decoder with grouped queries, from a seed or a file (Touvron et al. 2023)")      \
   X(gpt2, "one step of a GPT-2-style decoder, with caches of keys and values (Radford et al. 2019)")
 
 #define PTO_GRAPH_MODEL_MAX_OPTIONS 12
+#define PTO_GRAPH_MODEL_MAX_LAYERS 128u
 
 struct pto_graph_model_option {
   const char *name, *meaning;
   uint64_t least, most, value; /* value: the default, and then what is set */
+  const char *text;            /* the same of an option that is one; NULL of numbers */
 };
 
 /* A model on its way: the builder and what its file needs of the settings.  After a refused call the builder keeps the
@@ -35,10 +38,11 @@ struct pto_graph_model {
   struct pto_graph_builder *builder;
   uint64_t seed;
   const struct pto_graph_model_option *options;
-  const char *error; /* settings that do not fit together; NULL: none */
-  struct pto_graph_output outputs[128];
+  const char *error;       /* settings that do not fit together; NULL: none */
+  struct pto_error reason; /* what error may point to */
+  struct pto_graph_output outputs[2 * PTO_GRAPH_MODEL_MAX_LAYERS + 1];
   uint32_t output_count;
-  char names[128][24]; /* of outputs that are numbered */
+  char names[2 * PTO_GRAPH_MODEL_MAX_LAYERS + 1][24]; /* of outputs that are numbered */
 };
 typedef void pto_graph_model_build(struct pto_graph_model *model);
 
@@ -60,6 +64,7 @@ PTO_MUST_CHECK int pto_graph_model_create(const struct pto_graph_model_info *inf
 /* ---- for the files of models ---- */
 
 uint64_t pto_graph_model_option(const struct pto_graph_model *model, const char *name);
+const char *pto_graph_model_text(const struct pto_graph_model *model, const char *name);
 /* A named constant of floats within ±scale; a vector of them around `middle`. */
 struct pto_graph_operand pto_graph_model_weights(struct pto_graph_model *model, const char *name, uint32_t ndims,
                                                  const uint64_t *shape, double scale);

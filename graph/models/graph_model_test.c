@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <graph/graph_reference.h>
 #include <graph/models/graph_model.h>
 #include <runtime/base/base.h>
+#include <tests/support/graph_same.h>
 
 static struct pto_graph *create(const char *name, const char *const *settings, uint32_t count, uint64_t seed) {
   struct pto_graph *graph = NULL;
@@ -167,10 +169,12 @@ static void test_mobilenet_v2_has_the_papers_size(void **state) {
   pto_graph_destroy(graph);
 }
 
-/* ---- GPT-2 ---- */
+/* ---- decoders ---- */
 
 enum { LAYERS = 2, WIDTH = 12, HEADS = 3, HEAD = WIDTH / HEADS, WINDOW = 5, TOKENS = 11 };
+static const int32_t tokens[WINDOW] = {3, 10, 0, 3, 7};
 
+/* y = W · x + b with W [inputs, outputs], or without b and with W [outputs, inputs]. */
 static void affine(const struct pto_graph *graph, const char *name, const double *in, uint32_t inputs, uint32_t outputs,
                    double *out) {
   const float *weight = constant(graph, "%s.weight", name), *bias = constant(graph, "%s.bias", name);
@@ -179,74 +183,48 @@ static void affine(const struct pto_graph *graph, const char *name, const double
     for (uint32_t i = 0; i < inputs; i++) out[o] += in[i] * (double)weight[i * outputs + o];
   }
 }
-
-static void norm(const struct pto_graph *graph, const char *name, const double *in, double *out) {
-  const float *scale = constant(graph, "%s.scale", name), *bias = constant(graph, "%s.bias", name);
-  double mean = 0, variance = 0;
-  for (int i = 0; i < WIDTH; i++) mean += in[i] / WIDTH;
-  for (int i = 0; i < WIDTH; i++) variance += (in[i] - mean) * (in[i] - mean) / WIDTH;
-  for (int i = 0; i < WIDTH; i++) out[i] = (in[i] - mean) / sqrt(variance + 1e-5) * (double)scale[i] + (double)bias[i];
-}
-
-/* All positions at once: no cache. */
-static void decode(const struct pto_graph *graph, const int32_t *tokens, int count, double logits[][TOKENS]) {
-  const float *embedding = constant(graph, "%s.weight", "tokens"), *places = constant(graph, "%s.weight", "positions");
-  double x[WINDOW][WIDTH], h[WINDOW][WIDTH], qkv[WINDOW][3 * WIDTH], wide[4 * WIDTH], seen[WIDTH], out[WIDTH];
-  char name[40];
-  for (int p = 0; p < count; p++)
-    for (int i = 0; i < WIDTH; i++) x[p][i] = (double)embedding[tokens[p] * WIDTH + i] + (double)places[p * WIDTH + i];
-  for (int layer = 0; layer < LAYERS; layer++) {
-    for (int p = 0; p < count; p++) {
-      snprintf(name, sizeof name, "block%d.norm1", layer);
-      norm(graph, name, x[p], h[p]);
-      snprintf(name, sizeof name, "block%d.query_key_value", layer);
-      affine(graph, name, h[p], WIDTH, 3 * WIDTH, qkv[p]);
-    }
-    for (int p = 0; p < count; p++) {
-      memset(seen, 0, sizeof seen);
-      for (int head = 0; head < HEADS; head++) {
-        double weights[WINDOW], sum = 0;
-        for (int k = 0; k <= p; k++) {
-          double score = 0;
-          for (int i = head * HEAD; i < (head + 1) * HEAD; i++) score += qkv[p][i] * qkv[k][WIDTH + i];
-          sum += weights[k] = exp(score / sqrt((double)HEAD));
-        }
-        for (int k = 0; k <= p; k++)
-          for (int i = head * HEAD; i < (head + 1) * HEAD; i++) seen[i] += weights[k] / sum * qkv[k][2 * WIDTH + i];
-      }
-      snprintf(name, sizeof name, "block%d.attention", layer);
-      affine(graph, name, seen, WIDTH, WIDTH, out);
-      for (int i = 0; i < WIDTH; i++) x[p][i] += out[i];
-      snprintf(name, sizeof name, "block%d.norm2", layer);
-      norm(graph, name, x[p], out);
-      snprintf(name, sizeof name, "block%d.widen", layer);
-      affine(graph, name, out, WIDTH, 4 * WIDTH, wide);
-      for (int i = 0; i < 4 * WIDTH; i++) wide[i] *= 0.5 * (1 + erf(wide[i] / sqrt(2.0)));
-      snprintf(name, sizeof name, "block%d.narrow", layer);
-      affine(graph, name, wide, 4 * WIDTH, WIDTH, out);
-      for (int i = 0; i < WIDTH; i++) x[p][i] += out[i];
-    }
-  }
-  for (int p = 0; p < count; p++) {
-    norm(graph, "norm", x[p], out);
-    for (int t = 0; t < TOKENS; t++) {
-      logits[p][t] = 0;
-      for (int i = 0; i < WIDTH; i++) logits[p][t] += out[i] * (double)embedding[t * WIDTH + i];
-    }
+static void multiply(const struct pto_graph *graph, const char *name, const double *in, uint32_t inputs,
+                     uint32_t outputs, double *out) {
+  const float *weight = constant(graph, "%s.weight", name);
+  for (uint32_t o = 0; o < outputs; o++) {
+    out[o] = 0;
+    for (uint32_t i = 0; i < inputs; i++) out[o] += in[i] * (double)weight[o * inputs + i];
   }
 }
 
-static void test_gpt2_step_by_step_with_caches_is_the_whole_sequence_at_once(void **state) {
-  const char *const settings[] = {"layers=2", "width=12", "heads=3", "window=5", "vocabulary=11"};
-  static const int32_t tokens[WINDOW] = {3, 10, 0, 3, 7};
-  struct pto_graph *graph = create("gpt2", settings, 5, 1);
-  /* Two sets that take turns; what is beyond the position is nobody's business. */
-  static float caches[2][2 * LAYERS][HEADS * WINDOW * HEAD];
+static const char *part(const char *format, int layer) {
+  static char names[4][40];
+  static unsigned next;
+  char *name = names[next++ % 4];
+  snprintf(name, sizeof names[0], format, layer);
+  return name;
+}
+
+/* What position p sees of the positions up to it; `kv_heads` heads of keys and values, each for some queries. */
+static void see(int p, const double *query, double keys[][WIDTH], double values[][WIDTH], int heads, int kv_heads,
+                double *seen) {
+  const int width = WIDTH / heads;
+  memset(seen, 0, WIDTH * sizeof *seen);
+  for (int head = 0; head < heads; head++) {
+    const int shared = head / (heads / kv_heads) * width;
+    double weights[WINDOW], sum = 0;
+    for (int k = 0; k <= p; k++) {
+      double score = 0;
+      for (int i = 0; i < width; i++) score += query[head * width + i] * keys[k][shared + i];
+      sum += weights[k] = exp(score / sqrt((double)width));
+    }
+    for (int k = 0; k <= p; k++)
+      for (int i = 0; i < width; i++) seen[head * width + i] += weights[k] / sum * values[k][shared + i];
+  }
+}
+
+/* Runs the graph step by step, with two sets of caches that take turns; what they hold beyond the position is nobody's
+ * business. */
+static void assert_steps(const struct pto_graph *graph, uint32_t cache_elements, double want[][TOKENS]) {
+  static float caches[2][2 * LAYERS][WINDOW * WIDTH];
   float logits[TOKENS];
-  double want[WINDOW][TOKENS];
   for (int k = 0; k < 2 * LAYERS; k++)
-    for (int i = 0; i < HEADS * WINDOW * HEAD; i++) caches[0][k][i] = 100;
-  decode(graph, tokens, WINDOW, want);
+    for (uint32_t i = 0; i < cache_elements; i++) caches[0][k][i] = 100;
   for (int32_t p = 0; p < WINDOW; p++) {
     const void *inputs[2 + 2 * LAYERS] = {&tokens[p], &p};
     void *outputs[2 * LAYERS + 1];
@@ -258,7 +236,174 @@ static void test_gpt2_step_by_step_with_caches_is_the_whole_sequence_at_once(voi
     run(graph, inputs, outputs);
     assert_close(logits, want[p], TOKENS, 1e-5);
   }
+}
+
+/* ---- GPT-2 ---- */
+
+static void norm(const struct pto_graph *graph, const char *name, const double *in, double *out) {
+  const float *scale = constant(graph, "%s.scale", name), *bias = constant(graph, "%s.bias", name);
+  double mean = 0, variance = 0;
+  for (int i = 0; i < WIDTH; i++) mean += in[i] / WIDTH;
+  for (int i = 0; i < WIDTH; i++) variance += (in[i] - mean) * (in[i] - mean) / WIDTH;
+  for (int i = 0; i < WIDTH; i++) out[i] = (in[i] - mean) / sqrt(variance + 1e-5) * (double)scale[i] + (double)bias[i];
+}
+
+/* All positions at once: no cache. */
+static void decode_gpt2(const struct pto_graph *graph, double logits[][TOKENS]) {
+  const float *embedding = constant(graph, "%s.weight", "tokens"), *places = constant(graph, "%s.weight", "positions");
+  double x[WINDOW][WIDTH], query[WINDOW][WIDTH], keys[WINDOW][WIDTH], values[WINDOW][WIDTH];
+  double all[3 * WIDTH], wide[4 * WIDTH], seen[WIDTH], out[WIDTH];
+  for (int p = 0; p < WINDOW; p++)
+    for (int i = 0; i < WIDTH; i++) x[p][i] = (double)embedding[tokens[p] * WIDTH + i] + (double)places[p * WIDTH + i];
+  for (int layer = 0; layer < LAYERS; layer++) {
+    for (int p = 0; p < WINDOW; p++) {
+      norm(graph, part("block%d.norm1", layer), x[p], out);
+      affine(graph, part("block%d.query_key_value", layer), out, WIDTH, 3 * WIDTH, all);
+      memcpy(query[p], all, sizeof query[p]);
+      memcpy(keys[p], all + WIDTH, sizeof keys[p]);
+      memcpy(values[p], all + 2 * WIDTH, sizeof values[p]);
+    }
+    for (int p = 0; p < WINDOW; p++) {
+      see(p, query[p], keys, values, HEADS, HEADS, seen);
+      affine(graph, part("block%d.attention", layer), seen, WIDTH, WIDTH, out);
+      for (int i = 0; i < WIDTH; i++) x[p][i] += out[i];
+      norm(graph, part("block%d.norm2", layer), x[p], out);
+      affine(graph, part("block%d.widen", layer), out, WIDTH, 4 * WIDTH, wide);
+      for (int i = 0; i < 4 * WIDTH; i++) wide[i] *= 0.5 * (1 + erf(wide[i] / sqrt(2.0)));
+      affine(graph, part("block%d.narrow", layer), wide, 4 * WIDTH, WIDTH, out);
+      for (int i = 0; i < WIDTH; i++) x[p][i] += out[i];
+    }
+  }
+  for (int p = 0; p < WINDOW; p++) {
+    norm(graph, "norm", x[p], out);
+    multiply(graph, "tokens", out, WIDTH, TOKENS, logits[p]);
+  }
+}
+
+static void test_gpt2_step_by_step_with_caches_is_the_whole_sequence_at_once(void **state) {
+  const char *const settings[] = {"layers=2", "width=12", "heads=3", "window=5", "vocabulary=11"};
+  struct pto_graph *graph = create("gpt2", settings, 5, 1);
+  double want[WINDOW][TOKENS];
+  decode_gpt2(graph, want);
+  assert_steps(graph, WINDOW * WIDTH, want);
   pto_graph_destroy(graph);
+}
+
+/* ---- Llama ---- */
+
+enum { GROUPED = 6, SHARED = 2, KV_WIDTH = WIDTH / GROUPED * SHARED, HIDDEN = 10 };
+
+static void rms(const struct pto_graph *graph, const char *name, const double *in, double *out) {
+  const float *weight = constant(graph, "%s.weight", name);
+  double mean = 0;
+  for (int i = 0; i < WIDTH; i++) mean += in[i] * in[i] / WIDTH;
+  for (int i = 0; i < WIDTH; i++) out[i] = in[i] / sqrt(mean + 1e-5) * (double)weight[i];
+}
+
+static void turn(double *x, int heads, int width, int p, bool is_halves) {
+  for (int head = 0; head < heads; head++)
+    for (int i = 0; i < width / 2; i++) {
+      double *a = x + head * width + (is_halves ? i : 2 * i), *b = is_halves ? a + width / 2 : a + 1;
+      const double angle = p / pow(10000, 2.0 * i / width), first = *a;
+      *a = first * cos(angle) - *b * sin(angle);
+      *b = first * sin(angle) + *b * cos(angle);
+    }
+}
+
+static void decode_llama(const struct pto_graph *graph, bool is_halves, double logits[][TOKENS]) {
+  const float *embedding = constant(graph, "%s.weight", "tokens");
+  double x[WINDOW][WIDTH], query[WINDOW][WIDTH], keys[WINDOW][WIDTH], values[WINDOW][WIDTH];
+  double gate[HIDDEN], up[HIDDEN], seen[WIDTH], out[WIDTH];
+  for (int p = 0; p < WINDOW; p++)
+    for (int i = 0; i < WIDTH; i++) x[p][i] = (double)embedding[tokens[p] * WIDTH + i];
+  for (int layer = 0; layer < LAYERS; layer++) {
+    for (int p = 0; p < WINDOW; p++) {
+      rms(graph, part("block%d.norm1", layer), x[p], out);
+      multiply(graph, part("block%d.query", layer), out, WIDTH, WIDTH, query[p]);
+      multiply(graph, part("block%d.key", layer), out, WIDTH, KV_WIDTH, keys[p]);
+      multiply(graph, part("block%d.value", layer), out, WIDTH, KV_WIDTH, values[p]);
+      turn(query[p], GROUPED, WIDTH / GROUPED, p, is_halves);
+      turn(keys[p], SHARED, WIDTH / GROUPED, p, is_halves);
+    }
+    for (int p = 0; p < WINDOW; p++) {
+      see(p, query[p], keys, values, GROUPED, SHARED, seen);
+      multiply(graph, part("block%d.attention", layer), seen, WIDTH, WIDTH, out);
+      for (int i = 0; i < WIDTH; i++) x[p][i] += out[i];
+      rms(graph, part("block%d.norm2", layer), x[p], out);
+      multiply(graph, part("block%d.gate", layer), out, WIDTH, HIDDEN, gate);
+      multiply(graph, part("block%d.up", layer), out, WIDTH, HIDDEN, up);
+      for (int i = 0; i < HIDDEN; i++) gate[i] *= up[i] / (1 + exp(-gate[i]));
+      multiply(graph, part("block%d.down", layer), gate, HIDDEN, WIDTH, out);
+      for (int i = 0; i < WIDTH; i++) x[p][i] += out[i];
+    }
+  }
+  for (int p = 0; p < WINDOW; p++) {
+    rms(graph, "norm", x[p], out);
+    multiply(graph, "logits", out, WIDTH, TOKENS, logits[p]);
+  }
+}
+
+static const char *const llama_settings[] = {"layers=2",   "width=12", "hidden=10",     "heads=6",
+                                             "kv_heads=2", "window=5", "vocabulary=11", "halves=0"};
+
+static void test_llama_step_by_step_with_caches_is_the_whole_sequence_at_once(void **state) {
+  for (int is_halves = 0; is_halves < 2; is_halves++) {
+    const char *settings[9];
+    double want[WINDOW][TOKENS];
+    memcpy(settings, llama_settings, sizeof llama_settings);
+    settings[8] = is_halves ? "halves=1" : "halves=0";
+    struct pto_graph *graph = create("llama", settings, 9, 1);
+    decode_llama(graph, is_halves, want);
+    assert_steps(graph, WINDOW * KV_WIDTH, want);
+    pto_graph_destroy(graph);
+  }
+}
+
+static void put_weights(FILE *file, const struct pto_graph *graph, const char *format, size_t count) {
+  for (int layer = 0; layer < LAYERS; layer++) {
+    const float *weights = constant(graph, "%s", part(format, layer));
+    assert_int_equal(fwrite(weights, sizeof *weights, count, file), count);
+  }
+}
+
+/* The graph's weights as a checkpoint of llama2.c: 7 int32, then float32 weights in its order; the classifier is its
+ * own where vocab_size is negative. */
+static void write_checkpoint(const struct pto_graph *graph, const char *path) {
+  const int32_t header[] = {WIDTH, HIDDEN, LAYERS, GROUPED, SHARED, -TOKENS, WINDOW};
+  const float frequencies[WINDOW * WIDTH / GROUPED] = {0};
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  assert_int_equal(fwrite(header, sizeof header, 1, file), 1);
+  assert_int_equal(fwrite(constant(graph, "%s.weight", "tokens"), sizeof(float), TOKENS * WIDTH, file), TOKENS * WIDTH);
+  put_weights(file, graph, "block%d.norm1.weight", WIDTH);
+  put_weights(file, graph, "block%d.query.weight", WIDTH * WIDTH);
+  put_weights(file, graph, "block%d.key.weight", KV_WIDTH * WIDTH);
+  put_weights(file, graph, "block%d.value.weight", KV_WIDTH * WIDTH);
+  put_weights(file, graph, "block%d.attention.weight", WIDTH * WIDTH);
+  put_weights(file, graph, "block%d.norm2.weight", WIDTH);
+  put_weights(file, graph, "block%d.gate.weight", HIDDEN * WIDTH);
+  put_weights(file, graph, "block%d.down.weight", HIDDEN * WIDTH);
+  put_weights(file, graph, "block%d.up.weight", HIDDEN * WIDTH);
+  assert_int_equal(fwrite(constant(graph, "%s.weight", "norm"), sizeof(float), WIDTH, file), WIDTH);
+  assert_int_equal(fwrite(frequencies, sizeof frequencies, 1, file), 1); /* of no use any more */
+  assert_int_equal(fwrite(constant(graph, "%s.weight", "logits"), sizeof(float), TOKENS * WIDTH, file), TOKENS * WIDTH);
+  fclose(file);
+}
+
+static void test_llama_from_a_checkpoint_is_the_graph_with_these_weights(void **state) {
+  char path[] = "/tmp/graph_model_XXXXXX", setting[64], why[256];
+  const int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  struct pto_graph *seeded = create("llama", llama_settings, 8, 5);
+  write_checkpoint(seeded, path);
+  snprintf(setting, sizeof setting, "file=%s", path);
+  const char *const settings[] = {setting};
+  struct pto_graph *read = create("llama", settings, 1, 0);
+  if (!pto_graph_is_same(seeded, read, why)) fail_msg("%s", why);
+  pto_graph_destroy(read);
+  pto_graph_destroy(seeded);
+  unlink(path);
 }
 
 /* ---- all ---- */
@@ -283,6 +428,8 @@ static void test_settings_that_do_not_fit_are_refused_with_a_sentence(void **sta
               {"gpt2", "layers=many", "layers is no number from 1 to 48: \"many\""},
               {"gpt2", "layers", "layers is no number"},
               {"gpt2", "heads=5", "the width is no multiple of the heads"},
+              {"llama", "file=/nowhere", "/nowhere"},
+              {"llama", "kv_heads=3", "none of the kv_heads"},
               {"mobilenet_v2", "size=31", "size is no number from 32"}};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(rows); i++) {
     struct pto_graph *graph = NULL;
@@ -300,6 +447,8 @@ int main(void) {
       cmocka_unit_test(test_mobilenet_v2_on_the_reference_is_the_papers_network),
       cmocka_unit_test(test_mobilenet_v2_has_the_papers_size),
       cmocka_unit_test(test_gpt2_step_by_step_with_caches_is_the_whole_sequence_at_once),
+      cmocka_unit_test(test_llama_step_by_step_with_caches_is_the_whole_sequence_at_once),
+      cmocka_unit_test(test_llama_from_a_checkpoint_is_the_graph_with_these_weights),
       cmocka_unit_test(test_a_seed_is_the_same_weights_and_another_seed_others),
       cmocka_unit_test(test_settings_that_do_not_fit_are_refused_with_a_sentence),
   };

@@ -10,10 +10,10 @@
 #include <stdio.h>
 
 const struct pto_graph_model_option pto_graph_model_options_mobilenet_v2[] = {
-    {"batch", "images at a time", 1, 1024, 1},
-    {"size", "height and width of the image", 32, 4096, 224},
-    {"width", "channels, in percent of the paper's", 1, 400, 100},
-    {"classes", "what an image may be", 1, 100000, 1000},
+    {"batch", "images at a time", 1, 1024, 1, NULL},
+    {"size", "height and width of the image", 32, 4096, 224, NULL},
+    {"width", "channels, in percent of the paper's", 1, 400, 100, NULL},
+    {"classes", "what an image may be", 1, 100000, 1000, NULL},
     {0}};
 
 /* Expansion, channels, blocks, stride of the first of them. */
