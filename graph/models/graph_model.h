@@ -38,8 +38,8 @@ struct pto_graph_model {
   struct pto_graph_builder *builder;
   uint64_t seed;
   const struct pto_graph_model_option *options;
-  const char *error;       /* settings that do not fit together; NULL: none */
-  struct pto_error reason; /* what error may point to */
+  const char *error;              /* settings that do not fit together; NULL: none */
+  char reason[PTO_SENTENCE_SIZE]; /* what error may point to */
   struct pto_graph_output outputs[2 * PTO_GRAPH_MODEL_MAX_LAYERS + 1];
   uint32_t output_count;
   char names[2 * PTO_GRAPH_MODEL_MAX_LAYERS + 1][24]; /* of outputs that are numbered */

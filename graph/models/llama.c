@@ -4,7 +4,7 @@
  * (RMS norm before each part, SwiGLU), with rotary positions (J. Su et al., "RoFormer", 2021) and heads that share keys
  * and values (J. Ainslie et al., "GQA", 2023).
  *
- * Weights come from the seed, or from a file that formats/language_model.h reads, which then has the sizes too; what is
+ * Weights come from the seed, or from a file that pto_language_model_read reads, which then has the sizes too; what is
  * not float32 there becomes it.  Matrices are [rows, columns], as such files have them: y = x · Wᵀ.
  *
  * Inputs: "token" and "position", int32 [1], and for each layer its cache, "past_key0" and "past_value0" …, float32
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <formats/language_model.h>
+#include <pto/language_model.h>
 
 const struct pto_graph_model_option pto_graph_model_options_llama[] = {
     {"layers", "blocks", 1, 128, 4, NULL},
@@ -246,8 +246,8 @@ void pto_graph_model_build_llama(struct pto_graph_model *model) {
   m.attention = nothing;
   m.attention.model = model;
   take_options(&m);
-  if (path[0] && pto_language_model_read(&file, path, &model->reason)) {
-    model->error = model->reason.sentence;
+  if (path[0] && pto_language_model_read(&file, path, model->reason, sizeof model->reason)) {
+    model->error = model->reason;
     return;
   }
   if (path[0]) take_sizes(&m, &file);
