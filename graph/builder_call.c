@@ -98,7 +98,7 @@ static int infer(struct pto_graph_builder *builder, struct call_state *state) {
   int status =
       state->call->options ? pto_op_options_check(state->call->op, state->call->options, &state->error) : PTO_OK;
   if (status) return status;
-  pto_op_options_normalise(state->call->op, state->call->options, state->options);
+  pto_op_options_normalise(state->call->op, state->call->options, state->descs[0].ndims, state->options);
   status = state->info->infer(inference);
   if (status) return status;
   uint32_t wanted = state->call->result_count;

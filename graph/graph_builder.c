@@ -173,7 +173,7 @@ static bool accepts_desc(struct pto_graph_builder *builder, const char *call, co
   return status == PTO_OK;
 }
 
-/* Room for one value more, and for `input` more inputs and names. */
+/* Room for one value more. */
 static bool reserve_value(struct pto_graph_builder *builder, const char *call) {
   if (builder->value_count >= PTO_GRAPH_MAX_VALUES) {
     (void)pto_builder_refuse(builder, PTO_EINVAL, "%s: a graph has at most %u operands", call, PTO_GRAPH_MAX_VALUES);
@@ -187,7 +187,9 @@ static bool reserve_value(struct pto_graph_builder *builder, const char *call) {
 }
 
 static struct pto_graph_operand add_value(struct pto_graph_builder *builder, const struct pto_graph_value *value) {
-  builder->values[builder->value_count] = *value;
+  struct pto_graph_value *added = &builder->values[builder->value_count];
+  *added = *value;
+  for (uint32_t d = added->desc.ndims; d < PTO_MAX_DIMS; d++) added->desc.shape[d] = 0;
   return (struct pto_graph_operand){builder->value_count++, builder->id};
 }
 

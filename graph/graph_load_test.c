@@ -248,7 +248,7 @@ static void test_mistakes_of_nodes_say_where(void **state) {
       {NODE("a", "relu", "", ""), "relu takes 1 operands, \"inputs\" has 0"},
       {NODE("a", "add", "\"x\", \"x\", \"x\"", ""), "add takes 2 operands, \"inputs\" has 3"},
       {NODE("a", "relu", "\"x\"", "\"alpha\": 1"), "alpha"},
-      {NODE("a", "softmax", "\"x\"", ""), "axis"},
+      {NODE("a", "argMin", "\"x\"", ""), "axis"},
       {NODE("a", "softmax", "\"x\"", "\"axis\": -1"), "axis is -1"},
       {NODE("a", "softmax", "\"x\"", "\"axis\": 2"), "axis"},
       {NODE("a", "softmax", "\"x\"", "\"axis\": {}"), "axis"},

@@ -5,6 +5,8 @@
  * A run owns its tensors: constants are loaded for the node that uses them, results live until their last use, so that
  * models with large weights fit.
  */
+#include <graph/graph_reference.h>
+
 #include <graph/graph_reference_support.h>
 
 struct run {

@@ -8,8 +8,7 @@
  * Always true: every function is the specification's formula written down, without regard to speed, and shares no code
  * with kernels/.  Values between nodes are rounded to their dtype once, when a node has made them, as a device that
  * computes exactly and stores once would; integers are computed as integers, with wrap-around where the specification
- * has it.  Scalars among the options are rounded to the dtype of the operand first, as the specification casts them.
- * Where the specification leaves a result open, the file of the operation says which one it is here.
+ * has it.  Where the specification leaves a result open, the file of the operation says which one it is here.
  *
  * Any thread.  To add an operation: pto_graph_reference_ID in the graph_reference_*.c of its subject.
  */

@@ -42,9 +42,7 @@ PTO_REFERENCE_OPERATION(matmul) {
 PTO_REFERENCE_OPERATION(gemm) {
   const struct pto_gemm_options *options = node->options;
   const struct pto_reference_tensor *a = operands[0], *b = operands[1], *c = operands[2];
-  const uint32_t dtype = results->desc.dtype;
-  const double alpha = pto_reference_option(dtype, options->alpha, 1),
-               beta = pto_reference_option(dtype, options->beta, 1);
+  const double alpha = pto_reference_factor(options->alpha, 1), beta = pto_reference_factor(options->beta, 1);
   const bool a_transpose = pto_option_flag(options->a_transpose, false),
              b_transpose = pto_option_flag(options->b_transpose, false);
   const uint64_t rows = results->desc.shape[0], cols = results->desc.shape[1],

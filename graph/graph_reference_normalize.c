@@ -2,7 +2,7 @@
 /*
  * Reference: normalisations: (x − mean) / √(variance + epsilon) · scale + bias.
  *
- * The variance is Σ (x − mean)² / n.  epsilon is rounded to the dtype first.  Constants; any thread.
+ * The variance is Σ (x − mean)² / n.  Constants; any thread.
  */
 #include <graph/graph_reference_image.h>
 
@@ -21,7 +21,7 @@ static double element_or(const struct pto_reference_tensor *t, uint64_t i, doubl
 /* input, mean, variance, scale, bias: the last four one a feature, the index along axis. */
 PTO_REFERENCE_OPERATION(batch_normalization) {
   const struct pto_batch_normalization_options *options = node->options;
-  const double epsilon = pto_reference_option(results->desc.dtype, options->epsilon, 1e-5);
+  const double epsilon = pto_reference_factor(options->epsilon, 1e-5);
   const struct pto_reference_lines lines = pto_reference_lines(&results->desc, pto_option_u32(options->axis, 1));
   for (uint64_t i = 0; i < pto_reference_numel(results); i++) {
     const uint64_t feature = i / lines.inner_count % lines.extent;
@@ -54,7 +54,7 @@ static struct moments channel_moments(const double *x, const struct pto_referenc
 /* input, scale, bias: the last two one a channel; moments of each channel of each batch. */
 PTO_REFERENCE_OPERATION(instance_normalization) {
   const struct pto_instance_normalization_options *options = node->options;
-  const double epsilon = pto_reference_option(results->desc.dtype, options->epsilon, 1e-5);
+  const double epsilon = pto_reference_factor(options->epsilon, 1e-5);
   const struct pto_reference_image image = pto_reference_image(&results->desc, options->layout);
   for (uint64_t b = 0; b < image.batches; b++) {
     for (uint64_t c = 0; c < image.channels; c++) {
@@ -125,7 +125,7 @@ static struct moments layer_moments(const struct layer *layer, const double *x, 
 /* input, scale, bias.  Over no axes each element is its own mean, and the result is the bias. */
 PTO_REFERENCE_OPERATION(layer_normalization) {
   const struct pto_layer_normalization_options *options = node->options;
-  const double epsilon = pto_reference_option(results->desc.dtype, options->epsilon, 1e-5);
+  const double epsilon = pto_reference_factor(options->epsilon, 1e-5);
   const struct layer layer = layer_of(&results->desc, options->axes);
   const uint64_t size = pto_graph_desc_numel(&layer.desc);
   const double *x = operands[0]->values;

@@ -112,7 +112,7 @@ PTO_REFERENCE_OPERATION(clamp) {
 /* x where x ≥ 0, else alpha · (eˣ − 1). */
 PTO_REFERENCE_OPERATION(elu) {
   const struct pto_elu_options *options = node->options;
-  const double alpha = pto_reference_option(results->desc.dtype, options->alpha, 1);
+  const double alpha = pto_reference_factor(options->alpha, 1);
   const uint64_t count = pto_reference_numel(results);
   for (uint64_t i = 0; i < count; i++) {
     const double x = operands[0]->values[i];
@@ -124,8 +124,7 @@ PTO_REFERENCE_OPERATION(elu) {
 /* max(0, min(1, alpha · x + beta)) */
 PTO_REFERENCE_OPERATION(hard_sigmoid) {
   const struct pto_hard_sigmoid_options *options = node->options;
-  const double alpha = pto_reference_option(results->desc.dtype, options->alpha, 0.2),
-               beta = pto_reference_option(results->desc.dtype, options->beta, 0.5);
+  const double alpha = pto_reference_factor(options->alpha, 0.2), beta = pto_reference_factor(options->beta, 0.5);
   const uint64_t count = pto_reference_numel(results);
   for (uint64_t i = 0; i < count; i++)
     results->values[i] = pto_reference_max(0, pto_reference_min(1, alpha * operands[0]->values[i] + beta));
@@ -135,7 +134,7 @@ PTO_REFERENCE_OPERATION(hard_sigmoid) {
 /* x where x ≥ 0, else alpha · x. */
 PTO_REFERENCE_OPERATION(leaky_relu) {
   const struct pto_leaky_relu_options *options = node->options;
-  const double alpha = pto_reference_option(results->desc.dtype, options->alpha, 0.01);
+  const double alpha = pto_reference_factor(options->alpha, 0.01);
   const uint64_t count = pto_reference_numel(results);
   for (uint64_t i = 0; i < count; i++) {
     const double x = operands[0]->values[i];
@@ -147,8 +146,7 @@ PTO_REFERENCE_OPERATION(leaky_relu) {
 /* alpha · x + beta */
 PTO_REFERENCE_OPERATION(linear) {
   const struct pto_linear_options *options = node->options;
-  const double alpha = pto_reference_option(results->desc.dtype, options->alpha, 1),
-               beta = pto_reference_option(results->desc.dtype, options->beta, 0);
+  const double alpha = pto_reference_factor(options->alpha, 1), beta = pto_reference_factor(options->beta, 0);
   const uint64_t count = pto_reference_numel(results);
   for (uint64_t i = 0; i < count; i++) results->values[i] = alpha * operands[0]->values[i] + beta;
   return PTO_OK;

@@ -264,6 +264,8 @@ static void put_splits(struct pto_json_writer *w, const struct pto_u32_list *lis
 /* Whether it was given: what is not is the default also when it is read. */
 static bool is_given(const struct pto_op_attribute *attribute, const void *value) {
   switch (attribute->kind) {
+  case PTO_ATTRIBUTE_AXIS:
+    return true;
   case PTO_ATTRIBUTE_NUMBER:
   case PTO_ATTRIBUTE_OPTIONAL_DTYPE:
     return ((const struct pto_number *)value)->kind != PTO_NUMBER_ABSENT;
@@ -283,6 +285,7 @@ static void put_attribute(struct pto_json_writer *w, const struct pto_op_attribu
   pto_json_key(w, attribute->name);
   switch (attribute->kind) {
   case PTO_ATTRIBUTE_U32:
+  case PTO_ATTRIBUTE_AXIS:
     pto_json_u64(w, *(const uint32_t *)value);
     break;
   case PTO_ATTRIBUTE_FLAG:

@@ -87,6 +87,8 @@ bool pto_shape_broadcasts_to(const struct pto_graph_desc *from, const struct pto
 }
 
 int pto_infer_result(struct pto_inference *inference, const struct pto_graph_desc *desc) {
-  inference->results[inference->result_count++] = *desc;
+  struct pto_graph_desc *result = &inference->results[inference->result_count++];
+  *result = *desc;
+  for (uint32_t d = desc->ndims; d < PTO_MAX_DIMS; d++) result->shape[d] = 0;
   return PTO_OK;
 }

@@ -192,6 +192,7 @@ static int set_attribute(struct pto_op_attributes *attributes, const struct pto_
   uint32_t *number = field;
   switch ((enum pto_attribute_kind)attribute->kind) {
   case PTO_ATTRIBUTE_U32:
+  case PTO_ATTRIBUTE_AXIS:
     return set_u32(attribute->name, value, number, error);
   case PTO_ATTRIBUTE_FLAG:
     if (value->kind != PTO_VALUE_BOOL) return refuse(attribute->name, value, "true or false", error);
@@ -247,10 +248,14 @@ int pto_op_attributes_set(struct pto_op_attributes *attributes, const char *name
   return status;
 }
 
-int pto_op_attributes_finish(const struct pto_op_attributes *attributes, struct pto_error *error) {
+int pto_op_attributes_finish(struct pto_op_attributes *attributes, struct pto_error *error) {
   const struct pto_op_info *info = pto_op_info(attributes->op);
-  for (uint32_t i = 0; i < info->attribute_count; i++)
-    if (info->attributes[i].is_required && !attributes->is_set[i])
-      return pto_error_set(error, PTO_EINVAL, "%s is missing", info->attributes[i].name);
+  for (uint32_t i = 0; i < info->attribute_count; i++) {
+    const struct pto_op_attribute *attribute = &info->attributes[i];
+    if (attributes->is_set[i]) continue;
+    if (attribute->is_required) return pto_error_set(error, PTO_EINVAL, "%s is missing", attribute->name);
+    uint32_t *axis = (uint32_t *)(void *)(attributes->options + attribute->offset);
+    if (attribute->kind == PTO_ATTRIBUTE_AXIS) axis[1] = PTO_FLAG_YES;
+  }
   return PTO_OK;
 }

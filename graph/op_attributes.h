@@ -65,16 +65,17 @@ void pto_op_attributes_fini(struct pto_op_attributes *attributes);
 PTO_MUST_CHECK int pto_op_attributes_set(struct pto_op_attributes *attributes, const char *name,
                                          const struct pto_attribute_value *value, struct pto_error *error);
 /* PTO_OK, or PTO_EINVAL with the first required attribute that was not set. */
-PTO_MUST_CHECK int pto_op_attributes_finish(const struct pto_op_attributes *attributes, struct pto_error *error);
+PTO_MUST_CHECK int pto_op_attributes_finish(struct pto_op_attributes *attributes, struct pto_error *error);
 
 /* ---- structs of options ---- */
 
 /* Whether flags, words, dtypes, numbers and lists of the struct are what the table says; the builder's check of what C
  * programs filled in.  PTO_OK or PTO_EINVAL with a sentence. */
 PTO_MUST_CHECK int pto_op_options_check(uint32_t op, const void *options, struct pto_error *error);
-/* The struct as inference sees it and nodes keep it: numbers normalised, operands and label (nodes have them) zeroed;
- * `options` NULL gives the defaults.  Lists are still those of `options`.  `into` has PTO_OPTIONS_BYTES. */
-void pto_op_options_normalise(uint32_t op, const void *options, void *into);
+/* The struct as inference sees it and nodes keep it: numbers normalised, a last axis (of `ndims`) by its number,
+ * operands and label (nodes have them) zeroed; `options` NULL gives the defaults.  Lists are still those of `options`.
+ * `into` has PTO_OPTIONS_BYTES. */
+void pto_op_options_normalise(uint32_t op, const void *options, uint32_t ndims, void *into);
 /* A copy of normalised options with their lists.  NULL where there is no memory. */
 void *pto_op_options_copy(uint32_t op, const void *options, struct pto_graph_arena *arena);
 

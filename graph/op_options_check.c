@@ -79,6 +79,8 @@ static int check_attribute(const struct pto_op_attribute *attribute, const void 
   switch ((enum pto_attribute_kind)attribute->kind) {
   case PTO_ATTRIBUTE_U32:
     return PTO_OK;
+  case PTO_ATTRIBUTE_AXIS:
+    return check_index(name, value[1], PTO_FLAG_YES + 1, "flags", error);
   case PTO_ATTRIBUTE_FLAG:
     return check_index(name, *value, PTO_FLAG_YES + 1, "flags", error);
   case PTO_ATTRIBUTE_WORD:
@@ -114,7 +116,7 @@ int pto_op_options_check(uint32_t op, const void *options, struct pto_error *err
   return status;
 }
 
-void pto_op_options_normalise(uint32_t op, const void *options, void *into) {
+void pto_op_options_normalise(uint32_t op, const void *options, uint32_t ndims, void *into) {
   const struct pto_op_info *info = pto_op_info(op);
   char *copy = into;
   memset(copy, 0, PTO_OPTIONS_BYTES);
@@ -130,6 +132,9 @@ void pto_op_options_normalise(uint32_t op, const void *options, void *into) {
     if ((attribute->kind == PTO_ATTRIBUTE_NUMBER || attribute->kind == PTO_ATTRIBUTE_OPTIONAL_DTYPE) &&
         attribute->number_class >= PTO_NUMBERS_UNSIGNED && number->kind && whole_number(*number, &whole))
       *number = pto_number_i64(whole);
+    uint32_t *axis = (uint32_t *)(void *)(copy + attribute->offset);
+    if (attribute->kind == PTO_ATTRIBUTE_AXIS && axis[1] == PTO_FLAG_YES) axis[0] = ndims ? ndims - 1 : 0;
+    if (attribute->kind == PTO_ATTRIBUTE_AXIS) axis[1] = PTO_FLAG_DEFAULT;
   }
 }
 

@@ -67,7 +67,6 @@ UNARY(unsqueeze, "input", ALL)
 UNARY(transpose, "input", ALL)
 UNARY(reverse, "input", ALL)
 UNARY(slice, "input", ALL)
-UNARY(pad, "input", ALL)
 UNARY(tile, "input", ALL)
 UNARY(reduce_l1, "input", WIDE)
 UNARY(reduce_l2, "input", FLOATS)
@@ -103,6 +102,7 @@ BINARY(logical_xor, TRUTH)
 #define RANKED(id, dtypes, min_rank, max_rank)                                                                         \
   static const struct pto_op_parameter parameters_##id[] = {OPERAND("input", dtypes, min_rank, max_rank)};
 RANKED(softmax, FLOATS, 1, N)
+RANKED(pad, ALL, 1, N)
 RANKED(arg_min, ALL, 1, N)
 RANKED(arg_max, ALL, 1, N)
 RANKED(cumulative_sum, WIDE, 1, N)
@@ -219,15 +219,20 @@ ATTRIBUTES(reduce) = {LIST("axes", pto_reduce_options, axes),
                       FLAG("keepDimensions", pto_reduce_options, keep_dimensions), END};
 ATTRIBUTES(cast) = {
     {"dataType", "type", PTO_ATTRIBUTE_DTYPE, offsetof(struct pto_cast_options, data_type), 0, true, NULL}, END};
-ATTRIBUTES(clamp) = {NUMBER("minValue", pto_clamp_options, min_value, ALL),
-                     NUMBER("maxValue", pto_clamp_options, max_value, ALL), END};
+ATTRIBUTES(clamp) = {NUMBER("minValue", pto_clamp_options, min_value, FINITE),
+                     NUMBER("maxValue", pto_clamp_options, max_value, FINITE), END};
 ATTRIBUTES(elu) = {NUMBER("alpha", pto_elu_options, alpha, FINITE), END};
 ATTRIBUTES(hard_sigmoid) = {NUMBER("alpha", pto_hard_sigmoid_options, alpha, FINITE),
                             NUMBER("beta", pto_hard_sigmoid_options, beta, FINITE), END};
 ATTRIBUTES(leaky_relu) = {NUMBER("alpha", pto_leaky_relu_options, alpha, FINITE), END};
 ATTRIBUTES(linear) = {NUMBER("alpha", pto_linear_options, alpha, FINITE),
                       NUMBER("beta", pto_linear_options, beta, FINITE), END};
-ATTRIBUTES(softmax) = {U32("axis", pto_softmax_options, axis), END};
+_Static_assert(offsetof(struct pto_softmax_options, is_last) ==
+                   offsetof(struct pto_softmax_options, axis) + sizeof(uint32_t),
+               "PTO_ATTRIBUTE_AXIS is a number and the flag behind it");
+/* Files from before softmax had an axis have none, and mean the last. */
+ATTRIBUTES(softmax) = {{"axis", NULL, PTO_ATTRIBUTE_AXIS, offsetof(struct pto_softmax_options, axis), 0, false, NULL},
+                       END};
 /* The dtype of the result is a number, so that it may be absent. */
 #define ARG_REDUCE_ATTRIBUTES                                                                                          \
   {                                                                                                                    \

@@ -7,7 +7,8 @@
  *
  * Always true: values are numbered from 1 (0 is none); nodes stand in an order in which every operand is made before it
  * is used; results of a node are consecutive values; value.producer is 0 for inputs and constants; each dtype and shape
- * is one that inference has given, so that its bytes fit PTO_GRAPH_MAX_TENSOR_BYTES.  After build nothing changes.
+ * is one that inference has given, so that its bytes fit PTO_GRAPH_MAX_TENSOR_BYTES, and dimensions beyond its rank are
+ * 0.  After build nothing changes.
  *
  * Threads: a built graph is read by any; see <pto/graph.h> for builders.
  */

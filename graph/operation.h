@@ -22,11 +22,12 @@
 
 /* What an attribute is, in files and in the options. */
 enum pto_attribute_kind {
-  PTO_ATTRIBUTE_U32 = 0,        /* uint32_t */
-  PTO_ATTRIBUTE_FLAG,           /* uint32_t, enum pto_graph_flag; true and false in files */
-  PTO_ATTRIBUTE_WORD,           /* uint32_t, an index into `words` */
-  PTO_ATTRIBUTE_DTYPE,          /* uint32_t, enum pto_dtype; its long name in files ("float32") */
-  PTO_ATTRIBUTE_NUMBER,         /* struct pto_number; enum pto_number_class says which */
+  PTO_ATTRIBUTE_U32 = 0, /* uint32_t */
+  PTO_ATTRIBUTE_AXIS,    /* uint32_t, and behind it uint32_t, a flag: the last axis instead, as where a file has none */
+  PTO_ATTRIBUTE_FLAG,    /* uint32_t, enum pto_graph_flag; true and false in files */
+  PTO_ATTRIBUTE_WORD,    /* uint32_t, an index into `words` */
+  PTO_ATTRIBUTE_DTYPE,   /* uint32_t, enum pto_dtype; its long name in files ("float32") */
+  PTO_ATTRIBUTE_NUMBER,  /* struct pto_number; enum pto_number_class says which */
   PTO_ATTRIBUTE_U32_LIST,       /* struct pto_u32_list */
   PTO_ATTRIBUTE_F32_LIST,       /* struct pto_f32_list */
   PTO_ATTRIBUTE_WORD_LIST,      /* struct pto_u32_list of indices into `words` */

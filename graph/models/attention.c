@@ -49,7 +49,7 @@ struct pto_graph_operand pto_model_attend(const struct pto_model_attention *a, u
   const uint32_t group = (uint32_t)(a->heads / a->kv_heads), width = (uint32_t)a->head_width;
   const uint32_t grouped[] = {(uint32_t)a->kv_heads, group, width}, flat[] = {1, (uint32_t)a->heads * width};
   const struct pto_transpose_options turned = {NULL, PTO_U32_LIST(0, 2, 1)};
-  const struct pto_softmax_options last = {pto_graph_model_name("block%u.softmax", layer), 2};
+  const struct pto_softmax_options last = {.label = pto_graph_model_name("block%u.softmax", layer), .axis = 2};
   query = pto_model_reshape(a->model, query, 3, grouped);
   keys = pto_graph_builder_transpose(b, keys, &turned);
   struct pto_graph_operand scores = pto_graph_builder_matmul(b, query, keys, NULL);

@@ -85,7 +85,7 @@ static struct pto_graph_operand classify(struct pto_graph_model *model, struct p
   x = pto_graph_builder_gemm(
       model->builder, x,
       pto_graph_model_weights(model, "classifier.weight", 2, shape, pto_graph_model_scale(channels, 1)), &gemm);
-  const struct pto_softmax_options softmax = {"softmax", 1};
+  const struct pto_softmax_options softmax = {.label = "softmax", .axis = 1};
   return pto_graph_builder_softmax(model->builder, x, &softmax);
 }
 

@@ -132,7 +132,7 @@ struct pto_cast_options {
 };
 struct pto_clamp_options {
   const char *label;
-  struct pto_number min_value, max_value; /* [-∞, ∞] */
+  struct pto_number min_value, max_value; /* finite; [none] */
 };
 struct pto_concat_options {
   const char *label;
@@ -279,6 +279,7 @@ struct pto_slice_options {
 struct pto_softmax_options {
   const char *label;
   uint32_t axis;
+  uint32_t is_last; /* enum pto_graph_flag [no]: the last axis, in place of `axis` */
 };
 struct pto_split_options {
   const char *label;
