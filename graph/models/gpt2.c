@@ -8,7 +8,7 @@
  * [heads, window, width/heads].  Outputs: "logits" [1, vocabulary], and "key0", "value0" …: the caches with this step's
  * key and value at the position.  Input and output of a cache have one shape, so that two tensors can take turns.
  */
-#include <graph/models/attention.h>
+#include <graph/models/decoder_parts.h>
 
 const struct pto_graph_model_option pto_graph_model_options_gpt2[] = {
     {"layers", "blocks", 1, 48, 12, NULL},

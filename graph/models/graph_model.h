@@ -21,6 +21,7 @@
 #define PTO_GRAPH_MODEL_LIST(X)                                                                                        \
   X(mobilenet_v2, "MobileNetV2, an image classifier (Sandler et al. 2018, table 2)")                                   \
   X(llama, "one step of a Llama-style decoder with grouped queries, from a seed or a file (Touvron et al. 2023)")      \
+  X(qwen3_layer, "one step of one layer of Qwen3, with keys and values in pages (Yang et al. 2025)")                   \
   X(gpt2, "one step of a GPT-2-style decoder, with caches of keys and values (Radford et al. 2019)")
 
 #define PTO_GRAPH_MODEL_MAX_OPTIONS 12

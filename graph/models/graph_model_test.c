@@ -293,18 +293,22 @@ static void test_gpt2_step_by_step_with_caches_is_the_whole_sequence_at_once(voi
 
 enum { GROUPED = 6, SHARED = 2, KV_WIDTH = WIDTH / GROUPED * SHARED, HIDDEN = 10 };
 
-static void rms(const struct pto_graph *graph, const char *name, const double *in, double *out) {
+static void rms_of(const struct pto_graph *graph, const char *name, const double *in, int count, double epsilon,
+                   double *out) {
   const float *weight = constant(graph, "%s.weight", name);
   double mean = 0;
-  for (int i = 0; i < WIDTH; i++) mean += in[i] * in[i] / WIDTH;
-  for (int i = 0; i < WIDTH; i++) out[i] = in[i] / sqrt(mean + 1e-5) * (double)weight[i];
+  for (int i = 0; i < count; i++) mean += in[i] * in[i] / count;
+  for (int i = 0; i < count; i++) out[i] = in[i] / sqrt(mean + epsilon) * (double)weight[i];
+}
+static void rms(const struct pto_graph *graph, const char *name, const double *in, double *out) {
+  rms_of(graph, name, in, WIDTH, 1e-5, out);
 }
 
-static void turn(double *x, int heads, int width, int p, bool is_halves) {
+static void turn(double *x, int heads, int width, int p, bool is_halves, double base) {
   for (int head = 0; head < heads; head++)
     for (int i = 0; i < width / 2; i++) {
       double *a = x + head * width + (is_halves ? i : 2 * i), *b = is_halves ? a + width / 2 : a + 1;
-      const double angle = p / pow(10000, 2.0 * i / width), first = *a;
+      const double angle = p / pow(base, 2.0 * i / width), first = *a;
       *a = first * cos(angle) - *b * sin(angle);
       *b = first * sin(angle) + *b * cos(angle);
     }
@@ -322,8 +326,8 @@ static void decode_llama(const struct pto_graph *graph, bool is_halves, double l
       multiply(graph, part("block%d.query", layer), out, WIDTH, WIDTH, query[p]);
       multiply(graph, part("block%d.key", layer), out, WIDTH, KV_WIDTH, keys[p]);
       multiply(graph, part("block%d.value", layer), out, WIDTH, KV_WIDTH, values[p]);
-      turn(query[p], GROUPED, WIDTH / GROUPED, p, is_halves);
-      turn(keys[p], SHARED, WIDTH / GROUPED, p, is_halves);
+      turn(query[p], GROUPED, WIDTH / GROUPED, p, is_halves, 10000);
+      turn(keys[p], SHARED, WIDTH / GROUPED, p, is_halves, 10000);
     }
     for (int p = 0; p < WINDOW; p++) {
       see(p, query[p], keys, values, GROUPED, SHARED, seen);
@@ -406,6 +410,57 @@ static void test_llama_from_a_checkpoint_is_the_graph_with_these_weights(void **
   unlink(path);
 }
 
+/* ---- a layer of Qwen3 ---- */
+
+static void layer_of_qwen3(const struct pto_graph *graph, float hidden[][WIDTH], double results[][WIDTH]) {
+  double query[WIDTH], keys[WINDOW][WIDTH], values[WINDOW][WIDTH], seen[WIDTH], out[WIDTH], x[WIDTH];
+  double gate[HIDDEN], up[HIDDEN];
+  const int width = WIDTH / GROUPED;
+  for (int p = 0; p < WINDOW; p++) {
+    for (int i = 0; i < WIDTH; i++) x[i] = (double)hidden[p][i];
+    rms_of(graph, "norm1", x, WIDTH, 1e-6, out);
+    multiply(graph, "query", out, WIDTH, WIDTH, query);
+    multiply(graph, "key", out, WIDTH, KV_WIDTH, keys[p]);
+    multiply(graph, "value", out, WIDTH, KV_WIDTH, values[p]);
+    for (int h = 0; h < GROUPED; h++) rms_of(graph, "query.norm", query + h * width, width, 1e-6, query + h * width);
+    for (int h = 0; h < SHARED; h++) rms_of(graph, "key.norm", keys[p] + h * width, width, 1e-6, keys[p] + h * width);
+    turn(query, GROUPED, width, p, true, 1e6);
+    turn(keys[p], SHARED, width, p, true, 1e6);
+    see(p, query, keys, values, GROUPED, SHARED, seen);
+    multiply(graph, "attention", seen, WIDTH, WIDTH, out);
+    for (int i = 0; i < WIDTH; i++) x[i] += out[i];
+    rms_of(graph, "norm2", x, WIDTH, 1e-6, out);
+    multiply(graph, "gate", out, WIDTH, HIDDEN, gate);
+    multiply(graph, "up", out, WIDTH, HIDDEN, up);
+    for (int i = 0; i < HIDDEN; i++) gate[i] *= up[i] / (1 + exp(-gate[i]));
+    multiply(graph, "down", gate, HIDDEN, WIDTH, out);
+    for (int i = 0; i < WIDTH; i++) results[p][i] = x[i] + out[i];
+  }
+}
+
+static void test_a_layer_of_qwen3_with_pages_in_any_order_is_the_whole_sequence_at_once(void **state) {
+  const char *const settings[] = {"width=12",     "hidden=10", "heads=6", "kv_heads=2",
+                                  "head_width=2", "page=2",    "pages=4", "table=3"};
+  struct pto_graph *graph = create("qwen3_layer", settings, 8, 1);
+  static float pages[2][2][4 * 2 * KV_WIDTH];
+  static const int32_t table[] = {3, 0, 2};
+  float hidden[WINDOW][WIDTH], got[WIDTH];
+  double want[WINDOW][WIDTH];
+  struct pto_rng rng = {9};
+  for (int i = 0; i < WINDOW * WIDTH; i++) hidden[i / WIDTH][i % WIDTH] = (float)(2 * pto_rng_unit(&rng) - 1);
+  for (int i = 0; i < 4 * 2 * KV_WIDTH; i++) pages[0][0][i] = pages[0][1][i] = 100; /* of others, or of nobody */
+  layer_of_qwen3(graph, hidden, want);
+  for (int32_t p = 0; p < WINDOW; p++) {
+    const void *inputs[] = {hidden[p], &p, table, pages[p % 2][0], pages[p % 2][1]};
+    void *outputs[] = {pages[(p + 1) % 2][0], pages[(p + 1) % 2][1], got};
+    run(graph, inputs, outputs);
+    assert_close(got, want[p], WIDTH, 1e-5);
+  }
+  /* Page 1 is in no table. */
+  for (int i = 2 * KV_WIDTH; i < 4 * KV_WIDTH; i++) assert_true(pages[WINDOW % 2][0][i] == 100);
+  pto_graph_destroy(graph);
+}
+
 /* ---- all ---- */
 
 static void test_a_seed_is_the_same_weights_and_another_seed_others(void **state) {
@@ -449,6 +504,7 @@ int main(void) {
       cmocka_unit_test(test_gpt2_step_by_step_with_caches_is_the_whole_sequence_at_once),
       cmocka_unit_test(test_llama_step_by_step_with_caches_is_the_whole_sequence_at_once),
       cmocka_unit_test(test_llama_from_a_checkpoint_is_the_graph_with_these_weights),
+      cmocka_unit_test(test_a_layer_of_qwen3_with_pages_in_any_order_is_the_whole_sequence_at_once),
       cmocka_unit_test(test_a_seed_is_the_same_weights_and_another_seed_others),
       cmocka_unit_test(test_settings_that_do_not_fit_are_refused_with_a_sentence),
   };

@@ -10,9 +10,8 @@
  * Inputs: "token" and "position", int32 [1], and for each layer its cache, "past_key0" and "past_value0" …, float32
  * [kv_heads, window, width / heads].  Outputs: "logits" [1, vocabulary], and the caches, "key0", "value0" ….
  */
-#include <graph/models/attention.h>
+#include <graph/models/decoder_parts.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +35,8 @@ struct llama {
   const struct pto_language_model *file; /* NULL: weights from the seed */
   uint64_t width, hidden, layers, vocabulary;
   double rope_base, epsilon;
-  bool is_halves;
   struct pto_model_attention attention;
-  struct pto_graph_operand cosines, sines; /* of this step, shaped to multiply the parts that turn */
+  struct pto_model_rotation rotation;
 };
 
 /* ---- weights ---- */
@@ -85,62 +83,13 @@ static struct pto_graph_operand project(struct llama *m, const char *name, struc
   return pto_graph_builder_gemm(m->builder, x, weight, &options);
 }
 
-/* x over the root of its mean square, times a weight each. */
 static struct pto_graph_operand normalize(struct llama *m, const char *name, struct pto_graph_operand x,
                                           const float *weights) {
-  struct pto_graph_builder *b = m->builder;
-  const struct pto_reduce_options rows = {.axes = PTO_U32_LIST(1), .keep_dimensions = PTO_FLAG_YES};
-  const struct pto_graph_options label = {name};
   const char *weight_name = pto_graph_model_name("%s.weight", name);
   const struct pto_graph_operand weight =
       m->file ? pto_graph_model_constant(m->model, weight_name, PTO_FLOAT32, 1, &m->width, weights)
               : pto_graph_model_vector(m->model, weight_name, m->width, 1, 0.1);
-  struct pto_graph_operand mean = pto_graph_builder_reduce_mean(b, pto_graph_builder_mul(b, x, x, NULL), &rows);
-  mean = pto_graph_builder_add(b, mean, pto_graph_model_scalar(m->model, m->epsilon), NULL);
-  x = pto_graph_builder_div(b, x, pto_graph_builder_sqrt(b, mean, NULL), NULL);
-  return pto_graph_builder_mul(b, x, weight, &label);
-}
-
-/* ---- rotary positions ---- */
-
-/* Row `position` of a table of sines or cosines: [1, width / 2] of the positions, shaped for the parts that turn. */
-static struct pto_graph_operand angles(struct llama *m, const char *name, struct pto_graph_operand position,
-                                       double (*function)(double)) {
-  const uint64_t half = m->attention.head_width / 2, shape[] = {m->attention.window, half};
-  const uint32_t halves[] = {1, 1, (uint32_t)half}, neighbours[] = {1, (uint32_t)half, 1};
-  float *table = malloc(shape[0] * half * sizeof *table);
-  if (!table) {
-    m->model->error = "out of memory";
-    return (struct pto_graph_operand){0, 0};
-  }
-  for (uint64_t p = 0; p < shape[0]; p++)
-    for (uint64_t i = 0; i < half; i++)
-      table[p * half + i] =
-          (float)function((double)p / pow(m->rope_base, 2 * (double)i / (double)m->attention.head_width));
-  struct pto_graph_operand row = pto_graph_model_constant(m->model, name, PTO_FLOAT32, 2, shape, table);
-  free(table);
-  row = pto_graph_builder_gather(m->builder, row, position, NULL);
-  return pto_model_reshape(m->model, row, 3, m->is_halves ? halves : neighbours);
-}
-
-/* Each pair of a head's vector turned by the position's angle. */
-static struct pto_graph_operand rotate(struct llama *m, struct pto_graph_operand x, uint64_t heads) {
-  struct pto_graph_builder *b = m->builder;
-  const uint32_t half = (uint32_t)m->attention.head_width / 2, axis = m->is_halves ? 1 : 2;
-  const uint32_t halves[] = {(uint32_t)heads, 2, half}, neighbours[] = {(uint32_t)heads, half, 2};
-  const uint32_t flat[] = {1, (uint32_t)heads * 2 * half};
-  const struct pto_split_options parted = {.splits = PTO_U32_LIST(2), .axis = pto_number_u64(axis)};
-  const struct pto_concat_options joined = {NULL, axis};
-  struct pto_graph_operand p[2] = {{0, 0}}, turned[2];
-  x = pto_model_reshape(m->model, x, 3, m->is_halves ? halves : neighbours);
-  if (pto_graph_builder_split(b, x, &parted, p, 2)) return p[0];
-  const struct pto_graph_operand a = pto_graph_builder_mul(b, p[0], m->cosines, NULL),
-                                 c = pto_graph_builder_mul(b, p[1], m->sines, NULL);
-  turned[0] = pto_graph_builder_sub(b, a, c, NULL);
-  const struct pto_graph_operand d = pto_graph_builder_mul(b, p[0], m->sines, NULL),
-                                 e = pto_graph_builder_mul(b, p[1], m->cosines, NULL);
-  turned[1] = pto_graph_builder_add(b, d, e, NULL);
-  return pto_model_reshape(m->model, pto_graph_builder_concat(b, turned, 2, &joined), 2, flat);
+  return pto_model_rms_norm(m->model, name, x, weight, m->epsilon);
 }
 
 /* ---- blocks ---- */
@@ -155,8 +104,8 @@ static struct pto_graph_operand attend(struct llama *m, uint32_t layer, const st
       project(m, pto_graph_model_name("block%u.key", layer), x, &weights->k, kv_width, m->width);
   const struct pto_graph_operand value =
       project(m, pto_graph_model_name("block%u.value", layer), x, &weights->v, kv_width, m->width);
-  query = rotate(m, query, a->heads);
-  key = rotate(m, key, a->kv_heads);
+  query = pto_model_rotate(&m->rotation, m->model, query, a->heads);
+  key = pto_model_rotate(&m->rotation, m->model, key, a->kv_heads);
   const struct pto_graph_operand keys = pto_model_cache(a, "key", layer, key);
   const struct pto_graph_operand values = pto_model_cache(a, "value", layer, value);
   x = pto_model_attend(a, layer, query, keys, values);
@@ -193,7 +142,7 @@ static void take_options(struct llama *m) {
   m->hidden = pto_graph_model_option(m->model, "hidden");
   m->layers = pto_graph_model_option(m->model, "layers");
   m->vocabulary = pto_graph_model_option(m->model, "vocabulary");
-  m->is_halves = pto_graph_model_option(m->model, "halves") != 0;
+  m->rotation.is_halves = pto_graph_model_option(m->model, "halves") != 0;
   m->rope_base = 10000;
   m->epsilon = 1e-5;
   a->heads = pto_graph_model_option(m->model, "heads");
@@ -207,7 +156,7 @@ static void take_sizes(struct llama *m, const struct pto_language_model *file) {
   m->hidden = file->hidden_dim;
   m->layers = file->layer_count;
   m->vocabulary = file->vocab_size;
-  m->is_halves = file->rope_style == PTO_ROPE_HALVES;
+  m->rotation.is_halves = file->rope_style == PTO_ROPE_HALVES;
   m->rope_base = (double)file->rope_base;
   m->epsilon = (double)file->norm_epsilon;
   a->heads = file->head_count;
@@ -219,7 +168,7 @@ static void take_sizes(struct llama *m, const struct pto_language_model *file) {
 static void build(struct llama *m) {
   const struct pto_graph_desc one = {PTO_INT32, 1, {1}};
   const struct pto_language_model *file = m->file;
-  m->attention.head_width = m->width / m->attention.heads;
+  m->attention.head_width = m->rotation.head_width = m->width / m->attention.heads;
   if (m->width % (2 * m->attention.heads) != 0 || m->attention.heads % m->attention.kv_heads != 0) {
     m->model->error = "the width is no even multiple of the heads, or these are none of the kv_heads";
     return;
@@ -229,8 +178,7 @@ static void build(struct llama *m) {
   const struct pto_graph_operand embedding =
       matrix_of(m, "tokens.weight", file ? &file->embedding : NULL, m->vocabulary, m->width, 1);
   pto_model_attention_init(&m->attention, position);
-  m->cosines = angles(m, "rope.cosines", position, cos);
-  m->sines = angles(m, "rope.sines", position, sin);
+  pto_model_rotation_init(&m->rotation, m->model, position, m->attention.window, m->rope_base);
   struct pto_graph_operand x = pto_graph_builder_gather(m->builder, embedding, token, NULL);
   for (uint32_t layer = 0; layer < m->layers && !m->model->error; layer++) x = block(m, layer, x);
   x = normalize(m, "norm", x, file ? file->final_norm : NULL);
