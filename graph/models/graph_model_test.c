@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Models on the reference executor, beside the same models written down as loops. */
+/*
+ * Models on the reference executor, beside the same models written down as loops.  Longer than 500 lines, since each
+ * model is here a second time.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +18,7 @@
 #include <graph/graph_reference.h>
 #include <graph/models/graph_model.h>
 #include <runtime/base/base.h>
+#include <tests/support/failing_malloc.h>
 #include <tests/support/graph_same.h>
 
 static struct pto_graph *create(const char *name, const char *const *settings, uint32_t count, uint64_t seed) {
@@ -497,6 +501,28 @@ static void test_settings_that_do_not_fit_are_refused_with_a_sentence(void **sta
   }
 }
 
+static void test_each_allocation_of_a_model_may_fail(void **state) {
+#if PTO_HAS_FAILING_MALLOC
+  uint32_t failures = 0;
+  for (bool is_done = false; !is_done; failures++) {
+    struct pto_graph *graph = NULL;
+    struct pto_error error = {0};
+    const int64_t before = live_blocks;
+    fail_countdown = failures + 1;
+    const int status = pto_graph_model_create(pto_graph_model_find("llama"), llama_settings, 8, 0, &graph, &error);
+    is_done = fail_countdown != 0; /* it was never reached */
+    fail_countdown = 0;
+    assert_true((status == PTO_OK) == (graph != NULL) && is_done == (status == PTO_OK));
+    assert_true(is_done || error.sentence[0]);
+    pto_graph_destroy(graph);
+    if (live_blocks != before) fail_msg("allocation %u: %s: blocks are left", failures, error.sentence);
+  }
+  assert_true(failures > 10);
+#else
+  skip();
+#endif
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_mobilenet_v2_on_the_reference_is_the_papers_network),
@@ -506,6 +532,7 @@ int main(void) {
       cmocka_unit_test(test_llama_from_a_checkpoint_is_the_graph_with_these_weights),
       cmocka_unit_test(test_a_layer_of_qwen3_with_pages_in_any_order_is_the_whole_sequence_at_once),
       cmocka_unit_test(test_a_seed_is_the_same_weights_and_another_seed_others),
+      cmocka_unit_test(test_each_allocation_of_a_model_may_fail),
       cmocka_unit_test(test_settings_that_do_not_fit_are_refused_with_a_sentence),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
