@@ -81,13 +81,18 @@ static void visit(const struct pto_graph_loader *loader, struct search *search, 
   search->queue[search->count++] = value->node - 1;
 }
 
-/* What makes the operands of `node`, itself not visited before. */
+/* What makes the operands of `node`: those listed, and those that options name. */
 static void visit_producers(const struct pto_graph_loader *loader, struct search *search, uint32_t node) {
-  json_t *object = json_array_get(loader->nodes, node), *item;
+  json_t *object = json_array_get(loader->nodes, node), *options = json_object_get(object, "options"), *item;
+  const char *name = json_string_value(json_object_get(object, "op"));
+  const uint32_t op = name ? pto_op_find(name) : PTO_GRAPH_OP_COUNT;
   size_t i;
-  const char *key;
   json_array_foreach(json_object_get(object, "inputs"), i, item) visit(loader, search, node, item);
-  json_object_foreach(json_object_get(object, "options"), key, item) visit(loader, search, node, item);
+  if (op == PTO_GRAPH_OP_COUNT) return;
+  const struct pto_op_info *info = pto_op_info(op);
+  for (uint32_t k = 0; k < info->parameter_count; k++)
+    if (info->parameters[k].is_optional)
+      visit(loader, search, node, json_object_get(options, info->parameters[k].name));
 }
 
 /* "a → b → a": the nodes by which `node` needs its own result through `producer`; empty where it does not. */

@@ -194,6 +194,15 @@ static void test_files_that_cannot_be_written_are_failures(void **state) {
   pto_ptosim_assert_complaint(3, "/nowhere/deep");
 }
 
+static void test_operations_are_listed_with_their_operands(void **state) {
+  assert_int_equal(pto_ptosim_run("list ops"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, " input filter [bias] | padding strides dilations groups"));
+  assert_int_equal(pto_ptosim_run("list ops gemm"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "of a's dtype, rank 0 to 2, optional"));
+  pto_ptosim_run("list ops gem");
+  pto_ptosim_assert_complaint(2, "no operation is called \"gem\"");
+}
+
 static void test_models_are_listed_with_their_options(void **state) {
   assert_int_equal(pto_ptosim_run("list models"), 0);
   assert_non_null(strstr(pto_ptosim_last.out, "mobilenet_v2 "));
@@ -217,6 +226,7 @@ int main(void) {
       cmocka_unit_test(test_what_is_wrong_is_said_in_a_sentence),
       cmocka_unit_test(test_an_input_of_another_shape_is_refused),
       cmocka_unit_test(test_files_that_cannot_be_written_are_failures),
+      cmocka_unit_test(test_operations_are_listed_with_their_operands),
       cmocka_unit_test(test_models_are_listed_with_their_options),
   };
   return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);
