@@ -110,6 +110,7 @@ int pto_infer_conv2d(struct pto_inference *inference) {
     return pto_error_set(inference->error, PTO_EINVAL,
                          "input has %llu channels in %llu groups, and filter %llu input channels",
                          (unsigned long long)channels, (unsigned long long)groups, (unsigned long long)filter_channels);
+  /* The method steps do not say so, but no group could compute its part. */
   if (outputs % groups)
     return pto_error_set(inference->error, PTO_EINVAL, "%llu output channels are no multiple of %llu groups",
                          (unsigned long long)outputs, (unsigned long long)groups);
@@ -121,25 +122,27 @@ int pto_infer_conv2d(struct pto_inference *inference) {
   return status ? status : add_image(inference, options->input_layout, outputs, sides);
 }
 
-/* The size of one side of a transposed convolution: where the last filter ends, without padding; then what the caller
- * asks for, within one stride of it. */
+/* The size of one side of a transposed convolution: where the last filter ends, without the padding, and what the
+ * caller adds; or what the caller asks for, within one stride of it.  The padding may take all.  Inputs have fewer than
+ * 2^31 elements, and strides are below 2^32: the product fits. */
 static int transposed_side(struct pto_inference *inference, const struct window *window, uint32_t i,
-                           const uint64_t *more, const uint64_t *asked, uint64_t *size) {
+                           const uint64_t *more, const uint64_t *asked, uint64_t *size_out) {
   uint64_t covered, padding = window->padding[2 * i] + window->padding[2 * i + 1];
   int status = effective_filter(inference, window, i, &covered);
   if (status) return status;
-  uint64_t whole = (window->input[i] - 1) * window->strides[i] + covered;
-  if (padding >= whole + (asked ? 0 : more[i]))
-    return pto_error_set(inference->error, PTO_EINVAL, "%s is %llu, and the padding %llu", side(i),
-                         (unsigned long long)whole, (unsigned long long)padding);
-  *size = whole - padding + (asked ? 0 : more[i]);
-  if (!asked) return PTO_OK;
-  if (asked[i] < *size || asked[i] >= *size + window->strides[i])
-    return pto_error_set(inference->error, PTO_EINVAL, "outputSizes[%u] is %llu, not within %llu to %llu", i,
-                         (unsigned long long)asked[i], (unsigned long long)*size,
-                         (unsigned long long)(*size + window->strides[i] - 1));
-  *size = asked[i];
-  return PTO_OK;
+  int64_t size = (int64_t)((window->input[i] - 1) * window->strides[i] + covered) - (int64_t)padding;
+  if (asked) {
+    int64_t wanted = (int64_t)asked[i], last = size + (int64_t)window->strides[i] - 1;
+    *size_out = asked[i];
+    if (wanted >= size && wanted <= last) return PTO_OK;
+    return pto_error_set(inference->error, PTO_EINVAL, "outputSizes[%u] is %lld, not within %lld to %lld", i,
+                         (long long)wanted, (long long)size, (long long)last);
+  }
+  size += (int64_t)more[i];
+  *size_out = (uint64_t)size;
+  if (size > 0) return PTO_OK;
+  return pto_error_set(inference->error, PTO_EINVAL, "%s of the result would be %lld with a padding of %llu", side(i),
+                       (long long)size, (unsigned long long)padding);
 }
 
 int pto_infer_conv_transpose2d(struct pto_inference *inference) {

@@ -79,6 +79,17 @@ static void check_outputs(struct builders *builders, const char *test, json_t *o
   pto_case_report_pass(report);
 }
 
+/* The status of a kind of exception, PTO_OK of what is none. */
+static int refusal_status(json_t *name) {
+  static const struct {
+    const char *name;
+    int status;
+  } kinds[] = {{"TypeError", PTO_EINVAL}, {"InvalidStateError", PTO_ESTALE}};
+  for (size_t i = 0; json_is_string(name) && i < sizeof kinds / sizeof kinds[0]; i++)
+    if (strcmp(json_string_value(name), kinds[i].name) == 0) return kinds[i].status;
+  return PTO_OK;
+}
+
 static void run_case(const char *op, json_t *json, struct builders *builders, struct pto_case_report *report) {
   static struct pto_graph_operand results[PTO_GRAPH_MAX_RESULTS];
   struct pto_error error = {0};
@@ -90,8 +101,9 @@ static void run_case(const char *op, json_t *json, struct builders *builders, st
                                         : pto_case_call(builders->own, op, operands, attrs, input_operand, builders,
                                                         results, PTO_GRAPH_MAX_RESULTS, &result_count, &error);
   json_t *refusal = json_object_get(expect, "error"), *outputs = json_object_get(expect, "outputs");
-  if (json_is_string(refusal) && strcmp(json_string_value(refusal), "TypeError") == 0) {
-    if (status == PTO_EINVAL)
+  int wanted = refusal_status(refusal);
+  if (wanted) {
+    if (status == wanted)
       pto_case_report_pass(report);
     else if (status)
       pto_case_report_fail(report, test, "%s: %s", pto_status_name(status), error.sentence);
