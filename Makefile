@@ -40,7 +40,7 @@ SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
 # ---- sources by folder ----------------------------------------------------------------------------------------------
 code = $(filter-out %_test.c,$(wildcard $(1)))
-LIB_SRC := $(call code,runtime/*/*.c sim/*.c kernels/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*.c check/*.c)
+LIB_SRC := $(call code,runtime/*/*.c sim/*.c kernels/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*.c graph/*/*.c check/*.c)
 CLI_SRC := $(call code,cli/*.c)
 PROGRAM_SRC := $(call code,orchestration/*.c orchestration/errors/*.c)
 # The oracle brings its own implementation of the public runtime API: none of the runtime above base and tensor, no sim.
@@ -48,7 +48,7 @@ ORACLE_SRC := $(call code,tests/oracle/*.c)
 ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/%,$(LIB_SRC))
 SUPPORT_SRC := $(call code,tests/support/*.c tests/conformance/*.c bench/support/*.c)
 TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
-              formats/*_test.c device/*_test.c graph/*_test.c check/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c \
+              formats/*_test.c device/*_test.c graph/*_test.c graph/*/*_test.c check/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c \
               bench/*/*_test.c)
 TEST_SCRIPTS := $(wildcard tests/*_test.sh)
 LONG_TEST_SCRIPTS := $(wildcard tests/long/*_test.sh)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <formats/language_model.h>
+#include <pto/language_model.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/error.h>
 
 /* dim 8 in 2 heads of 4, 1 of them with keys and values; hidden 6, 2 layers, 5 tokens, 3 positions. */
 enum { DIM = 8, HIDDEN = 6, LAYERS = 2, HEADS = 2, KV_HEADS = 1, VOCAB = 5, POSITIONS = 3, KV_DIM = 4 };
@@ -51,7 +53,7 @@ static void refused(struct file *file, int wanted, const char *part) {
   struct pto_language_model model;
   struct pto_error error = {0};
   store(file);
-  assert_int_equal(pto_language_model_read(&model, file->path, &error), wanted);
+  assert_int_equal(pto_language_model_read(&model, file->path, error.sentence, sizeof error.sentence), wanted);
   if (!strstr(error.sentence, part)) fail_msg("\"%s\" does not say \"%s\"", error.sentence, part);
   assert_non_null(strstr(error.sentence, file->path));
   assert_null(model.layers);
@@ -66,7 +68,7 @@ static void test_weights_are_where_the_format_has_them(void **state) {
   struct pto_error error;
   make(&file, false);
   store(&file);
-  if (pto_language_model_read(&m, file.path, &error)) fail_msg("%s", error.sentence);
+  if (pto_language_model_read(&m, file.path, error.sentence, sizeof error.sentence)) fail_msg("%s", error.sentence);
   assert_int_equal(m.dim, DIM);
   assert_int_equal(m.sequence_length, POSITIONS);
   assert_int_equal(pto_model_head_width(&m), 4);
@@ -96,7 +98,7 @@ static void test_a_negative_vocabulary_means_a_classifier_of_its_own(void **stat
   struct pto_error error;
   make(&file, true);
   store(&file);
-  if (pto_language_model_read(&m, file.path, &error)) fail_msg("%s", error.sentence);
+  if (pto_language_model_read(&m, file.path, error.sentence, sizeof error.sentence)) fail_msg("%s", error.sentence);
   assert_int_equal(m.vocab_size, VOCAB);
   assert_float_equal(first_of(&m.classifier), SHARED_FLOATS, 0);
   pto_language_model_fini(&m);
@@ -150,9 +152,21 @@ static void test_sizes_whose_weights_would_not_fit_into_64_bits_are_refused(void
 static void test_a_file_that_is_not_there_is_said(void **state) {
   struct pto_language_model model;
   struct pto_error error;
-  assert_int_equal(pto_language_model_read(&model, "no/such/model", &error), PTO_ESYSTEM);
+  assert_int_equal(pto_language_model_read(&model, "no/such/model", error.sentence, sizeof error.sentence),
+                   PTO_ESYSTEM);
   assert_non_null(strstr(error.sentence, "no/such/model: No such file"));
-  assert_int_equal(pto_language_model_read(&model, "/", &error), PTO_ESYSTEM);
+  assert_int_equal(pto_language_model_read(&model, "/", error.sentence, sizeof error.sentence), PTO_ESYSTEM);
+}
+
+static void test_a_pipe_is_refused_and_not_waited_for(void **state) {
+  struct pto_language_model model;
+  struct pto_error error;
+  char path[64];
+  snprintf(path, sizeof path, "model_test_pipe_%d", (int)getpid());
+  assert_int_equal(mkfifo(path, 0600), 0);
+  assert_int_equal(pto_language_model_read(&model, path, error.sentence, sizeof error.sentence), PTO_ESYSTEM);
+  assert_non_null(strstr(error.sentence, path));
+  unlink(path);
 }
 
 int main(void) {
@@ -163,6 +177,7 @@ int main(void) {
       cmocka_unit_test(test_sizes_that_cannot_be_are_refused_by_name),
       cmocka_unit_test(test_sizes_whose_weights_would_not_fit_into_64_bits_are_refused),
       cmocka_unit_test(test_a_file_that_is_not_there_is_said),
+      cmocka_unit_test(test_a_pipe_is_refused_and_not_waited_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include <formats/tokenizer.h>
+#include <formats/tokenizer_reader.h>
 
 #include <stdlib.h>
 #include <string.h>
 
+#include <formats/gguf.h>
 #include <formats/mapped_file.h>
 #include <runtime/base/base.h>
+
+#define FIRST_BYTE 3u /* token of byte 0 in files of llama2.c */
 
 /* ---- pieces in byte order ---- */
 
@@ -22,9 +25,9 @@ static int compare_tokens(const void *left, const void *right, void *context) {
   return order ? order : (a > b) - (a < b);
 }
 
-/* The lowest token of a piece; UINT32_MAX where it is none. */
+/* The lowest token of a piece; PTO_TOKEN_NONE where it is none. */
 static uint32_t find(const struct pto_tokenizer *tokenizer, const char *bytes, uint32_t length) {
-  uint32_t first = 0, end = tokenizer->vocab_size;
+  uint32_t first = 0, end = tokenizer->index_count;
   while (first < end) {
     const uint32_t middle = first + (end - first) / 2;
     const struct pto_token_piece *piece = &tokenizer->pieces[tokenizer->index[middle]];
@@ -33,9 +36,9 @@ static uint32_t find(const struct pto_tokenizer *tokenizer, const char *bytes, u
     else
       end = middle;
   }
-  if (first == tokenizer->vocab_size) return UINT32_MAX;
+  if (first == tokenizer->index_count) return PTO_TOKEN_NONE;
   const struct pto_token_piece *piece = &tokenizer->pieces[tokenizer->index[first]];
-  return compare_bytes(piece->bytes, piece->length, bytes, length) ? UINT32_MAX : tokenizer->index[first];
+  return compare_bytes(piece->bytes, piece->length, bytes, length) ? PTO_TOKEN_NONE : tokenizer->index[first];
 }
 
 /* ---- reading ---- */
@@ -68,38 +71,62 @@ static int parse(struct pto_tokenizer *tokenizer, const struct pto_mapped_file *
   return PTO_OK;
 }
 
-static int read_file(struct pto_tokenizer *tokenizer, const struct pto_mapped_file *file, uint32_t vocab_size,
-                     struct pto_error *error) {
-  /* A token takes 8 bytes at least: what the file cannot hold is refused before memory is asked for. */
-  if (vocab_size == 0 || file->size_bytes < sizeof(int32_t) || (file->size_bytes - sizeof(int32_t)) / 8 < vocab_size)
-    return pto_error_set(error, PTO_EINVAL, "%llu bytes cannot hold %u tokens", (unsigned long long)file->size_bytes,
-                         vocab_size);
+int pto_tokenizer_alloc(struct pto_tokenizer *tokenizer, uint32_t vocab_size, uint64_t memory_bytes,
+                        struct pto_error *error) {
   tokenizer->vocab_size = vocab_size;
   tokenizer->pieces = calloc(vocab_size, sizeof *tokenizer->pieces);
   tokenizer->index = calloc(vocab_size, sizeof *tokenizer->index);
-  tokenizer->memory = malloc(file->size_bytes); /* headers take more than the zeros that are added */
-  if (!tokenizer->pieces || !tokenizer->index || !tokenizer->memory)
-    return pto_error_set(error, PTO_ENOMEM, "no memory for %u tokens", vocab_size);
-  int status = parse(tokenizer, file, error);
+  tokenizer->memory = malloc(memory_bytes);
+  for (uint32_t i = 0; i < 256; i++) {
+    tokenizer->bytes[i][0] = (char)i;
+    tokenizer->byte_tokens[i] = PTO_TOKEN_NONE;
+  }
+  if (tokenizer->pieces && tokenizer->index && tokenizer->memory) return PTO_OK;
+  return pto_error_set(error, PTO_ENOMEM, "no memory for %u tokens", vocab_size);
+}
+
+static int read_llama2c(struct pto_tokenizer *tokenizer, const struct pto_mapped_file *file, uint32_t vocab_size,
+                        struct pto_error *error) {
+  /* A token takes 8 bytes at least, which are more than the zero that is put behind it here: what the file cannot hold
+   * is refused before memory is asked for. */
+  if (vocab_size == 0 || file->size_bytes < sizeof(int32_t) || (file->size_bytes - sizeof(int32_t)) / 8 < vocab_size)
+    return pto_error_set(error, PTO_EINVAL, "%llu bytes cannot hold %u tokens", (unsigned long long)file->size_bytes,
+                         vocab_size);
+  int status = pto_tokenizer_alloc(tokenizer, vocab_size, file->size_bytes, error);
+  if (status == PTO_OK) status = parse(tokenizer, file, error);
   if (status) return status;
+  tokenizer->has_space_prefix = true;
+  tokenizer->bos_token = PTO_TOKEN_BOS;
+  tokenizer->eos_token = PTO_TOKEN_EOS;
+  for (uint32_t i = 0; i < 256 && i + FIRST_BYTE < vocab_size; i++) tokenizer->byte_tokens[i] = i + FIRST_BYTE;
   for (uint32_t i = 0; i < vocab_size; i++) tokenizer->index[i] = i;
-  qsort_r(tokenizer->index, vocab_size, sizeof *tokenizer->index, compare_tokens, tokenizer->pieces);
-  for (uint32_t i = 0; i < 256; i++) tokenizer->bytes[i][0] = (char)i;
+  tokenizer->index_count = vocab_size;
   return PTO_OK;
 }
 
-int pto_tokenizer_read(struct pto_tokenizer *tokenizer, const char *path, uint32_t vocab_size,
-                       struct pto_error *error) {
+static int read_file(struct pto_tokenizer *tokenizer, const struct pto_mapped_file *file, uint32_t vocab_size,
+                     struct pto_error *error) {
+  int status = pto_gguf_is_one(file->data, file->size_bytes)
+                   ? pto_tokenizer_gguf_read(tokenizer, file->data, file->size_bytes, vocab_size, error)
+                   : read_llama2c(tokenizer, file, vocab_size, error);
+  if (status == PTO_OK)
+    qsort_r(tokenizer->index, tokenizer->index_count, sizeof *tokenizer->index, compare_tokens, tokenizer->pieces);
+  return status;
+}
+
+int pto_tokenizer_read(struct pto_tokenizer *tokenizer, const char *path, uint32_t vocab_size, char *sentence,
+                       size_t sentence_size) {
   struct pto_mapped_file file;
-  struct pto_error reason;
+  struct pto_error error, reason;
   memset(tokenizer, 0, sizeof *tokenizer);
-  int status = pto_mapped_file_init(&file, path, error);
-  if (status) return status;
+  int status = pto_mapped_file_init(&file, path, &error);
+  if (status) return pto_error_tell(&error, sentence, sentence_size);
   status = read_file(tokenizer, &file, vocab_size, &reason);
   pto_mapped_file_fini(&file);
   if (status == PTO_OK) return status;
   pto_tokenizer_fini(tokenizer);
-  return pto_error_set(error, status, "tokenizer %.400s: %.500s", path, reason.sentence);
+  pto_error_set(&error, status, "tokenizer %.400s: %.500s", path, reason.sentence);
+  return pto_error_tell(&error, sentence, sentence_size);
 }
 
 void pto_tokenizer_fini(struct pto_tokenizer *tokenizer) {
@@ -124,19 +151,19 @@ static int add_characters(const struct pto_tokenizer *tokenizer, const char *tex
   for (uint64_t at = 0; at < size;) {
     const uint32_t length = character_length(text + at, size - at);
     const uint32_t token = find(tokenizer, text + at, length);
-    for (uint32_t i = 0; token == UINT32_MAX && i < length; i++) {
+    for (uint32_t i = 0; token == PTO_TOKEN_NONE && i < length; i++) {
       const uint32_t byte = (unsigned char)text[at + i];
-      if (byte + PTO_TOKEN_FIRST_BYTE >= tokenizer->vocab_size)
+      if (tokenizer->byte_tokens[byte] == PTO_TOKEN_NONE)
         return pto_error_set(error, PTO_EINVAL, "the tokenizer has no token for byte 0x%02x of the text", byte);
-      tokens[(*count)++] = byte + PTO_TOKEN_FIRST_BYTE;
+      tokens[(*count)++] = tokenizer->byte_tokens[byte];
     }
-    if (token != UINT32_MAX) tokens[(*count)++] = token;
+    if (token != PTO_TOKEN_NONE) tokens[(*count)++] = token;
     at += length;
   }
   return PTO_OK;
 }
 
-/* The token of two neighbours joined; UINT32_MAX. */
+/* The token of two neighbours joined; PTO_TOKEN_NONE. */
 static uint32_t join(const struct pto_tokenizer *tokenizer, uint32_t left, uint32_t right) {
   const struct pto_token_piece *a = &tokenizer->pieces[left], *b = &tokenizer->pieces[right];
   char bytes[2 * PTO_TOKEN_MAX_BYTES];
@@ -151,7 +178,7 @@ static void merge(const struct pto_tokenizer *tokenizer, uint32_t *tokens, uint3
   for (;;) {
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i + 1 < *count; i++)
-      if (joined[i] != UINT32_MAX &&
+      if (joined[i] != PTO_TOKEN_NONE &&
           (best == UINT32_MAX || tokenizer->pieces[joined[i]].score > tokenizer->pieces[joined[best]].score))
         best = i;
     if (best == UINT32_MAX) return;
@@ -164,21 +191,22 @@ static void merge(const struct pto_tokenizer *tokenizer, uint32_t *tokens, uint3
   }
 }
 
-int pto_tokenizer_encode(const struct pto_tokenizer *tokenizer, const char *text, bool has_bos, bool has_eos,
-                         uint32_t **tokens_out, uint32_t *count_out, struct pto_error *error) {
+static int encode(const struct pto_tokenizer *tokenizer, const char *text, bool has_bos, bool has_eos,
+                  uint32_t **tokens_out, uint32_t *count_out, struct pto_error *error) {
   const uint64_t most = strlen(text) + 3;
   if (most > UINT32_MAX / 2) return pto_error_set(error, PTO_EINVAL, "a text of %llu bytes", (unsigned long long)most);
   uint32_t *tokens = malloc(most * sizeof *tokens), *joined = malloc(most * sizeof *joined), count = 0;
   int status = tokens && joined ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "no memory for the tokens of a text");
-  if (status == PTO_OK && has_bos) tokens[count++] = PTO_TOKEN_BOS;
+  if (status == PTO_OK && has_bos && tokenizer->bos_token != PTO_TOKEN_NONE) tokens[count++] = tokenizer->bos_token;
   const uint32_t fixed = count;
-  if (status == PTO_OK && *text) status = add_characters(tokenizer, " ", tokens, &count, error);
+  if (status == PTO_OK && *text && tokenizer->has_space_prefix)
+    status = add_characters(tokenizer, " ", tokens, &count, error);
   if (status == PTO_OK) status = add_characters(tokenizer, text, tokens, &count, error);
   if (status == PTO_OK) {
     uint32_t rest = count - fixed;
     merge(tokenizer, tokens + fixed, joined, &rest);
     count = fixed + rest;
-    if (has_eos) tokens[count++] = PTO_TOKEN_EOS;
+    if (has_eos && tokenizer->eos_token != PTO_TOKEN_NONE) tokens[count++] = tokenizer->eos_token;
   }
   free(joined);
   if (status) {
@@ -190,6 +218,13 @@ int pto_tokenizer_encode(const struct pto_tokenizer *tokenizer, const char *text
   return PTO_OK;
 }
 
+int pto_tokenizer_encode(const struct pto_tokenizer *tokenizer, const char *text, bool has_bos, bool has_eos,
+                         uint32_t **tokens_out, uint32_t *count_out, char *sentence, size_t sentence_size) {
+  struct pto_error error;
+  int status = encode(tokenizer, text, has_bos, has_eos, tokens_out, count_out, &error);
+  return status ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
+}
+
 /* ---- decoding ---- */
 
 static int hex_digit(char c) {
@@ -198,18 +233,25 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+int pto_token_piece_byte(const char *bytes, uint64_t length) {
+  if (length != 6 || memcmp(bytes, "<0x", 3) != 0 || bytes[5] != '>') return -1;
+  const int high = hex_digit(bytes[3]), low = hex_digit(bytes[4]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
 const char *pto_tokenizer_decode(const struct pto_tokenizer *tokenizer, uint32_t previous, uint32_t token,
                                  uint32_t *length_out) {
   *length_out = 0;
   if (token >= tokenizer->vocab_size) return "";
   const struct pto_token_piece *piece = &tokenizer->pieces[token];
   const char *bytes = piece->bytes;
-  if (piece->length == 6 && memcmp(bytes, "<0x", 3) == 0 && bytes[5] == '>' && hex_digit(bytes[3]) >= 0 &&
-      hex_digit(bytes[4]) >= 0) {
+  const int byte = pto_token_piece_byte(bytes, piece->length);
+  if (byte >= 0) {
     *length_out = 1;
-    return tokenizer->bytes[hex_digit(bytes[3]) * 16 + hex_digit(bytes[4])];
+    return tokenizer->bytes[byte];
   }
-  const uint32_t skip = previous == PTO_TOKEN_BOS && piece->length && bytes[0] == ' ';
+  const uint32_t skip =
+      previous == tokenizer->bos_token && tokenizer->has_space_prefix && piece->length && bytes[0] == ' ';
   *length_out = piece->length - skip;
   return bytes + skip;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <formats/tokenizer.h>
+#include <pto/tokenizer.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/error.h>
 
 /* Three special tokens, 256 bytes, then these. */
 static const struct {
@@ -57,7 +58,7 @@ static int read_it(struct file *file, uint32_t vocab_size, struct pto_tokenizer 
   assert_non_null(stream);
   assert_int_equal(fwrite(file->bytes, 1, file->size, stream), file->size);
   fclose(stream);
-  int status = pto_tokenizer_read(tokenizer, file->path, vocab_size, error);
+  int status = pto_tokenizer_read(tokenizer, file->path, vocab_size, error->sentence, sizeof error->sentence);
   unlink(file->path);
   return status;
 }
@@ -72,7 +73,8 @@ static void open_it(struct pto_tokenizer *tokenizer) {
 static void gives(const struct pto_tokenizer *tokenizer, const char *text, const uint32_t *wanted, uint32_t count) {
   uint32_t *tokens, found;
   struct pto_error error;
-  if (pto_tokenizer_encode(tokenizer, text, false, false, &tokens, &found, &error)) fail_msg("%s", error.sentence);
+  if (pto_tokenizer_encode(tokenizer, text, false, false, &tokens, &found, error.sentence, sizeof error.sentence))
+    fail_msg("%s", error.sentence);
   assert_int_equal(found, count);
   if (count) assert_memory_equal(tokens, wanted, count * sizeof *tokens);
   free(tokens);
@@ -109,7 +111,8 @@ static void test_an_empty_text_has_no_tokens_and_marks_are_added_where_asked_for
   uint32_t *tokens, count;
   open_it(&t);
   gives(&t, "", NULL, 0);
-  assert_int_equal(pto_tokenizer_encode(&t, "a", true, true, &tokens, &count, &error), PTO_OK);
+  assert_int_equal(pto_tokenizer_encode(&t, "a", true, true, &tokens, &count, error.sentence, sizeof error.sentence),
+                   PTO_OK);
   assert_int_equal(count, 3);
   assert_int_equal(tokens[0], PTO_TOKEN_BOS);
   assert_int_equal(tokens[1], SPACE_A);
@@ -148,7 +151,8 @@ static void test_what_is_encoded_decodes_to_the_same_text(void **state) {
       text[i] = (char)(round % 2 ? 1 + pto_rng_below(&rng, 255) : 'a' + pto_rng_below(&rng, 3));
     text[size] = '\0';
     uint32_t *tokens, count, previous = PTO_TOKEN_BOS;
-    assert_int_equal(pto_tokenizer_encode(&t, text, false, false, &tokens, &count, &error), PTO_OK);
+    assert_int_equal(
+        pto_tokenizer_encode(&t, text, false, false, &tokens, &count, error.sentence, sizeof error.sentence), PTO_OK);
     for (uint32_t i = 0; i < count; previous = tokens[i++]) {
       uint32_t length;
       const char *piece = pto_tokenizer_decode(&t, previous, tokens[i], &length);
@@ -202,7 +206,8 @@ static void test_a_byte_without_a_token_is_refused(void **state) {
   file.size = 4;
   for (int i = 0; i < 10; i++) add(&file, "x", 0);
   assert_int_equal(read_it(&file, 10, &t, &error), PTO_OK);
-  assert_int_equal(pto_tokenizer_encode(&t, "y", false, false, &tokens, &count, &error), PTO_EINVAL);
+  assert_int_equal(pto_tokenizer_encode(&t, "y", false, false, &tokens, &count, error.sentence, sizeof error.sentence),
+                   PTO_EINVAL);
   assert_non_null(strstr(error.sentence, "no token for byte 0x20"));
   pto_tokenizer_fini(&t);
 }

@@ -12,7 +12,8 @@
 #include <cmocka.h>
 
 #include <bench/support/plain_decoder.h>
-#include <formats/tokenizer.h>
+#include <pto/tokenizer.h>
+#include <runtime/base/error.h>
 
 /* Of the text in llama2.c's doc/stories260K.md: temperature 0, 256 steps, no prompt.  The folder's README has it too.
  */
@@ -45,9 +46,10 @@ static void test_greedy_decoding_of_the_published_model_gives_the_published_text
     skip();
   }
   snprintf(path, sizeof path, "%s/stories260K.bin", folder);
-  if (pto_language_model_read(&model, path, &error)) fail_msg("%s", error.sentence);
+  if (pto_language_model_read(&model, path, error.sentence, sizeof error.sentence)) fail_msg("%s", error.sentence);
   snprintf(path, sizeof path, "%s/tok512.bin", folder);
-  if (pto_tokenizer_read(&tokenizer, path, model.vocab_size, &error)) fail_msg("%s", error.sentence);
+  if (pto_tokenizer_read(&tokenizer, path, model.vocab_size, error.sentence, sizeof error.sentence))
+    fail_msg("%s", error.sentence);
   assert_true(pto_plain_decoder_init(&decoder, &model));
   uint32_t token = PTO_TOKEN_BOS;
   for (uint32_t position = 0; position < 256; position++) {

@@ -706,6 +706,46 @@ PTO_API void pto_graph_forget(struct pto_graph *graph, struct pto_context *conte
 PTO_API PTO_MUST_CHECK int pto_graph_compute(struct pto_graph *graph, struct pto_context *context,
                                              const struct pto_compute_arrays *arrays);
 
+/* ---- files ----
+ * Graphs as webnn-graph-json, version 1 and 2 (docs/graph.md).  Data of constants are in the file, or in one beside it:
+ * a safetensors file, or a weights manifest and its blob. */
+
+/* Where save puts the data of constants.  Those of one value alone, and of 4 bits in safetensors, stay in the file. */
+enum pto_graph_weights_form {
+  PTO_GRAPH_WEIGHTS_DEFAULT = 0, /* as INLINE where they are up to 64 KiB in all, else as SAFETENSORS */
+  PTO_GRAPH_WEIGHTS_INLINE,
+  PTO_GRAPH_WEIGHTS_SAFETENSORS,
+  PTO_GRAPH_WEIGHTS_MANIFEST
+};
+
+/* Zeroed fields mean the default in brackets.  Start with `struct pto_graph_file_options o = {.size = sizeof o};`. */
+struct pto_graph_file_options {
+  size_t size;
+  uint32_t weights;          /* of save: enum pto_graph_weights_form */
+  const char *weights_path;  /* safetensors file or blob [beside the graph: STEM.safetensors, STEM.weights; when reading
+                                also model.safetensors, model.weights] */
+  const char *manifest_path; /* [STEM.manifest.json; when reading also manifest.json] */
+};
+
+/* Reads the graph at `path` as the calls that it holds to a builder of `context` (may be NULL), so that what a builder
+ * refuses is refused here; so are names that are unknown or used twice, use before production, circles, results that
+ * nothing uses, constants of another length.  `options` may be NULL.  PTO_OK; PTO_EINVAL for what the file says,
+ * PTO_ENOTSUP, PTO_ESYSTEM, PTO_ENOMEM; the reason, with file and place, goes to `sentence` (sentence_size bytes, may
+ * be NULL), and *graph_out is untouched. */
+PTO_API PTO_MUST_CHECK int pto_graph_load(struct pto_context *context, const char *path,
+                                          const struct pto_graph_file_options *options, struct pto_graph **graph_out,
+                                          char *sentence, size_t sentence_size);
+/* Writes the graph at `path`, in one form alone: the same graph gives the same bytes, and loading gives the same graph.
+ * `options` may be NULL.  PTO_OK; PTO_ENOTSUP for a constant tensor of a context, or more inline data than are read
+ * again; PTO_ESYSTEM, PTO_ENOMEM.  Files that could not be written to their end are removed. */
+PTO_API PTO_MUST_CHECK int pto_graph_save(const struct pto_graph *graph, const char *path,
+                                          const struct pto_graph_file_options *options, char *sentence,
+                                          size_t sentence_size);
+/* Writes the graph for Graphviz: inputs, constants, intermediates and outputs told apart.  PTO_OK, PTO_ESYSTEM,
+ * PTO_ENOMEM. */
+PTO_API PTO_MUST_CHECK int pto_graph_save_dot(const struct pto_graph *graph, const char *path, char *sentence,
+                                              size_t sentence_size);
+
 #ifdef __cplusplus
 }
 #endif

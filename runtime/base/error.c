@@ -22,6 +22,11 @@ void pto_error_append(struct pto_error *error, const char *format, ...) {
   va_end(arguments);
 }
 
+int pto_error_tell(const struct pto_error *error, char *sentence, size_t size) {
+  if (sentence && size) snprintf(sentence, size, "%s", error->sentence);
+  return error->status;
+}
+
 void pto_error_clear(struct pto_error *error) {
   error->status = PTO_OK;
   error->sentence[0] = '\0';

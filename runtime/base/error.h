@@ -8,6 +8,8 @@
 #ifndef PTO_ERROR_H
 #define PTO_ERROR_H
 
+#include <stddef.h>
+
 #include <pto/status.h>
 
 #define PTO_SENTENCE_SIZE 1024
@@ -21,6 +23,8 @@ struct pto_error {
 int pto_error_set(struct pto_error *error, int status, const char *format, ...) PTO_PRINTF(3, 4);
 /* Adds to the stored sentence. */
 void pto_error_append(struct pto_error *error, const char *format, ...) PTO_PRINTF(2, 3);
+/* Copies the sentence to a caller's buffer (cut to `size` bytes; may be NULL) and returns the stored status. */
+int pto_error_tell(const struct pto_error *error, char *sentence, size_t size);
 void pto_error_clear(struct pto_error *error);
 
 #endif

@@ -7,14 +7,15 @@
 
 #include <string.h>
 
-#include <formats/tokenizer.h>
+#include <pto/tokenizer.h>
+#include <runtime/base/error.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void use(const struct pto_tokenizer *tokenizer, const char *text) {
   struct pto_error error = {0};
   uint32_t *tokens, count;
-  if (pto_tokenizer_encode(tokenizer, text, true, true, &tokens, &count, &error)) {
+  if (pto_tokenizer_encode(tokenizer, text, true, true, &tokens, &count, error.sentence, sizeof error.sentence)) {
     FUZZ_HOLDS(error.sentence[0] != '\0');
     return;
   }
@@ -36,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memcpy(text, data + 2, data[1]);
   text[data[1]] = '\0';
   fuzz_file_open(&file, data + 2 + data[1], size - 2 - data[1]);
-  int status = pto_tokenizer_read(&tokenizer, file.path, data[0], &error);
+  int status = pto_tokenizer_read(&tokenizer, file.path, data[0], error.sentence, sizeof error.sentence);
   fuzz_file_close(&file);
   if (status == PTO_OK) {
     use(&tokenizer, text);
