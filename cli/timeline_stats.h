@@ -10,7 +10,7 @@
 #ifndef PTO_TIMELINE_STATS_H
 #define PTO_TIMELINE_STATS_H
 
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 #include <runtime/base/error.h>
 #include <runtime/trace/trace.h>
 

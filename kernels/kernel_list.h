@@ -150,6 +150,9 @@
   X(tile)                                                                                                              \
   X(reverse)                                                                                                           \
   X(triangular)                                                                                                        \
+  X(unfold)                                                                                                            \
+  X(resample_nearest)                                                                                                  \
+  X(resample_linear)                                                                                                   \
   X(rope)                                                                                                              \
   X(rope_positions)                                                                                                    \
   X(quantize_linear)                                                                                                   \
@@ -159,6 +162,7 @@
   X(matmul_int8)                                                                                                       \
   X(matmul_int8_accumulate)                                                                                            \
   X(gemm)                                                                                                              \
+  X(depthwise)                                                                                                         \
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \
   X(pv)                                                                                                                \
