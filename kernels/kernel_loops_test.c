@@ -76,9 +76,7 @@ static void assert_same(const char *what, bool are_floats, const void *wanted, c
 }
 
 static void check_operation(uint32_t set, uint32_t op, enum pto_class class_, struct pto_rng *rng) {
-  static uint64_t a[MAX_COUNT], b[MAX_COUNT], c[MAX_COUNT], wanted[MAX_COUNT];
-  static _Alignas(64) uint64_t got[MAX_COUNT];
-  const bool is_streaming = class_ == PTO_CLASS_F32 && pto_loops_at(set)->is_f32_streaming[op];
+  static uint64_t a[MAX_COUNT], b[MAX_COUNT], c[MAX_COUNT], wanted[MAX_COUNT], got[MAX_COUNT];
   for (uint64_t count = 0; count <= MAX_COUNT; count += 1 + count / 3) {
     any_elements(op == PTO_OP_select ? PTO_CLASS_BOOL : class_, a, MAX_COUNT, rng);
     any_elements(class_, b, MAX_COUNT, rng);
@@ -95,12 +93,6 @@ static void check_operation(uint32_t set, uint32_t op, enum pto_class class_, st
     snprintf(what, sizeof what, "%s: %" PRIu64 " elements of operation %u in class %u", pto_loops_at(set)->name, count,
              op, class_);
     assert_same(what, class_ == PTO_CLASS_F32, wanted, got, sizeof wanted);
-    if (!is_streaming) continue;
-    memset(got, 0, sizeof got);
-    chunk.is_past_caches = true;
-    pto_loops_at(set)->op[op][class_](&chunk);
-    pto_loops_at(set)->stream_end();
-    assert_same(what, true, wanted, got, sizeof wanted);
   }
 }
 
