@@ -70,6 +70,12 @@ static pto_op_loop *half_loop(const struct pto_kernel_args *args, enum pto_op op
   return is_half(args, form) ? pto_loops_best()->half_op[op][args->tensors[0].dtype == PTO_BFLOAT16] : NULL;
 }
 
+/* The loop on such floats that has a table of results. */
+static pto_op_loop *table_loop(enum pto_op op, uint32_t dtype) {
+  pto_op_loop *quick = pto_loops_best()->quick_lookup[op][dtype == PTO_BFLOAT16];
+  return quick != NULL ? quick : pto_loops_best()->lookup;
+}
+
 /* Whether the operation takes so long that its output had better go through the caches: stores past them overlap less
  * with arithmetic.  Those that are not just rounded once.  Out of cache gelu takes 0.9 and a look-up 0.85 times as long
  * so, and the shortest of them, exp, 1.05 times. */
@@ -117,7 +123,7 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
   /* Local memory is what is stated for the loops without a table, which take more. */
   const uint16_t *table = is_half(args, form) ? pto_half_table(op, y->dtype, left) : NULL;
   const enum pto_class class_ = table != NULL ? PTO_CLASS_U16 : class_of(args, op, form);
-  pto_op_loop *loop = table != NULL ? pto_loops_best()->lookup : half_loop(args, op, form);
+  pto_op_loop *loop = table != NULL ? table_loop(op, y->dtype) : half_loop(args, op, form);
   if (loop == NULL) loop = pto_loops_best()->op[op][class_];
 
   struct pto_operand operands[MAX_INPUTS + 1]; /* inputs, and the output last; where it is read, once for each */

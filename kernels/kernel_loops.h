@@ -89,6 +89,8 @@ struct pto_loops {
   /* On fp16 [0] and bf16 [1] as they are stored, or NULL, in every set alike: the same bits as through f32. */
   pto_op_loop *half_op[PTO_OP_COUNT][2];
   pto_op_loop *lookup; /* out[i] = b[a[i]], all uint16_t; b has 65536 elements */
+  /* The same where b has the results of that operation of fp16 [0] and bf16 [1]: mostly computed.  NULL: no faster. */
+  pto_op_loop *quick_lookup[PTO_OP_COUNT][2];
   /* NULL: that class does not hold that dtype.  F32 holds the floats, I64 and U64 all integers of whole bytes, each
    * class its own dtypes, and the unsigned ones whatever has their size, as bits.  The 4-bit ones lie two a byte, the
    * low bits first, from addr on; step_bytes has no meaning there, and of the last byte only the bits of elements are
