@@ -232,6 +232,40 @@
   X(-0x1.611b22p-1f, 0x1.3e8p-2f, 0x1.79b864p-3f, 0x1.788058p-4f, 0x1.4a856cp-5f, 0x1.06afa2p-6f, 0x1.819d06p-8f)     \
   X(-0x1.a25e12p-1f, 0x1.27ep-2f, 0x1.4d802ep-3f, 0x1.3f3d12p-4f, 0x1.0ec302p-5f, 0x1.a1762cp-7f, 0x1.2b4aa2p-8f)     \
   X(-0x1.e38b12p-1f, 0x1.13ep-2f, 0x1.27f328p-3f, 0x1.103fbap-4f, 0x1.be5fdap-6f, 0x1.4de146p-7f, 0x1.d3829ap-9f)
+
+#define PTO_LOG_PIECES(X)                                                                                              \
+  X(0x1p0f, 0.0f, 0x1p0f, -0x1.fffff4p-2f, 0x1.553996p-2f, -0x1.ed58fap-3f, 0.0f)                                      \
+  X(0x1.0b5ecap0f, 0x1.64p-5f, 0x1.ea39fep-1f, -0x1.d56112p-2f, 0x1.2ba56cp-2f, -0x1.ab246p-3f, 0.0f)                  \
+  X(0x1.13ad34p0f, 0x1.2f5p-4f, 0x1.db74aap-1f, -0x1.b98516p-2f, 0x1.115ed8p-2f, -0x1.7b5e6cp-3f, 0.0f)                \
+  X(0x1.1b8d5ap0f, 0x1.a2bp-4f, 0x1.ce4004p-1f, -0x1.a15596p-2f, 0x1.f66eaep-3f, -0x1.5280b2p-3f, 0.0f)                \
+  X(0x1.246d98p0f, 0x1.1078p-3f, 0x1.c03836p-1f, -0x1.88626p-2f, 0x1.ca0ddap-3f, -0x1.2e2a28p-3f, 0.0f)                \
+  X(0x1.2b4c84p0f, 0x1.4008p-3f, 0x1.b5ee1cp-1f, -0x1.76936ep-2f, 0x1.ab3834p-3f, -0x1.100672p-3f, 0.0f)               \
+  X(0x1.338c8p0f, 0x1.77b8p-3f, 0x1.aa2ec8p-1f, -0x1.62bfep-2f, 0x1.89c17ep-3f, -0x1.e9584ap-4f, 0.0f)                 \
+  X(0x1.3c3818p0f, 0x1.b0a8p-3f, 0x1.9e7f56p-1f, -0x1.4f900ap-2f, 0x1.6a3f52p-3f, -0x1.b8e068p-4f, 0.0f)               \
+  X(0x1.43e926p0f, 0x1.e1ep-3f, 0x1.94a79ap-1f, -0x1.3fd0b6p-2f, 0x1.510c5ep-3f, -0x1.8f3a0cp-4f, 0.0f)                \
+  X(0x1.4ba1eep0f, 0x1.091p-2f, 0x1.8b3b8ep-1f, -0x1.31186cp-2f, 0x1.3a0bcp-3f, -0x1.6a5aep-4f, 0.0f)                  \
+  X(0x1.536b56p0f, 0x1.20d4p-2f, 0x1.822a5cp-1f, -0x1.2341e4p-2f, 0x1.24ebcap-3f, -0x1.4997d4p-4f, 0.0f)               \
+  X(0x1.5b6d0cp0f, 0x1.38b4p-2f, 0x1.794418p-1f, -0x1.15fcd4p-2f, 0x1.1121b2p-3f, -0x1.2c4cacp-4f, 0.0f)               \
+  X(0x1.639138p0f, 0x1.506cp-2f, 0x1.70a0bcp-1f, -0x1.096742p-2f, 0x1.fd97fp-4f, -0x1.121b34p-4f, 0.0f)                \
+  X(0x1.6bf472p0f, 0x1.684cp-2f, 0x1.6821fp-1f, -0x1.fa9f78p-3f, 0x1.db2b14p-4f, -0x1.f524cep-5f, 0.0f)                \
+  X(0x1.744768p0f, 0x1.7f74p-2f, 0x1.60148p-1f, -0x1.e43862p-3f, 0x1.bbffdep-4f, -0x1.cb1538p-5f, 0.0f)                \
+  X(0x1.7c9592p0f, 0x1.960cp-2f, 0x1.586594p-1f, -0x1.cf5124p-3f, 0x1.9f8ec2p-4f, -0x1.a55c4p-5f, 0.0f)                \
+  X(0x1.84082ep-1f, -0x1.1be4p-2f, 0x1.51c96p0f, -0x1.bdb3ccp-1f, 0x1.881696p-1f, -0x1.841e8p-1f, 0.0f)                \
+  X(0x1.8baac6p-1f, -0x1.07fp-2f, 0x1.4b44b6p0f, -0x1.acaac2p-1f, 0x1.71d2c6p-1f, -0x1.65f4fcp-1f, 0.0f)               \
+  X(0x1.937edcp-1f, -0x1.e7cp-3f, 0x1.44d75cp0f, -0x1.9c31dap-1f, 0x1.5cb5fcp-1f, -0x1.4a8ac8p-1f, 0.0f)               \
+  X(0x1.9bc158p-1f, -0x1.be4p-3f, 0x1.3e5334p0f, -0x1.8bd2d4p-1f, 0x1.4825p-1f, -0x1.317238p-1f, 0.0f)                 \
+  X(0x1.a48136p-1f, -0x1.933p-3f, 0x1.37b39cp0f, -0x1.7b85e2p-1f, 0x1.34152cp-1f, -0x1.1a6c8cp-1f, 0.0f)               \
+  X(0x1.ab5fdcp-1f, -0x1.72p-3f, 0x1.32b0f6p0f, -0x1.6f6b86p-1f, 0x1.25765cp-1f, -0x1.067372p-1f, 0.0f)                \
+  X(0x1.b45602p-1f, -0x1.478p-3f, 0x1.2c6474p0f, -0x1.607b94p-1f, 0x1.13c02ap-1f, -0x1.e68db2p-2f, 0.0f)               \
+  X(0x1.bbba72p-1f, -0x1.2518p-3f, 0x1.276352p0f, -0x1.54d60ep-1f, 0x1.06327p-1f, -0x1.c4ec36p-2f, 0.0f)               \
+  X(0x1.c3da2ap-1f, -0x1.ffep-4f, 0x1.2213cp0f, -0x1.48b0c2p-1f, 0x1.f09d6p-2f, -0x1.a59a0ap-2f, 0.0f)                 \
+  X(0x1.cc8674p-1f, -0x1.b2p-4f, 0x1.1c9d3ap0f, -0x1.3c6d38p-1f, 0x1.d5143cp-2f, -0x1.88912cp-2f, 0.0f)                \
+  X(0x1.d4b2f8p-1f, -0x1.69fp-4f, 0x1.17a69p0f, -0x1.317c78p-1f, 0x1.bcf5f8p-2f, -0x1.6e4d3ap-2f, 0.0f)                \
+  X(0x1.dc87d8p-1f, -0x1.261p-4f, 0x1.130e02p0f, -0x1.278718p-1f, 0x1.a761d4p-2f, -0x1.5664b2p-2f, 0.0f)               \
+  X(0x1.e476a6p-1f, -0x1.c4ep-5f, 0x1.0e8d04p0f, -0x1.1dedc2p-1f, 0x1.92ec3cp-2f, -0x1.4059c2p-2f, 0.0f)               \
+  X(0x1.ec00a8p-1f, -0x1.466p-5f, 0x1.0a67b6p0f, -0x1.153bbp-1f, 0x1.80af02p-2f, -0x1.2c3ee2p-2f, 0.0f)                \
+  X(0x1.f4895ap-1f, -0x1.73p-6f, 0x1.05dceep0f, -0x1.0bdc3ap-1f, 0x1.6d56cep-2f, -0x1.193edep-2f, 0.0f)                \
+  X(0x1p0f, 0.0f, 0x1p0f, -0x1p-1f, 0x1.554dfep-2f, -0x1.04df0cp-2f, 0.0f)                                            
 /* clang-format on */
 
 #endif
