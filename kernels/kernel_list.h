@@ -105,7 +105,7 @@
   X(exp, LANES, PTO_DTYPES_FLOAT, 0.8, exp_lanes(a), 0, exp(a))                                                        \
   X(exp2, UNARY, PTO_DTYPES_FLOAT, 0.501, exp2_f32(a), 0, exp2(a))                                                     \
   X(expm1, UNARY, PTO_DTYPES_FLOAT, 0.501, expm1_f32(a), 0, expm1(a))                                                  \
-  X(log, LANES, PTO_DTYPES_FLOAT, 1, log_lanes(a), 0, log(a))                                                          \
+  X(log, LANES, PTO_DTYPES_FLOAT, 0.8, log_lanes(a), 0, log(a))                                                        \
   X(log2, UNARY, PTO_DTYPES_FLOAT, 0.501, log2_f32(a), 0, log2(a))                                                     \
   X(log1p, UNARY, PTO_DTYPES_FLOAT, 0.501, log1p_f32(a), 0, log1p(a))                                                  \
   X(sqrt, UNARY, PTO_DTYPES_FLOAT, 0.5, __builtin_sqrtf(a), 0, sqrt(a))                                                \
