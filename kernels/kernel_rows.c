@@ -197,7 +197,7 @@ static void copy_in_windows(const struct pto_rows *rows, uint64_t in_window) {
 static void copy_windows(const struct pto_rows *rows) {
   const int64_t shortest = rows->to_step < rows->from_step ? rows->to_step : rows->from_step;
   const int64_t longest = rows->to_step < rows->from_step ? rows->from_step : rows->to_step;
-  if (shortest >= (int64_t)rows->row_bytes && longest <= WINDOW / 2) {
+  if (shortest >= (int64_t)rows->row_bytes && longest <= PTO_ROWS_CLOSE_BYTES) {
     const uint64_t in_window = rows_in_window(rows->row_bytes, (uint64_t)longest);
     if (rows->count >= LEAST_ROWS && rows->count * rows->lines >= LEAST_WINDOWS * in_window) {
       copy_in_windows(rows, in_window);
