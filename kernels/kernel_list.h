@@ -88,7 +88,7 @@
   X(clamp_int, BOUNDED2_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_CLAMP(a, s, t), reference_min(reference_max(a, s), t))      \
   X(linear, SCALED2, PTO_DTYPES_FLOAT, 0.5, a * s + t, 0, RF(a * s) + t)                                               \
   X(hard_sigmoid, SCALED2, PTO_DTYPES_FLOAT, 0.5, unit_f32(a * s + t), 0, reference_unit(RF(a * s) + t))               \
-  X(hard_swish, UNARY, PTO_DTYPES_FLOAT, 2, hard_swish_f32(a), 0, reference_hard_swish(a))                             \
+  X(hard_swish, LANES, PTO_DTYPES_FLOAT, 2, hard_swish_lanes(a), 0, reference_hard_swish(a))                           \
   X(add_inplace, INPLACE, PTO_DTYPES_NUMBER, 0.5, b + a, PTO_WRAP(b, +, a), b + a)                                     \
   X(neg, UNARY, PTO_DTYPES_NUMBER, 0.5, -a, PTO_WRAP(0, -, a), -a)                                                     \
   X(abs, UNARY, PTO_DTYPES_NUMBER, 0.5, abs_f32(a), a < 0 ? PTO_WRAP(0, -, a) : a, a < 0 ? -a : a + 0)                 \
