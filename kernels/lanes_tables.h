@@ -12,9 +12,9 @@
  * (c = 5/4) is 1 / (1 + e^x), and from −8.75 on below, where no 12 bits are near, about the last such point; normal (c
  * = 1) is Φ(x) · e^(x²/2).  The first piece of an odd function is t + c₁t + ….  Within 2^-25.5 for tanh and erf, 2^-29
  * for sigmoid, 2^-27 for normal.
- * log (by the upper bits of the mantissa of x, ¾ ≤ x < 1½, where the others have |x| + c): log x, at a point where it is
- * a multiple of 2^-16; the pieces about 1 have the point 1.  Of the points with the best values, the one that gives the
- * least error of all x in the piece.  Within 2^-26.
+ * log (by the upper bits of the mantissa of x, ¾ ≤ x < 1½, where the others have |x| + c): log x, at a point where it
+ * is a multiple of 2^-16; the pieces about 1 have the point 1.  Of the points with the best values, the one that gives
+ * the least error of all x in the piece.  Within 2^-26.
  *
  * Constants.
  */
@@ -268,7 +268,7 @@
   X(0x1.e476a6p-1f, -0x1.c4ep-5f, 0x1.0e8d04p0f, -0x1.1dedc2p-1f, 0x1.92ec3cp-2f, -0x1.4059c2p-2f, 0.0f)               \
   X(0x1.ebfebcp-1f, -0x1.468p-5f, 0x1.0a68cp0f, -0x1.153ddap-1f, 0x1.80b384p-2f, -0x1.2c3fd4p-2f, 0.0f)                \
   X(0x1p0f, 0.0f, 0x1p0f, -0x1.000054p-1f, 0x1.54fccp-2f, -0x1.0efd96p-2f, 0.0f)                                       \
-  X(0x1p0f, 0.0f, 0x1p0f, -0x1p-1f, 0x1.554dfep-2f, -0x1.04df0cp-2f, 0.0f)                                            
+  X(0x1p0f, 0.0f, 0x1p0f, -0x1p-1f, 0x1.554dfep-2f, -0x1.04df0cp-2f, 0.0f)
 /* clang-format on */
 
 #endif
