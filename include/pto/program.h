@@ -117,6 +117,9 @@ PTO_API void pto_program_report(struct pto_program_run *run, struct pto_context 
 
 /* The program run fails with this sentence (bad input, exit 2); returns PTO_EINVAL for `return pto_program_fail(…)`. */
 PTO_API int pto_program_fail(struct pto_program_run *run, const char *format, ...) PTO_PRINTF(2, 3);
+/* The same with the status of what has failed, which ptosim leaves with: 2 for PTO_EINVAL, else 3.  Returns `status`.
+ */
+PTO_API int pto_program_fail_as(struct pto_program_run *run, int status, const char *format, ...) PTO_PRINTF(3, 4);
 /* Text of the program's own, to standard output at once. */
 PTO_API void pto_program_print(struct pto_program_run *run, const char *format, ...) PTO_PRINTF(2, 3);
 
