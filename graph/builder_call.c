@@ -38,7 +38,7 @@ static int check_operand_count(struct call_state *state) {
   const struct pto_op_info *info = state->info;
   uint32_t count = state->call->operand_count;
   uint32_t most = info->parameters[0].is_list ? PTO_GRAPH_MAX_OPERANDS : info->parameter_count;
-  if (count <= most && count) return PTO_OK;
+  if (count <= most && count && state->call->operands) return PTO_OK;
   return pto_error_set(&state->error, PTO_EINVAL, "%u operands, not 1 to %u", count, most);
 }
 

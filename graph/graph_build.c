@@ -9,7 +9,7 @@
 
 static int check_outputs(struct pto_graph_builder *builder, const struct pto_graph_output *outputs,
                          uint32_t output_count, struct pto_name_table *names) {
-  if (output_count == 0) return pto_builder_refuse(builder, PTO_EINVAL, "build: there are no outputs");
+  if (output_count == 0 || !outputs) return pto_builder_refuse(builder, PTO_EINVAL, "build: there are no outputs");
   for (uint32_t i = 0; i < output_count; i++) {
     struct pto_error error;
     uint32_t value, other;

@@ -168,7 +168,8 @@ static struct pto_graph_operand none(const struct pto_graph_builder *builder) {
 static bool accepts_desc(struct pto_graph_builder *builder, const char *call, const struct pto_graph_desc *desc,
                          uint64_t *size_bytes) {
   struct pto_error error;
-  int status = pto_builder_check_desc(builder, desc, size_bytes, &error);
+  int status = desc ? pto_builder_check_desc(builder, desc, size_bytes, &error)
+                    : pto_error_set(&error, PTO_EINVAL, "there is no descriptor");
   if (status) (void)pto_builder_refuse(builder, status, "%s: %s", call, error.sentence);
   return status == PTO_OK;
 }
@@ -210,13 +211,14 @@ static bool accepts_name(struct pto_graph_builder *builder, const char *call, co
 
 struct pto_graph_operand pto_graph_builder_input(struct pto_graph_builder *builder, const char *name,
                                                  const struct pto_graph_desc *desc) {
-  struct pto_graph_value value = {.desc = *desc, .kind = PTO_VALUE_INPUT};
+  struct pto_graph_value value = {.kind = PTO_VALUE_INPUT};
   if (pto_builder_begin_call(builder, "input") || !accepts_name(builder, "input", name) ||
       !accepts_desc(builder, "input", desc, &value.size_bytes) || !reserve_value(builder, "input"))
     return none(builder);
   bool has_room = pto_builder_grow((void **)&builder->inputs, &builder->input_capacity, builder->input_count, 1,
                                    sizeof *builder->inputs) &&
                   pto_name_table_reserve(&builder->names);
+  value.desc = *desc;
   value.name = has_room ? pto_graph_arena_string(&builder->arena, name) : NULL;
   if (!value.name) {
     (void)pto_builder_refuse(builder, PTO_ENOMEM, "input: no memory for one input more");

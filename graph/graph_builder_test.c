@@ -132,6 +132,8 @@ static void test_inputs_need_a_name_of_their_own_and_a_possible_descriptor(void 
     assert_true(is_none(pto_graph_builder_input(builder, wrong[i].name, &wrong[i].desc)));
     expect_error(builder, PTO_EINVAL, wrong[i].sentence);
   }
+  assert_true(is_none(pto_graph_builder_input(builder, "y", NULL)));
+  expect_error(builder, PTO_EINVAL, "input: there is no descriptor");
   assert_int_equal(builder->input_count, 1);
   struct pto_graph_desc largest = {PTO_INT8, 1, {PTO_GRAPH_MAX_TENSOR_BYTES}};
   assert_false(is_none(pto_graph_builder_input(builder, "y", &largest)));
@@ -254,7 +256,7 @@ static void test_a_refused_call_allocates_nothing(void **state) {
 
 static void test_a_graph_has_what_its_outputs_need_in_order_and_every_input(void **state) {
   struct pto_graph_builder *builder = new_builder();
-  struct pto_graph_operand x = input(builder, "x"), unused = input(builder, "unused");
+  struct pto_graph_operand unused = input(builder, "unused"), x = input(builder, "x");
   float data[6] = {0};
   struct pto_graph_operand dead_constant = pto_graph_builder_constant(builder, &matrix, data, sizeof data);
   struct pto_graph_operand constant = pto_graph_builder_constant(builder, &matrix, data, sizeof data);
@@ -283,7 +285,8 @@ static void test_a_graph_has_what_its_outputs_need_in_order_and_every_input(void
   }
   assert_int_equal(graph->value_count, 1 + 2 + 1 + 1 + 2 + 1);
   assert_int_equal(pto_graph_input_count(graph), 2);
-  assert_string_equal(pto_graph_input(graph, 1)->name, "unused");
+  assert_string_equal(pto_graph_input(graph, 0)->name, "unused");
+  assert_string_equal(pto_graph_input(graph, 1)->name, "x");
   assert_int_equal(pto_graph_output_count(graph), 2);
   assert_string_equal(pto_graph_output_at(graph, 0)->name, "out");
   assert_int_equal(pto_graph_output_at(graph, 0)->shape[1], 2);
@@ -316,6 +319,24 @@ static void test_options_are_copied_with_their_lists(void **state) {
   assert_null(((const struct pto_reduce_options *)builder->nodes[2].options)->axes.values);
   assert_int_equal(builder->values[builder->nodes[1].first_result].desc.ndims, 2);
   assert_int_equal(builder->values[builder->nodes[2].first_result].desc.ndims, 0);
+  pto_graph_builder_destroy(builder);
+}
+
+static void test_whole_numbers_of_options_are_kept_as_such_however_they_were_given(void **state) {
+  struct pto_graph_builder *builder = new_builder();
+  struct pto_graph_operand x = input(builder, "x");
+  const struct pto_number given[] = {pto_number_f64(1), pto_number_u64(1), pto_number_i64(1)};
+  for (uint32_t i = 0; i < 3; i++) {
+    struct pto_split_options split = {.splits = PTO_U32_LIST(3), .axis = given[i]};
+    struct pto_triangular_options triangular = {.diagonal = given[i]};
+    struct pto_graph_operand parts[3];
+    assert_int_equal(pto_graph_builder_split(builder, x, &split, parts, 3), PTO_OK);
+    assert_false(is_none(pto_graph_builder_triangular(builder, x, &triangular)));
+    const struct pto_split_options *kept = builder->nodes[2 * i].options;
+    const struct pto_triangular_options *other = builder->nodes[2 * i + 1].options;
+    assert_true(kept->axis.kind == PTO_NUMBER_I64 && kept->axis.value.i64 == 1);
+    assert_true(other->diagonal.kind == PTO_NUMBER_I64 && other->diagonal.value.i64 == 1);
+  }
   pto_graph_builder_destroy(builder);
 }
 
@@ -396,6 +417,38 @@ static void test_each_allocation_that_fails_is_an_error_and_leaks_nothing(void *
   assert_true(failures > 10);
 }
 
+static void test_a_call_that_runs_out_of_memory_half_way_leaves_the_builder_as_it_was(void **state) {
+  if (!PTO_HAS_FAILING_MALLOC) skip();
+  static uint32_t sizes[1000];
+  struct pto_graph_builder *builder = new_builder();
+  struct pto_graph_operand x = input(builder, "x");
+  struct pto_graph_options first = {"first"}; /* so that there is room for nodes */
+  assert_false(is_none(pto_graph_builder_relu(builder, x, &first)));
+  /* The label fits the block that there is, the list does not. */
+  struct pto_graph_desc many = {PTO_FLOAT32, 1, {1000}};
+  for (uint32_t i = 0; i < 1000; i++) sizes[i] = 1;
+  struct pto_split_options split = {.label = "parts", .splits = {sizes, 1000}, .has_sizes = PTO_FLAG_YES};
+  struct pto_graph_operand y = pto_graph_builder_input(builder, "y", &many);
+  static struct pto_graph_operand parts[1000];
+  for (uint32_t i = 0; i < 1000; i++) parts[i] = x;
+  struct pto_graph_call call = {PTO_GRAPH_OP_split, &y, 1, &split, 0};
+  uint64_t used = builder->arena.used_bytes;
+  uint32_t count = 0, failures = 0;
+  for (bool is_done = false; !is_done; failures++) {
+    fail_countdown = failures + 1;
+    int status = pto_graph_builder_call(builder, &call, parts, 1000, &count);
+    is_done = fail_countdown != 0;
+    fail_countdown = 0;
+    assert_int_equal(status, is_done ? PTO_OK : PTO_ENOMEM);
+    if (is_done) break;
+    assert_int_equal(builder->arena.used_bytes, used);
+    assert_int_equal(builder->node_count, 1);
+    pto_graph_builder_clear_error(builder);
+  }
+  assert_true(failures > 2 && count == 1000);
+  pto_graph_builder_destroy(builder);
+}
+
 static void test_a_builder_holds_many_operands_and_names(void **state) {
   struct pto_graph_builder *builder = new_builder();
   char name[32];
@@ -429,8 +482,10 @@ int main(void) {
       cmocka_unit_test(test_a_refused_call_allocates_nothing),
       cmocka_unit_test(test_a_graph_has_what_its_outputs_need_in_order_and_every_input),
       cmocka_unit_test(test_options_are_copied_with_their_lists),
+      cmocka_unit_test(test_whole_numbers_of_options_are_kept_as_such_however_they_were_given),
       cmocka_unit_test(test_build_refuses_what_is_no_output_and_changes_nothing),
       cmocka_unit_test(test_each_allocation_that_fails_is_an_error_and_leaks_nothing),
+      cmocka_unit_test(test_a_call_that_runs_out_of_memory_half_way_leaves_the_builder_as_it_was),
       cmocka_unit_test(test_a_builder_holds_many_operands_and_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

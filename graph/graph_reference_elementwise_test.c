@@ -27,6 +27,7 @@ static void test_rounding_keeps_the_sign_of_zero_and_ties_go_to_even(void **stat
   EXPECT_UNARY(round_even, special, NUMBERS(-INFINITY, -2, -0.0, 0.0, 0, 2, INFINITY, NAN));
   EXPECT_UNARY(sign, special, NUMBERS(-1, -1, -0.0, 0.0, 1, 1, 1, NAN));
   EXPECT_UNARY(abs, special, NUMBERS(INFINITY, 2.5, 0.0, 0.0, 0.5, 1.5, INFINITY, NAN));
+  EXPECT_UNARY(relu, special, NUMBERS(0, 0, -0.0, 0.0, 0.5, 1.5, INFINITY, NAN));
   EXPECT_UNARY(neg, special, NUMBERS(INFINITY, 2.5, 0.0, -0.0, -0.5, -1.5, -INFINITY, NAN));
 }
 

@@ -209,7 +209,8 @@ PTO_REFERENCE_OPERATION(cumulative_sum) {
 /* exp(x − m) / Σ exp(x − m), m = max x.  A line with a NaN or +∞, or of −∞ alone, is NaN throughout. */
 PTO_REFERENCE_OPERATION(softmax) {
   const struct pto_softmax_options *options = node->options;
-  const struct pto_reference_lines lines = pto_reference_lines(&results->desc, options->axis);
+  const uint32_t axis = pto_option_flag(options->is_last, false) ? results->desc.ndims - 1 : options->axis;
+  const struct pto_reference_lines lines = pto_reference_lines(&results->desc, axis);
   for (uint64_t line = 0; line < lines.outer_count * lines.inner_count; line++) {
     const double *x = operands[0]->values + pto_reference_line(&lines, line);
     double *y = results->values + pto_reference_line(&lines, line);

@@ -197,6 +197,15 @@ static void test_softmax_sums_to_one_and_does_not_see_a_shift(void **state) {
   graph_case_close(&c);
 }
 
+static void test_softmax_takes_the_last_axis_where_it_is_told_to(void **state) {
+  struct graph_case c = {0};
+  const struct pto_softmax_options named = {.axis = 2}, last = {.axis = 1, .is_last = PTO_FLAG_YES};
+  const struct pto_reference_tensor *x = graph_case_drawn(&c, PTO_FLOAT16, SHAPE(2, 3, 4), 15);
+  graph_case_expect_equal(graph_case_call(&c, PTO_GRAPH_OP_softmax, &last, OPERANDS(x)),
+                          graph_case_call(&c, PTO_GRAPH_OP_softmax, &named, OPERANDS(x)), 0);
+  graph_case_close(&c);
+}
+
 static void test_softmax_of_rows_with_nan_or_infinity_is_nan(void **state) {
   struct graph_case c = {0};
   const struct pto_softmax_options axis = {.axis = 1};
@@ -336,6 +345,7 @@ int main(void) {
       cmocka_unit_test(test_arg_reductions_give_the_first_of_equals_and_the_first_nan),
       cmocka_unit_test(test_running_sums_are_exclusive_and_reversed_as_told),
       cmocka_unit_test(test_softmax_sums_to_one_and_does_not_see_a_shift),
+      cmocka_unit_test(test_softmax_takes_the_last_axis_where_it_is_told_to),
       cmocka_unit_test(test_softmax_of_rows_with_nan_or_infinity_is_nan),
       cmocka_unit_test(test_normalisations_of_two_numbers_by_hand),
       cmocka_unit_test(test_layer_normalization_over_no_axes_is_the_bias),

@@ -10,32 +10,8 @@
 #include <cmocka.h>
 
 #include <graph/graph_reference_support.h>
-#include <runtime/base/sanitizer.h>
+#include <tests/support/failing_malloc.h>
 #include <tests/support/graph_case.h>
-
-/* ---- allocation, refused and counted; sanitizers have their own ---- */
-
-#define COUNTS_MALLOC (!PTO_HAS_SANITIZER)
-
-static uint32_t malloc_fail_countdown; /* the n-th allocation from now fails; 0: none */
-static int64_t live_blocks;
-
-#if COUNTS_MALLOC
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void __libc_free(void *block);
-static bool has_room(void) { return !malloc_fail_countdown || --malloc_fail_countdown != 0; }
-static void *counted(void *block) {
-  live_blocks += block != NULL;
-  return block;
-}
-PTO_API void *malloc(size_t size) { return has_room() ? counted(__libc_malloc(size)) : NULL; }
-PTO_API void *calloc(size_t count, size_t size) { return has_room() ? counted(__libc_calloc(count, size)) : NULL; }
-PTO_API void free(void *block) {
-  live_blocks -= block != NULL;
-  __libc_free(block);
-}
-#endif
 
 /* ---- numbers of a dtype ---- */
 
@@ -101,6 +77,7 @@ static void test_integers_are_kept_modulo_their_width(void **state) {
   assert_int_equal(pto_reference_wrap_to(PTO_BOOL, 256), 1);
   assert_int_equal(pto_reference_saturate_to(PTO_INT4, 8), 7);
   assert_int_equal(pto_reference_saturate_to(PTO_UINT4, -1), 0);
+  assert_int_equal(pto_reference_saturate_to(PTO_BOOL, 2), 1);
   assert_int_equal(pto_reference_saturate_to(PTO_INT64, 0x1p63), INT64_MAX);
   assert_int_equal(pto_reference_saturate_to(PTO_INT64, -INFINITY), INT64_MIN);
   assert_int_equal(pto_reference_saturate_to(PTO_UINT64, 0x1p63), INT64_MIN);
@@ -233,12 +210,14 @@ static void test_values_between_nodes_are_rounded_to_their_dtype(void **state) {
 static void test_a_constant_that_a_device_keeps_is_not_supported(void **state) {
   struct small s;
   struct pto_error error = {0};
+  uint32_t constant = 1;
   small_open(&s);
-  for (uint32_t v = 1; v < s.graph->value_count; v++) {
-    if (s.graph->values[v].kind == PTO_VALUE_CONSTANT) s.graph->values[v].data = NULL;
-  }
+  while (s.graph->values[constant].kind != PTO_VALUE_CONSTANT) constant++;
+  const void *data = s.graph->values[constant].data;
+  s.graph->values[constant].data = NULL;
   assert_int_equal(pto_graph_reference_run(s.graph, s.inputs, s.outputs, NULL, NULL, &error), PTO_ENOTSUP);
   assert_non_null(strstr(error.sentence, "device"));
+  s.graph->values[constant].data = data;
   pto_graph_destroy(s.graph);
 }
 
@@ -279,20 +258,20 @@ static void test_memory_that_is_refused_is_told_and_nothing_leaks(void **state) 
   const void *inputs[] = {&x, w, w};
   void *outputs[] = {&y};
   uint32_t refused = 0;
-  for (uint32_t n = 1; COUNTS_MALLOC && n < 200; n++) {
+  for (uint32_t n = 1; PTO_HAS_FAILING_MALLOC && n < 200; n++) {
     struct pto_error error = {0};
     const int64_t before = live_blocks;
-    malloc_fail_countdown = n;
+    fail_countdown = n;
     const int status = pto_graph_reference_run(graph, inputs, outputs, NULL, NULL, &error);
-    const bool was_refused = malloc_fail_countdown == 0;
-    malloc_fail_countdown = 0;
+    const bool was_refused = fail_countdown == 0;
+    fail_countdown = 0;
     assert_int_equal(live_blocks, before);
     assert_int_equal(status, was_refused ? PTO_ENOMEM : PTO_OK);
     if (!was_refused) break;
     assert_true(strstr(error.sentence, "no memory") != NULL);
     refused++;
   }
-  assert_true(!COUNTS_MALLOC || refused > 15);
+  assert_true(!PTO_HAS_FAILING_MALLOC || refused > 15);
   pto_graph_destroy(graph);
 }
 
