@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <graph/infer.h>
 #include <graph/op_attributes.h>
 
 /* ---- outputs ---- */
@@ -131,6 +132,21 @@ static bool fill(const struct pto_graph_builder *builder, const struct pto_graph
   return copy_ends(builder, numbers, outputs, graph);
 }
 
+/* What a call may say, but nothing computes. */
+static int check_nodes(struct pto_graph_builder *builder, const struct pto_graph *graph) {
+  for (uint32_t n = 0; n < graph->node_count; n++) {
+    const struct pto_graph_node *node = &graph->nodes[n];
+    struct pto_error error;
+    if (node->op != PTO_GRAPH_OP_conv_transpose2d) continue;
+    int status = pto_conv_transpose2d_check_groups(node->options, &graph->values[node->operands[0]].desc, &error);
+    if (status)
+      return pto_builder_refuse(builder, status, "build: %s%s%.60s%s: %s", pto_op_info(node->op)->name,
+                                node->label ? " \"" : "", node->label ? node->label : "", node->label ? "\"" : "",
+                                error.sentence);
+  }
+  return PTO_OK;
+}
+
 static void hand_on_data(struct pto_graph_builder *builder, const uint32_t *numbers, struct pto_graph *graph) {
   for (uint32_t v = 1; v < builder->value_count; v++) {
     if (!numbers[v] || !builder->values[v].data) continue;
@@ -154,12 +170,15 @@ int pto_graph_builder_build(struct pto_graph_builder *builder, const struct pto_
     graph->output_count = output_count;
   }
   if (numbers && graph && fill(builder, outputs, numbers, graph) &&
-      pto_graph_instances_create(&graph->instances) == PTO_OK) {
+      pto_graph_instances_create(&graph->instances) == PTO_OK)
+    status = check_nodes(builder, graph);
+  else
+    status = pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
+  if (status == PTO_OK) {
     hand_on_data(builder, numbers, graph);
     builder->has_built = true;
     *graph_out = graph;
   } else {
-    status = pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
     pto_graph_destroy(graph);
   }
   free(numbers);

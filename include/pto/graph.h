@@ -341,8 +341,10 @@ struct pto_graph_output {
   struct pto_graph_operand operand;
 };
 /* Makes the graph that computes `outputs`; of what they do not need nothing stays, but inputs.  Refused where the
- * builder is in error, without outputs, for a name used twice or empty, for an input or constant as an output.  After
- * it the builder takes no more calls (PTO_ESTALE); a build that was refused or failed changes nothing. */
+ * builder is in error, without outputs, for a name used twice or empty, for an input or constant as an output; and with
+ * PTO_ENOTSUP for what calls may say but has no result: groups of a transposed convolution that do not divide the
+ * channels of its input.  After it the builder takes no more calls (PTO_ESTALE); a build that was refused or failed
+ * changes nothing. */
 PTO_API PTO_MUST_CHECK int pto_graph_builder_build(struct pto_graph_builder *builder,
                                                    const struct pto_graph_output *outputs, uint32_t output_count,
                                                    struct pto_graph **graph_out);
