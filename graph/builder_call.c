@@ -218,10 +218,8 @@ static int call_with_many(struct pto_graph_builder *builder, struct call_state *
 /* Puts operation and label in front of the sentence. */
 static int refuse_call(struct pto_graph_builder *builder, const struct call_state *state, int status) {
   const char *label = label_of(state->call);
-  char room[96];
   if (!label) return pto_builder_refuse(builder, status, "%s: %s", state->info->name, state->error.sentence);
-  return pto_builder_refuse(builder, status, "%s \"%s\": %s", state->info->name,
-                            pto_builder_printable(label, room, sizeof room), state->error.sentence);
+  return pto_builder_refuse(builder, status, "%s \"%.90s\": %s", state->info->name, label, state->error.sentence);
 }
 
 int pto_graph_builder_call(struct pto_graph_builder *builder, const struct pto_graph_call *call,

@@ -15,17 +15,16 @@ static int check_outputs(struct pto_graph_builder *builder, const struct pto_gra
   for (uint32_t i = 0; i < output_count; i++) {
     struct pto_error error;
     uint32_t value, other;
-    char room[64];
     if (!outputs[i].name || !outputs[i].name[0])
       return pto_builder_refuse(builder, PTO_EINVAL, "build: the name of output %u is empty", i);
-    const char *name = pto_builder_printable(outputs[i].name, room, sizeof room);
-    if (pto_name_table_lookup(names, outputs[i].name, &other))
-      return pto_builder_refuse(builder, PTO_EINVAL, "build: the name \"%s\" is used twice", name);
+    const char *name = outputs[i].name;
+    if (pto_name_table_lookup(names, name, &other))
+      return pto_builder_refuse(builder, PTO_EINVAL, "build: the name \"%.60s\" is used twice", name);
     if (pto_builder_value(builder, outputs[i].operand, &value, &error))
-      return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%s\" %s", name, error.sentence);
+      return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%.60s\" %s", name, error.sentence);
     if (builder->values[value].kind != PTO_VALUE_RESULT)
-      return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%s\" is %s; identity makes an output of it", name,
-                                builder->values[value].kind == PTO_VALUE_INPUT ? "an input" : "a constant");
+      return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%.60s\" is %s; identity makes an output of it",
+                                name, builder->values[value].kind == PTO_VALUE_INPUT ? "an input" : "a constant");
     if (!pto_name_table_reserve(names)) return pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
     pto_name_table_insert(names, outputs[i].name, i);
   }

@@ -23,8 +23,7 @@ static int take_options(const struct pto_graph_file_options *given, struct pto_g
 }
 
 static int give_sentence(int status, const struct pto_error *error, char *sentence, size_t sentence_size) {
-  if (status && sentence && sentence_size) snprintf(sentence, sentence_size, "%s", error->sentence);
-  return status;
+  return status ? pto_error_tell(error, sentence, sentence_size) : PTO_OK;
 }
 
 int pto_graph_load(struct pto_context *context, const char *path, const struct pto_graph_file_options *given,
