@@ -6,6 +6,7 @@
 
 #include <graph/infer.h>
 #include <graph/op_attributes.h>
+#include <runtime/base/utf8.h>
 
 /* ---- outputs ---- */
 
@@ -18,6 +19,8 @@ static int check_outputs(struct pto_graph_builder *builder, const struct pto_gra
     if (!outputs[i].name || !outputs[i].name[0])
       return pto_builder_refuse(builder, PTO_EINVAL, "build: the name of output %u is empty", i);
     const char *name = outputs[i].name;
+    if (!pto_utf8_is_valid(name))
+      return pto_builder_refuse(builder, PTO_EINVAL, "build: the name \"%.60s\" is no UTF-8", name);
     if (pto_name_table_lookup(names, name, &other))
       return pto_builder_refuse(builder, PTO_EINVAL, "build: the name \"%.60s\" is used twice", name);
     if (pto_builder_value(builder, outputs[i].operand, &value, &error))

@@ -185,6 +185,10 @@ static bool accepts_name(struct pto_graph_builder *builder, const char *call, co
     (void)pto_builder_refuse(builder, PTO_EINVAL, "%s: the name is empty", call);
     return false;
   }
+  if (!pto_utf8_is_valid(name)) {
+    (void)pto_builder_refuse(builder, PTO_EINVAL, "%s: the name \"%.60s\" is no UTF-8", call, name);
+    return false;
+  }
   if (pto_name_table_lookup(&builder->names, name, &number)) {
     (void)pto_builder_refuse(builder, PTO_EINVAL, "%s: the name \"%.60s\" is used twice", call, name);
     return false;

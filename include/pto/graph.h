@@ -15,6 +15,8 @@
  * TypeError is PTO_EINVAL, InvalidStateError PTO_ESTALE, NotSupportedError PTO_ENOTSUP, OperationError what a dispatch
  * that failed leaves in its context.  Every sentence of a call begins with its operation and label.
  *
+ * Names and labels are UTF-8, as those of the specification are text; any other bytes are refused.
+ *
  * Ownership.  Everything is borrowed for the call and copied: names, shapes, lists, the data of constants.  A builder
  * builds one graph, which takes the constants along and lives on without it.  One thread at a time uses a builder; any
  * number may dispatch a graph.
