@@ -159,6 +159,10 @@
   X(matmul_int8)                                                                                                       \
   X(matmul_int8_accumulate)                                                                                            \
   X(gemm)                                                                                                              \
+  X(matvec)                                                                                                            \
+  X(matvec_accumulate)                                                                                                 \
+  X(matvec_int8)                                                                                                       \
+  X(matvec_int8_accumulate)                                                                                            \
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \
   X(pv)                                                                                                                \
