@@ -275,6 +275,13 @@ static int run_accumulate(const struct pto_kernel_args *args) { return run(args,
         PARAM("y", mode, F32, 1)                                                                                       \
   }
 
+static int matvec_check(const struct pto_kernel_args *args) { return check(args, "matvec"); }
+static int matvec_accumulate_check(const struct pto_kernel_args *args) { return check(args, "matvec_accumulate"); }
+static int matvec_int8_check(const struct pto_kernel_args *args) { return check(args, "matvec_int8"); }
+static int matvec_int8_accumulate_check(const struct pto_kernel_args *args) {
+  return check(args, "matvec_int8_accumulate");
+}
+
 /* X(name, parameters, y's mode, run, cost) */
 #define PRODUCT_LIST(X)                                                                                                \
   X(matvec, FLOAT_PARAMS, PTO_OUTPUT, run_output, cost_of)                                                             \
@@ -284,7 +291,6 @@ static int run_accumulate(const struct pto_kernel_args *args) { return run(args,
 
 #define X(name_, params_, mode_, run_, cost_)                                                                          \
   static const struct pto_kernel_param name_##_params[] = params_(mode_);                                              \
-  static int name_##_check(const struct pto_kernel_args *args) { return check(args, #name_); }                         \
   const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
                                                  .cores = PTO_AIV,                                                     \
                                                  .params = name_##_params,                                             \
