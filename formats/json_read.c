@@ -26,6 +26,18 @@ static int check_file(struct pto_json_reader *reader, int fd, uint64_t most_byte
   return PTO_OK;
 }
 
+/* What jansson made of the text, if it is an object; NULL, refused, otherwise. */
+static json_t *keep_object(struct pto_json_reader *reader, json_t *root, const json_error_t *reason) {
+  if (!root)
+    reader->status = pto_error_set(reader->error, PTO_EINVAL, "%.400s: line %d, column %d: %s", reader->path,
+                                   reason->line, reason->column, reason->text);
+  else if (!json_is_object(root))
+    refuse_file(reader, PTO_EINVAL, "holds no JSON object");
+  if (!reader->status) return root;
+  json_decref(root);
+  return NULL;
+}
+
 json_t *pto_json_read_file(struct pto_json_reader *reader, const char *path, uint64_t most_bytes,
                            struct pto_error *error) {
   json_error_t reason;
@@ -42,15 +54,14 @@ json_t *pto_json_read_file(struct pto_json_reader *reader, const char *path, uin
     fclose(stream);
   else
     close(fd);
-  if (reader->status) return NULL;
-  if (!root)
-    reader->status = pto_error_set(error, PTO_EINVAL, "%.400s: line %d, column %d: %s", path, reason.line,
-                                   reason.column, reason.text);
-  else if (!json_is_object(root))
-    refuse_file(reader, PTO_EINVAL, "holds no JSON object");
-  if (!reader->status) return root;
-  json_decref(root);
-  return NULL;
+  return reader->status ? NULL : keep_object(reader, root, &reason);
+}
+
+json_t *pto_json_read_memory(struct pto_json_reader *reader, const char *path, const void *bytes, size_t size,
+                             struct pto_error *error) {
+  json_error_t reason;
+  *reader = (struct pto_json_reader){.path = path, .error = error};
+  return keep_object(reader, json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &reason), &reason);
 }
 
 /* ---- mistakes ---- */
@@ -100,6 +111,12 @@ int64_t pto_json_read_i64(struct pto_json_reader *reader, json_t *object, const 
   json_t *value = value_of(reader, object, key);
   if (value && !json_is_integer(value)) pto_json_read_refuse(reader, "\"%s\" is no whole number", key);
   return reader->status ? 0 : json_integer_value(value);
+}
+
+double pto_json_read_number(struct pto_json_reader *reader, json_t *object, const char *key) {
+  json_t *value = value_of(reader, object, key);
+  if (value && !json_is_number(value)) pto_json_read_refuse(reader, "\"%s\" is no number", key);
+  return reader->status ? 0 : json_number_value(value);
 }
 
 bool pto_json_read_bool(struct pto_json_reader *reader, json_t *object, const char *key) {

@@ -33,6 +33,10 @@ struct pto_json_reader {
 json_t *pto_json_read_file(struct pto_json_reader *reader, const char *path, uint64_t most_bytes,
                            struct pto_error *error);
 
+/* The same of `size` bytes in memory, which are not needed afterwards; `path` is how sentences name them. */
+json_t *pto_json_read_memory(struct pto_json_reader *reader, const char *path, const void *bytes, size_t size,
+                             struct pto_error *error);
+
 /* Where the getters are from now on, for sentences. */
 void pto_json_read_at(struct pto_json_reader *reader, const char *format, ...) PTO_PRINTF(2, 3);
 /* A mistake that no getter knows: "PATH: PLACE: …".  Returns the reader's status. */
@@ -51,6 +55,8 @@ json_t *pto_json_read_item(struct pto_json_reader *reader, json_t *array, size_t
 /* An array of at most `most` numbers of at most `most_value`; *count_out is how many there are. */
 void pto_json_read_u64s(struct pto_json_reader *reader, json_t *object, const char *key, uint32_t most,
                         uint64_t most_value, uint64_t *values, uint32_t *count_out);
+/* A finite number, whole or not. */
+double pto_json_read_number(struct pto_json_reader *reader, json_t *object, const char *key);
 /* Whether the key is there and not null. */
 bool pto_json_has(json_t *object, const char *key);
 

@@ -41,6 +41,7 @@ static void test_values_are_read_by_key_and_type(void **state) {
   assert_non_null(root);
   assert_int_equal(pto_json_read_u64(&reader, root, "n", 7), 7);
   assert_int_equal(pto_json_read_i64(&reader, root, "i"), -7);
+  assert_float_equal(pto_json_read_number(&reader, root, "i"), -7.0, 0);
   assert_true(pto_json_read_bool(&reader, root, "b"));
   assert_string_equal(pto_json_read_string(&reader, root, "s"), "x");
   assert_non_null(pto_json_read_object(&reader, root, "o"));
@@ -76,6 +77,7 @@ static void test_each_wrong_type_is_refused(void **state) {
   } while (0)
   REFUSED(pto_json_read_u64(&reader, root, "n", 9), "\"n\" holds no whole number");
   REFUSED(pto_json_read_i64(&reader, root, "n"), "\"n\" is no whole number");
+  REFUSED(pto_json_read_number(&reader, root, "l"), "\"l\" is no number");
   REFUSED(pto_json_read_bool(&reader, root, "n"), "neither true nor false");
   REFUSED(pto_json_read_string(&reader, root, "n"), "\"n\" is no string");
   REFUSED(pto_json_read_object(&reader, root, "n"), "\"n\" is no object");
@@ -85,6 +87,16 @@ static void test_each_wrong_type_is_refused(void **state) {
   REFUSED((pto_json_read_u64s(&reader, root, "l", 3, 9, numbers, &count), 0), "\"l\" holds no whole number");
   REFUSED((pto_json_read_u64s(&reader, root, "long", 3, 9, numbers, &count), 0), "at most 3");
   REFUSED(pto_json_read_u64(&reader, root, "missing", 9), "\"missing\" is missing");
+}
+
+static void test_bytes_in_memory_are_read_without_a_zero_behind_them(void **state) {
+  json_t *root = pto_json_read_memory(&reader, "there", "{\"n\":7}8", 7, &error);
+  assert_int_equal(pto_json_read_u64(&reader, root, "n", 9), 7);
+  json_decref(root);
+  assert_null(pto_json_read_memory(&reader, "there", "{\"n\":7}8", 8, &error));
+  assert_says("there: line 1, column 8: ");
+  assert_null(pto_json_read_memory(&reader, "there", "[]", 2, &error));
+  assert_says("there: holds no JSON object");
 }
 
 static void test_files_that_are_too_large_or_no_objects_are_refused(void **state) {
@@ -105,6 +117,7 @@ int main(void) {
       cmocka_unit_test(test_values_are_read_by_key_and_type),
       cmocka_unit_test(test_the_first_mistake_is_kept_with_its_place),
       cmocka_unit_test(test_each_wrong_type_is_refused),
+      cmocka_unit_test(test_bytes_in_memory_are_read_without_a_zero_behind_them),
       cmocka_unit_test(test_files_that_are_too_large_or_no_objects_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

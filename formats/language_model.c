@@ -67,6 +67,7 @@ int pto_language_model_read(struct pto_language_model *model, const char *path, 
 void pto_language_model_fini(struct pto_language_model *model) {
   struct pto_mapped_file file = {model->file.data, model->file.size_bytes};
   free(model->layers);
+  free(model->norms);
   pto_mapped_file_fini(&file);
   memset(model, 0, sizeof *model);
 }

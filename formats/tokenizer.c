@@ -7,6 +7,8 @@
 #include <formats/mapped_file.h>
 #include <runtime/base/base.h>
 
+#define FIRST_BYTE 3u /* token of byte 0 in files of llama2.c */
+
 /* ---- pieces in byte order ---- */
 
 static int compare_bytes(const char *a, uint32_t a_length, const char *b, uint32_t b_length) {
@@ -22,9 +24,9 @@ static int compare_tokens(const void *left, const void *right, void *context) {
   return order ? order : (a > b) - (a < b);
 }
 
-/* The lowest token of a piece; UINT32_MAX where it is none. */
+/* The lowest token of a piece; PTO_TOKEN_NONE where it is none. */
 static uint32_t find(const struct pto_tokenizer *tokenizer, const char *bytes, uint32_t length) {
-  uint32_t first = 0, end = tokenizer->vocab_size;
+  uint32_t first = 0, end = tokenizer->index_count;
   while (first < end) {
     const uint32_t middle = first + (end - first) / 2;
     const struct pto_token_piece *piece = &tokenizer->pieces[tokenizer->index[middle]];
@@ -33,9 +35,9 @@ static uint32_t find(const struct pto_tokenizer *tokenizer, const char *bytes, u
     else
       end = middle;
   }
-  if (first == tokenizer->vocab_size) return UINT32_MAX;
+  if (first == tokenizer->index_count) return PTO_TOKEN_NONE;
   const struct pto_token_piece *piece = &tokenizer->pieces[tokenizer->index[first]];
-  return compare_bytes(piece->bytes, piece->length, bytes, length) ? UINT32_MAX : tokenizer->index[first];
+  return compare_bytes(piece->bytes, piece->length, bytes, length) ? PTO_TOKEN_NONE : tokenizer->index[first];
 }
 
 /* ---- reading ---- */
@@ -82,7 +84,13 @@ static int read_file(struct pto_tokenizer *tokenizer, const struct pto_mapped_fi
     return pto_error_set(error, PTO_ENOMEM, "no memory for %u tokens", vocab_size);
   int status = parse(tokenizer, file, error);
   if (status) return status;
+  tokenizer->has_space_prefix = true;
+  tokenizer->bos_token = PTO_TOKEN_BOS;
+  tokenizer->eos_token = PTO_TOKEN_EOS;
+  for (uint32_t i = 0; i < 256; i++)
+    tokenizer->byte_tokens[i] = i + FIRST_BYTE < vocab_size ? i + FIRST_BYTE : PTO_TOKEN_NONE;
   for (uint32_t i = 0; i < vocab_size; i++) tokenizer->index[i] = i;
+  tokenizer->index_count = vocab_size;
   qsort_r(tokenizer->index, vocab_size, sizeof *tokenizer->index, compare_tokens, tokenizer->pieces);
   for (uint32_t i = 0; i < 256; i++) tokenizer->bytes[i][0] = (char)i;
   return PTO_OK;
@@ -125,19 +133,19 @@ static int add_characters(const struct pto_tokenizer *tokenizer, const char *tex
   for (uint64_t at = 0; at < size;) {
     const uint32_t length = character_length(text + at, size - at);
     const uint32_t token = find(tokenizer, text + at, length);
-    for (uint32_t i = 0; token == UINT32_MAX && i < length; i++) {
+    for (uint32_t i = 0; token == PTO_TOKEN_NONE && i < length; i++) {
       const uint32_t byte = (unsigned char)text[at + i];
-      if (byte + PTO_TOKEN_FIRST_BYTE >= tokenizer->vocab_size)
+      if (tokenizer->byte_tokens[byte] == PTO_TOKEN_NONE)
         return pto_error_set(error, PTO_EINVAL, "the tokenizer has no token for byte 0x%02x of the text", byte);
-      tokens[(*count)++] = byte + PTO_TOKEN_FIRST_BYTE;
+      tokens[(*count)++] = tokenizer->byte_tokens[byte];
     }
-    if (token != UINT32_MAX) tokens[(*count)++] = token;
+    if (token != PTO_TOKEN_NONE) tokens[(*count)++] = token;
     at += length;
   }
   return PTO_OK;
 }
 
-/* The token of two neighbours joined; UINT32_MAX. */
+/* The token of two neighbours joined; PTO_TOKEN_NONE. */
 static uint32_t join(const struct pto_tokenizer *tokenizer, uint32_t left, uint32_t right) {
   const struct pto_token_piece *a = &tokenizer->pieces[left], *b = &tokenizer->pieces[right];
   char bytes[2 * PTO_TOKEN_MAX_BYTES];
@@ -152,7 +160,7 @@ static void merge(const struct pto_tokenizer *tokenizer, uint32_t *tokens, uint3
   for (;;) {
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i + 1 < *count; i++)
-      if (joined[i] != UINT32_MAX &&
+      if (joined[i] != PTO_TOKEN_NONE &&
           (best == UINT32_MAX || tokenizer->pieces[joined[i]].score > tokenizer->pieces[joined[best]].score))
         best = i;
     if (best == UINT32_MAX) return;
@@ -171,15 +179,16 @@ static int encode(const struct pto_tokenizer *tokenizer, const char *text, bool 
   if (most > UINT32_MAX / 2) return pto_error_set(error, PTO_EINVAL, "a text of %llu bytes", (unsigned long long)most);
   uint32_t *tokens = malloc(most * sizeof *tokens), *joined = malloc(most * sizeof *joined), count = 0;
   int status = tokens && joined ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "no memory for the tokens of a text");
-  if (status == PTO_OK && has_bos) tokens[count++] = PTO_TOKEN_BOS;
+  if (status == PTO_OK && has_bos && tokenizer->bos_token != PTO_TOKEN_NONE) tokens[count++] = tokenizer->bos_token;
   const uint32_t fixed = count;
-  if (status == PTO_OK && *text) status = add_characters(tokenizer, " ", tokens, &count, error);
+  if (status == PTO_OK && *text && tokenizer->has_space_prefix)
+    status = add_characters(tokenizer, " ", tokens, &count, error);
   if (status == PTO_OK) status = add_characters(tokenizer, text, tokens, &count, error);
   if (status == PTO_OK) {
     uint32_t rest = count - fixed;
     merge(tokenizer, tokens + fixed, joined, &rest);
     count = fixed + rest;
-    if (has_eos) tokens[count++] = PTO_TOKEN_EOS;
+    if (has_eos && tokenizer->eos_token != PTO_TOKEN_NONE) tokens[count++] = tokenizer->eos_token;
   }
   free(joined);
   if (status) {
@@ -217,7 +226,8 @@ const char *pto_tokenizer_decode(const struct pto_tokenizer *tokenizer, uint32_t
     *length_out = 1;
     return tokenizer->bytes[hex_digit(bytes[3]) * 16 + hex_digit(bytes[4])];
   }
-  const uint32_t skip = previous == PTO_TOKEN_BOS && piece->length && bytes[0] == ' ';
+  const uint32_t skip =
+      previous == tokenizer->bos_token && tokenizer->has_space_prefix && piece->length && bytes[0] == ' ';
   *length_out = piece->length - skip;
   return bytes + skip;
 }

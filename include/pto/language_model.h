@@ -2,13 +2,16 @@
 /*
  * Llama-style decoder models in files: sizes, and where each weight is.
  *
- * Owns the mapped file and the list of layers until fini; weights point into the file, as it has them.
+ * Owns the mapped file and the list of layers until fini; matrices point into the file, as it has them, and so do norms
+ * that are f32 there.
  *
  * Always true after a successful read: every size is at least 1 and within PTO_MODEL_LIMITS; head_count is a multiple
  * of kv_head_count, dim of head_count, and the width of a head is even; every weight lies inside the file, and is of
  * the shape that the sizes say.  Files are untrusted: a refusal says what was found.
  *
- * Matrices are [rows, columns] row-major: y = W·x has `rows` elements.  q has dim rows, k and v kv_dim.
+ * Matrices are [rows, columns] row-major: y = W·x has `rows` elements.  q has dim rows, k and v kv_dim.  What a
+ * rotation turns together are neighbours (rows 2i and 2i + 1 of a head of q and k) or halves (rows i and i + width /
+ * 2): rope_style says which, since files of both kinds are used as they are.
  *
  * Threads: any, each with its own arguments.
  */
@@ -32,7 +35,15 @@ extern "C" {
 enum pto_weight_format {
   PTO_WEIGHT_F32 = 0,
   PTO_WEIGHT_F16,
-  PTO_WEIGHT_Q8_0 /* blocks of 32: an f16 scale, 32 int8 */
+  PTO_WEIGHT_Q8_0, /* blocks of 32 columns: an f16 scale, 32 int8; 34 bytes */
+  PTO_WEIGHT_BF16
+};
+
+/* Which elements of a head's vector of q or k turn as a pair, for 0 ≤ i < width / 2, by position / rope_base^(2i /
+ * width). */
+enum pto_rope_style {
+  PTO_ROPE_NEIGHBOURS = 0, /* 2i and 2i + 1: llama2.c, GGUF */
+  PTO_ROPE_HALVES          /* i and i + width / 2: safetensors by their Hugging Face names */
 };
 
 struct pto_model_matrix {
@@ -56,10 +67,12 @@ struct pto_model_file {
 struct pto_language_model {
   uint32_t dim, hidden_dim, layer_count, head_count, kv_head_count, vocab_size, sequence_length;
   float rope_base, norm_epsilon;
+  uint32_t rope_style;               /* enum pto_rope_style */
   struct pto_model_matrix embedding; /* [vocab_size, dim] */
   struct pto_model_matrix classifier;
   const float *final_norm;
   struct pto_model_layer *layers;
+  float *norms; /* memory of norms that the file does not have as f32; those above point into it */
   struct pto_model_file file;
 };
 
