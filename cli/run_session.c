@@ -218,7 +218,9 @@ static int open_program_run(struct pto_run_session *session) {
                                               .setting_count = options->settings.count,
                                               .seed = options->seed,
                                               .margin_bytes = options->array_margin_bytes,
-                                              .config = &session->config};
+                                              .config = &session->config,
+                                              .is_text_aside =
+                                                  options->json_path && strcmp(options->json_path, "-") == 0};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   describe(session);
@@ -314,6 +316,9 @@ static void take_counters(struct pto_run_session *session) {
   result->h2d_bytes = counters->h2d_bytes;
   result->d2h_bytes = counters->d2h_bytes;
   result->d2d_bytes = counters->d2d_bytes;
+  const struct pto_figure *figure;
+  for (result->figure_count = 0; (figure = pto_program_run_figure(session->run, result->figure_count)) != NULL;)
+    result->figures[result->figure_count++] = *figure;
   result->has_run = true;
 }
 

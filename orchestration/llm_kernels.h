@@ -22,9 +22,9 @@
 #include <math.h>
 #include <string.h>
 
-#define LLM_BLOCK 32        /* weights that share a scale in q8_0 */
-#define LLM_POSITIONS 256   /* whose scores an attend has in local memory at a time */
-#define LLM_LANES 8         /* elements of a value that are summed side by side */
+#define LLM_BLOCK 32      /* weights that share a scale in q8_0 */
+#define LLM_POSITIONS 256 /* whose scores an attend has in local memory at a time */
+#define LLM_LANES 8       /* elements of a value that are summed side by side */
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
@@ -143,7 +143,7 @@ static int llm_rotate_and_store_run(const struct pto_kernel_args *a) {
   const struct pto_kernel_tensor *t = a->tensors, *keys = &t[LLM_KEYS], *values = &t[LLM_VALUES];
   const uint64_t width = values->shape[2], positions = values->shape[1];
   float *q = t[LLM_Q].addr, *turned = a->core->local.addr, *to = keys->addr;
-  uint64_t at;
+  uint64_t at = 0;
   int status = llm_position(a, &t[LLM_AT], positions, &at);
   if (status) return status;
   const struct llm_rotation rotation = {.cosines = (const float *)t[LLM_COS].addr + at * (width / 2),
@@ -171,10 +171,14 @@ static struct pto_cost llm_rotate_and_store_cost(const struct pto_kernel_args *a
 }
 
 static const struct pto_kernel_param llm_rotate_params[] = {
-    LLM_PARAM("q", PTO_INOUT, LLM_F32, 1),       LLM_PARAM("key", PTO_INPUT, LLM_F32, 1),
-    LLM_PARAM("value", PTO_INPUT, LLM_F32, 1),   LLM_PARAM("cos", PTO_INPUT, LLM_F32, 2),
-    LLM_PARAM("sin", PTO_INPUT, LLM_F32, 2),     LLM_PARAM("position", PTO_INPUT, LLM_I32, 1),
-    LLM_PARAM("keys", PTO_INOUT, LLM_F32, 3),    LLM_PARAM("values", PTO_INOUT, LLM_F32, 3),
+    LLM_PARAM("q", PTO_INOUT, LLM_F32, 1),
+    LLM_PARAM("key", PTO_INPUT, LLM_F32, 1),
+    LLM_PARAM("value", PTO_INPUT, LLM_F32, 1),
+    LLM_PARAM("cos", PTO_INPUT, LLM_F32, 2),
+    LLM_PARAM("sin", PTO_INPUT, LLM_F32, 2),
+    LLM_PARAM("position", PTO_INPUT, LLM_I32, 1),
+    LLM_PARAM("keys", PTO_INOUT, LLM_F32, 3),
+    LLM_PARAM("values", PTO_INOUT, LLM_F32, 3),
     {.name = "is_halves", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
 LLM_KERNEL(rotate_and_store, llm_rotate_params);
 
@@ -184,15 +188,15 @@ LLM_KERNEL(rotate_and_store, llm_rotate_params);
 static int llm_carry_row_run(const struct pto_kernel_args *a) {
   const struct pto_kernel_tensor *keys = &a->tensors[0], *values = &a->tensors[1];
   const uint64_t positions = values->shape[1], width = values->shape[2], heads = values->shape[0];
-  uint64_t at;
+  uint64_t at = 0;
   int status = llm_position(a, &a->tensors[2], positions, &at);
   if (status || at == 0) return status;
   float *to_keys = a->tensors[3].addr, *to_values = a->tensors[4].addr;
   for (uint64_t i = 0; i < heads * width; i++)
     to_keys[i * positions + at - 1] = ((const float *)keys->addr)[i * positions + at - 1];
   for (uint64_t h = 0; h < heads; h++)
-    memcpy(to_values + (h * positions + at - 1) * width,
-           (const float *)values->addr + (h * positions + at - 1) * width, width * sizeof(float));
+    memcpy(to_values + (h * positions + at - 1) * width, (const float *)values->addr + (h * positions + at - 1) * width,
+           width * sizeof(float));
   return 0;
 }
 
@@ -253,7 +257,8 @@ static void llm_add_values(const struct llm_group *g, uint64_t first, uint64_t c
     uint64_t i = 0;
     for (; i + LLM_LANES <= width; i += LLM_LANES) {
       llm_lanes all = {0};
-      for (uint64_t t = 0; t < count; t++) all += weights[t] * *(const llm_lanes *)(const void *)(values + t * width + i);
+      for (uint64_t t = 0; t < count; t++)
+        all += weights[t] * *(const llm_lanes *)(const void *)(values + t * width + i);
       *(llm_lanes *)(void *)(out + i) += all;
     }
     for (; i < width; i++) {
@@ -277,7 +282,7 @@ static int llm_exponentials(const struct pto_kernel_args *a, float *x, uint64_t 
 static int llm_attend_run(const struct pto_kernel_args *a) {
   const struct pto_kernel_tensor *t = a->tensors;
   float *local = a->core->local.addr;
-  uint64_t at;
+  uint64_t at = 0;
   int status = llm_position(a, &t[3], t[2].shape[0], &at);
   struct llm_group g = {.q = t[0].addr,
                         .keys = t[1].addr,
@@ -381,22 +386,26 @@ static struct pto_cost llm_gate_and_up_cost(const struct pto_kernel_args *a) {
                            .local_bytes = general_line_bytes(bytes) + local};
 }
 
-#define LLM_FLOAT_MATRIX(name) LLM_PARAM(name, PTO_INPUT, PTO_DTYPES_FLOAT, 2)
-#define LLM_INT8_MATRIX(name) LLM_PARAM(name, PTO_INPUT, LLM_I8, 2), LLM_FLOAT_MATRIX(name "_scale")
-#define LLM_GATE_AND_UP(name, gate, up)                                                                                \
-  static const struct pto_kernel_param name##_params[] = {gate, up, LLM_PARAM("x", PTO_INPUT, LLM_F32, 1),             \
-                                                          LLM_PARAM("hidden", PTO_OUTPUT, LLM_F32, 1)};                \
-  static const struct pto_kernel name = {.name = "gate_and_up",                                                        \
-                                         .cores = PTO_AIV,                                                             \
-                                         .params = name##_params,                                                      \
-                                         .param_count = LLM_COUNT(name##_params),                                      \
-                                         .run = llm_gate_and_up_run,                                                   \
-                                         .cost = llm_gate_and_up_cost}
-#define LLM_BOTH(a, b) a, b
-LLM_GATE_AND_UP(llm_gate_and_up_floats, LLM_FLOAT_MATRIX("gate"), LLM_FLOAT_MATRIX("up"));
-LLM_GATE_AND_UP(llm_gate_and_up_int8, LLM_BOTH(LLM_INT8_MATRIX("gate")), LLM_BOTH(LLM_INT8_MATRIX("up")));
-LLM_GATE_AND_UP(llm_gate_int8_and_up, LLM_BOTH(LLM_INT8_MATRIX("gate")), LLM_FLOAT_MATRIX("up"));
-LLM_GATE_AND_UP(llm_gate_and_int8_up, LLM_FLOAT_MATRIX("gate"), LLM_BOTH(LLM_INT8_MATRIX("up")));
+#define LLM_FLOATS(name_) LLM_PARAM(name_, PTO_INPUT, PTO_DTYPES_FLOAT, 2)
+#define LLM_INT8(name_) LLM_PARAM(name_, PTO_INPUT, LLM_I8, 2)
+#define LLM_GATED LLM_PARAM("x", PTO_INPUT, LLM_F32, 1), LLM_PARAM("hidden", PTO_OUTPUT, LLM_F32, 1)
+#define llm_gate_and_up_int8_run llm_gate_and_up_run
+#define llm_gate_and_up_int8_cost llm_gate_and_up_cost
+#define llm_gate_int8_and_up_run llm_gate_and_up_run
+#define llm_gate_int8_and_up_cost llm_gate_and_up_cost
+#define llm_gate_and_int8_up_run llm_gate_and_up_run
+#define llm_gate_and_int8_up_cost llm_gate_and_up_cost
+static const struct pto_kernel_param llm_gate_params[] = {LLM_FLOATS("gate"), LLM_FLOATS("up"), LLM_GATED};
+static const struct pto_kernel_param llm_gate_int8_params[] = {LLM_INT8("gate"), LLM_FLOATS("gate_scale"),
+                                                               LLM_FLOATS("up"), LLM_GATED};
+static const struct pto_kernel_param llm_up_int8_params[] = {LLM_FLOATS("gate"), LLM_INT8("up"), LLM_FLOATS("up_scale"),
+                                                             LLM_GATED};
+static const struct pto_kernel_param llm_both_int8_params[] = {LLM_INT8("gate"), LLM_FLOATS("gate_scale"),
+                                                               LLM_INT8("up"), LLM_FLOATS("up_scale"), LLM_GATED};
+LLM_KERNEL(gate_and_up, llm_gate_params);
+LLM_KERNEL(gate_int8_and_up, llm_gate_int8_params);
+LLM_KERNEL(gate_and_int8_up, llm_up_int8_params);
+LLM_KERNEL(gate_and_up_int8, llm_both_int8_params);
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options

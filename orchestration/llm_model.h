@@ -32,9 +32,7 @@ static uint32_t llm_random_bits(struct llm_random *random) {
   return (uint32_t)((random->state * UINT64_C(0x2545F4914F6CDD1D)) >> 32);
 }
 /* In [0, 1). */
-static float llm_random_unit(struct llm_random *random) {
-  return (float)(llm_random_bits(random) >> 8) / 16777216.0f;
-}
+static float llm_random_unit(struct llm_random *random) { return (float)(llm_random_bits(random) >> 8) / 16777216.0f; }
 
 /* ---- weights as numbers ---- */
 
@@ -60,6 +58,13 @@ static void llm_row(const struct pto_model_matrix *m, uint64_t row, double *to) 
     to[c] = (double)x;
     if (m->format == PTO_WEIGHT_Q8_0) to[c] *= (signed char)from[half_at + sizeof half + c % LLM_BLOCK];
   }
+}
+
+/* Multiply-adds of a step's matrices. */
+static uint64_t llm_product_count(const struct pto_language_model *model) {
+  const uint64_t dim = model->dim,
+                 of_layer = 2 * dim + 2 * (uint64_t)pto_model_kv_dim(model) + 3 * (uint64_t)model->hidden_dim;
+  return dim * (model->layer_count * of_layer + model->vocab_size);
 }
 
 /* ---- a random model ---- */

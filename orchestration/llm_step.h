@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A step of llm: from a token and a position in device memory to logits and, greedy, to the next token, as tasks.
+ *
+ *   x = embed(token)
+ *   a layer:  normed = rmsnorm(x) · q, key, value = W·normed · rotate_and_store · a task a key-value head: attend
+ *             x += o·heads · normed = rmsnorm(x) · hidden = gate_and_up(normed) · x += down·hidden
+ *   logits = classifier·rmsnorm(x) · next = arg_max(logits)
+ *
+ * Every product is cut into tiles of rows, a task each.  A step names the same tensors each time, and what it submits
+ * depends on nothing else: not on token or position, which kernels read.
+ *
+ * Owns nothing: constants are the context's, tensors between the tasks are outputs of the dispatch.  On the thread that
+ * orchestrates.
+ */
+#ifndef PTO_ORCHESTRATION_LLM_STEP_H
+#define PTO_ORCHESTRATION_LLM_STEP_H
+
+#include <orchestration/llm_kernels.h>
+#include <pto/pto.h>
+
+#define LLM_TILES 32               /* of a matrix at most: plenty for the vector cores that share its memory */
+#define LLM_TILE_BYTES (64u << 10) /* of a tile at least, but for the last */
+
+enum { LLM_STEP, LLM_K, LLM_V, LLM_K_FROM, LLM_V_FROM, LLM_INPUTS };
+enum {
+  LLM_K_NEXT,
+  LLM_V_NEXT,
+  LLM_X,
+  LLM_NORMED,
+  LLM_QUERY,
+  LLM_NEW_KEY,
+  LLM_NEW_VALUE,
+  LLM_HEADS,
+  LLM_HIDDEN,
+  LLM_LOGITS,
+  LLM_NEXT,
+  LLM_OUTPUTS
+};
+
+/* Where a matrix is among the constants: one tensor, or weights and scales. */
+struct llm_matrix {
+  uint32_t first, count;
+};
+
+struct llm_layer {
+  uint32_t attention_norm, ffn_norm;
+  struct llm_matrix q, k, v, o, gate, up, down;
+};
+
+/* What every step of a pass does. */
+struct llm_plan {
+  struct llm_layer *layers;
+  uint32_t layer_count, kv_heads;
+  struct llm_matrix embedding, classifier;
+  uint32_t final_norm, cosines, sines;
+  float epsilon;
+  bool is_halves;
+  bool is_carried;    /* pingpong: the newest row comes from the other set of caches */
+  bool is_greedy;     /* the next token is found on the device */
+  uint64_t tile_rows; /* 0: as the sizes ask for */
+};
+
+/* One orchestration; the first error stays. */
+struct llm_submit {
+  struct pto_runtime *rt;
+  const struct llm_plan *plan;
+  const struct pto_bound *bound;
+  struct pto_tensor token, position;
+  int status;
+};
+
+static void llm_submit(struct llm_submit *s, const struct pto_kernel *kernel, const struct pto_param *params,
+                       uint32_t count) {
+  if (s->status == PTO_OK) s->status = pto_submit_aiv(s->rt, kernel, params, count);
+}
+
+static uint64_t llm_tile_rows(const struct llm_submit *s, const struct pto_tensor *matrix) {
+  const uint64_t rows = matrix->shape[0], row_bytes = matrix->shape[1] * pto_dtype_size(matrix->dtype);
+  const uint64_t fair = (rows + LLM_TILES - 1) / LLM_TILES, least = (LLM_TILE_BYTES + row_bytes - 1) / row_bytes;
+  if (s->plan->tile_rows) return s->plan->tile_rows;
+  return ((fair > least ? fair : least) + 3) / 4 * 4; /* matvec takes four rows at a time */
+}
+
+/* Rows first … end of each tensor of a matrix. */
+static void llm_tile(const struct llm_submit *s, const struct llm_matrix *m, uint64_t first, uint64_t end,
+                     struct pto_tensor *tiles) {
+  for (uint32_t i = 0; i < m->count; i++)
+    tiles[i] = pto_tensor_slice(&s->bound->constants[m->first + i], 0, first, end, 1);
+}
+
+/* y = m·x, or y += m·x. */
+static void llm_multiply(struct llm_submit *s, const struct llm_matrix *m, const struct pto_tensor *x,
+                         const struct pto_tensor *y, bool is_added) {
+  const struct pto_kernel *kernels[2][2] = {{llm_general.matvec, llm_general.matvec_accumulate},
+                                            {llm_general.matvec_int8, llm_general.matvec_int8_accumulate}};
+  const uint64_t rows = y->shape[0], step = llm_tile_rows(s, &s->bound->constants[m->first]);
+  for (uint64_t first = 0; first < rows && s->status == PTO_OK; first += step) {
+    const uint64_t end = first + step < rows ? first + step : rows;
+    struct pto_tensor tiles[2];
+    const struct pto_tensor out = pto_tensor_slice(y, 0, first, end, 1);
+    struct pto_param params[4];
+    llm_tile(s, m, first, end, tiles);
+    for (uint32_t i = 0; i < m->count; i++) params[i] = pto_input(&tiles[i]);
+    params[m->count] = pto_input(x);
+    params[m->count + 1] = is_added ? pto_accumulate(&out) : pto_output(&out);
+    llm_submit(s, kernels[m->count - 1][is_added], params, m->count + 2);
+  }
+}
+
+static void llm_multiply_gated(struct llm_submit *s, const struct llm_layer *layer, const struct pto_tensor *x,
+                               const struct pto_tensor *hidden) {
+  static const struct pto_kernel *const kernels[2][2] = {{&llm_gate_and_up, &llm_gate_and_int8_up},
+                                                         {&llm_gate_int8_and_up, &llm_gate_and_up_int8}};
+  const struct pto_kernel *kernel = kernels[layer->gate.count - 1][layer->up.count - 1];
+  const uint64_t rows = hidden->shape[0], step = llm_tile_rows(s, &s->bound->constants[layer->gate.first]);
+  for (uint64_t first = 0; first < rows && s->status == PTO_OK; first += step) {
+    const uint64_t end = first + step < rows ? first + step : rows;
+    struct pto_tensor tiles[4];
+    const struct pto_tensor out = pto_tensor_slice(hidden, 0, first, end, 1);
+    const uint32_t count = layer->gate.count + layer->up.count;
+    struct pto_param params[6];
+    llm_tile(s, &layer->gate, first, end, tiles);
+    llm_tile(s, &layer->up, first, end, tiles + layer->gate.count);
+    for (uint32_t i = 0; i < count; i++) params[i] = pto_input(&tiles[i]);
+    params[count] = pto_input(x);
+    params[count + 1] = pto_output(&out);
+    llm_submit(s, kernel, params, count + 2);
+  }
+}
+
+static void llm_norm(struct llm_submit *s, uint32_t weight) {
+  const struct pto_param params[] = {pto_input(&s->bound->outputs[LLM_X]), pto_input(&s->bound->constants[weight]),
+                                     pto_output(&s->bound->outputs[LLM_NORMED]), pto_scalar_f32(s->plan->epsilon)};
+  llm_submit(s, llm_general.rmsnorm, params, 4);
+}
+
+/* Element `index` of the outermost dimension, without that dimension. */
+static struct pto_tensor llm_part(const struct pto_tensor *t, uint64_t index) {
+  const struct pto_tensor slice = pto_tensor_slice(t, 0, index, index + 1, 1);
+  return pto_tensor_reshape(&slice, t->ndims - 1, t->shape + 1);
+}
+
+static void llm_attention(struct llm_submit *s, uint32_t index) {
+  const struct pto_bound *b = s->bound;
+  const struct pto_tensor *o = b->outputs, *q = &o[LLM_QUERY], *heads = &o[LLM_HEADS];
+  const struct pto_tensor keys = llm_part(&o[LLM_K_NEXT], index), values = llm_part(&o[LLM_V_NEXT], index);
+  if (s->plan->is_carried) {
+    const struct pto_tensor from_keys = llm_part(&b->inputs[LLM_K_FROM], index);
+    const struct pto_tensor from_values = llm_part(&b->inputs[LLM_V_FROM], index);
+    const struct pto_param carry[] = {pto_input(&from_keys), pto_input(&from_values), pto_input(&s->position),
+                                      pto_inout(&keys), pto_inout(&values)};
+    llm_submit(s, &llm_carry_row, carry, 5);
+  }
+  const struct pto_param rotate[] = {pto_inout(q),
+                                     pto_input(&o[LLM_NEW_KEY]),
+                                     pto_input(&o[LLM_NEW_VALUE]),
+                                     pto_input(&b->constants[s->plan->cosines]),
+                                     pto_input(&b->constants[s->plan->sines]),
+                                     pto_input(&s->position),
+                                     pto_inout(&keys),
+                                     pto_inout(&values),
+                                     pto_scalar_u64(s->plan->is_halves)};
+  llm_submit(s, &llm_rotate_and_store, rotate, 9);
+  const uint64_t group = q->shape[0] / s->plan->kv_heads;
+  for (uint32_t h = 0; h < s->plan->kv_heads; h++) {
+    const struct pto_tensor part = pto_tensor_slice(q, 0, h * group, (h + 1) * group, 1);
+    const struct pto_tensor out = pto_tensor_slice(heads, 0, h * group, (h + 1) * group, 1);
+    const struct pto_tensor head_keys = llm_part(&keys, h), head_values = llm_part(&values, h);
+    const struct pto_param attend[] = {pto_input(&part), pto_input(&head_keys), pto_input(&head_values),
+                                       pto_input(&s->position), pto_output(&out)};
+    llm_submit(s, &llm_attend, attend, 5);
+  }
+}
+
+static void llm_submit_layer(struct llm_submit *s, uint32_t index) {
+  const struct llm_layer *layer = &s->plan->layers[index];
+  const struct pto_tensor *o = s->bound->outputs;
+  llm_norm(s, layer->attention_norm);
+  llm_multiply(s, &layer->q, &o[LLM_NORMED], &o[LLM_QUERY], false);
+  llm_multiply(s, &layer->k, &o[LLM_NORMED], &o[LLM_NEW_KEY], false);
+  llm_multiply(s, &layer->v, &o[LLM_NORMED], &o[LLM_NEW_VALUE], false);
+  llm_attention(s, index);
+  llm_multiply(s, &layer->o, &o[LLM_HEADS], &o[LLM_X], true);
+  llm_norm(s, layer->ffn_norm);
+  llm_multiply_gated(s, layer, &o[LLM_NORMED], &o[LLM_HIDDEN]);
+  llm_multiply(s, &layer->down, &o[LLM_HIDDEN], &o[LLM_X], true);
+}
+
+/* The orchestration of a dispatch; bound->context is the plan. */
+static int llm_submit_step(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const struct llm_plan *plan = bound->context;
+  const struct pto_tensor *o = bound->outputs, *step = &bound->inputs[LLM_STEP];
+  struct llm_submit s = {.rt = rt,
+                         .plan = plan,
+                         .bound = bound,
+                         .token = pto_tensor_slice(step, 0, 0, 1, 1),
+                         .position = pto_tensor_slice(step, 0, 1, 2, 1)};
+  const struct pto_tensor *table = &bound->constants[plan->embedding.first];
+  struct pto_param embed[4] = {pto_input(table), pto_input(table + 1)};
+  embed[plan->embedding.count] = pto_input(&s.token);
+  embed[plan->embedding.count + 1] = pto_output(&o[LLM_X]);
+  llm_submit(&s, plan->embedding.count == 2 ? &llm_embed_int8 : &llm_embed, embed, plan->embedding.count + 2);
+  for (uint32_t i = 0; i < plan->layer_count; i++) llm_submit_layer(&s, i);
+  llm_norm(&s, plan->final_norm);
+  llm_multiply(&s, &plan->classifier, &o[LLM_NORMED], &o[LLM_LOGITS], false);
+  if (plan->is_greedy) {
+    const struct pto_param most[] = {pto_input(&o[LLM_LOGITS]), pto_output(&o[LLM_NEXT]), pto_scalar_i64(0)};
+    llm_submit(&s, llm_general.arg_max, most, 3);
+  }
+  return s.status;
+}
+
+#endif
