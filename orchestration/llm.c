@@ -258,11 +258,11 @@ static int generate(struct llm_pass *pass, const struct pto_tokenizer *tokenizer
   struct chooser chooser;
   uint32_t token = l->prompt[0];
   int status = chooser_init(&chooser, run);
-  float *logits = pass->has_logits ? pto_program_alloc(run, l->vocab * sizeof *logits) : NULL;
-  if (pass->has_logits && !logits) return PTO_ENOMEM;
+  float *logits = pass->plan.has_logits ? pto_program_alloc(run, l->vocab * sizeof *logits) : NULL;
+  if (pass->plan.has_logits && !logits) return PTO_ENOMEM;
   for (uint64_t step = 0; status == PTO_OK && step < l->steps; step++) {
     int32_t next = -1;
-    status = llm_pass_step(pass, token, step, pass->plan.is_greedy ? &next : NULL, logits);
+    status = llm_pass_step(pass, token, step, pass->plan.has_next ? &next : NULL, logits);
     if (status) break;
     if (logits && step < l->checked_steps) memcpy(logits_of(run, step), logits, l->vocab * sizeof *logits);
     if (logits || is_in_prompt(l, step)) next = (int32_t)choose(&chooser, step, logits);
@@ -337,15 +337,15 @@ static int host(struct pto_program_run *run) {
   struct pto_tokenizer tokenizer;
   int status = open_model(run, l, &model);
   if (status) return status;
-  const struct llm_pass plain = {
-      .run = run,
-      .model = &model,
-      .kv = l->kv,
-      .positions = l->steps,
-      .has_logits = l->temperature != 0,
-      .plan = {.is_greedy = l->temperature == 0, .tile_rows = (uint64_t)pto_option_int(run, "tile_rows")}};
+  const struct llm_pass plain = {.run = run,
+                                 .model = &model,
+                                 .kv = l->kv,
+                                 .positions = l->steps,
+                                 .plan = {.has_next = l->temperature == 0,
+                                          .has_logits = l->temperature != 0,
+                                          .tile_rows = (uint64_t)pto_option_int(run, "tile_rows")}};
   struct llm_pass counted = plain, checking = plain;
-  checking.has_logits = true;
+  checking.plan.has_logits = true;
   l->done = 0;
   status = open_tokenizer(run, l->vocab, &tokenizer);
   if (status == PTO_OK) {

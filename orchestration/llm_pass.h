@@ -21,10 +21,10 @@ struct llm_pass {
   const struct pto_language_model *model;
   enum llm_kv kv;
   uint64_t positions;
-  bool has_logits; /* they are read, not only the next token */
   struct pto_context *context;
   struct llm_plan plan;
   struct pto_operand inputs[LLM_INPUTS], outputs[LLM_OUTPUTS];
+  uint32_t output_count;
   struct pto_device_program program;
   struct pto_device_tensor *constants;
   struct pto_device_tensor step, caches[2][2], results[LLM_OUTPUTS]; /* caches[set][keys or values] */
@@ -60,15 +60,10 @@ static void llm_describe(struct llm_pass *pass) {
   pass->outputs[LLM_K_NEXT].name = "k_next";
   pass->outputs[LLM_V_NEXT] = values;
   pass->outputs[LLM_V_NEXT].name = "v_next";
-  pass->outputs[LLM_X] = llm_operand("x", PTO_FLOAT32, m->dim);
-  pass->outputs[LLM_NORMED] = llm_operand("normed", PTO_FLOAT32, m->dim);
-  pass->outputs[LLM_QUERY] = llm_operand("query", PTO_FLOAT32, m->dim);
-  pass->outputs[LLM_NEW_KEY] = llm_operand("key", PTO_FLOAT32, kv_dim);
-  pass->outputs[LLM_NEW_VALUE] = llm_operand("value", PTO_FLOAT32, kv_dim);
-  pass->outputs[LLM_HEADS] = llm_operand("heads", PTO_FLOAT32, m->dim);
-  pass->outputs[LLM_HIDDEN] = llm_operand("hidden", PTO_FLOAT32, m->hidden_dim);
-  pass->outputs[LLM_LOGITS] = llm_operand("logits", PTO_FLOAT32, m->vocab_size);
-  pass->outputs[LLM_NEXT] = llm_operand("next", PTO_INT32, 1);
+  uint32_t last = LLM_NEXT;
+  if (pass->plan.has_next) pass->outputs[last++] = llm_operand("next", PTO_INT32, 1);
+  if (pass->plan.has_logits) pass->outputs[last++] = llm_operand("logits", PTO_FLOAT32, m->vocab_size);
+  pass->output_count = last;
   pass->cache_bytes = (uint64_t)m->layer_count * kv_dim * pass->positions * sizeof(float);
 }
 
@@ -86,10 +81,8 @@ static int llm_create_tensors(struct llm_pass *pass) {
   for (int i = 0; i < 2 * sets && status == PTO_OK; i++)
     status = llm_create(pass, &pass->inputs[i % 2 ? LLM_V : LLM_K], cache_flags, &pass->caches[i / 2][i % 2]);
   if (sets == 1) memcpy(pass->caches[1], pass->caches[0], sizeof pass->caches[0]);
-  for (uint32_t i = LLM_X; i < LLM_OUTPUTS && status == PTO_OK; i++) {
-    const bool is_read = (i == LLM_LOGITS && pass->has_logits) || (i == LLM_NEXT && pass->plan.is_greedy);
-    status = llm_create(pass, &pass->outputs[i], is_read ? PTO_TENSOR_READABLE : 0, &pass->results[i]);
-  }
+  for (uint32_t i = LLM_NEXT; i < pass->output_count && status == PTO_OK; i++)
+    status = llm_create(pass, &pass->outputs[i], PTO_TENSOR_READABLE, &pass->results[i]);
   return status ? llm_fail(pass, "tensors") : PTO_OK;
 }
 
@@ -110,7 +103,7 @@ static int llm_create_context(struct llm_pass *pass) {
                                               .inputs = pass->inputs,
                                               .outputs = pass->outputs,
                                               .input_count = pass->kv == LLM_KV_PINGPONG ? LLM_INPUTS : LLM_V + 1,
-                                              .output_count = LLM_OUTPUTS - !pass->plan.is_greedy,
+                                              .output_count = pass->output_count,
                                               .constants = pass->constants,
                                               .constant_count = weights.count,
                                               .orchestrate = llm_submit_step,
@@ -118,7 +111,7 @@ static int llm_create_context(struct llm_pass *pass) {
   return PTO_OK;
 }
 
-/* The caller has filled run, model, kv, positions, has_logits, plan.is_greedy and plan.tile_rows.  After a failure,
+/* The caller has filled run, model, kv, positions, plan.has_next, plan.has_logits and plan.tile_rows.  After a failure,
  * which the run keeps, fini too. */
 static int llm_pass_init(struct llm_pass *pass) {
   pass->plan.is_carried = pass->kv == LLM_KV_PINGPONG;
@@ -141,7 +134,8 @@ static void llm_pass_release(struct llm_pass *pass) {
   (void)pto_device_tensor_destroy(pass->context, pass->step);
   for (int i = 0; i < (pass->kv == LLM_KV_PINGPONG ? 4 : 2); i++)
     (void)pto_device_tensor_destroy(pass->context, pass->caches[i / 2][i % 2]);
-  for (uint32_t i = LLM_X; i < LLM_OUTPUTS; i++) (void)pto_device_tensor_destroy(pass->context, pass->results[i]);
+  for (uint32_t i = LLM_NEXT; i < pass->output_count; i++)
+    (void)pto_device_tensor_destroy(pass->context, pass->results[i]);
 }
 
 static void llm_pass_fini(struct llm_pass *pass) { pto_context_destroy(pass->context); }
@@ -155,8 +149,8 @@ static int llm_dispatch(struct llm_pass *pass, const struct pto_device_tensor fr
   struct pto_binding inputs[LLM_INPUTS], outputs[LLM_OUTPUTS];
   const struct pto_device_tensor of_inputs[LLM_INPUTS] = {pass->step, to[0], to[1], from[0], from[1]};
   for (uint32_t i = 0; i < LLM_INPUTS; i++) inputs[i] = (struct pto_binding){pass->inputs[i].name, of_inputs[i]};
-  for (uint32_t i = 0; i < LLM_OUTPUTS; i++)
-    outputs[i] = (struct pto_binding){pass->outputs[i].name, i < LLM_X ? to[i] : pass->results[i]};
+  for (uint32_t i = 0; i < pass->output_count; i++)
+    outputs[i] = (struct pto_binding){pass->outputs[i].name, i < LLM_NEXT ? to[i] : pass->results[i]};
   const struct pto_dispatch_bindings bindings = {.inputs = inputs,
                                                  .outputs = outputs,
                                                  .input_count = pass->program.input_count,
@@ -189,7 +183,7 @@ static int llm_pass_step(struct llm_pass *pass, uint32_t token, uint64_t positio
       pto_device_tensor_read(pass->context, pass->results[LLM_NEXT], next_out, sizeof *next_out))
     status = llm_fail(pass, "next token");
   if (status == PTO_OK && logits &&
-      pto_device_tensor_read(pass->context, pass->results[LLM_LOGITS], logits,
+      pto_device_tensor_read(pass->context, pass->results[LLM_NEXT + pass->plan.has_next], logits,
                              pass->model->vocab_size * sizeof *logits))
     status = llm_fail(pass, "logits");
   return status;

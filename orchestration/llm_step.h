@@ -10,7 +10,7 @@
  * Every product is cut into tiles of rows, a task each.  A step names the same tensors each time, and what it submits
  * depends on nothing else: not on token or position, which kernels read.
  *
- * Owns nothing: constants are the context's, tensors between the tasks are outputs of the dispatch.  On the thread that
+ * Owns nothing: constants are the context's, what passes between tasks is managed by the runtime.  On the thread that
  * orchestrates.
  */
 #ifndef PTO_ORCHESTRATION_LLM_STEP_H
@@ -23,20 +23,8 @@
 #define LLM_TILE_BYTES (64u << 10) /* of a tile at least, but for the last */
 
 enum { LLM_STEP, LLM_K, LLM_V, LLM_K_FROM, LLM_V_FROM, LLM_INPUTS };
-enum {
-  LLM_K_NEXT,
-  LLM_V_NEXT,
-  LLM_X,
-  LLM_NORMED,
-  LLM_QUERY,
-  LLM_NEW_KEY,
-  LLM_NEW_VALUE,
-  LLM_HEADS,
-  LLM_HIDDEN,
-  LLM_LOGITS,
-  LLM_NEXT,
-  LLM_OUTPUTS
-};
+/* What is not asked for is not among a dispatch's outputs: the logits are the last. */
+enum { LLM_K_NEXT, LLM_V_NEXT, LLM_NEXT, LLM_LOGITS, LLM_OUTPUTS };
 
 /* Where a matrix is among the constants: one tensor, or weights and scales. */
 struct llm_matrix {
@@ -52,13 +40,14 @@ struct llm_layer {
 struct llm_plan {
   struct llm_layer *layers;
   uint32_t layer_count, kv_heads;
+  uint64_t dim, hidden_dim, kv_dim, vocab;
   struct llm_matrix embedding, classifier;
   uint32_t final_norm, cosines, sines;
   float epsilon;
   bool is_halves;
-  bool is_carried;    /* pingpong: the newest row comes from the other set of caches */
-  bool is_greedy;     /* the next token is found on the device */
-  uint64_t tile_rows; /* 0: as the sizes ask for */
+  bool is_carried;           /* pingpong: the newest row comes from the other set of caches */
+  bool has_next, has_logits; /* the next token, found on the device, and the logits: which of them are outputs */
+  uint64_t tile_rows;        /* 0: as the sizes ask for */
 };
 
 /* One orchestration; the first error stays. */
@@ -67,8 +56,17 @@ struct llm_submit {
   const struct llm_plan *plan;
   const struct pto_bound *bound;
   struct pto_tensor token, position;
+  struct pto_tensor x, logits;
+  /* Of one layer: with tensors that last longer, tiles that are written would have an edge to every reader of the whole
+   * in earlier layers, for no write covers what these have read. */
+  struct pto_tensor normed, query, key, value, heads, hidden;
   int status;
 };
+
+/* A tensor of f32 that gets its memory from the task that writes it, or from llm_allocate. */
+static struct pto_tensor llm_vector(const struct llm_submit *s, uint64_t count) {
+  return pto_managed_tensor(s->rt, pto_create_buffer(s->rt, count * sizeof(float)), PTO_FLOAT32, 1, &count);
+}
 
 static void llm_submit(struct llm_submit *s, const struct pto_kernel *kernel, const struct pto_param *params,
                        uint32_t count) {
@@ -87,6 +85,12 @@ static void llm_tile(const struct llm_submit *s, const struct llm_matrix *m, uin
                      struct pto_tensor *tiles) {
   for (uint32_t i = 0; i < m->count; i++)
     tiles[i] = pto_tensor_slice(&s->bound->constants[m->first + i], 0, first, end, 1);
+}
+
+/* For what several tasks write a part of each. */
+static void llm_allocate(struct llm_submit *s, const struct pto_tensor *tensors, uint32_t count) {
+  struct pto_task task;
+  if (s->status == PTO_OK) s->status = pto_alloc_tensors(s->rt, tensors, count, &task);
 }
 
 /* y = m·x, or y += m·x. */
@@ -130,8 +134,9 @@ static void llm_multiply_gated(struct llm_submit *s, const struct llm_layer *lay
 }
 
 static void llm_norm(struct llm_submit *s, uint32_t weight) {
-  const struct pto_param params[] = {pto_input(&s->bound->outputs[LLM_X]), pto_input(&s->bound->constants[weight]),
-                                     pto_output(&s->bound->outputs[LLM_NORMED]), pto_scalar_f32(s->plan->epsilon)};
+  s->normed = llm_vector(s, s->plan->dim);
+  const struct pto_param params[] = {pto_input(&s->x), pto_input(&s->bound->constants[weight]), pto_output(&s->normed),
+                                     pto_scalar_f32(s->plan->epsilon)};
   llm_submit(s, llm_general.rmsnorm, params, 4);
 }
 
@@ -143,7 +148,7 @@ static struct pto_tensor llm_part(const struct pto_tensor *t, uint64_t index) {
 
 static void llm_attention(struct llm_submit *s, uint32_t index) {
   const struct pto_bound *b = s->bound;
-  const struct pto_tensor *o = b->outputs, *q = &o[LLM_QUERY], *heads = &o[LLM_HEADS];
+  const struct pto_tensor *o = b->outputs, *q = &s->query, *heads = &s->heads;
   const struct pto_tensor keys = llm_part(&o[LLM_K_NEXT], index), values = llm_part(&o[LLM_V_NEXT], index);
   if (s->plan->is_carried) {
     const struct pto_tensor from_keys = llm_part(&b->inputs[LLM_K_FROM], index);
@@ -153,8 +158,8 @@ static void llm_attention(struct llm_submit *s, uint32_t index) {
     llm_submit(s, &llm_carry_row, carry, 5);
   }
   const struct pto_param rotate[] = {pto_inout(q),
-                                     pto_input(&o[LLM_NEW_KEY]),
-                                     pto_input(&o[LLM_NEW_VALUE]),
+                                     pto_input(&s->key),
+                                     pto_input(&s->value),
                                      pto_input(&b->constants[s->plan->cosines]),
                                      pto_input(&b->constants[s->plan->sines]),
                                      pto_input(&s->position),
@@ -174,17 +179,33 @@ static void llm_attention(struct llm_submit *s, uint32_t index) {
 }
 
 static void llm_submit_layer(struct llm_submit *s, uint32_t index) {
-  const struct llm_layer *layer = &s->plan->layers[index];
-  const struct pto_tensor *o = s->bound->outputs;
+  const struct llm_plan *plan = s->plan;
+  const struct llm_layer *layer = &plan->layers[index];
+  struct pto_tensor parts[] = {llm_vector(s, plan->dim), llm_vector(s, plan->kv_dim), llm_vector(s, plan->kv_dim),
+                               llm_vector(s, plan->dim), llm_vector(s, plan->hidden_dim)};
+  s->query = parts[0];
+  s->key = parts[1];
+  s->value = parts[2];
+  s->heads = parts[3];
+  s->hidden = parts[4];
+  llm_allocate(s, parts, 5);
   llm_norm(s, layer->attention_norm);
-  llm_multiply(s, &layer->q, &o[LLM_NORMED], &o[LLM_QUERY], false);
-  llm_multiply(s, &layer->k, &o[LLM_NORMED], &o[LLM_NEW_KEY], false);
-  llm_multiply(s, &layer->v, &o[LLM_NORMED], &o[LLM_NEW_VALUE], false);
+  llm_multiply(s, &layer->q, &s->normed, &s->query, false);
+  llm_multiply(s, &layer->k, &s->normed, &s->key, false);
+  llm_multiply(s, &layer->v, &s->normed, &s->value, false);
   llm_attention(s, index);
-  llm_multiply(s, &layer->o, &o[LLM_HEADS], &o[LLM_X], true);
+  llm_multiply(s, &layer->o, &s->heads, &s->x, true);
   llm_norm(s, layer->ffn_norm);
-  llm_multiply_gated(s, layer, &o[LLM_NORMED], &o[LLM_HIDDEN]);
-  llm_multiply(s, &layer->down, &o[LLM_HIDDEN], &o[LLM_X], true);
+  llm_multiply_gated(s, layer, &s->normed, &s->hidden);
+  llm_multiply(s, &layer->down, &s->hidden, &s->x, true);
+}
+
+static void llm_submit_layers(struct llm_submit *s) {
+  for (uint32_t i = 0; i < s->plan->layer_count && s->status == PTO_OK; i++) {
+    s->status = pto_scope_begin(s->rt, PTO_SCOPE_AUTO);
+    if (s->status == PTO_OK) llm_submit_layer(s, i);
+    if (s->status == PTO_OK) s->status = pto_scope_end(s->rt);
+  }
 }
 
 /* The orchestration of a dispatch; bound->context is the plan. */
@@ -196,16 +217,19 @@ static int llm_submit_step(struct pto_runtime *rt, const struct pto_bound *bound
                          .bound = bound,
                          .token = pto_tensor_slice(step, 0, 0, 1, 1),
                          .position = pto_tensor_slice(step, 0, 1, 2, 1)};
+  s.x = llm_vector(&s, plan->dim);
+  s.logits = plan->has_logits ? o[LLM_NEXT + plan->has_next] : llm_vector(&s, plan->vocab);
   const struct pto_tensor *table = &bound->constants[plan->embedding.first];
   struct pto_param embed[4] = {pto_input(table), pto_input(table + 1)};
   embed[plan->embedding.count] = pto_input(&s.token);
-  embed[plan->embedding.count + 1] = pto_output(&o[LLM_X]);
+  embed[plan->embedding.count + 1] = pto_output(&s.x);
   llm_submit(&s, plan->embedding.count == 2 ? &llm_embed_int8 : &llm_embed, embed, plan->embedding.count + 2);
-  for (uint32_t i = 0; i < plan->layer_count; i++) llm_submit_layer(&s, i);
+  llm_submit_layers(&s);
   llm_norm(&s, plan->final_norm);
-  llm_multiply(&s, &plan->classifier, &o[LLM_NORMED], &o[LLM_LOGITS], false);
-  if (plan->is_greedy) {
-    const struct pto_param most[] = {pto_input(&o[LLM_LOGITS]), pto_output(&o[LLM_NEXT]), pto_scalar_i64(0)};
+  if (!plan->has_logits) llm_allocate(&s, &s.logits, 1);
+  llm_multiply(&s, &plan->classifier, &s.normed, &s.logits, false);
+  if (plan->has_next) {
+    const struct pto_param most[] = {pto_input(&s.logits), pto_output(&o[LLM_NEXT]), pto_scalar_i64(0)};
     llm_submit(&s, llm_general.arg_max, most, 3);
   }
   return s.status;

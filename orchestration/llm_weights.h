@@ -95,6 +95,10 @@ static int llm_add_model(struct llm_weights *w, const struct pto_language_model 
                          struct llm_plan *plan) {
   plan->layer_count = model->layer_count;
   plan->kv_heads = model->kv_head_count;
+  plan->dim = model->dim;
+  plan->hidden_dim = model->hidden_dim;
+  plan->kv_dim = pto_model_kv_dim(model);
+  plan->vocab = model->vocab_size;
   plan->epsilon = model->norm_epsilon;
   plan->is_halves = model->rope_style == PTO_ROPE_HALVES;
   plan->embedding = llm_add_matrix(w, &model->embedding);
