@@ -219,8 +219,7 @@ static int open_program_run(struct pto_run_session *session) {
                                               .seed = options->seed,
                                               .margin_bytes = options->array_margin_bytes,
                                               .config = &session->config,
-                                              .is_text_aside =
-                                                  options->json_path && strcmp(options->json_path, "-") == 0};
+                                              .text = options->json_path && strcmp(options->json_path, "-") == 0 ? stderr : stdout};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   describe(session);

@@ -37,7 +37,7 @@ int pto_program_run_create(const struct pto_program *program, const struct pto_p
   run->seed = request->seed;
   run->margin_bytes = request->margin_bytes;
   run->config = request->config;
-  run->is_text_aside = request->is_text_aside;
+  run->text = request->text ? request->text : stdout;
   int status = choose_case(run, request->case_name, error);
   if (status == PTO_OK) status = pto_program_options_init(run, request, error);
   if (status != PTO_OK) {
@@ -250,10 +250,9 @@ void pto_program_out_of_memory(struct pto_program_run *run, const char *what) {
 
 void pto_program_print(struct pto_program_run *run, const char *format, ...) {
   va_list arguments;
-  FILE *to = run->is_text_aside ? stderr : stdout;
   run->has_printed = true;
   va_start(arguments, format);
-  vfprintf(to, format, arguments);
+  vfprintf(run->text, format, arguments);
   va_end(arguments);
-  fflush(to);
+  fflush(run->text);
 }

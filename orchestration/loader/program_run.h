@@ -18,6 +18,8 @@
 #ifndef PTO_PROGRAM_RUN_H
 #define PTO_PROGRAM_RUN_H
 
+#include <stdio.h>
+
 #include <pto/program.h>
 #include <runtime/base/error.h>
 
@@ -31,7 +33,7 @@ struct pto_program_request {
    * it and behind, so that whoever watches pages sees who runs off it.  0: as malloc gives it. */
   uint64_t margin_bytes;
   const struct pto_config *config; /* for pto_program_config; borrowed for the life of the run; NULL: all defaults */
-  bool is_text_aside;              /* pto_program_print goes to standard error */
+  FILE *text;                      /* where pto_program_print goes; borrowed likewise; NULL: standard output */
 };
 
 /* Checks the request against the program's options and cases.  PTO_OK, or PTO_EINVAL with a sentence that names the

@@ -54,7 +54,8 @@ struct pto_program_run {
   uint32_t context_workers;
   struct pto_figure figures[PTO_FIGURES];
   uint32_t figure_count;
-  bool is_text_aside, has_printed;
+  FILE *text;
+  bool has_printed;
   void *state;
   uint64_t state_bytes;
 };
