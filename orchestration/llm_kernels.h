@@ -6,7 +6,7 @@
  *   embed             x = row `token` of the embedding, as f32
  *   rotate_and_store  turns q and the new key by the position's angles, and puts key and value into the cache
  *   carry_row         copies the row before the position from one cache to another
- *   attend            a key-value head's queries over the cache up to the position
+ *   attend            the queries of some key-value heads over the cache up to the position
  *   gate_and_up       silu(gate · x) · (up · x), a tile of rows
  *
  * Caches of a layer: keys [kv_heads, width, positions], values [kv_heads, positions, width].  Keys stand across, so
@@ -279,49 +279,61 @@ static int llm_exponentials(const struct pto_kernel_args *a, float *x, uint64_t 
   return llm_general.exp->run(&args);
 }
 
-static int llm_attend_run(const struct pto_kernel_args *a) {
-  const struct pto_kernel_tensor *t = a->tensors;
-  float *local = a->core->local.addr;
-  uint64_t at = 0;
-  int status = llm_position(a, &t[3], t[2].shape[0], &at);
-  struct llm_group g = {.q = t[0].addr,
-                        .keys = t[1].addr,
-                        .values = t[2].addr,
-                        .heads = t[0].shape[0] / t[1].shape[0],
-                        .width = t[1].shape[0],
-                        .positions = t[1].shape[1],
-                        .out = t[4].addr};
-  g.most = local;
-  g.sum = g.most + g.heads;
-  g.scores = g.sum + g.heads;
-  memset(local, 0, 2 * g.heads * sizeof *local);
-  memset(g.out, 0, g.heads * g.width * sizeof *g.out);
-  for (uint64_t h = 0; h < g.heads; h++) g.most[h] = -INFINITY;
+static int llm_attend_group(const struct pto_kernel_args *a, const struct llm_group *g, uint64_t at) {
+  int status = 0;
+  memset(g->sum, 0, g->heads * sizeof *g->sum);
+  memset(g->out, 0, g->heads * g->width * sizeof *g->out);
+  for (uint64_t h = 0; h < g->heads; h++) g->most[h] = -INFINITY;
   for (uint64_t first = 0; status == 0 && first <= at; first += LLM_POSITIONS) {
     const uint64_t count = at + 1 - first < LLM_POSITIONS ? at + 1 - first : LLM_POSITIONS;
-    llm_score(&g, first, count);
-    status = llm_exponentials(a, g.scores, g.heads * count);
-    llm_add_values(&g, first, count);
+    llm_score(g, first, count);
+    status = llm_exponentials(a, g->scores, g->heads * count);
+    llm_add_values(g, first, count);
   }
-  for (uint64_t h = 0; h < g.heads; h++)
-    for (uint64_t i = 0; i < g.width; i++) g.out[h * g.width + i] /= g.sum[h];
+  for (uint64_t h = 0; h < g->heads; h++)
+    for (uint64_t i = 0; i < g->width; i++) g->out[h * g->width + i] /= g->sum[h];
+  return status;
+}
+
+/* q and heads [kv_heads · group · width], keys [kv_heads, width, positions], values [kv_heads, positions, width]. */
+static int llm_attend_run(const struct pto_kernel_args *a) {
+  const struct pto_kernel_tensor *t = a->tensors;
+  const uint64_t kv_heads = t[1].shape[0], width = t[1].shape[1], positions = t[1].shape[2];
+  const uint64_t group = t[0].shape[0] / kv_heads;
+  float *local = a->core->local.addr;
+  uint64_t at = 0;
+  int status = llm_position(a, &t[3], positions, &at);
+  for (uint64_t h = 0; status == 0 && h < kv_heads; h++) {
+    struct llm_group g = {.q = (const float *)t[0].addr + h * group,
+                          .keys = (const float *)t[1].addr + h * width * positions,
+                          .values = (const float *)t[2].addr + h * width * positions,
+                          .heads = group / width,
+                          .width = width,
+                          .positions = positions,
+                          .out = (float *)t[4].addr + h * group,
+                          .most = local};
+    g.sum = g.most + g.heads;
+    g.scores = g.sum + g.heads;
+    status = llm_attend_group(a, &g, at);
+  }
   return status;
 }
 
 /* All positions, since the one is known on the device alone: a product for the score and one for the sum, a maximum and
  * an exponential. */
 static struct pto_cost llm_attend_cost(const struct pto_kernel_args *a) {
-  const uint64_t q = a->tensors[0].shape[0], width = a->tensors[1].shape[0], positions = a->tensors[1].shape[1];
-  const uint64_t heads = q / width;
-  return (struct pto_cost){.bytes_in = (q + 2 * width * positions + 1) * sizeof(float),
+  const struct pto_kernel_tensor *keys = &a->tensors[1];
+  const uint64_t q = a->tensors[0].shape[0], kv_heads = keys->shape[0], width = keys->shape[1];
+  const uint64_t positions = keys->shape[2], heads = q / width;
+  return (struct pto_cost){.bytes_in = (q + 2 * kv_heads * width * positions + 1) * sizeof(float),
                            .bytes_out = q * sizeof(float),
                            .vector_elems = positions * (4 * q + 8 * heads),
-                           .local_bytes = general_line_bytes(heads * (2 + LLM_POSITIONS) * sizeof(float))};
+                           .local_bytes = general_line_bytes(heads / kv_heads * (2 + LLM_POSITIONS) * sizeof(float))};
 }
 
 static const struct pto_kernel_param llm_attend_params[] = {
-    LLM_PARAM("q", PTO_INPUT, LLM_F32, 1), LLM_PARAM("keys", PTO_INPUT, LLM_F32, 2),
-    LLM_PARAM("values", PTO_INPUT, LLM_F32, 2), LLM_PARAM("position", PTO_INPUT, LLM_I32, 1),
+    LLM_PARAM("q", PTO_INPUT, LLM_F32, 1), LLM_PARAM("keys", PTO_INPUT, LLM_F32, 3),
+    LLM_PARAM("values", PTO_INPUT, LLM_F32, 3), LLM_PARAM("position", PTO_INPUT, LLM_I32, 1),
     LLM_PARAM("heads", PTO_OUTPUT, LLM_F32, 1)};
 LLM_KERNEL(attend, llm_attend_params);
 

@@ -3,7 +3,7 @@
  * A step of llm: from a token and a position in device memory to logits and, greedy, to the next token, as tasks.
  *
  *   x = embed(token)
- *   a layer:  normed = rmsnorm(x) · q, key, value = W·normed · rotate_and_store · a task a key-value head: attend
+ *   a layer:  normed = rmsnorm(x) · q, key, value = W·normed · rotate_and_store · attend, some key-value heads a task
  *             x += o·heads · normed = rmsnorm(x) · hidden = gate_and_up(normed) · x += down·hidden
  *   logits = classifier·rmsnorm(x) · next = arg_max(logits)
  *
@@ -19,8 +19,9 @@
 #include <orchestration/llm_kernels.h>
 #include <pto/pto.h>
 
-#define LLM_TILES 32               /* of a matrix at most: plenty for the vector cores that share its memory */
-#define LLM_TILE_BYTES (64u << 10) /* of a tile at least, but for the last */
+#define LLM_TILES                                                                                                      \
+  12 /* of a matrix at most: as many cores as share the memory of a chip; more keep its control CPU busy */
+#define LLM_TILE_BYTES (64u << 10) /* of a tile at least, but for the last, and of the caches of an attend */
 
 enum { LLM_STEP, LLM_K, LLM_V, LLM_K_FROM, LLM_V_FROM, LLM_INPUTS };
 /* What is not asked for is not among a dispatch's outputs: the logits are the last. */
@@ -63,7 +64,7 @@ struct llm_submit {
   int status;
 };
 
-/* A tensor of f32 that gets its memory from the task that writes it, or from llm_allocate. */
+/* A tensor of f32 that gets its memory from the task that writes it, or before it. */
 static struct pto_tensor llm_vector(const struct llm_submit *s, uint64_t count) {
   return pto_managed_tensor(s->rt, pto_create_buffer(s->rt, count * sizeof(float)), PTO_FLOAT32, 1, &count);
 }
@@ -73,11 +74,20 @@ static void llm_submit(struct llm_submit *s, const struct pto_kernel *kernel, co
   if (s->status == PTO_OK) s->status = pto_submit_aiv(s->rt, kernel, params, count);
 }
 
-static uint64_t llm_tile_rows(const struct llm_submit *s, const struct pto_tensor *matrix) {
+static uint64_t llm_tile_rows(const struct llm_submit *s, const struct llm_matrix *m) {
+  const struct pto_tensor *matrix = &s->bound->constants[m->first];
   const uint64_t rows = matrix->shape[0], row_bytes = matrix->shape[1] * pto_dtype_size(matrix->dtype);
   const uint64_t fair = (rows + LLM_TILES - 1) / LLM_TILES, least = (LLM_TILE_BYTES + row_bytes - 1) / row_bytes;
   if (s->plan->tile_rows) return s->plan->tile_rows;
   return ((fair > least ? fair : least) + 3) / 4 * 4; /* matvec takes four rows at a time */
+}
+
+/* A tensor that several tasks write a part of has its memory before them. */
+static void llm_allocate(struct llm_submit *s, const struct pto_tensor *tensor, uint64_t part) {
+  struct pto_task task;
+  const bool is_managed = tensor->buffer.base == 0;
+  if (s->status == PTO_OK && is_managed && part < tensor->shape[0])
+    s->status = pto_alloc_tensors(s->rt, tensor, 1, &task);
 }
 
 /* Rows first … end of each tensor of a matrix. */
@@ -87,18 +97,13 @@ static void llm_tile(const struct llm_submit *s, const struct llm_matrix *m, uin
     tiles[i] = pto_tensor_slice(&s->bound->constants[m->first + i], 0, first, end, 1);
 }
 
-/* For what several tasks write a part of each. */
-static void llm_allocate(struct llm_submit *s, const struct pto_tensor *tensors, uint32_t count) {
-  struct pto_task task;
-  if (s->status == PTO_OK) s->status = pto_alloc_tensors(s->rt, tensors, count, &task);
-}
-
 /* y = m·x, or y += m·x. */
 static void llm_multiply(struct llm_submit *s, const struct llm_matrix *m, const struct pto_tensor *x,
                          const struct pto_tensor *y, bool is_added) {
   const struct pto_kernel *kernels[2][2] = {{llm_general.matvec, llm_general.matvec_accumulate},
                                             {llm_general.matvec_int8, llm_general.matvec_int8_accumulate}};
-  const uint64_t rows = y->shape[0], step = llm_tile_rows(s, &s->bound->constants[m->first]);
+  const uint64_t rows = y->shape[0], step = llm_tile_rows(s, m);
+  if (!is_added) llm_allocate(s, y, step);
   for (uint64_t first = 0; first < rows && s->status == PTO_OK; first += step) {
     const uint64_t end = first + step < rows ? first + step : rows;
     struct pto_tensor tiles[2];
@@ -117,7 +122,8 @@ static void llm_multiply_gated(struct llm_submit *s, const struct llm_layer *lay
   static const struct pto_kernel *const kernels[2][2] = {{&llm_gate_and_up, &llm_gate_and_int8_up},
                                                          {&llm_gate_int8_and_up, &llm_gate_and_up_int8}};
   const struct pto_kernel *kernel = kernels[layer->gate.count - 1][layer->up.count - 1];
-  const uint64_t rows = hidden->shape[0], step = llm_tile_rows(s, &s->bound->constants[layer->gate.first]);
+  const uint64_t rows = hidden->shape[0], step = llm_tile_rows(s, &layer->gate);
+  llm_allocate(s, hidden, step);
   for (uint64_t first = 0; first < rows && s->status == PTO_OK; first += step) {
     const uint64_t end = first + step < rows ? first + step : rows;
     struct pto_tensor tiles[4];
@@ -167,12 +173,17 @@ static void llm_attention(struct llm_submit *s, uint32_t index) {
                                      pto_inout(&values),
                                      pto_scalar_u64(s->plan->is_halves)};
   llm_submit(s, &llm_rotate_and_store, rotate, 9);
-  const uint64_t group = q->shape[0] / s->plan->kv_heads;
-  for (uint32_t h = 0; h < s->plan->kv_heads; h++) {
-    const struct pto_tensor part = pto_tensor_slice(q, 0, h * group, (h + 1) * group, 1);
-    const struct pto_tensor out = pto_tensor_slice(heads, 0, h * group, (h + 1) * group, 1);
-    const struct pto_tensor head_keys = llm_part(&keys, h), head_values = llm_part(&values, h);
-    const struct pto_param attend[] = {pto_input(&part), pto_input(&head_keys), pto_input(&head_values),
+  const uint64_t kv_heads = s->plan->kv_heads, group = q->shape[0] / kv_heads;
+  const uint64_t head_bytes = 2 * keys.shape[1] * keys.shape[2] * sizeof(float);
+  const uint64_t step = (LLM_TILE_BYTES + head_bytes - 1) / head_bytes;
+  llm_allocate(s, heads, step * group);
+  for (uint64_t first = 0; first < kv_heads; first += step) {
+    const uint64_t end = first + step < kv_heads ? first + step : kv_heads;
+    const struct pto_tensor part = pto_tensor_slice(q, 0, first * group, end * group, 1);
+    const struct pto_tensor out = pto_tensor_slice(heads, 0, first * group, end * group, 1);
+    const struct pto_tensor some_keys = pto_tensor_slice(&keys, 0, first, end, 1);
+    const struct pto_tensor some_values = pto_tensor_slice(&values, 0, first, end, 1);
+    const struct pto_param attend[] = {pto_input(&part), pto_input(&some_keys), pto_input(&some_values),
                                        pto_input(&s->position), pto_output(&out)};
     llm_submit(s, &llm_attend, attend, 5);
   }
@@ -181,14 +192,11 @@ static void llm_attention(struct llm_submit *s, uint32_t index) {
 static void llm_submit_layer(struct llm_submit *s, uint32_t index) {
   const struct llm_plan *plan = s->plan;
   const struct llm_layer *layer = &plan->layers[index];
-  struct pto_tensor parts[] = {llm_vector(s, plan->dim), llm_vector(s, plan->kv_dim), llm_vector(s, plan->kv_dim),
-                               llm_vector(s, plan->dim), llm_vector(s, plan->hidden_dim)};
-  s->query = parts[0];
-  s->key = parts[1];
-  s->value = parts[2];
-  s->heads = parts[3];
-  s->hidden = parts[4];
-  llm_allocate(s, parts, 5);
+  s->query = llm_vector(s, plan->dim);
+  s->key = llm_vector(s, plan->kv_dim);
+  s->value = llm_vector(s, plan->kv_dim);
+  s->heads = llm_vector(s, plan->dim);
+  s->hidden = llm_vector(s, plan->hidden_dim);
   llm_norm(s, layer->attention_norm);
   llm_multiply(s, &layer->q, &s->normed, &s->query, false);
   llm_multiply(s, &layer->k, &s->normed, &s->key, false);
@@ -226,7 +234,6 @@ static int llm_submit_step(struct pto_runtime *rt, const struct pto_bound *bound
   llm_submit(&s, plan->embedding.count == 2 ? &llm_embed_int8 : &llm_embed, embed, plan->embedding.count + 2);
   llm_submit_layers(&s);
   llm_norm(&s, plan->final_norm);
-  if (!plan->has_logits) llm_allocate(&s, &s.logits, 1);
   llm_multiply(&s, &plan->classifier, &s.normed, &s.logits, false);
   if (plan->has_next) {
     const struct pto_param most[] = {pto_input(&s.logits), pto_output(&o[LLM_NEXT]), pto_scalar_i64(0)};
