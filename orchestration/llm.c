@@ -415,11 +415,11 @@ static const struct pto_option options[] = {
     {"model_seed", PTO_OPTION_INT, "1", "of a random model"},
     {0}};
 static const struct pto_case cases[] = {
-    {.name = "inplace", .settings = "kv=inplace", .summary = "one set of caches"},
-    {.name = "pingpong", .settings = "kv=pingpong", .summary = "two sets of caches"},
-    {.name = "host", .settings = "kv=host", .summary = "the caches go to the host and back"},
-    {.name = "sampled", .settings = "temperature=1 prompt=hello", .summary = "tokens are drawn"},
-    {.name = "q8_0", .settings = "weights=q8_0 shared=true", .summary = "int8 weights"},
+    {.name = "inplace", .settings = "kv=inplace", .summary = "one set of caches", .tasks = 1728},
+    {.name = "pingpong", .settings = "kv=pingpong", .summary = "two sets of caches", .tasks = 1872},
+    {.name = "host", .settings = "kv=host", .summary = "the caches go to the host and back", .tasks = 1728},
+    {.name = "sampled", .settings = "temperature=1 prompt=hello", .summary = "tokens are drawn", .tasks = 1632},
+    {.name = "q8_0", .settings = "weights=q8_0 shared=true", .summary = "int8 weights", .tasks = 1632},
     {0}};
 
 const struct pto_program pto_program = {.abi = PTO_PROGRAM_ABI,

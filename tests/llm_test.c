@@ -282,6 +282,26 @@ static void test_modes_engines_workers_chips_policies_and_tiles_give_the_same_by
   check_same("--set temperature=0.9 --seed 4");
 }
 
+/* Matrices of a dozen tiles, and an attend a key-value head. */
+static void test_a_model_of_many_tiles_and_tasks_is_right_and_the_same_on_both_engines(void **state) {
+  static const char *const places[] = {"--workers 2", "--engine virtual --chip a2a3 --set kv=pingpong",
+                                       "--workers 2 --chip a2a3 --set tile_rows=100 --set kv=host"};
+  char first[32] = "";
+  for (size_t p = 0; p < PTO_ARRAY_LENGTH(places); p++) {
+    char settings[512];
+    snprintf(settings, sizeof settings,
+             "--set dim=512 --set hidden=160 --set layers=2 --set heads=4 --set kv_heads=2 --set vocab=300 "
+             "--set positions=70 --set prompt=ba %s",
+             places[p]);
+    json_t *root = run(settings);
+    assert_true(json_is_true(json_object_get(root, "verified")));
+    assert_true(figure(root, "tasks_per_step") > 60);
+    if (!first[0]) snprintf(first, sizeof first, "%s", pto_json_text(root, "output_digest"));
+    assert_string_equal(pto_json_text(root, "output_digest"), first);
+    json_decref(root);
+  }
+}
+
 /* ---- what is moved ---- */
 
 /* Norms, matrices, embedding and classifier, and two tables of angles for the positions of the run. */
@@ -442,6 +462,7 @@ int main(void) {
       cmocka_unit_test(test_sampled_tokens_are_those_that_the_rule_draws),
       cmocka_unit_test(test_every_format_of_weights_and_a_shared_classifier_are_right),
       cmocka_unit_test(test_modes_engines_workers_chips_policies_and_tiles_give_the_same_bytes_and_text),
+      cmocka_unit_test(test_a_model_of_many_tiles_and_tasks_is_right_and_the_same_on_both_engines),
       cmocka_unit_test(test_a_greedy_step_moves_a_token_and_a_position_in_and_a_token_out),
       cmocka_unit_test(test_a_sampled_step_moves_the_logits_out),
       cmocka_unit_test(test_caches_on_the_host_move_both_ways_in_each_step),
