@@ -4,9 +4,10 @@
  *
  * One JSON line a system and model: nanoseconds a token over a whole text, the first token included, weights loaded
  * before (median and minimum of RUNS runs, the systems in turns).  `plain` is bench/support/plain_decoder on one
- * thread; `pto` is the program llm, greedy, on threads.  `times_plain` is plain's time over this one's, of the minima;
- * what else runs on the machine can only add to either.  Virtual time, of the a2a3, is a line of its own, without
- * samples: it is the same in every run.
+ * thread; `pto` is the program llm, greedy, on threads, with one worker, which is
+ * what it takes by itself for the small model, and with two.  `times_plain` is plain's time over this one's, of the
+ * minima; what else runs on the machine can only add to either.  Virtual time, of the a2a3, is a line of its own,
+ * without samples: it is the same in every run.
  *
  *   260K   the sizes of stories260K: that model where PTO_LLM_DATA has it, else random weights
  *   110M   the sizes of stories110M, random weights, f32; and q8_0, beside the same loops over f32
@@ -37,7 +38,9 @@ struct sizes {
 struct subject {
   const char *name, *weights, *sizes;
   uint32_t steps;
-  double aim;                      /* times_plain that is wanted; 0: none */
+  uint32_t runs;
+  double aim; /* times_plain that is wanted, with aim_workers; 0: none */
+  uint32_t aim_workers;
   char model[256], tokenizer[256]; /* "": the program makes one */
 };
 struct measured {
@@ -185,7 +188,8 @@ static void print_line(const struct subject *subject, const char *system, const 
   pto_bench_line_real(line, "tokens_per_second", 1e9 / own.min);
   if (measured != plain) {
     pto_bench_line_real(line, "times_plain", loops.min / own.min);
-    pto_bench_line_real(line, "times_plain_aim", subject->aim);
+    if (subject->aim > 0 && subject->aim_workers == measured->workers)
+      pto_bench_line_real(line, "times_plain_aim", subject->aim);
     pto_bench_line_real(line, "tasks_per_step", measured->tasks_per_step);
   }
   pto_bench_line_print(line, &measured->ns_per_token);
@@ -195,7 +199,7 @@ static int bench_model(const struct pto_program *program, const struct subject *
                        const struct subject *plain_subject) {
   struct measured plain = {0}, tasks[2] = {{.workers = 0}}, chip = {0};
   int status = PTO_OK;
-  for (uint32_t i = 0; i < pto_bench_repeats(RUNS) && status == PTO_OK; i++) {
+  for (uint32_t i = 0; i < pto_bench_repeats(subject->runs) && status == PTO_OK; i++) {
     status = measure_plain(plain_subject, &plain);
     for (uint32_t w = 0; w < 2 && status == PTO_OK; w++)
       status = measure_tasks(program, subject, "threads", w + 1, &tasks[w]);
@@ -215,7 +219,8 @@ static int bench_model(const struct pto_program *program, const struct subject *
 }
 
 static int bench_small(const struct pto_program *program) {
-  struct subject subject = {.name = "260K", .weights = "f32", .steps = pto_bench_size(200), .aim = 0.5};
+  struct subject subject = {
+      .name = "260K", .weights = "f32", .steps = pto_bench_size(200), .runs = RUNS, .aim = 0.5, .aim_workers = 1};
   const char *data = getenv("PTO_LLM_DATA");
   int status = PTO_OK;
   if (data) {
@@ -230,8 +235,13 @@ static int bench_small(const struct pto_program *program) {
 }
 
 static int bench_large(const struct pto_program *program) {
-  struct subject f32 = {.name = "110M", .weights = "f32", .steps = pto_bench_is_quick() ? 3 : 12, .aim = 1.5};
-  struct subject q8 = {.name = "110M", .weights = "q8_0", .steps = f32.steps};
+  struct subject f32 = {.name = "110M",
+                        .weights = "f32",
+                        .steps = pto_bench_is_quick() ? 3 : 12,
+                        .runs = RUNS,
+                        .aim = 1.5,
+                        .aim_workers = 2};
+  struct subject q8 = {.name = "110M", .weights = "q8_0", .steps = f32.steps, .runs = 3};
   q8.sizes = "dim=768 hidden=2048 layers=12 heads=12 kv_heads=12 vocab=32000 positions=1024 shared=true weights=q8_0";
   int status = make_files(&f32, &large);
   if (status == PTO_OK) status = bench_model(program, &f32, &f32);
