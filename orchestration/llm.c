@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <orchestration/llm_oracle.h>
 #include <orchestration/llm_pass.h>
@@ -350,6 +351,7 @@ static int host(struct pto_program_run *run) {
   status = open_tokenizer(run, l->vocab, &tokenizer);
   if (status == PTO_OK) {
     status = run_counted(&counted, &tokenizer);
+    if (isatty(STDOUT_FILENO)) pto_program_print(run, "\n"); /* the text has no line end of its own */
     pto_tokenizer_fini(&tokenizer);
   }
   if (status == PTO_OK && l->temperature == 0 && l->checked_steps) status = run_checking(&checking);
