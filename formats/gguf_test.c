@@ -207,6 +207,17 @@ static void test_heads_that_cannot_be_are_refused(void **state) {
   refused("3 keys, at most 2 are read");
 }
 
+/* `depth` arrays in each other, the last of one number. */
+static void put_nested(uint32_t depth) {
+  begin(0, 1);
+  pto_gguf_put_key_array(&file, "k", depth > 1 ? PTO_GGUF_VALUE_ARRAY : PTO_GGUF_VALUE_U8, 1);
+  for (uint32_t i = 2; i <= depth; i++) {
+    pto_gguf_put_u32(&file, i < depth ? PTO_GGUF_VALUE_ARRAY : PTO_GGUF_VALUE_U8);
+    pto_gguf_put_u64(&file, 1);
+  }
+  pto_gguf_put(&file, "x", 1);
+}
+
 static void test_values_that_cannot_be_are_refused_with_their_place(void **state) {
   begin(0, 1);
   pto_gguf_put_key(&file, "k", 13);
@@ -224,12 +235,10 @@ static void test_values_that_cannot_be_are_refused_with_their_place(void **state
   pto_gguf_put_key_array(&file, "k", PTO_GGUF_VALUE_U64, UINT64_MAX / 8 + 2);
   pto_gguf_put_u64(&file, 0);
   refused("2305843009213693953 values of at least 8 bytes, 8 bytes are left");
-  begin(0, 1);
-  pto_gguf_put_key_array(&file, "k", PTO_GGUF_VALUE_ARRAY, 1);
-  for (uint32_t depth = 0; depth < 20; depth++) {
-    pto_gguf_put_u32(&file, PTO_GGUF_VALUE_ARRAY);
-    pto_gguf_put_u64(&file, 1);
-  }
+  put_nested(PTO_GGUF_MAX_DEPTH);
+  open_it();
+  pto_gguf_fini(&gguf);
+  put_nested(PTO_GGUF_MAX_DEPTH + 1);
   refused("arrays of arrays are more than 4 deep");
   begin(0, 1);
   pto_gguf_put_key(&file, "k\n", PTO_GGUF_VALUE_U8);
@@ -251,6 +260,9 @@ static void test_tensors_that_cannot_be_are_refused_by_name(void **state) {
   refused("tensor \"x\": it has rank 5, at most 4 is read");
   begin(1, 0);
   put_f32s("x", UINT64_C(1) << 32, UINT64_C(1) << 32, 0);
+  refused("tensor \"x\": its shape has more elements than a file can");
+  begin(1, 0);
+  put_f32s("x", 1, UINT64_C(1) << 62, 0); /* 2^64 bytes, which is 0 */
   refused("tensor \"x\": its shape has more elements than a file can");
   begin(1, 0);
   pto_gguf_put_tensor(&file, "x", 1, (const uint64_t[]){33}, PTO_GGUF_Q8_0, 0);

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include <pto/language_model.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <formats/gguf.h>
 #include <formats/mapped_file.h>
 #include <formats/model_reader.h>
+#include <formats/safetensors.h>
 #include <runtime/base/base.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights are used as the file has them");
 
-/* Those with a magic number first; the last takes what is left. */
+static bool is_any(const void *bytes, uint64_t size_bytes) { return true; }
+
+/* Those that can be told by their first bytes first; the last takes what is left. */
 static const struct reader {
-  const char *magic;
-  size_t magic_bytes;
-  int (*read)(struct pto_language_model *model, struct pto_error *error);
-} readers[] = {{"", 0, pto_llama2c_read}};
+  bool (*is_one)(const void *bytes, uint64_t size_bytes);
+  int (*read)(struct pto_language_model *model, const char *path, struct pto_error *error);
+} readers[] = {{pto_gguf_is_one, pto_llama_gguf_read},
+               {pto_safetensors_is_one, pto_llama_safetensors_read},
+               {is_any, pto_llama2c_read}};
 
 int pto_model_check_sizes(const struct pto_language_model *model, struct pto_error *error) {
   const struct {
@@ -38,6 +44,10 @@ int pto_model_check_sizes(const struct pto_language_model *model, struct pto_err
   if (model->head_count % model->kv_head_count)
     return pto_error_set(error, PTO_EINVAL, "%u heads cannot share %u key and value heads", model->head_count,
                          model->kv_head_count);
+  if (!(model->rope_base > 0 && model->rope_base < INFINITY))
+    return pto_error_set(error, PTO_EINVAL, "rotations have base %g, no positive number", (double)model->rope_base);
+  if (!(model->norm_epsilon >= 0 && model->norm_epsilon < 1))
+    return pto_error_set(error, PTO_EINVAL, "the epsilon of norms is %g, not 0 to 1", (double)model->norm_epsilon);
   return PTO_OK;
 }
 
@@ -48,10 +58,8 @@ static int read_file(struct pto_language_model *model, const char *path, struct 
   if (status) return status;
   model->file = (struct pto_model_file){file.data, file.size_bytes};
   const struct reader *reader = readers;
-  while (reader->magic_bytes > file.size_bytes ||
-         (reader->magic_bytes && memcmp(file.data, reader->magic, reader->magic_bytes)))
-    reader++;
-  status = reader->read(model, &reason);
+  while (!reader->is_one(file.data, file.size_bytes)) reader++;
+  status = reader->read(model, path, &reason);
   if (status == PTO_OK) return status;
   pto_language_model_fini(model);
   return pto_error_set(error, status, "model %.400s: %.500s", path, reason.sentence);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -157,6 +158,17 @@ static void test_a_file_that_is_not_there_is_said(void **state) {
   assert_int_equal(pto_language_model_read(&model, "/", error.sentence, sizeof error.sentence), PTO_ESYSTEM);
 }
 
+static void test_a_pipe_is_refused_and_not_waited_for(void **state) {
+  struct pto_language_model model;
+  struct pto_error error;
+  char path[64];
+  snprintf(path, sizeof path, "model_test_pipe_%d", (int)getpid());
+  assert_int_equal(mkfifo(path, 0600), 0);
+  assert_int_equal(pto_language_model_read(&model, path, error.sentence, sizeof error.sentence), PTO_ESYSTEM);
+  assert_non_null(strstr(error.sentence, path));
+  unlink(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_weights_are_where_the_format_has_them),
@@ -165,6 +177,7 @@ int main(void) {
       cmocka_unit_test(test_sizes_that_cannot_be_are_refused_by_name),
       cmocka_unit_test(test_sizes_whose_weights_would_not_fit_into_64_bits_are_refused),
       cmocka_unit_test(test_a_file_that_is_not_there_is_said),
+      cmocka_unit_test(test_a_pipe_is_refused_and_not_waited_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

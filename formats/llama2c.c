@@ -71,7 +71,7 @@ static void take_weights(struct pto_language_model *model, struct cursor *cursor
 #undef IN_LAYER
 }
 
-int pto_llama2c_read(struct pto_language_model *model, struct pto_error *error) {
+int pto_llama2c_read(struct pto_language_model *model, const char *path, struct pto_error *error) {
   int32_t header[HEADER_INTS];
   if (model->file.size_bytes < sizeof header)
     return pto_error_set(error, PTO_EINVAL, "%llu bytes are no checkpoint: its header alone has %zu",

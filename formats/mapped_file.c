@@ -12,7 +12,7 @@
 int pto_mapped_file_init(struct pto_mapped_file *file, const char *path, struct pto_error *error) {
   struct stat status;
   *file = (struct pto_mapped_file){0};
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe has no writer to wait for */
   if (fd < 0) return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
   void *data = NULL;
   bool is_good = fstat(fd, &status) == 0;

@@ -137,6 +137,7 @@ static void test_tensors_that_cannot_be_are_refused_by_name(void **state) {
       {ENTRY("F64", "[1]", 0, 4), "F64 of its shape has 8 bytes", 4},
       {ENTRY("F32", "[4294967296,4294967296]", 0, 0), "more elements than 64 bits can count", 0},
       {ENTRY("F32", "[4294967296,536870912]", 0, 0), "more elements", 0}, /* 2^64 bytes, which is 0 */
+      {ENTRY("I4", "[4611686018427387903]", 0, 0), "more elements", 0},   /* 2^64 - 4 bits */
       {ENTRY("U8", "[1]", 1, 2), "begin at 1, beyond where those before end, at 0", 2},
       {ENTRY("U8", "[1]", 0, 1), "2 bytes follow the last tensor, which ends at 1", 3},
       {ENTRY("U8", "[1]", 0, 1) ",\"y\":" ENTRY("U8", "[1]", 0, 1), "begin at 0, before those before end, at 1", 1},

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <pto/tokenizer.h>
+#include <formats/tokenizer_reader.h>
 
 #include <stdlib.h>
 #include <string.h>
 
+#include <formats/gguf.h>
 #include <formats/mapped_file.h>
 #include <runtime/base/base.h>
 
@@ -70,30 +71,47 @@ static int parse(struct pto_tokenizer *tokenizer, const struct pto_mapped_file *
   return PTO_OK;
 }
 
-static int read_file(struct pto_tokenizer *tokenizer, const struct pto_mapped_file *file, uint32_t vocab_size,
-                     struct pto_error *error) {
-  /* A token takes 8 bytes at least: what the file cannot hold is refused before memory is asked for. */
-  if (vocab_size == 0 || file->size_bytes < sizeof(int32_t) || (file->size_bytes - sizeof(int32_t)) / 8 < vocab_size)
-    return pto_error_set(error, PTO_EINVAL, "%llu bytes cannot hold %u tokens", (unsigned long long)file->size_bytes,
-                         vocab_size);
+int pto_tokenizer_alloc(struct pto_tokenizer *tokenizer, uint32_t vocab_size, uint64_t memory_bytes,
+                        struct pto_error *error) {
   tokenizer->vocab_size = vocab_size;
   tokenizer->pieces = calloc(vocab_size, sizeof *tokenizer->pieces);
   tokenizer->index = calloc(vocab_size, sizeof *tokenizer->index);
-  tokenizer->memory = malloc(file->size_bytes); /* headers take more than the zeros that are added */
-  if (!tokenizer->pieces || !tokenizer->index || !tokenizer->memory)
-    return pto_error_set(error, PTO_ENOMEM, "no memory for %u tokens", vocab_size);
-  int status = parse(tokenizer, file, error);
+  tokenizer->memory = malloc(memory_bytes);
+  for (uint32_t i = 0; i < 256; i++) {
+    tokenizer->bytes[i][0] = (char)i;
+    tokenizer->byte_tokens[i] = PTO_TOKEN_NONE;
+  }
+  if (tokenizer->pieces && tokenizer->index && tokenizer->memory) return PTO_OK;
+  return pto_error_set(error, PTO_ENOMEM, "no memory for %u tokens", vocab_size);
+}
+
+static int read_llama2c(struct pto_tokenizer *tokenizer, const struct pto_mapped_file *file, uint32_t vocab_size,
+                        struct pto_error *error) {
+  /* A token takes 8 bytes at least, which are more than the zero that is put behind it here: what the file cannot hold
+   * is refused before memory is asked for. */
+  if (vocab_size == 0 || file->size_bytes < sizeof(int32_t) || (file->size_bytes - sizeof(int32_t)) / 8 < vocab_size)
+    return pto_error_set(error, PTO_EINVAL, "%llu bytes cannot hold %u tokens", (unsigned long long)file->size_bytes,
+                         vocab_size);
+  int status = pto_tokenizer_alloc(tokenizer, vocab_size, file->size_bytes, error);
+  if (status == PTO_OK) status = parse(tokenizer, file, error);
   if (status) return status;
   tokenizer->has_space_prefix = true;
   tokenizer->bos_token = PTO_TOKEN_BOS;
   tokenizer->eos_token = PTO_TOKEN_EOS;
-  for (uint32_t i = 0; i < 256; i++)
-    tokenizer->byte_tokens[i] = i + FIRST_BYTE < vocab_size ? i + FIRST_BYTE : PTO_TOKEN_NONE;
+  for (uint32_t i = 0; i < 256 && i + FIRST_BYTE < vocab_size; i++) tokenizer->byte_tokens[i] = i + FIRST_BYTE;
   for (uint32_t i = 0; i < vocab_size; i++) tokenizer->index[i] = i;
   tokenizer->index_count = vocab_size;
-  qsort_r(tokenizer->index, vocab_size, sizeof *tokenizer->index, compare_tokens, tokenizer->pieces);
-  for (uint32_t i = 0; i < 256; i++) tokenizer->bytes[i][0] = (char)i;
   return PTO_OK;
+}
+
+static int read_file(struct pto_tokenizer *tokenizer, const struct pto_mapped_file *file, uint32_t vocab_size,
+                     struct pto_error *error) {
+  int status = pto_gguf_is_one(file->data, file->size_bytes)
+                   ? pto_tokenizer_gguf_read(tokenizer, file->data, file->size_bytes, vocab_size, error)
+                   : read_llama2c(tokenizer, file, vocab_size, error);
+  if (status == PTO_OK)
+    qsort_r(tokenizer->index, tokenizer->index_count, sizeof *tokenizer->index, compare_tokens, tokenizer->pieces);
+  return status;
 }
 
 int pto_tokenizer_read(struct pto_tokenizer *tokenizer, const char *path, uint32_t vocab_size, char *sentence,
@@ -215,16 +233,22 @@ static int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+int pto_token_piece_byte(const char *bytes, uint64_t length) {
+  if (length != 6 || memcmp(bytes, "<0x", 3) != 0 || bytes[5] != '>') return -1;
+  const int high = hex_digit(bytes[3]), low = hex_digit(bytes[4]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
 const char *pto_tokenizer_decode(const struct pto_tokenizer *tokenizer, uint32_t previous, uint32_t token,
                                  uint32_t *length_out) {
   *length_out = 0;
   if (token >= tokenizer->vocab_size) return "";
   const struct pto_token_piece *piece = &tokenizer->pieces[token];
   const char *bytes = piece->bytes;
-  if (piece->length == 6 && memcmp(bytes, "<0x", 3) == 0 && bytes[5] == '>' && hex_digit(bytes[3]) >= 0 &&
-      hex_digit(bytes[4]) >= 0) {
+  const int byte = pto_token_piece_byte(bytes, piece->length);
+  if (byte >= 0) {
     *length_out = 1;
-    return tokenizer->bytes[hex_digit(bytes[3]) * 16 + hex_digit(bytes[4])];
+    return tokenizer->bytes[byte];
   }
   const uint32_t skip =
       previous == tokenizer->bos_token && tokenizer->has_space_prefix && piece->length && bytes[0] == ' ';

@@ -5,26 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <pto/tensor.h>
+
 /* The peer of a bench is worth what the compiler can do for it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
 
-static bool is_f32(const struct pto_language_model *model) {
-  for (uint32_t i = 0; i < model->layer_count; i++) {
-    const struct pto_model_layer *l = &model->layers[i];
-    if (l->q.format | l->k.format | l->v.format | l->o.format | l->gate.format | l->up.format | l->down.format)
-      return false;
-  }
-  return model->embedding.format == PTO_WEIGHT_F32 && model->classifier.format == PTO_WEIGHT_F32;
-}
+#define BLOCK_ELEMS 32u /* of q8_0: an f16 scale, and as many int8 */
+#define BLOCK_BYTES 34u
 
 static float *floats(uint64_t count) { return calloc(count, sizeof(float)); }
 
 bool pto_plain_decoder_init(struct pto_plain_decoder *d, const struct pto_language_model *model) {
   const uint64_t cache = (uint64_t)model->layer_count * model->sequence_length * pto_model_kv_dim(model);
   *d = (struct pto_plain_decoder){.model = model};
-  if (!is_f32(model)) return false;
   d->x = floats(model->dim);
   d->normed = floats(model->dim);
   d->q = floats(model->dim);
@@ -33,25 +28,48 @@ bool pto_plain_decoder_init(struct pto_plain_decoder *d, const struct pto_langua
   d->up = floats(model->hidden_dim);
   d->scores = floats(model->sequence_length);
   d->logits = floats(model->vocab_size);
+  d->row = floats(model->dim > model->hidden_dim ? model->dim : model->hidden_dim);
   d->keys = floats(cache);
   d->values = floats(cache);
-  if (d->x && d->normed && d->q && d->heads && d->gate && d->up && d->scores && d->logits && d->keys && d->values)
+  if (d->x && d->normed && d->q && d->heads && d->gate && d->up && d->scores && d->logits && d->row && d->keys &&
+      d->values)
     return true;
   pto_plain_decoder_fini(d);
   return false;
 }
 
 void pto_plain_decoder_fini(struct pto_plain_decoder *d) {
-  float *const all[] = {d->x, d->normed, d->q, d->heads, d->gate, d->up, d->scores, d->logits, d->keys, d->values};
+  float *const all[] = {d->x,      d->normed, d->q,   d->heads, d->gate,  d->up,
+                        d->scores, d->logits, d->row, d->keys,  d->values};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
   memset(d, 0, sizeof *d);
 }
 
 /* ---- arithmetic ---- */
 
-static void multiply(float *y, const struct pto_model_matrix *w, const float *x) {
-  const float *row = w->data;
-  for (uint64_t r = 0; r < w->rows; r++, row += w->columns) {
+/* Row `r` as f32: in the file, or converted into `room`. */
+static const float *row_of(const struct pto_model_matrix *w, uint64_t r, float *room) {
+  const uint64_t n = w->columns;
+  if (w->format == PTO_WEIGHT_F32) return (const float *)w->data + r * n;
+  if (w->format == PTO_WEIGHT_Q8_0) {
+    const unsigned char *block = (const unsigned char *)w->data + r * (n / BLOCK_ELEMS) * BLOCK_BYTES;
+    for (uint64_t c = 0; c < n; c += BLOCK_ELEMS, block += BLOCK_BYTES) {
+      uint16_t bits;
+      memcpy(&bits, block, sizeof bits);
+      const float scale = pto_fp16_to_f32(bits);
+      for (uint32_t i = 0; i < BLOCK_ELEMS; i++) room[c + i] = scale * (float)(int8_t)block[sizeof bits + i];
+    }
+    return room;
+  }
+  const uint16_t *halves = (const uint16_t *)w->data + r * n;
+  for (uint64_t c = 0; c < n; c++)
+    room[c] = w->format == PTO_WEIGHT_F16 ? pto_fp16_to_f32(halves[c]) : pto_bf16_to_f32(halves[c]);
+  return room;
+}
+
+static void multiply(float *y, const struct pto_model_matrix *w, const float *x, float *room) {
+  for (uint64_t r = 0; r < w->rows; r++) {
+    const float *row = row_of(w, r, room);
     float sum = 0;
     for (uint64_t c = 0; c < w->columns; c++) sum += row[c] * x[c];
     y[r] = sum;
@@ -65,14 +83,19 @@ static void normalize(float *y, const float *x, const float *weight, uint32_t n,
   for (uint32_t i = 0; i < n; i++) y[i] = weight[i] * (scale * x[i]);
 }
 
-/* Neighbouring pairs turn by position / base^(2i / width). */
-static void rotate(float *vector, uint32_t n, uint32_t width, uint32_t position, float base) {
-  for (uint32_t i = 0; i < n; i += 2) {
-    const float angle = (float)position / powf(base, (float)(i % width) / (float)width);
-    const float c = cosf(angle), s = sinf(angle), a = vector[i], b = vector[i + 1];
-    vector[i] = a * c - b * s;
-    vector[i + 1] = a * s + b * c;
-  }
+/* Pairs turn by position / base^(2i / width). */
+static void rotate(float *vector, uint32_t n, const struct pto_language_model *m, uint32_t position) {
+  const uint32_t width = pto_model_head_width(m);
+  const bool is_halves = m->rope_style == PTO_ROPE_HALVES;
+  for (uint32_t head = 0; head < n; head += width)
+    for (uint32_t i = 0; i < width / 2; i++) {
+      const float angle = (float)position / powf(m->rope_base, (float)(2 * i) / (float)width);
+      const float c = cosf(angle), s = sinf(angle);
+      float *first = vector + head + (is_halves ? i : 2 * i), *second = first + (is_halves ? width / 2 : 1);
+      const float a = *first, b = *second;
+      *first = a * c - b * s;
+      *second = a * s + b * c;
+    }
 }
 
 static void softmax(float *x, uint32_t n) {
@@ -111,32 +134,32 @@ static void attend(struct pto_plain_decoder *d, const float *keys, const float *
 static void do_layer(struct pto_plain_decoder *d, uint32_t index, uint32_t position) {
   const struct pto_language_model *m = d->model;
   const struct pto_model_layer *l = &m->layers[index];
-  const uint32_t width = pto_model_head_width(m), kv_dim = pto_model_kv_dim(m);
+  const uint32_t kv_dim = pto_model_kv_dim(m);
   float *keys = d->keys + (uint64_t)index * m->sequence_length * kv_dim;
   float *values = d->values + (uint64_t)index * m->sequence_length * kv_dim;
   float *key = keys + (uint64_t)position * kv_dim;
   normalize(d->normed, d->x, l->attention_norm, m->dim, m->norm_epsilon);
-  multiply(d->q, &l->q, d->normed);
-  multiply(key, &l->k, d->normed);
-  multiply(values + (uint64_t)position * kv_dim, &l->v, d->normed);
-  rotate(d->q, m->dim, width, position, m->rope_base);
-  rotate(key, kv_dim, width, position, m->rope_base);
+  multiply(d->q, &l->q, d->normed, d->row);
+  multiply(key, &l->k, d->normed, d->row);
+  multiply(values + (uint64_t)position * kv_dim, &l->v, d->normed, d->row);
+  rotate(d->q, m->dim, m, position);
+  rotate(key, kv_dim, m, position);
   attend(d, keys, values, position);
-  multiply(d->normed, &l->o, d->heads);
+  multiply(d->normed, &l->o, d->heads, d->row);
   add(d->x, d->normed, m->dim);
   normalize(d->normed, d->x, l->ffn_norm, m->dim, m->norm_epsilon);
-  multiply(d->gate, &l->gate, d->normed);
-  multiply(d->up, &l->up, d->normed);
+  multiply(d->gate, &l->gate, d->normed, d->row);
+  multiply(d->up, &l->up, d->normed, d->row);
   for (uint32_t i = 0; i < m->hidden_dim; i++) d->gate[i] *= d->up[i] / (1.0f + expf(-d->gate[i]));
-  multiply(d->normed, &l->down, d->gate);
+  multiply(d->normed, &l->down, d->gate, d->row);
   add(d->x, d->normed, m->dim);
 }
 
 const float *pto_plain_decoder_step(struct pto_plain_decoder *d, uint32_t token, uint32_t position) {
   const struct pto_language_model *m = d->model;
-  memcpy(d->x, (const float *)m->embedding.data + (uint64_t)token * m->dim, m->dim * sizeof *d->x);
+  memcpy(d->x, row_of(&m->embedding, token, d->row), m->dim * sizeof *d->x);
   for (uint32_t i = 0; i < m->layer_count; i++) do_layer(d, i, position);
   normalize(d->normed, d->x, m->final_norm, m->dim, m->norm_epsilon);
-  multiply(d->logits, &m->classifier, d->normed);
+  multiply(d->logits, &m->classifier, d->normed, d->row);
   return d->logits;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a safetensors file: read or refused with a sentence; every byte of what was read can be read, and what is
- * of our dtypes is the same after it was written and read again.
+ * Any bytes as a safetensors file: read or refused with a sentence; every byte of what was read can be read, and what
+ * is of our dtypes is the same after it was written and read again.
  */
 #include <tests/fuzz/fuzz_file.h>
 
@@ -40,7 +40,7 @@ static void write_and_read(const struct pto_safetensors *list) {
   pto_safetensors_fini(&again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+static void read_it(const uint8_t *data, size_t size) {
   struct pto_error error = {0};
   struct pto_safetensors list;
   if (pto_safetensors_init_memory(&list, "input", data, size, &error) == PTO_OK) {
@@ -51,5 +51,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   } else {
     FUZZ_HOLDS(error.sentence[0] != '\0');
   }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  read_it(data, size);
+  if (size <= sizeof(uint64_t)) return 0;
+  const uint8_t *header = data + sizeof(uint64_t), *end = memchr(header, 0, size - sizeof(uint64_t));
+  const uint64_t length = end ? (uint64_t)(end - header) : size - sizeof(uint64_t);
+  uint8_t *repaired = malloc(size);
+  FUZZ_HOLDS(repaired);
+  memcpy(repaired, data, size);
+  memcpy(repaired, &length, sizeof length);
+  read_it(repaired, size);
+  free(repaired);
   return 0;
 }
