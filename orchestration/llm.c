@@ -80,6 +80,7 @@ static int read_sizes(struct pto_program_run *run, struct llm_sizes *s) {
                           .vocab = size_option(run, "vocab", 1u << 20, &status),
                           .positions = size_option(run, "positions", 1u << 20, &status),
                           .is_shared = pto_option_bool(run, "shared"),
+                          .is_halves = pto_option_bool(run, "halves"),
                           .seed = (uint64_t)pto_option_int(run, "model_seed")};
   if (status == PTO_OK) status = format_option(run, &s->format);
   if (status) return status;
@@ -414,6 +415,7 @@ static const struct pto_option options[] = {
     {"positions", PTO_OPTION_INT, "48", "of a random model: the longest text"},
     {"weights", PTO_OPTION_TEXT, "f32", "of a random model: f32, f16, bf16, q8_0"},
     {"shared", PTO_OPTION_BOOL, "false", "of a random model: the embedding is the classifier too"},
+    {"halves", PTO_OPTION_BOOL, "false", "of a random model: a rotation turns halves of a head, not neighbours"},
     {"model_seed", PTO_OPTION_INT, "1", "of a random model"},
     {0}};
 static const struct pto_case cases[] = {

@@ -72,6 +72,7 @@ static uint64_t llm_product_count(const struct pto_language_model *model) {
 struct llm_sizes {
   uint32_t dim, hidden_dim, layers, heads, kv_heads, vocab, positions, format;
   bool is_shared; /* the embedding is the classifier too */
+  bool is_halves; /* pairs of a rotation are halves of a head, not neighbours */
   uint64_t seed;
 };
 
@@ -146,7 +147,8 @@ static int llm_random_model(struct pto_program_run *run, const struct llm_sizes 
                                        .vocab_size = s->vocab,
                                        .sequence_length = s->positions,
                                        .rope_base = 10000,
-                                       .norm_epsilon = 1e-5f};
+                                       .norm_epsilon = 1e-5f,
+                                       .rope_style = s->is_halves ? PTO_ROPE_HALVES : PTO_ROPE_NEIGHBOURS};
   g.row = pto_program_alloc(run, widest * sizeof *g.row);
   model->layers = pto_program_alloc(run, s->layers * sizeof *model->layers);
   if (!g.row || !model->layers) return PTO_ENOMEM;

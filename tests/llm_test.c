@@ -239,12 +239,12 @@ static void test_sampled_tokens_are_those_that_the_rule_draws(void **state) {
   check_draws("--set temperature=1 --set topp=0", 1, 0, 8);
 }
 
-static void test_every_format_of_weights_and_a_shared_classifier_are_right(void **state) {
+static void test_every_format_of_weights_both_rotations_and_a_shared_classifier_are_right(void **state) {
   static const char *const formats[] = {"f32", "f16", "bf16", "q8_0"};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(formats); i++) {
     char settings[128];
-    snprintf(settings, sizeof settings, "--set weights=%s --set shared=%s --set steps=12", formats[i],
-             i % 2 ? "true" : "false");
+    snprintf(settings, sizeof settings, "--set weights=%s --set shared=%s --set halves=%s --set steps=12", formats[i],
+             i % 2 ? "true" : "false", i < 2 ? "true" : "false");
     json_t *root = run(settings);
     assert_true(json_is_true(json_object_get(root, "verified")));
     assert_int_equal((int)figure(root, "checked_steps"), 12);
@@ -460,7 +460,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_logits_and_greedy_tokens_are_those_of_plain_loops),
       cmocka_unit_test(test_sampled_tokens_are_those_that_the_rule_draws),
-      cmocka_unit_test(test_every_format_of_weights_and_a_shared_classifier_are_right),
+      cmocka_unit_test(test_every_format_of_weights_both_rotations_and_a_shared_classifier_are_right),
       cmocka_unit_test(test_modes_engines_workers_chips_policies_and_tiles_give_the_same_bytes_and_text),
       cmocka_unit_test(test_a_model_of_many_tiles_and_tasks_is_right_and_the_same_on_both_engines),
       cmocka_unit_test(test_a_greedy_step_moves_a_token_and_a_position_in_and_a_token_out),
