@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -20,6 +21,7 @@
 #include <runtime/base/base.h>
 #include <runtime/base/error.h>
 #include <tests/support/ptosim_child.h>
+#include <tests/support/random_model.h>
 
 enum { DIM = 24, HIDDEN = 44, LAYERS = 2, HEADS = 6, KV_HEADS = 3, VOCAB = 300, POSITIONS = 40, KV_DIM = 12 };
 enum { FIRST_LETTER = 259 };
@@ -252,6 +254,43 @@ static void test_every_format_of_weights_both_rotations_and_a_shared_classifier_
   }
 }
 
+/* One model in files of every format: each is verified, and those of f32 say the same.  GGUF brings its tokenizer. */
+static void test_a_model_is_right_from_files_of_every_format(void **state) {
+  static const struct pto_language_model sizes = {.dim = 64,
+                                                  .hidden_dim = 96,
+                                                  .layer_count = 2,
+                                                  .head_count = 4,
+                                                  .kv_head_count = 2,
+                                                  .vocab_size = 270,
+                                                  .sequence_length = 20,
+                                                  .rope_base = 10000.0f,
+                                                  .norm_epsilon = 1e-5f};
+  struct pto_random_model random;
+  char folder[256], tokenizer[300], *text = NULL;
+  snprintf(folder, sizeof folder, "%s", pto_ptosim_path("formats"));
+  assert_int_equal(mkdir(folder, 0700), 0);
+  snprintf(tokenizer, sizeof tokenizer, "%s/270.bin", folder);
+  write_tokenizer(tokenizer, (int32_t)sizes.vocab_size);
+  pto_random_model_init(&random, &sizes, false, 3);
+  for (uint32_t kind = 0; kind < PTO_MODEL_FILE_KIND_COUNT; kind++) {
+    const char *name = pto_model_file_name((enum pto_model_file_kind)kind);
+    char settings[2048];
+    const bool has_own = strstr(name, "gguf") != NULL;
+    pto_random_model_write(&random, folder, (enum pto_model_file_kind)kind, has_own);
+    snprintf(settings, sizeof settings, "--set model=%s/%s", folder, name);
+    if (!has_own) snprintf(settings, sizeof settings, "--set model=%s/%s --set tokenizer=%s", folder, name, tokenizer);
+    json_t *root = run(settings);
+    if (!json_is_true(json_object_get(root, "verified"))) fail_msg("%s is not verified", name);
+    json_decref(root);
+    if (has_own || pto_model_file_format((enum pto_model_file_kind)kind) != PTO_WEIGHT_F32) continue;
+    if (text) assert_string_equal(pto_ptosim_last.out, text);
+    free(text);
+    text = strdup(pto_ptosim_last.out);
+  }
+  free(text);
+  pto_random_model_fini(&random);
+}
+
 /* ---- the same everywhere ---- */
 
 static void check_same(const char *settings) {
@@ -461,6 +500,7 @@ int main(void) {
       cmocka_unit_test(test_logits_and_greedy_tokens_are_those_of_plain_loops),
       cmocka_unit_test(test_sampled_tokens_are_those_that_the_rule_draws),
       cmocka_unit_test(test_every_format_of_weights_both_rotations_and_a_shared_classifier_are_right),
+      cmocka_unit_test(test_a_model_is_right_from_files_of_every_format),
       cmocka_unit_test(test_modes_engines_workers_chips_policies_and_tiles_give_the_same_bytes_and_text),
       cmocka_unit_test(test_a_model_of_many_tiles_and_tasks_is_right_and_the_same_on_both_engines),
       cmocka_unit_test(test_a_greedy_step_moves_a_token_and_a_position_in_and_a_token_out),
