@@ -14,6 +14,7 @@
  * Peers are measured in turns with the kernel, RUNS times; figures are of medians, with the minimum beside.  A kernel
  * that the list has not is left out with a line on standard error.  An argument runs one group: `bench_kernels rows`.
  */
+#include <bench/support/bench_line.h>
 #include <bench/support/plain_rows.h>
 #include <bench/support/stream_ratio.h>
 #include <kernels/kernel_level.h>
@@ -31,7 +32,8 @@
 #include <emmintrin.h>
 #endif
 
-#define RUNS 9
+#define MOST_RUNS 9
+#define RUNS ((int)pto_bench_repeats(MOST_RUNS))
 #define ROOFLINE_BATCH_NS 1e6
 #define IN_CACHE_BATCH_NS 1e6
 
@@ -43,7 +45,7 @@ static double now_ns(void) {
 
 /* Measurements of one thing. */
 struct times {
-  double ns[RUNS];
+  double ns[MOST_RUNS];
 };
 static double median(const struct times *times) {
   struct times sorted = *times;
@@ -419,10 +421,11 @@ static void bench_beside_contiguous(uint32_t dtype, const char *layout, uint64_t
   for (uint32_t i = 0; i < other.args.tensor_count; i++)
     is_inner_dense = is_inner_dense && other.tensors[i].strides[other.tensors[i].t.ndims - 1] == 1;
   printf("{\"bench\": \"kernels_strided\", \"name\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", "
-         "\"row_bytes\": %" PRIu64 ", \"innermost_stride_1\": %s, \"median_ns\": %.0f, \"contiguous_ns\": %.0f, "
+         "\"row_bytes\": %" PRIu64
+         ", \"innermost_stride_1\": %s, \"median_ns\": %.0f, \"minimum_ns\": %.0f, \"contiguous_ns\": %.0f, "
          "\"times_slower\": %.2f, \"runs\": %d}\n",
          other.kernel->name, pto_dtype_name(dtype), layout, row_bytes, is_inner_dense ? "true" : "false",
-         median(&laid_out), median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);
+         median(&laid_out), minimum(&laid_out), median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);
   fflush(stdout);
   pto_trial_fini(&trial);
   pto_trial_fini(&other);

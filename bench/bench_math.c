@@ -3,19 +3,20 @@
  * One question: what does an element of each mathematical function cost, beside the C library and SLEEF in the same
  * run?
  *
- * One JSON line a function: nanoseconds an f32 element, with each instruction set of ours that the processor has; of a
- * plain loop over the C library's float function; and of SLEEF's functions of one unit (u10) for AVX2, for AVX-512, and
- * for AVX-512 without fused operations, which give the same bits as its SSE2 ones.  Medians of RUNS interleaved runs
- * over ELEMS elements, which stay in the first-level cache.  0: there is no such function, or no such processor; a
- * SLEEF that is missing is named once on standard error.
+ * One JSON line a function: nanoseconds an f32 element, with the best instruction set of ours that the processor has
+ * (median, min, …), and medians with each; of a plain loop over the C library's float function; and of SLEEF's
+ * functions of one unit (u10) for AVX2, for AVX-512, and for AVX-512 without fused operations, which give the same bits
+ * as its SSE2 ones.  Medians of RUNS interleaved runs over ELEMS elements, which stay in the first-level cache.  0:
+ * there is no such function, or no such processor; a SLEEF that is missing is named once on standard error.
  */
+#include <bench/support/bench_line.h>
 #include <kernels/kernel_level.h>
 #include <kernels/kernel_loops.h>
 #include <runtime/base/base.h>
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define RUNS 15
@@ -160,11 +161,6 @@ static double now_ns(void) {
   return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-static int compare(const void *a, const void *b) {
-  const double p = *(const double *)a, q = *(const double *)b;
-  return (p > q) - (p < q);
-}
-
 /* Ours, then the C library, then SLEEF. */
 enum { OURS = 0, LIBM = PTO_LEVEL_COUNT, SLEEF, SIDE_COUNT = SLEEF + SLEEF_COUNT };
 
@@ -187,28 +183,36 @@ static bool has_side(const struct function *f, uint32_t side) {
 }
 
 static void bench(const struct function *f) {
-  double ns[SIDE_COUNT][RUNS] = {{0}};
+  static struct pto_samples ns[SIDE_COUNT];
   struct pto_rng rng = {1};
+  memset(ns, 0, sizeof ns);
   for (uint32_t i = 0; i < ELEMS; i++) {
     x[i] = (float)(f->from + (f->to - f->from) * pto_rng_unit(&rng));
     second[i] = (float)(pto_rng_unit(&rng) * 6 - 3);
   }
-  for (uint32_t run = 0; run < RUNS; run++)
+  for (uint32_t run = 0; run < pto_bench_repeats(RUNS); run++)
     for (uint32_t side = 0; side < SIDE_COUNT; side++) {
       if (!has_side(f, side)) continue;
       run_side(f, side);
       const double begin = now_ns();
       for (uint32_t i = 0; i < REPEATS; i++) run_side(f, side);
-      ns[side][run] = (now_ns() - begin) / (REPEATS * (double)ELEMS);
+      pto_samples_add(&ns[side], (now_ns() - begin) / (REPEATS * (double)ELEMS));
     }
-  for (uint32_t side = 0; side < SIDE_COUNT; side++) qsort(ns[side], RUNS, sizeof ns[side][0], compare);
-#define MEDIAN(side) ns[side][RUNS / 2]
-  printf("{\"bench\": \"math\", \"function\": \"%s\", \"plain_ns\": %.2f, \"avx2_ns\": %.2f, \"avx512_ns\": %.2f, "
-         "\"libm_ns\": %.2f, \"sleef_avx2_ns\": %.2f, \"sleef_avx512_ns\": %.2f, \"sleef_same_bits_ns\": %.2f, "
-         "\"runs\": %d}\n",
-         f->name, MEDIAN(PTO_LEVEL_PLAIN), MEDIAN(PTO_LEVEL_AVX2), MEDIAN(PTO_LEVEL_AVX512), MEDIAN(LIBM),
-         MEDIAN(SLEEF + SLEEF_AVX2), MEDIAN(SLEEF + SLEEF_AVX512), MEDIAN(SLEEF + SLEEF_SAME_BITS), RUNS);
-  fflush(stdout);
+  static const struct {
+    const char *key;
+    uint32_t side;
+  } columns[] = {{"plain_ns", PTO_LEVEL_PLAIN},
+                 {"avx2_ns", PTO_LEVEL_AVX2},
+                 {"avx512_ns", PTO_LEVEL_AVX512},
+                 {"libm_ns", LIBM},
+                 {"sleef_avx2_ns", SLEEF + SLEEF_AVX2},
+                 {"sleef_avx512_ns", SLEEF + SLEEF_AVX512},
+                 {"sleef_same_bits_ns", SLEEF + SLEEF_SAME_BITS}};
+  struct pto_bench_line *line = pto_bench_line_begin("math", PTO_BENCH_SYSTEM);
+  pto_bench_line_text(line, "function", f->name);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(columns); i++)
+    pto_bench_line_real(line, columns[i].key, pto_samples_median(&ns[columns[i].side]));
+  pto_bench_line_print(line, &ns[pto_level_best()]);
 }
 
 int main(void) {

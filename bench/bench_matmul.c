@@ -2,15 +2,16 @@
 /*
  * One question: how fast are the matrix products on one thread, beside OpenBLAS and oneDNN in the same run?
  *
- * One JSON line a shape, layout and dtype: GFLOP/s (a multiply-add is two) at the median and at the least time of RUNS
- * interleaved runs of each, ours over the best library's at the least times, and ours over the rate of one tile alone.
- * Shapes are m x k x n; layouts those of a and b, n row-major and t transposed, so that nt is the q·kᵀ of attention.
- * The peers of 16-bit products are the f32 ones of the same shape, since the aim is stated so; of int8, oneDNN's.  A
- * library that is missing leaves its columns 0 and is named once on standard error.
+ * One JSON line a shape, layout and dtype: nanoseconds of ours (median, min, …); GFLOP/s (a multiply-add is two) at the
+ * median and at the least time of RUNS interleaved runs of each, ours over the best library's at the least times, and
+ * ours over the rate of one tile alone. Shapes are m x k x n; layouts those of a and b, n row-major and t transposed,
+ * so that nt is the q·kᵀ of attention. The peers of 16-bit products are the f32 ones of the same shape, since the aim
+ * is stated so; of int8, oneDNN's.  A library that is missing leaves its columns 0 and is named once on standard error.
  *
  * OpenBLAS takes its kernels by processor name, and a processor that is younger than it gets plain ones; so where there
  * is AVX-512 the program starts itself again with OPENBLAS_CORETYPE=SkylakeX, or what PTO_BENCH_OPENBLAS_CORETYPE says.
  */
+#include <bench/support/bench_line.h>
 #include <kernels/gemm_block.h>
 #include <kernels/kernel_level.h>
 #include <kernels/kernel_list.h>
@@ -71,11 +72,6 @@ static double now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int compare(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
 }
 
 static void fill(uint32_t dtype) {
@@ -188,39 +184,50 @@ static double tile_gflops(uint32_t dtype) {
   return 2.0 * (double)(calls * set->rows * cols * depth * set->unit_depth) / (now_ns() - begin);
 }
 
+static const char *const layout_names[2][2] = {{"nn", "nt"}, {"tn", "tt"}};
+
 static void bench(const struct product *p) {
-  double ns[SIDE_COUNT][RUNS], median[SIDE_COUNT] = {0}, least[SIDE_COUNT] = {0};
+  static struct pto_samples ns[SIDE_COUNT];
+  double median[SIDE_COUNT] = {0}, least[SIDE_COUNT] = {0};
   uint64_t repeats[SIDE_COUNT];
   const double flops = 2 * (double)p->m * (double)p->k * (double)p->n;
   fill(p->dtype);
+  memset(ns, 0, sizeof ns);
   for (uint32_t side = 0; side < SIDE_COUNT; side++) {
     time_of(side, p, 3);
     repeats[side] = 1 + (uint64_t)(RUN_NS / (time_of(side, p, 10) + 1));
   }
   double roof = 0;
-  for (uint32_t run = 0; run < RUNS; run++) {
+  for (uint32_t run = 0; run < pto_bench_repeats(RUNS); run++) {
     for (uint32_t side = 0; side < SIDE_COUNT; side++)
-      if (has_side(side, p)) ns[side][run] = time_of(side, p, repeats[side]);
+      if (has_side(side, p)) pto_samples_add(&ns[side], time_of(side, p, repeats[side]));
     const double tile = tile_gflops(p->dtype);
     roof = tile > roof ? tile : roof;
   }
   for (uint32_t side = 0; side < SIDE_COUNT; side++) {
     if (!has_side(side, p)) continue;
-    qsort(ns[side], RUNS, sizeof ns[side][0], compare);
-    median[side] = flops / ns[side][RUNS / 2];
-    least[side] = flops / ns[side][0];
+    const struct pto_samples_figures figures = pto_samples_figures(&ns[side]);
+    median[side] = flops / figures.median;
+    least[side] = flops / figures.min;
   }
   const double peer = least[OPENBLAS] > least[DNNL] ? least[OPENBLAS] : least[DNNL];
-  printf(
-      "{\"bench\": \"matmul\", \"shape\": \"%" PRIu64 "x%" PRIu64 "x%" PRIu64
-      "\", \"layout\": \"%c%c\", \"dtype\": \"%s\", \"median_gflops\": %.1f, \"fastest_gflops\": %.1f, "
-      "\"openblas_core\": \"%s\", \"openblas_median_gflops\": %.1f, \"openblas_fastest_gflops\": %.1f, "
-      "\"onednn_median_gflops\": %.1f, \"onednn_fastest_gflops\": %.1f, \"of_best_peer\": %.2f, \"roof_gflops\": %.1f, "
-      "\"of_roof\": %.2f, \"runs\": %d}\n",
-      p->m, p->k, p->n, p->is_a_turned ? 't' : 'n', p->is_b_turned ? 't' : 'n', pto_dtype_name(p->dtype), median[OURS],
-      least[OURS], openblas_core(), median[OPENBLAS], least[OPENBLAS], median[DNNL], least[DNNL],
-      peer == 0 ? 0 : least[OURS] / peer, roof, least[OURS] / roof, RUNS);
-  fflush(stdout);
+  char shape[64];
+  snprintf(shape, sizeof shape, "%" PRIu64 "x%" PRIu64 "x%" PRIu64, p->m, p->k, p->n);
+  struct pto_bench_line *line = pto_bench_line_begin("matmul", PTO_BENCH_SYSTEM);
+  pto_bench_line_text(line, "shape", shape);
+  pto_bench_line_text(line, "layout", layout_names[p->is_a_turned][p->is_b_turned]);
+  pto_bench_line_text(line, "dtype", pto_dtype_name(p->dtype));
+  pto_bench_line_real(line, "median_gflops", median[OURS]);
+  pto_bench_line_real(line, "fastest_gflops", least[OURS]);
+  pto_bench_line_text(line, "openblas_core", openblas_core());
+  pto_bench_line_real(line, "openblas_median_gflops", median[OPENBLAS]);
+  pto_bench_line_real(line, "openblas_fastest_gflops", least[OPENBLAS]);
+  pto_bench_line_real(line, "onednn_median_gflops", median[DNNL]);
+  pto_bench_line_real(line, "onednn_fastest_gflops", least[DNNL]);
+  pto_bench_line_real(line, "of_best_peer", peer == 0 ? 0 : least[OURS] / peer);
+  pto_bench_line_real(line, "roof_gflops", roof);
+  pto_bench_line_real(line, "of_roof", least[OURS] / roof);
+  pto_bench_line_print(line, &ns[OURS]);
 }
 
 /* The library reads its environment when it is loaded. */

@@ -87,6 +87,8 @@ static void put_result(struct pto_json_writer *w, const struct pto_run_result *r
   pto_json_put_u64(w, "h2d_bytes", result->h2d_bytes);
   pto_json_put_u64(w, "d2h_bytes", result->d2h_bytes);
   pto_json_put_u64(w, "d2d_bytes", result->d2d_bytes);
+  pto_json_put_u64(w, "lowering_cache_hits", result->lowering_cache_hits);
+  pto_json_put_u64(w, "lowering_cache_misses", result->lowering_cache_misses);
   if (result->figure_count) put_figures(w, result);
   if (result->timeline) pto_timeline_stats_write_json(result->timeline, stats, w);
   pto_json_key(w, "stopped");
@@ -170,6 +172,9 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
   if (result->h2d_bytes | result->d2h_bytes | result->d2d_bytes)
     fprintf(to, "  moved    %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", result->h2d_bytes,
             result->d2h_bytes, result->d2d_bytes);
+  if (result->lowering_cache_hits | result->lowering_cache_misses)
+    fprintf(to, "  lowered  %" PRIu64 " dispatches; %" PRIu64 " submitted what was kept\n",
+            result->lowering_cache_misses, result->lowering_cache_hits);
   if (result->has_run)
     fprintf(to, "  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
             pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));

@@ -35,8 +35,9 @@ struct pto_run_result {
   double max_abs_error; /* where verified was asked */
   bool has_output_digest, has_trace_digest;
   uint64_t output_digest, trace_digest;
-  uint64_t h2d_bytes, d2h_bytes, d2d_bytes;
-  struct pto_figure figures[PTO_FIGURES]; /* of the program */
+  uint64_t h2d_bytes, d2h_bytes, d2d_bytes;            /* of contexts, as the rest of these */
+  uint64_t lowering_cache_hits, lowering_cache_misses; /* of dispatches of programs that repeat */
+  struct pto_figure figures[PTO_FIGURES];              /* of the program */
   uint32_t figure_count;
   int exit_code;                             /* enum pto_exit */
   struct pto_error error;                    /* status and sentence; PTO_OK and a sentence for a wrong result */

@@ -316,6 +316,8 @@ static void take_counters(struct pto_run_session *session) {
   result->h2d_bytes = counters->h2d_bytes;
   result->d2h_bytes = counters->d2h_bytes;
   result->d2d_bytes = counters->d2d_bytes;
+  result->lowering_cache_hits = counters->lowering_cache_hits;
+  result->lowering_cache_misses = counters->lowering_cache_misses;
   const struct pto_figure *figure;
   for (result->figure_count = 0; (figure = pto_program_run_figure(session->run, result->figure_count)) != NULL;)
     result->figures[result->figure_count++] = *figure;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <device/context_state.h>
+#include <device/context_calls.h>
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,6 +16,12 @@ static uint64_t next_context_id(void) {
   static atomic_uint_least64_t last;
   /* relaxed: only distinctness matters */
   return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+uint64_t pto_device_program_serial(void) {
+  static atomic_uint_least64_t last;
+  /* relaxed: only distinctness matters */
+  return (UINT64_C(1) << 32) + 1 + atomic_fetch_add_explicit(&last, 1, memory_order_relaxed);
 }
 
 /* ---- creation ---- */
@@ -40,7 +46,8 @@ static int create_parts(struct pto_context *context, const struct pto_context_op
   if (status == PTO_OK) status = pto_chip_load(context->config.chip, &context->chip, error);
   if (status) return status;
   if (context->config.clusters) context->chip.cluster_count = context->config.clusters;
-  if (!pto_device_tensors_init(&context->tensors, options->memory_bytes, options->tensor_count, next_context_id()))
+  if (!pto_device_tensors_init(&context->tensors, context->backend, options->memory_bytes, options->tensor_count,
+                               next_context_id()))
     return pto_error_set(error, PTO_ENOMEM, "no address space for %llu bytes of device memory",
                          (unsigned long long)options->memory_bytes);
   status = pto_runtime_create_explained(&context->config, &context->rt, error->sentence, sizeof error->sentence);
@@ -75,6 +82,7 @@ static void destroy_parts(struct pto_context *context) {
     free(flight->bound);
     free(flight->output_ids);
   }
+  pto_lowering_cache_fini(&context->lowerings);
   pto_runtime_destroy(context->rt);
   pto_device_tensors_fini(&context->tensors);
 }
@@ -123,20 +131,22 @@ struct pto_context_info pto_context_info(struct pto_context *context) {
                                    .accelerated = context->backend->is_accelerated,
                                    .clusters = context->chip.cluster_count,
                                    .workers = context->worker_count,
-                                   .dtypes = (UINT32_C(1) << PTO_DTYPE_COUNT) - 1,
-                                   .max_rank = PTO_MAX_DIMS,
-                                   .max_tensor_bytes = context->tensors.heap.capacity_bytes};
+                                   .dtypes = context->backend->dtypes,
+                                   .max_rank = context->backend->max_rank,
+                                   .max_tensor_bytes = context->tensors.memory.heap.capacity_bytes};
 }
 
 void pto_context_counters(struct pto_context *context, struct pto_context_counters *counters) {
   pto_context_lock(context);
   struct pto_context_counters all = context->counters;
-  const struct pto_device_heap *heap = &context->tensors.heap;
+  const struct pto_device_heap *heap = &context->tensors.memory.heap;
   all.allocations = heap->allocations;
   all.frees = heap->frees;
   all.live_bytes = heap->live_bytes;
   all.peak_bytes = heap->peak_bytes;
   all.wall_ns = context->last_ns - pto_min_u64(context->first_ns, context->last_ns);
+  all.lowering_cache_entries = context->lowerings.count;
+  all.lowering_cache_bytes = context->lowerings.bytes;
   all.fragmentation = pto_device_heap_fragmentation(heap);
   pto_context_unlock(context);
   size_t size = counters->size < sizeof all ? counters->size : sizeof all;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Random programs of creates, writes, copies, dispatches, reads and destroys, on each backend, against a model that
- * does each call at once.  PTO_SEED is the first seed, PTO_DEVICE_PROGRAMS how many.
+ * does each call at once; each once with programs that repeat, whose submits are kept, and once without, in the same
+ * virtual time.  PTO_SEED is the first seed, PTO_DEVICE_PROGRAMS how many.
  */
 #include <pto/device.h>
 
@@ -43,6 +44,7 @@ static int submit_mix(struct pto_runtime *rt, const struct pto_bound *bound) {
 
 struct model {
   struct pto_context *context;
+  uint64_t repeats; /* of its programs */
   struct pto_rng rng;
   uint32_t count;
   struct {
@@ -51,6 +53,7 @@ struct model {
     uint32_t values[MOST_NUMEL];
   } tensors[MOST_TENSORS];
   uint64_t h2d_bytes, d2h_bytes, d2d_bytes, dispatches;
+  struct pto_device_tensor recent[4][3]; /* what dispatches had bound, to be bound again */
   struct pto_operand inputs[MOST_NUMEL + 1][2], outputs[MOST_NUMEL + 1][1];
   struct pto_device_program programs[MOST_NUMEL + 1]; /* by size: borrowed until the dispatch is done */
 };
@@ -98,8 +101,25 @@ static void step_destroy(struct model *m) {
   m->tensors[i] = m->tensors[--m->count];
 }
 
+static uint32_t find(const struct model *m, struct pto_device_tensor tensor) {
+  uint32_t i = 0;
+  while (i < m->count && m->tensors[i].tensor.id != tensor.id) i++;
+  return i;
+}
+
+/* Often what a dispatch has had before, where it is still there. */
+static void draw_tensors(struct model *m, uint32_t drawn[3]) {
+  const struct pto_device_tensor *before = m->recent[below(m, PTO_ARRAY_LENGTH(m->recent))];
+  const bool is_again = below(m, 4) != 0;
+  for (int i = 0; i < 3; i++) drawn[i] = is_again ? find(m, before[i]) : m->count;
+  if (drawn[0] < m->count && drawn[1] < m->count && drawn[2] < m->count) return;
+  for (int i = 0; i < 3; i++) drawn[i] = below(m, m->count);
+}
+
 static void step_dispatch(struct model *m) {
-  uint32_t x = below(m, m->count), y = below(m, m->count), z = below(m, m->count);
+  uint32_t drawn[3];
+  draw_tensors(m, drawn);
+  const uint32_t x = drawn[0], y = drawn[1], z = drawn[2];
   uint32_t numel = m->tensors[x].numel;
   if (x == y || y == z || x == z || m->tensors[y].numel != numel || m->tensors[z].numel != numel) return;
   struct pto_device_program *program = &m->programs[numel];
@@ -114,13 +134,15 @@ static void step_dispatch(struct model *m) {
                                            .outputs = m->outputs[numel],
                                            .input_count = 2,
                                            .output_count = 1,
-                                           .orchestrate = submit_mix};
+                                           .orchestrate = submit_mix,
+                                           .repeats = m->repeats};
   }
   const struct pto_binding inputs[] = {{"x", m->tensors[x].tensor}, {"y", m->tensors[y].tensor}};
   const struct pto_binding outputs[] = {{"z", m->tensors[z].tensor}};
   const struct pto_dispatch_bindings bindings = {
       .inputs = inputs, .outputs = outputs, .input_count = 2, .output_count = 1};
   assert_int_equal(pto_context_dispatch(m->context, program, &bindings), PTO_OK);
+  for (int i = 0; i < 3; i++) m->recent[m->dispatches % PTO_ARRAY_LENGTH(m->recent)][i] = m->tensors[drawn[i]].tensor;
   m->dispatches++;
   for (uint32_t k = 0; k < numel; k++) {
     uint32_t t = 3 * m->tensors[x].values[k] + m->tensors[y].values[k] + 1;
@@ -128,10 +150,13 @@ static void step_dispatch(struct model *m) {
   }
 }
 
-static void run_program(uint64_t seed, const struct pto_context_options *options) {
+/* The virtual time that it took. */
+static uint64_t run_program(uint64_t seed, uint64_t repeats, const struct pto_context_options *options,
+                            uint64_t *hits) {
   static struct model m;
   memset(&m, 0, sizeof m);
   m.rng.state = seed;
+  m.repeats = repeats;
   assert_int_equal(pto_context_create(options, &m.context, NULL, 0), PTO_OK);
   step_create(&m);
   for (uint32_t i = 0; i < STEPS; i++) {
@@ -152,12 +177,18 @@ static void run_program(uint64_t seed, const struct pto_context_options *options
   assert_int_equal(counters.d2d_bytes, m.d2d_bytes);
   assert_int_equal(counters.dispatches, m.dispatches);
   assert_int_equal(counters.tasks, 2 * m.dispatches);
+  assert_int_equal(counters.lowering_cache_hits + counters.lowering_cache_misses, repeats ? m.dispatches : 0);
+  assert_int_equal(counters.lowering_cache_unusable, 0);
+  *hits += counters.lowering_cache_hits;
   while (m.count) assert_int_equal(pto_device_tensor_destroy(m.context, m.tensors[--m.count].tensor), PTO_OK);
   assert_int_equal(pto_context_sync(m.context), PTO_OK);
   pto_context_counters(m.context, &counters);
   assert_int_equal(counters.live_bytes, 0);
   assert_int_equal(counters.allocations, counters.frees);
+  assert_int_equal(counters.lowering_cache_entries, 0);
+  assert_int_equal(counters.lowering_cache_bytes, 0);
   pto_context_destroy(m.context);
+  return counters.virtual_ps;
 }
 
 static void run_programs(struct pto_context_options options) {
@@ -171,7 +202,13 @@ static void run_programs(struct pto_context_options options) {
   options.runtime.window = 16;
   options.runtime.heap_bytes = 16384;
   printf("%llu programs from seed %llu on\n", (unsigned long long)count, (unsigned long long)first);
-  for (uint64_t seed = first; seed < first + count; seed++) run_program(seed, &options);
+  uint64_t hits = 0;
+  for (uint64_t seed = first; seed < first + count; seed++) {
+    const uint64_t virtual_ps = run_program(seed, 0, &options, &hits);
+    assert_int_equal(run_program(seed, 1, &options, &hits), virtual_ps);
+  }
+  printf("%llu dispatches were submitted from the cache\n", (unsigned long long)hits);
+  assert_true(count < 10 || hits > 10 * count);
 }
 
 static void test_random_programs_on_threads_leave_what_the_model_has(void **state) {

@@ -3,7 +3,9 @@
  * A context's state: what calls, queue and executor share.
  *
  *   context.c           create, destroy, info, counters, errors: the calls about the context itself
- *   device_calls.c      the calls about tensors and dispatches: checked, then queued
+ *   context_calls.c     what all other calls share: turn and queue
+ *   device_calls.c      the calls about tensors: checked, then queued
+ *   dispatch_calls.c    those about programs
  *   executor.c          carries queued commands out, in order
  *
  * Three parties.  A call holds `turn` from begin to end, so there is one at a time.  The executor takes commands from
@@ -21,6 +23,7 @@
 
 #include <device/device_backend.h>
 #include <device/device_tensors.h>
+#include <device/lowering_cache.h>
 #include <runtime/control/control.h>
 
 /* Calls that may wait in the queue, and dispatches whose tasks may be on their way: who is further ahead waits. */
@@ -68,6 +71,7 @@ struct pto_context {
   uint64_t queued, done;                       /* commands so far */
   struct pto_flight flights[PTO_CONTEXT_FLIGHTS];
   uint64_t flights_begin, flights_end; /* the executor's */
+  struct pto_lowering_cache lowerings;
   bool is_failing; /* tensors are given up, and the failure is about to be known: calls wait for it */
   bool has_failed;
   struct pto_error failure; /* that is kept */
@@ -90,12 +94,10 @@ static inline uint64_t pto_context_now_ns(void) {
 void *pto_executor_main(void *context);
 /* Runs what is queued on the calling thread, where there is no such thread. */
 void pto_executor_run(struct pto_context *context);
+/* Gives a tensor's memory back, and what was kept of dispatches with it.  Under the lock; nobody uses the tensor. */
+void pto_executor_remove_tensor(struct pto_context *context, struct pto_device_record *record);
 
-/* device_calls.c: takes the command (what it owns is freed in any case) and queues it, waiting for room.  PTO_OK, or
- * the failure that is kept. */
-int pto_context_enqueue(struct pto_context *context, struct pto_command *command);
-/* Waits until everything queued has been carried out, or given up.  PTO_OK, or the failure that is kept. */
-int pto_context_wait(struct pto_context *context);
+/* context_calls.c: frees what the command owns. */
 void pto_command_fini(struct pto_command *command);
 
 #endif

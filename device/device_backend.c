@@ -55,16 +55,17 @@ static int run(struct pto_runtime *rt, const struct pto_device_program *program,
 
 enum backend { NPU_THREADS, NPU_VIRTUAL, HOST };
 
-#define MEMORY_OPS                                                                                                     \
-  .host_to_device = host_to_device, .device_to_host = device_to_host, .device_to_device = device_to_device,            \
-  .release = release, .bind = pto_external_tensor, .run = run
+/* What the three have in common: the memory is this process's, and tasks work on it. */
+#define COMMON                                                                                                         \
+  .dtypes = PTO_DTYPES_ALL, .max_rank = PTO_MAX_DIMS, .allocate = pto_device_memory_alloc,                             \
+  .free = pto_device_memory_free, .host_to_device = host_to_device, .device_to_host = device_to_host,                  \
+  .device_to_device = device_to_device, .release = release, .bind = pto_external_tensor, .run = run
 
 static const struct pto_device_backend backends[] = {
-    [NPU_THREADS] =
-        {.name = "npu-threads", .is_accelerated = true, .has_thread = true, .engine = "threads", MEMORY_OPS},
-    [NPU_VIRTUAL] = {.name = "npu-virtual", .is_accelerated = true, .engine = "virtual", MEMORY_OPS},
+    [NPU_THREADS] = {.name = "npu-threads", .is_accelerated = true, .has_thread = true, .engine = "threads", COMMON},
+    [NPU_VIRTUAL] = {.name = "npu-virtual", .is_accelerated = true, .engine = "virtual", COMMON},
     /* One cluster on one thread: tasks run one at a time. */
-    [HOST] = {.name = "host", .has_thread = true, .engine = "threads", MEMORY_OPS},
+    [HOST] = {.name = "host", .has_thread = true, .engine = "threads", COMMON},
 };
 
 /* ---- choice ---- */

@@ -2,13 +2,16 @@
 /*
  * What a context runs on: one table of functions a kind of device.
  *
- * Owns nothing; constant tables.  All functions but `choose` are called by the context's executor, within a run of its
- * runtime, in the order in which things were asked for.  To add a backend: a table and a line in `backends`.
+ * Owns nothing; constant tables.  allocate and free are called by whoever holds the context's lock; the others by its
+ * executor, within a run of its runtime, in the order in which things were asked for.  To add a backend: a table and a
+ * line in `backends`.
  */
 #ifndef PTO_DEVICE_BACKEND_H
 #define PTO_DEVICE_BACKEND_H
 
+#include <device/device_memory.h>
 #include <pto/device.h>
+#include <runtime/base/error.h>
 #include <sim/chip.h>
 
 struct pto_device_backend {
@@ -16,6 +19,11 @@ struct pto_device_backend {
   bool is_accelerated;
   bool has_thread; /* the executor is a thread of its own; else whoever waits runs what is queued */
   const char *engine;
+  uint32_t dtypes; /* bit 1 << enum pto_dtype: what tensors may have */
+  uint32_t max_rank;
+  /* A zeroed block of the device's memory, PTO_DEVICE_NO_BLOCK where none is large enough; and back. */
+  uint32_t (*allocate)(struct pto_device_memory *memory, uint64_t size_bytes);
+  void (*free)(struct pto_device_memory *memory, uint32_t block);
   /* `size_bytes` of memory get from one side to the other once all tasks that use them have let go of them.  `device`
    * (and `from`) are tensors over device memory in the current scope. */
   int (*host_to_device)(struct pto_runtime *rt, const struct pto_chip *chip, const struct pto_tensor *device,
@@ -24,7 +32,7 @@ struct pto_device_backend {
                         void *host, uint64_t size_bytes);
   int (*device_to_device)(struct pto_runtime *rt, const struct pto_chip *chip, const struct pto_tensor *from,
                           const struct pto_tensor *to, uint64_t size_bytes);
-  /* Nobody uses these bytes any more. */
+  /* Waits until no task uses these bytes: then they may be freed. */
   int (*release)(struct pto_runtime *rt, const struct pto_tensor *device);
   /* Device memory as a tensor of the current scope. */
   struct pto_tensor (*bind)(struct pto_runtime *rt, void *device, uint32_t dtype, uint32_t ndims,

@@ -6,14 +6,14 @@
 
 #include <runtime/tensor/tensor_make.h>
 
-bool pto_device_tensors_init(struct pto_device_tensors *tensors, uint64_t memory_bytes, uint32_t tensor_count,
-                             uint64_t context) {
+bool pto_device_tensors_init(struct pto_device_tensors *tensors, const struct pto_device_backend *backend,
+                             uint64_t memory_bytes, uint32_t tensor_count, uint64_t context) {
   memset(tensors, 0, sizeof *tensors);
+  tensors->backend = backend;
   tensors->unused = UINT32_MAX;
   tensors->capacity = tensor_count;
   tensors->context = context;
-  if (!pto_device_heap_init(&tensors->heap, memory_bytes, tensor_count) ||
-      !pto_reserve_init(&tensors->memory, memory_bytes) ||
+  if (!pto_device_memory_init(&tensors->memory, memory_bytes, tensor_count) ||
       !pto_reserve_init(&tensors->records_memory, tensor_count * sizeof *tensors->records)) {
     pto_device_tensors_fini(tensors);
     return false;
@@ -24,21 +24,12 @@ bool pto_device_tensors_init(struct pto_device_tensors *tensors, uint64_t memory
 
 void pto_device_tensors_fini(struct pto_device_tensors *tensors) {
   pto_reserve_fini(&tensors->records_memory);
-  pto_reserve_fini(&tensors->memory);
-  pto_device_heap_fini(&tensors->heap);
+  pto_device_memory_fini(&tensors->memory);
   memset(tensors, 0, sizeof *tensors);
 }
 
-/* Fresh memory of the system is zero already, and stays unresident. */
-static void zero(struct pto_device_tensors *tensors, const struct pto_device_record *record) {
-  uint64_t begin = pto_device_heap_offset(&tensors->heap, record->block), end = begin + record->size_bytes;
-  if (begin < tensors->touched_bytes)
-    memset((char *)tensors->memory.addr + begin, 0, pto_min_u64(end, tensors->touched_bytes) - begin);
-  tensors->touched_bytes = pto_max_u64(tensors->touched_bytes, end);
-}
-
 static int refuse_memory(const struct pto_device_tensors *tensors, uint64_t size_bytes, struct pto_error *error) {
-  const struct pto_device_heap *heap = &tensors->heap;
+  const struct pto_device_heap *heap = &tensors->memory.heap;
   return pto_error_set(error, PTO_ENOMEM,
                        "a tensor of %" PRIu64 " bytes: %" PRIu64 " of %" PRIu64 " bytes of device memory are free, the "
                        "largest piece has %" PRIu64 "; %" PRIu64 " of %" PRIu32 " tensors are in use",
@@ -60,10 +51,10 @@ int pto_device_tensors_insert(struct pto_device_tensors *tensors, const struct p
     pto_error_append(error, "%s", text);
     return PTO_EINVAL;
   }
-  if (size_bytes > tensors->heap.capacity_bytes) return refuse_memory(tensors, size_bytes, error);
+  if (size_bytes > tensors->memory.heap.capacity_bytes) return refuse_memory(tensors, size_bytes, error);
   if (tensors->unused == UINT32_MAX && tensors->used == tensors->capacity)
     return refuse_memory(tensors, size_bytes, error);
-  uint32_t block = pto_device_heap_alloc(&tensors->heap, size_bytes);
+  uint32_t block = tensors->backend->allocate(&tensors->memory, size_bytes);
   if (block == PTO_DEVICE_NO_BLOCK) return refuse_memory(tensors, size_bytes, error);
   uint32_t index = tensors->unused != UINT32_MAX ? tensors->unused : tensors->used++;
   struct pto_device_record *record = &tensors->records[index];
@@ -75,13 +66,12 @@ int pto_device_tensors_insert(struct pto_device_tensors *tensors, const struct p
                                        .block = block,
                                        .flags = desc->flags};
   memcpy(record->shape, desc->shape, desc->ndims * sizeof *desc->shape);
-  zero(tensors, record);
   *record_out = record;
   return PTO_OK;
 }
 
 void pto_device_tensors_remove(struct pto_device_tensors *tensors, struct pto_device_record *record) {
-  pto_device_heap_free(&tensors->heap, record->block);
+  tensors->backend->free(&tensors->memory, record->block);
   *record = (struct pto_device_record){.next_unused = tensors->unused};
   tensors->unused = (uint32_t)(record - tensors->records);
 }

@@ -2,9 +2,9 @@
 /*
  * The tensors of a context: which handles mean which device memory.
  *
- * Owns the records, the heap and the device memory.  A record is in use from create until its memory is given back; a
- * handle is its index, a serial that no other tensor of the context has, and the context:
- *     live  ⇔  records[index of id].id = id and not is_destroyed
+ * Owns the records and the device memory, which its backend deals with.  A record is in use from create until its
+ * memory is given back; a handle is its index, a serial that no other tensor of the context has, and the context: live
+ * ⇔  records[index of id].id = id and not is_destroyed
  *
  * Always true: records in use = live blocks of the heap.  is_undefined is of the state after everything that has been
  * queued: a queued write clears it, a failure sets it.
@@ -14,8 +14,7 @@
 #ifndef PTO_DEVICE_TENSORS_H
 #define PTO_DEVICE_TENSORS_H
 
-#include <device/device_heap.h>
-#include <pto/device.h>
+#include <device/device_backend.h>
 #include <runtime/base/error.h>
 
 struct pto_device_record {
@@ -32,17 +31,17 @@ struct pto_device_record {
 };
 
 struct pto_device_tensors {
-  struct pto_reserve memory, records_memory;
-  struct pto_device_heap heap;
+  const struct pto_device_backend *backend;
+  struct pto_device_memory memory;
+  struct pto_reserve records_memory;
   struct pto_device_record *records;
   uint32_t capacity, used, unused, bound_serial;
-  uint64_t context;       /* of every handle */
-  uint64_t serial;        /* of the last tensor made */
-  uint64_t touched_bytes; /* device memory beyond is as the system gave it: zero */
+  uint64_t context; /* of every handle */
+  uint64_t serial;  /* of the last tensor made */
 };
 
-bool pto_device_tensors_init(struct pto_device_tensors *tensors, uint64_t memory_bytes, uint32_t tensor_count,
-                             uint64_t context);
+bool pto_device_tensors_init(struct pto_device_tensors *tensors, const struct pto_device_backend *backend,
+                             uint64_t memory_bytes, uint32_t tensor_count, uint64_t context);
 /* Takes zeroed structs too. */
 void pto_device_tensors_fini(struct pto_device_tensors *tensors);
 
@@ -63,7 +62,7 @@ static inline struct pto_device_tensor pto_device_record_handle(const struct pto
 }
 static inline char *pto_device_record_addr(const struct pto_device_tensors *tensors,
                                            const struct pto_device_record *record) {
-  return (char *)tensors->memory.addr + pto_device_heap_offset(&tensors->heap, record->block);
+  return pto_device_memory_addr(&tensors->memory, record->block);
 }
 static inline uint32_t pto_device_record_number(const struct pto_device_record *record) {
   return (uint32_t)record->id; /* for people */

@@ -43,12 +43,17 @@ static int execute_copy(struct pto_context *context, const struct pto_command *c
   return status;
 }
 
+void pto_executor_remove_tensor(struct pto_context *context, struct pto_device_record *record) {
+  pto_lowering_cache_drop_tensor(&context->lowerings, record->id);
+  pto_device_tensors_remove(&context->tensors, record);
+}
+
 static int execute_destroy(struct pto_context *context, const struct pto_command *command) {
   const struct pto_tensor device = bind(context, command->record);
   int status = context->backend->release(context->rt, &device);
   if (status) return status;
   pto_context_lock(context);
-  pto_device_tensors_remove(&context->tensors, command->record);
+  pto_executor_remove_tensor(context, command->record);
   pto_context_unlock(context);
   return PTO_OK;
 }
@@ -104,17 +109,74 @@ static int begin_flight(struct pto_context *context, struct pto_command *command
   return PTO_OK;
 }
 
+/* ---- what a dispatch submits ---- */
+
+/* What a dispatch gives its program: tensors over device memory in the current scope, inputs, outputs, constants. */
+struct given {
+  const struct pto_device_program *program;
+  struct pto_tensor *tensors;
+  uint64_t *ids;
+  uint32_t count;
+  struct pto_bound bound;
+};
+
+static int call_program(struct pto_context *context, const struct given *given) {
+  return context->backend->run(context->rt, given->program, &given->bound);
+}
+
+/* Calls the program, and keeps what it submits. */
+static int make_lowering(struct pto_context *context, const struct given *given, const struct pto_lowering_key *key) {
+  struct pto_lowering *lowering = pto_lowering_begin(context->rt, given->tensors, given->count);
+  const bool has_memory = lowering != NULL;
+  const int status = call_program(context, given);
+  const bool is_usable = pto_lowering_end(context->rt, lowering);
+  const bool has_failed = status || pto_host_has_failed(context->rt);
+  if (has_failed || !is_usable) {
+    pto_lowering_destroy(lowering);
+    lowering = NULL;
+  }
+  pto_context_lock(context);
+  context->counters.lowering_cache_misses++;
+  context->counters.lowering_cache_unusable += !is_usable;
+  if (has_memory && !has_failed) pto_lowering_cache_insert(&context->lowerings, key, lowering);
+  pto_context_unlock(context);
+  return status;
+}
+
+/* A program that repeats: from the cache, where it can. */
+static int submit_repeating(struct pto_context *context, const struct given *given) {
+  const struct pto_lowering_key key = {given->program, given->ids};
+  const struct pto_lowering_entry *entry = pto_lowering_cache_find(&context->lowerings, &key);
+  if (!entry) return make_lowering(context, given, &key);
+  pto_context_lock(context);
+  if (entry->lowering) {
+    context->counters.lowering_cache_hits++;
+  } else {
+    context->counters.lowering_cache_misses++;
+    context->counters.lowering_cache_unusable++;
+  }
+  pto_context_unlock(context);
+  return entry->lowering ? pto_lowering_submit(context->rt, entry->lowering, given->tensors, given->count)
+                         : call_program(context, given);
+}
+
 static int submit_program(struct pto_context *context, const struct pto_flight *flight,
                           const struct pto_device_program *program) {
   const uint32_t outputs = flight->input_count, constants = outputs + flight->output_count;
-  const uint32_t all = constants + program->constant_count;
-  struct pto_tensor *tensors = malloc((all + 1) * sizeof *tensors);
-  if (!tensors) return PTO_ENOMEM;
-  for (uint32_t i = 0; i < all; i++) tensors[i] = bind(context, flight->bound[i]);
-  const struct pto_bound bound = {
-      .inputs = tensors, .outputs = tensors + outputs, .constants = tensors + constants, .context = program->context};
-  int status = context->backend->run(context->rt, program, &bound);
-  free(tensors);
+  struct given given = {.program = program, .count = constants + program->constant_count};
+  given.tensors = malloc((given.count + 1) * (sizeof *given.tensors + sizeof *given.ids));
+  if (!given.tensors) return PTO_ENOMEM;
+  given.ids = (uint64_t *)(void *)(given.tensors + given.count + 1);
+  for (uint32_t i = 0; i < given.count; i++) {
+    given.tensors[i] = bind(context, flight->bound[i]);
+    given.ids[i] = flight->bound[i]->id;
+  }
+  given.bound = (struct pto_bound){.inputs = given.tensors,
+                                   .outputs = given.tensors + outputs,
+                                   .constants = given.tensors + constants,
+                                   .context = program->context};
+  const int status = program->repeats ? submit_repeating(context, &given) : call_program(context, &given);
+  free(given.tensors);
   return status;
 }
 
@@ -227,7 +289,7 @@ static void drop_queue(struct pto_context *context) {
     if (command->kind == PTO_COMMAND_WRITE || command->kind == PTO_COMMAND_COPY) command->record->is_undefined = true;
     for (uint32_t i = 0; command->bound && i < command->output_count; i++)
       command->bound[command->input_count + i]->is_undefined = true;
-    if (command->kind == PTO_COMMAND_DESTROY) pto_device_tensors_remove(&context->tensors, command->record);
+    if (command->kind == PTO_COMMAND_DESTROY) pto_executor_remove_tensor(context, command->record);
     pto_command_fini(command);
   }
 }

@@ -231,9 +231,9 @@ struct pass {
   char *host_cache[2]; /* mode host, and checks */
 };
 
-static int fail(struct pass *pass, const char *what) {
-  const char *reason = pass->context ? pto_context_error(pass->context) : "";
-  return pto_program_fail(pass->run, "%s: %s", what, reason);
+/* A call on the context has failed. */
+static int fail(struct pass *pass, int status, const char *what) {
+  return pto_program_fail_as(pass->run, status, "%s: %s", what, pto_context_error(pass->context));
 }
 
 static int create_tensors(struct pass *pass) {
@@ -253,7 +253,7 @@ static int create_tensors(struct pass *pass) {
   for (int i = 0; i < 2 * pairs && status == PTO_OK; i++)
     status = pto_device_tensor_create(pass->context, &cache, &pass->caches[i / 2][i % 2]);
   if (pairs == 1) memcpy(pass->caches[1], pass->caches[0], sizeof pass->caches[0]);
-  return status ? fail(pass, "tensors") : PTO_OK;
+  return status ? fail(pass, status, "tensors") : PTO_OK;
 }
 
 static void describe_step(struct pass *pass) {
@@ -275,7 +275,8 @@ static void describe_step(struct pass *pass) {
                                            .outputs = pass->outputs,
                                            .input_count = INPUTS,
                                            .output_count = OUTPUTS,
-                                           .orchestrate = submit_step};
+                                           .orchestrate = submit_step,
+                                           .repeats = 1};
 }
 
 /* Caches `from` → `to`, which are the same tensors in place. */
@@ -290,7 +291,8 @@ static int dispatch(struct pass *pass, const struct pto_device_tensor from[2], c
                                                  .output_count = OUTPUTS,
                                                  .consumed = consumed,
                                                  .consumed_count = strcmp(pass->mode, "inplace") == 0 ? 2 : 0};
-  return pto_context_dispatch(pass->context, &pass->step, &bindings) ? fail(pass, "dispatch") : PTO_OK;
+  const int status = pto_context_dispatch(pass->context, &pass->step, &bindings);
+  return status ? fail(pass, status, "dispatch") : PTO_OK;
 }
 
 /* Both caches between the host and the device. */
@@ -299,7 +301,7 @@ static int move_caches(struct pass *pass, const struct pto_device_tensor caches[
     int status = is_to_device
                      ? pto_device_tensor_write(pass->context, caches[i], pass->host_cache[i], pass->cache_bytes)
                      : pto_device_tensor_read(pass->context, caches[i], pass->host_cache[i], pass->cache_bytes);
-    if (status) return fail(pass, "cache");
+    if (status) return fail(pass, status, "cache");
   }
   return PTO_OK;
 }
@@ -322,7 +324,9 @@ static int check_caches(struct pass *pass, const struct pto_device_tensor caches
 static int take_output(struct pass *pass, uint64_t t) {
   char *out = (char *)pto_program_find(pass->run, "out")->data + t * pass->row_bytes;
   char *target = pass->is_checked ? pto_program_alloc(pass->run, pass->row_bytes) : out;
-  if (!target || pto_device_tensor_read(pass->context, pass->out, target, pass->row_bytes)) return fail(pass, "out");
+  if (!target) return PTO_ENOMEM;
+  const int status = pto_device_tensor_read(pass->context, pass->out, target, pass->row_bytes);
+  if (status) return fail(pass, status, "out");
   if (pass->is_checked && memcmp(target, out, pass->row_bytes) != 0)
     return pto_program_fail(pass->run, "step %llu gave other bytes the second time", (unsigned long long)t);
   return PTO_OK;
@@ -332,11 +336,13 @@ static int do_step(struct pass *pass, uint64_t t) {
   static const char *const names[] = {"k", "v"};
   const struct pto_device_tensor *from = pass->caches[t % 2], *to = pass->caches[(t + 1) % 2];
   const bool is_host = strcmp(pass->mode, "host") == 0;
-  for (int i = 0; i < 2; i++) {
+  int status = PTO_OK;
+  for (int i = 0; i < 2 && status == PTO_OK; i++) {
     const char *row = (const char *)pto_program_find(pass->run, names[i])->data + t * pass->row_bytes;
-    if (pto_device_tensor_write(pass->context, pass->rows[i], row, pass->row_bytes)) return fail(pass, "row");
+    status = pto_device_tensor_write(pass->context, pass->rows[i], row, pass->row_bytes);
+    if (status) return fail(pass, status, "row");
   }
-  int status = is_host ? move_caches(pass, from, true) : PTO_OK;
+  if (is_host) status = move_caches(pass, from, true);
   if (status == PTO_OK) status = dispatch(pass, from, to);
   if (status == PTO_OK && is_host) status = move_caches(pass, to, false);
   if (status == PTO_OK) status = take_output(pass, t);
@@ -352,12 +358,12 @@ static int run_pass(struct pto_program_run *run, bool is_checked) {
   pass.cache_bytes = pass.row_bytes * pass.sizes.window;
   for (int i = 0; i < 2; i++)
     if (!(pass.host_cache[i] = pto_program_alloc(run, pass.cache_bytes))) return PTO_ENOMEM;
-  if (pto_context_create(&options, &pass.context, sentence, sizeof sentence))
-    return pto_program_fail(run, "context: %s", sentence);
+  int status = pto_context_create(&options, &pass.context, sentence, sizeof sentence);
+  if (status) return pto_program_fail_as(run, status, "context: %s", sentence);
   describe_step(&pass);
-  int status = create_tensors(&pass);
+  status = create_tensors(&pass);
   for (uint64_t t = 0; t < pass.sizes.steps && status == PTO_OK; t++) status = do_step(&pass, t);
-  if (status == PTO_OK && pto_context_sync(pass.context)) status = fail(&pass, "sync");
+  if (status == PTO_OK && (status = pto_context_sync(pass.context)) != PTO_OK) (void)fail(&pass, status, "sync");
   if (!is_checked) pto_program_report(run, pass.context);
   pto_context_destroy(pass.context);
   return status;

@@ -112,7 +112,8 @@ static int llm_create_context(struct llm_pass *pass) {
                                               .constants = pass->constants,
                                               .constant_count = weights.count,
                                               .orchestrate = llm_submit_step,
-                                              .context = &pass->plan};
+                                              .context = &pass->plan,
+                                              .repeats = pto_device_program_serial()};
   return PTO_OK;
 }
 

@@ -81,12 +81,6 @@ inline void pto_threads_complete(struct pto_threads_worker *worker, const struct
   if (PTO_UNLIKELY(status != 0)) completion->status = keep_failure(&worker->cores[message->core], status, sentence);
 }
 
-static inline uint64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /* A group of timed kernels is complete.  One that comes to a tile from another CPU waits for it, so how short kernels
  * are is seen only while they stay here: that is tried where the mean allows it, ever more seldom where it fails. */
 static void judge_group(struct pto_threads_engine *engine) {
@@ -142,9 +136,9 @@ static PTO_NOINLINE int call_observed(struct pto_threads_worker *worker, const s
                                       bool is_timed) {
   const bool has_watchdog = worker->shared->has_watchdog;
   if (has_watchdog) pto_watchdog_begin(worker->line, message);
-  const uint64_t begin_ns = is_timed ? now_ns() : 0;
+  const uint64_t begin_ns = is_timed ? pto_clock_ns() : 0;
   const int status = call(worker, message);
-  if (is_timed) note_own(worker->engine, now_ns() - begin_ns);
+  if (is_timed) note_own(worker->engine, pto_clock_ns() - begin_ns);
   if (has_watchdog) pto_watchdog_end(worker->line);
   return status;
 }
@@ -335,7 +329,7 @@ static bool control_is_ready(void *context) {
   const struct pto_threads_engine *engine = context;
   for (uint32_t w = 0; w < engine->port.worker_count; w++)
     if (engine->in_flight[w] && pto_mailbox_has_element(&engine->workers[w].outbox)) return true;
-  return false;
+  return pto_atomic_load(&engine->is_called, memory_order_seq_cst);
 }
 
 static bool others_have_completed(const struct pto_threads_engine *engine) {
@@ -351,12 +345,12 @@ static void run_own(struct pto_threads_engine *engine, const struct pto_message 
   struct pto_threads_worker *self = &engine->workers[0];
   self->last_end_ns = 0;
   bool has_more = engine->in_flight[0] > 1;
-  uint64_t begin_ns = has_more ? now_ns() : 0;
+  uint64_t begin_ns = has_more ? pto_clock_ns() : 0;
   for (uint32_t count = 1;; count++) {
     take_message(self, message);
     message = has_more ? pto_message_mailbox_peek(&self->inbox) : NULL;
     if (!message || count == PTO_THREADS_OWN_BATCH || others_have_completed(engine)) break;
-    if ((count == 1 || count % 4 == 0) && now_ns() - begin_ns >= PTO_THREADS_OWN_BATCH_NS) break;
+    if ((count == 1 || count % 4 == 0) && pto_clock_ns() - begin_ns >= PTO_THREADS_OWN_BATCH_NS) break;
   }
   pto_mailbox_publish(&self->outbox); /* to ourselves */
 }
@@ -374,13 +368,29 @@ static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
   if (!pto_threads_break_deadlock(engine)) pto_wait_until(&engine->completed, control_may_go_on, engine);
 }
 
+/* Looks at the second kernel of a row, and now and then at the row: the runtime's work for each task, and what the
+ * orchestration does between two submits, lie in between, so that says less than a kernel by itself; but a very long
+ * one shows at once.  A reading takes as long as a fifth of a task does: the longer a row, the fewer there are. */
+static inline bool look_at_row(struct pto_threads_engine *engine, uint32_t nth, uint64_t kernel_begin) {
+  if (nth != 1 && nth % 16 != 7) return false;
+  const uint64_t now = pto_ticks_now();
+  const uint64_t took = now - (nth == 1 ? kernel_begin : engine->row_begin), kernels = nth == 1 ? 1 : nth + 1;
+  if (PTO_UNLIKELY(took >= engine->row_long || took >= kernels * engine->row_batch))
+    note_own(engine, took >= engine->row_long ? PTO_THREADS_LONG_NS : PTO_THREADS_OWN_BATCH_NS);
+  else if (nth == 1)
+    engine->was_long = false;
+  return now - engine->row_begin >= engine->row_batch;
+}
+
 static int16_t threads_run(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough) {
   struct pto_threads_engine *engine = engine_of(port);
   struct pto_threads_worker *self = &engine->workers[0];
   const bool has_others = port->worker_count > 1;
+  uint64_t begin = 0;
+  if (nth <= 1 && has_others) begin = pto_ticks_now();
   if (nth == 0) {
     self->last_end_ns = 0;
-    if (has_others) engine->row_begin_ns = now_ns();
+    engine->row_begin = begin;
   }
   int status = run_kernel(self, message);
   if (PTO_UNLIKELY(status != 0)) status = keep_failure(&self->cores[message->core], status, self->sentence);
@@ -388,15 +398,7 @@ static int16_t threads_run(struct pto_port *port, const struct pto_message *mess
   *is_enough = nth + 1 == PTO_THREADS_ROW;
   if (!has_others) return (int16_t)status;
   *is_enough |= others_have_completed(engine);
-  /* The runtime's work for each lies in between, so a row says less than a kernel by itself; but very long ones show at
-   * once.  A reading takes as long as half a task does: the longer a row, the fewer there are. */
-  const bool is_mean = nth == 7 || nth % 16 == 15;
-  if (is_mean || nth == 0 || nth == 2) {
-    const uint64_t took_ns = now_ns() - engine->row_begin_ns;
-    if (took_ns >= PTO_THREADS_LONG_NS || (is_mean && took_ns >= (nth + 1) * PTO_THREADS_OWN_BATCH_NS))
-      note_own(engine, took_ns);
-    *is_enough |= took_ns >= PTO_THREADS_OWN_BATCH_NS;
-  }
+  *is_enough |= look_at_row(engine, nth, begin);
   return (int16_t)status;
 }
 
@@ -417,11 +419,21 @@ static bool threads_help(struct pto_port *port) {
 static void threads_wait(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
-  if (control_is_ready(engine) || threads_help(port)) return;
-  if (PTO_UNLIKELY(engine->has_met))
-    wait_with_waiting(engine);
-  else
-    pto_wait_until(&engine->completed, control_is_ready, engine);
+  if (!control_is_ready(engine) && !threads_help(port)) {
+    if (PTO_UNLIKELY(engine->has_met))
+      wait_with_waiting(engine);
+    else
+      pto_wait_until(&engine->completed, control_is_ready, engine);
+  }
+  /* Relaxed: what the caller has to say lies under a lock of its own, which is taken after this. */
+  if (pto_atomic_load(&engine->is_called, memory_order_relaxed))
+    pto_atomic_store(&engine->is_called, 0, memory_order_relaxed);
+}
+
+static void threads_call(struct pto_port *port) {
+  struct pto_threads_engine *engine = engine_of(port);
+  pto_atomic_store(&engine->is_called, 1, memory_order_seq_cst); /* N1 of wait.h */
+  pto_wait_notify(&engine->completed);
 }
 
 static int threads_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
@@ -444,7 +456,12 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
   engine->trial_wait = 1;
   engine->trial_groups = 0;
   engine->was_long = false;
-  port->is_fine_grained = port->worker_count == 1;
+  /* Judged by the last run: a program that goes round often need not find out each time.  Kernels that have become long
+   * are noticed as within a run. */
+  port->is_fine_grained |= port->worker_count == 1;
+  pto_ticks_measure(&engine->ticks);
+  engine->row_batch = pto_ticks_of_ns(&engine->ticks, PTO_THREADS_OWN_BATCH_NS);
+  engine->row_long = pto_ticks_of_ns(&engine->ticks, PTO_THREADS_LONG_NS);
   pto_threads_meetings_reset(engine);
   pto_place_unpin(&engine->place, &engine->control_affinity); /* of a run that was not ended */
   /* A control thread that cannot be pinned runs all the same. */
@@ -499,6 +516,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .poll = threads_poll,
                                              .resume = threads_resume,
                                              .wait = threads_wait,
+                                             .call = threads_call,
                                              .help = threads_help,
                                              .run = threads_run,
                                              .kernel_message = threads_kernel_message,

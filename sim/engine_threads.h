@@ -25,7 +25,7 @@
 #define PTO_THREADS_OWN_BATCH 16u
 #define PTO_THREADS_OWN_BATCH_NS 2000u
 /* Of so many kernels on the control thread, one is timed; groups of so many timed ones decide. */
-#define PTO_THREADS_TIMED 32u
+#define PTO_THREADS_TIMED 64u
 #define PTO_THREADS_TIMED_GROUP 8u
 /* Work is fine grained where the least, two readings of the clock included, is below the first of these and the mean
  * below the second: such kernels run on the control thread without a message.  A message and its payload cost about as

@@ -142,6 +142,7 @@ static void init_workers(struct pto_threads_engine *engine) {
   bool has_cpus = engine->port.worker_count <= engine->place.cpu_count && !pto_is_under_valgrind();
   uint32_t spin_rounds = has_cpus ? PTO_WAIT_SPIN_ROUNDS : 0;
   pto_wait_init(&engine->completed, spin_rounds);
+  pto_atomic_init(&engine->is_called, 0);
   pto_atomic_init(&engine->meetings.has_stalled, 0);
   for (uint32_t w = 0; w < engine->port.worker_count; w++) {
     struct pto_threads_worker *worker = &engine->workers[w];
@@ -208,6 +209,7 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
   engine->memory = memory;
   engine->place = place;
   engine->core_count = 3 * chip->cluster_count;
+  pto_ticks_begin(&engine->ticks);
   layout = (struct layout){(uintptr_t)memory.addr, 0};
   lay_out(&layout, engine, chip->cluster_count, worker_count, slots_per_core);
   engine->port = (struct pto_port){.ops = &pto_threads_ops,

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include <runtime/base/reserve.h>
+#include <runtime/base/ticks.h>
 #include <runtime/base/wait.h>
 #include <runtime/port/port.h>
 #include <sim/mailbox.h>
@@ -85,6 +86,8 @@ struct pto_threads_engine {
   struct pto_port port;
   struct pto_threads_shared shared;
   struct pto_wait completed; /* the control thread waits, workers notify */
+  /* any other thread → control thread: it is to return from waiting.  The store is N1 of wait.h, the load W2. */
+  _Alignas(PTO_CACHE_LINE) _Atomic uint32_t is_called;
 
   /* Constant from creation on, the control thread's. */
   _Alignas(PTO_CACHE_LINE) struct pto_threads_worker *workers;
@@ -110,7 +113,9 @@ struct pto_threads_engine {
   bool was_long;                     /* the last one was */
   bool judges_nothing;               /* a test decides what is fine grained */
   uint32_t trial_wait, trial_groups; /* groups until it is tried whether work is fine grained, and since the last */
-  uint64_t row_begin_ns;             /* of the row of kernels run without messages */
+  uint64_t row_begin;                /* of the row of kernels run without messages; in ticks, as the next three */
+  uint64_t row_batch, row_long;      /* PTO_THREADS_OWN_BATCH_NS, PTO_THREADS_LONG_NS */
+  struct pto_ticks ticks;            /* since the engine was made */
   bool has_met;                      /* messages of kernels that wait were sent in this run */
   struct pto_threads_meetings meetings;
 };

@@ -29,6 +29,8 @@ static void test_a_right_run_leaves_with_0_and_has_every_key(void **state) {
                                          "h2d_bytes",
                                          "d2h_bytes",
                                          "d2d_bytes",
+                                         "lowering_cache_hits",
+                                         "lowering_cache_misses",
                                          "exit"};
   assert_int_equal(pto_ptosim_run("run vector_example --json -"), 0);
   assert_string_equal(pto_ptosim_last.err, "");

@@ -67,6 +67,33 @@ static void test_all_modes_and_engines_give_the_same_bytes(void **state) {
     }
 }
 
+/* What was submitted for a set of tensors is submitted again: ping-pong alternates between two. */
+static void test_a_step_is_lowered_once_for_each_set_of_tensors(void **state) {
+  static const struct {
+    const char *mode;
+    json_int_t misses;
+  } modes[] = {{"host", 2}, {"pingpong", 2}, {"inplace", 1}};
+  for (size_t m = 0; m < PTO_ARRAY_LENGTH(modes); m++)
+    for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+      json_t *root = run(modes[m].mode, engines[e]);
+      assert_int_equal(number(root, "lowering_cache_misses"), modes[m].misses);
+      assert_int_equal(number(root, "lowering_cache_hits"), STEPS - modes[m].misses);
+      json_decref(root);
+    }
+}
+
+/* A head's query is 1 KiB of the heap, and a step has four heads. */
+static void test_a_heap_that_is_too_small_is_a_run_that_failed(void **state) {
+  for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+    pto_ptosim_run("run kv_cache --heap 1024 --engine %s", engines[e]);
+    pto_ptosim_assert_complaint(3, "heap ring 1: 1024 bytes wanted, 1024 of 1024 used");
+    assert_int_equal(pto_ptosim_run("run kv_cache --heap 1024 --engine %s --json -", engines[e]), 3);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    assert_string_equal(json_string_value(json_object_get(root, "status")), "PTO_EHEAP");
+    json_decref(root);
+  }
+}
+
 static void test_the_link_makes_the_round_trip_slower_in_virtual_time(void **state) {
   json_t *host = run("host", "virtual --chip a2a3"), *pingpong = run("pingpong", "virtual --chip a2a3");
   assert_true(json_number_value(json_object_get(host, "virtual_us")) >
@@ -88,6 +115,8 @@ int main(void) {
       cmocka_unit_test(test_in_place_moves_no_more),
       cmocka_unit_test(test_the_host_round_trip_adds_the_cache_each_way_in_each_step),
       cmocka_unit_test(test_all_modes_and_engines_give_the_same_bytes),
+      cmocka_unit_test(test_a_step_is_lowered_once_for_each_set_of_tensors),
+      cmocka_unit_test(test_a_heap_that_is_too_small_is_a_run_that_failed),
       cmocka_unit_test(test_the_link_makes_the_round_trip_slower_in_virtual_time),
       cmocka_unit_test(test_sizes_and_modes_that_make_no_sense_are_refused),
   };

@@ -148,21 +148,30 @@ static int submit_blocks(struct fixture *f, bool is_aic, uint32_t at, uint32_t c
 
 /* ---- failures ---- */
 
-enum { AT_THE_END, IN_A_POLL, IN_A_READ, AHEAD };
+/* A task that needs nothing runs at its submit.  Behind one for two cores, which needs messages, all the others wait,
+ * and run in a row later: with one thread, not before somebody polls or waits. */
+enum { AT_ITS_SUBMIT, AT_THE_END, IN_A_POLL, IN_A_READ, FAILURES };
 static uint32_t fails_when;
 
+static uint64_t expected_before_failure(void) {
+  uint64_t x = mixed(0, 0);
+  for (uint32_t i = 1; i < 5; i++) x = mixed(x, i);
+  return x;
+}
 static int fail_in_a_row(struct pto_runtime *rt, struct fixture *f) {
   uint64_t x, at[1] = {0};
   rt->port->is_fine_grained = true;
-  for (uint32_t i = 0; i < 5; i++) fixture_expect(rt, submit_step(f, &step, i % 2, 0, i, 0), PTO_OK);
+  const bool is_first = fails_when == AT_ITS_SUBMIT, is_alone = rt->port->worker_count == 1;
+  fixture_expect(rt, is_first ? submit_step(f, &step, false, 0, 0, 0) : submit_pair(f, false, 0, 1, 0), PTO_OK);
+  for (uint32_t i = 1; i < 5; i++) fixture_expect(rt, submit_step(f, &step, i % 2, 0, i, 0), PTO_OK);
   fixture_expect(rt, submit_step(f, &bad, false, 0, 77, 1), PTO_OK);
-  fixture_expect(rt, submit_step(f, &bad, true, 0, 78, 1), PTO_OK); /* never runs */
-  if (fails_when == IN_A_POLL)
-    for (uint32_t i = 0; i < 2 * PTO_RUN_AHEAD; i++) {
-      if (!submit_step(f, &step, i % 2, 8 + i % 64, i, 0)) continue;
-      assert_true(i > PTO_RUN_AHEAD / 2);
-      break;
-    }
+  const int next = submit_step(f, &bad, true, 0, 78, 1); /* never runs */
+  if (is_first || is_alone) assert_int_equal(next, is_first ? PTO_EKERNEL : PTO_OK);
+  if (fails_when == IN_A_POLL) {
+    uint32_t i = 0;
+    while (submit_step(f, &step, i % 2, 8 + i % 64, i, 0) == PTO_OK) i++;
+    if (is_alone) assert_in_range(i, PTO_POLL_INTERVAL / 2, PTO_POLL_INTERVAL);
+  }
   if (fails_when == IN_A_READ) {
     struct pto_tensor t = numbers_at(f, 0, 1);
     fixture_expect(rt, pto_read_element(rt, &t, at, &x), PTO_EKERNEL);
@@ -179,7 +188,7 @@ static int fine_after_that(struct pto_runtime *rt, struct fixture *f) {
 static void test_a_kernel_that_fails_without_a_message_ends_the_run_with_its_sentence(void **state) {
   (void)state;
   for (uint32_t workers = 1; workers <= 3; workers++)
-    for (fails_when = AT_THE_END; fails_when < AHEAD; fails_when++)
+    for (fails_when = AT_ITS_SUBMIT; fails_when < FAILURES; fails_when++)
       for (int is_large = 0; is_large <= 1; is_large++) {
         open_threads(workers, is_large ? "a2a3" : "tiny", "fifo");
         if (!fixture.rt->scheduler.cores.has_home) { /* no kernel is run without a message there */
@@ -196,13 +205,11 @@ static void test_a_kernel_that_fails_without_a_message_ends_the_run_with_its_sen
           fixture_expect_sentence(fixture.rt, "; tensor 0 u64[1], scalar 0 0x4d, scalar 1 0x1");
           assert_int_equal(fixture.rt->scheduler.cores.in_flight, 0);
           assert_true(pto_core_tracker_is_valid(&fixture.rt->scheduler.cores));
-          uint64_t expected = 0;
-          for (uint32_t i = 0; i < 5; i++) expected = mixed(expected, i);
-          assert_true(*(uint64_t *)(void *)fixture.memory == expected);
+          assert_true(*(uint64_t *)(void *)fixture.memory == expected_before_failure());
           memset(fixture.memory, 0, sizeof fixture.memory);
           fixture_run(&fixture, fine_after_that, PTO_OK);
           assert_string_equal(pto_last_error(fixture.rt), "");
-          expected = 0;
+          uint64_t expected = 0;
           for (uint32_t i = 0; i < 100; i++) expected = mixed(expected, i);
           assert_true(*(uint64_t *)(void *)fixture.memory == expected);
         }
@@ -326,6 +333,12 @@ static void test_what_needs_more_than_a_core_does_not_hold_up_short_kernels(void
     }
 }
 
+static atomic_bool is_open;
+static int run_gate(const struct pto_kernel_args *a) {
+  (void)a;
+  while (!atomic_load(&is_open)) sched_yield();
+  return 0;
+}
 static int run_last_short_one(const struct pto_kernel_args *a) {
   (void)a;
   if (is_own_run()) runtime->port->is_fine_grained = false;
@@ -334,14 +347,19 @@ static int run_last_short_one(const struct pto_kernel_args *a) {
 /* After a row in which work turned out to be long, the rest goes to all cores at once, not when somebody waits. */
 static int becomes_long(struct pto_runtime *rt, struct fixture *f) {
   static const struct pto_kernel last = KERNEL("last", step_params, run_last_short_one, 0);
+  static const struct pto_kernel gate = KERNEL("gate", step_params, run_gate, 0);
+  struct pto_tensor all = numbers_at(f, 0, 64);
+  struct pto_param params[] = {pto_inout(&all), pto_scalar_u64(0), pto_scalar_u64(0)};
   rt->port->is_fine_grained = true;
+  atomic_store(&is_open, false);
+  fixture_expect(rt, pto_submit(rt, &(struct pto_launch){.aiv0 = &gate, .block_count = 2}, params, 3, NULL), PTO_OK);
   fixture_expect(rt, submit_step(f, &last, true, 0, 1, 0), PTO_OK);
   for (uint32_t i = 0; i < 20; i++) fixture_expect(rt, submit_step(f, &step, i % 2, 8 + i, i, 0), PTO_OK);
-  assert_int_equal(rt->scheduler.dispatched, 0);
-  rt->task_count += PTO_RUN_AHEAD; /* as if so many more were unfinished */
-  pto_progress_poll(rt);
-  rt->task_count -= PTO_RUN_AHEAD;
-  assert_true(rt->scheduler.dispatched > 1);
+  assert_int_equal(rt->scheduler.dispatched, 2);
+  atomic_store(&is_open, true);
+  do pto_progress_poll(rt);
+  while (rt->scheduler.dispatched == 2);
+  assert_true(rt->scheduler.dispatched > 3); /* in the poll that ran the last short one */
   return 0;
 }
 static void test_work_that_is_short_no_more_is_sent_at_once(void **state) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <bench/support/graph_run.h>
+#include <runtime/base/base.h>
 
 #include <stdio.h>
 
@@ -62,21 +63,51 @@ static void make_views(struct pto_runtime *rt, const struct pto_task_graph *grap
   }
 }
 
-static int submit(struct pto_runtime *rt, const struct pto_task_graph *graph, struct views *views, uint32_t task) {
-  const struct pto_task_node *node = &graph->nodes[task];
+/* The node's tile at `place`. */
+static inline const struct pto_tensor *tile(struct views *views, const struct pto_task_node *node, uint32_t place) {
+  struct pto_tensor *view = &views->tiles[place][node->buffers[place]];
+  view->start_offset = (uint64_t)node->tiles[place] * PTO_TASK_TILE_ELEMS;
+  return view;
+}
+static inline const struct pto_tensor *row(struct views *views, const struct pto_task_node *node) {
+  struct pto_tensor *view = &views->rows[node->buffers[0]];
+  view->start_offset = (uint64_t)node->tiles[0] * PTO_TASK_TILE_ELEMS;
+  return view;
+}
+
+static inline int submit_to(struct pto_runtime *rt, const struct pto_task_node *node, const struct pto_param *params,
+                            uint32_t count) {
   const struct pto_kernel *kernel = &kernels[node->access];
-  struct pto_param params[5];
-  uint32_t count = 0;
-  for (; count + 2 < kernel->param_count; count++) {
-    struct pto_tensor *view = node->access == PTO_TASK_ROW_UPDATE && count == 0
-                                  ? &views->rows[node->buffers[0]]
-                                  : &views->tiles[count][node->buffers[count]];
-    view->start_offset = (uint64_t)node->tiles[count] * PTO_TASK_TILE_ELEMS;
-    params[count] = pto_param_tensor(kernel->params[count].mode, view);
-  }
-  params[count++] = pto_scalar_u64(task);
-  params[count++] = pto_scalar_u64(graph->body_steps);
   return node->is_matrix ? pto_submit_aic(rt, kernel, params, count) : pto_submit_aiv(rt, kernel, params, count);
+}
+static inline int submit_two(struct pto_runtime *rt, const struct pto_task_node *node, struct pto_param x,
+                             struct pto_param y, uint32_t task, uint64_t steps) {
+  const struct pto_param params[] = {x, y, pto_scalar_u64(task), pto_scalar_u64(steps)};
+  return submit_to(rt, node, params, PTO_ARRAY_LENGTH(params));
+}
+static inline int submit_three(struct pto_runtime *rt, const struct pto_task_node *node, struct views *views,
+                               struct pto_param z, uint32_t task, uint64_t steps) {
+  const struct pto_param params[] = {pto_input(tile(views, node, 0)), pto_input(tile(views, node, 1)), z,
+                                     pto_scalar_u64(task), pto_scalar_u64(steps)};
+  return submit_to(rt, node, params, PTO_ARRAY_LENGTH(params));
+}
+
+static int submit(struct pto_runtime *rt, const struct pto_task_graph *graph, struct views *v, uint32_t task) {
+  const struct pto_task_node *node = &graph->nodes[task];
+  const uint64_t steps = graph->body_steps;
+  switch ((enum pto_task_access)node->access) {
+  case PTO_TASK_READ_WRITE:
+    return submit_two(rt, node, pto_input(tile(v, node, 0)), pto_output(tile(v, node, 1)), task, steps);
+  case PTO_TASK_READ_UPDATE:
+    return submit_two(rt, node, pto_input(tile(v, node, 0)), pto_inout(tile(v, node, 1)), task, steps);
+  case PTO_TASK_ROW_UPDATE:
+    return submit_two(rt, node, pto_inout(row(v, node)), pto_inout(tile(v, node, 1)), task, steps);
+  case PTO_TASK_READ_READ_WRITE:
+    return submit_three(rt, node, v, pto_output(tile(v, node, 2)), task, steps);
+  case PTO_TASK_READ_READ_UPDATE:
+    break;
+  }
+  return submit_three(rt, node, v, pto_inout(tile(v, node, 2)), task, steps);
 }
 
 int pto_graph_run_orchestrate(struct pto_runtime *rt, void *context) {

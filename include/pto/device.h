@@ -87,6 +87,10 @@ struct pto_context_counters {
   uint64_t wall_ns;     /* from the first call that was queued to the end of the last one carried out */
   uint64_t virtual_ps;  /* virtual time that has passed; 0 where time is real */
   uint64_t transfer_ps; /* of it, on the host link */
+  /* Dispatches of programs that repeat (pto_device_program.repeats): those that submitted from the cache, those whose
+   * orchestration was called, and of these the ones whose calls cannot be repeated; what is in the cache now. */
+  uint64_t lowering_cache_hits, lowering_cache_misses, lowering_cache_unusable;
+  uint64_t lowering_cache_entries, lowering_cache_bytes;
 };
 PTO_API void pto_context_counters(struct pto_context *context, struct pto_context_counters *counters);
 
@@ -153,7 +157,17 @@ struct pto_bound {
 };
 
 /* An orchestration with named inputs and outputs.  Borrowed, and everything it points to, until the dispatch is done.
- */
+ *
+ * `repeats` other than 0 says: whenever orchestrate, context and repeats are the same, and the tensors too (inputs,
+ * outputs, constants, in their order), the same tasks are submitted: kernels, parameters, scalars and scopes.  So the
+ * context calls the orchestration once for each set of tensors and keeps what it submits (lowering_cache_…); later
+ * dispatches submit that again, with fresh buffers.  Such kernels, and what they point to, must last until the context
+ * is destroyed or forgets the program.  What comes of an element that was read, of the address of a buffer, or of host
+ * memory cannot be kept: then the orchestration runs each time, as with 0.  A number that changes with each dispatch
+ * must come in a tensor, not in a scalar.
+ *
+ * 1 will do for a program that is constant; one made at run time, whose context may be freed and its address used
+ * again, takes pto_device_program_serial(). */
 struct pto_device_program {
   const char *name;
   const struct pto_operand *inputs, *outputs;
@@ -162,7 +176,11 @@ struct pto_device_program {
   uint32_t constant_count;
   int (*orchestrate)(struct pto_runtime *rt, const struct pto_bound *bound);
   void *context;
+  uint64_t repeats; /* [0: the orchestration runs at each dispatch] */
 };
+
+/* A number for `repeats` that no other call in this process has returned, nor will; above 2^32. */
+PTO_API uint64_t pto_device_program_serial(void);
 
 struct pto_binding {
   const char *name;
@@ -183,6 +201,28 @@ struct pto_dispatch_bindings {
  * operand's. */
 PTO_API PTO_MUST_CHECK int pto_context_dispatch(struct pto_context *context, const struct pto_device_program *program,
                                                 const struct pto_dispatch_bindings *bindings);
+/* Host memory that stands for an operand: exactly its bytes, dense. */
+struct pto_host_array {
+  const char *name;
+  void *data; /* of an input: read alone */
+  uint64_t size_bytes;
+};
+
+struct pto_compute_arrays {
+  const struct pto_host_array *inputs, *outputs;
+  uint32_t input_count, output_count;
+};
+
+/* The program once, from host memory to host memory: tensors are made, inputs written, the program dispatched, outputs
+ * read, and the tensors destroyed; it waits.  Refused as pto_context_dispatch refuses, and for arrays of another size.
+ * The outputs have no values that could be relied on unless it is PTO_OK.  Nothing is kept for the next time: what runs
+ * often is better off with tensors of its own. */
+PTO_API PTO_MUST_CHECK int pto_context_compute(struct pto_context *context, const struct pto_device_program *program,
+                                               const struct pto_compute_arrays *arrays);
+/* Waits for what is queued, then forgets what is kept of the program's submits (those of its orchestrate, context and
+ * repeats): before its kernels or its shared object go, while the context stays.  PTO_OK, also where nothing was kept;
+ * or the failure that the context keeps: it is forgotten all the same. */
+PTO_API int pto_context_forget_program(struct pto_context *context, const struct pto_device_program *program);
 
 #ifdef __cplusplus
 }

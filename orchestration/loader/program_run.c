@@ -113,6 +113,9 @@ void pto_program_report(struct pto_program_run *run, struct pto_context *context
   sum->h2d_bytes += all.h2d_bytes;
   sum->d2h_bytes += all.d2h_bytes;
   sum->d2d_bytes += all.d2d_bytes;
+  sum->lowering_cache_hits += all.lowering_cache_hits;
+  sum->lowering_cache_misses += all.lowering_cache_misses;
+  sum->lowering_cache_unusable += all.lowering_cache_unusable;
   sum->tasks += all.tasks;
   sum->edges += all.edges;
   sum->virtual_ps += all.virtual_ps;
@@ -233,14 +236,28 @@ void pto_program_tolerance(struct pto_program_run *run, double rtol, double atol
   run->atol = atol;
 }
 
-int pto_program_fail(struct pto_program_run *run, const char *format, ...) {
-  if (run->error.status != PTO_OK) return PTO_EINVAL;
+/* The first failure is kept. */
+static int keep_failure(struct pto_program_run *run, int status, const char *format, va_list arguments) {
   char sentence[PTO_SENTENCE_SIZE];
+  if (run->error.status != PTO_OK) return status;
+  vsnprintf(sentence, sizeof sentence, format, arguments);
+  return pto_error_set(&run->error, status, "%s", sentence);
+}
+
+int pto_program_fail(struct pto_program_run *run, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(sentence, sizeof sentence, format, arguments);
+  const int status = keep_failure(run, PTO_EINVAL, format, arguments);
   va_end(arguments);
-  return pto_error_set(&run->error, PTO_EINVAL, "%s", sentence);
+  return status;
+}
+
+int pto_program_fail_as(struct pto_program_run *run, int status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  (void)keep_failure(run, status, format, arguments);
+  va_end(arguments);
+  return status;
 }
 
 void pto_program_out_of_memory(struct pto_program_run *run, const char *what) {

@@ -31,7 +31,9 @@ struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes)
     return none;
   }
   record->size_bytes = size_bytes;
-  return pto_buffer_registry_handle(record);
+  const struct pto_buffer buffer = pto_buffer_registry_handle(record);
+  if (PTO_UNLIKELY(rt->lowering != NULL)) pto_lowering_add_buffer(rt->lowering, buffer);
+  return buffer;
 }
 
 /* Why a handle has no live record. */
@@ -208,6 +210,7 @@ void pto_buffers_end_run(struct pto_runtime *rt) {
 }
 
 uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer) {
+  if (rt->lowering) pto_lowering_spoil(rt->lowering);
   const struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &buffer);
   return record ? record->addr : 0;
 }

@@ -59,6 +59,7 @@ static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record
 
 /* An element that the orchestration asks for. */
 struct host_element {
+  const void *call;
   const char *what; /* the call, for sentences */
   const struct pto_tensor *tensor;
   const uint64_t *index;
@@ -73,6 +74,8 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   const uint64_t *index = wanted->index;
   int status = pto_runtime_check(rt);
   if (status) return status;
+  rt->call = wanted->call;
+  if (rt->lowering) pto_lowering_spoil(rt->lowering); /* what follows may depend on the element */
   if (!t || !wanted->value) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null %s", what, t ? "value" : "tensor");
   status = pto_tensor_check(t);
   if (status) {
@@ -131,6 +134,10 @@ bool pto_host_help(struct pto_runtime *rt) {
   return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;
 }
 
+void pto_host_call(struct pto_runtime *rt) {
+  if (rt->port->ops->call) rt->port->ops->call(rt->port);
+}
+
 bool pto_host_has_failed(const struct pto_runtime *rt) { return rt->has_failed; }
 
 void pto_host_charge(struct pto_runtime *rt, uint64_t ps) {
@@ -157,10 +164,9 @@ bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_m
 /* ---- elements ---- */
 
 int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, void *value) {
-  PTO_NOTE_CALL(rt);
   char *addr;
   uint32_t shift;
-  struct host_element wanted = {"read_element", t, index, value, false};
+  struct host_element wanted = {PTO_CALLER(), "read_element", t, index, value, false};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
   if (shift == UINT32_MAX) {
@@ -180,10 +186,9 @@ static PTO_COLD void tell_written(const struct pto_runtime *rt, char *addr, uint
 }
 
 int pto_write_element(struct pto_runtime *rt, const struct pto_tensor *t, const uint64_t *index, const void *value) {
-  PTO_NOTE_CALL(rt);
   char *addr;
   uint32_t shift;
-  struct host_element wanted = {"write_element", t, index, value, true};
+  struct host_element wanted = {PTO_CALLER(), "write_element", t, index, value, true};
   int status = locate(rt, &wanted, &addr, &shift);
   if (status) return status;
   if (PTO_UNLIKELY(rt->is_told)) tell_written(rt, addr, pto_dtype_size(t->dtype));

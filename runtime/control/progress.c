@@ -121,6 +121,12 @@ static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_t
   }
 }
 
+static inline void drop_payload(struct pto_runtime *rt, struct pto_task_slot *slot, struct pto_payload *payload) {
+  slot->number = (uint32_t)payload->task_number;
+  slot->kernel = pto_payload_first_kernel(payload);
+  pto_payload_pool_free(&rt->payloads, payload);
+}
+
 /* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order, however
  * many. */
 static PTO_INLINE void finish_where(struct pto_runtime *rt, uint32_t index, bool may_be_virtual) {
@@ -135,11 +141,7 @@ static PTO_INLINE void finish_where(struct pto_runtime *rt, uint32_t index, bool
   if (may_be_virtual && told) charge(rt, PTO_WORK_FANOUT, told);
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
   struct pto_payload *payload = slot->payload;
-  if (payload) {
-    slot->number = (uint32_t)payload->task_number;
-    slot->kernel = pto_payload_first_kernel(payload);
-    pto_payload_pool_free(&rt->payloads, payload);
-  }
+  if (payload) drop_payload(rt, slot, payload);
 }
 
 static PTO_NOINLINE void finish(struct pto_runtime *rt, uint32_t index) { finish_where(rt, index, true); }
@@ -149,16 +151,6 @@ static PTO_NOINLINE void finish(struct pto_runtime *rt, uint32_t index) { finish
 static void finish_all(struct pto_runtime *rt) {
   for (uint32_t i = 0; i < rt->finished_count; i++) finish(rt, rt->finished[i]);
   rt->finished_count = 0;
-}
-
-void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot) {
-  if (has_nothing_to_run(rt, slot)) {
-    finish(rt, slot);
-    finish_all(rt);
-    if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
-  } else {
-    pto_scheduler_offer(&rt->scheduler, slot);
-  }
 }
 
 static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
@@ -215,6 +207,24 @@ static bool take_in(struct pto_runtime *rt) {
   return true;
 }
 
+static PTO_COLD void own_failed(struct pto_runtime *rt, const struct pto_message *message, int16_t status) {
+  kernel_failed(rt, &(struct pto_completion){.ticket = message->ticket, .core = message->core, .status = status});
+}
+
+/* Runs a task that the control thread has taken for itself.  False where the run has failed. */
+static inline bool run_taken(struct pto_runtime *rt, const struct pto_message *message, uint32_t nth, bool *is_enough) {
+  const uint32_t index = message->ticket;
+  const int16_t status = rt->port->ops->run(rt->port, message, nth, is_enough);
+  if (PTO_UNLIKELY(status)) {
+    own_failed(rt, message, status);
+    return false;
+  }
+  rt->rings.slots[index].blocks_left = rt->rings.slots[index].messages_left = 0;
+  finish_where(rt, index, false);
+  if (PTO_UNLIKELY(rt->finished_count)) finish_all(rt);
+  return true;
+}
+
 /* Runs a row of ready tasks on the control thread without messages, where the port says that this is best.  True where
  * there were any. */
 static bool run_own(struct pto_runtime *rt) {
@@ -225,15 +235,7 @@ static bool run_own(struct pto_runtime *rt) {
   for (; !is_enough && !rt->has_failed; count++) {
     struct pto_message message;
     if (!pto_scheduler_take_own(&rt->scheduler, &message)) break;
-    const uint32_t index = message.ticket;
-    const int16_t status = ops->run(rt->port, &message, count, &is_enough);
-    if (PTO_UNLIKELY(status)) {
-      kernel_failed(rt, &(struct pto_completion){.ticket = index, .core = message.core, .status = status});
-      return true;
-    }
-    rt->rings.slots[index].blocks_left = rt->rings.slots[index].messages_left = 0;
-    finish_where(rt, index, false);
-    if (PTO_UNLIKELY(rt->finished_count)) finish_all(rt);
+    if (PTO_UNLIKELY(!run_taken(rt, &message, count, &is_enough))) return true;
   }
   if (count == 0) return false;
   pto_space_retire(rt);
@@ -241,17 +243,66 @@ static bool run_own(struct pto_runtime *rt) {
   return true;
 }
 
-static inline bool has_run_ahead(const struct pto_runtime *rt) {
-  return rt->task_count - rt->completed_count > PTO_RUN_AHEAD && !rt->has_failed;
+/* Short kernels run as soon as they can: what they touch is at hand, and whoever comes after them need not wait. */
+static void offer(struct pto_runtime *rt, uint32_t slot) {
+  pto_scheduler_offer(&rt->scheduler, slot);
+  if (rt->scheduler.ready_count && rt->port->is_fine_grained) run_own(rt);
+}
+
+void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot) {
+  if (has_nothing_to_run(rt, slot)) {
+    finish(rt, slot);
+    finish_all(rt);
+    if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
+  } else {
+    offer(rt, slot);
+  }
+}
+
+void pto_progress_start(struct pto_runtime *rt, uint32_t index) {
+  struct pto_message message;
+  bool is_enough = false;
+  struct pto_task_slot *slot = &rt->rings.slots[index];
+  struct pto_payload *payload = slot->payload;
+  if (PTO_UNLIKELY(!pto_scheduler_take_new(&rt->scheduler, index, slot, payload, &message))) {
+    offer(rt, index);
+    return;
+  }
+  const int16_t status = rt->port->ops->run(rt->port, &message, rt->new_count++, &is_enough);
+  if (PTO_UNLIKELY(status)) {
+    own_failed(rt, &message, status);
+    return;
+  }
+  if (PTO_UNLIKELY(is_enough)) rt->since_poll = PTO_POLL_INTERVAL;
+  slot->blocks_left = slot->messages_left = 0;
+  slot->state = PTO_TASK_COMPLETED; /* nobody has come after it yet */
+  rt->completed_count++;
+  if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
+  drop_payload(rt, slot, payload);
+}
+
+/* What rows do at their end, for tasks that were run one by one as they came. */
+static PTO_NOINLINE void end_new(struct pto_runtime *rt) {
+  rt->new_count = 0;
+  if (rt->has_failed) return;
+  pto_space_retire(rt);
+  if (pto_trace_has_timeline(&rt->trace)) sample(rt);
+}
+
+/* Whether the control thread runs tasks of its own cores before it goes on with the orchestration. */
+static inline bool has_to_help(const struct pto_runtime *rt) {
+  const uint64_t unfinished = rt->task_count - rt->completed_count;
+  return (unfinished > PTO_RUN_AHEAD || (unfinished && rt->port->is_fine_grained)) && !rt->has_failed;
 }
 
 void pto_progress_poll(struct pto_runtime *rt) {
   rt->since_poll = 0;
   if (rt->port->clock < rt->port->quiet_until) return;
+  if (rt->new_count) end_new(rt);
   do {
     while (take_in(rt)) { /* until a poll gives nothing: the clock is the orchestrator's then */
     }
-  } while (has_run_ahead(rt) && (run_own(rt) || (rt->port->ops->help && rt->port->ops->help(rt->port))));
+  } while (has_to_help(rt) && (run_own(rt) || (rt->port->ops->help && rt->port->ops->help(rt->port))));
   /* What was kept for a row is for all once work is no longer fine grained; and what ended the row may be a task for
    * several cores, which nobody else sends. */
   if (rt->scheduler.ready_count && !rt->port->is_virtual && !rt->has_failed) pto_scheduler_dispatch(&rt->scheduler);

@@ -169,7 +169,7 @@ static void begin_state(struct pto_runtime *rt) {
   pto_error_clear(&rt->error);
   rt->has_failed = false;
   rt->task_count = rt->completed_count = rt->submit_waits = 0;
-  rt->finished_count = rt->since_poll = 0;
+  rt->finished_count = rt->since_poll = rt->new_count = 0;
   rt->doing = pto_doing_nothing;
   rt->failed_slot = PTO_PICTURE_NONE;
   if (rt->stopped->picture.status) rt->stopped->picture.status = PTO_OK; /* its page may never have been touched */
@@ -184,6 +184,8 @@ static void begin_state(struct pto_runtime *rt) {
   pto_buffer_registry_new_epoch(&rt->buffers);
   rt->task_generation = rt->buffers.tag | 1;
   pto_trace_begin_run(&rt->trace, rt->port->is_virtual);
+  PTO_ASSERT(!rt->lowering);
+  pto_runtime_note_calls(rt);
 }
 
 /* Slots of a failed run are given up as they are, with their heap, payloads and lists. */

@@ -12,6 +12,7 @@
  *   buffers.c      buffers and registrations
  *   scopes.c       scopes
  *   host_access.c  elements read and written by the orchestration
+ *   lowering.c     what an orchestration submitted, kept to be submitted again
  *   wait_picture.c  who waited for whom when a run stopped; wait_path.c: the circle in it; wait_names.c
  *
  * Always true between calls: every slot from tail to head is WAITING, READY, RUNNING or COMPLETED; messages in flight =
@@ -23,6 +24,7 @@
 #include <runtime/base/error.h>
 #include <runtime/control/control.h>
 #include <runtime/control/kernel_guard.h>
+#include <runtime/control/lowering.h>
 #include <runtime/control/payload_pool.h>
 #include <runtime/control/wait_picture.h>
 #include <runtime/deps/hazards.h>
@@ -103,7 +105,9 @@ struct pto_runtime {
   uint32_t *finished; /* slots whose completion has to be told to their consumers */
   uint32_t finished_count;
   uint32_t since_poll;
+  uint32_t new_count; /* tasks run as they were submitted, since the last poll */
   bool is_running, has_failed;
+  bool is_noted;         /* calls that submit are noted: the graph is recorded, or a lowering made */
   uint16_t tag;          /* of this runtime, in every handle */
   uint32_t scope_depth;  /* index of the innermost open scope; the run's is 0 */
   uint32_t scope_serial; /* scopes begun in the run, modulo 2^32: for reports alone */
@@ -117,6 +121,7 @@ struct pto_runtime {
   struct pto_error error;        /* the run's first error, else the last refused call's */
   struct pto_submit_work *work;  /* of the submit that goes on: that of its form */
   const void *call;              /* where the public call that goes on returns to; kept while a graph is recorded */
+  struct pto_lowering *lowering; /* that is being made; NULL */
   struct pto_submit_form *forms; /* PTO_PAYLOAD_FORMS of them, and one for tasks that have none */
   struct pto_reserve forms_memory;
   struct pto_doing doing; /* where the orchestration waits, or has been refused for ever */
@@ -149,12 +154,17 @@ static inline bool pto_runtime_has_to_poll(struct pto_runtime *rt) {
   return ++rt->since_poll >= PTO_POLL_INTERVAL;
 }
 
+/* After each change of what is recorded. */
+static inline void pto_runtime_note_calls(struct pto_runtime *rt) {
+  rt->is_noted = rt->lowering || pto_trace_has_graph(&rt->trace);
+}
+
 /* For the record: each public function that submits or accesses says where it was called.  A macro, as the address is
  * that of the function that it stands in. */
-#define PTO_NOTE_CALL(rt)                                                                                              \
-  do {                                                                                                                 \
-    if (pto_trace_has_graph(&(rt)->trace)) (rt)->call = __builtin_return_address(0);                                   \
-  } while (0)
+#define PTO_CALLER() __builtin_return_address(0)
+
+/* submit.c: one of the public calls, with a word to whoever keeps a record or a lowering. */
+int pto_submit_noted(struct pto_runtime *rt, const struct pto_noted_submit *noted, struct pto_task *task_out);
 
 /* progress.c */
 /* Takes in what has completed, without waiting, and sends what became ready. */
@@ -166,6 +176,8 @@ void pto_progress_resume(struct pto_runtime *rt);
 /* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to
  * run. */
 void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot);
+/* The same for a SINGLE task: where kernels are short the control thread runs it at once. */
+void pto_progress_start(struct pto_runtime *rt, uint32_t slot);
 /* After a failure: waits until no core is busy. */
 void pto_progress_quiesce(struct pto_runtime *rt);
 

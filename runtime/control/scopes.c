@@ -66,6 +66,7 @@ int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
     return PTO_REFUSE(rt, PTO_EINVAL, "scopes nest %u deep at most", PTO_MAX_SCOPE_DEPTH);
   charge_scope(rt);
   pto_scopes_push(rt, rt->scope_depth + 1, kind);
+  if (PTO_UNLIKELY(rt->lowering != NULL)) pto_lowering_add_scope_begin(rt->lowering, kind);
   return PTO_OK;
 }
 
@@ -75,6 +76,7 @@ int pto_scope_end(struct pto_runtime *rt) {
   if (rt->scope_depth == 0) return PTO_REFUSE(rt, PTO_EINVAL, "no scope is open but the run's own");
   charge_scope(rt);
   pto_scopes_pop(rt);
+  if (PTO_UNLIKELY(rt->lowering != NULL)) pto_lowering_add_scope_end(rt->lowering);
   rt->port->ops->flush(
       rt->port); /* what was held back for a batch goes out: the orchestration may be busy elsewhere now */
   return PTO_OK;

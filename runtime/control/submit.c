@@ -298,7 +298,7 @@ static int submit_single(struct pto_runtime *rt, const struct pto_kernel *kernel
   slot->payload = payload;
   if (PTO_UNLIKELY(form->work.held_count)) pto_params_settle(rt, slot_index);
   if (PTO_UNLIKELY(form->is_watched)) note_submit(rt, count, begin_time, number);
-  if (--slot->pending == 0) pto_scheduler_offer(&rt->scheduler, slot_index);
+  if (--slot->pending == 0) pto_progress_start(rt, slot_index);
   return PTO_OK;
 }
 
@@ -308,10 +308,8 @@ static inline bool is_single(const struct pto_launch *launch) {
          launch->predicate.compare == PTO_ALWAYS;
 }
 
-int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
-               struct pto_task *task_out) {
-  PTO_NOTE_CALL(rt);
-  if (PTO_UNLIKELY(!launch)) return PTO_REFUSE(rt, PTO_EINVAL, "no launch");
+static inline int submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
+                         uint32_t count, struct pto_task *task_out) {
   if (!is_single(launch)) return submit_task(rt, PTO_TASK_KERNEL, launch, params, count, task_out);
   const int status = launch->aic ? submit_single(rt, launch->aic, params, count, PTO_SHAPE_AIC)
                                  : submit_single(rt, launch->aiv0, params, count, PTO_SHAPE_AIV);
@@ -319,28 +317,8 @@ int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const st
   return status;
 }
 
-int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
-                   uint32_t count) {
-  PTO_NOTE_CALL(rt);
-  return submit_single(rt, kernel, params, count, PTO_SHAPE_AIC);
-}
-
-int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
-                   uint32_t count) {
-  PTO_NOTE_CALL(rt);
-  return submit_single(rt, kernel, params, count, PTO_SHAPE_AIV);
-}
-
-int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
-                       struct pto_task *task_out) {
-  PTO_NOTE_CALL(rt);
-  struct pto_launch launch = {.after = after, .after_count = count};
-  return submit_task(rt, PTO_TASK_BARRIER, &launch, NULL, 0, task_out);
-}
-
-int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count,
-                      struct pto_task *task_out) {
-  PTO_NOTE_CALL(rt);
+static int alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count,
+                         struct pto_task *task_out) {
   int status = pto_runtime_check(rt);
   if (status) return status;
   if (count > PTO_MAX_TENSORS)
@@ -356,4 +334,76 @@ int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, 
   }
   struct pto_launch launch = {0};
   return submit_task(rt, PTO_TASK_ALLOC, &launch, params, count, task_out);
+}
+
+/* ---- the public calls ---- */
+
+static int submit_by_kind(struct pto_runtime *rt, const struct pto_noted_submit *noted, struct pto_task *task_out) {
+  switch (noted->which) {
+  case PTO_CALL_SUBMIT:
+    return submit(rt, noted->launch, noted->params, noted->count, task_out);
+  case PTO_CALL_AIC:
+    return submit_single(rt, noted->launch->aic, noted->params, noted->count, PTO_SHAPE_AIC);
+  case PTO_CALL_AIV:
+    return submit_single(rt, noted->launch->aiv0, noted->params, noted->count, PTO_SHAPE_AIV);
+  case PTO_CALL_BARRIER:
+    return submit_task(rt, PTO_TASK_BARRIER, noted->launch, NULL, 0, task_out);
+  case PTO_CALL_ALLOC:
+    return alloc_tensors(rt, noted->tensors, noted->count, task_out);
+  }
+  return PTO_EINVAL;
+}
+
+PTO_COLD int pto_submit_noted(struct pto_runtime *rt, const struct pto_noted_submit *noted, struct pto_task *task_out) {
+  rt->call = noted->call;
+  const int status = submit_by_kind(rt, noted, task_out);
+  if (status == PTO_OK && rt->lowering) pto_lowering_add_submit(rt->lowering, noted);
+  return status;
+}
+
+static PTO_COLD int note_single(struct pto_runtime *rt, const struct pto_launch *launch, const void *call,
+                                const struct pto_param *params, uint32_t count) {
+  return pto_submit_noted(rt,
+                          &(struct pto_noted_submit){.which = launch->aic ? PTO_CALL_AIC : PTO_CALL_AIV,
+                                                     .call = call,
+                                                     .launch = launch,
+                                                     .params = params,
+                                                     .count = count},
+                          NULL);
+}
+
+int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
+               struct pto_task *task_out) {
+  if (PTO_UNLIKELY(!launch)) return PTO_REFUSE(rt, PTO_EINVAL, "no launch");
+  if (PTO_LIKELY(!rt->is_noted)) return submit(rt, launch, params, count, task_out);
+  const struct pto_noted_submit noted = {PTO_CALL_SUBMIT, PTO_CALLER(), launch, params, NULL, count};
+  return pto_submit_noted(rt, &noted, task_out);
+}
+
+int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
+                   uint32_t count) {
+  if (PTO_LIKELY(!rt->is_noted)) return submit_single(rt, kernel, params, count, PTO_SHAPE_AIC);
+  return note_single(rt, &(struct pto_launch){.aic = kernel}, PTO_CALLER(), params, count);
+}
+
+int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
+                   uint32_t count) {
+  if (PTO_LIKELY(!rt->is_noted)) return submit_single(rt, kernel, params, count, PTO_SHAPE_AIV);
+  return note_single(rt, &(struct pto_launch){.aiv0 = kernel}, PTO_CALLER(), params, count);
+}
+
+int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
+                       struct pto_task *task_out) {
+  const struct pto_launch launch = {.after = after, .after_count = count};
+  if (PTO_LIKELY(!rt->is_noted)) return submit_task(rt, PTO_TASK_BARRIER, &launch, NULL, 0, task_out);
+  const struct pto_noted_submit noted = {.which = PTO_CALL_BARRIER, .call = PTO_CALLER(), .launch = &launch};
+  return pto_submit_noted(rt, &noted, task_out);
+}
+
+int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count,
+                      struct pto_task *task_out) {
+  if (PTO_LIKELY(!rt->is_noted)) return alloc_tensors(rt, tensors, count, task_out);
+  const struct pto_launch launch = {0};
+  const struct pto_noted_submit noted = {PTO_CALL_ALLOC, PTO_CALLER(), &launch, NULL, tensors, count};
+  return pto_submit_noted(rt, &noted, task_out);
 }

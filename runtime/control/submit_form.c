@@ -9,9 +9,11 @@
 /* ---- making one ---- */
 
 static void remember_params(struct pto_submit_form *form, const struct pto_param *params, uint32_t count) {
+  form->has_tensors_first = true;
   for (uint32_t i = 0; i < count; i++) {
     const bool is_typed = params[i].mode == PTO_SCALAR && form->kernel->params[i].scalar;
     form->params[i] = (struct pto_form_param){params[i].mode, is_typed ? params[i].scalar_type : 0};
+    form->has_tensors_first &= (params[i].mode == PTO_SCALAR) == (i >= form->work.tensor_count);
   }
 }
 
@@ -83,6 +85,25 @@ static PTO_NOINLINE void remember(struct pto_runtime *rt, struct pto_submit_form
 bool pto_submit_form_is_elsewhere(const struct pto_runtime *rt, struct pto_submit_form *form, uint32_t index,
                                   const struct pto_tensor *t) {
   return pto_form_type_difference(t, &form->tensors[index].like) == 0 && know_buffer(rt, form, index, t);
+}
+
+bool pto_submit_form_match_mixed(const struct pto_runtime *rt, struct pto_submit_form *form,
+                                 struct pto_payload *payload, const struct pto_param *params, uint32_t count) {
+  const uint64_t buffer_changes = form->buffer_changes ^ rt->buffers.changes;
+  union pto_scalar *scalar = pto_payload_scalars(payload);
+  uint32_t tensor_count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const struct pto_form_param *p = &form->params[i];
+    if (params[i].mode != p->mode) return false;
+    if (p->mode == PTO_SCALAR) {
+      if (!pto_submit_form_is_scalar(p, &params[i])) return false;
+      *scalar++ = params[i].value.scalar;
+    } else if (!pto_submit_form_match_tensor(rt, form, tensor_count++, buffer_changes, &params[i], payload)) {
+      return false;
+    }
+  }
+  form->buffer_changes = rt->buffers.changes;
+  return pto_submit_form_is_apart(form);
 }
 
 void pto_submit_form_find_pairs(struct pto_submit_form *form) {

@@ -59,6 +59,7 @@ struct pto_submit_form {
   struct pto_form_pair pairs[PTO_MAX_TENSORS * (PTO_MAX_TENSORS - 1) / 2];
   struct pto_form_param params[PTO_MAX_PARAMS];
   struct pto_form_tensor tensors[PTO_MAX_TENSORS];
+  bool has_tensors_first; /* all of them, then the scalars */
 };
 
 /* ---- for the short way alone ---- */
@@ -68,6 +69,9 @@ bool pto_submit_form_is_elsewhere(const struct pto_runtime *rt, struct pto_submi
                                   const struct pto_tensor *t);
 /* What follows from the buffers of all tensors: how many have to be held, and which may meet. */
 void pto_submit_form_find_pairs(struct pto_submit_form *form);
+/* pto_submit_form_match_params where scalars stand before tensors. */
+bool pto_submit_form_match_mixed(const struct pto_runtime *rt, struct pto_submit_form *form,
+                                 struct pto_payload *payload, const struct pto_param *params, uint32_t count);
 /* A payload with all that the form says; NULL where the pool has none. */
 struct pto_payload *pto_submit_form_make_payload(struct pto_runtime *rt, const struct pto_submit_form *form);
 
@@ -120,33 +124,41 @@ static inline bool pto_submit_form_is_apart(struct pto_submit_form *form) {
   return true;
 }
 
+/* Whether the parameter is the form's `index`-th tensor; fills in address and access. */
+static inline bool pto_submit_form_match_tensor(const struct pto_runtime *rt, struct pto_submit_form *form,
+                                                uint32_t index, uint64_t buffer_changes, const struct pto_param *param,
+                                                struct pto_payload *payload) {
+  const struct pto_form_tensor *f = &form->tensors[index];
+  struct pto_access *access = &form->work.accesses[index];
+  const struct pto_tensor *t = param->value.tensor;
+  if (PTO_UNLIKELY(!t)) return false;
+  if (PTO_UNLIKELY(pto_form_difference(t, &f->like) | buffer_changes) &&
+      !pto_submit_form_is_elsewhere(rt, form, index, t))
+    return false;
+  if (PTO_UNLIKELY(!pto_form_move(f, t->start_offset, access))) return false;
+  payload->tensors[index].addr = (void *)(uintptr_t)access->region.start;
+  return true;
+}
+static inline bool pto_submit_form_is_scalar(const struct pto_form_param *p, const struct pto_param *param) {
+  return PTO_LIKELY(param->mode == PTO_SCALAR && (!p->scalar_type || param->scalar_type == p->scalar_type));
+}
+
 /* Whether the parameters are of the form; fills in payload and accesses. */
 static inline bool pto_submit_form_match_params(const struct pto_runtime *rt, struct pto_submit_form *form,
                                                 struct pto_payload *payload, const struct pto_param *params,
                                                 uint32_t count) {
+  if (PTO_UNLIKELY(!form->has_tensors_first)) return pto_submit_form_match_mixed(rt, form, payload, params, count);
   const uint64_t buffer_changes = form->buffer_changes ^ rt->buffers.changes;
-  union pto_scalar *scalar = pto_payload_scalars(payload);
-  struct pto_kernel_tensor *tensor = payload->tensors;
-  struct pto_access *access = form->work.accesses;
-  const struct pto_form_tensor *f = form->tensors;
+  const uint32_t tensor_count = form->work.tensor_count;
   const struct pto_form_param *p = form->params;
-  for (const struct pto_param *end = params + count; params < end; params++, p++) {
-    if (PTO_UNLIKELY(params->mode != p->mode)) return false;
-    if (p->mode == PTO_SCALAR) {
-      if (PTO_UNLIKELY(p->scalar_type && params->scalar_type != p->scalar_type)) return false;
-      *scalar++ = params->value.scalar;
-      continue;
-    }
-    const struct pto_tensor *t = params->value.tensor;
-    if (PTO_UNLIKELY(!t)) return false;
-    if (PTO_UNLIKELY(pto_form_difference(t, &f->like) | buffer_changes) &&
-        !pto_submit_form_is_elsewhere(rt, form, (uint32_t)(f - form->tensors), t))
+  for (uint32_t i = 0; i < tensor_count; i++)
+    if (PTO_UNLIKELY(params[i].mode != p[i].mode) ||
+        !pto_submit_form_match_tensor(rt, form, i, buffer_changes, &params[i], payload))
       return false;
-    if (PTO_UNLIKELY(!pto_form_move(f, t->start_offset, access))) return false;
-    tensor->addr = (void *)(uintptr_t)access->region.start;
-    f++;
-    access++;
-    tensor++;
+  union pto_scalar *scalars = (union pto_scalar *)(void *)&payload->tensors[tensor_count];
+  for (uint32_t i = tensor_count; i < count; i++) {
+    if (!pto_submit_form_is_scalar(&p[i], &params[i])) return false;
+    scalars[i - tensor_count] = params[i].value.scalar;
   }
   form->buffer_changes = rt->buffers.changes;
   return pto_submit_form_is_apart(form);

@@ -129,6 +129,8 @@ struct pto_port_ops {
    * or blocks, or moves virtual time to the next completion.  Call only with messages in flight.  Afterwards a poll may
    * or may not give completions. */
   void (*wait)(struct pto_port *port);
+  /* From any other thread: a wait that goes on, or the next one, returns.  NULL on engines whose time is virtual. */
+  void (*call)(struct pto_port *port);
   /* Runs kernels of the control thread's own cores, as wait does; false where there are none to run.  NULL on engines
    * whose time is virtual. */
   bool (*help)(struct pto_port *port);

@@ -76,6 +76,7 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler) {
   pto_core_tracker_reset(&scheduler->cores);
   scheduler->next_order = 0;
   scheduler->last_own[0] = scheduler->last_own[1] = 0;
+  scheduler->last_new[0] = scheduler->last_new[1] = UINT32_MAX;
   scheduler->rng.state = scheduler->seed;
   scheduler->dispatched = 0;
 }
@@ -134,21 +135,6 @@ static inline void fill_message(const struct pto_scheduler *scheduler, uint32_t 
   message->scalar_count = (uint8_t)payload->scalar_count;
   message->flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
                              (slot->flags & PTO_TASK_MEETS ? PTO_MESSAGE_MEETS : 0) | group);
-  message->meeting = 0;
-}
-
-/* The same for the message of a task that is SINGLE. */
-static inline void fill_single(uint32_t slot_index, const struct pto_payload *payload, uint32_t core,
-                               struct pto_message *message) {
-  message->payload = payload;
-  message->run = payload->kernels[payload->first_role]->run;
-  message->ticket = slot_index;
-  message->block_index = 0;
-  message->core = (uint16_t)core;
-  message->role = payload->first_role;
-  message->tensor_count = payload->tensor_count;
-  message->scalar_count = payload->scalar_count;
-  message->flags = payload->no_flags;
   message->meeting = 0;
 }
 
@@ -412,8 +398,12 @@ bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message 
   take(scheduler, queue);
   slot->state = PTO_TASK_RUNNING;
   scheduler->dispatched++;
-  fill_single(slot_index, slot->payload, core, message);
+  pto_scheduler_fill_single(slot_index, slot->payload, core, message);
   return true;
+}
+
+uint32_t pto_scheduler_pick_new(struct pto_scheduler *scheduler, bool is_aic) {
+  return scheduler->last_new[is_aic] = pick_own(scheduler, is_aic);
 }
 
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {

@@ -48,6 +48,7 @@ struct pto_scheduler {
   uint64_t seed;
   struct pto_ready_item claimant; /* out of its queue, tried before all others; slot PTO_NO_SLOT: none */
   uint32_t last_own[2];           /* the AIV and the AIC of the control thread's own tasks; UINT32_MAX: none chosen */
+  uint32_t last_new[2];           /* the same, of those that it took when they were new */
   uint64_t dispatched;            /* kernel calls of the run */
   uint64_t *ready_at;             /* by slot, once ready, in virtual time: the port's clock then */
 };
@@ -77,10 +78,49 @@ bool pto_scheduler_begin_row(struct pto_scheduler *scheduler);
 /* Takes the next task of the row, while work is fine grained, and fills in its message; false where the row ends.  Such
  * tasks are not sent to anybody else. */
 bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message *message);
+/* A core for pto_scheduler_take_new; UINT32_MAX where none is idle. */
+uint32_t pto_scheduler_pick_new(struct pto_scheduler *scheduler, bool is_aic);
 /* Sends what can be sent. */
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler);
 /* Drops everything that has not been sent: the run has failed. */
 void pto_scheduler_abandon(struct pto_scheduler *scheduler);
+
+/* The message of a task that is SINGLE. */
+static inline void pto_scheduler_fill_single(uint32_t slot_index, const struct pto_payload *payload, uint32_t core,
+                                             struct pto_message *message) {
+  message->payload = payload;
+  message->run = payload->kernels[payload->first_role]->run;
+  message->ticket = slot_index;
+  message->block_index = 0;
+  message->core = (uint16_t)core;
+  message->role = payload->first_role;
+  message->tensor_count = payload->tensor_count;
+  message->scalar_count = payload->scalar_count;
+  message->flags = payload->no_flags;
+  message->meeting = 0;
+}
+
+/* Takes a SINGLE task that has become ready but is in no queue, where work is fine grained and nobody waits before it,
+ * and fills in its message: the control thread is to run it at once.  False where it is to be offered.  Where nobody
+ * waits, nobody has claimed anything: of the core that the last one ran on it is asked only whether it has been sent
+ * something since. */
+static inline bool pto_scheduler_take_new(struct pto_scheduler *scheduler, uint32_t slot_index,
+                                          struct pto_task_slot *slot, const struct pto_payload *payload,
+                                          struct pto_message *message) {
+  if (PTO_UNLIKELY(!scheduler->port->is_fine_grained || scheduler->ready_count || !scheduler->cores.has_home ||
+                   scheduler->policy != PTO_POLICY_FIFO))
+    return false;
+  const bool is_aic = slot->shape == PTO_SHAPE_AIC;
+  uint32_t core = scheduler->last_new[is_aic];
+  if (PTO_UNLIKELY(core == UINT32_MAX || scheduler->cores.load[core] || scheduler->port->trace)) {
+    core = pto_scheduler_pick_new(scheduler, is_aic);
+    if (core == UINT32_MAX) return false;
+  }
+  slot->state = PTO_TASK_RUNNING;
+  scheduler->dispatched++;
+  pto_scheduler_fill_single(slot_index, payload, core, message);
+  return true;
+}
 
 /* Whether a sync_start task of this shape and block count can ever start on the chip. */
 bool pto_scheduler_can_ever_fit(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count);

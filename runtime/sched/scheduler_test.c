@@ -540,6 +540,67 @@ static void test_random_work_is_sent_whole_to_the_right_cores_and_comes_to_its_e
 
 /* ---- the rest ---- */
 
+/* Cores of even numbers live on the control thread: of the first two clusters 0, an AIC, and 2 and 4, AIVs. */
+static bool take_new(enum pto_shape shape, struct pto_message *message) {
+  const uint32_t index = make_task(shape, 1, 0);
+  struct pto_task_slot *slot = &rings.slots[index];
+  const uint64_t dispatched = scheduler.dispatched;
+  const bool is_taken = pto_scheduler_take_new(&scheduler, index, slot, slot->payload, message);
+  assert_int_equal(slot->state, is_taken ? PTO_TASK_RUNNING : PTO_TASK_WAITING);
+  assert_int_equal(scheduler.dispatched - dispatched, is_taken);
+  if (!is_taken) return false;
+  assert_int_equal(message->ticket, index);
+  assert_ptr_equal(message->payload, slot->payload);
+  assert_int_equal(message->core % 2, 0);
+  assert_int_equal(message->core % PTO_LANES == 0, shape == PTO_SHAPE_AIC);
+  assert_int_equal(scheduler.cores.load[message->core], 0);
+  return true;
+}
+static void test_short_work_is_taken_as_it_comes_on_an_idle_core_of_the_control_thread(void **state) {
+  (void)state;
+  struct pto_message message;
+  open_fifo(2, 1);
+  assert_false(take_new(PTO_SHAPE_AIV, &message)); /* it is not known to be short */
+  port.is_fine_grained = true;
+  assert_true(take_new(PTO_SHAPE_AIV, &message));
+  assert_int_equal(message.core, 2);
+  assert_true(take_new(PTO_SHAPE_AIV, &message)); /* the same core again, which is warm */
+  assert_int_equal(message.core, 2);
+  assert_true(take_new(PTO_SHAPE_AIC, &message));
+  assert_int_equal(message.core, 0);
+  pto_core_tracker_push(&scheduler.cores, 2, 0); /* somebody has sent it something */
+  assert_true(take_new(PTO_SHAPE_AIV, &message));
+  assert_int_equal(message.core, 4);
+  pto_core_tracker_push(&scheduler.cores, 4, 0);
+  assert_false(take_new(PTO_SHAPE_AIV, &message));
+  pto_core_tracker_pop(&scheduler.cores, 4);
+  assert_true(take_new(PTO_SHAPE_AIV, &message));
+  close_all();
+}
+static void test_short_work_is_not_taken_before_what_waits_nor_out_of_the_order_asked_for(void **state) {
+  (void)state;
+  struct pto_message message;
+  open_fifo(2, 1);
+  port.is_fine_grained = true;
+  push(PTO_SHAPE_AIC, 1, 0);
+  assert_false(take_new(PTO_SHAPE_AIV, &message));
+  assert_true(pto_scheduler_begin_row(&scheduler));
+  assert_true(pto_scheduler_take_own(&scheduler, &message));
+  assert_true(take_new(PTO_SHAPE_AIV, &message));
+  close_all();
+  for (enum pto_policy policy = PTO_POLICY_FIFO; policy <= PTO_POLICY_RANDOM; policy++) {
+    open_policy(2, 1, policy, 1);
+    port.is_fine_grained = true;
+    assert_int_equal(take_new(PTO_SHAPE_AIV, &message), policy == PTO_POLICY_FIFO);
+    close_all();
+  }
+  open_fifo(1, 1); /* of whose AICs and AIVs the control thread has none or both */
+  port.is_fine_grained = true;
+  scheduler.cores.has_home = false;
+  assert_false(take_new(PTO_SHAPE_AIV, &message));
+  close_all();
+}
+
 static void test_policies_are_read_with_their_seed_and_nothing_else_is(void **state) {
   (void)state;
   enum pto_policy policy;
@@ -600,6 +661,8 @@ int main(void) {
       cmocka_unit_test(test_what_can_never_start_together_is_known),
       cmocka_unit_test(test_what_is_abandoned_is_not_sent_and_cores_drain),
       cmocka_unit_test(test_random_work_is_sent_whole_to_the_right_cores_and_comes_to_its_end),
+      cmocka_unit_test(test_short_work_is_taken_as_it_comes_on_an_idle_core_of_the_control_thread),
+      cmocka_unit_test(test_short_work_is_not_taken_before_what_waits_nor_out_of_the_order_asked_for),
       cmocka_unit_test(test_policies_are_read_with_their_seed_and_nothing_else_is),
       cmocka_unit_test(test_each_refused_reservation_is_reported_and_leaves_nothing),
   };

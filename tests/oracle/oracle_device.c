@@ -45,3 +45,11 @@ int pto_context_dispatch(struct pto_context *context, const struct pto_device_pr
                          const struct pto_dispatch_bindings *bindings) {
   return PTO_ENOTSUP;
 }
+int pto_context_compute(struct pto_context *context, const struct pto_device_program *program,
+                        const struct pto_compute_arrays *arrays) {
+  return PTO_ENOTSUP;
+}
+int pto_context_forget_program(struct pto_context *context, const struct pto_device_program *program) {
+  return PTO_ENOTSUP;
+}
+uint64_t pto_device_program_serial(void) { return 0; }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/control/lowering.h>
 #include <tests/support/form_hits.h>
 
 static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_INT32, PTO_INT16, PTO_INT8, PTO_UINT8, PTO_INT64, PTO_BFLOAT16};
@@ -310,21 +311,35 @@ struct run_state {
   struct op_kernels *kernels;
   struct pto_buffer buffers[RANDOM_MAX_BUFFERS + RANDOM_MAX_PARAMS];
   struct pto_task tasks[RANDOM_MAX_OPS];
+  bool has_given; /* external memory has been registered, all of it */
+  struct pto_tensor given[RANDOM_EXTERNALS];
 };
+
+static uint64_t root_bytes(const struct random_view *view) {
+  uint64_t bytes = pto_dtype_size(view->dtype);
+  for (uint32_t d = 0; d < view->ndims; d++) bytes *= view->root[d];
+  return bytes;
+}
+
+static struct pto_tensor external_tensor(struct pto_runtime *rt, struct run_state *state,
+                                         const struct random_view *view) {
+  if (!state->has_given)
+    return pto_external_tensor(rt, state->result->externals[view->buffer] + view->skip_bytes, view->dtype, view->ndims,
+                               view->root);
+  struct pto_tensor t =
+      pto_tensor_slice(&state->given[view->buffer], 0, view->skip_bytes, view->skip_bytes + root_bytes(view), 1);
+  t = pto_tensor_reinterpret(&t, view->dtype);
+  return pto_tensor_reshape(&t, view->ndims, view->root);
+}
 
 static struct pto_tensor tensor_of(struct pto_runtime *rt, struct run_state *state, const struct random_param *param,
                                    int32_t version) {
   const struct random_view *view = &param->view;
   struct pto_tensor t;
   if (view->buffer < RANDOM_EXTERNALS) {
-    t = pto_external_tensor(rt, state->result->externals[view->buffer] + view->skip_bytes, view->dtype, view->ndims,
-                            view->root);
+    t = external_tensor(rt, state, view);
   } else {
-    if (param->allocates) {
-      uint64_t bytes = pto_dtype_size(view->dtype);
-      for (uint32_t d = 0; d < view->ndims; d++) bytes *= view->root[d];
-      state->buffers[view->buffer] = pto_create_buffer(rt, bytes);
-    }
+    if (param->allocates) state->buffers[view->buffer] = pto_create_buffer(rt, root_bytes(view));
     t = pto_managed_tensor(rt, state->buffers[view->buffer], view->dtype, view->ndims, view->root);
   }
   for (uint32_t d = 0; d < view->ndims; d++)
@@ -436,23 +451,96 @@ static void fill_externals(struct random_result *result, uint64_t seed) {
     for (uint32_t k = 0; k < RANDOM_EXTERNAL_BYTES; k++) result->externals[i][k] = (uint8_t)pto_rng_next(&rng);
 }
 
-void random_program_run(const struct random_program *program, const struct random_plan *plan, struct pto_runtime *rt,
-                        struct random_result *result) {
-  memset(result, 0, sizeof *result);
-  fill_externals(result, program->seed);
+static struct run_state *state_of(const struct random_program *program, const struct random_plan *plan) {
   struct run_state *state = calloc(1, sizeof *state);
   state->kernels = calloc(RANDOM_MAX_OPS, sizeof *state->kernels);
   state->program = program;
   state->plan = plan;
-  state->result = result;
-  result->status = pto_run(rt, orchestrate, state);
+  return state;
+}
+
+static void take_result(struct pto_runtime *rt, struct random_result *result) {
   snprintf(result->sentence, sizeof result->sentence, "%s", pto_last_error(rt));
   struct pto_stats stats = {.size = sizeof stats};
   pto_runtime_stats(rt, &stats);
   result->tasks = stats.tasks;
   result->edges = stats.edges;
+}
+
+static void begin_result(struct run_state *state, struct random_result *result) {
+  memset(result, 0, sizeof *result);
+  fill_externals(result, state->program->seed);
+  state->result = result;
+}
+
+void random_program_run(const struct random_program *program, const struct random_plan *plan, struct pto_runtime *rt,
+                        struct random_result *result) {
+  struct run_state *state = state_of(program, plan);
+  begin_result(state, result);
+  result->status = pto_run(rt, orchestrate, state);
+  take_result(rt, result);
   free(state->kernels);
   free(state);
+}
+
+/* ---- kept, and submitted again ---- */
+
+struct random_lowered {
+  struct run_state *state;
+  struct pto_lowering *lowering;
+  bool is_usable;
+  uint32_t before;
+};
+
+static void give_externals(struct pto_runtime *rt, struct run_state *state) {
+  const uint64_t shape[] = {RANDOM_EXTERNAL_BYTES};
+  for (uint32_t i = 0; i < RANDOM_EXTERNALS; i++)
+    state->given[i] = pto_external_tensor(rt, state->result->externals[i], PTO_UINT8, 1, shape);
+  state->has_given = true;
+}
+
+static int lower(struct pto_runtime *rt, void *context) {
+  struct random_lowered *lowered = context;
+  give_externals(rt, lowered->state);
+  lowered->lowering = pto_lowering_begin(rt, lowered->state->given, RANDOM_EXTERNALS);
+  const int status = orchestrate(rt, lowered->state);
+  lowered->is_usable = pto_lowering_end(rt, lowered->lowering);
+  return status;
+}
+
+static int submit_lowered(struct pto_runtime *rt, void *context) {
+  struct random_lowered *lowered = context;
+  for (uint32_t i = 0; i < lowered->before; i++)
+    if (pto_submit_barrier(rt, NULL, 0, NULL)) return -1;
+  give_externals(rt, lowered->state);
+  return pto_lowering_submit(rt, lowered->lowering, lowered->state->given, RANDOM_EXTERNALS);
+}
+
+struct random_lowered *random_program_lower(const struct random_program *program, const struct random_plan *plan,
+                                            struct pto_runtime *rt, struct random_result *result) {
+  struct random_lowered *lowered = calloc(1, sizeof *lowered);
+  lowered->state = state_of(program, plan);
+  begin_result(lowered->state, result);
+  result->status = pto_run(rt, lower, lowered);
+  take_result(rt, result);
+  if (result->status == PTO_OK && lowered->is_usable) return lowered;
+  random_lowered_destroy(lowered);
+  return NULL;
+}
+
+void random_lowered_run(struct random_lowered *lowered, struct pto_runtime *rt, uint32_t before,
+                        struct random_result *result) {
+  begin_result(lowered->state, result);
+  lowered->before = before;
+  result->status = pto_run(rt, submit_lowered, lowered);
+  take_result(rt, result);
+}
+
+void random_lowered_destroy(struct random_lowered *lowered) {
+  pto_lowering_destroy(lowered->lowering);
+  free(lowered->state->kernels);
+  free(lowered->state);
+  free(lowered);
 }
 
 void random_program_print(const struct random_program *program) {

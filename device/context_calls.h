@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the calls on a context share: their turn, refusals, and the queue.
+ *
+ *   context_calls.c     turn and queue
+ *   device_calls.c      calls about tensors
+ *   dispatch_calls.c    calls about programs
+ *
+ * A call is  begin (turn and lock) → checks, under the lock → unlock → enqueue, wait → end.  Whatever it refuses, it
+ * has changed nothing by then.
+ */
+#ifndef PTO_CONTEXT_CALLS_H
+#define PTO_CONTEXT_CALLS_H
+
+#include <device/context_state.h>
+
+#include <inttypes.h>
+
+/* Begins a call: its turn, and the lock, which protects the tensors that it looks at.  PTO_OK, or the failure that is
+ * kept. */
+int pto_context_begin_call(struct pto_context *context);
+/* Ends its turn; the lock has been given up.  Returns `status`. */
+int pto_context_end_call(struct pto_context *context, int status);
+
+#define PTO_CONTEXT_REFUSE(context, ...) pto_error_set(&(context)->refusal, __VA_ARGS__)
+
+/* PTO_OK, or the refusal where what was to write the tensor has failed.  Under the lock. */
+int pto_context_check_defined(struct pto_context *context, const char *what, const struct pto_device_record *record);
+
+/* Takes the command (what it owns is freed in any case) and queues it, waiting for room.  PTO_OK, or the failure that
+ * is kept. */
+int pto_context_enqueue(struct pto_context *context, struct pto_command *command);
+/* Waits until everything queued has been carried out, or given up.  PTO_OK, or the failure that is kept. */
+int pto_context_wait(struct pto_context *context);
+
+#endif
