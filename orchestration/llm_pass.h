@@ -36,9 +36,9 @@ struct llm_pass {
   uint64_t cache_bytes;
 };
 
-static int llm_fail(struct llm_pass *pass, const char *what) {
-  const char *reason = pass->context ? pto_context_error(pass->context) : "";
-  return pto_program_fail(pass->run, "%s: %s", what, reason[0] ? reason : "no memory");
+static int llm_fail(struct llm_pass *pass, const char *what, int status) {
+  const char *reason = pto_context_error(pass->context);
+  return pto_program_fail_as(pass->run, status, "%s: %s", what, reason[0] ? reason : pto_strerror(status));
 }
 
 static struct pto_operand llm_operand(const char *name, uint32_t dtype, uint64_t elements) {
@@ -87,7 +87,7 @@ static int llm_create_tensors(struct llm_pass *pass) {
   if (sets == 1) memcpy(pass->caches[1], pass->caches[0], sizeof pass->caches[0]);
   for (uint32_t i = LLM_NEXT; i < pass->output_count && status == PTO_OK; i++)
     status = llm_create(pass, &pass->outputs[i], PTO_TENSOR_READABLE, &pass->results[i]);
-  return status ? llm_fail(pass, "tensors") : PTO_OK;
+  return status ? llm_fail(pass, "tensors", status) : PTO_OK;
 }
 
 static int llm_create_context(struct llm_pass *pass) {
@@ -97,13 +97,14 @@ static int llm_create_context(struct llm_pass *pass) {
   if (options.runtime.workers == 0 && llm_product_count(pass->model) < LLM_SMALL_PRODUCTS) options.runtime.workers = 1;
   /* What is not counted are vectors, and what each tensor is rounded up by. */
   options.memory_bytes = llm_weight_bytes(pass->model) + 4 * pass->cache_bytes + 4096 * constants + smallest;
-  if (pto_context_create(&options, &pass->context, sentence, sizeof sentence))
-    return pto_program_fail(pass->run, "context: %s", sentence);
+  int status = pto_context_create(&options, &pass->context, sentence, sizeof sentence);
+  if (status) return pto_program_fail_as(pass->run, status, "context: %s", sentence);
   struct llm_weights weights = {.run = pass->run, .context = pass->context};
   weights.tensors = pass->constants = pto_program_alloc(pass->run, constants * sizeof *pass->constants);
   pass->plan.layers = pto_program_alloc(pass->run, pass->model->layer_count * sizeof *pass->plan.layers);
   if (!weights.tensors || !pass->plan.layers) return PTO_ENOMEM;
-  if (llm_add_model(&weights, pass->model, pass->positions, &pass->plan)) return llm_fail(pass, "weights");
+  status = llm_add_model(&weights, pass->model, pass->positions, &pass->plan);
+  if (status) return llm_fail(pass, "weights", status);
   pass->program = (struct pto_device_program){.name = "llm step",
                                               .inputs = pass->inputs,
                                               .outputs = pass->outputs,
@@ -128,8 +129,9 @@ static int llm_pass_init(struct llm_pass *pass) {
   }
   int status = llm_create_context(pass);
   if (status == PTO_OK) status = llm_create_tensors(pass);
-  if (status == PTO_OK && pto_context_sync(pass->context)) status = llm_fail(pass, "weights");
-  return status;
+  if (status) return status;
+  status = pto_context_sync(pass->context);
+  return status ? llm_fail(pass, "weights", status) : PTO_OK;
 }
 
 /* Gives every tensor back; what is then still live is a leak.  The context stays, for its counters. */
@@ -163,7 +165,8 @@ static int llm_dispatch(struct llm_pass *pass, const struct pto_device_tensor fr
                                                  .output_count = pass->program.output_count,
                                                  .consumed = consumed,
                                                  .consumed_count = 2};
-  return pto_context_dispatch(pass->context, &pass->program, &bindings) ? llm_fail(pass, "dispatch") : PTO_OK;
+  const int status = pto_context_dispatch(pass->context, &pass->program, &bindings);
+  return status ? llm_fail(pass, "dispatch", status) : PTO_OK;
 }
 
 static int llm_move_caches(struct llm_pass *pass, bool is_to_device) {
@@ -172,7 +175,7 @@ static int llm_move_caches(struct llm_pass *pass, bool is_to_device) {
     const int status = is_to_device
                            ? pto_device_tensor_write(pass->context, cache, pass->host_caches[i], pass->cache_bytes)
                            : pto_device_tensor_read(pass->context, cache, pass->host_caches[i], pass->cache_bytes);
-    if (status) return llm_fail(pass, "caches");
+    if (status) return llm_fail(pass, "caches", status);
   }
   return PTO_OK;
 }
@@ -181,18 +184,18 @@ static int llm_move_caches(struct llm_pass *pass, bool is_to_device) {
  * greedy, and vocab_size logits where it has them. */
 static int llm_pass_step(struct llm_pass *pass, uint32_t token, uint64_t position, int32_t *next_out, float *logits) {
   const int32_t step[] = {(int32_t)token, (int32_t)position};
-  if (pto_device_tensor_write(pass->context, pass->step, step, sizeof step)) return llm_fail(pass, "token");
-  int status = llm_move_caches(pass, true);
+  const struct pto_device_tensor *results = pass->results;
+  int status = pto_device_tensor_write(pass->context, pass->step, step, sizeof step);
+  if (status) return llm_fail(pass, "token", status);
+  status = llm_move_caches(pass, true);
   if (status == PTO_OK) status = llm_dispatch(pass, pass->caches[(position + 1) % 2], pass->caches[position % 2]);
   if (status == PTO_OK) status = llm_move_caches(pass, false);
-  if (status == PTO_OK && next_out &&
-      pto_device_tensor_read(pass->context, pass->results[LLM_NEXT], next_out, sizeof *next_out))
-    status = llm_fail(pass, "next token");
-  if (status == PTO_OK && logits &&
-      pto_device_tensor_read(pass->context, pass->results[LLM_NEXT + pass->plan.has_next], logits,
-                             pass->model->vocab_size * sizeof *logits))
-    status = llm_fail(pass, "logits");
-  return status;
+  if (status) return status;
+  if (next_out) status = pto_device_tensor_read(pass->context, results[LLM_NEXT], next_out, sizeof *next_out);
+  if (status == PTO_OK && logits)
+    status = pto_device_tensor_read(pass->context, results[LLM_NEXT + pass->plan.has_next], logits,
+                                    pass->model->vocab_size * sizeof *logits);
+  return status ? llm_fail(pass, "step", status) : PTO_OK;
 }
 
 #endif
