@@ -379,9 +379,15 @@ static void test_caches_on_the_host_move_both_ways_in_each_step(void **state) {
   check_moves("--set kv=host", 8, 8 + caches, 4 + caches);
 }
 
-static void test_every_step_submits_the_same_tasks(void **state) {
+static void test_every_step_submits_the_same_tasks_which_are_lowered_once_for_each_set_of_caches(void **state) {
   json_t *one = run_files("--set steps=1"), *many = run_files("--set steps=20");
+  json_t *turns = run_files("--set steps=20 --set kv=pingpong");
   assert_int_equal(20 * pto_json_integer(one, "tasks"), pto_json_integer(many, "tasks"));
+  assert_int_equal(pto_json_integer(many, "lowering_cache_misses"), 1);
+  assert_int_equal(pto_json_integer(many, "lowering_cache_hits"), 19);
+  assert_int_equal(pto_json_integer(turns, "lowering_cache_misses"), 2);
+  assert_int_equal(pto_json_integer(turns, "lowering_cache_hits"), 18);
+  json_decref(turns);
   json_decref(one);
   json_decref(many);
 }
@@ -506,7 +512,7 @@ int main(void) {
       cmocka_unit_test(test_a_greedy_step_moves_a_token_and_a_position_in_and_a_token_out),
       cmocka_unit_test(test_a_sampled_step_moves_the_logits_out),
       cmocka_unit_test(test_caches_on_the_host_move_both_ways_in_each_step),
-      cmocka_unit_test(test_every_step_submits_the_same_tasks),
+      cmocka_unit_test(test_every_step_submits_the_same_tasks_which_are_lowered_once_for_each_set_of_caches),
       cmocka_unit_test(test_the_prompt_is_echoed_without_the_space_that_follows_bos),
       cmocka_unit_test(test_the_text_alone_is_on_standard_output),
       cmocka_unit_test(test_bos_ends_the_text),
