@@ -7,6 +7,7 @@
 #   make bench      benches as JSON lines and tables                        make test-long  with the long cases
 #   make perf PROGRAM=bgemm          make valgrind PROGRAM=bgemm TOOL=memcheck|callgrind|cachegrind|helgrind|drd|massif
 #   make fuzz       make lint        make coverage     make format-check     make deps     make mutants
+#   make conformance                 the conformance cases of the folder WEBNN_DATA, and a line an operation
 #   make install PREFIX=/usr/local DESTDIR=            make clean
 #
 # Variants build into build-<name>/ and share no object with each other:
@@ -39,15 +40,15 @@ SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
 # ---- sources by folder ----------------------------------------------------------------------------------------------
 code = $(filter-out %_test.c,$(wildcard $(1)))
-LIB_SRC := $(call code,runtime/*/*.c sim/*.c kernels/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*.c check/*.c)
+LIB_SRC := $(call code,runtime/*/*.c sim/*.c kernels/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*.c graph/*/*.c check/*.c)
 CLI_SRC := $(call code,cli/*.c)
 PROGRAM_SRC := $(call code,orchestration/*.c orchestration/errors/*.c)
 # The oracle brings its own implementation of the public runtime API: none of the runtime above base and tensor, no sim.
 ORACLE_SRC := $(call code,tests/oracle/*.c)
 ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/% formats/%,$(LIB_SRC))
-SUPPORT_SRC := $(call code,tests/support/*.c bench/support/*.c)
+SUPPORT_SRC := $(call code,tests/support/*.c tests/conformance/*.c bench/support/*.c)
 TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
-              formats/*_test.c device/*_test.c graph/*_test.c check/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c \
+              formats/*_test.c device/*_test.c graph/*_test.c graph/*/*_test.c check/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c \
               bench/*/*_test.c)
 TEST_SCRIPTS := $(wildcard tests/*_test.sh)
 LONG_TEST_SCRIPTS := $(wildcard tests/long/*_test.sh)
@@ -73,7 +74,7 @@ ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(T
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
-UNPROBED := run test test-long bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
+UNPROBED := run test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
 .PHONY: all programs oracle tests benches $(UNPROBED) run-mutants perf valgrind install FORCE
 all:
 
@@ -240,6 +241,13 @@ test-long:
 	$(AGAIN) tests
 	@PTO_TEST_LONG=1 scripts/run_tests --build $(B) --timeout 7200 $(if $(TESTS),--only '$(TESTS)') \
 	  $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS) $(LONG_TEST_SCRIPTS)
+# Every case of the folder that WEBNN_DATA names, behind those that come with the project; the last line is of the former.
+CONFORMANCE := $(B)/tests/tests/conformance
+conformance:
+	@scripts/deps
+	$(AGAIN) $(CONFORMANCE)/own_cases_test $(CONFORMANCE)/conformance_test
+	@$(CONFORMANCE)/own_cases_test | sed '$$s/^/| /'; [ $${PIPESTATUS[0]} = 0 ]
+	@$(CONFORMANCE)/conformance_test || [ $$? = 77 ]
 # BENCH: some of them, by what follows bench_ in the name of a program, or time_ in that of a script.
 BENCH_SCRIPTS := $(wildcard scripts/time_*)
 BENCH_PROGRAMS := $(if $(BENCH),$(foreach b,$(BENCH),$(firstword $(wildcard scripts/time_$(b)) $(B)/bench/bench_$(b))), \
@@ -319,4 +327,4 @@ install: all
 clean:
 	rm -rf build build-*
 help:
-	@sed -n '3,17s/^# \{0,2\}//p' Makefile
+	@sed -n '3,18s/^# \{0,2\}//p' Makefile

@@ -7,7 +7,7 @@
 
 #include <check/ring_advice.h>
 #include <cli/fault_report.h>
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 #include <cli/output_file.h>
 #include <cli/progress_line.h>
 #include <cli/run_session.h>

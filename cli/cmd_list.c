@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `ptosim list`: programs, kernels, chips and policies.  Each item's name is the first word of its line.
+ * `ptosim list`: programs, kernels, operations and models of graphs, chips and policies.  Each item's name is the first
+ * word of its line.
  *
  * To add a list: a function and a line in `lists`.
  */
@@ -14,6 +15,8 @@
 
 #include <cli/run_result.h>
 #include <cli/trace_view.h>
+#include <graph/models/graph_model.h>
+#include <graph/operation.h>
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
@@ -182,6 +185,77 @@ static int list_kernels(int count, char **names) {
   return PTO_EXIT_OK;
 }
 
+/* ---- operations of graphs ---- */
+
+static void print_dtypes(uint32_t dtypes) {
+  const char *separator = "";
+  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++) {
+    if (!(dtypes & PTO_DTYPE_BIT(dtype)) || !pto_graph_dtype_name(dtype)) continue;
+    printf("%s%s", separator, pto_graph_dtype_name(dtype));
+    separator = " ";
+  }
+}
+
+static void print_operand(const struct pto_op_info *info, const struct pto_op_parameter *parameter) {
+  printf("    %-24s ", parameter->name);
+  if (parameter->same_dtype)
+    printf("of %s's dtype", info->parameters[parameter->same_dtype - 1].name);
+  else
+    print_dtypes(parameter->dtypes);
+  printf(", rank %" PRIu32, parameter->min_rank);
+  if (parameter->max_rank != parameter->min_rank) printf(" to %" PRIu32, parameter->max_rank);
+  printf("%s%s\n", parameter->is_optional ? ", optional" : "", parameter->is_list ? ", one or more" : "");
+}
+
+/* "conv2d  input filter [bias] | padding strides …": optional operands in brackets, options behind the bar. */
+static void print_op(const struct pto_op_info *info) {
+  printf("%-*s", NAME_COLUMN, info->name);
+  for (uint32_t i = 0; i < info->parameter_count; i++)
+    printf(info->parameters[i].is_optional ? " [%s]" : " %s", info->parameters[i].name);
+  for (uint32_t i = 0; i < info->attribute_count; i++) printf("%s %s", i ? "" : " |", info->attributes[i].name);
+  putchar('\n');
+}
+
+/* A line each, or those named with the dtypes and ranks of their operands. */
+static int list_ops(int count, char **names) {
+  for (uint32_t op = 0; count == 0 && op < PTO_GRAPH_OP_COUNT; op++) print_op(pto_op_info(op));
+  for (int i = 0; i < count; i++) {
+    const uint32_t op = pto_op_find(names[i]);
+    if (op == PTO_GRAPH_OP_COUNT)
+      return pto_complain(PTO_EXIT_USAGE, "list: no operation is called \"%s\"; `ptosim list ops` names them",
+                          names[i]);
+    const struct pto_op_info *info = pto_op_info(op);
+    print_op(info);
+    for (uint32_t k = 0; k < info->parameter_count; k++) print_operand(info, &info->parameters[k]);
+  }
+  return PTO_EXIT_OK;
+}
+
+/* ---- models ---- */
+
+/* Those of `ptosim graph --model`, with their options where they are named. */
+static int list_models(int count, char **names) {
+  const struct pto_graph_model_info *model;
+  for (uint32_t k = 0; count == 0 && (model = pto_graph_model_at(k)) != NULL; k++)
+    printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
+  for (int i = 0; i < count; i++) {
+    char text[160];
+    if (!(model = pto_graph_model_find(names[i])))
+      return pto_complain(PTO_EXIT_USAGE, "list: no model is called \"%s\"; `ptosim list models` names them", names[i]);
+    printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
+    for (const struct pto_graph_model_option *o = model->options; o->name; o++) {
+      if (o->text)
+        snprintf(text, sizeof text, "--set %s=FILE", o->name);
+      else
+        snprintf(text, sizeof text, "--set %s=%" PRIu64, o->name, o->value);
+      printf("    %-34s %s", text, o->meaning);
+      if (!o->text) printf(" (%" PRIu64 " to %" PRIu64 ")", o->least, o->most);
+      putchar('\n');
+    }
+  }
+  return PTO_EXIT_OK;
+}
+
 /* ---- chips and policies ---- */
 
 static int list_chips(int count, char **names) {
@@ -211,10 +285,8 @@ static const struct list {
   const char *name;
   int (*print)(int count, char **names);
   bool takes_names;
-} lists[] = {{"programs", list_programs, true},
-             {"kernels", list_kernels, true},
-             {"chips", list_chips, false},
-             {"policies", list_policies, false}};
+} lists[] = {{"programs", list_programs, true}, {"kernels", list_kernels, true}, {"ops", list_ops, true},
+             {"models", list_models, true},     {"chips", list_chips, false},    {"policies", list_policies, false}};
 
 static bool asks_for_help(int argc, char **argv) {
   for (int i = 1; i < argc; i++)
@@ -224,9 +296,12 @@ static bool asks_for_help(int argc, char **argv) {
 
 int pto_cmd_list(int argc, char **argv) {
   if (asks_for_help(argc, argv)) {
-    puts("ptosim list [programs|kernels|chips|policies]    what there is, a line each; without a word, programs\n"
+    puts("ptosim list [programs|kernels|ops|models|chips|policies]\n"
+         "                                                 what there is, a line each; without a word, programs\n"
          "ptosim list programs PROGRAM...                  their options and cases\n"
-         "ptosim list kernels KERNEL...                    what each of their parameters must be");
+         "ptosim list kernels KERNEL...                    what each of their parameters must be\n"
+         "ptosim list ops OPERATION...                     the operands of operations of graphs, and their options\n"
+         "ptosim list models MODEL...                      the options of models of `ptosim graph`");
     return PTO_EXIT_OK;
   }
   if (argc == 1) return list_programs(0, NULL);
@@ -236,8 +311,9 @@ int pto_cmd_list(int argc, char **argv) {
       return pto_complain(PTO_EXIT_USAGE, "list %s: takes nothing more, not \"%s\"", argv[1], argv[2]);
     return lists[i].print(argc - 2, argv + 2);
   }
-  return pto_complain(PTO_EXIT_USAGE,
-                      "list: \"%s\" is none of programs, kernels, chips, policies; a program's options and cases are "
-                      "shown by `ptosim list programs NAME`",
-                      argv[1]);
+  return pto_complain(
+      PTO_EXIT_USAGE,
+      "list: \"%s\" is none of programs, kernels, ops, models, chips, policies; a program's options and cases are "
+      "shown by `ptosim list programs NAME`",
+      argv[1]);
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 #include <cli/output_file.h>
 #include <cli/trace_view.h>
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include <check/findings.h>
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 
 /* One line a group, "WAR: task 17 …; add `after` task 17", with how many more there are like it; notes last.  At most
  * `max_lines` (0: all), then how many were left out. */

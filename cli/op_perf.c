@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 #include <cli/output_file.h>
 #include <cli/verb.h>
 #include <kernels/kernel_level.h>

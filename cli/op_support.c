@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 #include <cli/output_file.h>
 #include <cli/verb.h>
 #include <kernels/kernel_list.h>

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 #include <cli/output_file.h>
 #include <pto/kernel.h>
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 #include <cli/output_file.h>
 #include <cli/stopped.h>
 #include <cli/timeline_stats.h>

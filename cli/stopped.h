@@ -11,7 +11,7 @@
 #ifndef PTO_STOPPED_H
 #define PTO_STOPPED_H
 
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 #include <runtime/base/error.h>
 #include <runtime/control/wait_picture.h>
 

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 #include <runtime/base/error.h>
 #include <runtime/trace/trace.h>
 

@@ -23,7 +23,7 @@ typedef int pto_verb_main(int argc, char **argv);
 
 /* X(name, what it takes, one line of what it does) */
 #define PTO_VERB_LIST(X)                                                                                               \
-  X(list, "[programs|kernels|chips|policies] [NAME...]", "what there is to run, and on what")                          \
+  X(list, "[programs|kernels|ops|...] [NAME...]", "what there is to run, and on what")                                 \
   X(op, "test|perf|support NAME [OPTION...]", "tries, times or lists kernels one by one")                              \
   X(run, "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")                  \
   X(check, "PROGRAM [OPTION...]", "tells conflicting accesses that nothing orders, whatever order happened")           \
@@ -33,6 +33,7 @@ typedef int pto_verb_main(int argc, char **argv);
   X(perf, "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")               \
   X(diff, "A.json B.json [OPTION...]", "what differs between the graphs of two runs")                                  \
   X(task, "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                            \
+  X(graph, "FILE.json|--model NAME [OPTION...]", "a graph of operations: what is in it, copies, pictures, runs")       \
   X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")
 
 #define X(name, arguments, summary) pto_verb_main pto_cmd_##name;

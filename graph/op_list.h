@@ -5,12 +5,15 @@
  * Always true: identifiers, names, the table of parameters and attributes, inference, lowering and reference are made
  * from these lines, so that a part that is forgotten does not link.  A line of X(id, "name") asks for
  *
- *   pto_op_parameters_ID, _attributes_ID   what its operands and options are called    graph/op_table.c
- *   pto_infer_ID                           dtype and shape of its results               graph/infer_*.c
- *   pto_graph_reference_ID                 its results in double precision              graph/graph_reference_*.c
- *   pto_lower_ID                           its tasks                                    graph/lower_*.c
+ *   parameters_ID, attributes_ID   what its operands and options are called, dtypes, ranks   graph/op_table.c
+ *   pto_infer_ID                   dtype and shape of its results                            graph/infer_*.c
+ *   pto_graph_reference_ID         its results in double precision                           graph/graph_reference_*.c
+ *   pto_lower_ID                   its tasks                                                 graph/lower_*.c
+ *   pto_graph_builder_ID           the call                                                  include/pto/graph.h,
+ *                                                                                            graph/builder_calls.c
  *
- * Operations of one form share a list, and whatever the form says once.
+ * Operations of one form share a list, and whatever the form says once: those of the first three have no attributes or
+ * inference of their own (pto_infer_unary, _binary, _reduce), and their calls are made by the lists.
  */
 #ifndef PTO_OP_LIST_H
 #define PTO_OP_LIST_H

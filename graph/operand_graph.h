@@ -2,17 +2,20 @@
 /*
  * The graph itself: values and the nodes that make them, as the builder grows it and as a built graph keeps it.
  *
- * Owns an arena with everything: names, shapes, options, constants.
+ * Owns an arena with everything (arrays, names, options) but the data of constants, which are blocks of their own: the
+ * builder's until build, then the graph's.
  *
  * Always true: values are numbered from 1 (0 is none); nodes stand in an order in which every operand is made before it
  * is used; results of a node are consecutive values; value.producer is 0 for inputs and constants; each dtype and shape
- * is one that inference has given, so that its bytes fit PTO_GRAPH_MAX_TENSOR_BYTES.  After build nothing changes.
+ * is one that inference has given, so that its bytes fit PTO_GRAPH_MAX_TENSOR_BYTES, and dimensions beyond its rank are
+ * 0.  After build nothing changes.
  *
  * Threads: a built graph is read by any; see <pto/graph.h> for builders.
  */
 #ifndef PTO_OPERAND_GRAPH_H
 #define PTO_OPERAND_GRAPH_H
 
+#include <graph/graph_arena.h>
 #include <graph/operation.h>
 
 enum pto_graph_value_kind { PTO_VALUE_INPUT = 1, PTO_VALUE_CONSTANT, PTO_VALUE_RESULT };
@@ -22,7 +25,7 @@ struct pto_graph_value {
   uint32_t kind;                   /* enum pto_graph_value_kind */
   uint32_t producer;               /* 1 + index of the node, 0: none */
   uint32_t result_index;           /* which of its results */
-  const char *name;                /* of inputs, outputs and what has been given one; else NULL */
+  const char *name;                /* of inputs and what has been given one, else that of the output; else NULL */
   const void *data;                /* of constants: dense bytes; NULL where `tensor` has them */
   uint64_t size_bytes;             /* of the dense tensor */
   struct pto_device_tensor tensor; /* of constants of a context */
@@ -38,7 +41,7 @@ struct pto_graph_node {
 };
 
 struct pto_graph {
-  struct pto_graph_arena *arena;
+  struct pto_graph_arena arena;
   struct pto_graph_value *values; /* values[0] is none */
   uint32_t value_count;           /* with values[0] */
   struct pto_graph_node *nodes;
@@ -46,6 +49,7 @@ struct pto_graph {
   uint32_t *inputs, *outputs; /* values, in the order of the calls and of build */
   uint32_t input_count, output_count;
   struct pto_operand *input_operands, *output_operands; /* for dispatch */
+  struct pto_graph_instances *instances;                /* graph_dispatch.h: made by build */
 };
 
 static inline const struct pto_graph_value *

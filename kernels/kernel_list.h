@@ -88,7 +88,7 @@
   X(clamp_int, BOUNDED2_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_CLAMP(a, s, t), reference_min(reference_max(a, s), t))      \
   X(linear, SCALED2, PTO_DTYPES_FLOAT, 0.5, a * s + t, 0, RF(a * s) + t)                                               \
   X(hard_sigmoid, SCALED2, PTO_DTYPES_FLOAT, 0.5, unit_f32(a * s + t), 0, reference_unit(RF(a * s) + t))               \
-  X(hard_swish, UNARY, PTO_DTYPES_FLOAT, 2, hard_swish_f32(a), 0, reference_hard_swish(a))                             \
+  X(hard_swish, LANES, PTO_DTYPES_FLOAT, 2, hard_swish_lanes(a), 0, reference_hard_swish(a))                           \
   X(add_inplace, INPLACE, PTO_DTYPES_NUMBER, 0.5, b + a, PTO_WRAP(b, +, a), b + a)                                     \
   X(neg, UNARY, PTO_DTYPES_NUMBER, 0.5, -a, PTO_WRAP(0, -, a), -a)                                                     \
   X(abs, UNARY, PTO_DTYPES_NUMBER, 0.5, abs_f32(a), a < 0 ? PTO_WRAP(0, -, a) : a, a < 0 ? -a : a + 0)                 \
@@ -105,7 +105,7 @@
   X(exp, LANES, PTO_DTYPES_FLOAT, 0.8, exp_lanes(a), 0, exp(a))                                                        \
   X(exp2, UNARY, PTO_DTYPES_FLOAT, 0.501, exp2_f32(a), 0, exp2(a))                                                     \
   X(expm1, UNARY, PTO_DTYPES_FLOAT, 0.501, expm1_f32(a), 0, expm1(a))                                                  \
-  X(log, UNARY, PTO_DTYPES_FLOAT, 0.501, log_f32(a), 0, log(a))                                                        \
+  X(log, LANES, PTO_DTYPES_FLOAT, 0.8, log_lanes(a), 0, log(a))                                                        \
   X(log2, UNARY, PTO_DTYPES_FLOAT, 0.501, log2_f32(a), 0, log2(a))                                                     \
   X(log1p, UNARY, PTO_DTYPES_FLOAT, 0.501, log1p_f32(a), 0, log1p(a))                                                  \
   X(sqrt, UNARY, PTO_DTYPES_FLOAT, 0.5, __builtin_sqrtf(a), 0, sqrt(a))                                                \
@@ -150,6 +150,9 @@
   X(tile)                                                                                                              \
   X(reverse)                                                                                                           \
   X(triangular)                                                                                                        \
+  X(unfold)                                                                                                            \
+  X(resample_nearest)                                                                                                  \
+  X(resample_linear)                                                                                                   \
   X(rope)                                                                                                              \
   X(rope_positions)                                                                                                    \
   X(quantize_linear)                                                                                                   \
@@ -163,6 +166,7 @@
   X(matvec_accumulate)                                                                                                 \
   X(matvec_int8)                                                                                                       \
   X(matvec_int8_accumulate)                                                                                            \
+  X(depthwise)                                                                                                         \
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \
   X(pv)                                                                                                                \

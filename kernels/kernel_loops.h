@@ -60,8 +60,8 @@ struct pto_chunk {
   const void *a, *b, *c;
   void *out;
   union pto_scalar scalar, scalar2;
-  /* `out`, a multiple of 64 bytes, is written past the caches, if the loop is one that can (below); as by
-   * `stream`, but for the elements behind the last whole vector. */
+  /* `out`, a multiple of 64 bytes, is written past the caches, if the loop is one of half_op; as by `stream`, but for
+   * the elements behind the last whole vector. */
   bool is_past_caches;
 };
 
@@ -88,8 +88,9 @@ struct pto_loops {
   pto_op_loop *op[PTO_OP_COUNT][PTO_CLASS_COUNT]; /* NULL: the operation takes no dtype of that class */
   /* On fp16 [0] and bf16 [1] as they are stored, or NULL, in every set alike: the same bits as through f32. */
   pto_op_loop *half_op[PTO_OP_COUNT][2];
-  bool is_f32_streaming[PTO_OP_COUNT]; /* heeds is_past_caches for f32, as half_op and lookup do */
-  pto_op_loop *lookup;                 /* out[i] = b[a[i]], all uint16_t; b has 65536 elements */
+  pto_op_loop *lookup; /* out[i] = b[a[i]], all uint16_t; b has 65536 elements */
+  /* The same where b has the results of that operation of fp16 [0] and bf16 [1]: mostly computed.  NULL: no faster. */
+  pto_op_loop *quick_lookup[PTO_OP_COUNT][2];
   /* NULL: that class does not hold that dtype.  F32 holds the floats, I64 and U64 all integers of whole bytes, each
    * class its own dtypes, and the unsigned ones whatever has their size, as bits.  The 4-bit ones lie two a byte, the
    * low bits first, from addr on; step_bytes has no meaning there, and of the last byte only the bits of elements are

@@ -132,6 +132,19 @@ static void move_dense_runs(const struct pto_operand *o, char *bits, uint64_t ro
     o->rows(&(struct pto_rows){bits, o->cursor.at, dense, step, run_bytes, rows, .lines = 1});
 }
 
+/* Whether runs have gaps so small that their elements are best moved as rows of one. */
+static bool has_close_elems(const struct pto_operand *o) {
+  return o->cursor.run_step > o->unit_bytes && o->cursor.run_step <= PTO_ROWS_CLOSE_BYTES;
+}
+static void move_close_elems(const struct pto_operand *o, char *bits, uint64_t rows, uint64_t run, bool is_stored) {
+  const int64_t dense = (int64_t)o->unit_bytes, step = (int64_t)o->cursor.run_step;
+  const int64_t dense_row = dense * (int64_t)run, row_step = (int64_t)pto_cursor_row_step(&o->cursor);
+  if (is_stored)
+    o->rows(&(struct pto_rows){o->cursor.at, bits, step, dense, o->unit_bytes, run, rows, row_step, dense_row});
+  else
+    o->rows(&(struct pto_rows){bits, o->cursor.at, dense, step, o->unit_bytes, run, rows, dense_row, row_step});
+}
+
 /* The same of runs with gaps, or backwards and forwards: a plane that kernel_move.h transposes, repeats or steps
  * through. */
 static void move_plane(const struct pto_operand *o, char *bits, uint64_t rows, uint64_t run, bool is_stored) {
@@ -174,6 +187,8 @@ static void move_bits(struct pto_operand *o, char *bits, uint64_t count, bool is
     const uint64_t run = whole > 0 ? cursor->run_elems : pto_min_u64(count, cursor->run_left);
     if (has_dense_runs(o))
       move_dense_runs(o, bits, rows, run, is_stored);
+    else if (has_close_elems(o))
+      move_close_elems(o, bits, rows, run, is_stored);
     else if (rows * run < SMALL_PLANE_ELEMS)
       move_small_plane(o, bits, rows, run, is_stored);
     else

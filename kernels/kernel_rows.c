@@ -126,6 +126,44 @@ static inline void move_windows(const struct pto_rows *rows, __mmask64 is_to, __
   if (w.count % 2 != 0) move_window(to, is_to, order, from, is_from);
 }
 
+/* The same of windows that are half as long where they lie without gaps, by twos: what is there without gaps is one
+ * load or one store.  `order` is that of one window. */
+#define PAIRED_BYTES (WINDOW / 2)
+static inline void gather_pair(char *to, __m512i order, const char *from, int64_t from_step, __mmask64 is_from) {
+  const __m512i first = _mm512_maskz_loadu_epi8(is_from, from);
+  const __m512i second = _mm512_maskz_loadu_epi8(is_from, from + from_step);
+  _mm512_storeu_si512(to, _mm512_permutex2var_epi8(first, order, second));
+}
+static inline void scatter_pair(char *to, int64_t to_step, __mmask64 is_to, const __m512i order[2], const char *from) {
+  const __m512i both = _mm512_loadu_si512(from);
+  _mm512_mask_storeu_epi8(to, is_to, _mm512_permutexvar_epi8(order[0], both));
+  _mm512_mask_storeu_epi8(to + to_step, is_to, _mm512_permutexvar_epi8(order[1], both));
+}
+/* How many windows it has done: all but an odd last. */
+static inline uint64_t gather_pairs(const struct pto_rows *rows, __m512i order, __mmask64 is_from) {
+  const __m512i further = _mm512_add_epi8(order, _mm512_set1_epi8(WINDOW)); /* bytes of the second window */
+  const __m512i pair = _mm512_inserti64x4(order, _mm512_castsi512_si256(further), 1);
+  struct pto_rows w = *rows;
+  w.count /= 2;
+  w.to_step *= 2;
+  w.from_step *= 2;
+  w = in_good_order(&w);
+  for (uint64_t i = 0; i < w.count; i++, w.to += w.to_step, w.from += w.from_step)
+    gather_pair(w.to, pair, w.from, rows->from_step, is_from);
+  return w.count * 2;
+}
+static inline uint64_t scatter_pairs(const struct pto_rows *rows, __mmask64 is_to, __m512i order) {
+  const __m512i orders[2] = {order, _mm512_add_epi8(order, _mm512_set1_epi8(PAIRED_BYTES))};
+  struct pto_rows w = *rows;
+  w.count /= 2;
+  w.to_step *= 2;
+  w.from_step *= 2;
+  w = in_good_order(&w);
+  for (uint64_t i = 0; i < w.count; i++, w.to += w.to_step, w.from += w.from_step)
+    scatter_pair(w.to, rows->to_step, is_to, orders, w.from);
+  return w.count * 2;
+}
+
 /* `in_window` rows at a time, and what is left of a line at its end. */
 static void copy_in_windows(const struct pto_rows *rows, uint64_t in_window) {
   const uint64_t left = rows->count % in_window;
@@ -140,7 +178,16 @@ static void copy_in_windows(const struct pto_rows *rows, uint64_t in_window) {
                        .from_step = (int64_t)in_window * rows->from_step,
                        .count = rows->count / in_window};
   for (uint64_t line = 0; line < rows->lines; line++, w.to += rows->to_line, w.from += rows->from_line) {
-    move_windows(&w, is_to, order, is_from);
+    struct pto_rows rest = w;
+    uint64_t done = 0;
+    if (w.to_step == PAIRED_BYTES && rows->to_step == (int64_t)rows->row_bytes)
+      done = gather_pairs(&w, order, is_from);
+    else if (w.from_step == PAIRED_BYTES && rows->from_step == (int64_t)rows->row_bytes)
+      done = scatter_pairs(&w, is_to, order);
+    rest.count -= done;
+    rest.to += (int64_t)done * w.to_step;
+    rest.from += (int64_t)done * w.from_step;
+    if (rest.count > 0) move_windows(&rest, is_to, order, is_from);
     if (left == 0) continue;
     move_window(w.to + (int64_t)w.count * w.to_step, is_last_to, order, w.from + (int64_t)w.count * w.from_step,
                 is_last_from);
@@ -150,7 +197,7 @@ static void copy_in_windows(const struct pto_rows *rows, uint64_t in_window) {
 static void copy_windows(const struct pto_rows *rows) {
   const int64_t shortest = rows->to_step < rows->from_step ? rows->to_step : rows->from_step;
   const int64_t longest = rows->to_step < rows->from_step ? rows->from_step : rows->to_step;
-  if (shortest >= (int64_t)rows->row_bytes && longest <= WINDOW / 2) {
+  if (shortest >= (int64_t)rows->row_bytes && longest <= PTO_ROWS_CLOSE_BYTES) {
     const uint64_t in_window = rows_in_window(rows->row_bytes, (uint64_t)longest);
     if (rows->count >= LEAST_ROWS && rows->count * rows->lines >= LEAST_WINDOWS * in_window) {
       copy_in_windows(rows, in_window);

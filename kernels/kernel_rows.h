@@ -27,6 +27,8 @@ struct pto_rows {
   uint64_t lines;             /* so often all of it */
   int64_t to_line, from_line;
 };
+/* With steps up to this on both sides, several rows go at a time where the set can. */
+#define PTO_ROWS_CLOSE_BYTES 32
 typedef void pto_rows_loop(const struct pto_rows *rows);
 
 /* The fastest set that this processor can run, under the limit of kernel_level.h. */

@@ -51,12 +51,6 @@ PTO_MATH float rem_f32(float a, float b) {
   return copysign_f32((float)((double)a - (double)(int32_t)quotient * (double)b), a);
 }
 
-/* x · min(max(x + 3, 0), 6) / 6, divided first, so that large x do not overflow; −0 for −∞ as for all below −3. */
-PTO_MATH float hard_swish_f32(float x) {
-  const float scaled = x * (minimum_f32(maximum_f32(x + 3.0f, 0.0f), 6.0f) / 6.0f);
-  return x <= -3.0f ? -0.0f : scaled;
-}
-
 /* ---- integers ---- */
 
 #define PTO_WRAP(a, operator, b) ((T)((U)(a) operator(U)(b)))

@@ -12,6 +12,9 @@
  * (c = 5/4) is 1 / (1 + e^x), and from −8.75 on below, where no 12 bits are near, about the last such point; normal (c
  * = 1) is Φ(x) · e^(x²/2).  The first piece of an odd function is t + c₁t + ….  Within 2^-25.5 for tanh and erf, 2^-29
  * for sigmoid, 2^-27 for normal.
+ * log (by the upper bits of the mantissa of x, ¾ ≤ x < 1½, where the others have |x| + c): log x, at a point where it
+ * is a multiple of 2^-16; the pieces about 1 have the point 1.  Of the points with the best values, the one that gives
+ * the least error of all x in the piece.  Within 2^-26.
  *
  * Constants.
  */
@@ -232,6 +235,40 @@
   X(-0x1.611b22p-1f, 0x1.3e8p-2f, 0x1.79b864p-3f, 0x1.788058p-4f, 0x1.4a856cp-5f, 0x1.06afa2p-6f, 0x1.819d06p-8f)     \
   X(-0x1.a25e12p-1f, 0x1.27ep-2f, 0x1.4d802ep-3f, 0x1.3f3d12p-4f, 0x1.0ec302p-5f, 0x1.a1762cp-7f, 0x1.2b4aa2p-8f)     \
   X(-0x1.e38b12p-1f, 0x1.13ep-2f, 0x1.27f328p-3f, 0x1.103fbap-4f, 0x1.be5fdap-6f, 0x1.4de146p-7f, 0x1.d3829ap-9f)
+
+#define PTO_LOG_PIECES(X)                                                                                              \
+  X(0x1p0f, 0.0f, 0x1p0f, -0x1.fffff4p-2f, 0x1.553996p-2f, -0x1.ed58fap-3f, 0.0f)                                      \
+  X(0x1p0f, 0.0f, 0x1p0f, -0x1.fffb96p-2f, 0x1.54260cp-2f, -0x1.caaae4p-3f, 0.0f)                                      \
+  X(0x1.140f44p0f, 0x1.35p-4f, 0x1.dacbc4p-1f, -0x1.b84b9ap-2f, 0x1.103c42p-2f, -0x1.7af29cp-3f, 0.0f)                 \
+  X(0x1.1b8d5ap0f, 0x1.a2bp-4f, 0x1.ce4004p-1f, -0x1.a15596p-2f, 0x1.f66eaep-3f, -0x1.5280b2p-3f, 0.0f)                \
+  X(0x1.246d98p0f, 0x1.1078p-3f, 0x1.c03836p-1f, -0x1.88626p-2f, 0x1.ca0ddap-3f, -0x1.2e2a28p-3f, 0.0f)                \
+  X(0x1.2c2faap0f, 0x1.4618p-3f, 0x1.b4a2bcp-1f, -0x1.745d5ap-2f, 0x1.a77336p-3f, -0x1.0f61bep-3f, 0.0f)               \
+  X(0x1.333d4p0f, 0x1.75a8p-3f, 0x1.aa9cb6p-1f, -0x1.6376fep-2f, 0x1.8af11p-3f, -0x1.e9bd3cp-4f, 0.0f)                 \
+  X(0x1.3c3818p0f, 0x1.b0a8p-3f, 0x1.9e7f56p-1f, -0x1.4f900ap-2f, 0x1.6a3f52p-3f, -0x1.b8e068p-4f, 0.0f)               \
+  X(0x1.43e926p0f, 0x1.e1ep-3f, 0x1.94a79ap-1f, -0x1.3fd0b6p-2f, 0x1.510c5ep-3f, -0x1.8f3a0cp-4f, 0.0f)                \
+  X(0x1.4ad6cap0f, 0x1.069cp-2f, 0x1.8c2e3cp-1f, -0x1.328f9p-2f, 0x1.3c4c6ep-3f, -0x1.6b0cc6p-4f, 0.0f)                \
+  X(0x1.5494d6p0f, 0x1.2454p-2f, 0x1.80d90ap-1f, -0x1.2145e8p-2f, 0x1.21eecap-3f, -0x1.48b16ep-4f, 0.0f)               \
+  X(0x1.5b6d0cp0f, 0x1.38b4p-2f, 0x1.794418p-1f, -0x1.15fcd4p-2f, 0x1.1121b2p-3f, -0x1.2c4cacp-4f, 0.0f)               \
+  X(0x1.627916p0f, 0x1.4d44p-2f, 0x1.71c40ep-1f, -0x1.0b0b68p-2f, 0x1.0125eep-3f, -0x1.12c862p-4f, 0.0f)               \
+  X(0x1.6bf472p0f, 0x1.684cp-2f, 0x1.6821fp-1f, -0x1.fa9f78p-3f, 0x1.db2b14p-4f, -0x1.f524cep-5f, 0.0f)                \
+  X(0x1.72431cp0f, 0x1.79e4p-2f, 0x1.61ff72p-1f, -0x1.e98282p-3f, 0x1.c3428ep-4f, -0x1.cd14eep-5f, 0.0f)               \
+  X(0x1.7cc99ep0f, 0x1.9698p-2f, 0x1.583682p-1f, -0x1.ced284p-3f, 0x1.9ee3b6p-4f, -0x1.a52e2ap-5f, 0.0f)               \
+  X(0x1.82fdc4p-1f, -0x1.1ea4p-2f, 0x1.52b1eap0f, -0x1.c01a5p-1f, 0x1.8b4016p-1f, -0x1.84f42ap-1f, 0.0f)               \
+  X(0x1.8d70a4p-1f, -0x1.035cp-2f, 0x1.49ca68p0f, -0x1.a8d9dap-1f, 0x1.6ce132p-1f, -0x1.64adcp-1f, 0.0f)               \
+  X(0x1.94d24ap-1f, -0x1.e108p-3f, 0x1.43c6fep0f, -0x1.997fbcp-1f, 0x1.594aep-1f, -0x1.49acfap-1f, 0.0f)               \
+  X(0x1.9df0f2p-1f, -0x1.b368p-3f, 0x1.3ca4dep0f, -0x1.87a76ap-1f, 0x1.42f2a4p-1f, -0x1.30279cp-1f, 0.0f)              \
+  X(0x1.a2bb2cp-1f, -0x1.9bd8p-3f, 0x1.390598p0f, -0x1.7ebeb4p-1f, 0x1.380168p-1f, -0x1.1b6168p-1f, 0.0f)              \
+  X(0x1.aa97b6p-1f, -0x1.75cp-3f, 0x1.3340dap0f, -0x1.70c49ep-1f, 0x1.2711d2p-1f, -0x1.06d5e8p-1f, 0.0f)               \
+  X(0x1.b2f40cp-1f, -0x1.4ep-3f, 0x1.2d58e8p0f, -0x1.62ba34p-1f, 0x1.166232p-1f, -0x1.e7ca52p-2f, 0.0f)                \
+  X(0x1.ba620ap-1f, -0x1.2b5p-3f, 0x1.28494ap0f, -0x1.56e992p-1f, 0x1.08958ep-1f, -0x1.c60624p-2f, 0.0f)               \
+  X(0x1.c54656p-1f, -0x1.f3p-4f, 0x1.212ab2p0f, -0x1.46a16ap-1f, 0x1.ebf094p-2f, -0x1.a48aeep-2f, 0.0f)                \
+  X(0x1.ca8fd4p-1f, -0x1.c38p-4f, 0x1.1dd53p0f, -0x1.3f2464p-1f, 0x1.db1d9ep-2f, -0x1.89e936p-2f, 0.0f)                \
+  X(0x1.d4b2f8p-1f, -0x1.69fp-4f, 0x1.17a69p0f, -0x1.317c78p-1f, 0x1.bcf5f8p-2f, -0x1.6e4d3ap-2f, 0.0f)                \
+  X(0x1.dc87d8p-1f, -0x1.261p-4f, 0x1.130e02p0f, -0x1.278718p-1f, 0x1.a761d4p-2f, -0x1.5664b2p-2f, 0.0f)               \
+  X(0x1.e476a6p-1f, -0x1.c4ep-5f, 0x1.0e8d04p0f, -0x1.1dedc2p-1f, 0x1.92ec3cp-2f, -0x1.4059c2p-2f, 0.0f)               \
+  X(0x1.ebfebcp-1f, -0x1.468p-5f, 0x1.0a68cp0f, -0x1.153ddap-1f, 0x1.80b384p-2f, -0x1.2c3fd4p-2f, 0.0f)                \
+  X(0x1p0f, 0.0f, 0x1p0f, -0x1.000054p-1f, 0x1.54fccp-2f, -0x1.0efd96p-2f, 0.0f)                                       \
+  X(0x1p0f, 0.0f, 0x1p0f, -0x1p-1f, 0x1.554dfep-2f, -0x1.04df0cp-2f, 0.0f)
 /* clang-format on */
 
 #endif

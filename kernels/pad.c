@@ -8,6 +8,7 @@
  *   mode 0   constant: the one element of `value`
  *   mode 1   edge: the nearest element of x
  *   mode 2   reflection: x mirrored at its first and last element, which are not repeated
+ *   mode 3   symmetric: the same, with them repeated
  *
  * y is cut into what lies before, in and behind x in each dimension, and each such box is one move whose source stands
  * still, runs forwards or runs backwards.  Any thread.
@@ -21,7 +22,7 @@
 #include <inttypes.h>
 
 enum { X, VALUE, Y };
-enum { MODE_CONSTANT, MODE_EDGE, MODE_REFLECTION, MODE_COUNT };
+enum { MODE_CONSTANT, MODE_EDGE, MODE_REFLECTION, MODE_SYMMETRIC, MODE_COUNT };
 enum { BEFORE, WITHIN, BEHIND, PARTS };
 
 /* ---- check and cost ---- */
@@ -37,7 +38,7 @@ static int pad_check(const struct pto_kernel_args *args) {
                                  (struct pto_kernel_size){VALUE, pto_kernel_numel(&args->tensors[VALUE])},
                                  (struct pto_kernel_size){VALUE, 1});
   if (status == 0 && mode >= MODE_COUNT)
-    return pto_kernel_error(args, "pad: mode %" PRIu64 " is not 0 (constant), 1 (edge) or 2 (reflection) (param 3)",
+    return pto_kernel_error(args, "pad: mode %" PRIu64 " is not 0 (constant), 1 (edge), 2 (reflection) or 3 (symmetric) (param 3)",
                             mode);
   for (uint32_t d = 0; status == 0 && d < PTO_MAX_DIMS; d++) {
     const uint64_t begin = args->scalars[1 + d].u64, inner = d < x->ndims ? x->shape[d] : 0;
@@ -48,7 +49,9 @@ static int pad_check(const struct pto_kernel_args *args) {
                               " (params %" PRIu32 ", 0 and 2)",
                               begin, inner, d, outer, 4 + d);
     const uint64_t most = begin > outer - inner - begin ? begin : outer - inner - begin;
-    if (most > 0 && ((mode == MODE_REFLECTION && most >= inner) || (mode == MODE_EDGE && inner == 0)))
+    const uint64_t mirrored = mode == MODE_SYMMETRIC ? inner : inner == 0 ? 0 : inner - 1;
+    if (most > 0 && (((mode == MODE_REFLECTION || mode == MODE_SYMMETRIC) && most > mirrored) ||
+                     (mode == MODE_EDGE && inner == 0)))
       return pto_kernel_error(
           args, "pad: %" PRIu64 " of dimension %" PRIu32 " do not give %" PRIu64 " (params 0 and 2)", inner, d, most);
   }
@@ -81,8 +84,9 @@ static struct part part_of(const struct pto_kernel_args *args, uint32_t d, uint3
   struct part part = {.count = (uint64_t)(is_before ? begin : outer - inner - begin),
                       .to = is_before ? 0 : begin + inner};
   if (mode == MODE_EDGE) part.from = is_before ? 0 : inner - 1;
-  if (mode == MODE_REFLECTION) {
-    part.from = is_before ? begin : inner - 2;
+  if (mode == MODE_REFLECTION || mode == MODE_SYMMETRIC) {
+    const int64_t repeated = mode == MODE_SYMMETRIC ? 1 : 0;
+    part.from = is_before ? begin - repeated : inner - 2 + repeated;
     part.from_step = -1;
   }
   return part;

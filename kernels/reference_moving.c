@@ -296,16 +296,16 @@ REFERENCE(scatter_nd_inplace, tuples_fill, PTO_REFERENCE_MOVES_LESS);
 static bool pad_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                        union pto_scalar *scalars) {
   uint64_t draw = sizes->draw;
-  const uint64_t mode = draw % 3;
+  const uint64_t mode = draw % 4;
   scalars[0].u64 = mode;
   tensors[0] = tensors[2] = shape_of(sizes);
-  tensors[1] = (struct pto_reference_shape){(uint32_t)(draw / 3 % 3), {1, 1}};
+  tensors[1] = (struct pto_reference_shape){(uint32_t)(draw / 4 % 3), {1, 1}};
   for (uint32_t d = 0; d < PTO_MAX_DIMS; d++) {
     draw = pto_mix64(draw + 1);
     const uint64_t extent = d < sizes->rank ? sizes->extents[d] : 0;
     const uint64_t most = d >= sizes->rank ? 0 : mode == 0 ? 4 : mode == 1 ? (extent > 0 ? 4 : 0) : extent;
-    scalars[1 + d].u64 = most == 0 ? 0 : draw % most % 5;
-    if (d < sizes->rank) tensors[2].shape[d] += scalars[1 + d].u64 + (most == 0 ? 0 : draw / 64 % most % 4);
+    scalars[1 + d].u64 = most == 0 ? 0 : draw % (most + (mode == 3)) % 5;
+    if (d < sizes->rank) tensors[2].shape[d] += scalars[1 + d].u64 + (most == 0 ? 0 : draw / 64 % (most + (mode == 3)) % 4);
   }
   return true;
 }
@@ -322,6 +322,7 @@ static void pad_golden(const struct pto_kernel_args *args, const struct pto_gold
       if (at < 0 || at > last) is_outside = true;
       if (mode == 1) at = at < 0 ? 0 : at > last ? last : at;
       if (mode == 2) at = at < 0 ? -at : at > last ? 2 * last - at : at;
+      if (mode == 3) at = at < 0 ? -1 - at : at > last ? 2 * last + 1 - at : at;
       from.at[d] = (uint64_t)at;
     }
     if (is_outside && mode == 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# docs/embedding.md and docs/device.md are true: the C in them, put together, compiles without warnings against the headers and libpto.so alone, and says what
+# docs/embedding.md, docs/device.md and docs/graph.md are true: the C in them, put together, compiles without warnings against the headers and libpto.so alone, and says what
 # the page says.  The page's installed form is the subject of install_test.sh.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -31,5 +31,12 @@ holds 'and is refused with its sentence' says unknown "chip 'a2a4' is neither sh
 awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/device.md >"$work/twice.c"
 holds 'the page about devices compiles' compile twice
 holds 'and doubles on the device' says twice 42
+
+awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' docs/graph.md >"$work/stem.c"
+holds 'the page about graphs compiles' compile stem
+holds 'and says what the page says' says stem 'y: 8 x 16 x 16'
+sed 's/PTO_U32_LIST(0, 1, 0, 1)/PTO_U32_LIST(0, 1, 0)/' "$work/stem.c" >"$work/three.c"
+holds 'a padding of three values compiles' compile three
+holds 'and is refused by build with the sentence of the page' says three 'conv2d "stem": padding has 3 values, not 4'
 
 holds_total

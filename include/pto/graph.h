@@ -10,14 +10,14 @@
  * in C spelling: `batchNormalization` is pto_graph_builder_batch_normalization.
  *
  * Errors.  A call that is refused returns an operand of index 0, allocates nothing, and leaves its sentence in the
- * builder; whoever is given such an operand refuses it too, and the first sentence stays: a model may be written down
- * without a test at each line, and asked once, by pto_graph_builder_status or by build.  Kinds of the specification:
+ * builder; all later calls are refused too, and the first sentence stays: a model may be written down without a test at
+ * each line, and asked once, by pto_graph_builder_status or by build.  Kinds of the specification:
  * TypeError is PTO_EINVAL, InvalidStateError PTO_ESTALE, NotSupportedError PTO_ENOTSUP, OperationError what a dispatch
  * that failed leaves in its context.  Every sentence of a call begins with its operation and label.
  *
- * Ownership.  Everything is borrowed for the call and copied: names, shapes, lists, the data of constants.  A graph
- * lives on without its builder; constants are shared between graphs of one builder.  One thread at a time uses a
- * builder; any number may dispatch a graph.
+ * Ownership.  Everything is borrowed for the call and copied: names, shapes, lists, the data of constants.  A builder
+ * builds one graph, which takes the constants along and lives on without it.  One thread at a time uses a builder; any
+ * number may dispatch a graph.
  */
 #ifndef PTO_GRAPH_H
 #define PTO_GRAPH_H
@@ -31,7 +31,8 @@ extern "C" {
 struct pto_graph_builder;
 struct pto_graph;
 
-/* A handle: a value.  Index 0 is none: an option not given, or a call that was refused. */
+/* A handle: a value.  Zeroed is none: an option not given.  Index 0 of a builder is what a refused call returns; it is
+ * refused wherever it is used, as an option too. */
 struct pto_graph_operand {
   uint32_t index, builder;
 };
@@ -98,7 +99,8 @@ enum pto_graph_conv_transpose2d_filter {
 };
 enum pto_graph_rounding { PTO_ROUNDING_FLOOR = 0, PTO_ROUNDING_CEIL };
 enum pto_graph_interpolation { PTO_INTERPOLATION_NEAREST_NEIGHBOR = 0, PTO_INTERPOLATION_LINEAR };
-enum pto_graph_padding { PTO_PADDING_CONSTANT = 0, PTO_PADDING_EDGE, PTO_PADDING_REFLECTION };
+/* Symmetric is of earlier states of the specification, and of files. */
+enum pto_graph_padding { PTO_PADDING_CONSTANT = 0, PTO_PADDING_EDGE, PTO_PADDING_REFLECTION, PTO_PADDING_SYMMETRIC };
 enum pto_graph_activation { PTO_ACTIVATION_RELU = 0, PTO_ACTIVATION_SIGMOID, PTO_ACTIVATION_TANH };
 enum pto_graph_direction { PTO_DIRECTION_FORWARD = 0, PTO_DIRECTION_BACKWARD, PTO_DIRECTION_BOTH };
 enum pto_graph_gru_layout { PTO_GRU_ZRN = 0, PTO_GRU_RZN };
@@ -130,7 +132,7 @@ struct pto_cast_options {
 };
 struct pto_clamp_options {
   const char *label;
-  struct pto_number min_value, max_value; /* [-∞, ∞] */
+  struct pto_number min_value, max_value; /* finite; [none] */
 };
 struct pto_concat_options {
   const char *label;
@@ -277,6 +279,7 @@ struct pto_slice_options {
 struct pto_softmax_options {
   const char *label;
   uint32_t axis;
+  uint32_t is_last; /* enum pto_graph_flag [no]: the last axis, in place of `axis` */
 };
 struct pto_split_options {
   const char *label;
@@ -322,21 +325,24 @@ PTO_API struct pto_graph_operand pto_graph_builder_constant(struct pto_graph_bui
 /* A scalar constant of `dtype`; refused where the dtype cannot hold the number. */
 PTO_API struct pto_graph_operand pto_graph_builder_scalar(struct pto_graph_builder *builder, uint32_t dtype,
                                                           struct pto_number value);
-/* A constant tensor of the builder's context, which must outlive the graph. */
+/* A constant tensor of the builder's context; both must outlive the graph. */
 PTO_API struct pto_graph_operand pto_graph_builder_constant_tensor(struct pto_graph_builder *builder,
                                                                    struct pto_device_tensor tensor);
 /* What is known of an operand; zeroed for none. */
 PTO_API struct pto_graph_desc pto_graph_builder_desc(const struct pto_graph_builder *builder,
                                                      struct pto_graph_operand operand);
 
-/* A name for an operand, in place of one made up: for files, pictures and explanations. */
+/* A name for a constant or result, in place of one made up: for files, pictures and explanations. */
+PTO_API int pto_graph_builder_set_name(struct pto_graph_builder *builder, struct pto_graph_operand operand,
+                                       const char *name);
+
 struct pto_graph_output {
   const char *name;
   struct pto_graph_operand operand;
 };
 /* Makes the graph that computes `outputs`; of what they do not need nothing stays, but inputs.  Refused where the
  * builder is in error, without outputs, for a name used twice or empty, for an input or constant as an output.  After
- * it the builder takes no more calls (PTO_ESTALE). */
+ * it the builder takes no more calls (PTO_ESTALE); a build that was refused or failed changes nothing. */
 PTO_API PTO_MUST_CHECK int pto_graph_builder_build(struct pto_graph_builder *builder,
                                                    const struct pto_graph_output *outputs, uint32_t output_count,
                                                    struct pto_graph **graph_out);
@@ -680,7 +686,8 @@ pto_graph_builder_gru_cell(struct pto_graph_builder *builder, struct pto_graph_o
 
 /* ---- graphs ---- */
 
-/* Takes NULL too; dispatches of it that are queued go first. */
+/* Takes NULL too; dispatches of it that are queued go first.  The contexts that it was dispatched on are destroyed
+ * after it. */
 PTO_API void pto_graph_destroy(struct pto_graph *graph);
 /* Named inputs and outputs, in the order of their calls and of build; borrowed for the graph's life. */
 PTO_API uint32_t pto_graph_input_count(const struct pto_graph *graph);
@@ -692,6 +699,52 @@ PTO_API const struct pto_operand *pto_graph_output_at(const struct pto_graph *gr
  * order, refusals and errors.  Lowered once a set of bindings. */
 PTO_API PTO_MUST_CHECK int pto_graph_dispatch(struct pto_graph *graph, struct pto_context *context,
                                               const struct pto_dispatch_bindings *bindings);
+
+/* Waits for the graph's dispatches on `context`, and gives back what it has there: its constants, lowered tasks. */
+PTO_API void pto_graph_forget(struct pto_graph *graph, struct pto_context *context);
+/* The same from host memory to host memory, as pto_context_compute does it: it waits. */
+PTO_API PTO_MUST_CHECK int pto_graph_compute(struct pto_graph *graph, struct pto_context *context,
+                                             const struct pto_compute_arrays *arrays);
+
+/* ---- files ----
+ * Graphs as webnn-graph-json, version 1 and 2 (docs/graph.md).  Data of constants are in the file, or in one beside it:
+ * a safetensors file, or a weights manifest and its blob. */
+
+/* Where save puts the data of constants.  Those of one value alone, and of 4 bits in safetensors, stay in the file. */
+enum pto_graph_weights_form {
+  PTO_GRAPH_WEIGHTS_DEFAULT = 0, /* as INLINE where they are up to 64 KiB in all, else as SAFETENSORS */
+  PTO_GRAPH_WEIGHTS_INLINE,
+  PTO_GRAPH_WEIGHTS_SAFETENSORS,
+  PTO_GRAPH_WEIGHTS_MANIFEST
+};
+
+/* Zeroed fields mean the default in brackets.  Start with `struct pto_graph_file_options o = {.size = sizeof o};`. */
+struct pto_graph_file_options {
+  size_t size;
+  uint32_t weights;          /* of save: enum pto_graph_weights_form */
+  const char *weights_path;  /* safetensors file or blob [beside the graph: STEM.safetensors, STEM.weights; when reading
+                                also model.safetensors, model.weights] */
+  const char *manifest_path; /* [STEM.manifest.json; when reading also manifest.json] */
+};
+
+/* Reads the graph at `path` as the calls that it holds to a builder of `context` (may be NULL), so that what a builder
+ * refuses is refused here; so are names that are unknown or used twice, use before production, circles, results that
+ * nothing uses, constants of another length.  `options` may be NULL.  PTO_OK; PTO_EINVAL for what the file says,
+ * PTO_ENOTSUP, PTO_ESYSTEM, PTO_ENOMEM; the reason, with file and place, goes to `sentence` (sentence_size bytes, may
+ * be NULL), and *graph_out is untouched. */
+PTO_API PTO_MUST_CHECK int pto_graph_load(struct pto_context *context, const char *path,
+                                          const struct pto_graph_file_options *options, struct pto_graph **graph_out,
+                                          char *sentence, size_t sentence_size);
+/* Writes the graph at `path`, in one form alone: the same graph gives the same bytes, and loading gives the same graph.
+ * `options` may be NULL.  PTO_OK; PTO_ENOTSUP for a constant tensor of a context, or more inline data than are read
+ * again; PTO_ESYSTEM, PTO_ENOMEM.  Files that could not be written to their end are removed. */
+PTO_API PTO_MUST_CHECK int pto_graph_save(const struct pto_graph *graph, const char *path,
+                                          const struct pto_graph_file_options *options, char *sentence,
+                                          size_t sentence_size);
+/* Writes the graph for Graphviz: inputs, constants, intermediates and outputs told apart.  PTO_OK, PTO_ESYSTEM,
+ * PTO_ENOMEM. */
+PTO_API PTO_MUST_CHECK int pto_graph_save_dot(const struct pto_graph *graph, const char *path, char *sentence,
+                                              size_t sentence_size);
 
 #ifdef __cplusplus
 }

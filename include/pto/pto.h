@@ -4,13 +4,14 @@
  * chip.  C17; C++ programs can include it too.  Reading order: tensor.h (what a task touches), kernel.h (what runs),
  * core.h (kernels that wait for each other), runtime.h (how tasks are submitted), program.h (how a program is packed
  * for ptosim), device.h (tensors that stay on the device, and what is dispatched on them), language_model.h and
- * tokenizer.h (models in files, and their texts).
+ * tokenizer.h (models in files, and their texts), graph.h (models as graphs of typed operations).
  */
 #ifndef PTO_PTO_H
 #define PTO_PTO_H
 
 #include <pto/core.h>
 #include <pto/device.h>
+#include <pto/graph.h>
 #include <pto/kernel.h>
 #include <pto/language_model.h>
 #include <pto/program.h>

@@ -12,51 +12,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <errno.h>
 #include <string.h>
 
 #include <runtime/base/base.h>
-#include <runtime/base/sanitizer.h>
-
-/* ---- memory that runs out ---- */
-
-/* Exported, so that libc uses them as well.  Where a sanitizer owns malloc, the tests that make it fail are skipped. */
-#define HAS_FAILING_MALLOC (!PTO_HAS_SANITIZER)
-
-static uint32_t fail_countdown; /* the n-th allocation from now on fails; 0: none */
-static int64_t live_blocks;
-
-#if HAS_FAILING_MALLOC
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *block, size_t size);
-void *__libc_memalign(size_t align, size_t size);
-void __libc_free(void *block);
-
-static void *counted(void *block) {
-  live_blocks += block != NULL;
-  return block;
-}
-static bool is_failing(void) { return fail_countdown && --fail_countdown == 0; }
-PTO_API void *malloc(size_t size) { return is_failing() ? NULL : counted(__libc_malloc(size)); }
-PTO_API void *calloc(size_t count, size_t size) { return is_failing() ? NULL : counted(__libc_calloc(count, size)); }
-PTO_API void *realloc(void *block, size_t size) {
-  if (is_failing()) return NULL;
-  void *moved = __libc_realloc(block, size);
-  return block ? moved : counted(moved);
-}
-PTO_API void *aligned_alloc(size_t align, size_t size) {
-  return is_failing() ? NULL : counted(__libc_memalign(align, size));
-}
-PTO_API int posix_memalign(void **block, size_t align, size_t size) {
-  *block = is_failing() ? NULL : counted(__libc_memalign(align, size));
-  return *block ? 0 : ENOMEM;
-}
-PTO_API void free(void *block) {
-  live_blocks -= block != NULL;
-  __libc_free(block);
-}
-#endif
+#include <tests/support/failing_malloc.h>
 
 /* ---- a program to run ---- */
 
@@ -381,7 +340,7 @@ static void test_a_rewind_puts_back_all_but_the_inputs(void **state) {
 /* ---- creation and preparation without memory ---- */
 
 static void test_whichever_allocation_fails_nothing_is_lost(void **state) {
-  if (!HAS_FAILING_MALLOC) skip();
+  if (!PTO_HAS_FAILING_MALLOC) skip();
   uint32_t failures = 0;
   for (bool is_done = false; !is_done; failures++) {
     assert_true(failures < 1000);

@@ -7,7 +7,8 @@
  *
  * Always true of a finished document, if keys and values were given in an order that makes sense: it is valid JSON in
  * ASCII or UTF-8 (bytes that are no UTF-8 are taken as Latin-1).  Numbers that JSON does not have become null (NaN) or
- * the largest finite one (infinities).  After the first failed write nothing more is written, and finish says so.
+ * the largest finite one (infinities), but for pto_json_real.  After the first failed write nothing more is written,
+ * and finish says so.
  *
  * Threads: one writer, one thread.
  */
@@ -45,6 +46,10 @@ void pto_json_string(struct pto_json_writer *w, const char *text);
 void pto_json_u64(struct pto_json_writer *w, uint64_t value);
 void pto_json_i64(struct pto_json_writer *w, int64_t value);
 void pto_json_double(struct pto_json_writer *w, double value);
+/* For what reads files back: the shortest that is the same double, or the same float, always with a point or exponent
+ * (−0 keeps its sign); "NaN", "Infinity" and "-Infinity" as strings. */
+void pto_json_real(struct pto_json_writer *w, double value);
+void pto_json_real32(struct pto_json_writer *w, float value);
 /* value / 10^digits, exactly: pto_json_decimal(w, 1234567, 6) is 1.234567.  digits ≤ 9. */
 void pto_json_decimal(struct pto_json_writer *w, uint64_t value, uint32_t digits);
 void pto_json_bool(struct pto_json_writer *w, bool value);

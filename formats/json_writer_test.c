@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the JSON writer: what it writes is parsed back by jansson. */
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,6 +92,49 @@ static void test_doubles_read_back_as_the_same_number(void **state) {
   }
 }
 
+static void test_reals_are_the_shortest_that_read_back_and_stay_reals(void **state) {
+  static const struct {
+    double value;
+    bool is_float;
+    const char *text;
+  } rows[] = {{0.1, false, "0.1\n"},
+              {(double)0.1f, true, "0.1\n"},
+              {3, false, "3.0\n"},
+              {-0.0, true, "-0.0\n"},
+              {1e300, false, "1e+300\n"},
+              {(double)16777216.0f, true, "16777216.0\n"},
+              {1.0 / 3, false, "0.3333333333333333\n"},
+              {(double)NAN, false, "\"NaN\"\n"},
+              {-(double)INFINITY, true, "\"-Infinity\"\n"}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[64];
+    if (rows[i].is_float)
+      pto_json_real32(start(), (float)rows[i].value);
+    else
+      pto_json_real(start(), rows[i].value);
+    assert_int_equal(pto_json_finish(&writer), 0);
+    rewind(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    assert_string_equal(text, rows[i].text);
+    fclose(file);
+  }
+}
+
+static void test_every_kind_of_float_reads_back_through_a_double(void **state) {
+  uint32_t bits = 1;
+  for (int i = 0; i < 20000; i++, bits = bits * 1664525u + 1013904223u) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    if (!isfinite(value)) continue;
+    pto_json_real32(start(), value);
+    json_t *root = parse();
+    assert_true(json_is_real(root));
+    const float back = (float)json_real_value(root);
+    assert_memory_equal(&back, &value, sizeof value);
+    json_decref(root);
+  }
+}
+
 static void test_what_json_has_no_number_for_is_still_json(void **state) {
   struct pto_json_writer *w = start();
   pto_json_array_begin(w);
@@ -158,6 +201,8 @@ int main(void) {
       cmocka_unit_test(test_nested_values_have_commas_where_they_belong),
       cmocka_unit_test(test_strings_of_any_bytes_are_valid_json),
       cmocka_unit_test(test_doubles_read_back_as_the_same_number),
+      cmocka_unit_test(test_reals_are_the_shortest_that_read_back_and_stay_reals),
+      cmocka_unit_test(test_every_kind_of_float_reads_back_through_a_double),
       cmocka_unit_test(test_what_json_has_no_number_for_is_still_json),
       cmocka_unit_test(test_decimals_are_exact),
       cmocka_unit_test(test_output_larger_than_the_buffer_arrives_whole),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <cli/json_writer.h>
+#include <formats/json_writer.h>
 
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -164,6 +165,16 @@ void pto_json_i64(struct pto_json_writer *w, int64_t value) {
   put_digits(w, value < 0 ? UINT64_C(0) - (uint64_t)value : (uint64_t)value, 1);
 }
 
+/* The first that reads back as the same number; 17 digits always do, and 9 for a float. */
+static void format_number(char *text, size_t size, double value, bool is_float) {
+  const int most = is_float ? 9 : 17;
+  for (int digits = is_float ? 6 : 15; digits <= most; digits++) {
+    snprintf(text, size, "%.*g", digits, value);
+    const double back = strtod(text, NULL);
+    if ((is_float ? (double)(float)back : back) == value) return;
+  }
+}
+
 void pto_json_double(struct pto_json_writer *w, double value) {
   char text[40];
   if (isnan(value)) {
@@ -172,13 +183,23 @@ void pto_json_double(struct pto_json_writer *w, double value) {
   }
   if (isinf(value)) value = value > 0 ? DBL_MAX : -DBL_MAX;
   begin_item(w);
-  /* The first that reads back as the same number; 17 digits always do. */
-  for (int digits = 15; digits <= 17; digits++) {
-    snprintf(text, sizeof text, "%.*g", digits, value);
-    if (strtod(text, NULL) == value) break;
-  }
+  format_number(text, sizeof text, value, false);
   put(w, text, strlen(text));
 }
+
+static void put_real(struct pto_json_writer *w, double value, bool is_float) {
+  char text[40];
+  if (!isfinite(value)) {
+    pto_json_string(w, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+    return;
+  }
+  begin_item(w);
+  format_number(text, sizeof text, value, is_float);
+  put(w, text, strlen(text));
+  if (!strpbrk(text, ".e")) put(w, ".0", 2);
+}
+void pto_json_real(struct pto_json_writer *w, double value) { put_real(w, value, false); }
+void pto_json_real32(struct pto_json_writer *w, float value) { put_real(w, (double)value, true); }
 
 void pto_json_decimal(struct pto_json_writer *w, uint64_t value, uint32_t digits) {
   uint64_t unit = 1;

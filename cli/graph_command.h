@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim graph`: what its files share: the command, the arrays of a run, and the engines that run a graph.
+ *
+ * Owns the graph and the arrays of a command until its fini; strings are argv's or the graph's.
+ *
+ * To add an engine: a function and its line in `engines` of graph_execute.c.  One thread.
+ */
+#ifndef PTO_GRAPH_COMMAND_H
+#define PTO_GRAPH_COMMAND_H
+
+#include <cli/run_options.h>
+#include <formats/json_writer.h>
+#include <graph/graph_reference.h>
+
+/* Runs the graph as pto_graph_reference_run does: `observe` (may be NULL) sees the results of each node.  `config` has
+ * engine, chip, workers and the rest that was given. */
+typedef int pto_graph_engine_run(const struct pto_graph *graph, const void *const *inputs, void *const *outputs,
+                                 const struct pto_config *config, pto_reference_observer *observe, void *context,
+                                 struct pto_error *error);
+struct pto_graph_engine {
+  const char *name;
+  pto_graph_engine_run *run; /* NULL: not yet */
+};
+/* NULL where there is none of this name. */
+const struct pto_graph_engine *pto_graph_engine_find(const char *name);
+
+/* What a comparison of the results of nodes came to. */
+struct pto_graph_divergence {
+  uint64_t nodes, elements;    /* compared */
+  uint64_t diverging_nodes;    /* beyond tolerance; 1 at most where the first ends it */
+  uint64_t diverging_elements; /* of all of them */
+  double worst_ulps;           /* of all elements */
+  bool is_found;
+  /* Of the first node beyond tolerance, its worst element: */
+  uint32_t node, result;
+  uint64_t element, node_elements; /* index, row-major; how many of this result are beyond */
+  double got, expected, ulps;
+};
+
+struct pto_graph_command {
+  struct pto_run_options options;
+  const char *path; /* of the graph; NULL: a model */
+  const char *model, *save_path, *weights_path, *manifest_path, *output_dir, *compare;
+  uint32_t save_weights; /* enum pto_graph_weights_form */
+  bool validate, run, explain, first_divergence;
+  struct pto_graph *graph;
+  void **inputs, **outputs; /* dense bytes, in the graph's order */
+  struct pto_graph_divergence divergence;
+  bool has_run, has_compared;
+  int exit_code;
+  struct pto_error error;
+};
+
+/* Arrays for the graph's inputs, from --input or the seed, and for its outputs.  PTO_OK, or the sentence in
+ * command->error. */
+PTO_MUST_CHECK int pto_graph_command_arrays(struct pto_graph_command *command);
+void pto_graph_command_fini(struct pto_graph_command *command);
+/* Runs it on `engine`, writes what --output-dir asks for. */
+PTO_MUST_CHECK int pto_graph_command_run(struct pto_graph_command *command, const struct pto_graph_engine *engine);
+/* Runs it on `engine` and on the reference, and compares the results of all nodes, or up to the first beyond
+ * tolerance, whose tensors go to --output-dir. */
+PTO_MUST_CHECK int pto_graph_command_compare(struct pto_graph_command *command, const struct pto_graph_engine *engine);
+/* Writes dense bytes to DIR/NAME.ENDING.npy; letters that a file name may not have are written as %XX. */
+PTO_MUST_CHECK int pto_graph_write_npy(const char *dir, const char *name, const char *ending,
+                                       const struct pto_graph_desc *desc, const void *data, struct pto_error *error);
+
+/* Distance of two values in units of the last place of `dtype`, both rounded to it: how many values of the dtype lie
+ * between, plus one; for integers the difference.  Two NaN are equal, NaN and a number infinitely far. */
+double pto_graph_ulps(uint32_t dtype, double a, double b);
+
+#endif

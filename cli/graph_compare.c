@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim graph --compare`: the results of every node on an engine against those of the reference.
+ *
+ * The engine runs first, and its results are kept as dense bytes by value; the reference runs then, and each of its
+ * nodes is compared when it has been computed.
+ */
+#include <cli/graph_command.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <graph/graph_json.h>
+#include <runtime/base/base.h>
+
+/* What ends the reference's run at the first node beyond tolerance; no function of the library answers it. */
+#define ENDED 1
+
+struct comparison {
+  struct pto_graph_command *command;
+  const struct pto_graph_engine *engine;
+  void **kept; /* by value: what the engine made */
+  struct pto_graph_names *names;
+  struct pto_error error;
+};
+
+/* ---- distances ---- */
+
+/* The place of a value among those of its dtype: neighbours differ by one, −0 and +0 are one. */
+static int64_t place_of(uint32_t dtype, double value) {
+  if (dtype == PTO_FLOAT16) {
+    const uint16_t bits = pto_fp16_from_f32((float)value);
+    return bits & 0x8000 ? -(int64_t)(bits & 0x7fff) : bits;
+  }
+  const float single = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &single, sizeof bits);
+  return bits >> 31 ? -(int64_t)(bits & 0x7fffffff) : bits;
+}
+
+double pto_graph_ulps(uint32_t dtype, double a, double b) {
+  if (dtype != PTO_FLOAT32 && dtype != PTO_FLOAT16) return fabs(a - b);
+  if (isnan(a) || isnan(b)) return isnan(a) && isnan(b) ? 0 : INFINITY;
+  return fabs((double)place_of(dtype, a) - (double)place_of(dtype, b));
+}
+
+/* What torch.testing.assert_close allows by dtype; integers are exact.  --rtol and --atol stand above it. */
+static bool is_beyond(const struct pto_run_options *options, uint32_t dtype, double got, double expected) {
+  double rtol = dtype == PTO_FLOAT32 ? 1.3e-6 : dtype == PTO_FLOAT16 ? 1e-3 : 0;
+  double atol = dtype == PTO_FLOAT32 || dtype == PTO_FLOAT16 ? 1e-5 : 0;
+  if (options->has_rtol) rtol = options->rtol;
+  if (options->has_atol) atol = options->atol;
+  if (isnan(got) || isnan(expected)) return !(isnan(got) && isnan(expected));
+  return got != expected && !(fabs(got - expected) <= atol + rtol * fabs(expected));
+}
+
+/* ---- one result ---- */
+
+struct worst {
+  uint64_t element, beyond; /* the worst element beyond tolerance; how many are */
+  double got, expected, ulps;
+  double ulps_of_all;
+};
+
+static double element_of(const struct pto_reference_tensor *tensor, uint64_t i) {
+  if (tensor->values) return tensor->values[i];
+  return tensor->desc.dtype == PTO_UINT64 ? (double)(uint64_t)tensor->whole[i] : (double)tensor->whole[i];
+}
+
+static void compare_elements(const struct comparison *c, const struct pto_reference_tensor *got,
+                             const struct pto_reference_tensor *expected, struct worst *worst) {
+  const uint32_t dtype = expected->desc.dtype;
+  const uint64_t numel = pto_graph_desc_numel(&expected->desc);
+  for (uint64_t i = 0; i < numel; i++) {
+    const double a = element_of(got, i), b = element_of(expected, i);
+    /* 64-bit integers that one double stands for may differ. */
+    const bool is_other = got->whole ? got->whole[i] != expected->whole[i] : a != b;
+    const double ulps = got->whole && is_other ? fmax(1, fabs(a - b)) : pto_graph_ulps(dtype, a, b);
+    const bool is_far = got->whole && a == b ? is_other : is_beyond(&c->command->options, dtype, a, b);
+    worst->ulps_of_all = fmax(worst->ulps_of_all, ulps);
+    if (is_far && (worst->beyond++ == 0 || ulps > worst->ulps)) {
+      worst->element = i;
+      worst->got = a;
+      worst->expected = b;
+      worst->ulps = ulps;
+    }
+  }
+}
+
+static int compare_result(struct comparison *c, uint32_t node, uint32_t result,
+                          const struct pto_reference_tensor *expected, struct worst *worst) {
+  struct pto_reference_tensor got;
+  const uint32_t value = c->command->graph->nodes[node].first_result + result;
+  *worst = (struct worst){0};
+  if (!c->kept[value])
+    return pto_error_set(&c->error, PTO_ENOTSUP, "engine %s has not told the result of node %" PRIu32, c->engine->name,
+                         node);
+  if (!pto_reference_tensor_init(&got, &expected->desc)) return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
+  pto_reference_tensor_load(&got, c->kept[value]);
+  compare_elements(c, &got, expected, worst);
+  pto_reference_tensor_fini(&got);
+  return PTO_OK;
+}
+
+/* ---- the tensors of the first divergence ---- */
+
+static int write_operand(struct comparison *c, uint32_t value) {
+  const struct pto_graph *graph = c->command->graph;
+  const void *data = c->kept[value] ? c->kept[value] : graph->values[value].data;
+  for (uint32_t i = 0; i < graph->input_count; i++)
+    if (graph->inputs[i] == value) data = c->command->inputs[i];
+  if (!data) return PTO_OK;
+  return pto_graph_write_npy(c->command->output_dir, pto_graph_name_of(c->names, value), ".operand",
+                             &graph->values[value].desc, data, &c->error);
+}
+
+static int write_tensors(struct comparison *c, uint32_t node, const struct pto_reference_tensor *expected) {
+  const struct pto_graph_node *n = &c->command->graph->nodes[node];
+  int status = PTO_OK;
+  for (uint32_t k = 0; k < n->operand_count && status == PTO_OK; k++)
+    if (n->operands[k]) status = write_operand(c, n->operands[k]);
+  for (uint32_t r = 0; r < n->result_count && status == PTO_OK; r++) {
+    const char *name = pto_graph_name_of(c->names, n->first_result + r);
+    const struct pto_graph_desc *desc = &expected[r].desc;
+    void *bytes = calloc(1, c->command->graph->values[n->first_result + r].size_bytes + 1);
+    if (!bytes) return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
+    pto_reference_tensor_store(&expected[r], bytes);
+    status = pto_graph_write_npy(c->command->output_dir, name, ".reference", desc, bytes, &c->error);
+    free(bytes);
+    if (status == PTO_OK)
+      status =
+          pto_graph_write_npy(c->command->output_dir, name, ".engine", desc, c->kept[n->first_result + r], &c->error);
+  }
+  return status;
+}
+
+/* ---- the two runs ---- */
+
+static int keep_results(void *context, uint32_t node, const struct pto_reference_tensor *results) {
+  struct comparison *c = context;
+  const struct pto_graph_node *n = &c->command->graph->nodes[node];
+  for (uint32_t r = 0; r < n->result_count; r++) {
+    const uint32_t value = n->first_result + r;
+    if (!c->kept[value]) c->kept[value] = calloc(1, c->command->graph->values[value].size_bytes + 1);
+    if (!c->kept[value]) return pto_error_set(&c->error, PTO_ENOMEM, "no memory to keep the results of all nodes");
+    pto_reference_tensor_store(&results[r], c->kept[value]);
+  }
+  return PTO_OK;
+}
+
+static int compare_results(void *context, uint32_t node, const struct pto_reference_tensor *results) {
+  struct comparison *c = context;
+  struct pto_graph_divergence *d = &c->command->divergence;
+  bool is_beyond_any = false;
+  for (uint32_t r = 0; r < c->command->graph->nodes[node].result_count; r++) {
+    struct worst worst;
+    const int status = compare_result(c, node, r, &results[r], &worst);
+    if (status) return status;
+    d->elements += pto_graph_desc_numel(&results[r].desc);
+    d->diverging_elements += worst.beyond;
+    d->worst_ulps = fmax(d->worst_ulps, worst.ulps_of_all);
+    is_beyond_any |= worst.beyond > 0;
+    if (worst.beyond == 0 || d->is_found) continue;
+    d->is_found = true;
+    d->node = node;
+    d->result = r;
+    d->element = worst.element;
+    d->node_elements = worst.beyond;
+    d->got = worst.got;
+    d->expected = worst.expected;
+    d->ulps = worst.ulps;
+  }
+  d->nodes++;
+  d->diverging_nodes += is_beyond_any;
+  if (!is_beyond_any || !c->command->first_divergence) return PTO_OK;
+  const int status = c->command->output_dir ? write_tensors(c, node, results) : PTO_OK;
+  return status ? status : ENDED;
+}
+
+static int run_both(struct comparison *c) {
+  struct pto_graph_command *command = c->command;
+  const struct pto_run_options *o = &command->options;
+  const struct pto_config config = {.size = sizeof config, .engine = o->engine, .chip = o->chip, .workers = o->workers};
+  const void *const *inputs = (const void *const *)command->inputs;
+  int status = c->engine->run(command->graph, inputs, command->outputs, &config, keep_results, c, &c->error);
+  if (status == PTO_OK)
+    status = pto_graph_reference_run(command->graph, inputs, command->outputs, compare_results, c, &c->error);
+  return status == ENDED ? PTO_OK : status;
+}
+
+int pto_graph_command_compare(struct pto_graph_command *command, const struct pto_graph_engine *engine) {
+  struct comparison c = {.command = command, .engine = engine};
+  c.kept = calloc(command->graph->value_count, sizeof *c.kept);
+  int status = c.kept ? pto_graph_names_create(command->graph, &c.names) : PTO_ENOMEM;
+  if (status)
+    (void)pto_error_set(&c.error, status, "out of memory");
+  else
+    status = run_both(&c);
+  for (uint32_t v = 0; c.kept && v < command->graph->value_count; v++) free(c.kept[v]);
+  free(c.kept);
+  pto_graph_names_destroy(c.names);
+  command->has_compared = status == PTO_OK;
+  if (status) command->error = c.error;
+  return status;
+}

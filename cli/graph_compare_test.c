@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <cli/graph_command.h>
+#include <formats/npy.h>
+
+/* x → abs "a" → exp "b" → neg "c". */
+static struct pto_graph *build(void) {
+  struct pto_graph_builder *b = NULL;
+  struct pto_graph *graph = NULL;
+  const struct pto_graph_desc desc = {PTO_FLOAT32, 1, {5}};
+  assert_int_equal(pto_graph_builder_create(NULL, &b), PTO_OK);
+  struct pto_graph_operand x = pto_graph_builder_input(b, "x", &desc);
+  x = pto_graph_builder_abs(b, x, &(struct pto_graph_options){"a"});
+  assert_int_equal(pto_graph_builder_set_name(b, x, "middle"), PTO_OK);
+  x = pto_graph_builder_exp(b, x, &(struct pto_graph_options){"b"});
+  x = pto_graph_builder_neg(b, x, &(struct pto_graph_options){"c"});
+  const struct pto_graph_output output = {"y", x};
+  assert_int_equal(pto_graph_builder_build(b, &output, 1, &graph), PTO_OK);
+  pto_graph_builder_destroy(b);
+  return graph;
+}
+
+/* An engine that is the reference, but for one element of one node's result. */
+static struct {
+  uint32_t node;
+  uint64_t element;
+  double factor;
+  pto_reference_observer *observe;
+  void *context;
+} mistake;
+
+static int observe_with_mistake(void *context, uint32_t node, const struct pto_reference_tensor *results) {
+  if (node == mistake.node) results->values[mistake.element] *= mistake.factor;
+  return mistake.observe(mistake.context, node, results);
+}
+
+static int run_with_mistake(const struct pto_graph *graph, const void *const *inputs, void *const *outputs,
+                            const struct pto_config *config, pto_reference_observer *observe, void *context,
+                            struct pto_error *error) {
+  mistake.observe = observe;
+  mistake.context = context;
+  return pto_graph_reference_run(graph, inputs, outputs, observe_with_mistake, NULL, error);
+}
+
+static struct pto_graph_divergence compare(uint32_t node, double factor, bool first, const char *dir) {
+  static const struct pto_graph_engine engine = {"mistaken", run_with_mistake};
+  struct pto_graph_command command = {.graph = build(), .first_divergence = first, .output_dir = dir};
+  mistake.node = node;
+  mistake.element = 3;
+  mistake.factor = factor;
+  assert_int_equal(pto_graph_command_arrays(&command), PTO_OK);
+  if (pto_graph_command_compare(&command, &engine)) fail_msg("%s", command.error.sentence);
+  const struct pto_graph_divergence divergence = command.divergence;
+  pto_graph_command_fini(&command);
+  return divergence;
+}
+
+static void test_results_that_are_the_same_do_not_diverge(void **state) {
+  const struct pto_graph_divergence d = compare(99, 1, false, NULL);
+  assert_false(d.is_found);
+  assert_int_equal(d.nodes, 3);
+  assert_int_equal(d.elements, 15);
+  assert_true(d.worst_ulps == 0);
+}
+
+static void test_what_is_within_tolerance_is_counted_and_does_not_diverge(void **state) {
+  const struct pto_graph_divergence d = compare(1, 1 + 0x1p-23, false, NULL);
+  assert_false(d.is_found);
+  assert_true(d.worst_ulps >= 1 && d.worst_ulps <= 2);
+}
+
+static void test_the_first_node_beyond_tolerance_is_told_with_its_worst_element(void **state) {
+  struct pto_graph_divergence d = compare(1, 1.5, false, NULL);
+  assert_true(d.is_found);
+  assert_int_equal(d.node, 1);
+  assert_int_equal(d.element, 3);
+  assert_int_equal(d.node_elements, 1);
+  assert_true(fabs(d.got / d.expected - 1.5) < 1e-6);
+  assert_int_equal(d.diverging_nodes, 2); /* what follows it too */
+  d = compare(0, 2, true, NULL);
+  assert_int_equal(d.node, 0);
+  assert_int_equal(d.nodes, 1);
+  assert_int_equal(d.diverging_nodes, 1);
+}
+
+static void test_a_result_that_is_no_number_diverges(void **state) {
+  const struct pto_graph_divergence d = compare(2, (double)NAN, false, NULL);
+  assert_true(d.is_found);
+  assert_int_equal(d.node, 2);
+  assert_true(isinf(d.ulps));
+}
+
+static void test_tensors_of_the_first_divergence_are_written(void **state) {
+  static const char *const names[] = {"middle.operand.npy", "value_3.reference.npy", "value_3.engine.npy"};
+  char dir[] = "/tmp/graph_compare_XXXXXX", path[200];
+  float expected[5], got[5];
+  struct pto_error error;
+  struct pto_npy npy;
+  assert_non_null(mkdtemp(dir));
+  (void)compare(1, 3, true, dir);
+  for (int i = 0; i < 3; i++) {
+    snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+    if (pto_npy_read(path, &npy, &error)) fail_msg("%s", error.sentence);
+    assert_int_equal(npy.numel, 5);
+    assert_int_equal(pto_npy_copy(&npy, PTO_FLOAT32, i == 1 ? expected : got, &error), PTO_OK);
+    pto_npy_fini(&npy);
+    unlink(path);
+  }
+  assert_int_equal(rmdir(dir), 0);
+  for (int k = 0; k < 5; k++) assert_true(fabsf(got[k] - expected[k] * (k == 3 ? 3 : 1)) <= 1e-6f * got[k]);
+}
+
+static void test_ulps_count_the_values_of_the_dtype_in_between(void **state) {
+  assert_true(pto_graph_ulps(PTO_FLOAT32, 1, 1) == 0);
+  assert_true(pto_graph_ulps(PTO_FLOAT32, 1, 1 + 0x1p-23) == 1);
+  assert_true(pto_graph_ulps(PTO_FLOAT32, 0.0, -0.0) == 0);
+  assert_true(pto_graph_ulps(PTO_FLOAT32, 0x1p-149, -0x1p-149) == 2);
+  assert_true(pto_graph_ulps(PTO_FLOAT16, 1, 1 + 0x1p-10) == 1);
+  assert_true(pto_graph_ulps(PTO_FLOAT16, 65504, (double)INFINITY) == 1);
+  assert_true(pto_graph_ulps(PTO_INT32, -3, 4) == 7);
+  assert_true(pto_graph_ulps(PTO_FLOAT32, (double)NAN, (double)NAN) == 0);
+  assert_true(isinf(pto_graph_ulps(PTO_FLOAT32, (double)NAN, 0)));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_results_that_are_the_same_do_not_diverge),
+      cmocka_unit_test(test_what_is_within_tolerance_is_counted_and_does_not_diverge),
+      cmocka_unit_test(test_the_first_node_beyond_tolerance_is_told_with_its_worst_element),
+      cmocka_unit_test(test_a_result_that_is_no_number_diverges),
+      cmocka_unit_test(test_tensors_of_the_first_divergence_are_written),
+      cmocka_unit_test(test_ulps_count_the_values_of_the_dtype_in_between),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

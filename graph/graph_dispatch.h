@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a graph has on each context that it was dispatched on: its constants as device tensors, and the program that
+ * lowers it.
+ *
+ * Owns those tensors and programs; made at the first dispatch on a context, freed with the graph, before which its
+ * contexts must not go.
+ *
+ * Always true: one instance a context; a constant is moved to the device once; the program has a number of its own, so
+ * that the context keeps the lowered tasks of each set of bindings and lowers nothing twice.
+ *
+ * Any thread: the list is under a lock.
+ */
+#ifndef PTO_GRAPH_DISPATCH_H
+#define PTO_GRAPH_DISPATCH_H
+
+#include <graph/operand_graph.h>
+#include <pthread.h>
+
+struct pto_graph_instance;
+
+struct pto_graph_instances {
+  pthread_mutex_t lock;
+  struct pto_graph_instance *first;
+};
+
+/* PTO_OK or PTO_ENOMEM. */
+PTO_MUST_CHECK int pto_graph_instances_create(struct pto_graph_instances **instances_out);
+/* Waits for dispatches of the graph that are queued.  Takes NULL too. */
+void pto_graph_instances_destroy(struct pto_graph_instances *instances);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include <graph/graph_lowering.h>
+#include <graph/op_options.h>
+
+#include <kernels/kernel_list.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pto_lower_function *const lower_functions[PTO_GRAPH_OP_COUNT] = {
+#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_unary,
+    PTO_UNARY_OP_LIST(X)
+#undef X
+#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_binary,
+        PTO_BINARY_OP_LIST(X)
+#undef X
+#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_reduce,
+            PTO_REDUCE_OP_LIST(X)
+#undef X
+#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_##id,
+                PTO_OTHER_OP_LIST(X)
+#undef X
+};
+
+/* ---- values ---- */
+
+static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* Whether results of the operation may be views of their first operand. */
+static bool may_alias(uint32_t op) {
+  switch (op) {
+  case PTO_GRAPH_OP_identity:
+  case PTO_GRAPH_OP_reshape:
+  case PTO_GRAPH_OP_squeeze:
+  case PTO_GRAPH_OP_unsqueeze:
+  case PTO_GRAPH_OP_transpose:
+  case PTO_GRAPH_OP_slice:
+  case PTO_GRAPH_OP_expand:
+  case PTO_GRAPH_OP_split:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* From the last node to the first: what a result that is a view keeps alive is known when its operand is seen. */
+static void find_last_uses(struct pto_graph_lowering *l) {
+  for (uint32_t n = l->graph->node_count; n-- > 0;) {
+    const struct pto_graph_node *node = &l->graph->nodes[n];
+    uint32_t last = n + 1;
+    if (may_alias(node->op))
+      for (uint32_t i = 0; i < node->result_count; i++) last = later(last, l->last_uses[node->first_result + i]);
+    for (uint32_t i = 0; i < node->operand_count; i++)
+      l->last_uses[node->operands[i]] = later(last, l->last_uses[node->operands[i]]);
+  }
+}
+
+/* ---- scopes ---- */
+
+/* Tasks of tiles in a scope: enough for the cores of a large chip, few for a small window. */
+#define SCOPE_TASKS 24u
+
+static int open_scope(struct pto_graph_lowering *l) {
+  const int status = pto_scope_begin(l->rt, PTO_SCOPE_AUTO);
+  if (status != PTO_OK)
+    l->status = status;
+  else
+    l->depth++;
+  return status;
+}
+
+static int close_scopes(struct pto_graph_lowering *l, uint32_t depth) {
+  int status = PTO_OK;
+  for (; l->depth > depth; l->depth--) {
+    const int ended = pto_scope_end(l->rt);
+    if (status == PTO_OK) status = ended;
+  }
+  return status;
+}
+
+/* Gives results memory where they are, before anything of the node is in a scope of its own. */
+static void open_node_scope(struct pto_graph_lowering *l) {
+  if (l->depth > 0) return;
+  for (uint32_t i = 0; i < l->result_count && l->status == PTO_OK; i++)
+    l->status = pto_alloc_tensors(l->rt, &l->results[i], 1, NULL);
+  if (l->status == PTO_OK) l->status = open_scope(l);
+}
+
+int pto_graph_lowering_tile(struct pto_graph_lowering *l) {
+  open_node_scope(l);
+  if (l->status != PTO_OK) return l->status;
+  if (l->depth == 2 && l->scope_tasks < SCOPE_TASKS) return PTO_OK;
+  const int status = close_scopes(l, 1);
+  l->scope_tasks = 0;
+  return status ? status : open_scope(l);
+}
+
+int pto_graph_lowering_tiles_end(struct pto_graph_lowering *l) {
+  const int status = l->depth > 1 ? close_scopes(l, 1) : PTO_OK;
+  return status ? status : l->status;
+}
+
+/* ---- storage ---- */
+
+static bool is_same_storage(const struct pto_tensor *a, const struct pto_tensor *b) {
+  return pto_tensor_overlap(a, b) != PTO_DISJOINT;
+}
+
+static void find_shared(struct pto_graph_lowering *l, const struct pto_tensor *inputs) {
+  for (uint32_t o = 0; o < l->graph->output_count; o++)
+    for (uint32_t i = 0; i < l->graph->input_count; i++)
+      if (is_same_storage(&l->outputs[o], &inputs[i])) l->shared[o] = l->graph->inputs[i];
+}
+
+static int lowering_init(struct pto_graph_lowering *l, const struct pto_tensor *inputs,
+                         const struct pto_tensor *constants) {
+  const struct pto_graph *graph = l->graph;
+  l->tensors = calloc(graph->value_count, sizeof *l->tensors);
+  l->last_uses = calloc(graph->value_count, sizeof *l->last_uses);
+  l->output_of = calloc(graph->value_count, sizeof *l->output_of);
+  l->shared = calloc(graph->output_count + 1, sizeof *l->shared);
+  l->is_written = calloc(graph->output_count + 1, sizeof *l->is_written);
+  if (!l->tensors || !l->last_uses || !l->output_of || !l->shared || !l->is_written) return PTO_ENOMEM;
+  for (uint32_t v = 0, constant = 0; v < graph->value_count; v++) {
+    l->tensors[v].status = PTO_ESTALE;
+    if (graph->values[v].kind == PTO_VALUE_CONSTANT) l->tensors[v] = constants[constant++];
+  }
+  for (uint32_t i = 0; i < graph->input_count; i++) l->tensors[graph->inputs[i]] = inputs[i];
+  for (uint32_t o = graph->output_count; o-- > 0;) l->output_of[graph->outputs[o]] = o + 1;
+  find_last_uses(l);
+  find_shared(l, inputs);
+  return PTO_OK;
+}
+
+static void lowering_fini(struct pto_graph_lowering *l) {
+  free(l->tensors);
+  free(l->last_uses);
+  free(l->output_of);
+  free(l->shared);
+  free(l->is_written);
+}
+
+const struct pto_tensor *pto_graph_lowering_operand(const struct pto_graph_lowering *l,
+                                                    const struct pto_graph_node *node, uint32_t parameter) {
+  if (parameter >= node->operand_count || node->operands[parameter] == 0) return NULL;
+  return &l->tensors[node->operands[parameter]];
+}
+
+struct pto_tensor pto_graph_lowering_kept(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
+                                          const uint64_t *shape) {
+  uint64_t bits = pto_dtype_bits(dtype);
+  for (uint32_t d = 0; d < ndims; d++) bits *= shape[d];
+  return pto_managed_tensor(l->rt, pto_create_buffer(l->rt, (bits + 7) / 8), dtype, ndims, shape);
+}
+
+struct pto_tensor pto_graph_lowering_temporary(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
+                                               const uint64_t *shape) {
+  open_node_scope(l);
+  return pto_graph_lowering_kept(l, dtype, ndims, shape);
+}
+
+struct pto_tensor pto_graph_lowering_temporary_like(struct pto_graph_lowering *l, const struct pto_graph_desc *desc,
+                                                    uint32_t dtype) {
+  return pto_graph_lowering_temporary(l, dtype, desc->ndims, desc->shape);
+}
+
+/* A result that is written whole by one task gets its memory from that; others before the first scope of the node. */
+static struct pto_tensor new_result(struct pto_graph_lowering *l, const struct pto_graph_desc *desc) {
+  PTO_ASSERT(l->depth == 0 && l->result_count < PTO_ARRAY_LENGTH(l->results)); /* results come first */
+  const struct pto_tensor t = pto_graph_lowering_kept(l, desc->dtype, desc->ndims, desc->shape);
+  l->results[l->result_count++] = t;
+  return t;
+}
+
+/* Whether `out`, output `o`, may be written by the node at hand although it shares storage with an input. */
+static bool may_overwrite(const struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t o,
+                          bool is_in_place) {
+  const uint32_t input = l->shared[o];
+  if (input == 0 || l->last_uses[input] < l->node_index + 1) return true;
+  if (!is_in_place || l->last_uses[input] > l->node_index + 1) return false;
+  for (uint32_t i = 0; i < node->operand_count; i++) {
+    const struct pto_tensor *t = pto_graph_lowering_operand(l, node, i), *out = &l->outputs[o];
+    if (t == NULL || !is_same_storage(t, out)) continue;
+    if (pto_tensor_overlap(t, out) != PTO_EQUAL || t->dtype != out->dtype || t->ndims != out->ndims) return false;
+    if (memcmp(t->shape, out->shape, out->ndims * sizeof *out->shape) != 0 || !pto_tensor_is_contiguous(t))
+      return false;
+  }
+  return true;
+}
+
+struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                            uint32_t index, bool is_in_place) {
+  const uint32_t v = node->first_result + index, output = l->output_of[v];
+  if (output != 0 && may_overwrite(l, node, output - 1, is_in_place)) {
+    l->is_written[output - 1] = true;
+    l->tensors[v] = l->outputs[output - 1];
+  } else {
+    l->tensors[v] = new_result(l, &l->graph->values[v].desc);
+  }
+  return l->tensors[v];
+}
+
+int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
+                             const struct pto_tensor *t) {
+  const uint32_t v = node->first_result + index, output = l->output_of[v];
+  l->tensors[v] = *t;
+  if (output == 0 || !may_overwrite(l, node, output - 1, false)) return PTO_OK;
+  const struct pto_tensor from = *t;
+  l->is_written[output - 1] = true;
+  l->tensors[v] = l->outputs[output - 1];
+  return pto_graph_lowering_convert(l, &from, &l->outputs[output - 1]);
+}
+
+/* ---- tasks ---- */
+
+int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                              const struct pto_param *params, uint32_t count) {
+  if (l->status != PTO_OK) return l->status;
+  l->scope_tasks++;
+  if (l->observe != NULL)
+    l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count});
+  return (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
+                                        : pto_submit_aic(l->rt, kernel, params, count);
+}
+
+/* Results get theirs with the first scope; what else is the whole of a buffer is a temporary. */
+int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t) {
+  open_node_scope(l);
+  if (l->status != PTO_OK) return l->status;
+  for (uint32_t i = 0; i < l->result_count; i++)
+    if (l->results[i].buffer.id == t->buffer.id) return PTO_OK;
+  const uint64_t bits = pto_dtype_bits(t->dtype) * pto_tensor_numel(t);
+  const bool is_whole = t->buffer.base == 0 && t->start_offset == 0 && pto_tensor_is_contiguous(t) &&
+                        (bits + 7) / 8 == t->buffer.size_bytes;
+  return is_whole ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
+}
+
+static int submit_tile(struct pto_graph_lowering *l, const struct pto_tiles *tiles, uint64_t index,
+                       const struct pto_tiled_task *task) {
+  struct pto_tensor views[PTO_ARRAY_LENGTH(task->tensors)];
+  struct pto_param params[PTO_ARRAY_LENGTH(task->tensors) + PTO_ARRAY_LENGTH(task->scalars)];
+  for (uint32_t i = 0; i < task->tensor_count; i++) {
+    views[i] = pto_tiles_view(tiles, index, &task->tensors[i]);
+    params[i] = pto_param_tensor(task->modes[i], &views[i]);
+  }
+  memcpy(params + task->tensor_count, task->scalars, task->scalar_count * sizeof *params);
+  return pto_graph_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
+}
+
+int pto_graph_lowering_submit_tiles(struct pto_graph_lowering *l, const struct pto_tiles *tiles,
+                                    const struct pto_tiled_task *task) {
+  int status = PTO_OK;
+  if (tiles->count == 1) return submit_tile(l, tiles, 0, task);
+  const bool is_within_tiles = l->depth == 2;
+  for (uint32_t i = 0; i < task->tensor_count && status == PTO_OK; i++)
+    if (task->modes[i] == PTO_OUTPUT) status = pto_graph_lowering_allocate(l, &task->tensors[i]);
+  for (uint64_t i = 0; i < tiles->count && status == PTO_OK; i++) {
+    if (!is_within_tiles) status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = submit_tile(l, tiles, i, task);
+  }
+  const int ended = is_within_tiles ? PTO_OK : pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
+}
+
+/* Every tensor of the task as one dimension, where all are dense and of one shape: fewer dimensions to walk, and cuts
+ * that are even. */
+static void flatten(struct pto_tiled_task *task) {
+  const struct pto_tensor *out = &task->tensors[task->tensor_count - 1];
+  const uint64_t numel[] = {pto_tensor_numel(out)};
+  if (out->ndims < 2) return;
+  for (uint32_t i = 0; i < task->tensor_count; i++)
+    if (!pto_tensor_is_contiguous(&task->tensors[i])) return;
+  for (uint32_t i = 0; i < task->tensor_count; i++) task->tensors[i] = pto_tensor_reshape(&task->tensors[i], 1, numel);
+}
+
+int pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                                   const struct pto_tensor *const *inputs, uint32_t input_count,
+                                   const struct pto_tensor *out, const struct pto_param *scalars,
+                                   uint32_t scalar_count) {
+  struct pto_tiled_task task = {.kernel = kernel, .tensor_count = input_count + 1, .scalar_count = scalar_count};
+  for (uint32_t i = 0; i < input_count; i++) {
+    task.tensors[i] = pto_tensor_broadcast(inputs[i], out->ndims, out->shape);
+    task.modes[i] = PTO_INPUT;
+  }
+  task.tensors[input_count] = *out;
+  task.modes[input_count] = PTO_OUTPUT;
+  if (scalar_count != 0) memcpy(task.scalars, scalars, scalar_count * sizeof *scalars);
+  flatten(&task);
+  const struct pto_tensor *whole = &task.tensors[input_count];
+  struct pto_tiles tiles;
+  if (pto_dtype_bits(out->dtype) < 8) /* two elements share a byte: one task writes them all */
+    pto_tiles_make_one(&tiles, whole->ndims, whole->shape);
+  else
+    pto_tiles_make(&tiles, whole->ndims, whole->shape, 0, 1);
+  return pto_graph_lowering_submit_tiles(l, &tiles, &task);
+}
+
+int pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_tensor *from,
+                               const struct pto_tensor *to) {
+  const struct pto_kernel *kernel = from->dtype == to->dtype ? &pto_general_copy : &pto_general_cast;
+  return pto_graph_lowering_elementwise(l, kernel, &from, 1, to, NULL, 0);
+}
+
+int pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to) {
+  const bool is_float = (PTO_DTYPE_BIT(to->dtype) & PTO_DTYPES_FLOAT) != 0;
+  const struct pto_param value =
+      is_float ? pto_scalar_f32((float)pto_option_f64(number, 0)) : pto_scalar_i64(pto_option_i64(number, 0));
+  return pto_graph_lowering_elementwise(l, is_float ? &pto_general_fill : &pto_general_fill_int, NULL, 0, to, &value,
+                                        1);
+}
+
+struct pto_tensor pto_graph_lowering_as_bool(const struct pto_tensor *t) {
+  struct pto_tensor view = *t;
+  view.dtype = PTO_BOOL; /* one byte as uint8 is, whatever the strides */
+  return view;
+}
+
+int pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t ndims,
+                               const uint64_t *shape, struct pto_tensor *out) {
+  if (pto_tensor_is_contiguous(t)) {
+    *out = pto_tensor_reshape(t, ndims, shape);
+    return PTO_OK;
+  }
+  const struct pto_tensor dense = pto_graph_lowering_kept(l, t->dtype, t->ndims, t->shape);
+  if (l->depth == 0) l->results[l->result_count++] = dense;
+  const int status = pto_graph_lowering_convert(l, t, &dense);
+  *out = pto_tensor_reshape(&dense, ndims, shape);
+  return status;
+}
+
+/* ---- the whole ---- */
+
+/* Outputs whose result went elsewhere: those in the storage of an input that was still read, and further names of a
+ * value that is an output already. */
+static int copy_outputs(struct pto_graph_lowering *l) {
+  int status = PTO_OK;
+  for (uint32_t o = 0; o < l->graph->output_count && status == PTO_OK; o++)
+    if (!l->is_written[o]) status = pto_graph_lowering_convert(l, &l->tensors[l->graph->outputs[o]], &l->outputs[o]);
+  return status;
+}
+
+int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const struct pto_tensor *inputs,
+                    const struct pto_tensor *outputs, const struct pto_tensor *constants,
+                    pto_graph_lowering_observer *observe, void *context) {
+  struct pto_graph_lowering l = {
+      .rt = rt, .graph = graph, .outputs = outputs, .observe = observe, .observe_context = context};
+  int status = lowering_init(&l, inputs, constants);
+  for (; l.node_index < graph->node_count && status == PTO_OK; l.node_index++) {
+    const struct pto_graph_node *node = &graph->nodes[l.node_index];
+    l.result_count = 0;
+    status = lower_functions[node->op](&l, node);
+    const int ended = close_scopes(&l, 0);
+    if (status == PTO_OK) status = ended;
+  }
+  l.result_count = 0;
+  if (status == PTO_OK) status = copy_outputs(&l);
+  const int ended = close_scopes(&l, 0);
+  if (status == PTO_OK) status = ended;
+  lowering_fini(&l);
+  return status;
+}

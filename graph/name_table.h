@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names and the numbers that they stand for: an open hash table.
+ *
+ * Owns its slots; the names are borrowed and must outlive it.  Always true: at most half of the slots are used, so that
+ * a lookup is short however many names there are.  A zeroed table is an empty one.  One thread.
+ */
+#ifndef PTO_NAME_TABLE_H
+#define PTO_NAME_TABLE_H
+
+#include <runtime/base/base.h>
+
+struct pto_name_table_slot {
+  const char *name; /* NULL: free */
+  uint32_t number;
+};
+
+struct pto_name_table {
+  struct pto_name_table_slot *slots;
+  uint32_t count, capacity;
+};
+
+void pto_name_table_fini(struct pto_name_table *table);
+/* The number of the name; false where it is not there. */
+bool pto_name_table_lookup(const struct pto_name_table *table, const char *name, uint32_t *number_out);
+/* Room for one more name, so that the next insert cannot fail; false without memory. */
+bool pto_name_table_reserve(struct pto_name_table *table);
+/* Inserts a name that is not there, after reserve. */
+void pto_name_table_insert(struct pto_name_table *table, const char *name, uint32_t number);
+
+#endif

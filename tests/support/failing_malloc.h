@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An allocator whose n-th allocation from now on fails, and that counts live blocks and allocations: for the one source
+ * of a test program that includes this.
+ *
+ * Where a sanitizer owns malloc there is none: PTO_HAS_FAILING_MALLOC is 0, and tests that need it skip.
+ */
+#ifndef PTO_FAILING_MALLOC_H
+#define PTO_FAILING_MALLOC_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pto/status.h>
+#include <runtime/base/sanitizer.h>
+
+#define PTO_HAS_FAILING_MALLOC (!PTO_HAS_SANITIZER)
+
+static uint32_t fail_countdown; /* the n-th allocation from now on fails; 0: none */
+static int64_t live_blocks;
+static uint64_t allocation_count;
+
+#if PTO_HAS_FAILING_MALLOC
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+void *__libc_memalign(size_t align, size_t size);
+void __libc_free(void *block);
+
+static void *counted(void *block) {
+  live_blocks += block != NULL;
+  allocation_count++;
+  return block;
+}
+static bool is_failing(void) { return fail_countdown && --fail_countdown == 0; }
+/* Exported, so that libc uses them as well. */
+PTO_API void *malloc(size_t size) { return is_failing() ? NULL : counted(__libc_malloc(size)); }
+PTO_API void *calloc(size_t count, size_t size) { return is_failing() ? NULL : counted(__libc_calloc(count, size)); }
+PTO_API void *realloc(void *block, size_t size) {
+  if (is_failing()) return NULL;
+  void *moved = __libc_realloc(block, size);
+  allocation_count++;
+  live_blocks += !block && moved;
+  return moved;
+}
+PTO_API void *aligned_alloc(size_t align, size_t size) {
+  return is_failing() ? NULL : counted(__libc_memalign(align, size));
+}
+PTO_API int posix_memalign(void **block, size_t align, size_t size) {
+  *block = is_failing() ? NULL : counted(__libc_memalign(align, size));
+  return *block ? 0 : ENOMEM;
+}
+PTO_API void free(void *block) {
+  live_blocks -= block != NULL;
+  __libc_free(block);
+}
+#endif
+
+#endif
