@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <formats/output_file.h>
+#include <formats/partial_file.h>
 #include <runtime/base/base.h>
 
 #define HEADER_ALIGN 8u
@@ -108,7 +108,7 @@ static int write_plan(const char *path, const struct plan *plan, uint64_t count,
     is_written = false;
   }
   if (is_written) return PTO_OK;
-  pto_output_file_discard(path);
+  pto_partial_file_remove(path);
   return pto_error_set(error, PTO_ESYSTEM, "%s", strerror(reason));
 }
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <formats/output_file.h>
+#include <formats/partial_file.h>
 #include <runtime/base/base.h>
 
 /* Options of an earlier version of the library are shorter. */
@@ -53,7 +53,7 @@ static int save_dot(const struct pto_graph *graph, const char *path, struct pto_
   int reason = fflush(out) != 0 || ferror(out) ? errno : 0;
   if (fclose(out) != 0 && reason == 0) reason = errno;
   if (status == PTO_OK && reason == 0) return PTO_OK;
-  pto_output_file_discard(path);
+  pto_partial_file_remove(path);
   if (status) return pto_error_set(error, status, "%.400s: %s", path, pto_strerror(status));
   return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
 }

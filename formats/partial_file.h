@@ -4,11 +4,11 @@
  *
  * Owns nothing.  Any thread.
  */
-#ifndef PTO_OUTPUT_FILE_H
-#define PTO_OUTPUT_FILE_H
+#ifndef PTO_PARTIAL_FILE_H
+#define PTO_PARTIAL_FILE_H
 
 /* Removes the file if it is a regular one: a device, pipe or link that a user named to write to stays.  errno is as it
  * was. */
-void pto_output_file_discard(const char *path);
+void pto_partial_file_remove(const char *path);
 
 #endif
