@@ -302,8 +302,8 @@ int pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_te
 
 int pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to) {
   const bool is_float = (PTO_DTYPE_BIT(to->dtype) & PTO_DTYPES_FLOAT) != 0;
-  const struct pto_param value =
-      is_float ? pto_scalar_f32((float)pto_option_f64(number, 0)) : pto_scalar_i64(pto_option_i64(number, 0));
+  const struct pto_param value = is_float ? pto_scalar_f32((float)pto_option_f64(number, 0))
+                                          : pto_scalar_i64(pto_option_whole(number, to->dtype, 0));
   return pto_graph_lowering_elementwise(l, is_float ? &pto_general_fill : &pto_general_fill_int, NULL, 0, to, &value,
                                         1);
 }

@@ -123,7 +123,7 @@ int pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pt
 int pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_tensor *from,
                                const struct pto_tensor *to);
 
-/* Fills `to` with the number, 0 where it is absent. */
+/* Fills `to` with the number, 0 where it is absent; of integer dtypes truncated and saturated. */
 int pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to);
 
 /* Boolean operands are bytes of 0 and others: as a view of dtype bool; results of tests, the other way round. */

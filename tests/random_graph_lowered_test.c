@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random graphs of every operation, lowered: what tasks compute is what the reference computes, to the same bytes on
+ * every engine, chip and number of workers; small windows and heaps give those bytes or the runtime's own sentence.
+ *
+ * PTO_SEED is the first seed, PTO_RANDOM_GRAPHS how many small graphs; a sixteenth as many are large.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <runtime/base/base.h>
+#include <tests/support/lowered_graph.h>
+#include <tests/support/random_graph.h>
+
+static const struct random_graph_form small = {.call_count = 10, .has_views = true};
+/* Cut into many tasks each: 16 Ki elements are one. */
+static const struct random_graph_form large = {.call_count = 6, .numel = 100000, .extent = 300, .has_views = true};
+
+static uint64_t number(const char *name, uint64_t otherwise) {
+  const char *text = getenv(name);
+  return text ? strtoull(text, NULL, 10) : otherwise;
+}
+static uint64_t first_seed(void) { return number("PTO_SEED", 1); }
+static uint64_t seed_count(void) { return number("PTO_RANDOM_GRAPHS", 240); }
+
+/* Ten operations on numbers of magnitude 2: some 16 units in the last place of f32 a hundred summands, of fp16 what
+ * ten roundings make. */
+static const struct lowered_graph_tolerance tolerance = {.f32 = 0x1p-12, .f16 = 0x1p-5};
+
+/* ---- one graph ---- */
+
+struct wanted {
+  void *bytes[RANDOM_GRAPH_OPERANDS];
+};
+
+static const struct pto_graph_desc *output_desc(const struct random_graph *g, uint32_t o) {
+  return &g->graph->values[g->graph->outputs[o]].desc;
+}
+
+static struct wanted reference_of(struct random_graph *g) {
+  struct wanted wanted = {{0}};
+  struct pto_error error = {0};
+  for (uint32_t o = 0; o < g->output_count; o++) {
+    wanted.bytes[o] = calloc(1, random_graph_bytes(output_desc(g, o)));
+    assert_non_null(wanted.bytes[o]);
+  }
+  if (pto_graph_reference_run(g->graph, (const void *const *)g->inputs, wanted.bytes, NULL, NULL, &error))
+    fail_msg("seed %llu: %s", (unsigned long long)g->seed, error.sentence);
+  return wanted;
+}
+
+static void forget(struct wanted *wanted) {
+  for (uint32_t o = 0; o < RANDOM_GRAPH_OPERANDS; o++) free(wanted->bytes[o]);
+}
+
+/* Runs on `context`; what a kernel leaves unwritten shows. */
+static void run(struct random_graph *g, struct pto_context *context) {
+  for (uint32_t o = 0; o < g->output_count; o++) memset(g->outputs[o], 0xa5, random_graph_bytes(output_desc(g, o)));
+  if (lowered_graph_run(g->graph, context, g->inputs, g->outputs))
+    fail_msg("seed %llu: %s", (unsigned long long)g->seed, pto_context_error(context));
+  pto_graph_forget(g->graph, context);
+}
+
+static void expect_right(const struct random_graph *g, const struct wanted *wanted) {
+  for (uint32_t o = 0; o < g->output_count; o++) {
+    char what[128];
+    const struct pto_graph_value *value = &g->graph->values[g->graph->outputs[o]];
+    snprintf(what, sizeof what, "seed %llu, output y%u of %s", (unsigned long long)g->seed, o,
+             pto_op_info(g->graph->nodes[value->producer - 1].op)->name);
+    lowered_graph_expect(output_desc(g, o), g->outputs[o], wanted->bytes[o], g->is_exact[o], &tolerance, what);
+  }
+}
+
+static void keep(const struct random_graph *g, struct wanted *wanted) {
+  for (uint32_t o = 0; o < g->output_count; o++)
+    memcpy(wanted->bytes[o], g->outputs[o], random_graph_bytes(output_desc(g, o)));
+}
+
+static void expect_same(const struct random_graph *g, const struct wanted *wanted, const char *where) {
+  for (uint32_t o = 0; o < g->output_count; o++) {
+    if (memcmp(wanted->bytes[o], g->outputs[o], random_graph_bytes(output_desc(g, o))) != 0)
+      fail_msg("seed %llu: output y%u has other bytes on %s", (unsigned long long)g->seed, o, where);
+  }
+}
+
+/* ---- against the reference ---- */
+
+static const struct pto_config configs[] = {{.engine = "threads", .chip = "tiny", .workers = 2},
+                                            {.engine = "threads", .chip = "tiny", .workers = 1},
+                                            {.engine = "threads", .chip = "a2a3", .workers = 2},
+                                            {.engine = "virtual", .chip = "a2a3"},
+                                            {.engine = "virtual", .chip = "tiny"},
+                                            {.engine = "threads", .chip = "tiny", .workers = 2, .window = 64}};
+
+static void run_everywhere(const struct random_graph_form *form, uint64_t count) {
+  struct pto_context *contexts[PTO_ARRAY_LENGTH(configs)];
+  char where[128];
+  for (size_t c = 0; c < PTO_ARRAY_LENGTH(configs); c++) contexts[c] = lowered_graph_open(&configs[c]);
+  for (uint64_t seed = first_seed(); seed < first_seed() + count; seed++) {
+    struct random_graph g;
+    random_graph_open_form(&g, seed, form);
+    struct wanted wanted = reference_of(&g);
+    run(&g, contexts[0]);
+    expect_right(&g, &wanted);
+    keep(&g, &wanted);
+    for (size_t c = 1; c < PTO_ARRAY_LENGTH(configs); c++) {
+      run(&g, contexts[c]);
+      lowered_graph_name(&configs[c], where, sizeof where);
+      expect_same(&g, &wanted, where);
+    }
+    forget(&wanted);
+    random_graph_close(&g);
+  }
+  for (size_t c = 0; c < PTO_ARRAY_LENGTH(configs); c++) pto_context_destroy(contexts[c]);
+}
+
+static void test_small_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere(void **state) {
+  run_everywhere(&small, seed_count());
+}
+
+static void test_large_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere(void **state) {
+  run_everywhere(&large, seed_count() / 16);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_small_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere),
+      cmocka_unit_test(test_large_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
