@@ -84,7 +84,10 @@ static int filters_of(struct pto_graph_lowering *l, const struct pto_tensor *fil
   return pto_graph_lowering_convert(l, filter, &dense);
 }
 
+/* Pixels of x are the rows of a product as they lie; those of a view may lie otherwise. */
 static bool is_pointwise(const struct convolution *conv) {
+  struct pto_tensor pixels;
+  if (!collapse(&conv->x, 2, 2, &pixels)) return false;
   const struct pto_slide *h = &conv->slides.height, *w = &conv->slides.width;
   return h->window == 1 && w->window == 1 && h->stride == 1 && w->stride == 1 && h->pad == 0 && w->pad == 0 &&
          conv->x.shape[2] == conv->y.shape[2] && conv->x.shape[3] == conv->y.shape[3];

@@ -127,10 +127,68 @@ static void test_large_graphs_give_what_the_reference_does_and_the_same_bytes_ev
   run_everywhere(&large, seed_count() / 16);
 }
 
+/* ---- small rings ---- */
+
+/* Where a graph does not fit, the context says so in a sentence and works again once that is cleared. */
+static bool run_or_refuse(struct random_graph *g, struct pto_context *context, const char *where) {
+  const int status = lowered_graph_run(g->graph, context, g->inputs, g->outputs);
+  if (status != PTO_OK) {
+    const bool is_of_rings = status == PTO_ESCOPE || status == PTO_EHEAP || status == PTO_EWINDOW;
+    if (!is_of_rings || pto_context_error(context)[0] == '\0')
+      fail_msg("seed %llu: on %s status %d: %s", (unsigned long long)g->seed, where, status,
+               pto_context_error(context));
+    assert_int_equal(pto_context_clear_error(context), PTO_OK);
+  }
+  pto_graph_forget(g->graph, context);
+  return status == PTO_OK;
+}
+
+static const struct pto_config tight[] = {{.engine = "threads", .chip = "tiny", .workers = 2, .window = 32},
+                                          {.engine = "virtual", .chip = "a2a3", .window = 32},
+                                          {.engine = "threads", .chip = "a2a3", .workers = 2, .window = 64},
+                                          {.engine = "threads", .chip = "tiny", .workers = 1, .heap_bytes = 65536},
+                                          {.engine = "virtual", .chip = "tiny", .heap_bytes = 1 << 20},
+                                          {.engine = "virtual", .chip = "tiny", .window = 16, .heap_bytes = 4096}};
+
+static void run_tight(const struct random_graph_form *form, uint64_t count) {
+  struct pto_context *contexts[PTO_ARRAY_LENGTH(tight)];
+  uint64_t ran[PTO_ARRAY_LENGTH(tight)] = {0};
+  char where[128];
+  for (size_t c = 0; c < PTO_ARRAY_LENGTH(tight); c++) contexts[c] = lowered_graph_open(&tight[c]);
+  struct pto_context *wide = lowered_graph_open(&configs[0]);
+  for (uint64_t seed = first_seed(); seed < first_seed() + count; seed++) {
+    struct random_graph g;
+    random_graph_open_form(&g, seed, form);
+    struct wanted wanted = reference_of(&g);
+    run(&g, wide);
+    keep(&g, &wanted);
+    for (size_t c = 0; c < PTO_ARRAY_LENGTH(tight); c++) {
+      lowered_graph_name(&tight[c], where, sizeof where);
+      if (!run_or_refuse(&g, contexts[c], where)) continue;
+      expect_same(&g, &wanted, where);
+      ran[c]++;
+    }
+    forget(&wanted);
+    random_graph_close(&g);
+  }
+  pto_context_destroy(wide);
+  for (size_t c = 0; c < PTO_ARRAY_LENGTH(tight); c++) {
+    lowered_graph_name(&tight[c], where, sizeof where);
+    printf("| %s: %llu of %llu graphs fit\n", where, (unsigned long long)ran[c], (unsigned long long)count);
+    pto_context_destroy(contexts[c]);
+  }
+}
+
+static void test_small_windows_and_heaps_give_the_same_bytes_or_a_sentence(void **state) {
+  run_tight(&small, seed_count() / 4);
+  run_tight(&large, seed_count() / 16);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_small_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere),
       cmocka_unit_test(test_large_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere),
+      cmocka_unit_test(test_small_windows_and_heaps_give_the_same_bytes_or_a_sentence),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
