@@ -212,7 +212,20 @@ int pto_lower_conv2d(struct pto_graph_lowering *l, const struct pto_graph_node *
 
 /* ---- turned round ---- */
 
-/* x with stride − 1 zeros between its rows and columns. */
+/* Zeros between the places of every `step` in dimension `dim`. */
+static int fill_between(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t dim, uint64_t step) {
+  int status = PTO_OK;
+  for (uint64_t first = 1; first < step && first < t->shape[dim] && status == PTO_OK; first++) {
+    const struct pto_tensor between = pto_tensor_slice(t, dim, first, t->shape[dim], step);
+    status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = pto_graph_lowering_fill(l, (struct pto_number){0}, &between);
+  }
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
+}
+
+/* x with stride − 1 zeros between its rows and columns; each element is written once, as the rules pto order no write
+ * after another. */
 static int spread(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_slides *slides,
                   struct pto_tensor *out) {
   const uint64_t sh = slides->height.stride, sw = slides->width.stride;
@@ -220,9 +233,11 @@ static int spread(struct pto_graph_lowering *l, const struct pto_tensor *x, cons
   if (sh == 1 && sw == 1) return PTO_OK;
   const uint64_t shape[] = {x->shape[0], x->shape[1], (x->shape[2] - 1) * sh + 1, (x->shape[3] - 1) * sw + 1};
   *out = pto_graph_lowering_temporary(l, x->dtype, 4, shape);
-  int status = pto_graph_lowering_fill(l, (struct pto_number){0}, out);
+  int status = pto_graph_lowering_allocate(l, out);
   const struct pto_tensor rows = pto_tensor_slice(out, 2, 0, shape[2], sh);
   const struct pto_tensor places = pto_tensor_slice(&rows, 3, 0, shape[3], sw);
+  if (status == PTO_OK) status = fill_between(l, out, 2, sh);
+  if (status == PTO_OK) status = fill_between(l, &rows, 3, sw);
   return status ? status : pto_graph_lowering_convert(l, x, &places);
 }
 
