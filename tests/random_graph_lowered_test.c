@@ -127,6 +127,57 @@ static void test_large_graphs_give_what_the_reference_does_and_the_same_bytes_ev
   run_everywhere(&large, seed_count() / 16);
 }
 
+/* ---- every dtype of every operation ---- */
+
+#define MOST_PARAMETERS 8
+
+/* What the table of operations allows, bit d of a parameter: dtype d. */
+static uint32_t allowed(uint32_t op, uint32_t parameter) {
+  const struct pto_op_info *info = pto_op_info(op);
+  return parameter < info->parameter_count && info->parameters[parameter].same_dtype == 0
+             ? info->parameters[parameter].dtypes
+             : 0;
+}
+
+static void add_seen(const struct random_graph *g, uint32_t op, uint32_t seen[MOST_PARAMETERS]) {
+  for (uint32_t n = 0; n < g->graph->node_count; n++) {
+    const struct pto_graph_node *node = &g->graph->nodes[n];
+    for (uint32_t p = 0; node->op == op && p < node->operand_count && p < MOST_PARAMETERS; p++)
+      if (node->operands[p]) seen[p] |= PTO_DTYPE_BIT(g->graph->values[node->operands[p]].desc.dtype);
+  }
+}
+
+static bool is_all_seen(uint32_t op, const uint32_t seen[MOST_PARAMETERS]) {
+  for (uint32_t p = 0; p < MOST_PARAMETERS; p++)
+    if ((allowed(op, p) & ~seen[p]) != 0) return false;
+  return true;
+}
+
+static void run_op(uint32_t op, struct pto_context *context) {
+  const struct random_graph_form form = {.call_count = 2, .has_views = true, .is_one_op = true, .op = op};
+  uint32_t seen[MOST_PARAMETERS] = {0};
+  for (uint64_t seed = 1; seed <= 200 && !is_all_seen(op, seen); seed++) {
+    struct random_graph g;
+    random_graph_open_form(&g, seed, &form);
+    struct wanted wanted = reference_of(&g);
+    run(&g, context);
+    expect_right(&g, &wanted);
+    add_seen(&g, op, seen);
+    forget(&wanted);
+    random_graph_close(&g);
+  }
+  for (uint32_t p = 0; p < MOST_PARAMETERS; p++)
+    if ((allowed(op, p) & ~seen[p]) != 0)
+      fail_msg("%s, parameter %u: dtypes 0x%x of 0x%x were never drawn", pto_op_info(op)->name, p,
+               allowed(op, p) & ~seen[p], allowed(op, p));
+}
+
+static void test_every_operation_takes_every_dtype_of_its_table(void **state) {
+  struct pto_context *context = lowered_graph_open(&configs[0]);
+  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) run_op(op, context);
+  pto_context_destroy(context);
+}
+
 /* ---- small rings ---- */
 
 /* Where a graph does not fit, the context says so in a sentence and works again once that is cleared. */
@@ -188,6 +239,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_small_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere),
       cmocka_unit_test(test_large_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere),
+      cmocka_unit_test(test_every_operation_takes_every_dtype_of_its_table),
       cmocka_unit_test(test_small_windows_and_heaps_give_the_same_bytes_or_a_sentence),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

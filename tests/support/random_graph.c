@@ -279,7 +279,7 @@ void random_graph_open_form(struct random_graph *g, uint64_t seed, const struct 
   m->rng.state = seed;
   assert_int_equal(pto_graph_builder_create(NULL, &m->builder), PTO_OK);
   for (uint32_t i = 0; i < form->call_count && m->count + 32 < RANDOM_GRAPH_OPERANDS; i++) {
-    const uint32_t op = random_below(m, PTO_GRAPH_OP_COUNT);
+    const uint32_t op = form->is_one_op ? form->op : random_below(m, PTO_GRAPH_OP_COUNT);
     random_graph_makers[op](m, op);
   }
   build(m);
