@@ -188,7 +188,7 @@ static void take_bias(const struct pto_graph_lowering *l, const struct pto_graph
 int pto_lower_conv2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_conv2d_options *options = node->options;
   const struct pto_tensor *filter = pto_graph_lowering_operand(l, node, 1);
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct convolution conv = {.x = pto_lower_as_nchw(pto_graph_lowering_operand(l, node, 0), options->input_layout),
                              .y = pto_lower_as_nchw(&result, options->input_layout)};
   switch (options->filter_layout) {
@@ -270,7 +270,7 @@ int pto_lower_conv_transpose2d(struct pto_graph_lowering *l, const struct pto_gr
   const struct pto_conv_transpose2d_options *options = node->options;
   const struct pto_tensor *given = pto_graph_lowering_operand(l, node, 1);
   const struct pto_tensor x = pto_lower_as_nchw(pto_graph_lowering_operand(l, node, 0), options->input_layout);
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   const struct pto_tensor filter = options->filter_layout == PTO_CONV_TRANSPOSE2D_HWOI   ? permuted4(given, 3, 2, 0, 1)
                                    : options->filter_layout == PTO_CONV_TRANSPOSE2D_OHWI ? permuted4(given, 3, 0, 1, 2)
                                                                                          : *given;

@@ -9,7 +9,7 @@
 static int unary(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
                  const struct pto_param *scalars, uint32_t scalar_count) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
   return pto_graph_lowering_elementwise(l, kernel, &x, 1, &y, scalars, scalar_count);
 }
 
@@ -43,14 +43,16 @@ static bool is_float(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES
 /* Integers are neither NaN nor infinite. */
 static int predicate(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true), bools = pto_graph_lowering_as_bool(&y);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY),
+                          bools = pto_graph_lowering_as_bool(&y);
   if (!is_float(x->dtype)) return pto_graph_lowering_fill(l, (struct pto_number){0}, &y);
   return pto_graph_lowering_elementwise(l, kernel, &x, 1, &bools, NULL, 0);
 }
 
 static int logical_not(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor x = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, node, 0)), *in = &x;
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true), bools = pto_graph_lowering_as_bool(&y);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY),
+                          bools = pto_graph_lowering_as_bool(&y);
   return pto_graph_lowering_elementwise(l, &pto_general_logical_not, &in, 1, &bools, NULL, 0);
 }
 
@@ -101,7 +103,7 @@ static int cast_integers(struct pto_graph_lowering *l, const struct pto_tensor *
 
 int pto_lower_cast(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   return is_float(x->dtype) || is_float(y.dtype) ? pto_graph_lowering_convert(l, x, &y) : cast_integers(l, x, &y);
 }
 
@@ -111,7 +113,7 @@ int pto_lower_cast(struct pto_graph_lowering *l, const struct pto_graph_node *no
 static int clamp_unsigned(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_clamp_options *options = node->options;
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
   const struct pto_tensor low = pto_graph_lowering_temporary(l, PTO_UINT64, 0, NULL);
   const struct pto_tensor high = pto_graph_lowering_temporary(l, PTO_UINT64, 0, NULL);
   const struct pto_tensor raised = pto_graph_lowering_temporary(l, PTO_UINT64, x->ndims, x->shape);
@@ -174,7 +176,7 @@ int pto_lower_leaky_relu(struct pto_graph_lowering *l, const struct pto_graph_no
 
 static int binary(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
   const struct pto_tensor *inputs[] = {pto_graph_lowering_operand(l, node, 0), pto_graph_lowering_operand(l, node, 1)};
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
   return pto_graph_lowering_elementwise(l, kernel, inputs, 2, &y, NULL, 0);
 }
 
@@ -189,7 +191,8 @@ static int test(struct pto_graph_lowering *l, const struct pto_graph_node *node,
   const struct pto_tensor bools[] = {pto_graph_lowering_as_bool(inputs[0]), pto_graph_lowering_as_bool(inputs[1])};
   if (are_bools)
     for (int i = 0; i < 2; i++) inputs[i] = &bools[i];
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true), result = pto_graph_lowering_as_bool(&y);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY),
+                          result = pto_graph_lowering_as_bool(&y);
   return pto_graph_lowering_elementwise(l, kernel, inputs, 2, &result, NULL, 0);
 }
 
@@ -225,6 +228,6 @@ int pto_lower_where(struct pto_graph_lowering *l, const struct pto_graph_node *n
   const struct pto_tensor condition = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, node, 0));
   const struct pto_tensor *inputs[] = {&condition, pto_graph_lowering_operand(l, node, 1),
                                        pto_graph_lowering_operand(l, node, 2)};
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
   return pto_graph_lowering_elementwise(l, &pto_general_select, inputs, 3, &y, NULL, 0);
 }

@@ -263,9 +263,9 @@ static int end_next(struct pto_graph_lowering *l, const struct pto_tensor *next,
 static int run_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
                     struct network *n, step_function *step) {
   const bool has_cell = n->gates == 4;
-  const struct pto_tensor h = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor h = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pto_tensor c = {0};
-  if (has_cell) c = pto_graph_lowering_result(l, node, 1, false);
+  if (has_cell) c = pto_graph_lowering_result(l, node, 1, PTO_IN_PLACE_NONE);
   int status = open_network(l, node, roles, true, 0, n);
   if (status == PTO_OK) status = multiply_inputs(l, n, pto_graph_lowering_operand(l, node, 0), 1);
   const struct pto_tensor inputs = direction_of(&n->inputs, 0);
@@ -347,9 +347,10 @@ static int run_direction(struct pto_graph_lowering *l, struct network *n, step_f
 static int open_results(struct pto_graph_lowering *l, const struct pto_graph_node *node, bool has_cell,
                         struct results *results) {
   *results = (struct results){.has_cell = has_cell, .has_sequence = node->result_count > (has_cell ? 2u : 1u)};
-  results->hidden = pto_graph_lowering_result(l, node, 0, false);
-  if (has_cell) results->cell = pto_graph_lowering_result(l, node, 1, false);
-  if (results->has_sequence) results->sequence = pto_graph_lowering_result(l, node, has_cell ? 2 : 1, false);
+  results->hidden = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
+  if (has_cell) results->cell = pto_graph_lowering_result(l, node, 1, PTO_IN_PLACE_NONE);
+  if (results->has_sequence)
+    results->sequence = pto_graph_lowering_result(l, node, has_cell ? 2 : 1, PTO_IN_PLACE_NONE);
   return pto_graph_lowering_allocate(l, &results->hidden);
 }
 

@@ -235,11 +235,104 @@ static void test_small_windows_and_heaps_give_the_same_bytes_or_a_sentence(void 
   run_tight(&large, seed_count() / 16);
 }
 
+/* ---- inputs given up ---- */
+
+static struct pto_device_tensor tensor_of(struct pto_context *context, const struct pto_graph_desc *from) {
+  struct pto_device_tensor_desc desc = {.dtype = from->dtype, .ndims = from->ndims};
+  struct pto_device_tensor tensor;
+  memcpy(desc.shape, from->shape, sizeof desc.shape);
+  if (pto_device_tensor_create_host(context, &desc, &tensor)) fail_msg("%s", pto_context_error(context));
+  return tensor;
+}
+
+static bool is_like(const struct pto_graph_desc *a, const struct pto_graph_desc *b) {
+  bool is_same = a->dtype == b->dtype && a->ndims == b->ndims;
+  for (uint32_t d = 0; is_same && d < a->ndims; d++) is_same = a->shape[d] == b->shape[d];
+  return is_same;
+}
+
+/* Some outputs get the tensor of an input like them, drawn; each input is given up once.  Returns how many. */
+static uint32_t draw_shared(const struct random_graph *g, struct pto_rng *rng, uint32_t *input_of) {
+  bool is_taken[RANDOM_GRAPH_OPERANDS] = {false};
+  uint32_t count = 0;
+  for (uint32_t o = 0; o < g->output_count; o++) {
+    input_of[o] = UINT32_MAX;
+    for (uint32_t i = 0; i < g->input_count; i++) {
+      const struct pto_graph_desc *input = &g->graph->values[g->graph->inputs[i]].desc;
+      if (is_taken[i] || !is_like(input, output_desc(g, o)) || pto_rng_below(rng, 4) == 0) continue;
+      input_of[o] = i;
+      is_taken[i] = true;
+      count++;
+      break;
+    }
+  }
+  return count;
+}
+
+static void run_shared(struct random_graph *g, struct pto_context *context, const uint32_t *input_of) {
+  static struct pto_binding in[RANDOM_GRAPH_OPERANDS], out[RANDOM_GRAPH_OPERANDS];
+  static const char *consumed[RANDOM_GRAPH_OPERANDS];
+  struct pto_dispatch_bindings bindings = {in, out, g->input_count, g->output_count, consumed, 0};
+  for (uint32_t i = 0; i < g->input_count; i++) {
+    const struct pto_graph_desc *desc = &g->graph->values[g->graph->inputs[i]].desc;
+    in[i] = (struct pto_binding){g->graph->input_operands[i].name, tensor_of(context, desc)};
+    assert_int_equal(pto_device_tensor_write(context, in[i].tensor, g->inputs[i], random_graph_bytes(desc)), PTO_OK);
+  }
+  for (uint32_t o = 0; o < g->output_count; o++) {
+    const bool is_shared = input_of[o] != UINT32_MAX;
+    out[o] = (struct pto_binding){g->graph->output_operands[o].name,
+                                  is_shared ? in[input_of[o]].tensor : tensor_of(context, output_desc(g, o))};
+    if (is_shared) consumed[bindings.consumed_count++] = in[input_of[o]].name;
+  }
+  if (pto_graph_dispatch(g->graph, context, &bindings)) fail_msg("%s", pto_context_error(context));
+  for (uint32_t o = 0; o < g->output_count; o++)
+    if (pto_device_tensor_read(context, out[o].tensor, g->outputs[o], random_graph_bytes(output_desc(g, o))))
+      fail_msg("seed %llu: %s", (unsigned long long)g->seed, pto_context_error(context));
+  for (uint32_t i = 0; i < g->input_count; i++) pto_device_tensor_destroy(context, in[i].tensor);
+  for (uint32_t o = 0; o < g->output_count; o++)
+    if (input_of[o] == UINT32_MAX) pto_device_tensor_destroy(context, out[o].tensor);
+  pto_graph_forget(g->graph, context);
+}
+
+static uint32_t run_in_place(const struct random_graph_form *form, uint64_t count) {
+  static const struct pto_config config = {.engine = "threads", .chip = "a2a3", .workers = 2};
+  struct pto_context *context = lowered_graph_open(&config);
+  struct pto_rng rng = {first_seed()};
+  uint32_t shared = 0, input_of[RANDOM_GRAPH_OPERANDS];
+  for (uint64_t seed = first_seed(); seed < first_seed() + count; seed++) {
+    struct random_graph g;
+    random_graph_open_form(&g, seed, form);
+    struct wanted wanted = reference_of(&g);
+    run(&g, context);
+    keep(&g, &wanted);
+    const uint32_t given_up = draw_shared(&g, &rng, input_of);
+    if (given_up != 0) {
+      run_shared(&g, context, input_of);
+      expect_same(&g, &wanted, "inputs given up");
+    }
+    shared += given_up;
+    forget(&wanted);
+    random_graph_close(&g);
+  }
+  pto_context_destroy(context);
+  return shared;
+}
+
+static void test_outputs_in_the_storage_of_inputs_given_up_have_the_same_bytes(void **state) {
+  const struct random_graph_form few = {.call_count = 12, .numel = 8, .extent = 2};
+  struct random_graph_form cut = large;
+  cut.has_views = false;
+  const uint32_t shared = run_in_place(&few, 2 * seed_count()), large_ones = run_in_place(&cut, seed_count() / 8);
+  printf("| %u outputs of small graphs and %u of large ones took the storage of inputs\n", shared, large_ones);
+  assert_true(seed_count() < 100 || (shared > seed_count() && large_ones > 0));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_small_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere),
       cmocka_unit_test(test_large_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere),
       cmocka_unit_test(test_every_operation_takes_every_dtype_of_its_table),
+      cmocka_unit_test(test_outputs_in_the_storage_of_inputs_given_up_have_the_same_bytes),
       cmocka_unit_test(test_small_windows_and_heaps_give_the_same_bytes_or_a_sentence),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
