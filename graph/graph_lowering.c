@@ -3,6 +3,8 @@
 #include <graph/op_options.h>
 
 #include <kernels/kernel_list.h>
+#include <runtime/control/control.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -372,6 +374,16 @@ static int copy_outputs(struct pto_graph_lowering *l) {
   return status;
 }
 
+/* The runtime's sentence, and the node that was being lowered when it came. */
+static void tell_node(const struct pto_graph_lowering *l) {
+  char text[256];
+  const struct pto_graph_node *node = &l->graph->nodes[l->node_index];
+  const char *label = node->label ? node->label : "";
+  snprintf(text, sizeof text, "; lowering had come to node %u of %u, %s%s%.100s%s", l->node_index + 1,
+           l->graph->node_count, pto_op_info(node->op)->name, label[0] ? " \"" : "", label, label[0] ? "\"" : "");
+  pto_host_append_error(l->rt, text);
+}
+
 int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const struct pto_tensor *inputs,
                     const struct pto_tensor *outputs, const struct pto_tensor *constants,
                     pto_graph_lowering_observer *observe, void *context) {
@@ -384,6 +396,10 @@ int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const
     status = lower_functions[node->op](&l, node);
     const int ended = close_scopes(&l, 0);
     if (status == PTO_OK) status = ended;
+    if (status != PTO_OK) {
+      tell_node(&l);
+      break;
+    }
   }
   l.result_count = 0;
   if (status == PTO_OK) status = copy_outputs(&l);

@@ -16,7 +16,7 @@
  *
  * The control thread of a dispatch calls, in orchestrate.  To add an operation: pto_lower_ID in the lower_*.c of its
  * subject, with the helpers below; it returns PTO_OK or the status of the submit that failed, whose sentence the
- * runtime keeps.
+ * runtime keeps; the node's number, operation and label are added to it.
  */
 #ifndef PTO_GRAPH_LOWERING_H
 #define PTO_GRAPH_LOWERING_H
