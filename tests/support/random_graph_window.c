@@ -13,6 +13,10 @@ static struct side draw_side(struct random_maker *m) {
                    .end = random_below(m, 2),
                    .stride = 1 + random_below(m, 2),
                    .dilation = 1 + random_below(m, 2)};
+  if (m->form.extent > RANDOM_GRAPH_EXTENT) { /* more than windows have */
+    s.begin += random_below(m, 4);
+    s.end += random_below(m, 4);
+  }
   const uint32_t reach = (s.window - 1) * s.dilation + 1;
   s.extent = reach + random_side(m, 3) - 1;
   s.output = (s.extent + s.begin + s.end - reach) / s.stride + 1;
@@ -120,6 +124,7 @@ void random_pool(struct random_maker *m, uint32_t op) {
     sides[i] = draw_side(m);
     sides[i].window++; /* more than the padding, so that no window is empty */
     sides[i].dilation = 1;
+    sides[i].begin = sides[i].begin % 2;
     sides[i].end = 0;
     sides[i].extent += 2;
     sides[i].output = (sides[i].extent + sides[i].begin - sides[i].window) / sides[i].stride + 1;
