@@ -64,7 +64,8 @@
   X(logical_and, BINARY, PTO_DTYPES_BOOL, 0, 0, (a != 0) & (b != 0), a != 0 && b != 0)                                 \
   X(logical_or, BINARY, PTO_DTYPES_BOOL, 0, 0, (a | b) != 0, a != 0 || b != 0)                                         \
   X(logical_xor, BINARY, PTO_DTYPES_BOOL, 0, 0, (a != 0) ^ (b != 0), (a != 0) != (b != 0))                             \
-  X(prelu, BINARY, PTO_DTYPES_FLOAT, 0.5, a < 0 ? a * b : a, 0, a < 0 ? a * b : a)                                     \
+  X(prelu, BINARY, PTO_DTYPES_NUMBER, 0.5, a < 0 ? a * b : a, a < 0 ? PTO_WRAP(a, *, b) : a,                           \
+    a < 0 ? reference_mul(a, b) : a)                                                                                   \
   X(equal, COMPARE, PTO_DTYPES_NUMBER, 0, a == b, a == b, a == b)                                                      \
   X(not_equal, COMPARE, PTO_DTYPES_NUMBER, 0, a != b, a != b, a != b)                                                  \
   X(greater, COMPARE, PTO_DTYPES_NUMBER, 0, a > b, a > b, a > b)                                                       \
@@ -132,7 +133,7 @@
   X(gelu, LANES, PTO_DTYPES_FLOAT, 1.75, gelu_lanes(a), 0, pto_exact_gelu(a))                                          \
   X(gelu_tanh, UNARY, PTO_DTYPES_FLOAT, 0.501, gelu_tanh_f32(a), 0, pto_exact_gelu_tanh(a))                            \
   X(elu, LANES_SCALED, PTO_DTYPES_FLOAT, 2, elu_lanes(a, s), 0, pto_exact_elu(a, s))                                   \
-  X(pow, BINARY, PTO_DTYPES_FLOAT, 0.501, pow_f32(a, b), 0, pow(a, b))
+  X(pow, BINARY, PTO_DTYPES_NUMBER, 0.501, pow_f32(a, b), PTO_POWER(a, b), reference_pow(a, b))
 /* clang-format on */
 
 /* X(name) */

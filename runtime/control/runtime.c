@@ -50,6 +50,8 @@ int pto_report_error(struct pto_runtime *rt, const char *sentence) {
 
 const char *pto_last_error(struct pto_runtime *rt) { return rt->error.sentence; }
 
+void pto_host_append_error(struct pto_runtime *rt, const char *text) { pto_error_append(&rt->error, "%s", text); }
+
 /* ---- creation ---- */
 
 /* The arena, and the rings in it. */
