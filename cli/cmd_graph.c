@@ -84,7 +84,8 @@ static const struct pto_option_spec extra[] = {
     {"compare", "reference", "compares the results of all nodes with the reference's", set_compare, false},
     {"first-divergence", NULL, "ends that at the first node beyond tolerance, and tells it", set_first_divergence,
      false},
-    {"explain", NULL, "what becomes of each node", set_explain, false},
+    {"explain", NULL, "tells of each node kernels, tiles, local memory, bytes, work, and what bounds it on --chip",
+     set_explain, false},
     {0}};
 
 /* Of a run of tasks, not of a graph. */
@@ -179,11 +180,11 @@ static int execute(struct pto_graph_command *command) {
 }
 
 static int act(struct pto_graph_command *command) {
-  if (command->explain) return pto_error_set(&command->error, PTO_ENOTSUP, "not supported yet: --explain");
   int status = load(command);
   if (status == PTO_ESYSTEM) status = command->error.status = PTO_EINVAL; /* a file that was asked for */
   if (status || command->validate) return status;
   status = write_files(command);
+  if (status == PTO_OK && command->explain) status = pto_graph_command_explain(command);
   return status == PTO_OK && (command->run || command->compare) ? execute(command) : status;
 }
 
@@ -217,7 +218,8 @@ static const char *find_conflict(const struct pto_graph_command *command) {
     return "--output-dir is for --run or --first-divergence";
   if ((o->has_rtol || o->has_atol) && !command->compare) return "--rtol and --atol are for --compare";
   if ((o->engine || o->chip || o->workers) && !runs && !command->explain) return "--engine is for --run or --compare";
-  if (command->validate && (runs || command->save_path || o->dot_path)) return "--validate does nothing else";
+  if (command->validate && (runs || command->explain || command->save_path || o->dot_path))
+    return "--validate does nothing else";
   return NULL;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cli/run_options.h>
 #include <formats/json_writer.h>
+#include <graph/graph_explain.h>
 #include <graph/graph_reference.h>
 
 /* What a run on a simulated chip came to; zeroed: it was on the host. */
@@ -75,7 +76,9 @@ struct pto_graph_command {
   const char *engine;       /* that it ran on; NULL: on none */
   struct pto_graph_record record;
   struct pto_graph_divergence divergence;
-  bool has_run, has_compared;
+  struct pto_graph_explanation explanation;
+  struct pto_graph_record explained; /* of the run that explains */
+  bool has_run, has_compared, has_explained;
   int exit_code;
   struct pto_error error;
 };
@@ -90,6 +93,10 @@ PTO_MUST_CHECK int pto_graph_command_run(struct pto_graph_command *command, cons
 /* Runs it on `engine` and on the reference, and compares the results of all nodes, or up to the first beyond
  * tolerance, whose tensors go to --output-dir. */
 PTO_MUST_CHECK int pto_graph_command_compare(struct pto_graph_command *command, const struct pto_graph_engine *engine);
+/* Explains it on --chip, in virtual time; the table, and the member of the object of --json. */
+PTO_MUST_CHECK int pto_graph_command_explain(struct pto_graph_command *command);
+void pto_graph_explain_print(const struct pto_graph_command *command);
+void pto_graph_explain_put(struct pto_json_writer *w, const struct pto_graph_command *command);
 /* Writes dense bytes to DIR/NAME.ENDING.npy; letters that a file name may not have are written as %XX. */
 PTO_MUST_CHECK int pto_graph_write_npy(const char *dir, const char *name, const char *ending,
                                        const struct pto_graph_desc *desc, const void *data, struct pto_error *error);

@@ -38,7 +38,8 @@ int pto_graph_open_context(const struct pto_graph *graph, const struct pto_confi
   options.tensor_count = (uint32_t)pto_min_u64(2 * (uint64_t)graph->value_count + 1024, UINT32_MAX);
   if (!options.runtime.heap_bytes) options.runtime.heap_bytes = pto_max_u64(2 * result_bytes + 64 * MIB, 256 * MIB);
   error->sentence[0] = '\0';
-  error->status = pto_context_create(&options, context_out, error->sentence, sizeof error->sentence);
+  const int status = pto_context_create(&options, context_out, error->sentence, sizeof error->sentence);
+  error->status = status == PTO_ESYSTEM ? PTO_EINVAL : status; /* a chip file that was asked for */
   return error->status;
 }
 

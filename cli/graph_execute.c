@@ -141,6 +141,7 @@ void pto_graph_command_fini(struct pto_graph_command *command) {
   for (uint32_t i = 0; command->outputs && i < command->graph->output_count; i++) free(command->outputs[i]);
   free(command->inputs);
   free(command->outputs);
+  pto_graph_explanation_fini(&command->explanation);
   pto_graph_destroy(command->graph);
   pto_run_options_fini(&command->options);
 }

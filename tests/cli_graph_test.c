@@ -226,6 +226,59 @@ static void test_the_first_divergence_of_a_lowered_run_is_told_with_its_tensors(
   json_decref(root);
 }
 
+/* a [64, 64] × b [64, 32], then a view of it: the costs of a matmul and of nothing. */
+static void test_explain_tells_what_each_node_costs_and_what_bounds_it(void **state) {
+  const char *path = pto_ptosim_path("product.json");
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs("{\"format\": \"webnn-graph-json\", \"version\": 1,\n"
+        " \"inputs\": {\"a\": {\"dataType\": \"float32\", \"shape\": [64, 64]},\n"
+        "  \"b\": {\"dataType\": \"float32\", \"shape\": [64, 32]}}, \"consts\": {},\n"
+        " \"nodes\": [{\"id\": \"p\", \"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]},\n"
+        "  {\"id\": \"t\", \"op\": \"transpose\", \"inputs\": [\"p\"]},\n"
+        "  {\"id\": \"y\", \"op\": \"abs\", \"inputs\": [\"t\"]}],\n"
+        " \"outputs\": {\"y\": \"y\"}}\n",
+        file);
+  fclose(file);
+  assert_int_equal(pto_ptosim_run("graph %s --explain --json -", path), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *explained = json_object_get(root, "explained"),
+         *nodes = json_object_get(explained, "nodes"), *product = json_array_get(nodes, 0);
+  assert_int_equal(json_array_size(nodes), 3);
+  assert_string_equal(pto_json_text(explained, "chip"), "tiny");
+  assert_string_equal(pto_json_text(product, "op"), "matmul");
+  assert_string_equal(pto_json_text(product, "form"), "kernel");
+  assert_string_equal(pto_json_text(json_array_get(json_object_get(product, "kernels"), 0), "name"), "matmul");
+  assert_int_equal(pto_json_integer(product, "multiply_adds"), 64 * 64 * 32);
+  assert_int_equal(pto_json_integer(product, "bytes_out"), 64 * 32 * 4);
+  /* The tiny chip's cube does one a picosecond, its memory a byte in ten: (64 · 64 + 64 · 32 + 64 · 32) · 4 bytes. */
+  assert_string_equal(pto_json_text(product, "bound"), "memory");
+  if (pto_json_integer(product, "tasks") == 1)
+    assert_true(json_number_value(json_object_get(product, "core_us")) == 0.32768);
+  assert_string_equal(pto_json_text(json_array_get(nodes, 1), "form"), "view");
+  assert_string_equal(pto_json_text(json_array_get(nodes, 1), "bound"), "nothing");
+  json_decref(root);
+}
+
+static void test_explained_tasks_are_those_of_a_run(void **state) {
+  assert_int_equal(pto_ptosim_run("graph " SMALL_GPT2 " --explain --run --engine virtual --chip a2a3 --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *explained = json_object_get(root, "explained"), *node;
+  json_int_t tasks = 0;
+  size_t i;
+  json_array_foreach(json_object_get(explained, "nodes"), i, node) {
+    json_int_t of_kernels = 0;
+    json_t *kernel;
+    size_t k;
+    json_array_foreach(json_object_get(node, "kernels"), k, kernel) of_kernels += pto_json_integer(kernel, "tasks");
+    assert_int_equal(of_kernels, pto_json_integer(node, "tasks"));
+    tasks += of_kernels;
+  }
+  assert_int_equal(tasks, pto_json_integer(explained, "tasks"));
+  assert_int_equal(tasks + pto_json_integer(explained, "memory_tasks"), pto_json_integer(root, "tasks"));
+  json_decref(root);
+  assert_int_equal(pto_ptosim_run("graph " SMALL_GPT2 " --explain"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "layerNormalization"));
+}
+
 static void test_what_is_wrong_is_said_in_a_sentence(void **state) {
   static const struct {
     const char *words, *part;
@@ -310,6 +363,8 @@ int main(void) {
       cmocka_unit_test(test_a_picture_goes_to_a_file_or_standard_output),
       cmocka_unit_test(test_the_reference_does_not_differ_from_itself),
       cmocka_unit_test(test_the_first_divergence_of_a_lowered_run_is_told_with_its_tensors),
+      cmocka_unit_test(test_explain_tells_what_each_node_costs_and_what_bounds_it),
+      cmocka_unit_test(test_explained_tasks_are_those_of_a_run),
       cmocka_unit_test(test_what_is_wrong_is_said_in_a_sentence),
       cmocka_unit_test(test_an_input_of_another_shape_is_refused),
       cmocka_unit_test(test_files_that_cannot_be_written_are_failures),
