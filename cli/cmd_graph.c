@@ -57,6 +57,17 @@ OPTION(explain) {
   COMMAND->explain = true;
   return PTO_OK;
 }
+OPTION(steps) { return pto_parse_u64(value, 1, 1000000, &COMMAND->steps.count, error); }
+OPTION(kv) {
+  COMMAND->steps.is_in_place = strcmp(value, "inplace") == 0;
+  COMMAND->has_kv = true;
+  if (COMMAND->steps.is_in_place || strcmp(value, "pingpong") == 0) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "\"%s\" is none of pingpong, inplace", value);
+}
+OPTION(state) {
+  COMMAND->has_kv = true;
+  return pto_string_list_add(&COMMAND->steps.pairs, value, error);
+}
 OPTION(output_dir) {
   COMMAND->output_dir = value;
   return PTO_OK;
@@ -79,6 +90,11 @@ static const struct pto_option_spec extra[] = {
     {"weights", "FILE", "of the graph's constants, to read (default: beside it)", set_weights, false},
     {"manifest", "FILE.json", "of these weights (default: beside the graph)", set_manifest, false},
     {"run", NULL, "runs it", set_run, false},
+    {"steps", "N", "runs it N times, states fed back: past_NAME is what NAME was, token the largest logit", set_steps,
+     false},
+    {"kv", "HOW", "pingpong (default): two tensors a state take turns; inplace: one, which the step consumes", set_kv,
+     false},
+    {"state", "INPUT=OUTPUT", "another state than those; may be repeated", set_state, false},
     {"output-dir", "DIR", "writes the outputs, or the tensors of the first divergence, to DIR/NAME.npy", set_output_dir,
      false},
     {"compare", "reference", "compares the results of all nodes with the reference's", set_compare, false},
@@ -174,7 +190,8 @@ static int execute(struct pto_graph_command *command) {
   int status = engine ? pto_graph_command_arrays(command) : command->error.status;
   if (engine) command->engine = engine->name;
   if (status == PTO_OK && command->run) status = pto_graph_command_run(command, engine);
-  if (status == PTO_OK && command->compare) status = pto_graph_command_compare(command, engine);
+  if (status == PTO_OK && command->compare && !command->steps.count)
+    status = pto_graph_command_compare(command, engine);
   if (status == PTO_OK && command->divergence.is_found) command->exit_code = PTO_EXIT_FINDINGS;
   return status;
 }
@@ -211,6 +228,11 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (o->programs.count + (command->model != NULL) != 1) return "one FILE, or --model NAME";
   if (!command->model && o->settings.count) return "--set is for --model";
   if (command->model && (command->weights_path || command->manifest_path)) return "--weights is for a FILE";
+  if (command->steps.count && !command->run) return "--steps is for --run";
+  if (command->steps.count && command->first_divergence) return "--first-divergence is for one run, not for --steps";
+  if (command->steps.count && o->engine && strcmp(o->engine, "reference") == 0)
+    return "--steps is for --engine threads or virtual";
+  if (command->has_kv && !command->steps.count) return "--kv and --state are for --steps";
   if (command->save_weights && !command->save_path) return "--save-weights is for --save";
   if (command->first_divergence && !command->compare) return "--first-divergence is for --compare reference";
   if (o->inputs.count && !runs) return "--input is for --run or --compare";

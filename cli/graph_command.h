@@ -9,6 +9,7 @@
 #ifndef PTO_GRAPH_COMMAND_H
 #define PTO_GRAPH_COMMAND_H
 
+#include <cli/graph_steps.h>
 #include <cli/run_options.h>
 #include <formats/json_writer.h>
 #include <graph/graph_explain.h>
@@ -70,7 +71,7 @@ struct pto_graph_command {
   const char *path; /* of the graph; NULL: a model */
   const char *model, *save_path, *weights_path, *manifest_path, *output_dir, *compare;
   uint32_t save_weights; /* enum pto_graph_weights_form */
-  bool validate, run, explain, first_divergence;
+  bool validate, run, explain, first_divergence, has_kv;
   struct pto_graph *graph;
   void **inputs, **outputs; /* dense bytes, in the graph's order */
   const char *engine;       /* that it ran on; NULL: on none */
@@ -78,7 +79,9 @@ struct pto_graph_command {
   struct pto_graph_divergence divergence;
   struct pto_graph_explanation explanation;
   struct pto_graph_record explained; /* of the run that explains */
-  bool has_run, has_compared, has_explained;
+  struct pto_graph_steps_request steps;
+  struct pto_graph_steps_result stepped;
+  bool has_run, has_compared, has_explained, has_stepped;
   int exit_code;
   struct pto_error error;
 };

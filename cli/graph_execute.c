@@ -142,6 +142,8 @@ void pto_graph_command_fini(struct pto_graph_command *command) {
   free(command->inputs);
   free(command->outputs);
   pto_graph_explanation_fini(&command->explanation);
+  free(command->steps.pairs.items);
+  free(command->stepped.tokens);
   pto_graph_destroy(command->graph);
   pto_run_options_fini(&command->options);
 }
@@ -184,7 +186,7 @@ int pto_graph_command_run(struct pto_graph_command *command, const struct pto_gr
                                     .outputs = command->outputs,
                                     .config = &config,
                                     .record = &command->record};
-  int status = engine->run(&job, &command->error);
+  int status = command->steps.count ? pto_graph_command_steps(command) : engine->run(&job, &command->error);
   command->has_run = status == PTO_OK;
   for (uint32_t i = 0; i < command->graph->output_count && status == PTO_OK && command->output_dir; i++) {
     const struct pto_operand *operand = &command->graph->output_operands[i];

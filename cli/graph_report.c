@@ -158,6 +158,7 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
   }
   print_summary(command);
   if (command->record.has_device) print_record(&command->record, command->engine);
+  if (command->has_stepped) pto_graph_steps_print(command);
   if (command->has_run) {
     print_results(command);
     printf("digest     %016" PRIx64 "\n", pto_graph_output_digest(command));
@@ -297,6 +298,10 @@ int pto_graph_report_write_json(const struct pto_graph_command *command, struct 
     put_divergence(&w, command);
   else
     pto_json_put_null(&w, "compared");
+  if (command->has_stepped)
+    pto_graph_steps_put(&w, command);
+  else
+    pto_json_put_null(&w, "steps");
   if (command->has_explained)
     pto_graph_explain_put(&w, command);
   else
