@@ -16,6 +16,7 @@
 
 #include <bench/support/plain_decoder.h>
 #include <formats/npy.h>
+#include <pto/tokenizer.h>
 #include <tests/support/ptosim_child.h>
 #include <tests/support/random_model.h>
 
@@ -183,6 +184,68 @@ static void test_logits_of_the_published_model_are_those_of_plain_loops(void **s
   assert_logits_are_those_of_plain_loops(path, 64);
 }
 
+/* The program `llm` on the same file: the same tokens, and logits to 5e-6 of the largest. */
+static void test_logits_are_those_of_the_program_llm(void **state) {
+  const struct pto_language_model sizes = {.dim = 32,
+                                           .hidden_dim = 64,
+                                           .layer_count = 2,
+                                           .head_count = 4,
+                                           .kv_head_count = 2,
+                                           .vocab_size = 300,
+                                           .sequence_length = 16,
+                                           .rope_base = 10000,
+                                           .norm_epsilon = 1e-5f};
+  const uint64_t one[] = {1};
+  const int32_t begin = PTO_TOKEN_BOS;
+  struct pto_random_model random;
+  struct pto_error error;
+  struct pto_npy all, last, tokens;
+  char folder[300], logits_path[700], tokens_path[700], begin_path[700];
+  if (pto_ptosim_run("list programs llm") != 0) {
+    print_message("there is no program llm\n");
+    skip();
+  }
+  snprintf(folder, sizeof folder, "%s", pto_ptosim_path("."));
+  pto_random_model_init(&random, &sizes, true, 4);
+  pto_random_model_write(&random, folder, PTO_MODEL_FILE_GGUF_F32, true);
+  pto_random_model_fini(&random);
+  snprintf(logits_path, sizeof logits_path, "%s/llm_logits.npy", folder);
+  snprintf(tokens_path, sizeof tokens_path, "%s/llm_tokens.npy", folder);
+  snprintf(begin_path, sizeof begin_path, "%s/begin.npy", folder);
+  assert_int_equal(pto_npy_write(begin_path, PTO_INT32, 1, one, &begin, &error), PTO_OK);
+  const int code = pto_ptosim_run("run llm --set model=%s/f32.gguf --set steps=9 --output logits=%s --output tokens=%s "
+                                  "--quiet",
+                                  folder, logits_path, tokens_path);
+  if (code) fail_msg("%s", pto_ptosim_last.err);
+  if (pto_npy_read(logits_path, &all, &error) || pto_npy_read(tokens_path, &tokens, &error))
+    fail_msg("%s", error.sentence);
+  uint64_t steps = 0; /* it may have ended before */
+  while (steps < tokens.numel && pto_npy_get(&tokens, PTO_INT32, steps) >= 0) steps++;
+  steps = steps < tokens.numel ? steps + 1 : tokens.numel;
+  assert_int_equal(pto_ptosim_run("graph --model llama --set file=%s/f32.gguf --set window=16 --run --steps %d --input "
+                                  "token=%s --json - --output-dir %s/graph",
+                                  folder, (int)steps, begin_path, folder),
+                   0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out),
+         *ours = json_object_get(json_object_get(root, "steps"), "tokens");
+  for (uint64_t t = 0; t + 1 < steps; t++)
+    assert_int_equal(json_integer_value(json_array_get(ours, t + 1)), (int)pto_npy_get(&tokens, PTO_INT32, t));
+  json_decref(root);
+  strcat(folder, "/graph/logits.npy");
+  if (pto_npy_read(folder, &last, &error)) fail_msg("%s", error.sentence);
+  double difference = 0, magnitude = 0;
+  for (uint64_t i = 0; i < sizes.vocab_size; i++) {
+    const double want = pto_npy_get(&all, PTO_FLOAT32, (steps - 1) * sizes.vocab_size + i);
+    difference = fmax(difference, fabs(pto_npy_get(&last, PTO_FLOAT32, i) - want));
+    magnitude = fmax(magnitude, fabs(want));
+  }
+  print_message("%d steps: logits differ by %.3g of their size\n", (int)steps, difference / magnitude);
+  assert_true(magnitude > 0 && difference <= 5e-6 * magnitude);
+  pto_npy_fini(&all);
+  pto_npy_fini(&last);
+  pto_npy_fini(&tokens);
+}
+
 static void test_what_makes_no_sense_with_steps_is_refused(void **state) {
   static const struct {
     const char *words, *part;
@@ -212,6 +275,7 @@ int main(void) {
       cmocka_unit_test(test_a_named_state_counts_the_steps),
       cmocka_unit_test(test_logits_of_a_random_model_are_those_of_plain_loops),
       cmocka_unit_test(test_logits_of_the_published_model_are_those_of_plain_loops),
+      cmocka_unit_test(test_logits_are_those_of_the_program_llm),
       cmocka_unit_test(test_what_makes_no_sense_with_steps_is_refused),
       cmocka_unit_test(test_steps_beyond_tolerance_are_findings),
   };
