@@ -162,6 +162,10 @@
   X(matmul_int8)                                                                                                       \
   X(matmul_int8_accumulate)                                                                                            \
   X(gemm)                                                                                                              \
+  X(matvec)                                                                                                            \
+  X(matvec_accumulate)                                                                                                 \
+  X(matvec_int8)                                                                                                       \
+  X(matvec_int8_accumulate)                                                                                            \
   X(depthwise)                                                                                                         \
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \
