@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <cli/graph_steps.h>
+
 #include <cli/graph_command.h>
 
 #include <inttypes.h>
