@@ -108,8 +108,9 @@ static const struct pto_option_spec extra[] = {
 static const char *const refused[] = {"deps", "policy", "case",      "expect",    "output",  "rounds", "trace",
                                       "dump", "stats",  "deps-json", "waits-dot", "timeout", NULL};
 /* And what means something else here and is told by itself. */
-static const char *const not_shown[] = {"deps", "policy", "case",      "expect",    "output",  "rounds", "trace",
-                                        "dump", "stats",  "deps-json", "waits-dot", "timeout", "engine", NULL};
+static const char *const not_shown[] = {"deps", "policy", "case", "expect",    "output",    "rounds",  "trace",
+                                        "dump", "stats",  "seed", "deps-json", "waits-dot", "timeout", "engine",
+                                        "set",  "dot",    "rtol", "atol",      "quiet",     NULL};
 
 static int help(void) {
   puts("ptosim graph FILE.json [OPTION...]         what is in a graph of operations (webnn-graph-json)\n"
@@ -117,6 +118,7 @@ static int help(void) {
   pto_run_options_help(extra, true, not_shown);
   puts("  --engine ENGINE          runs on: threads (default) or virtual, a simulated chip; reference, the host in "
        "doubles\n"
+       "  --rtol X, --atol X       of --compare (default: by dtype)\n"
        "  --set KEY=VALUE          an option of the model; may be repeated\n"
        "  --seed N                 of the model's weights, and of the inputs that no file gives (default 0)\n"
        "  --dot FILE               writes a picture of the graph, for Graphviz\n"
