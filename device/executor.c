@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <device/context_state.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- one command ---- */
@@ -120,8 +121,16 @@ struct given {
   struct pto_bound bound;
 };
 
+/* Scopes that it leaves open would have what comes after it inside them. */
 static int call_program(struct pto_context *context, const struct given *given) {
-  return context->backend->run(context->rt, given->program, &given->bound);
+  const uint32_t depth = pto_host_scope_depth(context->rt);
+  const int status = context->backend->run(context->rt, given->program, &given->bound);
+  const uint32_t depth_after = pto_host_scope_depth(context->rt);
+  char sentence[PTO_SENTENCE_SIZE];
+  if (status || depth_after == depth) return status;
+  snprintf(sentence, sizeof sentence, "dispatch: the program %s %s", given->program->name ? given->program->name : "",
+           depth_after > depth ? "leaves a scope open" : "ends a scope that it did not begin");
+  return pto_report_error(context->rt, sentence);
 }
 
 /* Calls the program, and keeps what it submits. */

@@ -140,6 +140,8 @@ void pto_host_call(struct pto_runtime *rt) {
 
 bool pto_host_has_failed(const struct pto_runtime *rt) { return rt->has_failed; }
 
+uint32_t pto_host_scope_depth(const struct pto_runtime *rt) { return rt->scope_depth; }
+
 void pto_host_charge(struct pto_runtime *rt, uint64_t ps) {
   if (rt->port->is_virtual) rt->port->clock += ps;
 }
