@@ -40,6 +40,8 @@ struct pto_host_mark {
   uint64_t heads[4];
 };
 void pto_host_mark(const struct pto_runtime *rt, struct pto_host_mark *mark);
+/* How many scopes are open besides the run's own. */
+uint32_t pto_host_scope_depth(const struct pto_runtime *rt);
 /* Whether all tasks submitted between two marks have completed. */
 bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_mark *from,
                            const struct pto_host_mark *to);
