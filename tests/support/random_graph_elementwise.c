@@ -148,7 +148,7 @@ void random_dequantize(struct random_maker *m, uint32_t op) {
   const uint32_t dtype = random_dtype(m, QUANTIZED);
   const struct pto_graph_desc desc = random_shape(m, dtype, 0, 5),
                               blocks = blocks_of(m, &desc, random_dtype(m, FLOATS));
-  x[0] = random_fresh_whole(m, &desc, -8, 15);
+  x[0] = random_fresh_whole(m, &desc, dtype == PTO_UINT32 ? 0 : -8, 15); /* −8 would be nearly 2^32 */
   x[1] = random_fresh(m, &blocks);
   x[2] = zero_point_of(m, &blocks, dtype);
   random_call_one(m, op, NULL, x, 3, random_as(&desc, blocks.dtype), false);
