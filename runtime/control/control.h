@@ -30,8 +30,15 @@ bool pto_host_help(struct pto_runtime *rt);
 void pto_host_call(struct pto_runtime *rt);
 /* Whether the run has failed: all calls refuse, and the orchestration had best return. */
 bool pto_host_has_failed(const struct pto_runtime *rt);
-/* So much of the orchestrator's virtual time passes; nothing where time is real. */
-void pto_host_charge(struct pto_runtime *rt, uint64_t ps);
+/* Copies bytes that have been acquired.  `ps` of the orchestrator's virtual time pass; none where time is real.  The
+ * timeline has it as `activity`. */
+struct pto_host_move {
+  void *to;
+  const void *from;
+  uint64_t size_bytes, ps;
+  enum pto_control_activity activity; /* PTO_CONTROL_TO_DEVICE, _TO_HOST or _ON_DEVICE */
+};
+void pto_host_move(struct pto_runtime *rt, const struct pto_host_move *move);
 
 /* A place in the order of submits: how far each ring has come. */
 struct pto_host_mark {
