@@ -2,6 +2,8 @@
 /* Recordings of several runs as one. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
 
