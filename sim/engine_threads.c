@@ -98,16 +98,23 @@ static void judge_group(struct pto_threads_engine *engine) {
   engine->timed_least_ns = UINT32_MAX;
 }
 
+/* The same while kernels are kept because of what waiting for others took.  There are other jobs, then, and one kernel
+ * that took long has met one of them: two are what kernels have become. */
+static void note_kept(struct pto_threads_engine *engine, uint64_t took_ns) {
+  const bool is_long = took_ns >= PTO_THREADS_LONG_NS, was_long = engine->was_long;
+  engine->was_long = is_long;
+  if (!(is_long && was_long) && !pto_handover_is_over(&engine->handover, pto_clock_ns())) return;
+  pto_handover_release(&engine->handover);
+  engine->port.is_fine_grained = engine->was_long = false;
+}
+
 /* What a kernel of the control thread's took, the readings of the clock included: decides whether work is fine grained.
  * Two long ones in a row are enough to see that it is not, or a very long one; one may have met an interrupt. */
 static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
   if (PTO_UNLIKELY(engine->judges_nothing)) return;
   pto_handover_note_own(&engine->handover, took_ns);
   if (pto_handover_is_keeping(&engine->handover)) {
-    if (took_ns >= PTO_THREADS_LONG_NS || pto_handover_is_over(&engine->handover, pto_clock_ns())) {
-      pto_handover_release(&engine->handover);
-      engine->port.is_fine_grained = false;
-    }
+    note_kept(engine, took_ns);
     return;
   }
   const bool is_long = took_ns >= PTO_THREADS_OWN_BATCH_NS, was_long = engine->was_long;
