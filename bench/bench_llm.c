@@ -4,10 +4,9 @@
  *
  * One JSON line a system and model: nanoseconds a token over a whole text, the first token included, weights loaded
  * before (median and minimum of RUNS runs, the systems in turns).  `plain` is bench/support/plain_decoder on one
- * thread; `pto` is the program llm, greedy, on threads, with one worker, which is
- * what it takes by itself for the small model, and with two.  `times_plain` is plain's time over this one's, of the
- * minima; what else runs on the machine can only add to either.  Virtual time, of the a2a3, is a line of its own,
- * without samples: it is the same in every run.
+ * thread; `pto` is the program llm, greedy, on threads, with one worker and with two.  `times_plain` is plain's time
+ * over this one's, of the minima; what else runs on the machine can only add to either.  Virtual time, of the a2a3, is
+ * a line of its own, without samples: it is the same in every run.
  *
  *   260K   the sizes of stories260K: that model where PTO_LLM_DATA has it, else random weights
  *   110M   the sizes of stories110M, random weights, f32; and q8_0, beside the same loops over f32

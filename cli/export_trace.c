@@ -154,6 +154,12 @@ static const char *activity_name(uint32_t activity) {
     return "scope";
   case PTO_CONTROL_HOST_ACCESS:
     return "host access";
+  case PTO_CONTROL_TO_DEVICE:
+    return "to device";
+  case PTO_CONTROL_TO_HOST:
+    return "to host";
+  case PTO_CONTROL_ON_DEVICE:
+    return "on device";
   default:
     return "?";
   }
@@ -164,14 +170,15 @@ static void put_control(struct timeline *t) {
   for (uint64_t i = 0; i < t->trace->control.count; i++) {
     const struct pto_trace_control *control = pto_trace_log_at(&t->trace->control, i);
     begin_event(t, "X", CONTROL_PID, 0);
-    pto_json_put_string(w, "cat", "control");
+    pto_json_put_string(w, "cat", control->moved_bytes ? "transfer" : "control");
     pto_json_put_string(w, "name", activity_name(control->activity));
     put_time(t, "ts", control->begin);
     put_time(t, "dur", control->end - control->begin);
-    if (control->activity == PTO_CONTROL_SUBMIT) {
+    const bool is_move = control->moved_bytes != 0;
+    if (is_move || control->activity == PTO_CONTROL_SUBMIT) {
       pto_json_key(w, "args");
       pto_json_object_begin(w);
-      pto_json_put_u64(w, "task", control->task);
+      pto_json_put_u64(w, is_move ? "bytes" : "task", is_move ? control->moved_bytes : control->task);
       pto_json_object_end(w);
     }
     pto_json_object_end(w);

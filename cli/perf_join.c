@@ -240,6 +240,9 @@ static enum pto_perf_work work_of(const struct pto_perf_join *join, uint32_t wor
   case PTO_CONTROL_SCOPE:
     return PTO_PERF_WORK_scope;
   case PTO_CONTROL_HOST_ACCESS:
+  case PTO_CONTROL_TO_DEVICE:
+  case PTO_CONTROL_TO_HOST:
+  case PTO_CONTROL_ON_DEVICE:
     return PTO_PERF_WORK_host_access;
   default:
     return PTO_PERF_WORK_waiting;

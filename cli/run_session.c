@@ -12,8 +12,10 @@
 #include <cli/progress_line.h>
 #include <cli/stopped.h>
 #include <cli/verb.h>
+#include <device/context_recording.h>
 #include <formats/npy.h>
 #include <runtime/control/control.h>
+#include <runtime/trace/trace_append.h>
 #include <runtime/trace/trace_digest.h>
 
 /* The session ends with this code; the sentence is in result.error already. */
@@ -56,9 +58,9 @@ static void make_config(struct pto_run_session *session, uint32_t record) {
   /* The graph has the names of the kernels in a timeline. */
   if (options->trace_path || options->stats || options->dot_path || options->deps_path || options->dump_tasks)
     config->record |= PTO_RECORD_GRAPH;
-  /* Virtual time has a digest of its timeline, so that is always kept. */
-  if (options->trace_path || options->stats || strcmp(config->engine, "virtual") == 0)
-    config->record |= PTO_RECORD_TIMELINE;
+  /* Virtual time has a digest of its timeline, so that is always kept; but not the many runs of a context. */
+  const bool has_digest = strcmp(config->engine, "virtual") == 0 && !session->loaded->program->host;
+  if (options->trace_path || options->stats || has_digest) config->record |= PTO_RECORD_TIMELINE;
 }
 
 static void describe(struct pto_run_session *session) {
@@ -211,6 +213,24 @@ static int probe_files(struct pto_run_session *session) {
   return PTO_EXIT_OK;
 }
 
+/* A context that the program reports: what it has recorded goes behind that of those before it. */
+static int take_recording(void *argument, struct pto_context *context, struct pto_error *error) {
+  struct pto_run_session *session = argument;
+  struct pto_trace *sum = &session->recording;
+  struct pto_context_counters counters = {.size = sizeof counters};
+  const struct pto_trace *recording;
+  if (session->config.record == 0) return PTO_OK;
+  int status = pto_context_recording(context, &recording);
+  if (status == PTO_OK && recording) {
+    if (session->reported_count++ == 0) sum->start_ns = recording->start_ns;
+    status = pto_trace_append(sum, recording,
+                              recording->is_virtual ? session->reported_ps : recording->start_ns - sum->start_ns);
+  }
+  pto_context_counters(context, &counters);
+  session->reported_ps += counters.virtual_ps;
+  return status == PTO_ENOMEM ? pto_error_set(error, status, "no memory for what the context has recorded") : PTO_OK;
+}
+
 static int open_program_run(struct pto_run_session *session) {
   const struct pto_run_options *options = session->options;
   const struct pto_program_request request = {
@@ -220,6 +240,8 @@ static int open_program_run(struct pto_run_session *session) {
       .seed = options->seed,
       .margin_bytes = options->array_margin_bytes,
       .config = &session->config,
+      .on_report = take_recording,
+      .on_report_argument = session,
       .text = options->json_path && strcmp(options->json_path, "-") == 0 ? stderr : stdout};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
@@ -254,12 +276,9 @@ static int open_runtime(struct pto_run_session *session) {
   struct pto_run_result *result = &session->result;
   if (pto_program_run_is_host(session->run)) {
     const struct pto_run_options *options = session->options;
-    if (!options->trace_path && !options->dot_path && !options->deps_path && !options->waits_path && !options->stats)
-      return PTO_EXIT_OK;
-    pto_error_set(
-        &result->error, PTO_ENOTSUP,
-        "%s drives contexts of its own, which --trace, --dot, --deps-json, --waits-dot and --stats do not see",
-        session->loaded->name);
+    if (!options->waits_path) return PTO_EXIT_OK;
+    pto_error_set(&result->error, PTO_ENOTSUP, "%s drives contexts of its own, which --waits-dot does not see",
+                  session->loaded->name);
     return end(session, PTO_EXIT_USAGE);
   }
   int status = pto_runtime_create_explained(&session->config, &session->rt, result->error.sentence,
@@ -354,6 +373,8 @@ static int run_round(struct pto_run_session *session, uint32_t round, double *se
   uint64_t output_digest = result->output_digest, trace_digest = result->trace_digest;
   pto_progress_line_stage("running", round + 1, result->rounds);
   if (round > 0) pto_program_run_rewind(session->run);
+  if (session->recording.record) pto_trace_begin_run(&session->recording, result->is_virtual);
+  session->reported_ps = session->reported_count = 0;
   double begin = monotonic_seconds();
   int status = pto_program_run_orchestrate(session->run, session->rt);
   *seconds = monotonic_seconds() - begin;
@@ -455,13 +476,15 @@ int pto_run_session_verify(struct pto_run_session *session) {
 void pto_run_session_close(struct pto_run_session *session) {
   pto_timeline_stats_fini(&session->timeline);
   pto_runtime_destroy(session->rt);
+  pto_trace_fini(&session->recording);
   pto_program_run_destroy(session->run);
   pto_program_unload(session->loaded);
   memset(session, 0, sizeof *session);
 }
 
 const struct pto_trace *pto_run_session_trace(const struct pto_run_session *session) {
-  return session->rt ? pto_runtime_trace(session->rt) : NULL;
+  if (session->rt) return pto_runtime_trace(session->rt);
+  return session->recording.record ? &session->recording : NULL;
 }
 
 struct pto_export_info pto_run_session_info(const struct pto_run_session *session) {

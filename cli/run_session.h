@@ -21,6 +21,7 @@
 #include <cli/timeline_stats.h>
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
+#include <runtime/trace/trace.h>
 #include <sim/chip.h>
 
 struct pto_run_session {
@@ -29,6 +30,8 @@ struct pto_run_session {
   struct pto_program_run *run;
   struct pto_runtime *rt; /* NULL for programs that drive contexts of their own */
   struct pto_config config;
+  struct pto_trace recording; /* of contexts that the program drives and reports, where it is asked for; else zeroed */
+  uint64_t reported_ps, reported_count; /* virtual time of the contexts in it, and how many they are */
   struct pto_chip chip;
   struct pto_timeline_stats timeline;
   struct pto_run_result result;

@@ -84,6 +84,7 @@ static void destroy_parts(struct pto_context *context) {
   }
   pto_lowering_cache_fini(&context->lowerings);
   pto_runtime_destroy(context->rt);
+  pto_trace_fini(&context->recording);
   pto_device_tensors_fini(&context->tensors);
 }
 

@@ -25,6 +25,7 @@
 #include <device/device_tensors.h>
 #include <device/lowering_cache.h>
 #include <runtime/control/control.h>
+#include <runtime/trace/trace_append.h>
 
 /* Calls that may wait in the queue, and dispatches whose tasks may be on their way: who is further ahead waits. */
 #define PTO_CONTEXT_QUEUE 256u
@@ -36,7 +37,8 @@ enum pto_command_kind {
   PTO_COMMAND_COPY,
   PTO_COMMAND_DESTROY,
   PTO_COMMAND_DISPATCH,
-  PTO_COMMAND_SYNC
+  PTO_COMMAND_SYNC,
+  PTO_COMMAND_END_RUN /* so that what was recorded of it is whole: done when the run is over */
 };
 
 struct pto_command {
@@ -74,8 +76,10 @@ struct pto_context {
   struct pto_lowering_cache lowerings;
   bool is_failing; /* tensors are given up, and the failure is about to be known: calls wait for it */
   bool has_failed;
-  struct pto_error failure; /* that is kept */
-  struct pto_error refusal; /* of the last call */
+  struct pto_error failure;   /* that is kept */
+  struct pto_error refusal;   /* of the last call */
+  struct pto_trace recording; /* of the runs that have ended, where the configuration records; else zeroed */
+  uint64_t recording_dropped; /* runs of which there was no memory to keep a recording */
   struct pto_context_counters counters;
   uint64_t first_ns, last_ns; /* when the first call was queued, and the last one done */
 };

@@ -19,8 +19,11 @@ static int host_to_device(struct pto_runtime *rt, const struct pto_chip *chip, c
                           const void *host, uint64_t size_bytes) {
   int status = pto_host_acquire(rt, device, true);
   if (status || size_bytes == 0) return status;
-  pto_host_charge(rt, pto_device_transfer_ps(chip, size_bytes));
-  memcpy((void *)(uintptr_t)device->buffer.base, host, size_bytes);
+  pto_host_move(rt, &(struct pto_host_move){.to = (void *)(uintptr_t)device->buffer.base,
+                                            .from = host,
+                                            .size_bytes = size_bytes,
+                                            .ps = pto_device_transfer_ps(chip, size_bytes),
+                                            .activity = PTO_CONTROL_TO_DEVICE});
   return PTO_OK;
 }
 
@@ -28,8 +31,11 @@ static int device_to_host(struct pto_runtime *rt, const struct pto_chip *chip, c
                           void *host, uint64_t size_bytes) {
   int status = pto_host_acquire(rt, device, false);
   if (status || size_bytes == 0) return status;
-  pto_host_charge(rt, pto_device_transfer_ps(chip, size_bytes));
-  memcpy(host, (const void *)(uintptr_t)device->buffer.base, size_bytes);
+  pto_host_move(rt, &(struct pto_host_move){.to = host,
+                                            .from = (const void *)(uintptr_t)device->buffer.base,
+                                            .size_bytes = size_bytes,
+                                            .ps = pto_device_transfer_ps(chip, size_bytes),
+                                            .activity = PTO_CONTROL_TO_HOST});
   return PTO_OK;
 }
 
@@ -39,9 +45,12 @@ static int device_to_device(struct pto_runtime *rt, const struct pto_chip *chip,
   int status = pto_host_acquire(rt, from, false);
   if (status == PTO_OK) status = pto_host_acquire(rt, to, true);
   if (status || size_bytes == 0) return status;
-  pto_host_charge(rt, (uint64_t)((unsigned __int128)size_bytes * 2 * PS_PER_BYTE_AT_1_MBPS /
-                                 pto_max_u64(chip->chip_bandwidth_mbps, 1)));
-  memcpy((void *)(uintptr_t)to->buffer.base, (const void *)(uintptr_t)from->buffer.base, size_bytes);
+  pto_host_move(rt, &(struct pto_host_move){.to = (void *)(uintptr_t)to->buffer.base,
+                                            .from = (const void *)(uintptr_t)from->buffer.base,
+                                            .size_bytes = size_bytes,
+                                            .ps = (uint64_t)((unsigned __int128)size_bytes * 2 * PS_PER_BYTE_AT_1_MBPS /
+                                                             pto_max_u64(chip->chip_bandwidth_mbps, 1)),
+                                            .activity = PTO_CONTROL_ON_DEVICE});
   return PTO_OK;
 }
 

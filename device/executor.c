@@ -225,6 +225,8 @@ static int execute(struct pto_context *context, struct pto_command *command) {
   case PTO_COMMAND_SYNC:
     finish_tasks(context);
     return PTO_OK;
+  case PTO_COMMAND_END_RUN: /* next_command does not hand it out */
+    return PTO_EINVAL;
   }
   return PTO_EINVAL;
 }
@@ -236,6 +238,18 @@ static bool has_command(struct pto_context *context) {
   bool answer = context->queued != context->done;
   pto_context_unlock(context);
   return answer;
+}
+
+static struct pto_command *oldest_command(struct pto_context *context) {
+  return &context->queue[context->done % PTO_CONTEXT_QUEUE];
+}
+
+/* Under `lock`. */
+static void finish_command(struct pto_context *context) {
+  pto_command_fini(oldest_command(context));
+  context->done++;
+  context->last_ns = pto_context_now_ns();
+  pthread_cond_broadcast(&context->is_done);
 }
 
 /* The next command, or NULL where the run is to end.  While nothing is queued, tasks are helped along. */
@@ -250,7 +264,8 @@ static struct pto_command *next_command(struct pto_context *context) {
     pto_context_unlock(context);
     if (is_over) return NULL;
   }
-  return &context->queue[context->done % PTO_CONTEXT_QUEUE];
+  struct pto_command *command = oldest_command(context);
+  return command->kind == PTO_COMMAND_END_RUN ? NULL : command;
 }
 
 /* Each command has a scope of its own, so that what it registers does not stay. */
@@ -262,10 +277,7 @@ static int execute_queue(struct pto_context *context) {
     if (status == PTO_OK) status = pto_scope_end(context->rt);
     if (status) return status;
     pto_context_lock(context);
-    pto_command_fini(command);
-    context->done++;
-    context->last_ns = pto_context_now_ns();
-    pthread_cond_broadcast(&context->is_done);
+    finish_command(context);
     pto_context_unlock(context);
   }
   return PTO_OK;
@@ -315,11 +327,22 @@ static int orchestrate(struct pto_runtime *rt, void *argument) {
   return status;
 }
 
+/* What the run that has ended recorded goes behind that of the runs before it. */
+static void keep_recording(struct pto_context *context) {
+  const struct pto_trace *trace = pto_runtime_trace(context->rt);
+  if (!trace) return;
+  const uint64_t shift = trace->is_virtual                ? context->counters.virtual_ps
+                         : context->recording.record == 0 ? 0
+                                                          : trace->start_ns - context->recording.start_ns;
+  if (pto_trace_append(&context->recording, trace, shift)) context->recording_dropped++;
+}
+
 void pto_executor_run(struct pto_context *context) {
   struct pto_stats stats = {.size = sizeof stats};
   int status = pto_run(context->rt, orchestrate, context);
   pto_runtime_stats(context->rt, &stats);
   pto_context_lock(context);
+  keep_recording(context);
   context->counters.virtual_ps += stats.virtual_ps;
   context->is_failing = false;
   if (status) {
@@ -327,6 +350,8 @@ void pto_executor_run(struct pto_context *context) {
     context->has_failed = true;
     drop_queue(context);
     pthread_cond_broadcast(&context->is_done);
+  } else if (context->done != context->queued && oldest_command(context)->kind == PTO_COMMAND_END_RUN) {
+    finish_command(context);
   }
   pto_context_unlock(context);
 }

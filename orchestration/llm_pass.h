@@ -14,10 +14,6 @@
 
 #include <orchestration/llm_weights.h>
 
-/* Below so many multiply-adds a step, which then takes some 100 us, threads have more to tell each other than to do:
- * one it is, unless --workers says otherwise (bench_llm: 260K with one and with two). */
-#define LLM_SMALL_PRODUCTS 2000000u
-
 enum llm_kv { LLM_KV_INPLACE, LLM_KV_PINGPONG, LLM_KV_HOST };
 
 struct llm_pass {
@@ -94,7 +90,6 @@ static int llm_create_context(struct llm_pass *pass) {
   const uint64_t smallest = UINT64_C(64) << 20, constants = llm_most_constants(pass->model);
   struct pto_context_options options = {.size = sizeof options, .runtime = *pto_program_config(pass->run)};
   char sentence[512] = "";
-  if (options.runtime.workers == 0 && llm_product_count(pass->model) < LLM_SMALL_PRODUCTS) options.runtime.workers = 1;
   /* What is not counted are vectors, and what each tensor is rounded up by. */
   options.memory_bytes = llm_weight_bytes(pass->model) + 4 * pass->cache_bytes + 4096 * constants + smallest;
   int status = pto_context_create(&options, &pass->context, sentence, sizeof sentence);

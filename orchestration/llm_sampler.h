@@ -28,13 +28,16 @@ static int llm_order_choices(const void *left, const void *right) {
   return (a->token > b->token) - (a->token < b->token);
 }
 
+/* A temperature so small that the quotient has no number is as good as 0: the most probable one has all. */
 static void llm_softmax(float *x, uint32_t count, float temperature) {
-  float most = x[0] / temperature, sum = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    x[i] /= temperature;
-    most = x[i] > most ? x[i] : most;
+  const uint32_t best = llm_largest(x, count);
+  const float most = x[best] / temperature;
+  float sum = 0;
+  if (!isfinite(most)) {
+    for (uint32_t i = 0; i < count; i++) x[i] = i == best;
+    return;
   }
-  for (uint32_t i = 0; i < count; i++) sum += x[i] = expf(x[i] - most);
+  for (uint32_t i = 0; i < count; i++) sum += x[i] = expf(x[i] / temperature - most);
   for (uint32_t i = 0; i < count; i++) x[i] /= sum;
 }
 

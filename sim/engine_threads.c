@@ -98,10 +98,25 @@ static void judge_group(struct pto_threads_engine *engine) {
   engine->timed_least_ns = UINT32_MAX;
 }
 
+/* The same while kernels are kept because of what waiting for others took.  There are other jobs, then, and one kernel
+ * that took long has met one of them: two are what kernels have become. */
+static void note_kept(struct pto_threads_engine *engine, uint64_t took_ns) {
+  const bool is_long = took_ns >= PTO_THREADS_LONG_NS, was_long = engine->was_long;
+  engine->was_long = is_long;
+  if (!(is_long && was_long) && !pto_handover_is_over(&engine->handover, pto_clock_ns())) return;
+  pto_handover_release(&engine->handover);
+  engine->port.is_fine_grained = engine->was_long = false;
+}
+
 /* What a kernel of the control thread's took, the readings of the clock included: decides whether work is fine grained.
  * Two long ones in a row are enough to see that it is not, or a very long one; one may have met an interrupt. */
 static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
   if (PTO_UNLIKELY(engine->judges_nothing)) return;
+  pto_handover_note_own(&engine->handover, took_ns);
+  if (pto_handover_is_keeping(&engine->handover)) {
+    note_kept(engine, took_ns);
+    return;
+  }
   const bool is_long = took_ns >= PTO_THREADS_OWN_BATCH_NS, was_long = engine->was_long;
   engine->was_long = is_long;
   if ((is_long && was_long) || took_ns >= PTO_THREADS_LONG_NS) engine->port.is_fine_grained = false;
@@ -126,9 +141,12 @@ static inline int call(struct pto_threads_worker *worker, const struct pto_messa
   return pto_message_run(message, &core->view);
 }
 
-/* Whether the next kernel of the control thread is one that is timed. */
+/* Whether the next kernel of the control thread is one that is timed: more of the first ones, so that there is soon
+ * something to judge by. */
 static inline bool is_due(struct pto_threads_worker *worker) {
-  return worker->engine && worker->run_count++ % PTO_THREADS_TIMED == 0;
+  if (!worker->engine) return false;
+  const uint32_t nth = worker->run_count++;
+  return nth % PTO_THREADS_TIMED == 0 || nth < PTO_HANDOVER_OWN;
 }
 
 /* A kernel that is timed, or looked at by whoever runs programs. */
@@ -284,6 +302,7 @@ static void threads_dispatch(struct pto_port *port, const struct pto_message *me
   }
   engine->claimed = NULL;
   engine->in_flight[w]++;
+  engine->handover.sent += w != 0;
   if (PTO_UNLIKELY(slot->flags & PTO_MESSAGE_MEETS)) {
     dispatch_meeting(engine, slot, w);
     return;
@@ -416,6 +435,15 @@ static bool threads_help(struct pto_port *port) {
   return true;
 }
 
+/* The control thread has nothing to run until another thread has completed a kernel, or calls. */
+static PTO_NOINLINE void wait_for_others(struct pto_threads_engine *engine) {
+  const uint64_t begin_ns = pto_clock_ns();
+  pto_wait_until(&engine->completed, control_is_ready, engine);
+  if (PTO_UNLIKELY(engine->judges_nothing) || engine->port.is_fine_grained) return;
+  const uint64_t end_ns = pto_clock_ns();
+  if (pto_handover_note_wait(&engine->handover, end_ns - begin_ns, end_ns)) engine->port.is_fine_grained = true;
+}
+
 static void threads_wait(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
@@ -423,7 +451,7 @@ static void threads_wait(struct pto_port *port) {
     if (PTO_UNLIKELY(engine->has_met))
       wait_with_waiting(engine);
     else
-      pto_wait_until(&engine->completed, control_is_ready, engine);
+      wait_for_others(engine);
   }
   /* Relaxed: what the caller has to say lies under a lock of its own, which is taken after this. */
   if (pto_atomic_load(&engine->is_called, memory_order_relaxed))
@@ -456,6 +484,7 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
   engine->trial_wait = 1;
   engine->trial_groups = 0;
   engine->was_long = false;
+  if (!pto_handover_is_keeping(&engine->handover)) pto_handover_init(&engine->handover);
   /* Judged by the last run: a program that goes round often need not find out each time.  Kernels that have become long
    * are noticed as within a run. */
   port->is_fine_grained |= port->worker_count == 1;

@@ -18,6 +18,7 @@
 #include <sim/place.h>
 #include <sim/waiting_core.h>
 #include <sim/watchdog.h>
+#include <sim/handover.h>
 
 struct pto_threads_core {
   _Alignas(PTO_CACHE_LINE) struct pto_core view; /* written by its worker; what the kernel sees */
@@ -113,10 +114,11 @@ struct pto_threads_engine {
   bool was_long;                     /* the last one was */
   bool judges_nothing;               /* a test decides what is fine grained */
   uint32_t trial_wait, trial_groups; /* groups until it is tried whether work is fine grained, and since the last */
-  uint64_t row_begin;                /* of the row of kernels run without messages; in ticks, as the next three */
-  uint64_t row_batch, row_long;      /* PTO_THREADS_OWN_BATCH_NS, PTO_THREADS_LONG_NS */
-  struct pto_ticks ticks;            /* since the engine was made */
-  bool has_met;                      /* messages of kernels that wait were sent in this run */
+  struct pto_handover handover;
+  uint64_t row_begin;           /* of the row of kernels run without messages; in ticks, as the next three */
+  uint64_t row_batch, row_long; /* PTO_THREADS_OWN_BATCH_NS, PTO_THREADS_LONG_NS */
+  struct pto_ticks ticks;       /* since the engine was made */
+  bool has_met;                 /* messages of kernels that wait were sent in this run */
   struct pto_threads_meetings meetings;
 };
 

@@ -507,6 +507,34 @@ static void test_recycled_memory_of_a_dead_buffer_orders_nothing(void **state) {
   fixture_close(&fixture);
 }
 
+#define STEPS 256
+#define STEP_WINDOW 16
+
+/* As a cache of keys: each step writes a row of its own, which covers no earlier access, and reads all rows. */
+static uint64_t edges_after_half;
+static int rows_and_whole_reads(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor all = fixture_bytes(f, 0, STEPS);
+  for (uint32_t step = 0; step < STEPS; step++) {
+    struct pto_tensor row = fixture_bytes(f, step, 1);
+    fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK); /* so that slots come round */
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &row), PTO_OK);
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &all), PTO_OK);
+    fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+    if (step + 1 == STEPS / 2) edges_after_half = fixture_edges(rt);
+  }
+  return 0;
+}
+static void test_readers_of_a_long_lived_tensor_cost_no_more_edges_than_the_window_has_slots(void **state) {
+  (void)state;
+  fixture.config.window = STEP_WINDOW;
+  run_exact(rows_and_whole_reads);
+  const uint64_t edges = fixture_edges(fixture.rt);
+  assert_true(edges <= 2 * STEPS * STEP_WINDOW);
+  /* Steady: the second half costs what the first does but for its first round of the window. */
+  assert_in_range(edges - edges_after_half, edges_after_half, edges_after_half + STEP_WINDOW * STEP_WINDOW);
+  fixture_close(&fixture);
+}
+
 static int host_access(struct pto_runtime *rt, struct fixture *f) {
   struct pto_tensor t = fixture_bytes(f, 0, 64);
   static const uint64_t index = 3;
@@ -552,6 +580,7 @@ int main(void) {
       TEST(test_a_fuzzy_region_meets_whatever_its_bounding_range_meets),
       TEST(test_a_fuzzy_read_states_its_reason_beside_a_write_that_replaces_what_it_meets),
       TEST(test_recycled_memory_of_a_dead_buffer_orders_nothing),
+      TEST(test_readers_of_a_long_lived_tensor_cost_no_more_edges_than_the_window_has_slots),
       TEST(test_the_host_waits_and_makes_no_edges),
   };
   enum {

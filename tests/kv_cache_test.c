@@ -2,6 +2,7 @@
 /* What kv_cache moves, mode by mode: the equalities follow from its sizes, 256 steps of 4 heads × 16 floats. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -115,6 +116,85 @@ static void test_the_link_makes_the_round_trip_slower_in_virtual_time(void **sta
   json_decref(host);
 }
 
+/* What a trace file says of kernels, and of transfers by name. */
+struct traced {
+  json_int_t kernels, to_device_bytes, to_host_bytes;
+  double transfer_us, end_us;
+};
+
+static struct traced read_trace(const char *path) {
+  struct traced sum = {0};
+  json_t *root = pto_ptosim_load(path), *event;
+  size_t index;
+  json_array_foreach(json_object_get(root, "traceEvents"), index, event) {
+    const char *category = json_string_value(json_object_get(event, "cat"));
+    if (!category || strcmp(json_string_value(json_object_get(event, "ph")), "X") != 0) continue;
+    const double duration = json_number_value(json_object_get(event, "dur"));
+    const double end = json_number_value(json_object_get(event, "ts")) + duration;
+    if (end > sum.end_us) sum.end_us = end;
+    sum.kernels += strcmp(category, "kernel") == 0;
+    if (strcmp(category, "transfer") != 0) continue;
+    sum.transfer_us += duration;
+    *(strcmp(json_string_value(json_object_get(event, "name")), "to device") ? &sum.to_host_bytes
+                                                                             : &sum.to_device_bytes) +=
+        json_integer_value(json_object_get(json_object_get(event, "args"), "bytes"));
+  }
+  json_decref(root);
+  return sum;
+}
+
+static void test_a_trace_has_every_task_and_every_transfer_of_all_runs(void **state) {
+  static const char *const modes[] = {"host", "pingpong"};
+  for (size_t m = 0; m < PTO_ARRAY_LENGTH(modes); m++)
+    for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+      char options[600];
+      snprintf(options, sizeof options, "%s --stats --trace %s", engines[e], pto_ptosim_path("t.json"));
+      json_t *root = run(modes[m], options);
+      const struct traced traced = read_trace(pto_ptosim_path("t.json"));
+      assert_int_equal(traced.kernels, number(root, "tasks"));
+      assert_int_equal(traced.to_device_bytes, number(root, "h2d_bytes"));
+      assert_int_equal(traced.to_host_bytes, number(root, "d2h_bytes"));
+      if (strcmp(engines[e], "virtual") == 0) {
+        /* Each read is a run of its own: their times follow each other, up to what the run says in all. */
+        const double virtual_us = json_number_value(json_object_get(root, "virtual_us"));
+        assert_true(traced.end_us <= virtual_us + 1e-6);
+        assert_true(traced.end_us > virtual_us - 1);
+        assert_true(traced.transfer_us > 0 && traced.transfer_us < virtual_us);
+      }
+      json_decref(root);
+    }
+}
+
+static void test_a_recording_changes_no_time_and_no_value(void **state) {
+  char options[600];
+  snprintf(options, sizeof options, "virtual --trace %s", pto_ptosim_path("t.json"));
+  json_t *plain = run("pingpong", "virtual"), *traced = run("pingpong", options);
+  assert_true(json_equal(json_object_get(plain, "virtual_us"), json_object_get(traced, "virtual_us")));
+  assert_true(json_equal(json_object_get(plain, "output_digest"), json_object_get(traced, "output_digest")));
+  json_decref(traced);
+  json_decref(plain);
+}
+
+static void test_the_graph_of_all_runs_is_one_list_of_tasks_and_edges(void **state) {
+  for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+    char options[600];
+    snprintf(options, sizeof options, "%s --deps-json %s", engines[e], pto_ptosim_path("d.json"));
+    json_t *root = run("inplace", options), *graph = pto_ptosim_load(pto_ptosim_path("d.json"));
+    assert_int_equal(json_array_size(json_object_get(graph, "edges")), number(root, "edges"));
+    assert_int_equal(json_array_size(json_object_get(graph, "tasks")), number(root, "tasks"));
+    json_decref(graph);
+    json_decref(root);
+  }
+}
+
+static void test_several_rounds_leave_the_recording_of_the_last(void **state) {
+  char options[600];
+  snprintf(options, sizeof options, "virtual --rounds 2 --trace %s", pto_ptosim_path("t.json"));
+  json_t *root = run("pingpong", options);
+  assert_int_equal(read_trace(pto_ptosim_path("t.json")).kernels, number(root, "tasks"));
+  json_decref(root);
+}
+
 static void test_sizes_and_modes_that_make_no_sense_are_refused(void **state) {
   pto_ptosim_run("run kv_cache --set mode=cloud");
   pto_ptosim_assert_complaint(2, "mode is \"cloud\"");
@@ -132,6 +212,10 @@ int main(void) {
       cmocka_unit_test(test_a_step_is_lowered_once_for_each_set_of_tensors),
       cmocka_unit_test(test_a_heap_that_is_too_small_is_a_run_that_failed),
       cmocka_unit_test(test_the_link_makes_the_round_trip_slower_in_virtual_time),
+      cmocka_unit_test(test_a_trace_has_every_task_and_every_transfer_of_all_runs),
+      cmocka_unit_test(test_a_recording_changes_no_time_and_no_value),
+      cmocka_unit_test(test_the_graph_of_all_runs_is_one_list_of_tasks_and_edges),
+      cmocka_unit_test(test_several_rounds_leave_the_recording_of_the_last),
       cmocka_unit_test(test_sizes_and_modes_that_make_no_sense_are_refused),
   };
   return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);

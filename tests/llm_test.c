@@ -234,6 +234,23 @@ static void check_draws(const char *settings, double temperature, double topp, u
   outputs_fini(&o);
 }
 
+/* 1e-45 is the least float above 0: logits divided by it are infinite. */
+static void test_temperatures_too_small_to_divide_by_take_the_most_probable_token(void **state) {
+  static const char *const tiny[] = {"0", "-0", "1e-300", "1e-45", "1e-40", "1e-20"};
+  struct outputs greedy, o;
+  read_outputs(&greedy, "--set temperature=0 --set prompt=BAD");
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(tiny); i++) {
+    char settings[128];
+    snprintf(settings, sizeof settings, "--set temperature=%s --set topp=%s --set prompt=BAD", tiny[i],
+             i % 2 ? "0.9" : "1");
+    read_outputs(&o, settings);
+    for (uint32_t step = 0; step < POSITIONS; step++)
+      assert_int_equal((int)pto_npy_get(&o.tokens, PTO_INT32, step), (int)pto_npy_get(&greedy.tokens, PTO_INT32, step));
+    outputs_fini(&o);
+  }
+  outputs_fini(&greedy);
+}
+
 static void test_sampled_tokens_are_those_that_the_rule_draws(void **state) {
   check_draws("--set temperature=0.7 --set topp=0.9", 0.7, 0.9, 5);
   check_draws("--set temperature=1.3 --set topp=0.5", 1.3, 0.5, 6);
@@ -403,6 +420,18 @@ static void test_the_prompt_is_echoed_without_the_space_that_follows_bos(void **
   assert_true(strlen(pto_ptosim_last.out) >= 5);
 }
 
+/* Bytes that no UTF-8 text has are tokens like any other byte; a text without a byte is none at all. */
+static void test_prompts_that_are_no_utf8_are_echoed_byte_by_byte(void **state) {
+  static const char *const prompts[] = {"\xff\xfe", "\xc3",     "\xe2\x82", "\xf8\x88\x80\x80\x80",
+                                        "\x80\x80", "A\x01\x7f"};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(prompts); i++) {
+    char settings[64];
+    snprintf(settings, sizeof settings, "--set steps=12 --set prompt=%s", prompts[i]);
+    json_decref(run_files(settings));
+    assert_memory_equal(pto_ptosim_last.out, prompts[i], strlen(prompts[i]));
+  }
+}
+
 static void test_the_text_alone_is_on_standard_output(void **state) {
   assert_int_equal(pto_ptosim_run("run llm --set model=%s --set tokenizer=%s --set steps=5 --set prompt=ABC",
                                   model_path, tokenizer_path),
@@ -444,6 +473,43 @@ static void test_bos_ends_the_text(void **state) {
   assert_string_equal(pto_ptosim_last.out, "AB");
   assert_int_equal((int)figure(root, "tokens"), 4); /* BOS, space, A, B: the last chooses BOS */
   json_decref(root);
+}
+
+/* ---- the trace ---- */
+
+static void test_a_trace_has_the_tasks_and_transfers_of_every_step_and_ends_with_the_run(void **state) {
+  static const char *const engines[] = {"--engine virtual --chip a2a3", "--workers 2",
+                                        "--workers 1 --set temperature=1"};
+  char settings[700], path[256];
+  snprintf(path, sizeof path, "%s", pto_ptosim_path("t.json"));
+  for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+    snprintf(settings, sizeof settings, "--set steps=12 --stats --trace %s %s", path, engines[e]);
+    json_t *root = run_files(settings), *trace = pto_ptosim_load(path), *event;
+    size_t index;
+    json_int_t embeds = 0, to_device = 0, to_host = 0;
+    double end_us = 0;
+    json_array_foreach(json_object_get(trace, "traceEvents"), index, event) {
+      const char *category = json_string_value(json_object_get(event, "cat"));
+      if (!category || strcmp(json_string_value(json_object_get(event, "ph")), "X") != 0) continue;
+      const char *name = json_string_value(json_object_get(event, "name"));
+      const double end =
+          json_number_value(json_object_get(event, "ts")) + json_number_value(json_object_get(event, "dur"));
+      if (end > end_us) end_us = end;
+      embeds += strcmp(name, "embed") == 0;
+      if (strcmp(category, "transfer") != 0) continue;
+      *(strcmp(name, "to host") ? &to_device : &to_host) +=
+          json_integer_value(json_object_get(json_object_get(event, "args"), "bytes"));
+    }
+    assert_int_equal(embeds, 12);
+    assert_int_equal(to_device, pto_json_integer(root, "h2d_bytes"));
+    assert_int_equal(to_host, pto_json_integer(root, "d2h_bytes"));
+    if (e == 0) {
+      assert_true(end_us <= json_number_value(json_object_get(root, "virtual_us")) + 1e-6);
+      assert_true(end_us > json_number_value(json_object_get(root, "virtual_us")) - 1);
+    }
+    json_decref(trace);
+    json_decref(root);
+  }
 }
 
 /* ---- refusals ---- */
@@ -493,6 +559,21 @@ static void test_prompts_steps_and_settings_that_make_no_sense_are_refused(void 
   refused("--set steps=-1", "steps is -1");
   refused("--set kv=cloud", "kv is \"cloud\", none of pingpong, inplace, host");
   refused("--set temperature=-1", "temperature is -1, not 0 or more");
+  static const char *const numbers[] = {"temperature=nan", "temperature=", "temperature=1x",
+                                        "topp=nan",        "steps=1e3",    "steps=99999999999999999999",
+                                        "tile_rows=nan"};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(numbers); i++) {
+    char settings[64];
+    snprintf(settings, sizeof settings, "--set %s", numbers[i]);
+    refused(settings, "is not a");
+  }
+  refused("--set temperature=inf", "temperature is inf, not 0 or more");
+  refused("--set temperature=1e39", "temperature is 1e+39, not 0 or more");
+  refused("--set steps=99999999999999", "99999999999999 steps, but the model has 48 positions");
+  refused("--set tile_rows=-1", "tile_rows is negative");
+  refused("--set kv=", "kv is \"\"");
+  refused("--set model=/dev/null", "/dev/null");
+  refused("--set model=/", "directory");
   refused("--set weights=q4", "weights is \"q4\"");
   refused("--set dim=0", "dim is 0, not 1 to 65536");
   refused("--set dim=60 --set heads=8", "dim 60 in 8 heads");
@@ -504,6 +585,7 @@ static void test_prompts_steps_and_settings_that_make_no_sense_are_refused(void 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_logits_and_greedy_tokens_are_those_of_plain_loops),
+      cmocka_unit_test(test_temperatures_too_small_to_divide_by_take_the_most_probable_token),
       cmocka_unit_test(test_sampled_tokens_are_those_that_the_rule_draws),
       cmocka_unit_test(test_every_format_of_weights_both_rotations_and_a_shared_classifier_are_right),
       cmocka_unit_test(test_a_model_is_right_from_files_of_every_format),
@@ -514,8 +596,10 @@ int main(void) {
       cmocka_unit_test(test_caches_on_the_host_move_both_ways_in_each_step),
       cmocka_unit_test(test_every_step_submits_the_same_tasks_which_are_lowered_once_for_each_set_of_caches),
       cmocka_unit_test(test_the_prompt_is_echoed_without_the_space_that_follows_bos),
+      cmocka_unit_test(test_prompts_that_are_no_utf8_are_echoed_byte_by_byte),
       cmocka_unit_test(test_the_text_alone_is_on_standard_output),
       cmocka_unit_test(test_bos_ends_the_text),
+      cmocka_unit_test(test_a_trace_has_the_tasks_and_transfers_of_every_step_and_ends_with_the_run),
       cmocka_unit_test(test_files_that_are_missing_cut_or_inconsistent_are_refused_with_the_reason),
       cmocka_unit_test(test_prompts_steps_and_settings_that_make_no_sense_are_refused),
   };

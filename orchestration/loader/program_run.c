@@ -38,6 +38,8 @@ int pto_program_run_create(const struct pto_program *program, const struct pto_p
   run->margin_bytes = request->margin_bytes;
   run->config = request->config;
   run->text = request->text ? request->text : stdout;
+  run->on_report = request->on_report;
+  run->on_report_argument = request->on_report_argument;
   int status = choose_case(run, request->case_name, error);
   if (status == PTO_OK) status = pto_program_options_init(run, request, error);
   if (status != PTO_OK) {
@@ -108,7 +110,10 @@ const struct pto_config *pto_program_config(struct pto_program_run *run) {
 
 void pto_program_report(struct pto_program_run *run, struct pto_context *context) {
   struct pto_context_counters all = {.size = sizeof all}, *sum = &run->counters;
+  struct pto_error error;
   if (!context) return;
+  if (run->on_report && run->on_report(run->on_report_argument, context, &error))
+    (void)pto_program_fail_as(run, error.status, "%s", error.sentence);
   pto_context_counters(context, &all);
   sum->h2d_bytes += all.h2d_bytes;
   sum->d2h_bytes += all.d2h_bytes;

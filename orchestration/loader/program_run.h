@@ -34,6 +34,10 @@ struct pto_program_request {
   uint64_t margin_bytes;
   const struct pto_config *config; /* for pto_program_config; borrowed for the life of the run; NULL: all defaults */
   FILE *text;                      /* where pto_program_print goes; borrowed likewise; NULL: standard output */
+  /* Called by pto_program_report with each context, before its counters are added to those of the run; NULL: nobody
+   * is.  PTO_OK, or a failure with its sentence, which the run then keeps. */
+  int (*on_report)(void *argument, struct pto_context *context, struct pto_error *error);
+  void *on_report_argument;
 };
 
 /* Checks the request against the program's options and cases.  PTO_OK, or PTO_EINVAL with a sentence that names the

@@ -52,6 +52,8 @@ struct pto_program_run {
   bool has_counters; /* of contexts that the host function reported */
   struct pto_context_counters counters;
   uint32_t context_workers;
+  int (*on_report)(void *argument, struct pto_context *context, struct pto_error *error);
+  void *on_report_argument;
   struct pto_figure figures[PTO_FIGURES];
   uint32_t figure_count;
   FILE *text;

@@ -32,8 +32,15 @@ void pto_host_call(struct pto_runtime *rt);
 bool pto_host_has_failed(const struct pto_runtime *rt);
 /* Adds to the sentence of the run's error, else of the last refused call: where whoever submits had come to. */
 void pto_host_append_error(struct pto_runtime *rt, const char *text);
-/* So much of the orchestrator's virtual time passes; nothing where time is real. */
-void pto_host_charge(struct pto_runtime *rt, uint64_t ps);
+/* Copies bytes that have been acquired.  `ps` of the orchestrator's virtual time pass; none where time is real.  The
+ * timeline has it as `activity`. */
+struct pto_host_move {
+  void *to;
+  const void *from;
+  uint64_t size_bytes, ps;
+  enum pto_control_activity activity; /* PTO_CONTROL_TO_DEVICE, _TO_HOST or _ON_DEVICE */
+};
+void pto_host_move(struct pto_runtime *rt, const struct pto_host_move *move);
 
 /* A place in the order of submits: how far each ring has come. */
 struct pto_host_mark {

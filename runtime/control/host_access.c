@@ -142,8 +142,18 @@ bool pto_host_has_failed(const struct pto_runtime *rt) { return rt->has_failed; 
 
 uint32_t pto_host_scope_depth(const struct pto_runtime *rt) { return rt->scope_depth; }
 
-void pto_host_charge(struct pto_runtime *rt, uint64_t ps) {
-  if (rt->port->is_virtual) rt->port->clock += ps;
+void pto_host_move(struct pto_runtime *rt, const struct pto_host_move *move) {
+  const uint64_t begin = pto_progress_now(rt);
+  memcpy(move->to, move->from, move->size_bytes);
+  if (rt->port->is_virtual) rt->port->clock += move->ps;
+  if (!pto_trace_has_timeline(&rt->trace)) return;
+  struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
+  if (control)
+    *control = (struct pto_trace_control){.begin = begin,
+                                          .end = pto_progress_now(rt),
+                                          .moved_bytes = move->size_bytes,
+                                          .activity = move->activity,
+                                          .task = (uint32_t)rt->task_count};
 }
 
 _Static_assert(PTO_ARRAY_LENGTH(((struct pto_host_mark *)NULL)->heads) == PTO_RING_COUNT, "a place a ring");

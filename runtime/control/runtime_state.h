@@ -191,7 +191,9 @@ static inline void pto_progress_record(struct pto_runtime *rt, enum pto_control_
                                        uint64_t task_number) {
   if (!pto_trace_has_timeline(&rt->trace)) return;
   struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
-  if (control) *control = (struct pto_trace_control){begin, pto_progress_now(rt), activity, (uint32_t)task_number};
+  if (control)
+    *control = (struct pto_trace_control){
+        .begin = begin, .end = pto_progress_now(rt), .activity = activity, .task = (uint32_t)task_number};
 }
 
 /* space.c */

@@ -84,6 +84,7 @@ void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual) {
   log_empty(&trace->samples);
   log_empty(&trace->control);
   for (uint32_t i = 0; i < trace->span_log_count; i++) log_empty(&trace->spans[i]);
+  trace->buffer_end = 0;
   trace->is_virtual = is_virtual;
   trace->start_ns = monotonic_ns();
 }

@@ -109,11 +109,20 @@ struct pto_trace_sample {
 };
 
 /* What the control thread did. */
-enum pto_control_activity { PTO_CONTROL_SUBMIT = 0, PTO_CONTROL_WAIT, PTO_CONTROL_SCOPE, PTO_CONTROL_HOST_ACCESS };
+enum pto_control_activity {
+  PTO_CONTROL_SUBMIT = 0,
+  PTO_CONTROL_WAIT,
+  PTO_CONTROL_SCOPE,
+  PTO_CONTROL_HOST_ACCESS,
+  PTO_CONTROL_TO_DEVICE, /* a tensor is moved, after HOST_ACCESS has waited for its users */
+  PTO_CONTROL_TO_HOST,
+  PTO_CONTROL_ON_DEVICE
+};
 struct pto_trace_control {
   uint64_t begin, end;
-  uint32_t activity; /* enum pto_control_activity */
-  uint32_t task;     /* low 32 bits of the task number, where there is one */
+  uint64_t moved_bytes; /* 0 where nothing is moved */
+  uint32_t activity;    /* enum pto_control_activity */
+  uint32_t task;        /* low 32 bits of the task number, where there is one */
 };
 
 struct pto_trace {
@@ -123,6 +132,7 @@ struct pto_trace {
   struct pto_trace_log *spans; /* one a worker thread; span_log_count of them */
   uint32_t span_log_count;
   uint64_t start_ns;            /* monotonic clock at the begin of the run */
+  uint64_t buffer_end;          /* of a sum of runs (trace_append.h): above all numbers of buffers in it */
   struct pto_reserve span_logs; /* what `spans` points into */
 };
 

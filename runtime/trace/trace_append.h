@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One recording behind another: what several runs did, as if it were one run.
+ *
+ * Tasks, scopes and buffers of the second are numbered on from those of the first, and so all that refers to them.
+ * Times go on from `shift`.  Whoever calls owns `sum`; no writer may be at either trace.
+ */
+#ifndef PTO_TRACE_APPEND_H
+#define PTO_TRACE_APPEND_H
+
+#include <runtime/trace/trace.h>
+
+/* Adds copies of all records of `part` to `sum`.  A zeroed `sum` becomes a recording of the same kind and the same
+ * number of span logs.  `shift` is added to all times of the part, in its unit.  Records that find a log full are
+ * counted as dropped; what a part has dropped counts as well.  PTO_OK, or PTO_ENOMEM with `sum` still zeroed. */
+PTO_MUST_CHECK int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64_t shift);
+
+#endif
