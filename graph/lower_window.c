@@ -3,6 +3,7 @@
 
 #include <graph/op_options.h>
 #include <kernels/kernel_list.h>
+#include <math.h>
 
 /* Elements of unfolded windows, or multiply-adds by 64, that a task of some rows has. */
 #define TILE_WORK UINT64_C(65536)
@@ -82,7 +83,9 @@ int pto_lower_depthwise(struct pto_graph_lowering *l, const struct pto_tensor *x
                         const struct pto_row_tile *tile) {
   uint64_t pad;
   const struct pto_tensor rows = rows_read(x, &slides->height, tile, &pad), written = pto_row_tile_of(tile, y);
-  struct pto_param params[10] = {pto_input(&rows), pto_input(filter), pto_input(bias), pto_output(&written)};
+  struct pto_param params[12] = {pto_input(&rows), pto_input(filter), pto_input(bias), pto_output(&written)};
   set_scalars(params + 4, slides, pad);
-  return pto_graph_lowering_submit(l, &pto_general_depthwise, params, 10);
+  params[10] = pto_scalar_f32(-INFINITY);
+  params[11] = pto_scalar_f32(INFINITY);
+  return pto_graph_lowering_submit(l, &pto_general_depthwise, params, 12);
 }

@@ -4,17 +4,21 @@
  *
  *   y[n, c, oh, ow] = bias[c] + Σ_ij x[n, c, oh·stride_h + i·dilation_h − pad_top, …] · filter[c, i, j]
  *
- * where the window is inside x.  A sum begins with the bias and takes the elements of the window in row-major order;
- * each product and each sum is rounded to f32, none is fused, y is rounded once on store: the same bits on every level
- * and in every layout.  Windows have at most 1024 elements.
+ * where the window is inside x, brought between `least` and `most`.  A sum begins with the bias and takes the elements
+ * of the window in row-major order; each product and each sum is rounded to f32, none is fused, y is rounded once on
+ * store: the same bits on every level and in every layout.  Windows have at most 1024 elements.
  *
- * Vectors go along the channels where these lie closer together than the columns do, else along a row of y; rows of x
- * that are not f32 side by side are brought into local memory first.  Any thread.
+ * Vectors go along the channels where these lie closer together than the columns do, else along a row of y.  Sums are
+ * kept in registers: of four outputs beside each other where f32 channels lie side by side; else of a row, for which
+ * the rows of x that its windows reach are brought into local memory, one for each phase of the stride, so that the
+ * elements of a tap lie side by side.  What is too large for that, or lies otherwise, adds tap by tap to sums in local
+ * memory.  Any thread.
  */
 #include <kernels/kernel_level.h>
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_local.h>
 #include <kernels/kernel_loops.h>
+#include <kernels/kernel_math.h>
 #include <kernels/kernel_shape.h>
 #include <kernels/kernel_window.h>
 #include <runtime/base/base.h>
@@ -33,20 +37,53 @@
 #pragma GCC optimize("O3")
 #endif
 
+#define HELD_ELEMS UINT64_C(16384) /* of rows of x in local memory: 64 KiB */
+#define WIDEST_VECTOR 16
+
+/* An element of the window: where it is in x and in the filter, relative to what they are read from; and which outputs
+ * of the row have it inside x. */
+struct tap {
+  uint64_t x_at, filter_at, begin, end;
+};
+
+/* Outputs x_step and y_step f32 apart, of channels that lie side by side; all taps are inside x. */
+struct pixels {
+  const float *x, *filter, *begin;
+  float *y;
+  uint64_t x_at, x_step, y_step, channels, tap_count;
+  const struct tap *taps;
+  float least, most;
+};
+
+/* A row of outputs of one channel; every tap is inside x in inner_begin … inner_end. */
+struct outputs {
+  const float *x, *filter;
+  float *y;
+  uint64_t count, inner_begin, inner_end, tap_count;
+  const struct tap *taps;
+  float begin, least, most;
+};
+
 struct loops {
   void (*add_products)(float *sums, const float *x, const float *filter, uint64_t count);
   void (*add_scaled)(float *sums, const float *x, float filter, uint64_t count);
+  void (*bound)(float *sums, float least, float most, uint64_t count);
+  void (*add_pixels)(const struct pixels *pixels, uint64_t count);
+  void (*add_outputs)(const struct outputs *outputs);
 };
 
 #define PTO_LEVEL(name) name##_plain
+#define LANES 4
 #include <kernels/depthwise.inc>
 #if defined(__x86_64__)
 PTO_TARGET_PUSH(PTO_AVX2_TARGET)
 #define PTO_LEVEL(name) name##_avx2
+#define LANES 8
 #include <kernels/depthwise.inc>
 PTO_TARGET_POP
 PTO_TARGET_PUSH(PTO_AVX512_TARGET)
 #define PTO_LEVEL(name) name##_avx512
+#define LANES 16
 #include <kernels/depthwise.inc>
 PTO_TARGET_POP
 #endif
@@ -101,13 +138,39 @@ static uint64_t filter_elems(const struct pto_kernel_args *args) {
   return taps_of(args) * (is_by_channels(args) ? lanes_of(args) : 1);
 }
 
+/* How rows of x are held: one for each row that a window reaches, in phases of the stride.  `elems` is 0 where that is
+ * too much, or vectors do not go along a row. */
+struct held {
+  uint64_t rows, phases, phase_elems, elems;
+};
+static struct held held_of(const struct pto_kernel_args *args) {
+  const struct pto_kernel_tensor *filter = &args->tensors[FILTER], *y = &args->tensors[Y];
+  const struct pto_window_axis height = pto_window_axis(args, 0, 0, 0), width = pto_window_axis(args, 1, 0, 0);
+  struct held held = {0};
+  if (is_by_channels(args) || y->shape[3] > LANES_AT_ONCE || taps_of(args) == 0) return held;
+  held.rows = (filter->shape[1] - 1) * height.dilation + 1;
+  held.phases = width.stride;
+  held.phase_elems = pto_align_up(y->shape[3], WIDEST_VECTOR) + (filter->shape[2] - 1) * width.dilation / width.stride;
+  if (held.rows > HELD_ELEMS || held.phases > HELD_ELEMS || held.phase_elems > HELD_ELEMS) return held;
+  const uint64_t elems = held.rows * held.phases * held.phase_elems;
+  held.elems = elems <= HELD_ELEMS ? elems : 0;
+  return held;
+}
+
+static uint64_t work_bytes(const struct pto_kernel_args *args) {
+  const struct held held = held_of(args);
+  return 3 * pto_local_bytes(lanes_of(args) * sizeof(float)) + pto_local_bytes(filter_elems(args) * sizeof(float)) +
+         pto_local_bytes(taps_of(args) * sizeof(struct tap)) +
+         (held.elems > 0 ? pto_local_bytes(held.elems * sizeof(float)) + pto_local_bytes(held.rows * sizeof(uint64_t))
+                         : 0);
+}
+
 static struct pto_cost depthwise_cost(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *t = args->tensors;
-  const uint64_t numel = pto_kernel_numel(&t[Y]), lanes = lanes_of(args);
+  const uint64_t numel = pto_kernel_numel(&t[Y]);
   struct pto_cost cost = {.bytes_out = pto_kernel_bytes(&t[Y]), .vector_elems = numel * (2 * taps_of(args) + 1)};
   for (uint32_t i = X; i < Y; i++) cost.bytes_in += pto_kernel_bytes(&t[i]);
-  if (numel > 0)
-    cost.local_bytes = 3 * pto_local_bytes(lanes * sizeof(float)) + pto_local_bytes(filter_elems(args) * sizeof(float));
+  if (numel > 0) cost.local_bytes = work_bytes(args);
   return cost;
 }
 
@@ -120,6 +183,12 @@ struct work {
   struct pto_window_axis height, width;
   float *sums, *row, *begin, *filter; /* local; begin: the bias of each lane; filter: [taps, lanes], or [taps] */
   uint64_t lanes;
+  float least, most;
+  struct tap *taps;
+  struct held held;
+  float *rows;          /* held */
+  uint64_t *row_of;     /* by place in it: 1 + the row of x that is there, 0: none */
+  struct pto_window_range inner; /* outputs of a row all of whose taps are inside x */
 };
 
 static char *address(const struct pto_kernel_tensor *t, uint64_t elems) {
@@ -137,6 +206,7 @@ static const float *read_row(const struct work *work, uint64_t elems, uint64_t s
   return work->row;
 }
 static void store(const struct work *work, uint64_t elems, uint64_t step, uint64_t count) {
+  work->loops->bound(work->sums, work->least, work->most, count);
   const struct pto_kernel_tensor *y = &work->args->tensors[Y];
   work->moves->store[PTO_CLASS_F32][y->dtype](work->sums, address(y, elems), step * pto_dtype_size(y->dtype), count);
 }
@@ -169,7 +239,119 @@ static void add_channels(const struct work *work, uint64_t n, uint64_t c, uint64
   }
 }
 
+/* ---- sums in registers ---- */
+
+static bool are_pixels(const struct pto_kernel_args *args) {
+  const struct pto_kernel_tensor *x = &args->tensors[X], *y = &args->tensors[Y];
+  return is_by_channels(args) && x->dtype == PTO_FLOAT32 && y->dtype == PTO_FLOAT32 && x->strides[1] == 1 &&
+         y->strides[1] == 1;
+}
+
+static struct pto_window_range inner_of(const struct work *work) {
+  struct pto_window_range inner = {.begin = 0, .end = work->width.output};
+  for (uint64_t j = 0; j < work->args->tensors[FILTER].shape[2]; j++) {
+    const struct pto_window_range range = pto_window_range(&work->width, j);
+    inner.begin = pto_max_u64(inner.begin, range.begin);
+    inner.end = pto_min_u64(inner.end, range.end);
+  }
+  if (inner.begin > inner.end) inner.begin = inner.end;
+  return inner;
+}
+
+/* The taps of row `oh` that are inside x for output `ow`, and for the outputs that have the same. */
+static uint64_t set_pixel_taps(const struct work *work, uint64_t oh, uint64_t ow, uint64_t channels) {
+  const struct pto_kernel_tensor *x = &work->args->tensors[X], *filter = &work->args->tensors[FILTER];
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < filter->shape[1]; i++) {
+    const uint64_t h = oh * work->height.stride + i * work->height.dilation - work->height.pad;
+    if (h >= work->height.input) continue;
+    for (uint64_t j = 0; j < filter->shape[2]; j++) {
+      if (ow * work->width.stride + j * work->width.dilation - work->width.pad >= work->width.input) continue;
+      work->taps[count++] = (struct tap){.x_at = h * x->strides[2] + j * work->width.dilation * x->strides[3],
+                                         .filter_at = (i * filter->shape[2] + j) * channels};
+    }
+  }
+  return count;
+}
+
+static void run_row_of_pixels(const struct work *work, uint64_t n, uint64_t c, uint64_t channels, uint64_t oh) {
+  const struct pto_kernel_tensor *x = &work->args->tensors[X], *y = &work->args->tensors[Y];
+  struct pixels pixels = {.x = x->addr,
+                          .filter = work->filter,
+                          .begin = work->begin,
+                          .x_step = work->width.stride * x->strides[3],
+                          .y_step = y->strides[3],
+                          .channels = channels,
+                          .taps = work->taps,
+                          .least = work->least,
+                          .most = work->most};
+  for (uint64_t ow = 0, count = 0; ow < y->shape[3]; ow += count) {
+    count = ow >= work->inner.begin && ow < work->inner.end ? work->inner.end - ow : 1;
+    pixels.tap_count = set_pixel_taps(work, oh, ow, channels);
+    /* wraps where the window begins before the row; a tap that is inside does not */
+    pixels.x_at = n * x->strides[0] + c * x->strides[1] + (ow * work->width.stride - work->width.pad) * x->strides[3];
+    pixels.y = (float *)y->addr + (n * y->strides[0] + c + oh * y->strides[2] + ow * y->strides[3]);
+    work->loops->add_pixels(&pixels, count);
+  }
+}
+
+/* Row h of channel c, as phase_elems elements a phase: element q of phase p is column q · stride + p − pad. */
+static void hold_row(const struct work *work, uint64_t n, uint64_t c, uint64_t h, float *to) {
+  const struct pto_kernel_tensor *x = &work->args->tensors[X];
+  const uint64_t stride = work->width.stride, pad = work->width.pad;
+  const uint64_t at = n * x->strides[0] + c * x->strides[1] + h * x->strides[2];
+  for (uint64_t p = 0; p < stride; p++, to += work->held.phase_elems) {
+    const uint64_t first = p < pad ? (pad - p + stride - 1) / stride : 0, column = first * stride + p - pad;
+    if (column >= work->width.input || first >= work->held.phase_elems) continue;
+    const uint64_t count = pto_min_u64((work->width.input - column + stride - 1) / stride, work->held.phase_elems - first);
+    const uint64_t elems = at + column * x->strides[3], step = stride * x->strides[3];
+    if (x->dtype == PTO_FLOAT32 && step == 1)
+      memcpy(to + first, address(x, elems), count * sizeof *to);
+    else
+      load(work, x, elems, step, count, to + first);
+  }
+}
+
+/* Row `oh` of channel c, whose filter is in local memory. */
+static void run_held_row(const struct work *work, uint64_t n, uint64_t c, uint64_t oh) {
+  const struct pto_kernel_tensor *y = &work->args->tensors[Y], *filter = &work->args->tensors[FILTER];
+  const uint64_t row_elems = work->held.phases * work->held.phase_elems;
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < filter->shape[1]; i++) {
+    const uint64_t h = oh * work->height.stride + i * work->height.dilation - work->height.pad;
+    if (h >= work->height.input) continue;
+    const uint64_t place = h % work->held.rows;
+    if (work->row_of[place] != h + 1) hold_row(work, n, c, h, work->rows + place * row_elems);
+    work->row_of[place] = h + 1;
+    for (uint64_t j = 0; j < filter->shape[2]; j++) {
+      const struct pto_window_range range = pto_window_range(&work->width, j);
+      const uint64_t at = j * work->width.dilation;
+      if (range.begin >= range.end) continue;
+      work->taps[count++] = (struct tap){.x_at = place * row_elems + at % work->width.stride * work->held.phase_elems +
+                                                 at / work->width.stride,
+                                         .filter_at = i * filter->shape[2] + j,
+                                         .begin = range.begin,
+                                         .end = range.end};
+    }
+  }
+  const uint64_t to = n * y->strides[0] + c * y->strides[1] + oh * y->strides[2];
+  const bool is_direct = y->dtype == PTO_FLOAT32 && y->strides[3] == 1;
+  work->loops->add_outputs(&(struct outputs){.x = work->rows,
+                                             .filter = work->filter,
+                                             .y = is_direct ? (float *)y->addr + to : work->sums,
+                                             .count = y->shape[3],
+                                             .inner_begin = work->inner.begin,
+                                             .inner_end = work->inner.end,
+                                             .taps = work->taps,
+                                             .tap_count = count,
+                                             .begin = work->begin[0],
+                                             .least = work->least,
+                                             .most = work->most});
+  if (!is_direct) work->moves->store[PTO_CLASS_F32][y->dtype](work->sums, address(y, to), y->strides[3] * pto_dtype_size(y->dtype), y->shape[3]);
+}
+
 static void run_by_channels(const struct work *work) {
+  const bool is_fast = are_pixels(work->args);
   const struct pto_kernel_tensor *y = &work->args->tensors[Y];
   for (uint64_t c = 0; c < y->shape[1]; c += work->lanes) {
     const uint64_t count = pto_min_u64(work->lanes, y->shape[1] - c);
@@ -177,6 +359,10 @@ static void run_by_channels(const struct work *work) {
     for (uint64_t n = 0; n < y->shape[0]; n++)
       for (uint64_t oh = 0; oh < y->shape[2]; oh++)
         for (uint64_t ow = 0; ow < y->shape[3]; ow++) {
+          if (is_fast) {
+            run_row_of_pixels(work, n, c, count, oh);
+            break;
+          }
           add_channels(work, n, c, count, oh, ow);
           store(work, n * y->strides[0] + c * y->strides[1] + oh * y->strides[2] + ow * y->strides[3], y->strides[1],
                 count);
@@ -208,7 +394,12 @@ static void run_by_rows(const struct work *work) {
   const struct pto_kernel_tensor *y = &work->args->tensors[Y];
   for (uint64_t c = 0; c < y->shape[1]; c++) {
     load_channels(work, c, 1);
-    for (uint64_t n = 0; n < y->shape[0]; n++)
+    for (uint64_t n = 0; n < y->shape[0]; n++) {
+      if (work->held.elems > 0) {
+        memset(work->row_of, 0, work->held.rows * sizeof *work->row_of);
+        for (uint64_t oh = 0; oh < y->shape[2]; oh++) run_held_row(work, n, c, oh);
+        continue;
+      }
       for (uint64_t oh = 0; oh < y->shape[2]; oh++)
         for (uint64_t first = 0; first < y->shape[3]; first += work->lanes) {
           const uint64_t count = pto_min_u64(work->lanes, y->shape[3] - first);
@@ -216,6 +407,7 @@ static void run_by_rows(const struct work *work) {
           store(work, n * y->strides[0] + c * y->strides[1] + oh * y->strides[2] + first * y->strides[3], y->strides[3],
                 count);
         }
+    }
   }
 }
 
@@ -230,6 +422,15 @@ static int depthwise_run(const struct pto_kernel_args *args) {
   work.row = pto_local_take(&local, work.lanes * sizeof(float));
   work.begin = pto_local_take(&local, work.lanes * sizeof(float));
   work.filter = pto_local_take(&local, filter_elems(args) * sizeof(float));
+  work.taps = pto_local_take(&local, taps_of(args) * sizeof(struct tap));
+  work.held = held_of(args);
+  if (work.held.elems > 0) {
+    work.rows = pto_local_take(&local, work.held.elems * sizeof(float));
+    work.row_of = pto_local_take(&local, work.held.rows * sizeof(uint64_t));
+  }
+  work.least = args->scalars[PTO_WINDOW_SCALARS].f32;
+  work.most = args->scalars[PTO_WINDOW_SCALARS + 1].f32;
+  work.inner = inner_of(&work);
   if (is_by_channels(args))
     run_by_channels(&work);
   else
@@ -239,9 +440,13 @@ static int depthwise_run(const struct pto_kernel_args *args) {
 
 #define PARAM(name_, mode_, rank)                                                                                      \
   { .name = name_, .mode = mode_, .dtypes = PTO_DTYPES_FLOAT, .min_rank = rank, .max_rank = rank }
+#define BOUND(name_)                                                                                                   \
+  { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32 }
 static const struct pto_kernel_param depthwise_params[] = {PARAM("x", PTO_INPUT, 4), PARAM("filter", PTO_INPUT, 3),
                                                            PARAM("bias", PTO_INPUT, 1), PARAM("y", PTO_OUTPUT, 4),
-                                                           PTO_WINDOW_PARAMS};
+                                                           PTO_WINDOW_PARAMS,
+                                                           BOUND("least"),
+                                                           BOUND("most")};
 
 const struct pto_kernel pto_general_depthwise = {.name = "depthwise",
                                                  .cores = PTO_AIV,

@@ -162,6 +162,7 @@
   X(matmul_int8)                                                                                                       \
   X(matmul_int8_accumulate)                                                                                            \
   X(gemm)                                                                                                              \
+  X(gemm_clamp)                                                                                                        \
   X(depthwise)                                                                                                         \
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \
