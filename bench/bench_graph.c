@@ -33,7 +33,9 @@
 #define WORKERS 2
 #define NODES 1000
 #define MOST_CONVOLUTIONS 128
-#define REST_NS 5000000 /* in which the library's threads fall asleep: they spin for a while after each of its calls */
+#define REST_NS                                                                                                        \
+  5000000 /* in which the library's threads fall asleep: they spin for a while after each of its calls                 \
+           */
 
 static void check(int status, const char *what, const char *sentence) {
   if (status == 0) return;
@@ -80,7 +82,8 @@ static dnnl_memory_desc_t any_layout(int ndims, const dnnl_dims_t dims) {
 static void add_convolution(struct peer *peer, const struct pto_graph *graph, const struct pto_graph_node *node) {
   const struct pto_conv2d_options *o = node->options;
   const bool is_last = o->input_layout == PTO_LAYOUT_NHWC;
-  const uint64_t *x = pto_graph_operand_value(graph, node, 0)->desc.shape, *y = graph->values[node->first_result].desc.shape;
+  const uint64_t *x = pto_graph_operand_value(graph, node, 0)->desc.shape,
+                 *y = graph->values[node->first_result].desc.shape;
   const uint64_t *f = pto_graph_operand_value(graph, node, 1)->desc.shape;
   const uint32_t c = is_last ? 3 : 1, h = is_last ? 1 : 2, w = h + 1, taps = is_last ? 1 : 2; /* of OHWI, IHWO, OIHW */
   const dnnl_dim_t groups = (dnnl_dim_t)pto_option_u32(o->groups, 1);
@@ -221,7 +224,8 @@ static void bench_mobilenet(bool is_channels_last) {
   pto_bench_line_real(line, "first_ns", first_ns);
   pto_bench_line_real(line, "tasks", (double)(after.tasks - before.tasks) / dispatches);
   pto_bench_line_real(line, "edges", (double)(after.edges - before.edges) / dispatches);
-  pto_bench_line_real(line, "cache_hits", (double)(after.lowering_cache_hits - before.lowering_cache_hits) / dispatches);
+  pto_bench_line_real(line, "cache_hits",
+                      (double)(after.lowering_cache_hits - before.lowering_cache_hits) / dispatches);
   pto_bench_line_real(line, "cache_misses", (double)(after.lowering_cache_misses - before.lowering_cache_misses));
   pto_bench_line_real(line, "load", pto_bench_load());
   pto_bench_line_print(line, &ours);

@@ -8,7 +8,8 @@
  *       scale, add and store the sums
  *
  * f32 operands that few tiles read are read in place, and where c can take the sums as they are and k is one piece,
- * whole panels go from registers to c; a bias and bounds are then applied in c, strip by strip.  None of this changes a bit: a sum is carried on from piece to piece.
+ * whole panels go from registers to c; a bias and bounds are then applied in c, strip by strip.  None of this changes a
+ * bit: a sum is carried on from piece to piece.
  */
 #include <kernels/gemm.h>
 
@@ -46,7 +47,7 @@ struct block {
   uint64_t k, depth, units;      /* of the piece: elements, units */
   uint64_t most_strip;           /* rows of a tile */
   bool is_a_direct, is_b_direct, is_c_direct;
-  bool is_c_plain; /* elements of c are sums, side by side */
+  bool is_c_plain;       /* elements of c are sums, side by side */
   bool is_finished_in_c; /* after they went to c from registers */
 };
 

@@ -35,9 +35,9 @@ typedef void pto_gemm_micro(const struct pto_gemm_operands *operands);
 /* What is left to do to finished sums, in place: rows × cols of them, whole vectors or less. */
 struct pto_gemm_finish {
   float *sums;
-  uint64_t sums_row;               /* f32 between rows */
-  const float *added;              /* NULL: nothing is added */
-  uint64_t added_row, added_col;   /* f32 between its rows and columns; between columns 0 or 1 */
+  uint64_t sums_row;             /* f32 between rows */
+  const float *added;            /* NULL: nothing is added */
+  uint64_t added_row, added_col; /* f32 between its rows and columns; between columns 0 or 1 */
   bool is_clamped;
   float least, most;
   uint64_t rows, cols;

@@ -215,7 +215,8 @@ static int gemm_check(const struct pto_kernel_args *args) {
   { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32 }
 #define GEMM_PARAMS                                                                                                    \
   PARAM("a", PTO_INPUT, PTO_DTYPES_FLOAT), PARAM("b", PTO_INPUT, PTO_DTYPES_FLOAT),                                    \
-      PARAM("c", PTO_INPUT, PTO_DTYPES_FLOAT), PARAM("y", PTO_OUTPUT, PTO_DTYPES_FLOAT), FACTOR("alpha"), FACTOR("beta")
+      PARAM("c", PTO_INPUT, PTO_DTYPES_FLOAT), PARAM("y", PTO_OUTPUT, PTO_DTYPES_FLOAT), FACTOR("alpha"),              \
+      FACTOR("beta")
 static const struct pto_kernel_param gemm_params[] = {GEMM_PARAMS};
 static const struct pto_kernel_param gemm_clamp_params[] = {GEMM_PARAMS, FACTOR("least"), FACTOR("most")};
 const struct pto_kernel pto_general_gemm = {.name = "gemm",

@@ -38,8 +38,8 @@ static int pad_check(const struct pto_kernel_args *args) {
                                  (struct pto_kernel_size){VALUE, pto_kernel_numel(&args->tensors[VALUE])},
                                  (struct pto_kernel_size){VALUE, 1});
   if (status == 0 && mode >= MODE_COUNT)
-    return pto_kernel_error(args, "pad: mode %" PRIu64 " is not 0 (constant), 1 (edge), 2 (reflection) or 3 (symmetric) (param 3)",
-                            mode);
+    return pto_kernel_error(
+        args, "pad: mode %" PRIu64 " is not 0 (constant), 1 (edge), 2 (reflection) or 3 (symmetric) (param 3)", mode);
   for (uint32_t d = 0; status == 0 && d < PTO_MAX_DIMS; d++) {
     const uint64_t begin = args->scalars[1 + d].u64, inner = d < x->ndims ? x->shape[d] : 0;
     const uint64_t outer = d < x->ndims ? y->shape[d] : 0;
@@ -50,8 +50,8 @@ static int pad_check(const struct pto_kernel_args *args) {
                               begin, inner, d, outer, 4 + d);
     const uint64_t most = begin > outer - inner - begin ? begin : outer - inner - begin;
     const uint64_t mirrored = mode == MODE_SYMMETRIC ? inner : inner == 0 ? 0 : inner - 1;
-    if (most > 0 && (((mode == MODE_REFLECTION || mode == MODE_SYMMETRIC) && most > mirrored) ||
-                     (mode == MODE_EDGE && inner == 0)))
+    if (most > 0 &&
+        (((mode == MODE_REFLECTION || mode == MODE_SYMMETRIC) && most > mirrored) || (mode == MODE_EDGE && inner == 0)))
       return pto_kernel_error(
           args, "pad: %" PRIu64 " of dimension %" PRIu32 " do not give %" PRIu64 " (params 0 and 2)", inner, d, most);
   }

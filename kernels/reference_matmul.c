@@ -135,8 +135,7 @@ static bool gemm_clamp_shapes(const struct pto_reference_sizes *sizes, struct pt
 static void gemm_clamp_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   gemm_golden(args, golden);
   for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[3]); i++)
-    golden[3].value[i] =
-        fmin(fmax(golden[3].value[i], (double)args->scalars[2].f32), (double)args->scalars[3].f32);
+    golden[3].value[i] = fmin(fmax(golden[3].value[i], (double)args->scalars[2].f32), (double)args->scalars[3].f32);
 }
 const struct pto_kernel_reference pto_reference_gemm_clamp = {.shapes = gemm_clamp_shapes,
                                                               .golden = gemm_clamp_golden,

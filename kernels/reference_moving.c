@@ -305,7 +305,8 @@ static bool pad_shapes(const struct pto_reference_sizes *sizes, struct pto_refer
     const uint64_t extent = d < sizes->rank ? sizes->extents[d] : 0;
     const uint64_t most = d >= sizes->rank ? 0 : mode == 0 ? 4 : mode == 1 ? (extent > 0 ? 4 : 0) : extent;
     scalars[1 + d].u64 = most == 0 ? 0 : draw % (most + (mode == 3)) % 5;
-    if (d < sizes->rank) tensors[2].shape[d] += scalars[1 + d].u64 + (most == 0 ? 0 : draw / 64 % (most + (mode == 3)) % 4);
+    if (d < sizes->rank)
+      tensors[2].shape[d] += scalars[1 + d].u64 + (most == 0 ? 0 : draw / 64 % (most + (mode == 3)) % 4);
   }
   return true;
 }
