@@ -45,7 +45,7 @@ CLI_SRC := $(call code,cli/*.c)
 PROGRAM_SRC := $(call code,orchestration/*.c orchestration/errors/*.c)
 # The oracle brings its own implementation of the public runtime API: none of the runtime above base and tensor, no sim.
 ORACLE_SRC := $(call code,tests/oracle/*.c)
-ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/%,$(LIB_SRC))
+ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/% formats/%,$(LIB_SRC))
 SUPPORT_SRC := $(call code,tests/support/*.c tests/conformance/*.c bench/support/*.c)
 TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
               formats/*_test.c device/*_test.c graph/*_test.c graph/*/*_test.c check/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c \

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include <check/source_lines.h>
-#include <runtime/base/sanitizer.h>
+#include <tests/support/failing_malloc.h>
 
 /* ---- in place of the library's ---- */
 
@@ -26,36 +26,6 @@ const char *pto_source_lines_name(struct pto_source_lines *lines, const void *ca
   text[0] = '\0';
   return text;
 }
-
-/* ---- allocation, refused and counted ---- */
-
-#define COUNTS_MALLOC (!PTO_HAS_SANITIZER)
-
-static uint32_t malloc_fail_countdown; /* the n-th allocation from now fails; 0: none */
-static int64_t live_blocks;            /* allocated and not freed */
-
-/* Seen from outside, so that strdup of the C library comes by here too. */
-#if COUNTS_MALLOC
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-void __libc_free(void *block);
-static bool has_room(void) { return !malloc_fail_countdown || --malloc_fail_countdown != 0; }
-static void *counted(void *block) {
-  live_blocks += block != NULL;
-  return block;
-}
-PTO_API void *malloc(size_t size) { return has_room() ? counted(__libc_malloc(size)) : NULL; }
-PTO_API void *calloc(size_t count, size_t size) { return has_room() ? counted(__libc_calloc(count, size)) : NULL; }
-PTO_API void *realloc(void *old, size_t size) {
-  if (!has_room()) return NULL;
-  return old ? __libc_realloc(old, size) : counted(__libc_malloc(size));
-}
-PTO_API void free(void *block) {
-  live_blocks -= block != NULL;
-  __libc_free(block);
-}
-#endif
 
 /* ---- a record with something of everything ---- */
 
@@ -97,7 +67,7 @@ static void make_record(void) {
 
 static void test_each_allocation_may_fail_and_leaves_nothing_behind(void **state) {
   (void)state;
-  if (!COUNTS_MALLOC) skip();
+  if (!PTO_HAS_FAILING_MALLOC) skip();
   make_record();
   const struct pto_order_question question = {.trace = &trace, .rules = PTO_DEPS_EXACT};
   const struct pto_order_question weaker = {.trace = &trace, .rules = PTO_DEPS_PTO};
@@ -109,11 +79,11 @@ static void test_each_allocation_may_fail_and_leaves_nothing_behind(void **state
     struct pto_error error;
     const int64_t before = live_blocks;
     pto_findings_init(&findings);
-    malloc_fail_countdown = failures + 1;
+    fail_countdown = failures + 1;
     int status = pto_order_check(&weaker, &findings, &counts, &error);
     if (status == PTO_OK) status = pto_order_check(&question, &findings, &counts, &error);
-    is_reached = malloc_fail_countdown == 0;
-    malloc_fail_countdown = 0;
+    is_reached = fail_countdown == 0;
+    fail_countdown = 0;
     /* a sentence that could not be kept is counted, and findings say so */
     assert_true(status == PTO_OK || (is_reached && status == PTO_ENOMEM));
     assert_true(status || !is_reached || findings.is_short || findings.total);

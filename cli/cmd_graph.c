@@ -5,7 +5,6 @@
 #include <cli/graph_command.h>
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +57,17 @@ OPTION(explain) {
   COMMAND->explain = true;
   return PTO_OK;
 }
+OPTION(steps) { return pto_parse_u64(value, 1, 1000000, &COMMAND->steps.count, error); }
+OPTION(kv) {
+  COMMAND->steps.is_in_place = strcmp(value, "inplace") == 0;
+  COMMAND->has_kv = true;
+  if (COMMAND->steps.is_in_place || strcmp(value, "pingpong") == 0) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "\"%s\" is none of pingpong, inplace", value);
+}
+OPTION(state) {
+  COMMAND->has_kv = true;
+  return pto_string_list_add(&COMMAND->steps.pairs, value, error);
+}
 OPTION(output_dir) {
   COMMAND->output_dir = value;
   return PTO_OK;
@@ -80,27 +90,35 @@ static const struct pto_option_spec extra[] = {
     {"weights", "FILE", "of the graph's constants, to read (default: beside it)", set_weights, false},
     {"manifest", "FILE.json", "of these weights (default: beside the graph)", set_manifest, false},
     {"run", NULL, "runs it", set_run, false},
+    {"steps", "N", "runs it N times, states fed back: past_NAME is what NAME was, token the largest logit", set_steps,
+     false},
+    {"kv", "HOW", "pingpong (default): two tensors a state take turns; inplace: one, which the step consumes", set_kv,
+     false},
+    {"state", "INPUT=OUTPUT", "another state than those; may be repeated", set_state, false},
     {"output-dir", "DIR", "writes the outputs, or the tensors of the first divergence, to DIR/NAME.npy", set_output_dir,
      false},
     {"compare", "reference", "compares the results of all nodes with the reference's", set_compare, false},
     {"first-divergence", NULL, "ends that at the first node beyond tolerance, and tells it", set_first_divergence,
      false},
-    {"explain", NULL, "what becomes of each node", set_explain, false},
+    {"explain", NULL, "tells of each node kernels, tiles, local memory, bytes, work, and what bounds it on --chip",
+     set_explain, false},
     {0}};
 
 /* Of a run of tasks, not of a graph. */
-static const char *const refused[] = {"deps",   "policy", "case", "expect", "output",    "rounds",    "window",  "heap",
-                                      "poison", "trace",  "dump", "stats",  "deps-json", "waits-dot", "timeout", NULL};
-/* What is not for users yet, or means something else here and is told by itself. */
-static const char *const not_shown[] = {"deps",    "policy", "case",  "expect",  "output",  "rounds",    "window",
-                                        "heap",    "poison", "trace", "dump",    "stats",   "deps-json", "waits-dot",
-                                        "timeout", "engine", "chip",  "workers", "explain", NULL};
+static const char *const refused[] = {"deps", "policy", "case",      "expect",    "output",  "rounds", "trace",
+                                      "dump", "stats",  "deps-json", "waits-dot", "timeout", NULL};
+/* And what means something else here and is told by itself. */
+static const char *const not_shown[] = {"deps", "policy", "case", "expect",    "output",    "rounds",  "trace",
+                                        "dump", "stats",  "seed", "deps-json", "waits-dot", "timeout", "engine",
+                                        "set",  "dot",    "rtol", "atol",      "quiet",     NULL};
 
 static int help(void) {
   puts("ptosim graph FILE.json [OPTION...]         what is in a graph of operations (webnn-graph-json)\n"
        "ptosim graph --model NAME [OPTION...]      the same of a model\n");
   pto_run_options_help(extra, true, not_shown);
-  puts("  --engine reference       runs on: the host, in double precision (default)\n"
+  puts("  --engine ENGINE          runs on: threads (default) or virtual, a simulated chip; reference, the host in "
+       "doubles\n"
+       "  --rtol X, --atol X       of --compare (default: by dtype)\n"
        "  --set KEY=VALUE          an option of the model; may be repeated\n"
        "  --seed N                 of the model's weights, and of the inputs that no file gives (default 0)\n"
        "  --dot FILE               writes a picture of the graph, for Graphviz\n"
@@ -110,215 +128,18 @@ static int help(void) {
   return PTO_EXIT_OK;
 }
 
-/* ---- the summary ---- */
-
-struct summary {
-  uint32_t ops[PTO_GRAPH_OP_COUNT];
-  uint32_t constants;
-  uint64_t constant_bytes;
-};
-
-static struct summary summarise(const struct pto_graph *graph) {
-  struct summary s = {{0}, 0, 0};
-  for (uint32_t i = 0; i < graph->node_count; i++) s.ops[graph->nodes[i].op]++;
-  for (uint32_t v = 1; v < graph->value_count; v++) {
-    if (graph->values[v].kind != PTO_VALUE_CONSTANT) continue;
-    s.constants++;
-    s.constant_bytes += graph->values[v].size_bytes;
-  }
-  return s;
-}
-
-static void print_shape(const struct pto_operand *operand) {
-  printf("%s [", pto_graph_dtype_name(operand->dtype));
-  for (uint32_t d = 0; d < operand->ndims; d++) printf("%s%" PRIu64, d ? ", " : "", operand->shape[d]);
-  putchar(']');
-}
-
-static void print_operands(const char *title, const struct pto_operand *operands, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    printf("%-10s %-24s ", i ? "" : title, operands[i].name);
-    print_shape(&operands[i]);
-    putchar('\n');
-  }
-}
-
-static void print_summary(const struct pto_graph_command *command) {
-  const struct pto_graph *graph = command->graph;
-  const struct summary s = summarise(graph);
-  const char *separator = "";
-  print_operands("inputs", graph->input_operands, graph->input_count);
-  print_operands("outputs", graph->output_operands, graph->output_count);
-  printf("constants  %" PRIu32 ", %" PRIu64 " bytes\n", s.constants, s.constant_bytes);
-  printf("nodes      %" PRIu32 ": ", graph->node_count);
-  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) {
-    if (s.ops[op] == 0) continue;
-    printf("%s%s %" PRIu32, separator, pto_op_info(op)->name, s.ops[op]);
-    separator = ", ";
-  }
-  putchar('\n');
-}
-
-/* ---- results ---- */
-
-struct range {
-  double least, most, mean;
-  uint64_t not_finite;
-};
-
-static struct range range_of(const struct pto_operand *operand, const void *bytes) {
-  struct pto_graph_desc desc = {.dtype = operand->dtype, .ndims = operand->ndims};
-  struct pto_reference_tensor tensor;
-  struct range range = {INFINITY, -INFINITY, 0, 0};
-  uint64_t finite = 0;
-  memcpy(desc.shape, operand->shape, sizeof desc.shape);
-  if (!pto_reference_tensor_init(&tensor, &desc)) return range;
-  pto_reference_tensor_load(&tensor, bytes);
-  for (uint64_t i = 0; i < pto_graph_desc_numel(&desc); i++) {
-    const double x = tensor.values ? tensor.values[i] : (double)tensor.whole[i];
-    if (!isfinite(x)) {
-      range.not_finite++;
-      continue;
-    }
-    range.least = fmin(range.least, x);
-    range.most = fmax(range.most, x);
-    range.mean += (x - range.mean) / (double)++finite;
-  }
-  pto_reference_tensor_fini(&tensor);
-  return range;
-}
-
-static void print_results(const struct pto_graph_command *command) {
-  for (uint32_t i = 0; i < command->graph->output_count; i++) {
-    const struct pto_operand *operand = &command->graph->output_operands[i];
-    const struct range range = range_of(operand, command->outputs[i]);
-    printf("%-10s %-24s %.6g to %.6g, mean %.6g", i ? "" : "result", operand->name, range.least, range.most,
-           range.mean);
-    if (range.not_finite) printf("; %" PRIu64 " are not finite", range.not_finite);
-    putchar('\n');
-  }
-}
-
-static const char *node_name(const struct pto_graph *graph, uint32_t node, char *text, size_t size) {
-  const struct pto_graph_node *n = &graph->nodes[node];
-  const bool has_label = n->label && n->label[0];
-  snprintf(text, size, "node %" PRIu32 ", %s%s%.80s%s", node, pto_op_info(n->op)->name, has_label ? " \"" : "",
-           has_label ? n->label : "", has_label ? "\"" : "");
-  return text;
-}
-
-static void print_divergence(const struct pto_graph_command *command) {
-  const struct pto_graph_divergence *d = &command->divergence;
-  char name[160];
-  printf("compared   %" PRIu64 " nodes, %" PRIu64 " elements: the worst is %.4g ulp off\n", d->nodes, d->elements,
-         d->worst_ulps);
-  if (!d->is_found) return;
-  printf("diverges   %s, result %" PRIu32 ": %" PRIu64 " elements are beyond tolerance, element %" PRIu64
-         " is %.9g for %.9g, %.4g ulp off\n",
-         node_name(command->graph, d->node, name, sizeof name), d->result, d->node_elements, d->element, d->got,
-         d->expected, d->ulps);
-}
-
-/* ---- JSON ---- */
-
-static void put_operands(struct pto_json_writer *w, const char *key, const struct pto_operand *operands, uint32_t count,
-                         void *const *results) {
-  pto_json_key(w, key);
-  pto_json_array_begin(w);
-  for (uint32_t i = 0; i < count; i++) {
-    pto_json_object_begin(w);
-    pto_json_put_string(w, "name", operands[i].name);
-    pto_json_put_string(w, "dtype", pto_graph_dtype_name(operands[i].dtype));
-    pto_json_key(w, "shape");
-    pto_json_array_begin(w);
-    for (uint32_t d = 0; d < operands[i].ndims; d++) pto_json_u64(w, operands[i].shape[d]);
-    pto_json_array_end(w);
-    if (results) {
-      const struct range range = range_of(&operands[i], results[i]);
-      pto_json_put_double(w, "least", range.least);
-      pto_json_put_double(w, "most", range.most);
-      pto_json_put_double(w, "mean", range.mean);
-      pto_json_put_u64(w, "not_finite", range.not_finite);
-    }
-    pto_json_object_end(w);
-  }
-  pto_json_array_end(w);
-}
-
-static void put_graph(struct pto_json_writer *w, const struct pto_graph_command *command) {
-  static const char *const keys[] = {"inputs", "outputs", "constants", "constant_bytes", "nodes", "ops"};
-  const struct pto_graph *graph = command->graph;
-  for (size_t i = 0; !graph && i < PTO_ARRAY_LENGTH(keys); i++) pto_json_put_null(w, keys[i]);
-  if (!graph) return;
-  const struct summary s = summarise(graph);
-  put_operands(w, "inputs", graph->input_operands, graph->input_count, NULL);
-  put_operands(w, "outputs", graph->output_operands, graph->output_count, command->has_run ? command->outputs : NULL);
-  pto_json_put_u64(w, "constants", s.constants);
-  pto_json_put_u64(w, "constant_bytes", s.constant_bytes);
-  pto_json_put_u64(w, "nodes", graph->node_count);
-  pto_json_key(w, "ops");
-  pto_json_object_begin(w);
-  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++)
-    if (s.ops[op]) pto_json_put_u64(w, pto_op_info(op)->name, s.ops[op]);
-  pto_json_object_end(w);
-}
-
-static void put_divergence(struct pto_json_writer *w, const struct pto_graph_command *command) {
-  const struct pto_graph_divergence *d = &command->divergence;
-  pto_json_key(w, "compared");
-  pto_json_object_begin(w);
-  pto_json_put_u64(w, "nodes", d->nodes);
-  pto_json_put_u64(w, "elements", d->elements);
-  pto_json_put_double(w, "worst_ulps", d->worst_ulps);
-  pto_json_put_u64(w, "diverging_nodes", d->diverging_nodes);
-  pto_json_put_u64(w, "diverging_elements", d->diverging_elements);
-  pto_json_key(w, "first");
-  if (d->is_found) {
-    pto_json_object_begin(w);
-    pto_json_put_u64(w, "node", d->node);
-    pto_json_put_string(w, "op", pto_op_info(command->graph->nodes[d->node].op)->name);
-    pto_json_put_string(w, "label", command->graph->nodes[d->node].label);
-    pto_json_put_u64(w, "result", d->result);
-    pto_json_put_u64(w, "element", d->element);
-    pto_json_put_u64(w, "elements", d->node_elements);
-    pto_json_put_double(w, "got", d->got);
-    pto_json_put_double(w, "expected", d->expected);
-    pto_json_put_double(w, "ulps", d->ulps);
-    pto_json_object_end(w);
-  } else {
-    pto_json_null(w);
-  }
-  pto_json_object_end(w);
-}
-
-static int write_json(const struct pto_graph_command *command, struct pto_error *error) {
-  static struct pto_json_writer w;
-  int fd, status = pto_output_open(command->options.json_path, &fd, error);
-  if (status) return status;
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "graph", command->model ? command->model : command->path);
-  pto_json_put_string(&w, "engine",
-                      command->has_run || command->has_compared
-                          ? command->options.engine ? command->options.engine : "reference"
-                          : NULL);
-  pto_json_put_u64(&w, "seed", command->options.seed);
-  put_graph(&w, command);
-  if (command->has_compared)
-    put_divergence(&w, command);
-  else
-    pto_json_put_null(&w, "compared");
-  pto_json_put_string(&w, "status", pto_status_name(command->error.status));
-  pto_json_put_u64(&w, "exit", (uint64_t)command->exit_code);
-  pto_json_put_string(&w, "error", command->error.sentence[0] ? command->error.sentence : NULL);
-  pto_json_object_end(&w);
-  return pto_output_close(command->options.json_path, fd, pto_json_finish(&w), error);
-}
-
 /* ---- what is asked for ---- */
 
 static int exit_of(int status) {
-  return status == PTO_ENOMEM || status == PTO_ESYSTEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE;
+  switch (status) {
+  case PTO_EINVAL:
+  case PTO_ESTALE:
+  case PTO_EFIT:
+  case PTO_ENOTSUP:
+    return PTO_EXIT_USAGE;
+  default:
+    return PTO_EXIT_FAILED;
+  }
 }
 
 static int load(struct pto_graph_command *command) {
@@ -359,44 +180,31 @@ static int write_files(struct pto_graph_command *command) {
 
 /* The engine asked for; NULL with the sentence. */
 static const struct pto_graph_engine *find_engine(struct pto_graph_command *command) {
-  const char *name = command->options.engine ? command->options.engine : "reference";
+  const char *name = command->options.engine ? command->options.engine : "threads";
   const struct pto_graph_engine *engine = pto_graph_engine_find(name);
   if (!engine)
     (void)pto_error_set(&command->error, PTO_EINVAL, "--engine: \"%s\" is none of reference, threads, virtual", name);
-  else if (!engine->run)
-    (void)pto_error_set(&command->error, PTO_ENOTSUP, "not supported yet: graphs on engine %s", name);
-  else
-    return engine;
-  return NULL;
+  return engine;
 }
 
 static int execute(struct pto_graph_command *command) {
   const struct pto_graph_engine *engine = find_engine(command);
   int status = engine ? pto_graph_command_arrays(command) : command->error.status;
+  if (engine) command->engine = engine->name;
   if (status == PTO_OK && command->run) status = pto_graph_command_run(command, engine);
-  if (status == PTO_OK && command->compare) status = pto_graph_command_compare(command, engine);
+  if (status == PTO_OK && command->compare && !command->steps.count)
+    status = pto_graph_command_compare(command, engine);
   if (status == PTO_OK && command->divergence.is_found) command->exit_code = PTO_EXIT_FINDINGS;
   return status;
 }
 
 static int act(struct pto_graph_command *command) {
-  if (command->explain) return pto_error_set(&command->error, PTO_ENOTSUP, "not supported yet: --explain");
   int status = load(command);
   if (status == PTO_ESYSTEM) status = command->error.status = PTO_EINVAL; /* a file that was asked for */
   if (status || command->validate) return status;
   status = write_files(command);
+  if (status == PTO_OK && command->explain) status = pto_graph_command_explain(command);
   return status == PTO_OK && (command->run || command->compare) ? execute(command) : status;
-}
-
-static void print(const struct pto_graph_command *command) {
-  if (command->validate) {
-    printf("valid      %" PRIu32 " nodes, %" PRIu32 " inputs, %" PRIu32 " outputs\n", command->graph->node_count,
-           command->graph->input_count, command->graph->output_count);
-    return;
-  }
-  print_summary(command);
-  if (command->has_run) print_results(command);
-  if (command->has_compared) print_divergence(command);
 }
 
 static int run_command(struct pto_graph_command *command) {
@@ -406,10 +214,12 @@ static int run_command(struct pto_graph_command *command) {
   struct pto_error error;
   const int status = act(command);
   if (status) command->exit_code = exit_of(status);
-  if (command->graph && status == PTO_OK && !command->options.quiet && !is_stdout_taken) print(command);
+  if (command->graph && status == PTO_OK && !command->options.quiet && !is_stdout_taken)
+    pto_graph_report_print(command);
   fflush(stdout);
   if (status) pto_complain(0, "graph: %s", command->error.sentence);
-  if (json_path && write_json(command, &error)) return pto_complain(PTO_EXIT_FAILED, "graph: %s", error.sentence);
+  if (json_path && pto_graph_report_write_json(command, &error))
+    return pto_complain(PTO_EXIT_FAILED, "graph: %s", error.sentence);
   return command->exit_code;
 }
 
@@ -420,6 +230,11 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (o->programs.count + (command->model != NULL) != 1) return "one FILE, or --model NAME";
   if (!command->model && o->settings.count) return "--set is for --model";
   if (command->model && (command->weights_path || command->manifest_path)) return "--weights is for a FILE";
+  if (command->steps.count && !command->run) return "--steps is for --run";
+  if (command->steps.count && command->first_divergence) return "--first-divergence is for one run, not for --steps";
+  if (command->steps.count && o->engine && strcmp(o->engine, "reference") == 0)
+    return "--steps is for --engine threads or virtual";
+  if (command->has_kv && !command->steps.count) return "--kv and --state are for --steps";
   if (command->save_weights && !command->save_path) return "--save-weights is for --save";
   if (command->first_divergence && !command->compare) return "--first-divergence is for --compare reference";
   if (o->inputs.count && !runs) return "--input is for --run or --compare";
@@ -427,7 +242,8 @@ static const char *find_conflict(const struct pto_graph_command *command) {
     return "--output-dir is for --run or --first-divergence";
   if ((o->has_rtol || o->has_atol) && !command->compare) return "--rtol and --atol are for --compare";
   if ((o->engine || o->chip || o->workers) && !runs && !command->explain) return "--engine is for --run or --compare";
-  if (command->validate && (runs || command->save_path || o->dot_path)) return "--validate does nothing else";
+  if (command->validate && (runs || command->explain || command->save_path || o->dot_path))
+    return "--validate does nothing else";
   return NULL;
 }
 

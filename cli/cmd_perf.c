@@ -203,7 +203,7 @@ static int finish(struct perf *perf) {
                                          .top = perf->top};
   struct pto_error error;
   if (!options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0)) {
-    if (result->has_time) pto_run_result_print(result);
+    if (result->has_time) pto_run_result_print(result, stdout);
     if (perf->has_join) pto_perf_report_print(&report);
   }
   fflush(stdout);

@@ -133,10 +133,12 @@ static int finish(struct pto_run_session *session) {
   const struct pto_run_options *options = session->options;
   struct pto_run_result *result = &session->result;
   struct pto_error error;
+  /* A program that prints has standard output to itself. */
+  FILE *to = session->run && pto_program_run_has_printed(session->run) ? stderr : stdout;
   /* Text beside JSON on standard output would spoil it for whoever parses that. */
   bool has_text = !options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0);
-  if (result->has_time && has_text) pto_run_result_print(result);
-  fflush(stdout);
+  if (result->has_time && has_text) pto_run_result_print(result, to);
+  fflush(to);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
   if (!options->quiet) pto_stopped_say(result->stopped);

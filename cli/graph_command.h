@@ -9,21 +9,48 @@
 #ifndef PTO_GRAPH_COMMAND_H
 #define PTO_GRAPH_COMMAND_H
 
+#include <cli/graph_steps.h>
 #include <cli/run_options.h>
 #include <formats/json_writer.h>
+#include <graph/graph_explain.h>
 #include <graph/graph_reference.h>
 
-/* Runs the graph as pto_graph_reference_run does: `observe` (may be NULL) sees the results of each node.  `config` has
- * engine, chip, workers and the rest that was given. */
-typedef int pto_graph_engine_run(const struct pto_graph *graph, const void *const *inputs, void *const *outputs,
-                                 const struct pto_config *config, pto_reference_observer *observe, void *context,
-                                 struct pto_error *error);
+/* What a run on a simulated chip came to; zeroed: it was on the host. */
+struct pto_graph_record {
+  bool has_device, is_virtual;
+  char chip[64];
+  uint32_t workers;
+  double wall_seconds; /* from the first call to the last output */
+  struct pto_context_counters counters;
+};
+
+/* What an engine is given.  `config` has engine, chip, workers and the rest that was given; `observe` (may be NULL)
+ * sees the results of each node, in their order, as that of pto_graph_reference_run does; `record` may be NULL. */
+struct pto_graph_job {
+  const struct pto_graph *graph;
+  const void *const *inputs;
+  void *const *outputs;
+  const struct pto_config *config;
+  pto_reference_observer *observe;
+  void *observe_context;
+  struct pto_graph_record *record;
+};
+typedef int pto_graph_engine_run(const struct pto_graph_job *job, struct pto_error *error);
 struct pto_graph_engine {
   const char *name;
-  pto_graph_engine_run *run; /* NULL: not yet */
+  pto_graph_engine_run *run;
 };
+/* On a simulated chip, by a context of its own (graph_device.c).  What observe sees is of a second run, in which the
+ * result of every node is an output; the outputs themselves are those of the plain run. */
+pto_graph_engine_run pto_graph_run_on_device;
 /* NULL where there is none of this name. */
 const struct pto_graph_engine *pto_graph_engine_find(const char *name);
+
+/* A context with room for the graph; `config` may leave chip and heap open.  The sentence goes to `error`. */
+PTO_MUST_CHECK int pto_graph_open_context(const struct pto_graph *graph, const struct pto_config *config,
+                                          struct pto_context **context_out, struct pto_error *error);
+/* Takes what the context has counted since it was made. */
+void pto_graph_record_take(struct pto_graph_record *record, struct pto_context *context);
 
 /* What a comparison of the results of nodes came to. */
 struct pto_graph_divergence {
@@ -31,6 +58,7 @@ struct pto_graph_divergence {
   uint64_t diverging_nodes;    /* beyond tolerance; 1 at most where the first ends it */
   uint64_t diverging_elements; /* of all of them */
   double worst_ulps;           /* of all elements */
+  double end_error;            /* of outputs: largest difference over largest magnitude, the reference left alone */
   bool is_found;
   /* Of the first node beyond tolerance, its worst element: */
   uint32_t node, result;
@@ -43,11 +71,17 @@ struct pto_graph_command {
   const char *path; /* of the graph; NULL: a model */
   const char *model, *save_path, *weights_path, *manifest_path, *output_dir, *compare;
   uint32_t save_weights; /* enum pto_graph_weights_form */
-  bool validate, run, explain, first_divergence;
+  bool validate, run, explain, first_divergence, has_kv;
   struct pto_graph *graph;
   void **inputs, **outputs; /* dense bytes, in the graph's order */
+  const char *engine;       /* that it ran on; NULL: on none */
+  struct pto_graph_record record;
   struct pto_graph_divergence divergence;
-  bool has_run, has_compared;
+  struct pto_graph_explanation explanation;
+  struct pto_graph_record explained; /* of the run that explains */
+  struct pto_graph_steps_request steps;
+  struct pto_graph_steps_result stepped;
+  bool has_run, has_compared, has_explained, has_stepped;
   int exit_code;
   struct pto_error error;
 };
@@ -55,15 +89,27 @@ struct pto_graph_command {
 /* Arrays for the graph's inputs, from --input or the seed, and for its outputs.  PTO_OK, or the sentence in
  * command->error. */
 PTO_MUST_CHECK int pto_graph_command_arrays(struct pto_graph_command *command);
+struct pto_config pto_graph_command_config(const struct pto_graph_command *command);
 void pto_graph_command_fini(struct pto_graph_command *command);
 /* Runs it on `engine`, writes what --output-dir asks for. */
 PTO_MUST_CHECK int pto_graph_command_run(struct pto_graph_command *command, const struct pto_graph_engine *engine);
 /* Runs it on `engine` and on the reference, and compares the results of all nodes, or up to the first beyond
  * tolerance, whose tensors go to --output-dir. */
 PTO_MUST_CHECK int pto_graph_command_compare(struct pto_graph_command *command, const struct pto_graph_engine *engine);
+/* Explains it on --chip, in virtual time; the table, and the member of the object of --json. */
+PTO_MUST_CHECK int pto_graph_command_explain(struct pto_graph_command *command);
+void pto_graph_explain_print(const struct pto_graph_command *command);
+void pto_graph_explain_put(struct pto_json_writer *w, const struct pto_graph_command *command);
 /* Writes dense bytes to DIR/NAME.ENDING.npy; letters that a file name may not have are written as %XX. */
 PTO_MUST_CHECK int pto_graph_write_npy(const char *dir, const char *name, const char *ending,
                                        const struct pto_graph_desc *desc, const void *data, struct pto_error *error);
+
+/* The summary and what was run, compared or explained, on standard output. */
+void pto_graph_report_print(const struct pto_graph_command *command);
+/* The object of --json.  PTO_OK or PTO_ESYSTEM. */
+PTO_MUST_CHECK int pto_graph_report_write_json(const struct pto_graph_command *command, struct pto_error *error);
+/* Of the bytes of all outputs, in their order. */
+uint64_t pto_graph_output_digest(const struct pto_graph_command *command);
 
 /* Distance of two values in units of the last place of `dtype`, both rounded to it: how many values of the dtype lie
  * between, plus one; for integers the difference.  Two NaN are equal, NaN and a number infinitely far. */

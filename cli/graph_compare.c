@@ -3,7 +3,10 @@
  * `ptosim graph --compare`: the results of every node on an engine against those of the reference.
  *
  * The engine runs first, and its results are kept as dense bytes by value; the reference runs then, and each of its
- * nodes is compared when it has been computed.
+ * nodes is compared when it has been computed.  After that the reference goes on from the engine's result: every node
+ * is computed of the very operands that the engine had, so that one mistake is one node, and rounding of earlier nodes
+ * is no difference.  How far the outputs have come apart in the end, with the reference left alone, is a number beside
+ * it and no verdict.
  */
 #include <cli/graph_command.h>
 
@@ -21,7 +24,8 @@
 struct comparison {
   struct pto_graph_command *command;
   const struct pto_graph_engine *engine;
-  void **kept; /* by value: what the engine made */
+  void **kept;     /* by value: what the engine made */
+  void **expected; /* by output: what the reference makes */
   struct pto_graph_names *names;
   struct pto_error error;
 };
@@ -150,6 +154,41 @@ static int keep_results(void *context, uint32_t node, const struct pto_reference
   return PTO_OK;
 }
 
+static void go_on_from_engine(const struct comparison *c, uint32_t node, const struct pto_reference_tensor *results) {
+  const struct pto_graph_node *n = &c->command->graph->nodes[node];
+  for (uint32_t r = 0; r < n->result_count; r++) {
+    struct pto_reference_tensor result = results[r]; /* the elements behind it are the run's */
+    pto_reference_tensor_load(&result, c->kept[n->first_result + r]);
+  }
+}
+
+/* The largest difference of an output over its largest magnitude, of two sets of outputs; NaN are left out. */
+static int compare_ends(struct comparison *c) {
+  const struct pto_graph *graph = c->command->graph;
+  for (uint32_t o = 0; o < graph->output_count; o++) {
+    const struct pto_graph_value *value = &graph->values[graph->outputs[o]];
+    struct pto_reference_tensor got, expected;
+    double difference = 0, magnitude = 0;
+    const bool has_got = pto_reference_tensor_init(&got, &value->desc);
+    if (!has_got || !pto_reference_tensor_init(&expected, &value->desc)) {
+      if (has_got) pto_reference_tensor_fini(&got);
+      return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
+    }
+    pto_reference_tensor_load(&got, c->kept[graph->outputs[o]]);
+    pto_reference_tensor_load(&expected, c->expected[o]);
+    for (uint64_t i = 0; i < pto_graph_desc_numel(&value->desc); i++) {
+      const double a = element_of(&got, i), b = element_of(&expected, i);
+      if (a != b) difference = fmax(difference, fabs(a - b));
+      if (isfinite(b)) magnitude = fmax(magnitude, fabs(b));
+    }
+    pto_reference_tensor_fini(&got);
+    pto_reference_tensor_fini(&expected);
+    const double error = difference > 0 && magnitude > 0 ? difference / magnitude : difference;
+    c->command->divergence.end_error = fmax(c->command->divergence.end_error, error);
+  }
+  return PTO_OK;
+}
+
 static int compare_results(void *context, uint32_t node, const struct pto_reference_tensor *results) {
   struct comparison *c = context;
   struct pto_graph_divergence *d = &c->command->divergence;
@@ -174,32 +213,54 @@ static int compare_results(void *context, uint32_t node, const struct pto_refere
   }
   d->nodes++;
   d->diverging_nodes += is_beyond_any;
-  if (!is_beyond_any || !c->command->first_divergence) return PTO_OK;
+  if (!is_beyond_any || !c->command->first_divergence) {
+    go_on_from_engine(c, node, results);
+    return PTO_OK;
+  }
   const int status = c->command->output_dir ? write_tensors(c, node, results) : PTO_OK;
   return status ? status : ENDED;
 }
 
 static int run_both(struct comparison *c) {
   struct pto_graph_command *command = c->command;
-  const struct pto_run_options *o = &command->options;
-  const struct pto_config config = {.size = sizeof config, .engine = o->engine, .chip = o->chip, .workers = o->workers};
-  const void *const *inputs = (const void *const *)command->inputs;
-  int status = c->engine->run(command->graph, inputs, command->outputs, &config, keep_results, c, &c->error);
+  const struct pto_config config = pto_graph_command_config(command);
+  const struct pto_graph_job job = {.graph = command->graph,
+                                    .inputs = (const void *const *)command->inputs,
+                                    .outputs = command->outputs,
+                                    .config = &config,
+                                    .observe = keep_results,
+                                    .observe_context = c,
+                                    .record = &command->record};
+  int status = c->engine->run(&job, &c->error);
   if (status == PTO_OK)
-    status = pto_graph_reference_run(command->graph, inputs, command->outputs, compare_results, c, &c->error);
-  return status == ENDED ? PTO_OK : status;
+    status = pto_graph_reference_run(command->graph, job.inputs, c->expected, compare_results, c, &c->error);
+  if (status == ENDED) return PTO_OK;
+  if (status == PTO_OK)
+    status = pto_graph_reference_run(command->graph, job.inputs, c->expected, NULL, NULL, &c->error);
+  return status == PTO_OK ? compare_ends(c) : status;
+}
+
+static int alloc_arrays(struct comparison *c) {
+  const struct pto_graph *graph = c->command->graph;
+  c->kept = calloc(graph->value_count, sizeof *c->kept);
+  c->expected = calloc(graph->output_count, sizeof *c->expected);
+  bool has_room = c->kept && c->expected;
+  for (uint32_t o = 0; has_room && o < graph->output_count; o++)
+    has_room = (c->expected[o] = calloc(1, graph->values[graph->outputs[o]].size_bytes + 1)) != NULL;
+  return has_room ? pto_graph_names_create(graph, &c->names) : PTO_ENOMEM;
 }
 
 int pto_graph_command_compare(struct pto_graph_command *command, const struct pto_graph_engine *engine) {
   struct comparison c = {.command = command, .engine = engine};
-  c.kept = calloc(command->graph->value_count, sizeof *c.kept);
-  int status = c.kept ? pto_graph_names_create(command->graph, &c.names) : PTO_ENOMEM;
+  int status = alloc_arrays(&c);
   if (status)
     (void)pto_error_set(&c.error, status, "out of memory");
   else
     status = run_both(&c);
   for (uint32_t v = 0; c.kept && v < command->graph->value_count; v++) free(c.kept[v]);
+  for (uint32_t o = 0; c.expected && o < command->graph->output_count; o++) free(c.expected[o]);
   free(c.kept);
+  free(c.expected);
   pto_graph_names_destroy(c.names);
   command->has_compared = status == PTO_OK;
   if (status) command->error = c.error;

@@ -19,13 +19,12 @@
 
 /* ---- engines ---- */
 
-static int run_reference(const struct pto_graph *graph, const void *const *inputs, void *const *outputs,
-                         const struct pto_config *config, pto_reference_observer *observe, void *context,
-                         struct pto_error *error) {
-  return pto_graph_reference_run(graph, inputs, outputs, observe, context, error);
+static int run_reference(const struct pto_graph_job *job, struct pto_error *error) {
+  return pto_graph_reference_run(job->graph, job->inputs, job->outputs, job->observe, job->observe_context, error);
 }
 
-static const struct pto_graph_engine engines[] = {{"reference", run_reference}, {"threads", NULL}, {"virtual", NULL}};
+static const struct pto_graph_engine engines[] = {
+    {"threads", pto_graph_run_on_device}, {"virtual", pto_graph_run_on_device}, {"reference", run_reference}};
 
 const struct pto_graph_engine *pto_graph_engine_find(const char *name) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(engines); i++)
@@ -142,6 +141,9 @@ void pto_graph_command_fini(struct pto_graph_command *command) {
   for (uint32_t i = 0; command->outputs && i < command->graph->output_count; i++) free(command->outputs[i]);
   free(command->inputs);
   free(command->outputs);
+  pto_graph_explanation_fini(&command->explanation);
+  free(command->steps.pairs.items);
+  free(command->stepped.tokens);
   pto_graph_destroy(command->graph);
   pto_run_options_fini(&command->options);
 }
@@ -166,11 +168,25 @@ int pto_graph_write_npy(const char *dir, const char *name, const char *ending, c
 
 /* ---- the run ---- */
 
-int pto_graph_command_run(struct pto_graph_command *command, const struct pto_graph_engine *engine) {
+struct pto_config pto_graph_command_config(const struct pto_graph_command *command) {
   const struct pto_run_options *o = &command->options;
-  const struct pto_config config = {.size = sizeof config, .engine = o->engine, .chip = o->chip, .workers = o->workers};
-  int status = engine->run(command->graph, (const void *const *)command->inputs, command->outputs, &config, NULL, NULL,
-                           &command->error);
+  return (struct pto_config){.size = sizeof(struct pto_config),
+                             .engine = o->engine ? o->engine : "threads",
+                             .chip = o->chip ? o->chip : "tiny",
+                             .workers = o->workers,
+                             .window = o->window,
+                             .heap_bytes = o->heap_bytes,
+                             .poison = o->poison};
+}
+
+int pto_graph_command_run(struct pto_graph_command *command, const struct pto_graph_engine *engine) {
+  const struct pto_config config = pto_graph_command_config(command);
+  const struct pto_graph_job job = {.graph = command->graph,
+                                    .inputs = (const void *const *)command->inputs,
+                                    .outputs = command->outputs,
+                                    .config = &config,
+                                    .record = &command->record};
+  int status = command->steps.count ? pto_graph_command_steps(command) : engine->run(&job, &command->error);
   command->has_run = status == PTO_OK;
   for (uint32_t i = 0; i < command->graph->output_count && status == PTO_OK && command->output_dir; i++) {
     const struct pto_operand *operand = &command->graph->output_operands[i];

@@ -55,6 +55,15 @@ static void put_verdict(struct pto_json_writer *w, const struct pto_run_result *
     pto_json_double(w, result->max_abs_error);
 }
 
+/* What the program tells of itself. */
+static void put_figures(struct pto_json_writer *w, const struct pto_run_result *result) {
+  pto_json_key(w, "figures");
+  pto_json_object_begin(w);
+  for (uint32_t i = 0; i < result->figure_count; i++)
+    pto_json_put_double(w, result->figures[i].name, result->figures[i].value);
+  pto_json_object_end(w);
+}
+
 static void put_result(struct pto_json_writer *w, const struct pto_run_result *result) {
   const struct pto_stats *stats = &result->stats;
   pto_json_put_string(w, "program", result->program);
@@ -80,6 +89,7 @@ static void put_result(struct pto_json_writer *w, const struct pto_run_result *r
   pto_json_put_u64(w, "d2d_bytes", result->d2d_bytes);
   pto_json_put_u64(w, "lowering_cache_hits", result->lowering_cache_hits);
   pto_json_put_u64(w, "lowering_cache_misses", result->lowering_cache_misses);
+  if (result->figure_count) put_figures(w, result);
   if (result->timeline) pto_timeline_stats_write_json(result->timeline, stats, w);
   pto_json_key(w, "stopped");
   pto_stopped_write_json(result->stopped, w);
@@ -125,50 +135,53 @@ const char *pto_format_bytes(uint64_t bytes, char *text, size_t size) {
   return text;
 }
 
-static void print_verdict(const struct pto_run_result *result) {
+static void print_verdict(const struct pto_run_result *result, FILE *to) {
   switch (result->verified) {
   case PTO_VERDICT_NONE:
-    printf("  result   not verified: there is no golden\n");
+    fprintf(to, "  result   not verified: there is no golden\n");
     break;
   case PTO_VERDICT_TRUE:
-    printf("  result   verified, largest error %.3g\n", result->max_abs_error);
+    fprintf(to, "  result   verified, largest error %.3g\n", result->max_abs_error);
     break;
   case PTO_VERDICT_FALSE:
-    printf("  result   WRONG, largest error %.3g\n", result->max_abs_error);
+    fprintf(to, "  result   WRONG, largest error %.3g\n", result->max_abs_error);
     break;
   }
 }
 
-void pto_run_result_print(const struct pto_run_result *result) {
+void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
   const struct pto_stats *stats = &result->stats;
   char text[32];
-  printf("%s", result->program);
-  if (result->case_name) printf(", case %s", result->case_name);
-  printf("\n  on       %s, %s engine, %" PRIu32 " %s, %s dependencies, seed %" PRIu64 "\n", result->chip,
-         result->engine, result->workers, result->workers == 1 ? "thread" : "threads", result->deps, result->seed);
+  fprintf(to, "%s", result->program);
+  if (result->case_name) fprintf(to, ", case %s", result->case_name);
+  fprintf(to, "\n  on       %s, %s engine, %" PRIu32 " %s, %s dependencies, seed %" PRIu64 "\n", result->chip,
+          result->engine, result->workers, result->workers == 1 ? "thread" : "threads", result->deps, result->seed);
   if (result->has_run) {
-    printf("  tasks    %" PRIu64 ", %" PRIu64 " %s", stats->tasks, stats->edges, stats->edges == 1 ? "edge" : "edges");
-    if (stats->edges) printf(" (%" PRIu64 " from a task not yet done at the submit)", stats->live_edges);
-    putchar('\n');
+    fprintf(to, "  tasks    %" PRIu64 ", %" PRIu64 " %s", stats->tasks, stats->edges,
+            stats->edges == 1 ? "edge" : "edges");
+    if (stats->edges) fprintf(to, " (%" PRIu64 " from a task not yet done at the submit)", stats->live_edges);
+    putc('\n', to);
   }
   if (result->has_time) {
-    printf("  time     %s", pto_format_seconds(result->wall_seconds, text, sizeof text));
+    fprintf(to, "  time     %s", pto_format_seconds(result->wall_seconds, text, sizeof text));
     if (result->is_virtual)
-      printf(", %s on the chip", pto_format_seconds((double)stats->virtual_ps * 1e-12, text, sizeof text));
-    if (result->rounds > 1) printf(" (median of %" PRIu32 " rounds)", result->rounds);
-    putchar('\n');
+      fprintf(to, ", %s on the chip", pto_format_seconds((double)stats->virtual_ps * 1e-12, text, sizeof text));
+    if (result->rounds > 1) fprintf(to, " (median of %" PRIu32 " rounds)", result->rounds);
+    putc('\n', to);
   }
   if (result->h2d_bytes | result->d2h_bytes | result->d2d_bytes)
-    printf("  moved    %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", result->h2d_bytes,
-           result->d2h_bytes, result->d2d_bytes);
+    fprintf(to, "  moved    %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", result->h2d_bytes,
+            result->d2h_bytes, result->d2d_bytes);
   if (result->lowering_cache_hits | result->lowering_cache_misses)
-    printf("  lowered  %" PRIu64 " dispatches; %" PRIu64 " submitted what was kept\n", result->lowering_cache_misses,
-           result->lowering_cache_hits);
+    fprintf(to, "  lowered  %" PRIu64 " dispatches; %" PRIu64 " submitted what was kept\n",
+            result->lowering_cache_misses, result->lowering_cache_hits);
   if (result->has_run)
-    printf("  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
-           pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
+    fprintf(to, "  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
+            pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
+  for (uint32_t i = 0; i < result->figure_count; i++)
+    fprintf(to, "  %-8s %s %.6g\n", i ? "" : "figures", result->figures[i].name, result->figures[i].value);
   /* A report that could not be written makes an error of a run that was verified. */
-  if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result);
-  if (result->has_output_digest) printf("  digest   %016" PRIx64 "\n", result->output_digest);
-  if (result->timeline) pto_timeline_stats_print(result->timeline, stats);
+  if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result, to);
+  if (result->has_output_digest) fprintf(to, "  digest   %016" PRIx64 "\n", result->output_digest);
+  if (result->timeline) pto_timeline_stats_print(result->timeline, stats, to);
 }

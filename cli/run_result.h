@@ -10,6 +10,9 @@
 #ifndef PTO_RUN_RESULT_H
 #define PTO_RUN_RESULT_H
 
+#include <stdio.h>
+
+#include <orchestration/loader/program_run.h>
 #include <pto/runtime.h>
 #include <runtime/base/error.h>
 
@@ -34,7 +37,9 @@ struct pto_run_result {
   uint64_t output_digest, trace_digest;
   uint64_t h2d_bytes, d2h_bytes, d2d_bytes;            /* of contexts, as the rest of these */
   uint64_t lowering_cache_hits, lowering_cache_misses; /* of dispatches of programs that repeat */
-  int exit_code;                                       /* enum pto_exit */
+  struct pto_figure figures[PTO_FIGURES];              /* of the program */
+  uint32_t figure_count;
+  int exit_code;                             /* enum pto_exit */
   struct pto_error error;                    /* status and sentence; PTO_OK and a sentence for a wrong result */
   const struct pto_timeline_stats *timeline; /* of --stats; NULL: not asked */
   const struct pto_wait_picture *stopped;    /* who waited for whom when it stopped; NULL: it did not */
@@ -43,8 +48,8 @@ struct pto_run_result {
 /* Writes the object.  PTO_OK or PTO_ESYSTEM. */
 PTO_MUST_CHECK int pto_run_result_write_json(const struct pto_run_result *result, const char *path,
                                              struct pto_error *error);
-/* A few aligned lines on standard output. */
-void pto_run_result_print(const struct pto_run_result *result);
+/* A few aligned lines. */
+void pto_run_result_print(const struct pto_run_result *result, FILE *to);
 
 /* "12.3 ms" for seconds.  Returns `text`. */
 const char *pto_format_seconds(double seconds, char *text, size_t size);

@@ -213,12 +213,14 @@ static int probe_files(struct pto_run_session *session) {
 
 static int open_program_run(struct pto_run_session *session) {
   const struct pto_run_options *options = session->options;
-  const struct pto_program_request request = {.case_name = options->case_name,
-                                              .settings = options->settings.items,
-                                              .setting_count = options->settings.count,
-                                              .seed = options->seed,
-                                              .margin_bytes = options->array_margin_bytes,
-                                              .config = &session->config};
+  const struct pto_program_request request = {
+      .case_name = options->case_name,
+      .settings = options->settings.items,
+      .setting_count = options->settings.count,
+      .seed = options->seed,
+      .margin_bytes = options->array_margin_bytes,
+      .config = &session->config,
+      .text = options->json_path && strcmp(options->json_path, "-") == 0 ? stderr : stdout};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   describe(session);
@@ -316,6 +318,9 @@ static void take_counters(struct pto_run_session *session) {
   result->d2d_bytes = counters->d2d_bytes;
   result->lowering_cache_hits = counters->lowering_cache_hits;
   result->lowering_cache_misses = counters->lowering_cache_misses;
+  const struct pto_figure *figure;
+  for (result->figure_count = 0; (figure = pto_program_run_figure(session->run, result->figure_count)) != NULL;)
+    result->figures[result->figure_count++] = *figure;
   result->has_run = true;
 }
 

@@ -117,31 +117,32 @@ static double busy_share(const struct pto_timeline_stats *t, uint32_t kind) {
 }
 static const char *kernel_name(const struct pto_kernel_time *row) { return row->kernel ? row->kernel->name : "?"; }
 
-void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct pto_stats *stats) {
+void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct pto_stats *stats, FILE *to) {
   char text[32], more[32];
   double all = t->busy[AIC] + t->busy[AIV];
-  printf("  cores    %" PRIu64 " calls in %s%s\n", t->calls, pto_format_seconds(t->makespan, text, sizeof text),
-         t->is_virtual ? " of the chip's time" : "");
+  fprintf(to, "  cores    %" PRIu64 " calls in %s%s\n", t->calls, pto_format_seconds(t->makespan, text, sizeof text),
+          t->is_virtual ? " of the chip's time" : "");
   for (uint32_t kind = AIC; kind <= AIV; kind++)
-    printf("             %s  %5.1f %% busy, %" PRIu32 " of %" PRIu32 " cores used\n", kind_names[kind],
-           100 * busy_share(t, kind), t->used_count[kind], t->core_count[kind]);
-  printf("  control  %s in submits, %s waiting; %" PRIu64 " submits had to wait for space\n",
-         pto_format_seconds(t->submitting, text, sizeof text), pto_format_seconds(t->waiting, more, sizeof more),
-         stats->submit_waits);
-  printf("  regions  %" PRIu64 " lookups, %.2f candidates a lookup\n", stats->lookups,
-         share((double)stats->candidates, (double)stats->lookups));
-  printf("  kernels  %-28s %10s %8s %12s %12s %12s\n", "", "calls", "share", "total", "mean", "longest");
+    fprintf(to, "             %s  %5.1f %% busy, %" PRIu32 " of %" PRIu32 " cores used\n", kind_names[kind],
+            100 * busy_share(t, kind), t->used_count[kind], t->core_count[kind]);
+  fprintf(to, "  control  %s in submits, %s waiting; %" PRIu64 " submits had to wait for space\n",
+          pto_format_seconds(t->submitting, text, sizeof text), pto_format_seconds(t->waiting, more, sizeof more),
+          stats->submit_waits);
+  fprintf(to, "  regions  %" PRIu64 " lookups, %.2f candidates a lookup\n", stats->lookups,
+          share((double)stats->candidates, (double)stats->lookups));
+  fprintf(to, "  kernels  %-28s %10s %8s %12s %12s %12s\n", "", "calls", "share", "total", "mean", "longest");
   for (uint32_t i = 0; i < t->kernel_count && i < MOST_KERNELS_PRINTED; i++) {
     const struct pto_kernel_time *row = &t->kernels[i];
     char longest[32];
-    printf("             %-26.26s %10" PRIu64 " %7.1f%% %12s %12s %12s\n", kernel_name(row), row->calls,
-           100 * share(row->total, all), pto_format_seconds(row->total, text, sizeof text),
-           pto_format_seconds(row->total / (double)row->calls, more, sizeof more),
-           pto_format_seconds(row->longest, longest, sizeof longest));
+    fprintf(to, "             %-26.26s %10" PRIu64 " %7.1f%% %12s %12s %12s\n", kernel_name(row), row->calls,
+            100 * share(row->total, all), pto_format_seconds(row->total, text, sizeof text),
+            pto_format_seconds(row->total / (double)row->calls, more, sizeof more),
+            pto_format_seconds(row->longest, longest, sizeof longest));
   }
   if (t->kernel_count > MOST_KERNELS_PRINTED)
-    printf("             … and %" PRIu32 " more\n", t->kernel_count - MOST_KERNELS_PRINTED);
-  if (t->dropped) printf("  (%" PRIu64 " records did not fit; the figures are of a part of the run)\n", t->dropped);
+    fprintf(to, "             … and %" PRIu32 " more\n", t->kernel_count - MOST_KERNELS_PRINTED);
+  if (t->dropped)
+    fprintf(to, "  (%" PRIu64 " records did not fit; the figures are of a part of the run)\n", t->dropped);
 }
 
 static void put_kind(struct pto_json_writer *w, const struct pto_timeline_stats *t, uint32_t kind) {

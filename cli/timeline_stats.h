@@ -10,6 +10,8 @@
 #ifndef PTO_TIMELINE_STATS_H
 #define PTO_TIMELINE_STATS_H
 
+#include <stdio.h>
+
 #include <formats/json_writer.h>
 #include <runtime/base/error.h>
 #include <runtime/trace/trace.h>
@@ -40,7 +42,7 @@ PTO_MUST_CHECK int pto_timeline_stats_init(const struct pto_trace *trace, uint32
 /* Takes zeroed structs too. */
 void pto_timeline_stats_fini(struct pto_timeline_stats *timeline);
 
-void pto_timeline_stats_print(const struct pto_timeline_stats *timeline, const struct pto_stats *stats);
+void pto_timeline_stats_print(const struct pto_timeline_stats *timeline, const struct pto_stats *stats, FILE *to);
 /* The key "stats" and its object. */
 void pto_timeline_stats_write_json(const struct pto_timeline_stats *timeline, const struct pto_stats *stats,
                                    struct pto_json_writer *w);

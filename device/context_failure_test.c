@@ -65,6 +65,40 @@ static void test_an_orchestration_that_gives_up_is_a_failure_and_others_complete
   }
 }
 
+static int leave_a_scope_open(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+  return status ? status : submit_scale(rt, bound);
+}
+static int end_the_scope_of_the_dispatch(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const int status = submit_scale(rt, bound);
+  return status ? status : pto_scope_end(rt);
+}
+static void test_a_program_that_leaves_other_scopes_than_it_found_fails_by_name_and_is_not_kept(void **state) {
+  for (uint64_t repeats = 0; repeats < 2; repeats++) {
+    struct pto_device_program program = times_2;
+    program.repeats = repeats;
+    ON_EACH_BACKEND {
+      struct pto_device_tensor in = host_tensor(), out = host_tensor();
+      float values[NUMEL];
+      write4(in, 1, 2, 3, 4);
+      for (int i = 0; i < 2; i++) {
+        program.orchestrate = leave_a_scope_open;
+        dispatch1(&program, in, out);
+        refused(pto_context_sync(context), PTO_EUSER, "times 2 leaves a scope open");
+        assert_int_equal(pto_context_clear_error(context), PTO_OK);
+        program.orchestrate = end_the_scope_of_the_dispatch;
+        dispatch1(&program, in, out);
+        refused(pto_context_sync(context), PTO_EUSER, "times 2 ends a scope that it did not begin");
+        assert_int_equal(pto_context_clear_error(context), PTO_OK);
+        refused(pto_device_tensor_read(context, out, values, BYTES), PTO_EINVAL, "is undefined");
+      }
+      assert_int_equal(counters().lowering_cache_entries, 0);
+      dispatch1(&times_2, in, out);
+      reads4(out, 2, 4, 6, 8);
+    }
+  }
+}
+
 static void test_whoever_comes_upon_a_failure_is_told_that_failure(void **state) {
   ON_EACH_BACKEND {
     struct pto_device_tensor in = host_tensor(), bad = host_tensor();
@@ -257,6 +291,7 @@ int main(void) {
       cmocka_unit_test(test_a_failure_is_kept_until_it_is_cleared_and_leaves_its_outputs_undefined),
       cmocka_unit_test(test_what_is_queued_behind_a_failure_is_dropped),
       cmocka_unit_test(test_an_orchestration_that_gives_up_is_a_failure_and_others_complete),
+      cmocka_unit_test(test_a_program_that_leaves_other_scopes_than_it_found_fails_by_name_and_is_not_kept),
       cmocka_unit_test(test_whoever_comes_upon_a_failure_is_told_that_failure),
       cmocka_unit_test(test_whoever_asks_before_a_failure_is_known_waits_for_it),
       cmocka_unit_test(test_a_tensor_made_in_the_place_of_a_failed_output_is_defined),

@@ -213,6 +213,18 @@ static void test_memory_comes_back_only_when_the_tasks_that_use_it_are_done(void
   }
 }
 
+static void test_a_create_that_waits_for_a_queued_destroy_is_no_refusal(void **state) {
+  struct pto_device_tensor_desc half = {.dtype = PTO_UINT8, .ndims = 1, .shape = {(1 << 20) / 2 + 512}};
+  ON_EACH_BACKEND {
+    struct pto_device_tensor tensor;
+    for (int i = 0; i < 4; i++) {
+      assert_int_equal(pto_device_tensor_create(context, &half, &tensor), PTO_OK);
+      assert_string_equal(pto_context_error(context), "");
+      assert_int_equal(pto_device_tensor_destroy(context, tensor), PTO_OK); /* in virtual time nobody has done it yet */
+    }
+  }
+}
+
 static void test_a_context_can_end_with_work_queued(void **state) {
   ON_EACH_BACKEND {
     struct pto_device_tensor a = host_tensor(), b = host_tensor();
@@ -239,6 +251,7 @@ int main(void) {
       cmocka_unit_test(test_a_destroyed_tensor_is_an_error_everywhere_and_destroying_it_again_is_not),
       cmocka_unit_test(test_destroy_takes_effect_after_the_work_that_is_queued),
       cmocka_unit_test(test_memory_comes_back_only_when_the_tasks_that_use_it_are_done),
+      cmocka_unit_test(test_a_create_that_waits_for_a_queued_destroy_is_no_refusal),
       cmocka_unit_test(test_a_context_can_end_with_work_queued),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

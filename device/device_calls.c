@@ -25,6 +25,7 @@ static int insert(struct pto_context *context, const struct pto_device_tensor_de
   pto_context_unlock(context);
   status = pto_context_wait(context);
   pto_context_lock(context);
+  pto_error_clear(&context->refusal); /* the call may yet not be refused */
   return status ? status : pto_device_tensors_insert(&context->tensors, desc, record_out, &context->refusal);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <device/context_state.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- one command ---- */
@@ -120,25 +121,33 @@ struct given {
   struct pto_bound bound;
 };
 
+/* Scopes that it leaves open would have what comes after it inside them. */
 static int call_program(struct pto_context *context, const struct given *given) {
-  return context->backend->run(context->rt, given->program, &given->bound);
+  const uint32_t depth = pto_host_scope_depth(context->rt);
+  const int status = context->backend->run(context->rt, given->program, &given->bound);
+  const uint32_t depth_after = pto_host_scope_depth(context->rt);
+  char sentence[PTO_SENTENCE_SIZE];
+  if (status || depth_after == depth) return status;
+  snprintf(sentence, sizeof sentence, "dispatch: the program %s %s", given->program->name ? given->program->name : "",
+           depth_after > depth ? "leaves a scope open" : "ends a scope that it did not begin");
+  return pto_report_error(context->rt, sentence);
 }
 
 /* Calls the program, and keeps what it submits. */
-static int make_lowering(struct pto_context *context, const struct given *given, const struct pto_lowering_key *key) {
-  struct pto_lowering *lowering = pto_lowering_begin(context->rt, given->tensors, given->count);
-  const bool has_memory = lowering != NULL;
+static int keep_submits(struct pto_context *context, const struct given *given, const struct pto_lowering_key *key) {
+  struct pto_kept_submits *submits = pto_kept_submits_begin(context->rt, given->tensors, given->count);
+  const bool has_memory = submits != NULL;
   const int status = call_program(context, given);
-  const bool is_usable = pto_lowering_end(context->rt, lowering);
+  const bool is_usable = pto_kept_submits_end(context->rt, submits);
   const bool has_failed = status || pto_host_has_failed(context->rt);
   if (has_failed || !is_usable) {
-    pto_lowering_destroy(lowering);
-    lowering = NULL;
+    pto_kept_submits_destroy(submits);
+    submits = NULL;
   }
   pto_context_lock(context);
   context->counters.lowering_cache_misses++;
   context->counters.lowering_cache_unusable += !is_usable;
-  if (has_memory && !has_failed) pto_lowering_cache_insert(&context->lowerings, key, lowering);
+  if (has_memory && !has_failed) pto_lowering_cache_insert(&context->lowerings, key, submits);
   pto_context_unlock(context);
   return status;
 }
@@ -147,17 +156,17 @@ static int make_lowering(struct pto_context *context, const struct given *given,
 static int submit_repeating(struct pto_context *context, const struct given *given) {
   const struct pto_lowering_key key = {given->program, given->ids};
   const struct pto_lowering_entry *entry = pto_lowering_cache_find(&context->lowerings, &key);
-  if (!entry) return make_lowering(context, given, &key);
+  if (!entry) return keep_submits(context, given, &key);
   pto_context_lock(context);
-  if (entry->lowering) {
+  if (entry->submits) {
     context->counters.lowering_cache_hits++;
   } else {
     context->counters.lowering_cache_misses++;
     context->counters.lowering_cache_unusable++;
   }
   pto_context_unlock(context);
-  return entry->lowering ? pto_lowering_submit(context->rt, entry->lowering, given->tensors, given->count)
-                         : call_program(context, given);
+  return entry->submits ? pto_kept_submits_repeat(context->rt, entry->submits, given->tensors, given->count)
+                        : call_program(context, given);
 }
 
 static int submit_program(struct pto_context *context, const struct pto_flight *flight,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cache of lowerings: what programs that repeat have submitted, for each set of tensors.
+ * Lowering cache: the submits of programs that repeat, kept for each set of tensors.
  *
- * Owns its entries and their lowerings.  An entry belongs to a key: what the program is (orchestrate, context, repeats)
+ * Owns its entries and their submits.  An entry belongs to a key: what the program is (orchestrate, context, repeats)
  * and the ids of the tensors bound to it, in order.  Ids of tensors never come again, so an entry whose tensors are
  * destroyed is never found; it is dropped for its memory's sake.  An entry may say that the program cannot be repeated
- * with these tensors: its lowering is NULL.
+ * with these tensors: its submits are NULL.
  *
- * Always true: entries ≤ PTO_LOWERING_ENTRIES, their bytes ≤ PTO_LOWERING_BYTES; whoever is used least recently goes
- * first.
+ * Always true: entries ≤ PTO_LOWERING_ENTRIES, their bytes ≤ PTO_KEPT_SUBMITS_BYTES; whoever is used least recently
+ * goes first.
  *
  * The executor looks up; whoever changes entries holds the context's lock, and is the executor or finds it idle.
  */
@@ -16,7 +16,7 @@
 #define PTO_LOWERING_CACHE_H
 
 #include <pto/device.h>
-#include <runtime/control/lowering.h>
+#include <runtime/control/kept_submits.h>
 
 #define PTO_LOWERING_ENTRIES 64u
 
@@ -29,7 +29,7 @@ struct pto_lowering_entry {
   uint64_t last_use, bytes;
   struct pto_device_program program; /* what the key names of it */
   uint64_t *ids;
-  struct pto_lowering *lowering; /* NULL: cannot be repeated */
+  struct pto_kept_submits *submits; /* NULL: cannot be repeated */
 };
 
 struct pto_lowering_cache {
@@ -43,10 +43,10 @@ void pto_lowering_cache_fini(struct pto_lowering_cache *cache);
 /* The entry of a key; NULL.  Borrowed until the cache changes. */
 const struct pto_lowering_entry *pto_lowering_cache_find(struct pto_lowering_cache *cache,
                                                          const struct pto_lowering_key *key);
-/* Takes `lowering` (NULL: the key cannot be repeated), and keeps it under the key, which it does not have yet; or
+/* Takes `submits` (NULL: the key cannot be repeated), and keeps it under the key, which it does not have yet; or
  * destroys it where there is no memory. */
 void pto_lowering_cache_insert(struct pto_lowering_cache *cache, const struct pto_lowering_key *key,
-                               struct pto_lowering *lowering);
+                               struct pto_kept_submits *submits);
 /* Drops what belongs to a tensor; to a program, by what keys name of it. */
 void pto_lowering_cache_drop_tensor(struct pto_lowering_cache *cache, uint64_t id);
 void pto_lowering_cache_drop_program(struct pto_lowering_cache *cache, const struct pto_device_program *program);

@@ -99,6 +99,21 @@ static void test_bytes_in_memory_are_read_without_a_zero_behind_them(void **stat
   assert_says("there: holds no JSON object");
 }
 
+static void test_what_a_file_says_reaches_no_terminal_raw(void **state) {
+  static const char *const texts[] = {"{\x1b[2J", "{\"\x1b\": 1}",
+                                      "{\"\\u001b[2J\\u202e\": 1, \"\\u001b[2J\\u202e\": 2}"};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    assert_null(pto_json_read_memory(&reader, "there", texts[i], strlen(texts[i]), &error));
+    for (const char *c = error.sentence; *c; c++) assert_true(*c >= ' ' && *c < 0x7f);
+  }
+  json_t *root = read_text("{\"n\\u001b\\n\":{}}", 1000);
+  const char *key = json_object_iter_key(json_object_iter(root));
+  pto_json_read_at(&reader, "tensors \"%s\"", key);
+  pto_json_read_refuse(&reader, "there is no \"%s\"", key);
+  assert_says("tensors \"n??\": there is no \"n??\"");
+  json_decref(root);
+}
+
 static void test_files_that_are_too_large_or_no_objects_are_refused(void **state) {
   assert_null(read_text("{\"n\":1}", 6));
   assert_says("7 bytes, at most 6 are read");
@@ -118,6 +133,7 @@ int main(void) {
       cmocka_unit_test(test_the_first_mistake_is_kept_with_its_place),
       cmocka_unit_test(test_each_wrong_type_is_refused),
       cmocka_unit_test(test_bytes_in_memory_are_read_without_a_zero_behind_them),
+      cmocka_unit_test(test_what_a_file_says_reaches_no_terminal_raw),
       cmocka_unit_test(test_files_that_are_too_large_or_no_objects_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/utf8.h>
 
 void pto_json_init(struct pto_json_writer *w, int fd) {
   /* The buffer is written before it is read. */
@@ -84,25 +85,6 @@ void pto_json_object_end(struct pto_json_writer *w) { close_bracket(w, '}'); }
 void pto_json_array_begin(struct pto_json_writer *w) { open_bracket(w, '['); }
 void pto_json_array_end(struct pto_json_writer *w) { close_bracket(w, ']'); }
 
-/* Bytes of the UTF-8 character that starts at `s`; 0 where there is none (RFC 3629: no overlong forms, no surrogates).
- */
-static size_t utf8_length(const unsigned char *s) {
-  static const struct {
-    unsigned char first, last, second_min, second_max;
-    uint8_t length;
-  } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-               {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-               {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(forms); i++) {
-    if (s[0] < forms[i].first || s[0] > forms[i].last) continue;
-    if (s[1] < forms[i].second_min || s[1] > forms[i].second_max) return 0;
-    for (size_t k = 2; k < forms[i].length; k++)
-      if ((s[k] & 0xc0) != 0x80) return 0;
-    return forms[i].length;
-  }
-  return 0;
-}
-
 static void put_escape(struct pto_json_writer *w, unsigned char c) {
   char text[8];
   const char *const short_forms = "\"\"\\\\\nn\tt\rr";
@@ -120,7 +102,8 @@ static void put_quoted(struct pto_json_writer *w, const char *text) {
   const unsigned char *s = (const unsigned char *)text;
   put_char(w, '"');
   while (*s) {
-    size_t length = *s < 0x80 ? (*s >= 0x20 && *s != '"' && *s != '\\' && *s != 0x7f) : utf8_length(s);
+    size_t length =
+        *s < 0x80 ? (*s >= 0x20 && *s != '"' && *s != '\\' && *s != 0x7f) : pto_utf8_length((const char *)s);
     if (length)
       put(w, (const char *)s, length);
     else

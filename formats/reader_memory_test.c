@@ -17,40 +17,10 @@
 #include <formats/gguf.h>
 #include <pto/language_model.h>
 #include <pto/tokenizer.h>
-#include <runtime/base/sanitizer.h>
+#include <tests/support/failing_malloc.h>
 #include <tests/support/random_model.h>
 
 #define MOST_FAILURES 10000
-
-/* ---- allocation, refused and counted ---- */
-
-#define COUNTS_MALLOC (!PTO_HAS_SANITIZER)
-
-static uint32_t malloc_fail_countdown; /* the n-th allocation from now fails; 0: none */
-static int64_t live_blocks;            /* allocated and not freed */
-
-/* Seen from outside, so that those of jansson and of the C library come by here too. */
-#if COUNTS_MALLOC
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-void __libc_free(void *block);
-static bool has_room(void) { return !malloc_fail_countdown || --malloc_fail_countdown != 0; }
-static void *counted(void *block) {
-  live_blocks += block != NULL;
-  return block;
-}
-PTO_API void *malloc(size_t size) { return has_room() ? counted(__libc_malloc(size)) : NULL; }
-PTO_API void *calloc(size_t count, size_t size) { return has_room() ? counted(__libc_calloc(count, size)) : NULL; }
-PTO_API void *realloc(void *old, size_t size) {
-  if (!has_room()) return NULL;
-  return old ? __libc_realloc(old, size) : counted(__libc_malloc(size));
-}
-PTO_API void free(void *block) {
-  live_blocks -= block != NULL;
-  __libc_free(block);
-}
-#endif
 
 /* ---- what is tried ---- */
 
@@ -128,22 +98,22 @@ static void each_refusal_is_an_error(int (*try_it)(void), uint32_t least) {
   for (uint32_t n = 1; n < MOST_FAILURES; n++) {
     const int64_t before = live_blocks;
     sentence[0] = '\0';
-    malloc_fail_countdown = n;
+    fail_countdown = n;
     const int status = try_it();
-    const uint32_t left = malloc_fail_countdown;
-    malloc_fail_countdown = 0;
+    const uint32_t left = fail_countdown;
+    fail_countdown = 0;
     assert_int_equal(live_blocks, before);
     if (status) assert_true(sentence[0] != '\0');
-    if (left == 0 || !COUNTS_MALLOC) continue;
+    if (left == 0 || !PTO_HAS_FAILING_MALLOC) continue;
     assert_int_equal(status, PTO_OK);
     assert_true(n > least);
     return;
   }
-  if (COUNTS_MALLOC) fail_msg("no end after %d refusals", MOST_FAILURES);
+  if (PTO_HAS_FAILING_MALLOC) fail_msg("no end after %d refusals", MOST_FAILURES);
 }
 
 static void test_every_allocation_of_the_readers_may_be_refused(void **state) {
-  if (!COUNTS_MALLOC) skip();
+  if (!PTO_HAS_FAILING_MALLOC) skip();
   each_refusal_is_an_error(read_llama2c, 1);
   each_refusal_is_an_error(read_gguf_model, 4);
   each_refusal_is_an_error(read_safetensors_model, 100);
@@ -153,7 +123,7 @@ static void test_every_allocation_of_the_readers_may_be_refused(void **state) {
 }
 
 static void test_every_allocation_of_the_writer_may_be_refused(void **state) {
-  if (!COUNTS_MALLOC) skip();
+  if (!PTO_HAS_FAILING_MALLOC) skip();
   each_refusal_is_an_error(write_safetensors, 10);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <formats/partial_file.h>
 #include <runtime/base/base.h>
 
 #define HEADER_ALIGN 8u
@@ -98,7 +99,7 @@ static bool write_all(FILE *file, const struct plan *plan, uint64_t count) {
 }
 
 static int write_plan(const char *path, const struct plan *plan, uint64_t count, struct pto_error *error) {
-  FILE *file = fopen(path, "wb");
+  FILE *file = fopen(path, "wbe");
   if (!file) return pto_error_set(error, PTO_ESYSTEM, "%s", strerror(errno));
   bool is_written = write_all(file, plan, count);
   int reason = errno;
@@ -106,7 +107,9 @@ static int write_plan(const char *path, const struct plan *plan, uint64_t count,
     reason = errno;
     is_written = false;
   }
-  return is_written ? PTO_OK : pto_error_set(error, PTO_ESYSTEM, "%s", strerror(reason));
+  if (is_written) return PTO_OK;
+  pto_partial_file_remove(path);
+  return pto_error_set(error, PTO_ESYSTEM, "%s", strerror(reason));
 }
 
 int pto_safetensors_write(const char *path, const struct pto_safetensors_tensor *tensors, uint64_t count,

@@ -6,6 +6,7 @@
 
 #include <graph/infer.h>
 #include <graph/op_attributes.h>
+#include <runtime/base/utf8.h>
 
 /* One call on its way: what it is about, and what inference says of it. */
 struct call_state {
@@ -218,10 +219,8 @@ static int call_with_many(struct pto_graph_builder *builder, struct call_state *
 /* Puts operation and label in front of the sentence. */
 static int refuse_call(struct pto_graph_builder *builder, const struct call_state *state, int status) {
   const char *label = label_of(state->call);
-  char room[96];
   if (!label) return pto_builder_refuse(builder, status, "%s: %s", state->info->name, state->error.sentence);
-  return pto_builder_refuse(builder, status, "%s \"%s\": %s", state->info->name,
-                            pto_builder_printable(label, room, sizeof room), state->error.sentence);
+  return pto_builder_refuse(builder, status, "%s \"%.90s\": %s", state->info->name, label, state->error.sentence);
 }
 
 int pto_graph_builder_call(struct pto_graph_builder *builder, const struct pto_graph_call *call,
@@ -233,7 +232,9 @@ int pto_graph_builder_call(struct pto_graph_builder *builder, const struct pto_g
   struct call_state state = {.info = pto_op_info(call->op), .call = call, .inference = {.op = call->op}};
   bool is_list = state.info->parameters[0].is_list;
   state.inference.operand_count = is_list ? call->operand_count : state.info->parameter_count;
-  status = check_operand_count(&state);
+  const char *label = label_of(call);
+  status = !label || pto_utf8_is_valid(label) ? check_operand_count(&state)
+                                              : pto_error_set(&state.error, PTO_EINVAL, "the label is no UTF-8");
   if (status == PTO_OK) {
     bool has_few = state.inference.operand_count <= FEW && call->op != PTO_GRAPH_OP_split;
     status = has_few ? call_with_few(builder, &state, results, result_room)

@@ -52,8 +52,6 @@ PTO_MUST_CHECK int pto_builder_check_desc(const struct pto_graph_builder *builde
 /* The value of a handle, or the sentence: not of this builder, or refused. */
 PTO_MUST_CHECK int pto_builder_value(const struct pto_graph_builder *builder, struct pto_graph_operand operand,
                                      uint32_t *value_out, struct pto_error *error);
-/* A text for sentences: control characters and marks of direction replaced, cut to the room. */
-const char *pto_builder_printable(const char *text, char *room, size_t size);
 
 /* Dtype, shape and whether it is a constant, of a tensor of the context.  PTO_OK, PTO_ESTALE. */
 PTO_MUST_CHECK int pto_builder_tensor_desc(struct pto_context *context, struct pto_device_tensor tensor,

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
+#include <graph/infer.h>
 #include <graph/op_attributes.h>
+#include <runtime/base/utf8.h>
 
 /* ---- outputs ---- */
 
@@ -14,17 +16,18 @@ static int check_outputs(struct pto_graph_builder *builder, const struct pto_gra
   for (uint32_t i = 0; i < output_count; i++) {
     struct pto_error error;
     uint32_t value, other;
-    char room[64];
     if (!outputs[i].name || !outputs[i].name[0])
       return pto_builder_refuse(builder, PTO_EINVAL, "build: the name of output %u is empty", i);
-    const char *name = pto_builder_printable(outputs[i].name, room, sizeof room);
-    if (pto_name_table_lookup(names, outputs[i].name, &other))
-      return pto_builder_refuse(builder, PTO_EINVAL, "build: the name \"%s\" is used twice", name);
+    const char *name = outputs[i].name;
+    if (!pto_utf8_is_valid(name))
+      return pto_builder_refuse(builder, PTO_EINVAL, "build: the name \"%.60s\" is no UTF-8", name);
+    if (pto_name_table_lookup(names, name, &other))
+      return pto_builder_refuse(builder, PTO_EINVAL, "build: the name \"%.60s\" is used twice", name);
     if (pto_builder_value(builder, outputs[i].operand, &value, &error))
-      return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%s\" %s", name, error.sentence);
+      return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%.60s\" %s", name, error.sentence);
     if (builder->values[value].kind != PTO_VALUE_RESULT)
-      return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%s\" is %s; identity makes an output of it", name,
-                                builder->values[value].kind == PTO_VALUE_INPUT ? "an input" : "a constant");
+      return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%.60s\" is %s; identity makes an output of it",
+                                name, builder->values[value].kind == PTO_VALUE_INPUT ? "an input" : "a constant");
     if (!pto_name_table_reserve(names)) return pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
     pto_name_table_insert(names, outputs[i].name, i);
   }
@@ -131,6 +134,21 @@ static bool fill(const struct pto_graph_builder *builder, const struct pto_graph
   return copy_ends(builder, numbers, outputs, graph);
 }
 
+/* What a call may say, but nothing computes. */
+static int check_nodes(struct pto_graph_builder *builder, const struct pto_graph *graph) {
+  for (uint32_t n = 0; n < graph->node_count; n++) {
+    const struct pto_graph_node *node = &graph->nodes[n];
+    struct pto_error error;
+    if (node->op != PTO_GRAPH_OP_conv_transpose2d) continue;
+    int status = pto_conv_transpose2d_check_groups(node->options, &graph->values[node->operands[0]].desc, &error);
+    if (status)
+      return pto_builder_refuse(builder, status, "build: %s%s%.60s%s: %s", pto_op_info(node->op)->name,
+                                node->label ? " \"" : "", node->label ? node->label : "", node->label ? "\"" : "",
+                                error.sentence);
+  }
+  return PTO_OK;
+}
+
 static void hand_on_data(struct pto_graph_builder *builder, const uint32_t *numbers, struct pto_graph *graph) {
   for (uint32_t v = 1; v < builder->value_count; v++) {
     if (!numbers[v] || !builder->values[v].data) continue;
@@ -154,12 +172,15 @@ int pto_graph_builder_build(struct pto_graph_builder *builder, const struct pto_
     graph->output_count = output_count;
   }
   if (numbers && graph && fill(builder, outputs, numbers, graph) &&
-      pto_graph_instances_create(&graph->instances) == PTO_OK) {
+      pto_graph_instances_create(&graph->instances) == PTO_OK)
+    status = check_nodes(builder, graph);
+  else
+    status = pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
+  if (status == PTO_OK) {
     hand_on_data(builder, numbers, graph);
     builder->has_built = true;
     *graph_out = graph;
   } else {
-    status = pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
     pto_graph_destroy(graph);
   }
   free(numbers);

@@ -8,6 +8,7 @@
 
 #include <graph/graph_data.h>
 #include <graph/infer.h>
+#include <runtime/base/utf8.h>
 
 /* Data of constants is aligned as a cache line, for kernels that read it in place. */
 #define DATA_ALIGN 64u
@@ -75,6 +76,7 @@ int pto_builder_refuse(struct pto_graph_builder *builder, int status, const char
   va_start(arguments, format);
   vsnprintf(builder->error.sentence, sizeof builder->error.sentence, format, arguments);
   va_end(arguments);
+  pto_utf8_make_printable(builder->error.sentence);
   return builder->error.status = status;
 }
 
@@ -83,23 +85,6 @@ int pto_builder_begin_call(struct pto_graph_builder *builder, const char *call) 
   if (builder->error.status) return builder->error.status;
   if (builder->has_built) return pto_builder_refuse(builder, PTO_ESTALE, "%s: the builder has built its graph", call);
   return PTO_OK;
-}
-
-/* U+202A … U+202E and U+2066 … U+2069 in UTF-8: marks that turn the direction of what follows. */
-static bool is_direction_mark(const unsigned char *c) {
-  return c[0] == 0xe2 &&
-         ((c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae) || (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9));
-}
-
-const char *pto_builder_printable(const char *text, char *room, size_t size) {
-  size_t used = 0;
-  for (const unsigned char *c = (const unsigned char *)text; *c && used + 1 < size; c++) {
-    bool is_mark = is_direction_mark(c);
-    room[used++] = *c < 0x20 || *c == 0x7f || is_mark ? '?' : (char)*c;
-    if (is_mark) c += 2;
-  }
-  room[used] = '\0';
-  return room;
 }
 
 /* ---- descriptors ---- */
@@ -195,15 +180,17 @@ static struct pto_graph_operand add_value(struct pto_graph_builder *builder, con
 }
 
 static bool accepts_name(struct pto_graph_builder *builder, const char *call, const char *name) {
-  char room[64];
   uint32_t number;
   if (!name || !name[0]) {
     (void)pto_builder_refuse(builder, PTO_EINVAL, "%s: the name is empty", call);
     return false;
   }
+  if (!pto_utf8_is_valid(name)) {
+    (void)pto_builder_refuse(builder, PTO_EINVAL, "%s: the name \"%.60s\" is no UTF-8", call, name);
+    return false;
+  }
   if (pto_name_table_lookup(&builder->names, name, &number)) {
-    (void)pto_builder_refuse(builder, PTO_EINVAL, "%s: the name \"%s\" is used twice", call,
-                             pto_builder_printable(name, room, sizeof room));
+    (void)pto_builder_refuse(builder, PTO_EINVAL, "%s: the name \"%.60s\" is used twice", call, name);
     return false;
   }
   return true;

@@ -95,6 +95,9 @@ static void test_labels_are_told_without_what_could_disturb_a_terminal(void **st
   struct pto_graph_options options = {.label = "a\x1b[31m\xe2\x80\xaegnp.b"};
   (void)pto_graph_builder_logical_not(builder, input(builder, "x"), &options);
   expect_error(builder, PTO_EINVAL, "logicalNot \"a?[31m?gnp.b\": a is float32, not uint8");
+  options.label = "\xff";
+  (void)pto_graph_builder_relu(builder, input(builder, "y"), &options);
+  expect_error(builder, PTO_EINVAL, "relu \"?\": the label is no UTF-8");
   pto_graph_builder_destroy(builder);
 }
 
@@ -215,6 +218,8 @@ static void test_values_have_one_name_each_and_no_two_the_same(void **state) {
   expect_error(builder, PTO_EINVAL, "set_name: the name \"x\" is used twice");
   assert_int_equal(pto_graph_builder_set_name(builder, x, "y"), PTO_EINVAL);
   expect_error(builder, PTO_EINVAL, "has a name already");
+  assert_int_equal(pto_graph_builder_set_name(builder, y, "\xe2\x82"), PTO_EINVAL);
+  expect_error(builder, PTO_EINVAL, "set_name: the name \"??\" is no UTF-8");
   assert_int_equal(pto_graph_builder_set_name(builder, y, "y"), PTO_OK);
   assert_true(is_none(input(builder, "y")));
   expect_error(builder, PTO_EINVAL, "input: the name \"y\" is used twice");
@@ -352,6 +357,7 @@ static void test_build_refuses_what_is_no_output_and_changes_nothing(void **stat
                {{{"", y}}, 1, "build: the name of output 0 is empty"},
                {{{"y", y}, {NULL, y}}, 2, "build: the name of output 1 is empty"},
                {{{"y", y}, {"y", y}}, 2, "build: the name \"y\" is used twice"},
+               {{{"\xff", y}}, 1, "build: the name \"?\" is no UTF-8"},
                {{{"y", x}}, 1, "build: output \"y\" is an input"},
                {{{"y", c}}, 1, "build: output \"y\" is a constant"},
                {{{"y", {0, 0}}}, 1, "build: output \"y\" is missing"}};

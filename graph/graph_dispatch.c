@@ -76,7 +76,7 @@ static int add_constant(struct pto_graph_instance *instance, const struct pto_gr
   return status;
 }
 
-static int instance_create(struct pto_graph *graph, struct pto_context *context,
+static int instance_create(const struct pto_graph *graph, struct pto_context *context,
                            struct pto_graph_instance **instance_out) {
   struct pto_graph_instance *instance = calloc(1, sizeof *instance);
   if (!instance) return PTO_ENOMEM;
@@ -98,7 +98,7 @@ static int instance_create(struct pto_graph *graph, struct pto_context *context,
                                                   .constants = instance->constants,
                                                   .constant_count = instance->constant_count,
                                                   .orchestrate = orchestrate,
-                                                  .context = graph,
+                                                  .context = (void *)(uintptr_t)graph,
                                                   .repeats = pto_device_program_serial()};
   *instance_out = instance;
   return PTO_OK;
@@ -135,4 +135,19 @@ int pto_graph_compute(struct pto_graph *graph, struct pto_context *context, cons
   struct pto_graph_instance *instance = NULL;
   const int status = find_instance(graph, context, &instance);
   return status ? status : pto_context_compute(context, &instance->program, arrays);
+}
+
+int pto_graph_compute_by(const struct pto_graph *graph, struct pto_context *context,
+                         const struct pto_compute_arrays *arrays,
+                         int (*orchestrate_instead)(struct pto_runtime *, const struct pto_bound *),
+                         void *orchestrate_context) {
+  struct pto_graph_instance *instance = NULL;
+  int status = instance_create(graph, context, &instance);
+  if (status) return status;
+  instance->program.orchestrate = orchestrate_instead;
+  instance->program.context = orchestrate_context;
+  instance->program.repeats = 0;
+  status = pto_context_compute(context, &instance->program, arrays);
+  instance_destroy(instance);
+  return status;
 }

@@ -29,4 +29,11 @@ PTO_MUST_CHECK int pto_graph_instances_create(struct pto_graph_instances **insta
 /* Waits for dispatches of the graph that are queued.  Takes NULL too. */
 void pto_graph_instances_destroy(struct pto_graph_instances *instances);
 
+/* As pto_graph_compute, on constants of its own, but with another orchestration, which nothing is kept of, and its
+ * context: for those who look on while the graph is lowered. */
+PTO_MUST_CHECK int pto_graph_compute_by(const struct pto_graph *graph, struct pto_context *context,
+                                        const struct pto_compute_arrays *arrays,
+                                        int (*orchestrate)(struct pto_runtime *, const struct pto_bound *),
+                                        void *orchestrate_context);
+
 #endif

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
+#include <formats/partial_file.h>
 #include <runtime/base/base.h>
 
 /* Options of an earlier version of the library are shorter. */
@@ -23,8 +23,7 @@ static int take_options(const struct pto_graph_file_options *given, struct pto_g
 }
 
 static int give_sentence(int status, const struct pto_error *error, char *sentence, size_t sentence_size) {
-  if (status && sentence && sentence_size) snprintf(sentence, sentence_size, "%s", error->sentence);
-  return status;
+  return status ? pto_error_tell(error, sentence, sentence_size) : PTO_OK;
 }
 
 int pto_graph_load(struct pto_context *context, const char *path, const struct pto_graph_file_options *given,
@@ -54,7 +53,7 @@ static int save_dot(const struct pto_graph *graph, const char *path, struct pto_
   int reason = fflush(out) != 0 || ferror(out) ? errno : 0;
   if (fclose(out) != 0 && reason == 0) reason = errno;
   if (status == PTO_OK && reason == 0) return PTO_OK;
-  unlink(path);
+  pto_partial_file_remove(path);
   if (status) return pto_error_set(error, status, "%.400s: %s", path, pto_strerror(status));
   return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
 }

@@ -4,6 +4,8 @@
 
 #include <kernels/kernel_list.h>
 #include <math.h>
+#include <runtime/control/control.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +28,11 @@ static pto_lower_function *const lower_functions[PTO_GRAPH_OP_COUNT] = {
 
 static uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-/* Whether results of the operation may be views of their first operand. */
-static bool may_alias(uint32_t op) {
-  switch (op) {
+/* Whether results of the node may be views of its first operand: those that call pto_graph_lowering_alias. */
+static bool may_alias(const struct pto_graph_node *node) {
+  switch (node->op) {
+  case PTO_GRAPH_OP_concat:
+    return node->operand_count == 1;
   case PTO_GRAPH_OP_identity:
   case PTO_GRAPH_OP_reshape:
   case PTO_GRAPH_OP_squeeze:
@@ -48,7 +52,7 @@ static void find_last_uses(struct pto_graph_lowering *l) {
   for (uint32_t n = l->graph->node_count; n-- > 0;) {
     const struct pto_graph_node *node = &l->graph->nodes[n];
     uint32_t last = n + 1;
-    if (may_alias(node->op))
+    if (may_alias(node))
       for (uint32_t i = 0; i < node->result_count; i++) last = later(last, l->last_uses[node->first_result + i]);
     for (uint32_t i = 0; i < node->operand_count; i++)
       l->last_uses[node->operands[i]] = later(last, l->last_uses[node->operands[i]]);
@@ -192,26 +196,31 @@ static struct pto_tensor new_result(struct pto_graph_lowering *l, const struct p
   return t;
 }
 
+/* Whether `t` is `out`, element by element. */
+static bool is_same_tensor(const struct pto_tensor *t, const struct pto_tensor *out) {
+  return pto_tensor_overlap(t, out) == PTO_EQUAL && t->dtype == out->dtype && t->ndims == out->ndims &&
+         memcmp(t->shape, out->shape, out->ndims * sizeof *out->shape) == 0 && pto_tensor_is_contiguous(t);
+}
+
 /* Whether `out`, output `o`, may be written by the node at hand although it shares storage with an input. */
 static bool may_overwrite(const struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t o,
-                          bool is_in_place) {
+                          uint32_t in_place) {
   const uint32_t input = l->shared[o];
   if (input == 0 || l->last_uses[input] < l->node_index + 1) return true;
-  if (!is_in_place || l->last_uses[input] > l->node_index + 1) return false;
+  if (l->last_uses[input] > l->node_index + 1) return false;
   for (uint32_t i = 0; i < node->operand_count; i++) {
     const struct pto_tensor *t = pto_graph_lowering_operand(l, node, i), *out = &l->outputs[o];
     if (t == NULL || !is_same_storage(t, out)) continue;
-    if (pto_tensor_overlap(t, out) != PTO_EQUAL || t->dtype != out->dtype || t->ndims != out->ndims) return false;
-    if (memcmp(t->shape, out->shape, out->ndims * sizeof *out->shape) != 0 || !pto_tensor_is_contiguous(t))
-      return false;
+    if (i >= 32 || (in_place >> i & 1) == 0) return false;
+    if (!is_same_tensor(t, out)) return false;
   }
   return true;
 }
 
 struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                                            uint32_t index, bool is_in_place) {
+                                            uint32_t index, uint32_t in_place) {
   const uint32_t v = node->first_result + index, output = l->output_of[v];
-  if (output != 0 && may_overwrite(l, node, output - 1, is_in_place)) {
+  if (output != 0 && may_overwrite(l, node, output - 1, in_place)) {
     l->is_written[output - 1] = true;
     l->tensors[v] = l->outputs[output - 1];
   } else {
@@ -225,24 +234,51 @@ struct pto_tensor pto_graph_lowering_clamped_result(struct pto_graph_lowering *l
   const uint32_t user = l->graph->is_unfused ? 0 : l->only_users[node->first_result];
   const struct pto_graph_node *clamp = user == 0 ? NULL : &l->graph->nodes[user - 1];
   *bounds_out = (struct pto_bounds){.least = -INFINITY, .most = INFINITY};
-  if (clamp == NULL || clamp->op != PTO_GRAPH_OP_clamp) return pto_graph_lowering_result(l, node, 0, false);
+  if (clamp == NULL || clamp->op != PTO_GRAPH_OP_clamp) return pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   const struct pto_clamp_options *options = clamp->options;
   *bounds_out = (struct pto_bounds){.are_finite = true,
                                     .least = (float)pto_option_f64(options->min_value, -(double)INFINITY),
                                     .most = (float)pto_option_f64(options->max_value, (double)INFINITY)};
   l->is_done[user - 1] = true;
-  return pto_graph_lowering_result(l, clamp, 0, false);
+  return pto_graph_lowering_result(l, clamp, 0, PTO_IN_PLACE_NONE);
+}
+
+/* Whether an output lies in the storage of `t`, which is then not what it is now for ever. */
+static bool is_given_up(const struct pto_graph_lowering *l, const struct pto_tensor *t) {
+  for (uint32_t o = 0; o < l->graph->output_count; o++)
+    if (is_same_storage(t, &l->outputs[o])) return true;
+  return false;
+}
+
+/* A result with memory, which a node may have many of. */
+static struct pto_tensor kept_now(struct pto_graph_lowering *l, const struct pto_graph_desc *desc) {
+  const int status = close_scopes(l, 0);
+  const struct pto_tensor t = pto_graph_lowering_kept(l, desc->dtype, desc->ndims, desc->shape);
+  l->result_count = 0; /* earlier ones have theirs */
+  if (l->status == PTO_OK) l->status = status ? status : pto_alloc_tensors(l->rt, &t, 1, NULL);
+  return t;
 }
 
 int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
                              const struct pto_tensor *t) {
   const uint32_t v = node->first_result + index, output = l->output_of[v];
-  l->tensors[v] = *t;
-  if (output == 0 || !may_overwrite(l, node, output - 1, false)) return PTO_OK;
   const struct pto_tensor from = *t;
-  l->is_written[output - 1] = true;
-  l->tensors[v] = l->outputs[output - 1];
-  return pto_graph_lowering_convert(l, &from, &l->outputs[output - 1]);
+  l->tensors[v] = from;
+  if (output == 0) return PTO_OK;
+  if (is_same_tensor(t, &l->outputs[output - 1])) {
+    l->is_written[output - 1] = true;
+    return PTO_OK;
+  }
+  if (may_overwrite(l, node, output - 1, PTO_IN_PLACE_NONE)) {
+    l->is_written[output - 1] = true;
+    l->tensors[v] = l->outputs[output - 1];
+  } else if (is_given_up(l, t)) { /* what is copied at the end must still be there */
+    l->tensors[v] = kept_now(l, &l->graph->values[v].desc);
+  } else {
+    return PTO_OK;
+  }
+  const struct pto_tensor to = l->tensors[v];
+  return l->status ? l->status : pto_graph_lowering_convert(l, &from, &to);
 }
 
 /* ---- tasks ---- */
@@ -337,8 +373,8 @@ int pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_te
 
 int pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to) {
   const bool is_float = (PTO_DTYPE_BIT(to->dtype) & PTO_DTYPES_FLOAT) != 0;
-  const struct pto_param value =
-      is_float ? pto_scalar_f32((float)pto_option_f64(number, 0)) : pto_scalar_i64(pto_option_i64(number, 0));
+  const struct pto_param value = is_float ? pto_scalar_f32((float)pto_option_f64(number, 0))
+                                          : pto_scalar_i64(pto_option_whole(number, to->dtype, 0));
   return pto_graph_lowering_elementwise(l, is_float ? &pto_general_fill : &pto_general_fill_int, NULL, 0, to, &value,
                                         1);
 }
@@ -373,6 +409,16 @@ static int copy_outputs(struct pto_graph_lowering *l) {
   return status;
 }
 
+/* The runtime's sentence, and the node that was being lowered when it came. */
+static void tell_node(const struct pto_graph_lowering *l) {
+  char text[256];
+  const struct pto_graph_node *node = &l->graph->nodes[l->node_index];
+  const char *label = node->label ? node->label : "";
+  snprintf(text, sizeof text, "; lowering had come to node %u of %u, %s%s%.100s%s", l->node_index + 1,
+           l->graph->node_count, pto_op_info(node->op)->name, label[0] ? " \"" : "", label, label[0] ? "\"" : "");
+  pto_host_append_error(l->rt, text);
+}
+
 int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const struct pto_tensor *inputs,
                     const struct pto_tensor *outputs, const struct pto_tensor *constants,
                     pto_graph_lowering_observer *observe, void *context) {
@@ -386,6 +432,10 @@ int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const
     status = lower_functions[node->op](&l, node);
     const int ended = close_scopes(&l, 0);
     if (status == PTO_OK) status = ended;
+    if (status != PTO_OK) {
+      tell_node(&l);
+      break;
+    }
   }
   l.result_count = 0;
   if (status == PTO_OK) status = copy_outputs(&l);

@@ -16,7 +16,7 @@
  *
  * The control thread of a dispatch calls, in orchestrate.  To add an operation: pto_lower_ID in the lower_*.c of its
  * subject, with the helpers below; it returns PTO_OK or the status of the submit that failed, whose sentence the
- * runtime keeps.
+ * runtime keeps; the node's number, operation and label are added to it.
  */
 #ifndef PTO_GRAPH_LOWERING_H
 #define PTO_GRAPH_LOWERING_H
@@ -73,11 +73,15 @@ PTO_MUST_CHECK int pto_graph_lower(const struct pto_graph *graph, struct pto_run
 /* The tensor of a parameter; NULL where it is absent. */
 const struct pto_tensor *pto_graph_lowering_operand(const struct pto_graph_lowering *l,
                                                     const struct pto_graph_node *node, uint32_t parameter);
+/* Bit p: every task reads of parameter p only the elements that it writes, and reads them before it does, or kernels
+ * say so (PTO_KERNEL_IN_PLACE). */
+enum { PTO_IN_PLACE_NONE = 0, PTO_IN_PLACE_FIRST = 1 };
+#define PTO_IN_PLACE_ANY UINT32_MAX
 /* Where result `index` is to be written, dense: the output that it is, or a buffer of its own.  An output in the
- * storage of an input that is still read is written elsewhere and copied at the end, unless `is_in_place`: every task
- * reads of that input only the elements that it writes. */
+ * storage of an input that is still read is written elsewhere and copied at the end, unless those of the node's
+ * operands that lie there are in `in_place`. */
 struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                                            uint32_t index, bool is_in_place);
+                                            uint32_t index, uint32_t in_place);
 /* Where a node's only result is to be written that is clamped next by a clamp alone: that of the clamp, which is then
  * done; *bounds_out is its bounds.  Otherwise as pto_graph_lowering_result, and the bounds are infinite. */
 struct pto_bounds {
@@ -133,7 +137,7 @@ int pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pt
 int pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_tensor *from,
                                const struct pto_tensor *to);
 
-/* Fills `to` with the number, 0 where it is absent. */
+/* Fills `to` with the number, 0 where it is absent; of integer dtypes truncated and saturated. */
 int pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to);
 
 /* Boolean operands are bytes of 0 and others: as a view of dtype bool; results of tests, the other way round. */

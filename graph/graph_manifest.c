@@ -11,6 +11,7 @@
 
 #include <formats/json_read.h>
 #include <formats/json_writer.h>
+#include <formats/partial_file.h>
 #include <graph/operation.h>
 #include <runtime/base/base.h>
 
@@ -162,7 +163,7 @@ static int write_blob(const char *path, const struct pto_safetensors_tensor *ten
   int reason = is_good ? 0 : errno;
   if (fclose(file) != 0 && is_good) reason = errno;
   if (reason == 0) return PTO_OK;
-  unlink(path);
+  pto_partial_file_remove(path);
   return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
 }
 
@@ -206,9 +207,9 @@ int pto_graph_manifest_write(const char *path, const char *blob_path, const stru
     put_document(&w, tensors, count);
     reason = pto_json_finish(&w);
     if (close(fd) != 0 && reason == 0) reason = errno;
-    if (reason) unlink(path);
+    if (reason) pto_partial_file_remove(path);
   }
   if (reason == 0) return PTO_OK;
-  unlink(blob_path);
+  pto_partial_file_remove(blob_path);
   return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
 }

@@ -16,6 +16,8 @@ struct run {
   struct pto_reference_tensor *tensors;         /* by value */
   const struct pto_reference_tensor **operands; /* of the node at hand */
   uint32_t *last_use;                           /* by value: 1 + index of the last node that reads it, 0: none does */
+  uint32_t *first_output;                       /* by value: 1 + index of the first output that it is, 0: it is none */
+  uint32_t *next_output; /* by output: 1 + index of the next one of the same value, 0: there is none */
 };
 
 static pto_reference_function *const functions[] = {
@@ -37,13 +39,19 @@ static bool run_init(struct run *run) {
     most_operands = graph->nodes[n].operand_count > most_operands ? graph->nodes[n].operand_count : most_operands;
   run->tensors = calloc((size_t)graph->value_count + 1, sizeof *run->tensors);
   run->last_use = calloc((size_t)graph->value_count + 1, sizeof *run->last_use);
+  run->first_output = calloc((size_t)graph->value_count + 1, sizeof *run->first_output);
+  run->next_output = calloc((size_t)graph->output_count + 1, sizeof *run->next_output);
   run->operands = calloc((size_t)most_operands + PTO_REFERENCE_PARAMETERS, sizeof *run->operands);
-  if (!run->tensors || !run->last_use || !run->operands) {
+  if (!run->tensors || !run->last_use || !run->first_output || !run->next_output || !run->operands) {
     pto_error_set(run->error, PTO_ENOMEM, "reference: no memory for a graph of %u values", graph->value_count);
     return false;
   }
   for (uint32_t n = 0; n < graph->node_count; n++) {
     for (uint32_t i = 0; i < graph->nodes[n].operand_count; i++) run->last_use[graph->nodes[n].operands[i]] = n + 1;
+  }
+  for (uint32_t i = 0; i < graph->output_count; i++) {
+    run->next_output[i] = run->first_output[graph->outputs[i]];
+    run->first_output[graph->outputs[i]] = i + 1;
   }
   return true;
 }
@@ -52,6 +60,8 @@ static void run_fini(struct run *run) {
   for (uint32_t v = 0; run->tensors && v < run->graph->value_count; v++) pto_reference_tensor_fini(&run->tensors[v]);
   free(run->tensors);
   free(run->last_use);
+  free(run->first_output);
+  free(run->next_output);
   free(run->operands);
 }
 
@@ -93,11 +103,9 @@ static int prepare_node(struct run *run, const struct pto_graph_node *node) {
 }
 
 static void store_outputs(struct run *run, const struct pto_graph_node *node) {
-  for (uint32_t i = 0; i < run->graph->output_count; i++) {
-    const uint32_t value = run->graph->outputs[i];
-    if (value >= node->first_result && value - node->first_result < node->result_count)
-      pto_reference_tensor_store(&run->tensors[value], run->outputs[i]);
-  }
+  for (uint32_t r = node->first_result; r < node->first_result + node->result_count; r++)
+    for (uint32_t i = run->first_output[r]; i > 0; i = run->next_output[i - 1])
+      pto_reference_tensor_store(&run->tensors[r], run->outputs[i - 1]);
 }
 
 /* Operands that no later node reads, constants, and results that nobody reads. */

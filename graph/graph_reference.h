@@ -36,7 +36,8 @@ typedef int pto_reference_function(const struct pto_graph_node *node,
 PTO_OP_LIST(X)
 #undef X
 
-/* Called after each node with its results, rounded; to compare, or to stop (non-zero ends the run with that status). */
+/* Called after each node with its results, rounded; to compare, or to stop (non-zero ends the run with that status).
+ * The elements may be changed: later nodes are computed of what they are then; outputs are as they were. */
 typedef int pto_reference_observer(void *context, uint32_t node_index, const struct pto_reference_tensor *results);
 
 /* Runs the graph.  inputs[i] are the dense bytes of input i; outputs[i] get those of output i, which the caller has

@@ -70,4 +70,13 @@ static inline bool pto_reference_window_hits(uint64_t index, uint64_t step, uint
   return padded >= padding && *at < extent;
 }
 
+/* The positions of window `index` that are not in the padding: first … end − 1, few however large window and padding
+ * are. */
+static inline void pto_reference_window_range(uint64_t index, uint64_t step, uint64_t positions, uint64_t dilation,
+                                              uint64_t padding, uint64_t extent, uint64_t *first, uint64_t *end) {
+  const uint64_t start = index * step, behind = padding + extent;
+  *first = start < padding ? (padding - start + dilation - 1) / dilation : 0;
+  *end = start < behind ? pto_min_u64(positions, (behind - start + dilation - 1) / dilation) : 0;
+}
+
 #endif

@@ -19,11 +19,15 @@ static struct found look(const struct pto_reference_tensor *input, const struct 
                          const struct pto_reference_window *window, uint64_t channel_start, uint64_t row,
                          uint64_t col) {
   struct found found = {.largest = -INFINITY, .whole_largest = pto_reference_smallest(input->desc.dtype)};
-  uint64_t y, x;
-  for (uint64_t i = 0; i < window->height; i++) {
+  uint64_t y, x, top, bottom, left, right;
+  pto_reference_window_range(row, window->row_step, window->height, window->row_dilation, window->top, in->height, &top,
+                             &bottom);
+  pto_reference_window_range(col, window->col_step, window->width, window->col_dilation, window->left, in->width, &left,
+                             &right);
+  for (uint64_t i = top; i < bottom; i++) {
     if (!pto_reference_window_hits(row, window->row_step, i, window->row_dilation, window->top, in->height, &y))
       continue;
-    for (uint64_t j = 0; j < window->width; j++) {
+    for (uint64_t j = left; j < right; j++) {
       if (!pto_reference_window_hits(col, window->col_step, j, window->col_dilation, window->left, in->width, &x))
         continue;
       const uint64_t at = channel_start + y * in->row_stride + x * in->col_stride;

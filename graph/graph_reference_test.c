@@ -156,6 +156,35 @@ static void test_nodes_run_in_order_and_outputs_are_filled(void **state) {
   pto_graph_destroy(s.graph);
 }
 
+/* Each result under three names, the names of all in turn: chains of outputs that interleave. */
+static void test_a_result_is_stored_for_every_output_that_it_is(void **state) {
+  enum { COUNT = 5, TIMES = 3 };
+  const struct pto_graph_desc scalar = {.dtype = PTO_FLOAT32};
+  struct pto_graph_builder *b = NULL;
+  struct pto_graph *graph = NULL;
+  struct pto_graph_output outputs[TIMES * COUNT];
+  struct pto_error error = {0};
+  char names[TIMES * COUNT][8];
+  float x = 1, results[TIMES * COUNT] = {0};
+  void *places[TIMES * COUNT];
+  assert_int_equal(pto_graph_builder_create(NULL, &b), PTO_OK);
+  struct pto_graph_operand y = pto_graph_builder_input(b, "x", &scalar);
+  for (uint32_t i = 0; i < COUNT; i++) {
+    y = pto_graph_builder_add(b, y, y, NULL);
+    for (uint32_t k = 0; k < TIMES; k++) outputs[k * COUNT + i].operand = y;
+  }
+  for (uint32_t i = 0; i < TIMES * COUNT; i++) {
+    snprintf(names[i], sizeof names[i], "y%u", i);
+    outputs[i].name = names[i];
+    places[i] = &results[i];
+  }
+  assert_int_equal(pto_graph_builder_build(b, outputs, TIMES * COUNT, &graph), PTO_OK);
+  pto_graph_builder_destroy(b);
+  assert_int_equal(pto_graph_reference_run(graph, (const void *[]){&x}, places, NULL, NULL, &error), PTO_OK);
+  for (uint32_t i = 0; i < TIMES * COUNT; i++) assert_true(results[i] == (float)(2u << i % COUNT));
+  pto_graph_destroy(graph);
+}
+
 struct watcher {
   uint32_t seen, stop_at;
   double sum;
@@ -284,6 +313,7 @@ int main(void) {
       cmocka_unit_test(test_bytes_of_every_dtype_come_back_as_they_were),
       cmocka_unit_test(test_half_a_byte_behind_an_odd_number_of_nibbles_is_zero),
       cmocka_unit_test(test_nodes_run_in_order_and_outputs_are_filled),
+      cmocka_unit_test(test_a_result_is_stored_for_every_output_that_it_is),
       cmocka_unit_test(test_an_observer_sees_each_node_and_may_stop_the_run),
       cmocka_unit_test(test_values_between_nodes_are_rounded_to_their_dtype),
       cmocka_unit_test(test_a_constant_that_a_device_keeps_is_not_supported),

@@ -292,6 +292,19 @@ static void test_a_window_in_the_padding_alone_finds_nothing(void **state) {
   graph_case_close(&c);
 }
 
+/* 2^64 places, of which two are no padding. */
+static void test_a_window_of_padding_takes_no_longer_than_the_image_in_it(void **state) {
+  struct graph_case c = {0};
+  const struct pto_pool2d_options options = {
+      .window_dimensions = PTO_U32_LIST(UINT32_MAX, UINT32_MAX),
+      .padding = PTO_U32_LIST(UINT32_C(1) << 31, (UINT32_C(1) << 31) - 2, UINT32_C(1) << 31, (UINT32_C(1) << 31) - 3)};
+  const struct pto_reference_tensor *x = graph_case_floats(&c, SHAPE(1, 1, 1, 2), NUMBERS(-5, 7));
+  graph_case_expect(graph_case_call(&c, PTO_GRAPH_OP_average_pool2d, &options, OPERANDS(x)), SHAPE(1, 1, 1, 1),
+                    NUMBERS(1));
+  graph_case_expect(graph_case_call(&c, PTO_GRAPH_OP_max_pool2d, &options, OPERANDS(x)), SHAPE(1, 1, 1, 1), NUMBERS(7));
+  graph_case_close(&c);
+}
+
 static void test_global_pools_are_pools_of_the_whole_image(void **state) {
   struct graph_case c = {0};
   const struct pto_reference_tensor *x = graph_case_drawn(&c, PTO_FLOAT32, SHAPE(2, 3, 4, 5), 15);
@@ -378,6 +391,7 @@ int main(void) {
       cmocka_unit_test(test_conv_transpose2d_spreads_pixels_and_adds_the_bias),
       cmocka_unit_test(test_pools_see_what_is_not_padding),
       cmocka_unit_test(test_a_window_in_the_padding_alone_finds_nothing),
+      cmocka_unit_test(test_a_window_of_padding_takes_no_longer_than_the_image_in_it),
       cmocka_unit_test(test_global_pools_are_pools_of_the_whole_image),
       cmocka_unit_test(test_linear_resampling_of_a_plane_is_the_plane),
       cmocka_unit_test(test_nearest_neighbours_are_nearest_and_halfway_the_lower),

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <formats/json_writer.h>
+#include <formats/partial_file.h>
 #include <graph/graph_data.h>
 #include <graph/graph_load.h>
 
@@ -423,7 +424,7 @@ static int write_document(struct saver *s, const char *path, struct pto_error *e
   int reason = pto_json_finish(&s->w);
   if (close(fd) != 0 && reason == 0) reason = errno;
   if (status == PTO_OK && reason == 0) return PTO_OK;
-  unlink(path);
+  pto_partial_file_remove(path);
   if (status) return pto_error_set(error, status, "%.400s: %s", path, pto_strerror(status));
   return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
 }

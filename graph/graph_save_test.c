@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -242,6 +244,48 @@ static void test_what_cannot_be_written_is_said(void **state) {
   pto_graph_destroy(graph);
 }
 
+static const uint32_t forms[] = {PTO_GRAPH_WEIGHTS_INLINE, PTO_GRAPH_WEIGHTS_SAFETENSORS, PTO_GRAPH_WEIGHTS_MANIFEST};
+
+/* No file may have more than 4 KiB here: what a full disk does. */
+static void test_files_that_could_not_be_written_to_their_end_are_removed(void **state) {
+  struct pto_graph *graph = large_graph();
+  struct rlimit limit, small;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  small = (struct rlimit){4096, limit.rlim_max};
+  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  int statuses[PTO_ARRAY_LENGTH(forms)];
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(forms); i++) {
+    const struct pto_graph_file_options options = {.size = sizeof options, .weights = forms[i]};
+    statuses[i] = pto_graph_save(graph, path_of("full.json"), &options, sentence, sizeof sentence);
+  }
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  signal(SIGXFSZ, handler);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(forms); i++) assert_int_equal(statuses[i], PTO_ESYSTEM);
+  assert_file_is_there("full.json", false);
+  assert_file_is_there("full.safetensors", false);
+  assert_file_is_there("full.weights", false);
+  assert_file_is_there("full.manifest.json", false);
+  pto_graph_destroy(graph);
+}
+
+/* A link to /dev/full: whoever runs this must not lose that device. */
+static void test_what_is_no_regular_file_stays_when_nothing_can_be_written_to_it(void **state) {
+  static const char *const names[] = {"link.json", "link.safetensors", "link.weights"};
+  if (access("/dev/full", W_OK) != 0) skip();
+  struct pto_graph *graph = large_graph();
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++) {
+    const struct pto_graph_file_options options = {.size = sizeof options, .weights = forms[i]};
+    assert_int_equal(symlink("/dev/full", path_of(names[i])), 0);
+    assert_int_equal(pto_graph_save(graph, path_of("link.json"), &options, sentence, sizeof sentence), PTO_ESYSTEM);
+    assert_file_is_there(names[i], true);
+    if (i == 0) assert_int_equal(pto_graph_save_dot(graph, path_of(names[i]), sentence, sizeof sentence), PTO_ESYSTEM);
+    assert_file_is_there(names[i], true);
+    assert_int_equal(unlink(path_of(names[i])), 0);
+  }
+  pto_graph_destroy(graph);
+}
+
 /* ---- pictures ---- */
 
 static void test_a_picture_tells_inputs_constants_intermediates_and_outputs_apart(void **state) {
@@ -275,6 +319,8 @@ int main(void) {
       cmocka_unit_test(test_large_constants_go_to_a_file_beside_it),
       cmocka_unit_test(test_paths_of_weights_may_be_given),
       cmocka_unit_test(test_what_cannot_be_written_is_said),
+      cmocka_unit_test(test_files_that_could_not_be_written_to_their_end_are_removed),
+      cmocka_unit_test(test_what_is_no_regular_file_stays_when_nothing_can_be_written_to_it),
       cmocka_unit_test(test_a_picture_tells_inputs_constants_intermediates_and_outputs_apart),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -52,4 +52,11 @@ bool pto_shape_broadcast(const struct pto_graph_desc *a, const struct pto_graph_
 bool pto_shape_broadcasts_to(const struct pto_graph_desc *from, const struct pto_graph_desc *to);
 /* One result. */
 int pto_infer_result(struct pto_inference *inference, const struct pto_graph_desc *desc);
+
+/* ---- for build ---- */
+
+/* PTO_ENOTSUP where the groups of a transposed convolution do not divide the channels of its input.  The method steps
+ * let a call be made with such groups, so that inference does too, but give it no result. */
+PTO_MUST_CHECK int pto_conv_transpose2d_check_groups(const struct pto_conv_transpose2d_options *options,
+                                                     const struct pto_graph_desc *input, struct pto_error *error);
 #endif

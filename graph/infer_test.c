@@ -298,6 +298,33 @@ static void test_whatever_numbers_are_given_a_call_is_refused_or_its_results_are
   assert_true(accepted > PTO_GRAPH_OP_COUNT * 100u);
 }
 
+/* Groups that do not divide the channels of the input are what the specification's method steps accept, and what no
+ * filter has a meaning for. */
+static void test_groups_that_a_transposed_convolution_cannot_have_are_refused_by_build(void **state) {
+  static const uint32_t channels[] = {1, 3, 4, 4}, groups[] = {3, 2, 3, 2};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(groups); i++) {
+    const struct pto_graph_desc image = {PTO_FLOAT32, 4, {1, 5, 5, channels[i]}},
+                                filter_desc = {PTO_FLOAT32, 4, {channels[i], 1, 3, 3}};
+    struct pto_graph_builder *builder = NULL;
+    struct pto_graph *graph = NULL;
+    assert_int_equal(pto_graph_builder_create(NULL, &builder), PTO_OK);
+    struct pto_graph_operand x = pto_graph_builder_input(builder, "x", &image);
+    struct pto_graph_operand filter = pto_graph_builder_input(builder, "filter", &filter_desc);
+    struct pto_conv_transpose2d_options options = {
+        .label = "up", .groups = pto_number_u64(groups[i]), .input_layout = PTO_LAYOUT_NHWC};
+    struct pto_graph_output output = {"y", pto_graph_builder_conv_transpose2d(builder, x, filter, &options)};
+    assert_int_equal(pto_graph_builder_status(builder), PTO_OK);
+    const bool is_possible = channels[i] % groups[i] == 0;
+    assert_int_equal(pto_graph_builder_build(builder, &output, 1, &graph), is_possible ? PTO_OK : PTO_ENOTSUP);
+    assert_true(is_possible == (graph != NULL));
+    if (i == 1)
+      assert_string_equal(pto_graph_builder_error(builder),
+                          "build: convTranspose2d \"up\": 3 input channels are no multiple of 2 groups");
+    pto_graph_destroy(graph);
+    pto_graph_builder_destroy(builder);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_convolution_has_as_many_results_as_its_filter_has_places),
@@ -307,6 +334,7 @@ int main(void) {
       cmocka_unit_test(test_two_shapes_are_broadcast_where_each_pair_of_sizes_is_equal_or_has_a_one),
       cmocka_unit_test(test_reductions_and_gathers_have_the_shapes_of_their_examples),
       cmocka_unit_test(test_clamp_compares_its_bounds_as_the_operand_has_them),
+      cmocka_unit_test(test_groups_that_a_transposed_convolution_cannot_have_are_refused_by_build),
       cmocka_unit_test(test_whatever_numbers_are_given_a_call_is_refused_or_its_results_are_possible),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

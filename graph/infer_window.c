@@ -173,6 +173,15 @@ int pto_infer_conv_transpose2d(struct pto_inference *inference) {
   return status ? status : add_image(inference, options->input_layout, outputs, sides);
 }
 
+int pto_conv_transpose2d_check_groups(const struct pto_conv_transpose2d_options *options,
+                                      const struct pto_graph_desc *input, struct pto_error *error) {
+  uint64_t channels, sides[2], groups = pto_option_u64(options->groups, 1);
+  read_image(input, options->input_layout, &channels, sides);
+  if (channels % groups == 0) return PTO_OK;
+  return pto_error_set(error, PTO_ENOTSUP, "%llu input channels are no multiple of %llu groups",
+                       (unsigned long long)channels, (unsigned long long)groups);
+}
+
 /* ---- pools ---- */
 
 static int infer_pool(struct pto_inference *inference) {

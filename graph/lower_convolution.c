@@ -93,7 +93,10 @@ static int filters_of(struct pto_graph_lowering *l, const struct pto_tensor *fil
   return pto_graph_lowering_convert(l, filter, &dense);
 }
 
+/* Pixels of x are the rows of a product as they lie; those of a view may lie otherwise. */
 static bool is_pointwise(const struct convolution *conv) {
+  struct pto_tensor pixels;
+  if (!collapse(&conv->x, 2, 2, &pixels)) return false;
   const struct pto_slide *h = &conv->slides.height, *w = &conv->slides.width;
   return h->window == 1 && w->window == 1 && h->stride == 1 && w->stride == 1 && h->pad == 0 && w->pad == 0 &&
          conv->x.shape[2] == conv->y.shape[2] && conv->x.shape[3] == conv->y.shape[3];
@@ -198,7 +201,7 @@ int pto_lower_conv2d(struct pto_graph_lowering *l, const struct pto_graph_node *
   struct pto_bounds bounds = {.least = -INFINITY, .most = INFINITY};
   const struct pto_tensor result = pto_graph_lowering_operand(l, node, 2) != NULL
                                        ? pto_graph_lowering_clamped_result(l, node, &bounds)
-                                       : pto_graph_lowering_result(l, node, 0, false);
+                                       : pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct convolution conv = {.bounds = bounds,
                              .x = pto_lower_as_nchw(pto_graph_lowering_operand(l, node, 0), options->input_layout),
                              .y = pto_lower_as_nchw(&result, options->input_layout)};
@@ -223,7 +226,20 @@ int pto_lower_conv2d(struct pto_graph_lowering *l, const struct pto_graph_node *
 
 /* ---- turned round ---- */
 
-/* x with stride − 1 zeros between its rows and columns. */
+/* Zeros between the places of every `step` in dimension `dim`. */
+static int fill_between(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t dim, uint64_t step) {
+  int status = PTO_OK;
+  for (uint64_t first = 1; first < step && first < t->shape[dim] && status == PTO_OK; first++) {
+    const struct pto_tensor between = pto_tensor_slice(t, dim, first, t->shape[dim], step);
+    status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = pto_graph_lowering_fill(l, (struct pto_number){0}, &between);
+  }
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
+}
+
+/* x with stride − 1 zeros between its rows and columns; each element is written once, as the rules pto order no write
+ * after another. */
 static int spread(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_slides *slides,
                   struct pto_tensor *out) {
   const uint64_t sh = slides->height.stride, sw = slides->width.stride;
@@ -231,9 +247,11 @@ static int spread(struct pto_graph_lowering *l, const struct pto_tensor *x, cons
   if (sh == 1 && sw == 1) return PTO_OK;
   const uint64_t shape[] = {x->shape[0], x->shape[1], (x->shape[2] - 1) * sh + 1, (x->shape[3] - 1) * sw + 1};
   *out = pto_graph_lowering_temporary(l, x->dtype, 4, shape);
-  int status = pto_graph_lowering_fill(l, (struct pto_number){0}, out);
+  int status = pto_graph_lowering_allocate(l, out);
   const struct pto_tensor rows = pto_tensor_slice(out, 2, 0, shape[2], sh);
   const struct pto_tensor places = pto_tensor_slice(&rows, 3, 0, shape[3], sw);
+  if (status == PTO_OK) status = fill_between(l, out, 2, sh);
+  if (status == PTO_OK) status = fill_between(l, &rows, 3, sw);
   return status ? status : pto_graph_lowering_convert(l, x, &places);
 }
 
@@ -266,7 +284,7 @@ int pto_lower_conv_transpose2d(struct pto_graph_lowering *l, const struct pto_gr
   const struct pto_conv_transpose2d_options *options = node->options;
   const struct pto_tensor *given = pto_graph_lowering_operand(l, node, 1);
   const struct pto_tensor x = pto_lower_as_nchw(pto_graph_lowering_operand(l, node, 0), options->input_layout);
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   const struct pto_tensor filter = options->filter_layout == PTO_CONV_TRANSPOSE2D_HWOI   ? permuted4(given, 3, 2, 0, 1)
                                    : options->filter_layout == PTO_CONV_TRANSPOSE2D_OHWI ? permuted4(given, 3, 0, 1, 2)
                                                                                          : *given;

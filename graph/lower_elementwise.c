@@ -9,7 +9,7 @@
 static int unary(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
                  const struct pto_param *scalars, uint32_t scalar_count) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
   return pto_graph_lowering_elementwise(l, kernel, &x, 1, &y, scalars, scalar_count);
 }
 
@@ -43,14 +43,16 @@ static bool is_float(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES
 /* Integers are neither NaN nor infinite. */
 static int predicate(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true), bools = pto_graph_lowering_as_bool(&y);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY),
+                          bools = pto_graph_lowering_as_bool(&y);
   if (!is_float(x->dtype)) return pto_graph_lowering_fill(l, (struct pto_number){0}, &y);
   return pto_graph_lowering_elementwise(l, kernel, &x, 1, &bools, NULL, 0);
 }
 
 static int logical_not(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor x = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, node, 0)), *in = &x;
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true), bools = pto_graph_lowering_as_bool(&y);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY),
+                          bools = pto_graph_lowering_as_bool(&y);
   return pto_graph_lowering_elementwise(l, &pto_general_logical_not, &in, 1, &bools, NULL, 0);
 }
 
@@ -69,13 +71,61 @@ int pto_lower_unary(struct pto_graph_lowering *l, const struct pto_graph_node *n
   }
 }
 
+static bool is_signed(uint32_t dtype) { return dtype == PTO_INT8 || dtype == PTO_INT32 || dtype == PTO_INT64; }
+
+/* An integer dtype of the width of one, signed or not as the other. */
+static uint32_t of_sign(uint32_t width, uint32_t sign) {
+  switch (pto_dtype_bits(width)) {
+  case 8:
+    return is_signed(sign) ? PTO_INT8 : PTO_UINT8;
+  case 32:
+    return is_signed(sign) ? PTO_INT32 : PTO_UINT32;
+  default:
+    return is_signed(sign) ? PTO_INT64 : PTO_UINT64;
+  }
+}
+
+/* Integers keep their low bits, where the kernel would saturate: to a dtype as narrow or narrower they are copied from
+ * where these bits are (little-endian); to a wider one they become one of their own sign, whose bits the result has. */
+static int cast_integers(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *y) {
+  const uint32_t from_bits = pto_dtype_bits(x->dtype), to_bits = pto_dtype_bits(y->dtype);
+  struct pto_tensor from = *x, to = *y;
+  if (to_bits > from_bits) {
+    to.dtype = of_sign(y->dtype, x->dtype);
+    return pto_graph_lowering_convert(l, &from, &to);
+  }
+  const uint64_t parts = from_bits / to_bits;
+  from.dtype = y->dtype;
+  from.start_offset *= parts;
+  for (uint32_t d = 0; d < from.ndims; d++) from.strides[d] *= parts;
+  return pto_graph_lowering_convert(l, &from, &to);
+}
+
 int pto_lower_cast(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
-  return pto_graph_lowering_convert(l, x, &y);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
+  return is_float(x->dtype) || is_float(y.dtype) ? pto_graph_lowering_convert(l, x, &y) : cast_integers(l, x, &y);
 }
 
 /* ---- with numbers ---- */
+
+/* Bounds of uint64 that no scalar of 64 bits with a sign can say, as tensors of one element. */
+static int clamp_unsigned(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  const struct pto_clamp_options *options = node->options;
+  const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
+  const struct pto_tensor low = pto_graph_lowering_temporary(l, PTO_UINT64, 0, NULL);
+  const struct pto_tensor high = pto_graph_lowering_temporary(l, PTO_UINT64, 0, NULL);
+  const struct pto_tensor raised = pto_graph_lowering_temporary(l, PTO_UINT64, x->ndims, x->shape);
+  const struct pto_tensor *up[] = {x, &low}, *down[] = {&raised, &high};
+  const bool has_max = options->max_value.kind != PTO_NUMBER_ABSENT;
+  int status = pto_graph_lowering_fill(l, options->min_value, &low);
+  if (status == PTO_OK)
+    status = pto_graph_lowering_elementwise(l, &pto_general_maximum, up, 2, has_max ? &raised : &y, NULL, 0);
+  if (status != PTO_OK || !has_max) return status;
+  status = pto_graph_lowering_fill(l, options->max_value, &high);
+  return status ? status : pto_graph_lowering_elementwise(l, &pto_general_minimum, down, 2, &y, NULL, 0);
+}
 
 /* Of integer dtypes bounds are whole numbers; one beyond the dtype bounds nothing. */
 int pto_lower_clamp(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
@@ -85,6 +135,9 @@ int pto_lower_clamp(struct pto_graph_lowering *l, const struct pto_graph_node *n
                                        pto_scalar_f32((float)pto_option_f64(options->max_value, (double)INFINITY))};
     return unary(l, node, &pto_general_clamp, bounds, 2);
   }
+  if (pto_graph_lowering_operand(l, node, 0)->dtype == PTO_UINT64 &&
+      (pto_option_u64(options->min_value, 0) > INT64_MAX || pto_option_u64(options->max_value, UINT64_MAX) > INT64_MAX))
+    return clamp_unsigned(l, node);
   const struct pto_param bounds[] = {pto_scalar_i64(pto_option_i64(options->min_value, INT64_MIN)),
                                      pto_scalar_i64(pto_option_i64(options->max_value, INT64_MAX))};
   return unary(l, node, &pto_general_clamp_int, bounds, 2);
@@ -123,7 +176,7 @@ int pto_lower_leaky_relu(struct pto_graph_lowering *l, const struct pto_graph_no
 
 static int binary(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
   const struct pto_tensor *inputs[] = {pto_graph_lowering_operand(l, node, 0), pto_graph_lowering_operand(l, node, 1)};
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
   return pto_graph_lowering_elementwise(l, kernel, inputs, 2, &y, NULL, 0);
 }
 
@@ -138,7 +191,8 @@ static int test(struct pto_graph_lowering *l, const struct pto_graph_node *node,
   const struct pto_tensor bools[] = {pto_graph_lowering_as_bool(inputs[0]), pto_graph_lowering_as_bool(inputs[1])};
   if (are_bools)
     for (int i = 0; i < 2; i++) inputs[i] = &bools[i];
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true), result = pto_graph_lowering_as_bool(&y);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY),
+                          result = pto_graph_lowering_as_bool(&y);
   return pto_graph_lowering_elementwise(l, kernel, inputs, 2, &result, NULL, 0);
 }
 
@@ -174,6 +228,6 @@ int pto_lower_where(struct pto_graph_lowering *l, const struct pto_graph_node *n
   const struct pto_tensor condition = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, node, 0));
   const struct pto_tensor *inputs[] = {&condition, pto_graph_lowering_operand(l, node, 1),
                                        pto_graph_lowering_operand(l, node, 2)};
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY);
   return pto_graph_lowering_elementwise(l, &pto_general_select, inputs, 3, &y, NULL, 0);
 }

@@ -68,7 +68,7 @@ int pto_lower_gather(struct pto_graph_lowering *l, const struct pto_graph_node *
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, 0);
   const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
   const struct pto_param scalar = pto_scalar_u64(axis);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pto_tensor indices;
   const int status = clamped(l, pto_graph_lowering_operand(l, node, 1), data->shape[axis], &indices);
   if (status != PTO_OK) return status;
@@ -78,7 +78,7 @@ int pto_lower_gather(struct pto_graph_lowering *l, const struct pto_graph_node *
 int pto_lower_gather_elements(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, 0);
   const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pto_tensor indices;
   const int status = clamped(l, pto_graph_lowering_operand(l, node, 1), data->shape[axis], &indices);
   if (status != PTO_OK) return status;
@@ -88,7 +88,7 @@ int pto_lower_gather_elements(struct pto_graph_lowering *l, const struct pto_gra
 
 int pto_lower_gather_nd(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pto_tensor indices;
   const int status = clamped_tuples(l, pto_graph_lowering_operand(l, node, 1), data, &indices);
   if (status != PTO_OK) return status;
@@ -115,7 +115,7 @@ int pto_lower_scatter_elements(struct pto_graph_lowering *l, const struct pto_gr
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, DATA);
   const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
   const struct pto_param scalar = pto_scalar_u64(axis);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST);
   struct pto_tensor indices;
   const int status = clamped(l, pto_graph_lowering_operand(l, node, INDICES), data->shape[axis], &indices);
   return status ? status : scatter(l, node, &pto_general_scatter_elements_inplace, &indices, &scalar, y);
@@ -123,7 +123,7 @@ int pto_lower_scatter_elements(struct pto_graph_lowering *l, const struct pto_gr
 
 int pto_lower_scatter_nd(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, DATA);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST);
   struct pto_tensor indices;
   const int status = clamped_tuples(l, pto_graph_lowering_operand(l, node, INDICES), data, &indices);
   return status ? status : scatter(l, node, &pto_general_scatter_nd_inplace, &indices, NULL, y);

@@ -41,7 +41,7 @@ static struct pto_tensor in_rank(const struct pto_tensor *t, const struct pto_te
 }
 
 int pto_lower_matmul(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   const struct pto_tensor a = in_rank(pto_graph_lowering_operand(l, node, 0), &y);
   const struct pto_tensor b = in_rank(pto_graph_lowering_operand(l, node, 1), &y);
   struct pto_tiles tiles;
@@ -81,7 +81,7 @@ static int submit_gemm_tile(struct pto_graph_lowering *l, const struct pto_tenso
 
 int pto_lower_gemm(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_gemm_options *options = node->options;
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pto_tensor a = *pto_graph_lowering_operand(l, node, 0), b = *pto_graph_lowering_operand(l, node, 1), c = {0};
   const struct pto_tensor *given_c = pto_graph_lowering_operand(l, node, 2);
   if (pto_option_flag(options->a_transpose, false)) a = pto_tensor_transpose(&a, 0, 1);

@@ -63,7 +63,7 @@ int pto_lower_split(struct pto_graph_lowering *l, const struct pto_graph_node *n
 int pto_lower_concat(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const uint32_t axis = ((const struct pto_concat_options *)node->options)->axis;
   if (node->operand_count == 1) return pto_graph_lowering_alias(l, node, 0, pto_graph_lowering_operand(l, node, 0));
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   int status = pto_graph_lowering_allocate(l, &y);
   uint64_t start = 0;
   for (uint32_t i = 0; i < node->operand_count && status == PTO_OK; i++) {
@@ -80,7 +80,7 @@ static int rearranged(struct pto_graph_lowering *l, const struct pto_graph_node 
                       uint32_t whole, const struct pto_param *scalars, uint32_t scalar_count) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
   struct pto_tiled_task task = {.kernel = kernel,
-                                .tensors = {*x, pto_graph_lowering_result(l, node, 0, false)},
+                                .tensors = {*x, pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE)},
                                 .modes = {PTO_INPUT, PTO_OUTPUT},
                                 .tensor_count = 2,
                                 .scalar_count = scalar_count};
@@ -120,7 +120,7 @@ int pto_lower_pad(struct pto_graph_lowering *l, const struct pto_graph_node *nod
   const struct pto_pad_options *options = node->options;
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
   const uint64_t one[] = {1};
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   const struct pto_tensor value = pto_graph_lowering_temporary(l, x->dtype, 0, one);
   struct pto_param params[4 + PTO_MAX_DIMS] = {pto_input(x), pto_input(&value), pto_output(&y),
                                                pto_scalar_u64(options->mode)};

@@ -58,7 +58,7 @@ int pto_lower_batch_normalization(struct pto_graph_lowering *l, const struct pto
   const uint32_t axis = pto_option_u32(options->axis, 1);
   const struct pto_tensor *mean = pto_graph_lowering_operand(l, node, 1),
                           *variance = pto_graph_lowering_operand(l, node, 2);
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST);
   struct pto_tensor scale, bias;
   int status = operand_or(l, pto_graph_lowering_operand(l, node, 3), 1, given, 1, mean->shape, &scale);
   if (status == PTO_OK) status = operand_or(l, pto_graph_lowering_operand(l, node, 4), 0, given, 1, mean->shape, &bias);
@@ -76,7 +76,7 @@ int pto_lower_instance_normalization(struct pto_graph_lowering *l, const struct 
   const struct pto_tensor *given = pto_graph_lowering_operand(l, node, 0);
   const uint32_t axis = options->layout == PTO_LAYOUT_NHWC ? 3 : 1;
   const uint64_t channels[] = {given->shape[axis]};
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST);
   struct pto_tensor scale, bias;
   int status = operand_or(l, pto_graph_lowering_operand(l, node, 1), 1, given, 1, channels, &scale);
   if (status == PTO_OK) status = operand_or(l, pto_graph_lowering_operand(l, node, 2), 0, given, 1, channels, &bias);
@@ -104,7 +104,7 @@ static struct pto_tensor with_axes_last(const struct pto_tensor *t, const uint32
 /* Over no axis each element is its own mean: (x − x) · scale + bias, with a scale and bias of rank 0. */
 static int normalize_nothing(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0), *bias = pto_graph_lowering_operand(l, node, 2);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST);
   const struct pto_tensor zero = pto_graph_lowering_temporary(l, x->dtype, x->ndims, x->shape);
   const struct pto_tensor *pair[] = {x, x};
   if (bias == NULL) return pto_graph_lowering_elementwise(l, &pto_general_sub, pair, 2, &y, NULL, 0);
@@ -120,7 +120,7 @@ int pto_lower_layer_normalization(struct pto_graph_lowering *l, const struct pto
   const uint32_t count = options->axes.values != NULL ? options->axes.count : given->ndims > 1 ? given->ndims - 1 : 0;
   for (uint32_t i = 0; i < count; i++) axes[i] = pto_option_at(options->axes, i, i + 1);
   if (count == 0) return normalize_nothing(l, node);
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, true);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST);
   const struct pto_tensor x = with_axes_last(given, axes, count);
   const uint64_t *shape = x.shape + x.ndims - count;
   struct pto_tensor scale, bias;

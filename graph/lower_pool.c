@@ -85,7 +85,7 @@ static int run_pool(struct pto_graph_lowering *l, const struct pool *pool, const
 }
 
 int pto_lower_l2_pool2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pool pool = pool_of(l, node, &result);
   pool.reduce = &pto_general_reduce_l2;
   return run_pool(l, &pool, &result);
@@ -107,7 +107,7 @@ static struct pto_number least(uint32_t dtype) {
 }
 
 int pto_lower_max_pool2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pool pool = pool_of(l, node, &result);
   pool.reduce = &pto_general_reduce_max;
   pool.outside = least(pool.x.dtype);
@@ -128,7 +128,7 @@ static int count_inside(struct pto_graph_lowering *l, const struct pool *pool, s
 
 /* Padding does not count: where a window reaches out the sum is divided by the number of elements inside. */
 int pto_lower_average_pool2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pool pool = pool_of(l, node, &result);
   pool.reduce = &pto_general_reduce_mean;
   if (!reaches_out(&pool.slides.height, pool.x.shape[2], pool.y.shape[2]) &&
@@ -149,7 +149,7 @@ int pto_lower_average_pool2d(struct pto_graph_lowering *l, const struct pto_grap
 
 static int global_pool(struct pto_graph_lowering *l, const struct pto_graph_node *node,
                        const struct pto_kernel *kernel) {
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   const int status = pto_graph_lowering_allocate(l, &y);
   return status ? status : reduce_all(l, kernel, pto_graph_lowering_operand(l, node, 0), &y);
 }

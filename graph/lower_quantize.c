@@ -12,11 +12,11 @@ static uint32_t blocked_dimensions(const struct pto_tensor *x, const struct pto_
 
 static int scaled(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0), *scale = pto_graph_lowering_operand(l, node, 1);
-  struct pto_tiled_task task = {
-      .kernel = kernel,
-      .tensors = {*x, *scale, *pto_graph_lowering_operand(l, node, 2), pto_graph_lowering_result(l, node, 0, false)},
-      .modes = {PTO_INPUT, PTO_INPUT, PTO_INPUT, PTO_OUTPUT},
-      .tensor_count = 4};
+  struct pto_tiled_task task = {.kernel = kernel,
+                                .tensors = {*x, *scale, *pto_graph_lowering_operand(l, node, 2),
+                                            pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE)},
+                                .modes = {PTO_INPUT, PTO_INPUT, PTO_INPUT, PTO_OUTPUT},
+                                .tensor_count = 4};
   bool is_packed = false;
   for (uint32_t i = 0; i < task.tensor_count; i++) is_packed = is_packed || pto_dtype_bits(task.tensors[i].dtype) < 8;
   struct pto_tiles tiles;

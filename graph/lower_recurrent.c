@@ -6,7 +6,7 @@
  *   gru    z, r = f(x·Wᵀ + b + h·Rᵀ + rb)     n = g(x·Wnᵀ + bn + r ∘ (h·Rnᵀ + rbn)), or g(… + (r ∘ h)·Rnᵀ + rbn)
  *          h' = n + z ∘ (h − n)
  *   lstm   i, f = f(x·Wᵀ + b + h·Rᵀ + rb + p ∘ c)     g = g(…)     c' = f ∘ c + i ∘ g
- *          o = f(… + p ∘ c')     h' = o ∘ h(c')
+ *          o = f(… + p ∘ c)     h' = o ∘ h(c')
  */
 #include <graph/graph_lowering.h>
 #include <graph/op_options.h>
@@ -60,8 +60,14 @@ static struct pto_tensor gate_rows(const struct pto_tensor *t, uint32_t gate, ui
 
 /* Direction `d` of a tensor whose first dimension is that of directions, without it. */
 static struct pto_tensor direction_of(const struct pto_tensor *t, uint32_t d) {
-  const struct pto_tensor one = pto_tensor_slice(t, 0, d, d + 1, 1);
-  return pto_tensor_reshape(&one, t->ndims - 1, t->shape + 1);
+  struct pto_tensor one = pto_tensor_slice(t, 0, d, d + 1, 1);
+  if (one.status != PTO_OK) return one;
+  one.ndims--; /* operands may be views of any strides, which no reshape takes */
+  for (uint32_t i = 0; i < PTO_MAX_DIMS; i++) {
+    one.shape[i] = i < one.ndims ? one.shape[i + 1] : 0;
+    one.strides[i] = i < one.ndims ? one.strides[i + 1] : 0;
+  }
+  return one;
 }
 
 /* ---- a network of one direction ---- */
@@ -179,7 +185,7 @@ static int lstm_step(struct pto_graph_lowering *l, struct network *n, const stru
   status = apply(l, &pto_general_mul, &f, &n->c, &kept);
   if (status == PTO_OK) status = apply(l, &pto_general_mul, &i, &g, &added);
   if (status == PTO_OK) status = apply(l, &pto_general_add, &kept, &added, &cell);
-  if (status == PTO_OK) status = lstm_gate(l, n, &sums, O, &cell, &o);
+  if (status == PTO_OK) status = lstm_gate(l, n, &sums, O, &n->c, &o);
   if (status == PTO_OK) status = apply(l, n->activations[2], &cell, NULL, &shown);
   if (status == PTO_OK) status = apply(l, &pto_general_mul, &o, &shown, &n->next_h);
   n->h = n->next_h;
@@ -257,9 +263,9 @@ static int end_next(struct pto_graph_lowering *l, const struct pto_tensor *next,
 static int run_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
                     struct network *n, step_function *step) {
   const bool has_cell = n->gates == 4;
-  const struct pto_tensor h = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor h = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pto_tensor c = {0};
-  if (has_cell) c = pto_graph_lowering_result(l, node, 1, false);
+  if (has_cell) c = pto_graph_lowering_result(l, node, 1, PTO_IN_PLACE_NONE);
   int status = open_network(l, node, roles, true, 0, n);
   if (status == PTO_OK) status = multiply_inputs(l, n, pto_graph_lowering_operand(l, node, 0), 1);
   const struct pto_tensor inputs = direction_of(&n->inputs, 0);
@@ -341,9 +347,10 @@ static int run_direction(struct pto_graph_lowering *l, struct network *n, step_f
 static int open_results(struct pto_graph_lowering *l, const struct pto_graph_node *node, bool has_cell,
                         struct results *results) {
   *results = (struct results){.has_cell = has_cell, .has_sequence = node->result_count > (has_cell ? 2u : 1u)};
-  results->hidden = pto_graph_lowering_result(l, node, 0, false);
-  if (has_cell) results->cell = pto_graph_lowering_result(l, node, 1, false);
-  if (results->has_sequence) results->sequence = pto_graph_lowering_result(l, node, has_cell ? 2 : 1, false);
+  results->hidden = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
+  if (has_cell) results->cell = pto_graph_lowering_result(l, node, 1, PTO_IN_PLACE_NONE);
+  if (results->has_sequence)
+    results->sequence = pto_graph_lowering_result(l, node, has_cell ? 2 : 1, PTO_IN_PLACE_NONE);
   return pto_graph_lowering_allocate(l, &results->hidden);
 }
 

@@ -23,7 +23,7 @@ static struct pto_tensor kept(const struct pto_tensor *y, const struct pto_tenso
 static int over_axes(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
                      uint32_t axes, const struct pto_param *scalar) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pto_tiled_task task = {
       .kernel = kernel, .tensors = {*x, kept(&y, x, axes)}, .modes = {PTO_INPUT, PTO_OUTPUT}, .tensor_count = 2};
   if (scalar != NULL) task.scalars[task.scalar_count++] = *scalar;
@@ -64,7 +64,7 @@ static int along_axis(struct pto_graph_lowering *l, const struct pto_graph_node 
                       uint32_t axis, const struct pto_param *scalars, uint32_t scalar_count) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
   struct pto_tiled_task task = {.kernel = kernel,
-                                .tensors = {*x, pto_graph_lowering_result(l, node, 0, true)},
+                                .tensors = {*x, pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST)},
                                 .modes = {PTO_INPUT, PTO_OUTPUT},
                                 .tensor_count = 2,
                                 .scalar_count = scalar_count};

@@ -33,7 +33,7 @@ int pto_lower_resample2d(struct pto_graph_lowering *l, const struct pto_graph_no
   const struct pto_resample2d_options *options = node->options;
   const uint32_t axes[] = {pto_option_at(options->axes, 0, 2), pto_option_at(options->axes, 1, 3)};
   const struct pto_tensor x = *pto_graph_lowering_operand(l, node, 0);
-  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, false);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   if (options->mode == PTO_INTERPOLATION_NEAREST_NEIGHBOR)
     return resample_both(l, &pto_general_resample_nearest, axes, x.dtype, &x, &y);
   if ((PTO_DTYPE_BIT(x.dtype) & PTO_DTYPES_FLOAT) != 0)

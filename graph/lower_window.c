@@ -46,14 +46,16 @@ struct pto_tensor pto_row_tile_of(const struct pto_row_tile *tile, const struct 
   return pto_tensor_view(y, offsets, shape);
 }
 
-/* The rows of x that the tile reads, and how far above the first of them its windows begin. */
+/* The rows of x that the tile reads, and how far above the first of them its windows begin.  Of windows that all lie
+ * below x that is so far that they lie above it: kernels count no other way. */
 static struct pto_tensor rows_read(const struct pto_tensor *x, const struct pto_slide *height,
                                    const struct pto_row_tile *tile, uint64_t *pad) {
   const uint64_t at = tile->first * height->stride; /* in rows above which `pad` rows were put */
-  const uint64_t begin = pto_min_u64(at > height->pad ? at - height->pad : 0, x->shape[2] - 1);
-  const uint64_t reach = at + (tile->count - 1) * height->stride + (height->window - 1) * height->dilation + 1;
+  const uint64_t extent = (tile->count - 1) * height->stride + (height->window - 1) * height->dilation + 1;
+  const bool is_below = at >= height->pad + x->shape[2];
+  const uint64_t begin = at > height->pad && !is_below ? at - height->pad : 0, reach = at + extent;
   const uint64_t end = pto_min_u64(reach > height->pad + begin ? reach - height->pad : begin + 1, x->shape[2]);
-  *pad = height->pad > at ? height->pad - at : 0;
+  *pad = is_below ? extent : height->pad > at ? height->pad - at : 0;
   const struct pto_tensor sample = pto_tensor_slice(x, 0, tile->n, tile->n + 1, 1);
   return pto_tensor_slice(&sample, 2, begin, end, 1);
 }

@@ -41,6 +41,7 @@ struct form {
   TENSOR("a", PTO_INPUT, dtypes), TENSOR("b", PTO_INPUT, dtypes), TENSOR("y", PTO_OUTPUT, PTO_DTYPES_BOOL)
 #define PARAMS_SELECT(dtypes) TENSOR("condition", PTO_INPUT, PTO_DTYPES_BOOL), PARAMS_BINARY(dtypes)
 #define PARAMS_SCALED(dtypes) PARAMS_UNARY(dtypes), SCALAR("value", PTO_SCALAR_F32)
+#define PARAMS_LANES_SCALED(dtypes) PARAMS_SCALED(dtypes)
 #define PARAMS_SCALED2(dtypes) PARAMS_UNARY(dtypes), SCALAR("value", PTO_SCALAR_F32), SCALAR("value2", PTO_SCALAR_F32)
 #define PARAMS_SCALED_INT(dtypes) PARAMS_UNARY(dtypes), SCALAR("value", PTO_SCALAR_I64)
 #define PARAMS_BOUNDED_INT(dtypes) PARAMS_UNARY(dtypes), SCALAR("bound", PTO_SCALAR_I64)
@@ -52,9 +53,9 @@ static const struct form params_of_FILL = {.input_count = 0}, params_of_FILL_INT
                          params_of_PREDICATE = {.input_count = 1, .is_test = true},
                          params_of_BINARY = {.input_count = 2}, params_of_COMPARE = {.input_count = 2, .is_test = true},
                          params_of_SELECT = {.input_count = 3, .first = 1, .moves_bits = true},
-                         params_of_SCALED = {.input_count = 1}, params_of_SCALED2 = {.input_count = 1},
-                         params_of_SCALED_INT = {.input_count = 1}, params_of_BOUNDED_INT = {.input_count = 1},
-                         params_of_BOUNDED2_INT = {.input_count = 1},
+                         params_of_SCALED = {.input_count = 1}, params_of_LANES_SCALED = {.input_count = 1},
+                         params_of_SCALED2 = {.input_count = 1}, params_of_SCALED_INT = {.input_count = 1},
+                         params_of_BOUNDED_INT = {.input_count = 1}, params_of_BOUNDED2_INT = {.input_count = 1},
                          params_of_INPLACE = {.input_count = 1, .reads_output = true};
 
 /* Whether all that is read and written, bools apart, has one dtype of 16-bit floats. */

@@ -33,7 +33,8 @@
  *                 FILL (y, value) · UNARY (x, y) · BINARY (a, b, y) · SCALED (x, y, value) · SCALED2 (x, y, two values)
  *                 INPLACE (x, y): y is read and written
  *                 FILL_INT, SCALED_INT: an integer value, of which the low bits count
- *                 LANES (x, y): of floats by a function of whole vectors of lanes_math.inc, on `a`
+ *                 LANES (x, y), LANES_SCALED (x, y, value): of floats by a function of whole vectors of lanes_math.inc,
+ *                 on `a`, and `s`
  *                 BOUNDED_INT, BOUNDED2_INT: as SCALED and SCALED2, with integers that are saturated to the dtype
  *                 COMPARE (a, b, y), PREDICATE (x, y): y is bool · SELECT (condition, a, b, y): condition is bool
  *   dtypes      of the tensors that the form leaves open
@@ -63,7 +64,8 @@
   X(logical_and, BINARY, PTO_DTYPES_BOOL, 0, 0, (a != 0) & (b != 0), a != 0 && b != 0)                                 \
   X(logical_or, BINARY, PTO_DTYPES_BOOL, 0, 0, (a | b) != 0, a != 0 || b != 0)                                         \
   X(logical_xor, BINARY, PTO_DTYPES_BOOL, 0, 0, (a != 0) ^ (b != 0), (a != 0) != (b != 0))                             \
-  X(prelu, BINARY, PTO_DTYPES_FLOAT, 0.5, a < 0 ? a * b : a, 0, a < 0 ? a * b : a)                                     \
+  X(prelu, BINARY, PTO_DTYPES_NUMBER, 0.5, a < 0 ? a * b : a, a < 0 ? PTO_WRAP(a, *, b) : a,                           \
+    a < 0 ? reference_mul(a, b) : a)                                                                                   \
   X(equal, COMPARE, PTO_DTYPES_NUMBER, 0, a == b, a == b, a == b)                                                      \
   X(not_equal, COMPARE, PTO_DTYPES_NUMBER, 0, a != b, a != b, a != b)                                                  \
   X(greater, COMPARE, PTO_DTYPES_NUMBER, 0, a > b, a > b, a > b)                                                       \
@@ -103,15 +105,15 @@
   X(logical_not, UNARY, PTO_DTYPES_BOOL, 0, 0, a == 0, a == 0)                                                         \
   X(relu, UNARY, PTO_DTYPES_NUMBER, 0.5, a < 0 ? 0 : a, a > 0 ? a : 0, a < 0 ? 0 : a)                                  \
   X(exp, LANES, PTO_DTYPES_FLOAT, 0.8, exp_lanes(a), 0, exp(a))                                                        \
-  X(exp2, UNARY, PTO_DTYPES_FLOAT, 0.501, exp2_f32(a), 0, exp2(a))                                                     \
-  X(expm1, UNARY, PTO_DTYPES_FLOAT, 0.501, expm1_f32(a), 0, expm1(a))                                                  \
+  X(exp2, LANES, PTO_DTYPES_FLOAT, 0.8, exp2_lanes(a), 0, exp2(a))                                                     \
+  X(expm1, LANES, PTO_DTYPES_FLOAT, 0.85, expm1_lanes(a), 0, expm1(a))                                                 \
   X(log, LANES, PTO_DTYPES_FLOAT, 0.8, log_lanes(a), 0, log(a))                                                        \
-  X(log2, UNARY, PTO_DTYPES_FLOAT, 0.501, log2_f32(a), 0, log2(a))                                                     \
-  X(log1p, UNARY, PTO_DTYPES_FLOAT, 0.501, log1p_f32(a), 0, log1p(a))                                                  \
+  X(log2, LANES, PTO_DTYPES_FLOAT, 0.7, log2_lanes(a), 0, log2(a))                                                     \
+  X(log1p, LANES, PTO_DTYPES_FLOAT, 0.8, log1p_lanes(a), 0, log1p(a))                                                  \
   X(sqrt, UNARY, PTO_DTYPES_FLOAT, 0.5, __builtin_sqrtf(a), 0, sqrt(a))                                                \
-  X(rsqrt, UNARY, PTO_DTYPES_FLOAT, 0.501, rsqrt_f32(a), 0, pto_exact_rsqrt(a))                                        \
-  X(sin, UNARY, PTO_DTYPES_FLOAT, 0.501, sin_f32(a), 0, sin(a))                                                        \
-  X(cos, UNARY, PTO_DTYPES_FLOAT, 0.501, cos_f32(a), 0, cos(a))                                                        \
+  X(rsqrt, LANES, PTO_DTYPES_FLOAT, 0.51, rsqrt_lanes(a), 0, pto_exact_rsqrt(a))                                       \
+  X(sin, LANES, PTO_DTYPES_FLOAT, 0.95, sin_lanes(a), 0, sin(a))                                                       \
+  X(cos, LANES, PTO_DTYPES_FLOAT, 0.95, cos_lanes(a), 0, cos(a))                                                       \
   X(tan, UNARY, PTO_DTYPES_FLOAT, 0.501, tan_f32(a), 0, tan(a))                                                        \
   X(asin, UNARY, PTO_DTYPES_FLOAT, 0.501, asin_f32(a), 0, asin(a))                                                     \
   X(acos, UNARY, PTO_DTYPES_FLOAT, 0.501, acos_f32(a), 0, acos(a))                                                     \
@@ -124,14 +126,14 @@
   X(atanh, UNARY, PTO_DTYPES_FLOAT, 0.501, atanh_f32(a), 0, atanh(a))                                                  \
   X(erf, LANES, PTO_DTYPES_FLOAT, 1, erf_lanes(a), 0, erf(a))                                                          \
   X(sigmoid, LANES, PTO_DTYPES_FLOAT, 1, sigmoid_lanes(a), 0, pto_exact_sigmoid(a))                                    \
-  X(softplus, UNARY, PTO_DTYPES_FLOAT, 0.501, softplus_f32(a), 0, pto_exact_softplus(a))                               \
+  X(softplus, LANES, PTO_DTYPES_FLOAT, 1, softplus_lanes(a), 0, pto_exact_softplus(a))                               \
   X(softsign, UNARY, PTO_DTYPES_FLOAT, 0.501, softsign_f32(a), 0, pto_exact_softsign(a))                               \
   X(silu, LANES, PTO_DTYPES_FLOAT, 1.75, silu_lanes(a), 0, pto_exact_silu(a))                                          \
   X(mish, UNARY, PTO_DTYPES_FLOAT, 0.501, mish_f32(a), 0, pto_exact_mish(a))                                           \
   X(gelu, LANES, PTO_DTYPES_FLOAT, 1.75, gelu_lanes(a), 0, pto_exact_gelu(a))                                          \
   X(gelu_tanh, UNARY, PTO_DTYPES_FLOAT, 0.501, gelu_tanh_f32(a), 0, pto_exact_gelu_tanh(a))                            \
-  X(elu, SCALED, PTO_DTYPES_FLOAT, 0.501, elu_f32(a, s), 0, pto_exact_elu(a, s))                                       \
-  X(pow, BINARY, PTO_DTYPES_FLOAT, 0.501, pow_f32(a, b), 0, pow(a, b))
+  X(elu, LANES_SCALED, PTO_DTYPES_FLOAT, 2, elu_lanes(a, s), 0, pto_exact_elu(a, s))                                   \
+  X(pow, BINARY, PTO_DTYPES_NUMBER, 0.501, pow_f32(a, b), PTO_POWER(a, b), reference_pow(a, b))
 /* clang-format on */
 
 /* X(name) */
@@ -163,6 +165,10 @@
   X(matmul_int8_accumulate)                                                                                            \
   X(gemm)                                                                                                              \
   X(gemm_clamp)                                                                                                        \
+  X(matvec)                                                                                                            \
+  X(matvec_accumulate)                                                                                                 \
+  X(matvec_int8)                                                                                                       \
+  X(matvec_int8_accumulate)                                                                                            \
   X(depthwise)                                                                                                         \
   X(qk)                                                                                                                \
   X(softmax_prepare)                                                                                                   \

@@ -3,9 +3,9 @@
  * One element of the operations that need more than an operator: rounding, sign and remainder of floats, and what
  * integers do where C leaves it undefined.
  *
- * Always true: defined for every operand, without a branch (the remainder of floats apart), so that a loop over them
- * vectorises; the same bits with every compiler and instruction set.  In the macros, T is the type of the elements and
- * U an unsigned one of at least int's width, in which arithmetic wraps.  Pure functions; any thread.
+ * Always true: defined for every operand, without a branch (the remainder of floats and powers apart), so that a loop
+ * over them vectorises; the same bits with every compiler and instruction set.  In the macros, T is the type of the
+ * elements and U an unsigned one of at least int's width, in which arithmetic wraps.  Pure functions; any thread.
  */
 #ifndef PTO_KERNEL_SCALAR_H
 #define PTO_KERNEL_SCALAR_H
@@ -97,5 +97,23 @@ PTO_MATH uint64_t divide_u64(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b
            : divide_u64)(a, b)
 /* a = b · (a / b) + remainder, whatever b: a itself where b is 0. */
 #define PTO_REMAINDER(a, b) PTO_WRAP(a, -, (U)(b) * (U)PTO_DIVIDE(a, b))
+
+/* a · a · … · a, wrapped.  A power below 0 is the quotient, truncated: 0 but of 1 and −1, and of 0, where it would be
+ * infinite. */
+PTO_MATH uint64_t power_u64(uint64_t a, uint64_t b) {
+  uint64_t power = 1;
+  for (; b != 0; b >>= 1) {
+    power *= (b & 1) != 0 ? a : 1;
+    a *= a;
+  }
+  return power;
+}
+PTO_MATH int64_t power_i64(int64_t a, int64_t b) {
+  if (b >= 0) return (int64_t)power_u64((uint64_t)a, (uint64_t)b);
+  if (a == 1) return 1;
+  return a == -1 ? ((b & 1) != 0 ? -1 : 1) : 0;
+}
+#define PTO_POWER(a, b)                                                                                                \
+  ((T)((T)-1 > (T)0 ? (int64_t)power_u64((uint64_t)(a), (uint64_t)(b)) : power_i64((int64_t)(a), (int64_t)(b))))
 
 #endif

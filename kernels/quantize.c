@@ -13,6 +13,7 @@
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_local.h>
 #include <kernels/kernel_loops.h>
+#include <kernels/kernel_scalar.h>
 #include <kernels/kernel_shape.h>
 #include <runtime/base/base.h>
 
@@ -22,6 +23,8 @@
 #define PIECE_ELEMS 1024 /* that are in local memory at a time */
 #define GRID_DIMS (2 * PTO_MAX_DIMS)
 
+/* Of 32 bits: rare, and element by element. */
+#define DTYPES_WIDE (PTO_DTYPE_BIT(PTO_INT32) | PTO_DTYPE_BIT(PTO_UINT32))
 #define DTYPES_SMALL                                                                                                   \
   (PTO_DTYPE_BIT(PTO_INT8) | PTO_DTYPE_BIT(PTO_UINT8) | PTO_DTYPE_BIT(PTO_INT4) | PTO_DTYPE_BIT(PTO_UINT4))
 
@@ -207,6 +210,7 @@ static int32_t whole_at(const struct pto_kernel_tensor *t, uint64_t at) {
   case PTO_UINT8:
     return bytes[at];
   case PTO_INT32:
+  case PTO_UINT32: /* as its bits */
     memcpy(&value, bytes + at * sizeof value, sizeof value);
     return value;
   default:
@@ -244,6 +248,10 @@ static void store_wholes(const struct loops *loops, const struct pto_kernel_tens
                          const int32_t *from, uint64_t count) {
   uint8_t *bytes = t->addr;
   uint64_t i = 0;
+  if (pto_dtype_bits(t->dtype) == 32) {
+    for (; i < count; i++) memcpy(bytes + (at + i * step) * sizeof *from, &from[i], sizeof *from);
+    return;
+  }
   if (pto_dtype_bits(t->dtype) == 8) {
     if (step == 1)
       loops->store_8(from, bytes + at, count);
@@ -279,17 +287,38 @@ static void spread(const struct work *w, const struct row *row, const uint64_t a
   }
 }
 
+static int64_t wide_of(uint32_t dtype, int32_t bits) { return dtype == PTO_UINT32 ? (int64_t)(uint32_t)bits : bits; }
+
+/* To integers of 32 bits: sums in double, where those that are not saturated are exact. */
+static void quantize_wide(const struct values *v, uint32_t dtype) {
+  const double least = dtype == PTO_INT32 ? -0x1p31 : 0, most = least + 0x1p32 - 1;
+  for (uint64_t i = 0; i < v->count; i++) {
+    const float quotient = v->x[i] / v->scale[i];
+    const double rounded = quotient == quotient ? (double)round_f32(quotient) : 0;
+    const double sum = rounded + (double)wide_of(dtype, v->zero[i]);
+    v->whole[i] = (int32_t)(uint32_t)(int64_t)(sum < least ? least : sum > most ? most : sum);
+  }
+}
+static void dequantize_unsigned(const struct values *v) {
+  for (uint64_t i = 0; i < v->count; i++)
+    v->x[i] = (float)(wide_of(PTO_UINT32, v->whole[i]) - wide_of(PTO_UINT32, v->zero[i])) * v->scale[i];
+}
+
 static void quantize_row(struct work *w, const struct row *row, const uint64_t at[TENSORS]) {
   const struct pto_kernel_tensor *x = &w->t[X], *y = &w->t[Y];
   const bool is_signed = y->dtype == PTO_INT8 || y->dtype == PTO_INT4;
-  const int32_t range = 1 << pto_dtype_bits(y->dtype), least = is_signed ? -range / 2 : 0;
+  const bool is_wide = pto_dtype_bits(y->dtype) == 32;
+  const int32_t range = is_wide ? 0 : 1 << pto_dtype_bits(y->dtype), least = is_signed ? -range / 2 : 0;
   const uint64_t size = pto_dtype_size(x->dtype);
   for (uint64_t first = 0; first < row->count; first += w->values.count) {
     w->values.count = pto_min_u64(row->count - first, PIECE_ELEMS);
     w->load_x(w->values.x, (const char *)x->addr + (at[X] + first * row->step[X]) * size, row->step[X] * size,
               w->values.count);
     spread(w, row, at, first);
-    w->loops->quantize(&w->values, least, least + range - 1);
+    if (is_wide)
+      quantize_wide(&w->values, y->dtype);
+    else
+      w->loops->quantize(&w->values, least, least + range - 1);
     store_wholes(w->loops, y, at[Y] + first * row->step[Y], row->step[Y], w->values.whole, w->values.count);
   }
 }
@@ -303,6 +332,8 @@ static void dequantize_row(struct work *w, const struct row *row, const uint64_t
     spread(w, row, at, first);
     if (x->dtype == PTO_INT32)
       w->loops->dequantize_wide(&w->values);
+    else if (x->dtype == PTO_UINT32)
+      dequantize_unsigned(&w->values);
     else
       w->loops->dequantize(&w->values);
     w->store_y(w->values.x, (char *)y->addr + (at[Y] + first * row->step[Y]) * size, row->step[Y] * size,
@@ -355,11 +386,10 @@ static int dequantize_linear_run(const struct pto_kernel_args *args) { return fo
   { .name = name_, .mode = mode_, .dtypes = dtypes_ }
 static const struct pto_kernel_param quantize_linear_params[] = {
     TENSOR("x", PTO_INPUT, PTO_DTYPES_FLOAT), TENSOR("scale", PTO_INPUT, PTO_DTYPES_FLOAT),
-    TENSOR("zero_point", PTO_INPUT, DTYPES_SMALL), TENSOR("y", PTO_OUTPUT, DTYPES_SMALL)};
+    TENSOR("zero_point", PTO_INPUT, DTYPES_SMALL | DTYPES_WIDE), TENSOR("y", PTO_OUTPUT, DTYPES_SMALL | DTYPES_WIDE)};
 static const struct pto_kernel_param dequantize_linear_params[] = {
-    TENSOR("x", PTO_INPUT, DTYPES_SMALL | PTO_DTYPE_BIT(PTO_INT32)), TENSOR("scale", PTO_INPUT, PTO_DTYPES_FLOAT),
-    TENSOR("zero_point", PTO_INPUT, DTYPES_SMALL | PTO_DTYPE_BIT(PTO_INT32)),
-    TENSOR("y", PTO_OUTPUT, PTO_DTYPES_FLOAT)};
+    TENSOR("x", PTO_INPUT, DTYPES_SMALL | DTYPES_WIDE), TENSOR("scale", PTO_INPUT, PTO_DTYPES_FLOAT),
+    TENSOR("zero_point", PTO_INPUT, DTYPES_SMALL | DTYPES_WIDE), TENSOR("y", PTO_OUTPUT, PTO_DTYPES_FLOAT)};
 
 const struct pto_kernel pto_general_quantize_linear = {.name = "quantize_linear",
                                                        .cores = PTO_AIV,

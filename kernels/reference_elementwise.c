@@ -25,10 +25,22 @@ static double float_max(double a, double b) { return isnan(a) || isnan(b) ? NAN 
 static wide whole_max(wide a, wide b) { return a > b ? a : b; }
 static double float_min(double a, double b) { return isnan(a) || isnan(b) ? NAN : a < b ? a : b; }
 static wide whole_min(wide a, wide b) { return a < b ? a : b; }
+static double float_pow(double a, double b) { return pow(a, b); }
+/* From the highest bit of the power down. */
+static wide whole_pow(wide a, wide b) {
+  wide power = 1;
+  if (b < 0) return a == 1 || (a == -1 && b % 2 == 0) ? 1 : a == -1 ? -1 : 0;
+  for (int bit = 63; bit >= 0; bit--) {
+    power = whole_mul(power, power);
+    if ((b >> bit & 1) != 0) power = whole_mul(power, a);
+  }
+  return power;
+}
 #define PAIR(name, a) _Generic((a), wide : whole_##name, default : float_##name)
 #define reference_mul(a, b) PAIR(mul, a)(a, b)
 #define reference_div(a, b) PAIR(div, a)(a, b)
 #define reference_rem(a, b) PAIR(rem, a)(a, b)
+#define reference_pow(a, b) PAIR(pow, a)(a, b)
 #define reference_max(a, b) PAIR(max, a)(a, b)
 #define reference_min(a, b) PAIR(min, a)(a, b)
 
@@ -72,6 +84,7 @@ static const struct elementwise_form form_of_FILL = {0, 0, false, FLOATS, 1},
                                      form_of_COMPARE = {2, 0, false, NO_SCALAR, 0},
                                      form_of_SELECT = {3, 1, false, NO_SCALAR, 0},
                                      form_of_SCALED = {1, 0, false, FLOATS, 1},
+                                     form_of_LANES_SCALED = {1, 0, false, FLOATS, 1},
                                      form_of_SCALED2 = {1, 0, false, FLOATS, 2},
                                      form_of_SCALED_INT = {1, 0, false, LOW_BITS, 1},
                                      form_of_BOUNDED_INT = {1, 0, false, BOUNDS, 1},

@@ -60,7 +60,7 @@ static bool quantize_linear_shapes(const struct pto_reference_sizes *sizes, stru
 }
 static void quantize_linear_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[3];
-  const bool is_signed = y->dtype == PTO_INT8 || y->dtype == PTO_INT4;
+  const bool is_signed = y->dtype == PTO_INT8 || y->dtype == PTO_INT4 || y->dtype == PTO_INT32;
   const double count = ldexp(1, (int)pto_dtype_bits(y->dtype)), least = is_signed ? -count / 2 : 0;
   for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
     const double scale = pto_reference_element(&args->tensors[1], scale_of(args, i));

@@ -349,6 +349,25 @@ static int do_step(struct pass *pass, uint64_t t) {
   return status == PTO_OK && pass->is_checked ? check_caches(pass, to, t) : status;
 }
 
+static struct pto_context_counters counters_of(const struct pass *pass) {
+  struct pto_context_counters counters = {.size = sizeof counters};
+  pto_context_counters(pass->context, &counters);
+  return counters;
+}
+
+/* The counted pass is over: what it moved, what its steps allocated, and what is live once its tensors are given back.
+ */
+static void report(struct pass *pass, uint64_t allocations_before) {
+  const uint64_t allocations = counters_of(pass).allocations - allocations_before;
+  pto_program_report(pass->run, pass->context);
+  pto_program_figure(pass->run, "allocations_in_steps", (double)allocations);
+  for (int i = 0; i < 2; i++) (void)pto_device_tensor_destroy(pass->context, pass->rows[i]);
+  for (int i = 0; i < 4; i++) (void)pto_device_tensor_destroy(pass->context, pass->caches[i / 2][i % 2]);
+  (void)pto_device_tensor_destroy(pass->context, pass->out);
+  if (pto_context_sync(pass->context) == PTO_OK)
+    pto_program_figure(pass->run, "live_bytes", (double)counters_of(pass).live_bytes);
+}
+
 static int run_pass(struct pto_program_run *run, bool is_checked) {
   struct pass pass = {
       .run = run, .sizes = sizes_of(run), .mode = pto_option_text(run, "mode"), .is_checked = is_checked};
@@ -362,9 +381,10 @@ static int run_pass(struct pto_program_run *run, bool is_checked) {
   if (status) return pto_program_fail_as(run, status, "context: %s", sentence);
   describe_step(&pass);
   status = create_tensors(&pass);
+  const uint64_t allocations = counters_of(&pass).allocations;
   for (uint64_t t = 0; t < pass.sizes.steps && status == PTO_OK; t++) status = do_step(&pass, t);
   if (status == PTO_OK && (status = pto_context_sync(pass.context)) != PTO_OK) (void)fail(&pass, status, "sync");
-  if (!is_checked) pto_program_report(run, pass.context);
+  if (!is_checked) report(&pass, allocations);
   pto_context_destroy(pass.context);
   return status;
 }

@@ -14,10 +14,10 @@
  *
  * no mailbox is ever full.
  *
- * Threads.  The control thread calls every operation of the port.  A worker reads `shared` and its own struct, writes
- * its own lines and records, and sleeps where its inbox is empty; between runs all of them do.  The control thread
- * sleeps on one pto_wait for all outboxes.  What the control thread writes while a run goes on is in the last part
- * of `struct pto_threads_engine` and read by nobody else.
+ * Threads.  The control thread calls every operation of the port but `call`, which is for all others.  A worker reads
+ * `shared` and its own struct, writes its own lines and records, and sleeps where its inbox is empty; between runs all
+ * of them do.  The control thread sleeps on one pto_wait for all outboxes and calls.  What the control thread writes
+ * while a run goes on is in the last part of `struct pto_threads_engine` and read by nobody else.
  *
  * Everything is in two reserves made at creation; nothing is allocated afterwards.  See docs/concurrency.md.
  */

@@ -391,6 +391,46 @@ static void test_a_wait_runs_no_more_short_kernels_than_a_batch(void **state) {
   port->ops->destroy(port);
 }
 
+/* A kernel that is told to end by the control thread, which has to come back from waiting for that. */
+static _Atomic uint32_t may_end;
+static int until_told(const struct pto_kernel_args *args) {
+  while (!atomic_load_explicit(&may_end, memory_order_acquire)) sched_yield();
+  return 0;
+}
+static void *call_once(void *port) {
+  ((struct pto_port *)port)->ops->call(port);
+  return NULL;
+}
+static void *call_once_asleep(void *port) {
+  while (!pto_engine_threads_is_asleep(port, 0)) sched_yield();
+  return call_once(port);
+}
+
+/* Were a call lost the wait would not end, for the kernel ends after it alone. */
+static void test_a_call_from_another_thread_ends_the_wait_that_goes_on_or_the_next_one(void **state) {
+  struct pto_port *port = script_engine(1, 2);
+  union script_body body;
+  struct pto_completion done[8];
+  script_fill(&body, NULL, 0, 0);
+  const struct pto_message message = {.payload = &body.payload, .run = until_told, .core = 1};
+  script_begin(port);
+  for (int round = 0; round < 20; round++) {
+    pthread_t other;
+    int error;
+    atomic_store_explicit(&may_end, 0, memory_order_relaxed);
+    port->ops->dispatch(port, &message, 0);
+    assert_true(pto_thread_start(&other, round % 2 ? call_once : call_once_asleep, port, &error));
+    if (round % 2) pthread_join(other, NULL);
+    port->ops->wait(port);
+    if (round % 2 == 0) pthread_join(other, NULL);
+    assert_int_equal(port->ops->poll(port, done, 8), 0);
+    atomic_store_explicit(&may_end, 1, memory_order_release);
+    while (port->ops->poll(port, done, 8) == 0) port->ops->wait(port);
+  }
+  port->ops->end_run(port);
+  port->ops->destroy(port);
+}
+
 static _Atomic uint32_t counted;
 static int count_kernel(const struct pto_kernel_args *args) {
   atomic_fetch_add_explicit(&counted, 1, memory_order_release);
@@ -485,6 +525,7 @@ int main(void) {
       cmocka_unit_test(test_idle_workers_sleep_and_wake_for_the_next_message),
       cmocka_unit_test(test_a_wait_runs_one_long_kernel_of_the_control_threads_own_cores),
       cmocka_unit_test(test_a_wait_runs_no_more_short_kernels_than_a_batch),
+      cmocka_unit_test(test_a_call_from_another_thread_ends_the_wait_that_goes_on_or_the_next_one),
       cmocka_unit_test(test_polls_that_run_out_of_room_take_turns_among_the_workers),
       cmocka_unit_test(test_every_core_takes_all_its_slots_before_the_first_poll),
   };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `ptosim graph` from outside. */
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,8 +50,61 @@ static void test_the_json_is_one_object(void **state) {
   assert_int_equal(pto_json_integer(root, "exit"), 0);
   assert_int_equal(json_array_size(json_object_get(root, "outputs")), 2);
   assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "ops"), "relu")), 1);
-  assert_string_equal(pto_json_text(root, "engine"), "reference");
+  assert_string_equal(pto_json_text(root, "engine"), "threads");
+  assert_string_equal(pto_json_text(root, "chip"), "tiny");
+  assert_int_equal(pto_json_integer(root, "tasks"), 3);
+  assert_int_equal(pto_json_integer(root, "edges"), 1);
+  assert_int_equal(pto_json_integer(root, "h2d_bytes"), 16 + 4);
+  assert_int_equal(pto_json_integer(root, "d2h_bytes"), 32);
+  assert_int_equal(pto_json_integer(root, "d2d_bytes"), 0);
+  assert_true(json_is_null(json_object_get(root, "virtual_us")));
   json_decref(root);
+}
+
+static void test_engines_and_workers_give_the_same_bytes(void **state) {
+  static const char *const on[] = {"threads --workers 1", "threads --workers 3 --window 64", "virtual --chip a2a3",
+                                   "virtual --heap 16M"};
+  char digest[20] = "";
+  for (size_t i = 0; i < sizeof on / sizeof on[0]; i++) {
+    assert_int_equal(pto_ptosim_run("graph " SMALL_GPT2 " --run --json - --engine %s", on[i]), 0);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+    if (i == 0) snprintf(digest, sizeof digest, "%s", pto_json_text(root, "output_digest"));
+    assert_string_equal(pto_json_text(root, "output_digest"), digest);
+    assert_int_equal(json_is_null(json_object_get(root, "virtual_us")), i < 2);
+    json_decref(root);
+  }
+}
+
+/* Small, from the file that --save has written: on both engines each node is what the reference makes of the same
+ * operands, and the outputs are those of the reference. */
+static void test_saved_models_on_the_chip_are_those_of_the_reference(void **state) {
+  static const char *const models[] = {
+      SMALL_GPT2,
+      "--model llama --set layers=2 --set width=32 --set hidden=48 --set heads=4 --set kv_heads=2 --set window=8 "
+      "--set vocabulary=50",
+      "--model qwen3_layer --set width=32 --set hidden=48 --set heads=4 --set kv_heads=2 --set head_width=8 --set "
+      "page=4 --set pages=8 --set table=2",
+      "--model mobilenet_v2 --set size=32"};
+  for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+    const char *path = pto_ptosim_path("model.json");
+    assert_int_equal(pto_ptosim_run("graph %s --save %s --quiet", models[i], path), 0);
+    for (int is_virtual = 0; is_virtual < 2; is_virtual++) {
+      const int code = pto_ptosim_run("graph %s --run --compare reference --json - --engine %s", path,
+                                      is_virtual ? "virtual --chip a2a3" : "threads");
+      if (code) fail_msg("%s: %s", models[i], pto_ptosim_last.out);
+      json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *compared = json_object_get(root, "compared");
+      assert_int_equal(pto_json_integer(compared, "nodes"), pto_json_integer(root, "nodes"));
+      assert_true(json_number_value(json_object_get(compared, "end_error")) < 1e-5);
+      json_decref(root);
+    }
+  }
+}
+
+static void test_a_run_that_fails_is_no_bad_argument(void **state) {
+  pto_ptosim_run("graph " SMALL_GPT2 " --run --window 4");
+  assert_int_equal(pto_ptosim_last.exit_code, 3);
+  pto_ptosim_run("graph " SMALL_GPT2 " --run --chip nowhere");
+  assert_int_equal(pto_ptosim_last.exit_code, 2);
 }
 
 static void test_a_run_reads_inputs_and_writes_outputs(void **state) {
@@ -79,7 +133,9 @@ static void test_inputs_that_no_file_gives_come_from_the_seed(void **state) {
   char *texts[3];
   for (int i = 0; i < 3; i++) {
     assert_int_equal(pto_ptosim_run("graph %s --run --seed %d", write_graph(), i / 2), 0);
-    texts[i] = strdup(pto_ptosim_last.out);
+    const char *results = strstr(pto_ptosim_last.out, "result "); /* without the times */
+    assert_non_null(results);
+    texts[i] = strdup(results);
   }
   assert_string_equal(texts[0], texts[1]);
   assert_string_not_equal(texts[0], texts[2]);
@@ -101,8 +157,10 @@ static void test_validate_says_whether_a_file_is_valid(void **state) {
   pto_ptosim_assert_complaint(2, "nodes[0] \"a\": there is no \"q\"");
 }
 
-static void test_every_operation_runs_on_the_reference(void **state) {
-  assert_int_equal(pto_ptosim_run("graph %s --run --quiet", ALL), 0);
+static void test_every_operation_runs_on_every_engine(void **state) {
+  static const char *const engines[] = {"reference", "threads", "virtual"};
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(pto_ptosim_run("graph %s --run --quiet --engine %s", ALL, engines[i]), 0);
 }
 
 static void test_a_copy_in_every_form_is_the_same_graph(void **state) {
@@ -133,12 +191,92 @@ static void test_a_picture_goes_to_a_file_or_standard_output(void **state) {
 }
 
 static void test_the_reference_does_not_differ_from_itself(void **state) {
-  assert_int_equal(pto_ptosim_run("graph " SMALL_GPT2 " --compare reference --json -"), 0);
+  assert_int_equal(pto_ptosim_run("graph " SMALL_GPT2 " --compare reference --engine reference --json -"), 0);
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *compared = json_object_get(root, "compared");
   assert_int_equal(pto_json_integer(compared, "nodes"), pto_json_integer(root, "nodes"));
   assert_int_equal(pto_json_integer(compared, "diverging_elements"), 0);
   assert_true(json_is_null(json_object_get(compared, "first")));
   json_decref(root);
+}
+
+/* With no tolerance rounding is a divergence. */
+static void test_the_first_divergence_of_a_lowered_run_is_told_with_its_tensors(void **state) {
+  char dir[400];
+  snprintf(dir, sizeof dir, "%s", pto_ptosim_path("divergence"));
+  assert_int_equal(pto_ptosim_run("graph " SMALL_GPT2
+                                  " --compare reference --first-divergence --rtol 0 --atol 0 --json "
+                                  "- --output-dir %s",
+                                  dir),
+                   1);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *compared = json_object_get(root, "compared"),
+         *first = json_object_get(compared, "first");
+  assert_int_equal(pto_json_integer(compared, "diverging_nodes"), 1);
+  assert_int_equal(pto_json_integer(compared, "nodes"), pto_json_integer(first, "node") + 1);
+  assert_true(json_number_value(json_object_get(first, "ulps")) >= 1);
+  uint32_t counts[3] = {0};
+  static const char *const endings[] = {".operand.npy", ".reference.npy", ".engine.npy"};
+  DIR *folder = opendir(dir);
+  assert_non_null(folder);
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+    for (int i = 0; i < 3; i++) counts[i] += strstr(entry->d_name, endings[i]) != NULL;
+  closedir(folder);
+  assert_true(counts[0] >= 1);
+  assert_int_equal(counts[1], 1);
+  assert_int_equal(counts[2], 1);
+  json_decref(root);
+}
+
+/* a [64, 64] × b [64, 32], then a view of it: the costs of a matmul and of nothing. */
+static void test_explain_tells_what_each_node_costs_and_what_bounds_it(void **state) {
+  const char *path = pto_ptosim_path("product.json");
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs("{\"format\": \"webnn-graph-json\", \"version\": 1,\n"
+        " \"inputs\": {\"a\": {\"dataType\": \"float32\", \"shape\": [64, 64]},\n"
+        "  \"b\": {\"dataType\": \"float32\", \"shape\": [64, 32]}}, \"consts\": {},\n"
+        " \"nodes\": [{\"id\": \"p\", \"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]},\n"
+        "  {\"id\": \"t\", \"op\": \"transpose\", \"inputs\": [\"p\"]},\n"
+        "  {\"id\": \"y\", \"op\": \"abs\", \"inputs\": [\"t\"]}],\n"
+        " \"outputs\": {\"y\": \"y\"}}\n",
+        file);
+  fclose(file);
+  assert_int_equal(pto_ptosim_run("graph %s --explain --json -", path), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *explained = json_object_get(root, "explained"),
+         *nodes = json_object_get(explained, "nodes"), *product = json_array_get(nodes, 0);
+  assert_int_equal(json_array_size(nodes), 3);
+  assert_string_equal(pto_json_text(explained, "chip"), "tiny");
+  assert_string_equal(pto_json_text(product, "op"), "matmul");
+  assert_string_equal(pto_json_text(product, "form"), "kernel");
+  assert_string_equal(pto_json_text(json_array_get(json_object_get(product, "kernels"), 0), "name"), "matmul");
+  assert_int_equal(pto_json_integer(product, "multiply_adds"), 64 * 64 * 32);
+  assert_int_equal(pto_json_integer(product, "bytes_out"), 64 * 32 * 4);
+  /* The tiny chip's cube does one a picosecond, its memory a byte in ten: (64 · 64 + 64 · 32 + 64 · 32) · 4 bytes. */
+  assert_string_equal(pto_json_text(product, "bound"), "memory");
+  if (pto_json_integer(product, "tasks") == 1)
+    assert_true(json_number_value(json_object_get(product, "core_us")) == 0.32768);
+  assert_string_equal(pto_json_text(json_array_get(nodes, 1), "form"), "view");
+  assert_string_equal(pto_json_text(json_array_get(nodes, 1), "bound"), "nothing");
+  json_decref(root);
+}
+
+static void test_explained_tasks_are_those_of_a_run(void **state) {
+  assert_int_equal(pto_ptosim_run("graph " SMALL_GPT2 " --explain --run --engine virtual --chip a2a3 --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *explained = json_object_get(root, "explained"), *node;
+  json_int_t tasks = 0;
+  size_t i;
+  json_array_foreach(json_object_get(explained, "nodes"), i, node) {
+    json_int_t of_kernels = 0;
+    json_t *kernel;
+    size_t k;
+    json_array_foreach(json_object_get(node, "kernels"), k, kernel) of_kernels += pto_json_integer(kernel, "tasks");
+    assert_int_equal(of_kernels, pto_json_integer(node, "tasks"));
+    tasks += of_kernels;
+  }
+  assert_int_equal(tasks, pto_json_integer(explained, "tasks"));
+  assert_int_equal(tasks + pto_json_integer(explained, "memory_tasks"), pto_json_integer(root, "tasks"));
+  json_decref(root);
+  assert_int_equal(pto_ptosim_run("graph " SMALL_GPT2 " --explain"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "layerNormalization"));
 }
 
 static void test_what_is_wrong_is_said_in_a_sentence(void **state) {
@@ -161,11 +299,9 @@ static void test_what_is_wrong_is_said_in_a_sentence(void **state) {
       {"graph " ALL " --save-weights inline", "--save-weights is for --save"},
       {"graph " ALL " --save a --save-weights zip", "none of inline, safetensors, manifest"},
       {"graph " ALL " --run --engine fast", "none of reference, threads, virtual"},
-      {"graph " ALL " --run --engine virtual", "not supported yet: graphs on engine virtual"},
-      {"graph " ALL " --explain", "not supported yet: --explain"},
       {"graph " ALL " --compare golden", "\"golden\" is not reference"},
       {"graph " ALL " --first-divergence", "is for --compare reference"},
-      {"graph " ALL " --window 8", "--window is for `ptosim run`"},
+      {"graph " ALL " --rounds 8", "--rounds is for `ptosim run`"},
       {"graph " ALL " --validate --run", "--validate does nothing else"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -216,13 +352,19 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_summary_has_inputs_outputs_constants_and_nodes),
       cmocka_unit_test(test_the_json_is_one_object),
+      cmocka_unit_test(test_engines_and_workers_give_the_same_bytes),
+      cmocka_unit_test(test_saved_models_on_the_chip_are_those_of_the_reference),
+      cmocka_unit_test(test_a_run_that_fails_is_no_bad_argument),
       cmocka_unit_test(test_a_run_reads_inputs_and_writes_outputs),
       cmocka_unit_test(test_inputs_that_no_file_gives_come_from_the_seed),
       cmocka_unit_test(test_validate_says_whether_a_file_is_valid),
-      cmocka_unit_test(test_every_operation_runs_on_the_reference),
+      cmocka_unit_test(test_every_operation_runs_on_every_engine),
       cmocka_unit_test(test_a_copy_in_every_form_is_the_same_graph),
       cmocka_unit_test(test_a_picture_goes_to_a_file_or_standard_output),
       cmocka_unit_test(test_the_reference_does_not_differ_from_itself),
+      cmocka_unit_test(test_the_first_divergence_of_a_lowered_run_is_told_with_its_tensors),
+      cmocka_unit_test(test_explain_tells_what_each_node_costs_and_what_bounds_it),
+      cmocka_unit_test(test_explained_tasks_are_those_of_a_run),
       cmocka_unit_test(test_what_is_wrong_is_said_in_a_sentence),
       cmocka_unit_test(test_an_input_of_another_shape_is_refused),
       cmocka_unit_test(test_files_that_cannot_be_written_are_failures),

@@ -97,7 +97,7 @@ static void test_wrong_arguments_leave_with_2(void **state) {
 
 static void test_programs_that_come_with_it_are_clean(void **state) {
   /* task_bench: its kernels stand for others, and write the first element of their tile alone. */
-  static const char *const not_asked[] = {"errors/", "task_bench", "kv_cache"};
+  static const char *const not_asked[] = {"errors/", "task_bench", "kv_cache", "llm"};
   assert_int_equal(pto_ptosim_run("list programs"), 0);
   char *names = strdup(pto_ptosim_last.out), *rest = NULL;
   assert_non_null(names);

@@ -67,6 +67,19 @@ static void test_all_modes_and_engines_give_the_same_bytes(void **state) {
     }
 }
 
+static void test_no_step_allocates_and_no_byte_stays_live(void **state) {
+  static const char *const modes[] = {"host", "pingpong", "inplace"};
+  for (size_t m = 0; m < PTO_ARRAY_LENGTH(modes); m++)
+    for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+      json_t *root = run(modes[m], engines[e]), *figures = json_object_get(root, "figures");
+      assert_true(json_is_number(json_object_get(figures, "allocations_in_steps")));
+      assert_int_equal((int)json_number_value(json_object_get(figures, "allocations_in_steps")), 0);
+      assert_true(json_is_number(json_object_get(figures, "live_bytes")));
+      assert_int_equal((int)json_number_value(json_object_get(figures, "live_bytes")), 0);
+      json_decref(root);
+    }
+}
+
 /* What was submitted for a set of tensors is submitted again: ping-pong alternates between two. */
 static void test_a_step_is_lowered_once_for_each_set_of_tensors(void **state) {
   static const struct {
@@ -115,6 +128,7 @@ int main(void) {
       cmocka_unit_test(test_in_place_moves_no_more),
       cmocka_unit_test(test_the_host_round_trip_adds_the_cache_each_way_in_each_step),
       cmocka_unit_test(test_all_modes_and_engines_give_the_same_bytes),
+      cmocka_unit_test(test_no_step_allocates_and_no_byte_stays_live),
       cmocka_unit_test(test_a_step_is_lowered_once_for_each_set_of_tensors),
       cmocka_unit_test(test_a_heap_that_is_too_small_is_a_run_that_failed),
       cmocka_unit_test(test_the_link_makes_the_round_trip_slower_in_virtual_time),

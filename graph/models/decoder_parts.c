@@ -36,7 +36,7 @@ static struct pto_graph_operand angles(const struct pto_model_rotation *r, struc
   const uint32_t halves[] = {1, 1, (uint32_t)half}, neighbours[] = {1, (uint32_t)half, 1};
   float *table = malloc(window * half * sizeof *table);
   if (!table) {
-    model->error = "out of memory";
+    pto_graph_model_refuse(model, PTO_ENOMEM, "out of memory");
     return (struct pto_graph_operand){0, 0};
   }
   for (uint64_t p = 0; p < window; p++)
@@ -80,7 +80,7 @@ void pto_model_attention_init(struct pto_model_attention *a, struct pto_graph_op
   const uint32_t column[] = {(uint32_t)a->window, 1};
   int32_t *numbers = malloc(a->window * sizeof *numbers);
   if (!numbers) {
-    a->model->error = "out of memory";
+    pto_graph_model_refuse(a->model, PTO_ENOMEM, "out of memory");
     return;
   }
   for (uint64_t i = 0; i < a->window; i++) numbers[i] = (int32_t)i;

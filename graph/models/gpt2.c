@@ -74,7 +74,7 @@ void pto_graph_model_build_gpt2(struct pto_graph_model *model) {
   const uint64_t tokens[] = {pto_graph_model_option(model, "vocabulary"), width}, positions[] = {window, width};
   struct decoder d = {model, model->builder, width, {model, heads, heads, width / heads, window, {0, 0}, {0, 0}}};
   if (width % heads != 0) {
-    model->error = "the width is no multiple of the heads";
+    pto_graph_model_refuse(model, PTO_EINVAL, "the width is no multiple of the heads");
     return;
   }
   const struct pto_graph_operand token = pto_graph_builder_input(d.builder, "token", &one);

@@ -87,7 +87,8 @@ static int build(const struct pto_graph_model_info *info, struct pto_graph_model
   int status = pto_graph_builder_create(NULL, &model->builder);
   if (status) return pto_error_set(error, status, "model %s: %s", info->name, pto_strerror(status));
   info->build(model);
-  if (model->error) return pto_error_set(error, PTO_EINVAL, "model %s: %s", info->name, model->error);
+  if (model->error.status)
+    return pto_error_set(error, model->error.status, "model %s: %s", info->name, model->error.sentence);
   status = pto_graph_builder_build(model->builder, model->outputs, model->output_count, graph_out);
   return status ? pto_error_set(error, status, "model %s: %s", info->name, pto_graph_builder_error(model->builder))
                 : PTO_OK;
@@ -110,6 +111,10 @@ int pto_graph_model_create(const struct pto_graph_model_info *info, const char *
 }
 
 /* ---- for the files of models ---- */
+
+void pto_graph_model_refuse(struct pto_graph_model *model, int status, const char *reason) {
+  if (!model->error.status) (void)pto_error_set(&model->error, status, "%s", reason);
+}
 
 const char *pto_graph_model_name(const char *format, ...) {
   static _Thread_local char names[16][80];
@@ -153,17 +158,17 @@ static struct pto_graph_operand draw(struct pto_graph_model *model, const char *
                                      const uint64_t *shape, double middle, double scale) {
   uint64_t numel = 1, state = model->seed;
   const struct pto_graph_operand none = {0};
-  if (pto_graph_builder_status(model->builder) || model->error) return none;
+  if (pto_graph_builder_status(model->builder) || model->error.status) return none;
   for (uint32_t d = 0; d < ndims; d++)
     if (__builtin_mul_overflow(numel, shape[d], &numel) || numel > UINT64_C(1) << 30) {
-      model->error = "its settings ask for weights of more than 2^30 elements";
+      pto_graph_model_refuse(model, PTO_EINVAL, "its settings ask for weights of more than 2^30 elements");
       return none;
     }
   for (const char *c = name; *c; c++) state = pto_mix64(state ^ (unsigned char)*c);
   struct pto_rng rng = {state};
   float *data = malloc(pto_max_u64(numel, 1) * sizeof *data);
   if (!data) {
-    model->error = "out of memory";
+    pto_graph_model_refuse(model, PTO_ENOMEM, "out of memory");
     return none;
   }
   for (uint64_t i = 0; i < numel; i++) data[i] = (float)(middle + (2 * pto_rng_unit(&rng) - 1) * scale);

@@ -39,8 +39,7 @@ struct pto_graph_model {
   struct pto_graph_builder *builder;
   uint64_t seed;
   const struct pto_graph_model_option *options;
-  const char *error;              /* settings that do not fit together; NULL: none */
-  char reason[PTO_SENTENCE_SIZE]; /* what error may point to */
+  struct pto_error error; /* the first that is not the builder's: settings that do not fit together, no memory */
   struct pto_graph_output outputs[2 * PTO_GRAPH_MODEL_MAX_LAYERS + 1];
   uint32_t output_count;
   char names[2 * PTO_GRAPH_MODEL_MAX_LAYERS + 1][24]; /* of outputs that are numbered */
@@ -56,14 +55,16 @@ struct pto_graph_model_info {
 /* The model called `name`, NULL where there is none; by index, NULL past the end. */
 const struct pto_graph_model_info *pto_graph_model_find(const char *name);
 const struct pto_graph_model_info *pto_graph_model_at(uint32_t index);
-/* Builds it.  `settings` are `count` texts "name=value".  PTO_OK; PTO_EINVAL for a setting, with a sentence; what the
- * builder answers. */
+/* Builds it.  `settings` are `count` texts "name=value".  PTO_OK; PTO_EINVAL for a setting, with a sentence;
+ * PTO_ENOMEM; what the builder, or the reader of a file that a setting names, answers. */
 PTO_MUST_CHECK int pto_graph_model_create(const struct pto_graph_model_info *info, const char *const *settings,
                                           uint32_t count, uint64_t seed, struct pto_graph **graph_out,
                                           struct pto_error *error);
 
 /* ---- for the files of models ---- */
 
+/* Ends the model with this reason, unless there is one already. */
+void pto_graph_model_refuse(struct pto_graph_model *model, int status, const char *reason);
 uint64_t pto_graph_model_option(const struct pto_graph_model *model, const char *name);
 const char *pto_graph_model_text(const struct pto_graph_model *model, const char *name);
 /* A named constant of floats within ±scale; a vector of them around `middle`. */

@@ -62,10 +62,10 @@ static struct pto_graph_operand matrix_of(struct llama *m, const char *name, con
   const uint64_t shape[] = {rows, columns};
   const struct pto_graph_operand none = {0, 0};
   if (!m->file) return pto_graph_model_weights(m->model, name, 2, shape, scale);
-  if (m->model->error) return none;
+  if (m->model->error.status) return none;
   float *data = malloc(rows * columns * sizeof *data);
   if (!data) {
-    m->model->error = "out of memory";
+    pto_graph_model_refuse(m->model, PTO_ENOMEM, "out of memory");
     return none;
   }
   for (uint64_t i = 0; i < rows * columns; i++) data[i] = element_of(matrix, i);
@@ -170,7 +170,8 @@ static void build(struct llama *m) {
   const struct pto_language_model *file = m->file;
   m->attention.head_width = m->rotation.head_width = m->width / m->attention.heads;
   if (m->width % (2 * m->attention.heads) != 0 || m->attention.heads % m->attention.kv_heads != 0) {
-    m->model->error = "the width is no even multiple of the heads, or these are none of the kv_heads";
+    pto_graph_model_refuse(m->model, PTO_EINVAL,
+                           "the width is no even multiple of the heads, or these are none of the kv_heads");
     return;
   }
   const struct pto_graph_operand token = pto_graph_builder_input(m->builder, "token", &one);
@@ -180,7 +181,7 @@ static void build(struct llama *m) {
   pto_model_attention_init(&m->attention, position);
   pto_model_rotation_init(&m->rotation, m->model, position, m->attention.window, m->rope_base);
   struct pto_graph_operand x = pto_graph_builder_gather(m->builder, embedding, token, NULL);
-  for (uint32_t layer = 0; layer < m->layers && !m->model->error; layer++) x = block(m, layer, x);
+  for (uint32_t layer = 0; layer < m->layers && !m->model->error.status; layer++) x = block(m, layer, x);
   x = normalize(m, "norm", x, file ? file->final_norm : NULL);
   x = project(m, "logits", x, file ? &file->classifier : NULL, m->vocabulary, m->width);
   pto_graph_model_output(m->model, x, "logits");
@@ -194,13 +195,13 @@ void pto_graph_model_build_llama(struct pto_graph_model *model) {
   m.attention = nothing;
   m.attention.model = model;
   take_options(&m);
-  if (path[0] && pto_language_model_read(&file, path, model->reason, sizeof model->reason)) {
-    model->error = model->reason;
-    return;
+  if (path[0]) {
+    model->error.status = pto_language_model_read(&file, path, model->error.sentence, sizeof model->error.sentence);
+    if (model->error.status) return;
   }
   if (path[0]) take_sizes(&m, &file);
   if (m.layers > PTO_GRAPH_MODEL_MAX_LAYERS)
-    model->error = "it has more layers than are made";
+    pto_graph_model_refuse(model, PTO_EINVAL, "it has more layers than are made");
   else
     build(&m);
   pto_language_model_fini(&file);

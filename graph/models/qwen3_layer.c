@@ -132,7 +132,7 @@ void pto_graph_model_build_qwen3_layer(struct pto_graph_model *model) {
   const struct pto_graph_desc vector = {PTO_FLOAT32, 2, {1, l.width}}, one = {PTO_INT32, 1, {1}};
   const struct pto_graph_desc table = {PTO_INT32, 1, {l.table}};
   if (l.attention.heads % l.attention.kv_heads != 0 || l.attention.head_width % 2 != 0) {
-    model->error = "the heads are no multiple of the kv_heads, or head_width is odd";
+    pto_graph_model_refuse(model, PTO_EINVAL, "the heads are no multiple of the kv_heads, or head_width is odd");
     return;
   }
   struct pto_graph_operand x = pto_graph_builder_input(l.builder, "hidden", &vector);

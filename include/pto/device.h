@@ -157,6 +157,7 @@ struct pto_bound {
 };
 
 /* An orchestration with named inputs and outputs.  Borrowed, and everything it points to, until the dispatch is done.
+ * It ends the scopes that it begins and no others; else the dispatch fails with PTO_EUSER.
  *
  * `repeats` other than 0 says: whenever orchestrate, context and repeats are the same, and the tensors too (inputs,
  * outputs, constants, in their order), the same tasks are submitted: kernels, parameters, scalars and scopes.  So the

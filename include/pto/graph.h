@@ -15,6 +15,8 @@
  * TypeError is PTO_EINVAL, InvalidStateError PTO_ESTALE, NotSupportedError PTO_ENOTSUP, OperationError what a dispatch
  * that failed leaves in its context.  Every sentence of a call begins with its operation and label.
  *
+ * Names and labels are UTF-8, as those of the specification are text; any other bytes are refused.
+ *
  * Ownership.  Everything is borrowed for the call and copied: names, shapes, lists, the data of constants.  A builder
  * builds one graph, which takes the constants along and lives on without it.  One thread at a time uses a builder; any
  * number may dispatch a graph.
@@ -341,8 +343,10 @@ struct pto_graph_output {
   struct pto_graph_operand operand;
 };
 /* Makes the graph that computes `outputs`; of what they do not need nothing stays, but inputs.  Refused where the
- * builder is in error, without outputs, for a name used twice or empty, for an input or constant as an output.  After
- * it the builder takes no more calls (PTO_ESTALE); a build that was refused or failed changes nothing. */
+ * builder is in error, without outputs, for a name used twice or empty, for an input or constant as an output; and with
+ * PTO_ENOTSUP for what calls may say but has no result: groups of a transposed convolution that do not divide the
+ * channels of its input.  After it the builder takes no more calls (PTO_ESTALE); a build that was refused or failed
+ * changes nothing. */
 PTO_API PTO_MUST_CHECK int pto_graph_builder_build(struct pto_graph_builder *builder,
                                                    const struct pto_graph_output *outputs, uint32_t output_count,
                                                    struct pto_graph **graph_out);

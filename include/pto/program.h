@@ -115,12 +115,20 @@ PTO_API const struct pto_config *pto_program_config(struct pto_program_run *run)
  * checks. */
 PTO_API void pto_program_report(struct pto_program_run *run, struct pto_context *context);
 
+/* For host: a number of the program's own for the report of the run, such as "tokens_per_second".  The name, which is
+ * copied, has at most PTO_FIGURE_NAME_BYTES − 1 characters; the last value of a name counts.  Beyond PTO_FIGURES of
+ * them the run fails. */
+#define PTO_FIGURES 16
+#define PTO_FIGURE_NAME_BYTES 32
+PTO_API void pto_program_figure(struct pto_program_run *run, const char *name, double value);
+
 /* The program run fails with this sentence (bad input, exit 2); returns PTO_EINVAL for `return pto_program_fail(…)`. */
 PTO_API int pto_program_fail(struct pto_program_run *run, const char *format, ...) PTO_PRINTF(2, 3);
 /* The same with the status of what has failed, which ptosim leaves with: 2 for PTO_EINVAL, else 3.  Returns `status`.
  */
 PTO_API int pto_program_fail_as(struct pto_program_run *run, int status, const char *format, ...) PTO_PRINTF(3, 4);
-/* Text of the program's own, to standard output at once. */
+/* Text of the program's own, to standard output at once; what is said of the run then goes to standard error.  Where
+ * standard output is taken (--json -), the text goes there as well. */
 PTO_API void pto_program_print(struct pto_program_run *run, const char *format, ...) PTO_PRINTF(2, 3);
 
 #ifdef __cplusplus

@@ -37,6 +37,7 @@ int pto_program_run_create(const struct pto_program *program, const struct pto_p
   run->seed = request->seed;
   run->margin_bytes = request->margin_bytes;
   run->config = request->config;
+  run->text = request->text ? request->text : stdout;
   int status = choose_case(run, request->case_name, error);
   if (status == PTO_OK) status = pto_program_options_init(run, request, error);
   if (status != PTO_OK) {
@@ -88,6 +89,7 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
 int pto_program_run_orchestrate(struct pto_program_run *run, struct pto_runtime *rt) {
   if (run->error.status != PTO_OK) return run->error.status;
   run->has_counters = false;
+  run->figure_count = 0;
   run->counters = (struct pto_context_counters){.size = sizeof run->counters};
   if (run->program->host) return finish_step(run, "host function", run->program->host(run));
   int status = pto_run(rt, orchestrate, run);
@@ -129,6 +131,25 @@ const struct pto_context_counters *pto_program_run_counters(const struct pto_pro
   *workers_out = run->context_workers;
   return &run->counters;
 }
+
+void pto_program_figure(struct pto_program_run *run, const char *name, double value) {
+  uint32_t i = 0;
+  while (i < run->figure_count && strcmp(run->figures[i].name, name) != 0) i++;
+  if (i == PTO_FIGURES || strlen(name) >= PTO_FIGURE_NAME_BYTES) {
+    (void)pto_program_fail(run, "figure %s: more than %d of them, or %d characters", name, PTO_FIGURES,
+                           PTO_FIGURE_NAME_BYTES - 1);
+    return;
+  }
+  if (i == run->figure_count) run->figure_count++;
+  snprintf(run->figures[i].name, sizeof run->figures[i].name, "%s", name);
+  run->figures[i].value = value;
+}
+
+const struct pto_figure *pto_program_run_figure(const struct pto_program_run *run, uint32_t index) {
+  return index < run->figure_count ? &run->figures[index] : NULL;
+}
+
+bool pto_program_run_has_printed(const struct pto_program_run *run) { return run->has_printed; }
 
 /* ---- rounds ---- */
 
@@ -246,8 +267,9 @@ void pto_program_out_of_memory(struct pto_program_run *run, const char *what) {
 
 void pto_program_print(struct pto_program_run *run, const char *format, ...) {
   va_list arguments;
+  run->has_printed = true;
   va_start(arguments, format);
-  vfprintf(stdout, format, arguments);
+  vfprintf(run->text, format, arguments);
   va_end(arguments);
-  fflush(stdout);
+  fflush(run->text);
 }

@@ -18,6 +18,8 @@
 #ifndef PTO_PROGRAM_RUN_H
 #define PTO_PROGRAM_RUN_H
 
+#include <stdio.h>
+
 #include <pto/program.h>
 #include <runtime/base/error.h>
 
@@ -31,6 +33,7 @@ struct pto_program_request {
    * it and behind, so that whoever watches pages sees who runs off it.  0: as malloc gives it. */
   uint64_t margin_bytes;
   const struct pto_config *config; /* for pto_program_config; borrowed for the life of the run; NULL: all defaults */
+  FILE *text;                      /* where pto_program_print goes; borrowed likewise; NULL: standard output */
 };
 
 /* Checks the request against the program's options and cases.  PTO_OK, or PTO_EINVAL with a sentence that names the
@@ -53,6 +56,15 @@ bool pto_program_run_is_host(const struct pto_program_run *run);
 /* What the contexts that the host function reported have done since the last orchestrate began, and the workers of the
  * last of them; NULL where it reported none. */
 const struct pto_context_counters *pto_program_run_counters(const struct pto_program_run *run, uint32_t *workers_out);
+
+/* The figures of the last orchestrate, in the order in which they came; NULL past the end.  Until the next one. */
+struct pto_figure {
+  char name[PTO_FIGURE_NAME_BYTES];
+  double value;
+};
+const struct pto_figure *pto_program_run_figure(const struct pto_program_run *run, uint32_t index);
+/* Whether the program has printed text of its own. */
+bool pto_program_run_has_printed(const struct pto_program_run *run);
 
 /* For several rounds: remember (after prepare and the replacement of inputs) keeps a copy of every array that is no
  * input and of the program's own memory; rewind puts them back before a further round. */

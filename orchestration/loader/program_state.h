@@ -52,6 +52,10 @@ struct pto_program_run {
   bool has_counters; /* of contexts that the host function reported */
   struct pto_context_counters counters;
   uint32_t context_workers;
+  struct pto_figure figures[PTO_FIGURES];
+  uint32_t figure_count;
+  FILE *text;
+  bool has_printed;
   void *state;
   uint64_t state_bytes;
 };

@@ -32,7 +32,7 @@ struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes)
   }
   record->size_bytes = size_bytes;
   const struct pto_buffer buffer = pto_buffer_registry_handle(record);
-  if (PTO_UNLIKELY(rt->lowering != NULL)) pto_lowering_add_buffer(rt->lowering, buffer);
+  if (PTO_UNLIKELY(rt->kept_submits != NULL)) pto_kept_submits_add_buffer(rt->kept_submits, buffer);
   return buffer;
 }
 
@@ -210,7 +210,7 @@ void pto_buffers_end_run(struct pto_runtime *rt) {
 }
 
 uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer) {
-  if (rt->lowering) pto_lowering_spoil(rt->lowering);
+  if (rt->kept_submits) pto_kept_submits_spoil(rt->kept_submits);
   const struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &buffer);
   return record ? record->addr : 0;
 }

@@ -30,6 +30,8 @@ bool pto_host_help(struct pto_runtime *rt);
 void pto_host_call(struct pto_runtime *rt);
 /* Whether the run has failed: all calls refuse, and the orchestration had best return. */
 bool pto_host_has_failed(const struct pto_runtime *rt);
+/* Adds to the sentence of the run's error, else of the last refused call: where whoever submits had come to. */
+void pto_host_append_error(struct pto_runtime *rt, const char *text);
 /* So much of the orchestrator's virtual time passes; nothing where time is real. */
 void pto_host_charge(struct pto_runtime *rt, uint64_t ps);
 
@@ -38,6 +40,8 @@ struct pto_host_mark {
   uint64_t heads[4];
 };
 void pto_host_mark(const struct pto_runtime *rt, struct pto_host_mark *mark);
+/* How many scopes are open besides the run's own. */
+uint32_t pto_host_scope_depth(const struct pto_runtime *rt);
 /* Whether all tasks submitted between two marks have completed. */
 bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_mark *from,
                            const struct pto_host_mark *to);

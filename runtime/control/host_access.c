@@ -75,7 +75,7 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   int status = pto_runtime_check(rt);
   if (status) return status;
   rt->call = wanted->call;
-  if (rt->lowering) pto_lowering_spoil(rt->lowering); /* what follows may depend on the element */
+  if (rt->kept_submits) pto_kept_submits_spoil(rt->kept_submits); /* what follows may depend on the element */
   if (!t || !wanted->value) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null %s", what, t ? "value" : "tensor");
   status = pto_tensor_check(t);
   if (status) {
@@ -139,6 +139,8 @@ void pto_host_call(struct pto_runtime *rt) {
 }
 
 bool pto_host_has_failed(const struct pto_runtime *rt) { return rt->has_failed; }
+
+uint32_t pto_host_scope_depth(const struct pto_runtime *rt) { return rt->scope_depth; }
 
 void pto_host_charge(struct pto_runtime *rt, uint64_t ps) {
   if (rt->port->is_virtual) rt->port->clock += ps;

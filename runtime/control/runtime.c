@@ -50,6 +50,8 @@ int pto_report_error(struct pto_runtime *rt, const char *sentence) {
 
 const char *pto_last_error(struct pto_runtime *rt) { return rt->error.sentence; }
 
+void pto_host_append_error(struct pto_runtime *rt, const char *text) { pto_error_append(&rt->error, "%s", text); }
+
 /* ---- creation ---- */
 
 /* The arena, and the rings in it. */
@@ -184,7 +186,7 @@ static void begin_state(struct pto_runtime *rt) {
   pto_buffer_registry_new_epoch(&rt->buffers);
   rt->task_generation = rt->buffers.tag | 1;
   pto_trace_begin_run(&rt->trace, rt->port->is_virtual);
-  PTO_ASSERT(!rt->lowering);
+  PTO_ASSERT(!rt->kept_submits);
   pto_runtime_note_calls(rt);
 }
 

@@ -12,7 +12,7 @@
  *   buffers.c      buffers and registrations
  *   scopes.c       scopes
  *   host_access.c  elements read and written by the orchestration
- *   lowering.c     what an orchestration submitted, kept to be submitted again
+ *   kept_submits.c what an orchestration submitted, kept to be submitted again
  *   wait_picture.c  who waited for whom when a run stopped; wait_path.c: the circle in it; wait_names.c
  *
  * Always true between calls: every slot from tail to head is WAITING, READY, RUNNING or COMPLETED; messages in flight =
@@ -24,7 +24,7 @@
 #include <runtime/base/error.h>
 #include <runtime/control/control.h>
 #include <runtime/control/kernel_guard.h>
-#include <runtime/control/lowering.h>
+#include <runtime/control/kept_submits.h>
 #include <runtime/control/payload_pool.h>
 #include <runtime/control/wait_picture.h>
 #include <runtime/deps/hazards.h>
@@ -107,7 +107,7 @@ struct pto_runtime {
   uint32_t since_poll;
   uint32_t new_count; /* tasks run as they were submitted, since the last poll */
   bool is_running, has_failed;
-  bool is_noted;         /* calls that submit are noted: the graph is recorded, or a lowering made */
+  bool is_noted;         /* calls that submit are noted: the graph is recorded, or submits kept */
   uint16_t tag;          /* of this runtime, in every handle */
   uint32_t scope_depth;  /* index of the innermost open scope; the run's is 0 */
   uint32_t scope_serial; /* scopes begun in the run, modulo 2^32: for reports alone */
@@ -118,11 +118,11 @@ struct pto_runtime {
   uint64_t task_count, completed_count, submit_waits;
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps;
-  struct pto_error error;        /* the run's first error, else the last refused call's */
-  struct pto_submit_work *work;  /* of the submit that goes on: that of its form */
-  const void *call;              /* where the public call that goes on returns to; kept while a graph is recorded */
-  struct pto_lowering *lowering; /* that is being made; NULL */
-  struct pto_submit_form *forms; /* PTO_PAYLOAD_FORMS of them, and one for tasks that have none */
+  struct pto_error error;       /* the run's first error, else the last refused call's */
+  struct pto_submit_work *work; /* of the submit that goes on: that of its form */
+  const void *call;             /* where the public call that goes on returns to; kept while a graph is recorded */
+  struct pto_kept_submits *kept_submits; /* that are being made; NULL */
+  struct pto_submit_form *forms;         /* PTO_PAYLOAD_FORMS of them, and one for tasks that have none */
   struct pto_reserve forms_memory;
   struct pto_doing doing; /* where the orchestration waits, or has been refused for ever */
   uint32_t failed_slot;   /* of the task whose kernel failed; PTO_PICTURE_NONE */
@@ -156,14 +156,14 @@ static inline bool pto_runtime_has_to_poll(struct pto_runtime *rt) {
 
 /* After each change of what is recorded. */
 static inline void pto_runtime_note_calls(struct pto_runtime *rt) {
-  rt->is_noted = rt->lowering || pto_trace_has_graph(&rt->trace);
+  rt->is_noted = rt->kept_submits || pto_trace_has_graph(&rt->trace);
 }
 
 /* For the record: each public function that submits or accesses says where it was called.  A macro, as the address is
  * that of the function that it stands in. */
 #define PTO_CALLER() __builtin_return_address(0)
 
-/* submit.c: one of the public calls, with a word to whoever keeps a record or a lowering. */
+/* submit.c: one of the public calls, with a word to whoever keeps a record or submits. */
 int pto_submit_noted(struct pto_runtime *rt, const struct pto_noted_submit *noted, struct pto_task *task_out);
 
 /* progress.c */

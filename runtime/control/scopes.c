@@ -66,7 +66,7 @@ int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
     return PTO_REFUSE(rt, PTO_EINVAL, "scopes nest %u deep at most", PTO_MAX_SCOPE_DEPTH);
   charge_scope(rt);
   pto_scopes_push(rt, rt->scope_depth + 1, kind);
-  if (PTO_UNLIKELY(rt->lowering != NULL)) pto_lowering_add_scope_begin(rt->lowering, kind);
+  if (PTO_UNLIKELY(rt->kept_submits != NULL)) pto_kept_submits_add_scope_begin(rt->kept_submits, kind);
   return PTO_OK;
 }
 
@@ -76,7 +76,7 @@ int pto_scope_end(struct pto_runtime *rt) {
   if (rt->scope_depth == 0) return PTO_REFUSE(rt, PTO_EINVAL, "no scope is open but the run's own");
   charge_scope(rt);
   pto_scopes_pop(rt);
-  if (PTO_UNLIKELY(rt->lowering != NULL)) pto_lowering_add_scope_end(rt->lowering);
+  if (PTO_UNLIKELY(rt->kept_submits != NULL)) pto_kept_submits_add_scope_end(rt->kept_submits);
   rt->port->ops->flush(
       rt->port); /* what was held back for a batch goes out: the orchestration may be busy elsewhere now */
   return PTO_OK;

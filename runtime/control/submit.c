@@ -357,7 +357,7 @@ static int submit_by_kind(struct pto_runtime *rt, const struct pto_noted_submit 
 PTO_COLD int pto_submit_noted(struct pto_runtime *rt, const struct pto_noted_submit *noted, struct pto_task *task_out) {
   rt->call = noted->call;
   const int status = submit_by_kind(rt, noted, task_out);
-  if (status == PTO_OK && rt->lowering) pto_lowering_add_submit(rt->lowering, noted);
+  if (status == PTO_OK && rt->kept_submits) pto_kept_submits_add_submit(rt->kept_submits, noted);
   return status;
 }
 

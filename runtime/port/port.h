@@ -9,7 +9,8 @@
  *
  * Always true: every message dispatched yields exactly one completion.  in flight = dispatched − polled.
  *
- * Threads: all operations are called by the control thread alone, between begin_run and end_run unless said otherwise.
+ * Threads: all operations but `call` are called by the control thread alone, between begin_run and end_run unless said
+ * otherwise.
  *
  * Time.  `clock` is the virtual time (ps) of what the control thread does now: that of the orchestrator while it
  * submits, of a scheduler while it handles that scheduler's completion.  It stays 0 on engines whose time is real.  The
@@ -129,7 +130,8 @@ struct pto_port_ops {
    * or blocks, or moves virtual time to the next completion.  Call only with messages in flight.  Afterwards a poll may
    * or may not give completions. */
   void (*wait)(struct pto_port *port);
-  /* From any other thread: a wait that goes on, or the next one, returns.  NULL on engines whose time is virtual. */
+  /* From any other thread, also between runs: a wait that goes on, or the next one, returns.  NULL on engines whose
+   * time is virtual. */
   void (*call)(struct pto_port *port);
   /* Runs kernels of the control thread's own cores, as wait does; false where there are none to run.  NULL on engines
    * whose time is virtual. */

@@ -187,6 +187,8 @@ static void test_ulps_count_values_of_the_dtype_between_the_two(void **state) {
   assert_true(DIFFERENCE(PTO_INT64, int64_t, -1, 1) == 2);
   assert_true(DIFFERENCE(PTO_INT4, uint8_t, 0x08, 0x07) == 15);
   assert_true(difference(PTO_FLOAT32, &(float){1.5f}, &(float){-1.0f}, true) == 2.5);
+  assert_true(difference(PTO_INT64, &(int64_t){INT64_MAX}, &(int64_t){INT64_MAX - 1}, true) == 1);
+  assert_true(difference(PTO_INT32, &(int32_t){INT32_MIN}, &(int32_t){INT32_MAX}, true) == 0x1p32 - 1);
 }
 
 /* ---- hostile files ---- */

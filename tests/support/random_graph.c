@@ -36,8 +36,8 @@ struct pto_graph_desc random_as(const struct pto_graph_desc *desc, uint32_t dtyp
 struct pto_graph_desc random_shape(struct random_maker *m, uint32_t dtype, uint32_t min_rank, uint32_t max_rank) {
   for (;;) {
     struct pto_graph_desc desc = {.dtype = dtype, .ndims = min_rank + random_below(m, max_rank - min_rank + 1)};
-    for (uint32_t d = 0; d < desc.ndims; d++) desc.shape[d] = 1 + random_below(m, 4);
-    if (pto_graph_desc_numel(&desc) <= RANDOM_GRAPH_NUMEL) return desc;
+    for (uint32_t d = 0; d < desc.ndims; d++) desc.shape[d] = random_extent(m, RANDOM_GRAPH_EXTENT);
+    if (pto_graph_desc_numel(&desc) <= m->form.numel) return desc;
   }
 }
 
@@ -67,7 +67,7 @@ static struct random_operand bring_in(struct random_maker *m, const struct pto_r
   return keep(m, x);
 }
 
-struct random_operand random_fresh_whole(struct random_maker *m, const struct pto_graph_desc *desc, int64_t low,
+static struct random_operand fresh_dense(struct random_maker *m, const struct pto_graph_desc *desc, int64_t low,
                                          int64_t high) {
   struct pto_reference_tensor t;
   assert_true(pto_reference_tensor_init(&t, desc));
@@ -81,6 +81,74 @@ struct random_operand random_fresh_whole(struct random_maker *m, const struct pt
   const struct random_operand x = bring_in(m, &t);
   pto_reference_tensor_fini(&t);
   return x;
+}
+
+/* The call that makes a view of shape `desc` of `x`, which is fresh: elements are what they were. */
+static struct random_operand view_call(struct random_maker *m, uint32_t op, const void *options,
+                                       const struct random_operand *x, const struct pto_graph_desc *desc) {
+  const struct random_results results = {.descs = {*desc}, .count = 1, .is_exact = true, .is_tame = true};
+  random_call(m, op, options, x, 1, &results);
+  return m->operands[m->count - 1];
+}
+
+static struct random_operand fresh_transposed(struct random_maker *m, const struct pto_graph_desc *desc, int64_t low,
+                                              int64_t high) {
+  uint32_t order[PTO_MAX_DIMS];
+  struct pto_graph_desc from = *desc;
+  for (uint32_t d = 0; d < desc->ndims; d++) order[d] = d;
+  for (uint32_t d = desc->ndims; d > 1; d--) {
+    const uint32_t other = random_below(m, d), kept = order[d - 1];
+    order[d - 1] = order[other];
+    order[other] = kept;
+  }
+  for (uint32_t d = 0; d < desc->ndims; d++) from.shape[order[d]] = desc->shape[d];
+  const struct pto_transpose_options options = {.permutation = {order, desc->ndims}};
+  const struct random_operand x = fresh_dense(m, &from, low, high);
+  return view_call(m, PTO_GRAPH_OP_transpose, &options, &x, desc);
+}
+
+static struct random_operand fresh_sliced(struct random_maker *m, const struct pto_graph_desc *desc, int64_t low,
+                                          int64_t high) {
+  uint32_t starts[PTO_MAX_DIMS], sizes[PTO_MAX_DIMS], strides[PTO_MAX_DIMS];
+  struct pto_graph_desc from = *desc;
+  for (uint32_t d = 0; d < desc->ndims; d++) {
+    starts[d] = random_below(m, 3);
+    strides[d] = random_below(m, 3) == 0 ? 2 : 1;
+    sizes[d] = (uint32_t)(desc->shape[d] - 1) * strides[d] + 1;
+    from.shape[d] = starts[d] + sizes[d] + random_below(m, 2);
+  }
+  const struct pto_slice_options options = {
+      .starts = {starts, desc->ndims}, .sizes = {sizes, desc->ndims}, .strides = {strides, desc->ndims}};
+  const struct random_operand x = fresh_dense(m, &from, low, high);
+  return view_call(m, PTO_GRAPH_OP_slice, &options, &x, desc);
+}
+
+static struct random_operand fresh_expanded(struct random_maker *m, const struct pto_graph_desc *desc, int64_t low,
+                                            int64_t high) {
+  uint32_t shape[PTO_MAX_DIMS];
+  struct pto_graph_desc from = *desc;
+  for (uint32_t d = 0; d < desc->ndims; d++) {
+    shape[d] = (uint32_t)desc->shape[d];
+    if (random_chance(m)) from.shape[d] = 1;
+  }
+  const struct pto_new_shape_options options = {.new_shape = {shape, desc->ndims}};
+  const struct random_operand x = fresh_dense(m, &from, low, high);
+  return view_call(m, PTO_GRAPH_OP_expand, &options, &x, desc);
+}
+
+struct random_operand random_fresh_whole(struct random_maker *m, const struct pto_graph_desc *desc, int64_t low,
+                                         int64_t high) {
+  const bool is_view = m->form.has_views && pto_dtype_bits(desc->dtype) >= 8 && m->count + 16 < RANDOM_GRAPH_OPERANDS;
+  switch (is_view ? random_below(m, 6) : 5) {
+  case 0:
+    return fresh_transposed(m, desc, low, high);
+  case 1:
+    return fresh_sliced(m, desc, low, high);
+  case 2:
+    return fresh_expanded(m, desc, low, high);
+  default:
+    return fresh_dense(m, desc, low, high);
+  }
 }
 
 struct random_operand random_fresh(struct random_maker *m, const struct pto_graph_desc *desc) {
@@ -101,7 +169,7 @@ struct random_operand random_pick(struct random_maker *m, uint32_t dtypes, uint3
   for (uint32_t tries = 0; tries < 8 && m->count > 0; tries++) {
     const struct random_operand *x = &m->operands[random_below(m, m->count)];
     const bool fits = (dtypes & PTO_DTYPE_BIT(x->desc.dtype)) && x->desc.ndims >= min_rank &&
-                      x->desc.ndims <= max_rank && pto_graph_desc_numel(&x->desc) <= RANDOM_GRAPH_NUMEL &&
+                      x->desc.ndims <= max_rank && pto_graph_desc_numel(&x->desc) <= m->form.numel &&
                       (x->is_exact || !exact);
     if (fits) return x->is_tame ? *x : random_within(m, *x, -2, 2);
   }
@@ -116,7 +184,7 @@ struct random_operand random_broadcastable(struct random_maker *m, const struct 
   for (uint32_t d = 0; d < desc.ndims; d++) {
     if (random_chance(m)) desc.shape[d] = x->desc.shape[d + dropped] == 1 ? 1 + random_below(m, 3) : 1;
   }
-  if (pto_graph_desc_numel(&desc) > RANDOM_GRAPH_NUMEL) return *x;
+  if (pto_graph_desc_numel(&desc) > m->form.numel) return *x;
   return random_fresh(m, &desc);
 }
 
@@ -186,6 +254,7 @@ static void build(struct random_maker *m) {
     if (!x->is_result || (x->is_used && random_below(m, 4) != 0)) continue;
     const uint32_t k = g->output_count++;
     snprintf(names[k], sizeof names[k], "y%u", k);
+    g->is_exact[k] = x->is_exact;
     outputs[k] = (struct pto_graph_output){names[k], x->operand};
     g->outputs[k] = calloc(1, random_graph_bytes(&x->desc));
     assert_non_null(g->outputs[k]);
@@ -195,14 +264,22 @@ static void build(struct random_maker *m) {
 }
 
 void random_graph_open(struct random_graph *g, uint64_t seed, uint32_t call_count) {
+  const struct random_graph_form form = {.call_count = call_count};
+  random_graph_open_form(g, seed, &form);
+}
+
+void random_graph_open_form(struct random_graph *g, uint64_t seed, const struct random_graph_form *form) {
   struct random_maker *m = calloc(1, sizeof *m);
   assert_non_null(m);
   *g = (struct random_graph){.seed = seed};
   m->g = g;
+  m->form = *form;
+  if (m->form.numel == 0) m->form.numel = RANDOM_GRAPH_NUMEL;
+  if (m->form.extent == 0) m->form.extent = RANDOM_GRAPH_EXTENT;
   m->rng.state = seed;
   assert_int_equal(pto_graph_builder_create(NULL, &m->builder), PTO_OK);
-  for (uint32_t i = 0; i < call_count && m->count + 32 < RANDOM_GRAPH_OPERANDS; i++) {
-    const uint32_t op = random_below(m, PTO_GRAPH_OP_COUNT);
+  for (uint32_t i = 0; i < form->call_count && m->count + 32 < RANDOM_GRAPH_OPERANDS; i++) {
+    const uint32_t op = form->is_one_op ? form->op : random_below(m, PTO_GRAPH_OP_COUNT);
     random_graph_makers[op](m, op);
   }
   build(m);

@@ -22,6 +22,8 @@
 
 #define RANDOM_GRAPH_OPERANDS 256u
 #define RANDOM_GRAPH_NUMEL 128u /* of operands that are drawn; results may have a few times as many */
+#define RANDOM_GRAPH_EXTENT 4u  /* of their dimensions, at most */
+#define RANDOM_GRAPH_SIDE 40u   /* of images, and of the states of networks, where graphs are large */
 
 struct random_graph {
   struct pto_graph *graph;
@@ -29,12 +31,24 @@ struct random_graph {
   void *inputs[RANDOM_GRAPH_OPERANDS];
   void *outputs[RANDOM_GRAPH_OPERANDS];
   uint32_t input_count, output_count;
-  uint32_t calls[PTO_GRAPH_OP_COUNT]; /* how often each operation was called */
+  uint32_t calls[PTO_GRAPH_OP_COUNT];   /* how often each operation was called */
+  bool is_exact[RANDOM_GRAPH_OPERANDS]; /* outputs that no computation of floats has touched */
+};
+
+/* What graphs are drawn. */
+struct random_graph_form {
+  uint32_t call_count;
+  uint64_t numel;  /* of operands that are drawn [RANDOM_GRAPH_NUMEL] */
+  uint32_t extent; /* of their dimensions, at most [RANDOM_GRAPH_EXTENT] */
+  bool has_views;  /* operands that are drawn are often transposed, sliced or expanded ones */
+  bool is_one_op;  /* every call is of `op` */
+  uint32_t op;     /* enum pto_graph_op */
 };
 
 /* About `call_count` calls of operations that are drawn, and the clamps between them.  Results that nothing uses, and
  * some others, are outputs. */
 void random_graph_open(struct random_graph *g, uint64_t seed, uint32_t call_count);
+void random_graph_open_form(struct random_graph *g, uint64_t seed, const struct random_graph_form *form);
 void random_graph_close(struct random_graph *g);
 
 /* Bytes of a dense tensor. */

@@ -124,7 +124,8 @@ static struct pto_graph_desc blocks_of(struct random_maker *m, const struct pto_
 }
 
 #define QUANTIZED                                                                                                      \
-  (PTO_DTYPE_BIT(PTO_INT8) | BYTE | PTO_DTYPE_BIT(PTO_INT4) | PTO_DTYPE_BIT(PTO_UINT4) | PTO_DTYPE_BIT(PTO_INT32))
+  (PTO_DTYPE_BIT(PTO_INT8) | BYTE | PTO_DTYPE_BIT(PTO_INT4) | PTO_DTYPE_BIT(PTO_UINT4) | PTO_DTYPE_BIT(PTO_INT32) |    \
+   PTO_DTYPE_BIT(PTO_UINT32))
 
 static struct random_operand zero_point_of(struct random_maker *m, const struct pto_graph_desc *scale, uint32_t dtype) {
   const struct pto_graph_desc desc = random_as(scale, dtype);

@@ -23,6 +23,7 @@ struct random_maker {
   struct random_graph *g;
   struct pto_graph_builder *builder;
   struct pto_rng rng;
+  struct random_graph_form form;
   struct random_operand operands[RANDOM_GRAPH_OPERANDS];
   uint32_t count;
 };
@@ -39,6 +40,14 @@ struct random_maker {
 
 static inline uint32_t random_below(struct random_maker *m, uint32_t n) { return (uint32_t)pto_rng_below(&m->rng, n); }
 static inline bool random_chance(struct random_maker *m) { return pto_rng_below(&m->rng, 2) != 0; }
+/* An extent: 1 … `small`, or where graphs are large 1 … their most. */
+static inline uint32_t random_extent(struct random_maker *m, uint32_t small) {
+  return 1 + random_below(m, m->form.extent > RANDOM_GRAPH_EXTENT ? m->form.extent : small);
+}
+/* The same of images and of what a network takes and has, where a few of them multiply. */
+static inline uint32_t random_side(struct random_maker *m, uint32_t small) {
+  return 1 + random_below(m, m->form.extent > RANDOM_GRAPH_EXTENT ? RANDOM_GRAPH_SIDE : small);
+}
 /* enum pto_graph_flag: not given, no or yes; and what that is where `otherwise` is the default. */
 static inline uint32_t random_flag(struct random_maker *m) { return random_below(m, 3); }
 static inline bool random_flag_is(uint32_t flag, bool otherwise) {
@@ -48,7 +57,7 @@ static inline bool random_is_float(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype
 
 /* One dtype of a set. */
 uint32_t random_dtype(struct random_maker *m, uint32_t dtypes);
-/* A desc with these extents, or with drawn ones of 1 … 4. */
+/* A desc with these extents, or with drawn ones of 1 … the form's extent. */
 struct pto_graph_desc random_desc(uint32_t dtype, uint32_t ndims, const uint64_t *shape);
 struct pto_graph_desc random_shape(struct random_maker *m, uint32_t dtype, uint32_t min_rank, uint32_t max_rank);
 /* The same extents with another dtype. */
@@ -58,8 +67,8 @@ struct pto_graph_desc random_as(const struct pto_graph_desc *desc, uint32_t dtyp
 struct random_operand random_fresh(struct random_maker *m, const struct pto_graph_desc *desc);
 struct random_operand random_fresh_whole(struct random_maker *m, const struct pto_graph_desc *desc, int64_t low,
                                          int64_t high);
-/* An operand that is there, with such a dtype and rank, or a new one; floats of it are tame.  `exact`: only those that
- * no computation of floats has touched. */
+/* An operand that is there, with such a dtype and rank, or a new one, or a view of one; floats of it are tame. `exact`:
+ * only those that no computation of floats has touched. */
 struct random_operand random_pick(struct random_maker *m, uint32_t dtypes, uint32_t min_rank, uint32_t max_rank,
                                   bool exact);
 /* Floats clamped to [low, high]; integers as they are. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <tests/support/random_graph_maker.h>
 
-#define MOST_RESULT_NUMEL (4 * RANDOM_GRAPH_NUMEL)
-
 /* A call with one operand whose elements arrive as they were. */
 static void move(struct random_maker *m, uint32_t op, const void *options, const struct random_operand *x,
                  struct pto_graph_desc desc) {
@@ -133,7 +131,7 @@ void random_pad(struct random_maker *m, uint32_t op) {
     end[d] = random_below(m, room > 3 ? 3 : room);
     to.shape[d] += begin[d] + end[d];
   }
-  if (pto_graph_desc_numel(&to) > MOST_RESULT_NUMEL) return;
+  if (pto_graph_desc_numel(&to) > 4 * m->form.numel) return;
   options.beginning_padding = (struct pto_u32_list){begin, x.desc.ndims};
   options.ending_padding = (struct pto_u32_list){end, x.desc.ndims};
   if (random_chance(m)) options.value = pto_number_f64(1.25);
@@ -251,7 +249,7 @@ void random_gather_elements(struct random_maker *m, uint32_t op) {
   x[0] = random_pick(m, ALL, 1, 5, false);
   const struct pto_axis_options options = draw_axis(m, x[0].desc.ndims);
   struct pto_graph_desc indices = x[0].desc;
-  indices.shape[axis_of(&options)] = 1 + random_below(m, 4);
+  indices.shape[axis_of(&options)] = random_extent(m, 4);
   x[1] = draw_indices(m, indices, x[0].desc.shape[axis_of(&options)]);
   index_call(m, op, &options, x, 2, random_as(&indices, x[0].desc.dtype));
 }
@@ -261,7 +259,7 @@ void random_scatter_elements(struct random_maker *m, uint32_t op) {
   x[0] = random_pick(m, ALL, 1, 5, false);
   const struct pto_axis_options options = draw_axis(m, x[0].desc.ndims);
   struct pto_graph_desc updates = x[0].desc;
-  updates.shape[axis_of(&options)] = 1 + random_below(m, 3);
+  updates.shape[axis_of(&options)] = random_extent(m, 3);
   x[1] = draw_indices(m, updates, x[0].desc.shape[axis_of(&options)]);
   x[2] = random_fresh(m, &updates);
   index_call(m, op, &options, x, 3, x[0].desc);

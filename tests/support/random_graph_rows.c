@@ -42,7 +42,7 @@ void random_reduce(struct random_maker *m, uint32_t op) {
                                         is_product ? 1 : 0, 5, false);
   if (is_log) x = random_positive(m, x);
   struct pto_reduce_options options = {.axes = draw_axes(m, x.desc.ndims, room), .keep_dimensions = random_flag(m)};
-  if (is_product) { /* of four factors at most */
+  if (is_product) { /* of the factors of one dimension, four where graphs are small */
     room[0] = random_below(m, x.desc.ndims);
     options.axes = (struct pto_u32_list){room, 1};
   }
@@ -83,7 +83,7 @@ void random_matmul(struct random_maker *m, uint32_t op) {
     if (random_chance(m)) b.shape[d] = 1;
   }
   b.shape[b.ndims - 2] = x[0].desc.shape[ndims - 1];
-  b.shape[b.ndims - 1] = 1 + random_below(m, 4);
+  b.shape[b.ndims - 1] = random_extent(m, 4);
   x[1] = random_fresh(m, &b);
   struct pto_graph_desc y = x[0].desc;
   y.shape[ndims - 1] = b.shape[b.ndims - 1];
@@ -99,7 +99,7 @@ void random_gemm(struct random_maker *m, uint32_t op) {
   x[0] = random_pick(m, FLOATS, 2, 2, false);
   const bool a_turns = random_flag_is(options.a_transpose, false), b_turns = random_flag_is(options.b_transpose, false);
   const uint64_t rows = x[0].desc.shape[a_turns ? 1 : 0], inner = x[0].desc.shape[a_turns ? 0 : 1],
-                 cols = 1 + random_below(m, 4), b_shape[] = {b_turns ? cols : inner, b_turns ? inner : cols},
+                 cols = random_extent(m, 4), b_shape[] = {b_turns ? cols : inner, b_turns ? inner : cols},
                  y_shape[] = {rows, cols}, c_shape[] = {random_chance(m) ? rows : 1, random_chance(m) ? cols : 1};
   const uint32_t dtype = x[0].desc.dtype, c_drops = random_below(m, 3);
   const struct pto_graph_desc b = random_desc(dtype, 2, b_shape),
@@ -166,9 +166,9 @@ static struct sizes draw_sizes(struct random_maker *m, uint32_t gates) {
   struct sizes s = {.dtype = random_dtype(m, FLOATS),
                     .steps = 1 + random_below(m, 3),
                     .direction = random_below(m, 3),
-                    .batch = 1 + random_below(m, 2),
-                    .input = 1 + random_below(m, 3),
-                    .hidden = 1 + random_below(m, 3),
+                    .batch = random_side(m, 2),
+                    .input = random_side(m, 3),
+                    .hidden = random_side(m, 3),
                     .gates = gates};
   s.directions = s.direction == PTO_DIRECTION_BOTH ? 2 : 1;
   return s;

@@ -13,10 +13,19 @@ static struct side draw_side(struct random_maker *m) {
                    .end = random_below(m, 2),
                    .stride = 1 + random_below(m, 2),
                    .dilation = 1 + random_below(m, 2)};
+  if (m->form.extent > RANDOM_GRAPH_EXTENT) { /* more than windows have */
+    s.begin += random_below(m, 4);
+    s.end += random_below(m, 4);
+  }
   const uint32_t reach = (s.window - 1) * s.dilation + 1;
-  s.extent = reach + random_below(m, 3);
+  s.extent = reach + random_side(m, 3) - 1;
   s.output = (s.extent + s.begin + s.end - reach) / s.stride + 1;
   return s;
+}
+
+/* One or two, or where graphs are large, up to a dozen. */
+static uint32_t channels_of(struct random_maker *m) {
+  return 1 + random_below(m, m->form.extent > RANDOM_GRAPH_EXTENT ? 12 : 2);
 }
 
 /* [batch, channels, height, width] in the order of a layout. */
@@ -43,7 +52,7 @@ void random_conv2d(struct random_maker *m, uint32_t op) {
   const struct side rows = draw_side(m), cols = draw_side(m);
   const struct window_lists lists = lists_of(&rows, &cols);
   const uint32_t dtype = random_dtype(m, FLOATS), batch = 1 + random_below(m, 2), groups = 1 + random_below(m, 2),
-                 in = 1 + random_below(m, 2), outs = groups * (1 + random_below(m, 2));
+                 in = channels_of(m), outs = groups * channels_of(m);
   const struct pto_conv2d_options options = {.padding = {lists.padding, 4},
                                              .strides = {lists.strides, 2},
                                              .dilations = {lists.dilations, 2},
@@ -78,9 +87,8 @@ void random_conv_transpose2d(struct random_maker *m, uint32_t op) {
   do cols = draw_side(m);
   while (!is_possible(&cols));
   const struct window_lists lists = lists_of(&rows, &cols);
-  const uint32_t dtype = random_dtype(m, FLOATS), groups = 1 + random_below(m, 2),
-                 ins = groups * (1 + random_below(m, 2)), out = 1 + random_below(m, 2),
-                 more[] = {random_below(m, rows.stride), random_below(m, cols.stride)},
+  const uint32_t dtype = random_dtype(m, FLOATS), groups = 1 + random_below(m, 2), ins = groups * channels_of(m),
+                 out = channels_of(m), more[] = {random_below(m, rows.stride), random_below(m, cols.stride)},
                  sizes[] = {(uint32_t)spread(&rows, more[0]), (uint32_t)spread(&cols, more[1])};
   struct pto_conv_transpose2d_options options = {.padding = {lists.padding, 4},
                                                  .strides = {lists.strides, 2},
@@ -116,6 +124,7 @@ void random_pool(struct random_maker *m, uint32_t op) {
     sides[i] = draw_side(m);
     sides[i].window++; /* more than the padding, so that no window is empty */
     sides[i].dilation = 1;
+    sides[i].begin = sides[i].begin % 2;
     sides[i].end = 0;
     sides[i].extent += 2;
     sides[i].output = (sides[i].extent + sides[i].begin - sides[i].window) / sides[i].stride + 1;
@@ -129,7 +138,7 @@ void random_pool(struct random_maker *m, uint32_t op) {
                                              .layout = random_below(m, 2),
                                              .output_shape_rounding = random_below(m, 2)};
   const bool is_up = options.output_shape_rounding == PTO_ROUNDING_CEIL;
-  const uint32_t channels = 1 + random_below(m, 2), height = is_up ? rounded_up(&sides[0]) : sides[0].output,
+  const uint32_t channels = channels_of(m), height = is_up ? rounded_up(&sides[0]) : sides[0].output,
                  width = is_up ? rounded_up(&sides[1]) : sides[1].output;
   const struct pto_graph_desc desc = image(dtype, options.layout, 1, channels, sides[0].extent, sides[1].extent);
   const struct random_operand x = random_fresh(m, &desc);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <runtime/control/lowering.h>
+#include <runtime/control/kept_submits.h>
 #include <tests/support/form_hits.h>
 
 static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_INT32, PTO_INT16, PTO_INT8, PTO_UINT8, PTO_INT64, PTO_BFLOAT16};
@@ -485,9 +485,9 @@ void random_program_run(const struct random_program *program, const struct rando
 
 /* ---- kept, and submitted again ---- */
 
-struct random_lowered {
+struct random_kept {
   struct run_state *state;
-  struct pto_lowering *lowering;
+  struct pto_kept_submits *submits;
   bool is_usable;
   uint32_t before;
 };
@@ -499,48 +499,47 @@ static void give_externals(struct pto_runtime *rt, struct run_state *state) {
   state->has_given = true;
 }
 
-static int lower(struct pto_runtime *rt, void *context) {
-  struct random_lowered *lowered = context;
-  give_externals(rt, lowered->state);
-  lowered->lowering = pto_lowering_begin(rt, lowered->state->given, RANDOM_EXTERNALS);
-  const int status = orchestrate(rt, lowered->state);
-  lowered->is_usable = pto_lowering_end(rt, lowered->lowering);
+static int keep(struct pto_runtime *rt, void *context) {
+  struct random_kept *kept = context;
+  give_externals(rt, kept->state);
+  kept->submits = pto_kept_submits_begin(rt, kept->state->given, RANDOM_EXTERNALS);
+  const int status = orchestrate(rt, kept->state);
+  kept->is_usable = pto_kept_submits_end(rt, kept->submits);
   return status;
 }
 
-static int submit_lowered(struct pto_runtime *rt, void *context) {
-  struct random_lowered *lowered = context;
-  for (uint32_t i = 0; i < lowered->before; i++)
+static int repeat_kept(struct pto_runtime *rt, void *context) {
+  struct random_kept *kept = context;
+  for (uint32_t i = 0; i < kept->before; i++)
     if (pto_submit_barrier(rt, NULL, 0, NULL)) return -1;
-  give_externals(rt, lowered->state);
-  return pto_lowering_submit(rt, lowered->lowering, lowered->state->given, RANDOM_EXTERNALS);
+  give_externals(rt, kept->state);
+  return pto_kept_submits_repeat(rt, kept->submits, kept->state->given, RANDOM_EXTERNALS);
 }
 
-struct random_lowered *random_program_lower(const struct random_program *program, const struct random_plan *plan,
-                                            struct pto_runtime *rt, struct random_result *result) {
-  struct random_lowered *lowered = calloc(1, sizeof *lowered);
-  lowered->state = state_of(program, plan);
-  begin_result(lowered->state, result);
-  result->status = pto_run(rt, lower, lowered);
+struct random_kept *random_program_keep(const struct random_program *program, const struct random_plan *plan,
+                                        struct pto_runtime *rt, struct random_result *result) {
+  struct random_kept *kept = calloc(1, sizeof *kept);
+  kept->state = state_of(program, plan);
+  begin_result(kept->state, result);
+  result->status = pto_run(rt, keep, kept);
   take_result(rt, result);
-  if (result->status == PTO_OK && lowered->is_usable) return lowered;
-  random_lowered_destroy(lowered);
+  if (result->status == PTO_OK && kept->is_usable) return kept;
+  random_kept_destroy(kept);
   return NULL;
 }
 
-void random_lowered_run(struct random_lowered *lowered, struct pto_runtime *rt, uint32_t before,
-                        struct random_result *result) {
-  begin_result(lowered->state, result);
-  lowered->before = before;
-  result->status = pto_run(rt, submit_lowered, lowered);
+void random_kept_run(struct random_kept *kept, struct pto_runtime *rt, uint32_t before, struct random_result *result) {
+  begin_result(kept->state, result);
+  kept->before = before;
+  result->status = pto_run(rt, repeat_kept, kept);
   take_result(rt, result);
 }
 
-void random_lowered_destroy(struct random_lowered *lowered) {
-  pto_lowering_destroy(lowered->lowering);
-  free(lowered->state->kernels);
-  free(lowered->state);
-  free(lowered);
+void random_kept_destroy(struct random_kept *kept) {
+  pto_kept_submits_destroy(kept->submits);
+  free(kept->state->kernels);
+  free(kept->state);
+  free(kept);
 }
 
 void random_program_print(const struct random_program *program) {

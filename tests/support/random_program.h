@@ -94,14 +94,13 @@ void random_program_interpret(const struct random_program *program, uint32_t rul
 /* Through the runtime. */
 void random_program_run(const struct random_program *program, const struct random_plan *plan, struct pto_runtime *rt,
                         struct random_result *result);
-/* Through the runtime, and what it submits kept (runtime/control/lowering.h).  The program has no reads and no writes
- * of elements; what it left is in `result`.  NULL where the run failed. */
-struct random_lowered *random_program_lower(const struct random_program *program, const struct random_plan *plan,
-                                            struct pto_runtime *rt, struct random_result *result);
+/* Through the runtime, and what it submits kept (runtime/control/kept_submits.h).  The program has no reads and no
+ * writes of elements; what it left is in `result`.  NULL where the run failed. */
+struct random_kept *random_program_keep(const struct random_program *program, const struct random_plan *plan,
+                                        struct pto_runtime *rt, struct random_result *result);
 /* Submits what was kept in a run of its own, on external memory of its own, behind `before` barriers. */
-void random_lowered_run(struct random_lowered *lowered, struct pto_runtime *rt, uint32_t before,
-                        struct random_result *result);
-void random_lowered_destroy(struct random_lowered *lowered);
+void random_kept_run(struct random_kept *kept, struct pto_runtime *rt, uint32_t before, struct random_result *result);
+void random_kept_destroy(struct random_kept *kept);
 void random_program_print(const struct random_program *program);
 /* Drops operations of a failing program for as long as `still_fails` says so. */
 void random_program_shrink(struct random_program *program, bool (*still_fails)(void *context), void *context);

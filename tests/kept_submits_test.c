@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of an orchestration can be kept as a lowering and what cannot, a case a reason; tests/lowering_random_test.c
+ * What of an orchestration can be kept and what cannot, a case a reason; tests/kept_submits_random_test.c
  * holds what is kept against the orchestration itself.
  *
- * Each case asks for something between begin and end, with one given tensor, and says whether the lowering is usable;
+ * Each case asks for something between begin and end, with one given tensor, and says whether what was kept is usable;
  * a usable one is submitted again, and must make as many tasks and edges as the orchestration did.
  */
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include <runtime/control/lowering.h>
+#include <runtime/control/kept_submits.h>
 #include <tests/support/runtime_fixture.h>
 
 struct kept_case {
@@ -84,7 +84,7 @@ static int ask_for_a_task_from_before(struct pto_runtime *rt, struct fixture *f,
 }
 static int ask_for_too_much(struct pto_runtime *rt, struct fixture *f, const struct pto_tensor *given) {
   const uint64_t least_bytes = sizeof(struct pto_tensor) + sizeof(struct pto_param);
-  for (uint64_t i = 0; i < PTO_LOWERING_BYTES / least_bytes;
+  for (uint64_t i = 0; i < PTO_KEPT_SUBMITS_BYTES / least_bytes;
        i += 16) { /* so many at a time as the window has room for */
     fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
     for (int k = 0; k < 16; k++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", given), PTO_OK);
@@ -100,11 +100,11 @@ static int keep(struct pto_runtime *rt, struct fixture *f) {
   from_before = fixture_managed(rt, 64);
   fixture_expect(rt, submit_write(rt, &from_before, &task_before), PTO_OK);
   uint64_t tasks = fixture_tasks(rt), edges = fixture_edges(rt);
-  struct pto_lowering *lowering = pto_lowering_begin(rt, &given, 1);
-  assert_non_null(lowering);
+  struct pto_kept_submits *submits = pto_kept_submits_begin(rt, &given, 1);
+  assert_non_null(submits);
   fixture_expect(rt, current->ask(rt, f, &given), PTO_OK);
-  assert_int_equal(pto_lowering_end(rt, lowering), current->is_usable);
-  assert_true(pto_lowering_bytes(lowering) <= PTO_LOWERING_BYTES);
+  assert_int_equal(pto_kept_submits_end(rt, submits), current->is_usable);
+  assert_true(pto_kept_submits_bytes(submits) <= PTO_KEPT_SUBMITS_BYTES);
   tasks = fixture_tasks(rt) - tasks;
   edges = fixture_edges(rt) - edges;
   fixture_drain(rt);
@@ -113,11 +113,11 @@ static int keep(struct pto_runtime *rt, struct fixture *f) {
   const uint64_t tasks_then = fixture_tasks(rt), edges_then = fixture_edges(rt);
   given = fixture_bytes(f, 8192, 256);
   if (current->is_usable) {
-    fixture_expect(rt, pto_lowering_submit(rt, lowering, &given, 1), PTO_OK);
+    fixture_expect(rt, pto_kept_submits_repeat(rt, submits, &given, 1), PTO_OK);
     assert_int_equal(fixture_tasks(rt) - tasks_then, tasks);
     assert_int_equal(fixture_edges(rt) - edges_then, edges);
   }
-  pto_lowering_destroy(lowering);
+  pto_kept_submits_destroy(submits);
   return PTO_OK;
 }
 
@@ -150,6 +150,6 @@ int main(void) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++)
     tests[i] = (struct CMUnitTest){
         .name = cases[i].name, .test_func = run_case, .initial_state = (void *)(uintptr_t)&cases[i]};
-  pto_lowering_destroy(NULL);
-  return _cmocka_run_group_tests("lowering_test", tests, PTO_ARRAY_LENGTH(cases), NULL, NULL);
+  pto_kept_submits_destroy(NULL);
+  return _cmocka_run_group_tests("kept_submits_test", tests, PTO_ARRAY_LENGTH(cases), NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random orchestrations kept as lowerings and submitted again, on both engines: the bytes are those of the plain
+ * Random orchestrations whose submits are kept and submitted again, on both engines: the bytes are those of the plain
  * interpreter both times, also behind other tasks and on other memory; in virtual time the timeline is the same to the
  * picosecond, so nothing was submitted that the orchestration did not submit, nor in another order.
  * PTO_RANDOM_PROGRAMS sets how many programs, PTO_SEED the first seed.  A failing program is shrunk and printed.
@@ -71,19 +71,18 @@ static uint64_t record_digest(struct pto_runtime *rt) {
   return digest;
 }
 
-static const char *difference_of(struct random_lowered *lowered, struct pto_runtime *rt,
-                                 const struct pto_config *config) {
+static const char *difference_of(struct random_kept *kept, struct pto_runtime *rt, const struct pto_config *config) {
   const bool is_timed = config->record & PTO_RECORD_TIMELINE;
   const uint64_t timeline = is_timed ? pto_trace_digest(pto_runtime_trace(rt)) : 0, record = record_digest(rt);
   const char *wrong = NULL;
   for (int round = 0; round < 2 && !wrong; round++) {
-    random_lowered_run(lowered, rt, 0, &actual);
+    random_kept_run(kept, rt, 0, &actual);
     wrong = wrong_outcome(config, 0);
     if (!wrong && is_timed && pto_trace_digest(pto_runtime_trace(rt)) != timeline) wrong = "timeline";
     if (!wrong && record_digest(rt) != record) wrong = "record of the graph";
   }
   if (wrong || config->window < 512) return wrong; /* what comes before takes slots */
-  random_lowered_run(lowered, rt, 3, &actual);
+  random_kept_run(kept, rt, 3, &actual);
   return wrong_outcome(config, 3);
 }
 
@@ -92,13 +91,13 @@ static const char *difference(const struct pto_config *config, bool *fitted) {
   struct pto_runtime *rt = NULL;
   random_program_interpret(&program, config->deps, (uint32_t)config->window, &plan, &expected);
   assert_int_equal(pto_runtime_create(config, &rt), PTO_OK);
-  struct random_lowered *lowered = random_program_lower(&program, &plan, rt, &actual);
-  *fitted = lowered != NULL;
+  struct random_kept *kept = random_program_keep(&program, &plan, rt, &actual);
+  *fitted = kept != NULL;
   const bool is_too_small = actual.status == PTO_ESCOPE || actual.status == PTO_EWINDOW || actual.status == PTO_EHEAP;
   const char *wrong = is_too_small ? NULL : wrong_outcome(config, 0);
-  if (!wrong && !is_too_small && !lowered) wrong = "it could not be kept";
-  if (!wrong && lowered) wrong = difference_of(lowered, rt, config);
-  if (lowered) random_lowered_destroy(lowered);
+  if (!wrong && !is_too_small && !kept) wrong = "it could not be kept";
+  if (!wrong && kept) wrong = difference_of(kept, rt, config);
+  if (kept) random_kept_destroy(kept);
   pto_runtime_destroy(rt);
   return wrong;
 }
