@@ -201,14 +201,15 @@ static int gemm_clamp_run(const struct pto_kernel_args *args) {
 }
 
 static int gemm_check(const struct pto_kernel_args *args) {
-  const int status = check(args, args->scalar_count > 2 ? "gemm_clamp" : "gemm");
+  const bool is_clamped = args->scalar_count > 2;
+  const int status = check(args, is_clamped ? "gemm_clamp" : "gemm");
   if (status != 0) return status;
   const struct pto_matrix c = pto_kernel_matrix(&args->tensors[2]), y = pto_kernel_matrix(&args->tensors[3]);
-  if (pto_check_same_size(args, "gemm: rows", (struct pto_kernel_size){2, c.rows},
+  if (pto_check_same_size(args, is_clamped ? "gemm_clamp: rows" : "gemm: rows", (struct pto_kernel_size){2, c.rows},
                           (struct pto_kernel_size){3, y.rows}) != 0)
     return PTO_EKERNEL;
-  return pto_check_same_size(args, "gemm: columns", (struct pto_kernel_size){2, c.cols},
-                             (struct pto_kernel_size){3, y.cols});
+  return pto_check_same_size(args, is_clamped ? "gemm_clamp: columns" : "gemm: columns",
+                             (struct pto_kernel_size){2, c.cols}, (struct pto_kernel_size){3, y.cols});
 }
 
 #define FACTOR(name_)                                                                                                  \
