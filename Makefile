@@ -188,6 +188,7 @@ $(TESTS_BUILT) $(REPLAYS): $(B)/tests/%: $(B)/obj/%.o $(TEST_ARCHIVES)
 # Benches may compare with OpenMP and with libraries of matrix products in the same run.
 $(call obj,$(BENCH_SRC)): DEFINES += -fopenmp
 $(call obj,bench/bench_matmul.c): DEFINES += $(HAVE_OPENBLAS) $(HAVE_DNNL)
+$(call obj,bench/bench_graph.c): DEFINES += $(HAVE_DNNL)
 $(call obj,bench/bench_math.c): DEFINES += $(HAVE_SLEEF)
 $(BENCHES): $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(BENCH_SUPPORT_SRC)) $(B)/libpto.a
 	@mkdir -p $(@D)

@@ -3,6 +3,7 @@
 #include <graph/op_options.h>
 
 #include <kernels/kernel_list.h>
+#include <math.h>
 #include <runtime/control/control.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,20 @@ static void find_last_uses(struct pto_graph_lowering *l) {
     for (uint32_t i = 0; i < node->operand_count; i++)
       l->last_uses[node->operands[i]] = later(last, l->last_uses[node->operands[i]]);
   }
+}
+
+/* An output of the graph is read by the host too. */
+static void find_only_users(struct pto_graph_lowering *l) {
+  for (uint32_t n = 0; n < l->graph->node_count; n++) {
+    const struct pto_graph_node *node = &l->graph->nodes[n];
+    for (uint32_t i = 0; i < node->operand_count; i++) {
+      const uint32_t v = node->operands[i];
+      const bool is_first = l->only_users[v] == 0 && l->output_of[v] == 0;
+      l->only_users[v] = is_first ? n + 1 : UINT32_MAX;
+    }
+  }
+  for (uint32_t v = 0; v < l->graph->value_count; v++)
+    if (l->only_users[v] == UINT32_MAX) l->only_users[v] = 0;
 }
 
 /* ---- scopes ---- */
@@ -121,9 +136,12 @@ static int lowering_init(struct pto_graph_lowering *l, const struct pto_tensor *
   l->tensors = calloc(graph->value_count, sizeof *l->tensors);
   l->last_uses = calloc(graph->value_count, sizeof *l->last_uses);
   l->output_of = calloc(graph->value_count, sizeof *l->output_of);
+  l->only_users = calloc(graph->value_count, sizeof *l->only_users);
+  l->is_done = calloc(graph->node_count + 1, sizeof *l->is_done);
   l->shared = calloc(graph->output_count + 1, sizeof *l->shared);
   l->is_written = calloc(graph->output_count + 1, sizeof *l->is_written);
-  if (!l->tensors || !l->last_uses || !l->output_of || !l->shared || !l->is_written) return PTO_ENOMEM;
+  if (!l->tensors || !l->last_uses || !l->output_of || !l->shared || !l->is_written || !l->only_users || !l->is_done)
+    return PTO_ENOMEM;
   for (uint32_t v = 0, constant = 0; v < graph->value_count; v++) {
     l->tensors[v].status = PTO_ESTALE;
     if (graph->values[v].kind == PTO_VALUE_CONSTANT) l->tensors[v] = constants[constant++];
@@ -131,6 +149,7 @@ static int lowering_init(struct pto_graph_lowering *l, const struct pto_tensor *
   for (uint32_t i = 0; i < graph->input_count; i++) l->tensors[graph->inputs[i]] = inputs[i];
   for (uint32_t o = graph->output_count; o-- > 0;) l->output_of[graph->outputs[o]] = o + 1;
   find_last_uses(l);
+  find_only_users(l);
   find_shared(l, inputs);
   return PTO_OK;
 }
@@ -139,6 +158,8 @@ static void lowering_fini(struct pto_graph_lowering *l) {
   free(l->tensors);
   free(l->last_uses);
   free(l->output_of);
+  free(l->only_users);
+  free(l->is_done);
   free(l->shared);
   free(l->is_written);
 }
@@ -206,6 +227,20 @@ struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const 
     l->tensors[v] = new_result(l, &l->graph->values[v].desc);
   }
   return l->tensors[v];
+}
+
+struct pto_tensor pto_graph_lowering_clamped_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                                    struct pto_bounds *bounds_out) {
+  const uint32_t user = l->graph->is_unfused ? 0 : l->only_users[node->first_result];
+  const struct pto_graph_node *clamp = user == 0 ? NULL : &l->graph->nodes[user - 1];
+  *bounds_out = (struct pto_bounds){.least = -INFINITY, .most = INFINITY};
+  if (clamp == NULL || clamp->op != PTO_GRAPH_OP_clamp) return pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
+  const struct pto_clamp_options *options = clamp->options;
+  *bounds_out = (struct pto_bounds){.are_finite = true,
+                                    .least = (float)pto_option_f64(options->min_value, -(double)INFINITY),
+                                    .most = (float)pto_option_f64(options->max_value, (double)INFINITY)};
+  l->is_done[user - 1] = true;
+  return pto_graph_lowering_result(l, clamp, 0, PTO_IN_PLACE_NONE);
 }
 
 /* Whether an output lies in the storage of `t`, which is then not what it is now for ever. */
@@ -393,6 +428,7 @@ int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const
   for (; l.node_index < graph->node_count && status == PTO_OK; l.node_index++) {
     const struct pto_graph_node *node = &graph->nodes[l.node_index];
     l.result_count = 0;
+    if (l.is_done[l.node_index]) continue;
     status = lower_functions[node->op](&l, node);
     const int ended = close_scopes(&l, 0);
     if (status == PTO_OK) status = ended;

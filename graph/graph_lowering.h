@@ -47,6 +47,8 @@ struct pto_graph_lowering {
   struct pto_tensor *tensors; /* by value; status PTO_ESTALE: not made yet */
   uint32_t *last_uses;        /* by value: 1 + index of the last node that may read its storage, 0: none */
   uint32_t *output_of;        /* by value: 1 + index of the output that it is, 0: none */
+  uint32_t *only_users;       /* by value: 1 + index of the one node that reads it, once; 0: none or several */
+  bool *is_done;              /* by node: an earlier one has made its result, too */
   const struct pto_tensor *outputs;
   uint32_t *shared;             /* by output: the input that it shares its storage with, 0: none */
   bool *is_written;             /* by output */
@@ -80,6 +82,14 @@ enum { PTO_IN_PLACE_NONE = 0, PTO_IN_PLACE_FIRST = 1 };
  * operands that lie there are in `in_place`. */
 struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
                                             uint32_t index, uint32_t in_place);
+/* Where a node's only result is to be written that is clamped next by a clamp alone: that of the clamp, which is then
+ * done; *bounds_out is its bounds.  Otherwise as pto_graph_lowering_result, and the bounds are infinite. */
+struct pto_bounds {
+  bool are_finite; /* one of them is */
+  float least, most;
+};
+struct pto_tensor pto_graph_lowering_clamped_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                                    struct pto_bounds *bounds_out);
 /* Says that result `index` is `t`, a view of something that exists already; copied where it is an output. */
 int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
                              const struct pto_tensor *t);

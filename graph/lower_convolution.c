@@ -12,6 +12,7 @@
 #include <graph/lower_window.h>
 #include <graph/op_options.h>
 #include <kernels/kernel_list.h>
+#include <math.h>
 
 #define MOST_DEPTHWISE_TAPS 1024 /* of the kernel depthwise */
 
@@ -20,6 +21,7 @@ struct convolution {
   struct pto_tensor x, filter, y;
   struct pto_tensor bias; /* [oc] */
   bool has_bias;
+  struct pto_bounds bounds;
   struct pto_slides slides;
 };
 
@@ -66,9 +68,16 @@ static int multiply(struct pto_graph_lowering *l, const struct convolution *conv
     return pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
   }
   const struct pto_tensor bias = pto_tensor_broadcast(&conv->bias, 2, y->shape);
-  const struct pto_param params[] = {pto_input(pixels), pto_input(&turned), pto_input(&bias),
-                                     pto_output(y),     pto_scalar_f32(1),  pto_scalar_f32(1)};
-  return pto_graph_lowering_submit(l, &pto_general_gemm, params, 6);
+  const struct pto_param params[] = {pto_input(pixels),
+                                     pto_input(&turned),
+                                     pto_input(&bias),
+                                     pto_output(y),
+                                     pto_scalar_f32(1),
+                                     pto_scalar_f32(1),
+                                     pto_scalar_f32(conv->bounds.least),
+                                     pto_scalar_f32(conv->bounds.most)};
+  return conv->bounds.are_finite ? pto_graph_lowering_submit(l, &pto_general_gemm_clamp, params, 8)
+                                 : pto_graph_lowering_submit(l, &pto_general_gemm, params, 6);
 }
 
 /* Filters [oc, k], in the order (c, kh, kw) or (kh, kw, c), whichever they lie in; dense ones where in neither. */
@@ -147,7 +156,8 @@ static int convolve_depthwise(struct pto_graph_lowering *l, const struct convolu
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_row_tile tile = pto_row_tiles_at(&tiles, &conv->y, i);
     status = pto_graph_lowering_tile(l);
-    if (status == PTO_OK) status = pto_lower_depthwise(l, &conv->x, &filter, &bias, &conv->y, &conv->slides, &tile);
+    if (status == PTO_OK)
+      status = pto_lower_depthwise(l, &conv->x, &filter, &bias, &conv->y, &conv->slides, &tile, &conv->bounds);
   }
   const int ended = pto_graph_lowering_tiles_end(l);
   return status ? status : ended;
@@ -188,8 +198,12 @@ static void take_bias(const struct pto_graph_lowering *l, const struct pto_graph
 int pto_lower_conv2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_conv2d_options *options = node->options;
   const struct pto_tensor *filter = pto_graph_lowering_operand(l, node, 1);
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
-  struct convolution conv = {.x = pto_lower_as_nchw(pto_graph_lowering_operand(l, node, 0), options->input_layout),
+  struct pto_bounds bounds = {.least = -INFINITY, .most = INFINITY};
+  const struct pto_tensor result = pto_graph_lowering_operand(l, node, 2) != NULL
+                                       ? pto_graph_lowering_clamped_result(l, node, &bounds)
+                                       : pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
+  struct convolution conv = {.bounds = bounds,
+                             .x = pto_lower_as_nchw(pto_graph_lowering_operand(l, node, 0), options->input_layout),
                              .y = pto_lower_as_nchw(&result, options->input_layout)};
   switch (options->filter_layout) {
   case PTO_CONV2D_HWIO:
@@ -275,7 +289,8 @@ int pto_lower_conv_transpose2d(struct pto_graph_lowering *l, const struct pto_gr
                                    : options->filter_layout == PTO_CONV_TRANSPOSE2D_OHWI ? permuted4(given, 3, 0, 1, 2)
                                                                                          : *given;
   const uint64_t groups = pto_option_u32(options->groups, 1);
-  struct convolution conv = {.y = pto_lower_as_nchw(&result, options->input_layout)};
+  struct convolution conv = {.y = pto_lower_as_nchw(&result, options->input_layout),
+                             .bounds = {.least = -INFINITY, .most = INFINITY}};
   take_bias(l, node, &conv);
   conv.slides = pto_slides_of(options->padding, options->strides, options->dilations, filter.shape[2], filter.shape[3]);
   int status = spread(l, &x, &conv.slides, &conv.x);

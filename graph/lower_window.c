@@ -81,10 +81,12 @@ int pto_lower_unfold(struct pto_graph_lowering *l, const struct pto_tensor *x, c
 
 int pto_lower_depthwise(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *filter,
                         const struct pto_tensor *bias, const struct pto_tensor *y, const struct pto_slides *slides,
-                        const struct pto_row_tile *tile) {
+                        const struct pto_row_tile *tile, const struct pto_bounds *bounds) {
   uint64_t pad;
   const struct pto_tensor rows = rows_read(x, &slides->height, tile, &pad), written = pto_row_tile_of(tile, y);
-  struct pto_param params[10] = {pto_input(&rows), pto_input(filter), pto_input(bias), pto_output(&written)};
+  struct pto_param params[12] = {pto_input(&rows), pto_input(filter), pto_input(bias), pto_output(&written)};
   set_scalars(params + 4, slides, pad);
-  return pto_graph_lowering_submit(l, &pto_general_depthwise, params, 10);
+  params[10] = pto_scalar_f32(bounds->least);
+  params[11] = pto_scalar_f32(bounds->most);
+  return pto_graph_lowering_submit(l, &pto_general_depthwise, params, 12);
 }

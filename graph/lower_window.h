@@ -44,9 +44,9 @@ struct pto_tensor pto_row_tile_of(const struct pto_row_tile *tile, const struct 
 int pto_lower_unfold(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_slides *slides,
                      const struct pto_row_tile *tile, const struct pto_tensor *value, const struct pto_tensor *to);
 
-/* Submits `depthwise` for a tile of y; filter [c, kh, kw]. */
+/* Submits `depthwise` for a tile of y, or for some of its channels; filter [c, kh, kw]. */
 int pto_lower_depthwise(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *filter,
                         const struct pto_tensor *bias, const struct pto_tensor *y, const struct pto_slides *slides,
-                        const struct pto_row_tile *tile);
+                        const struct pto_row_tile *tile, const struct pto_bounds *bounds);
 
 #endif

@@ -8,7 +8,8 @@
  *       scale, add and store the sums
  *
  * f32 operands that few tiles read are read in place, and where c can take the sums as they are and k is one piece,
- * whole panels go from registers to c.  None of this changes a bit: a sum is carried on from piece to piece.
+ * whole panels go from registers to c; a bias and bounds are then applied in c, strip by strip.  None of this changes a
+ * bit: a sum is carried on from piece to piece.
  */
 #include <kernels/gemm.h>
 
@@ -46,7 +47,8 @@ struct block {
   uint64_t k, depth, units;      /* of the piece: elements, units */
   uint64_t most_strip;           /* rows of a tile */
   bool is_a_direct, is_b_direct, is_c_direct;
-  bool is_c_plain; /* elements of c are sums, side by side */
+  bool is_c_plain;       /* elements of c are sums, side by side */
+  bool is_finished_in_c; /* after they went to c from registers */
 };
 
 static struct pto_matrix part_of(const struct pto_matrix *m, uint64_t row, uint64_t col, uint64_t rows, uint64_t cols) {
@@ -122,6 +124,23 @@ static uint64_t strip_rows(const struct block *block, uint64_t left) {
   return (left + strips - 1) / strips;
 }
 
+/* Rows i … i + rows of the block, in c as sums: while they are in a near cache. */
+static void finish_in_c(const struct block *block, uint64_t i, uint64_t rows, uint64_t cols) {
+  const struct pto_gemm *gemm = block->gemm;
+  const struct pto_matrix *c = &gemm->c, *added = &gemm->added;
+  block->set->finish(&(struct pto_gemm_finish){
+      .sums = (float *)(void *)pto_matrix_at(c, block->row + i, block->col),
+      .sums_row = c->row_stride,
+      .added = gemm->is_added ? (const float *)(void *)pto_matrix_at(added, block->row + i, block->col) : NULL,
+      .added_row = added->row_stride,
+      .added_col = added->col_stride,
+      .is_clamped = gemm->is_clamped,
+      .least = gemm->least,
+      .most = gemm->most,
+      .rows = rows,
+      .cols = cols});
+}
+
 static void multiply_piece(const struct block *block) {
   const struct pto_matrix *b = &block->gemm->b, *c = &block->gemm->c;
   const uint64_t lanes = block->set->lanes, end = direct_end(block);
@@ -138,6 +157,7 @@ static void multiply_piece(const struct block *block) {
       operands.sums_row = (j < end ? c->row_stride : block->most_cols) * PTO_GEMM_UNIT;
       block->set->micro[(width > lanes) + (width > 2 * lanes)][rows](&operands);
     }
+    if (block->is_finished_in_c && block->k + block->depth == block->gemm->a.cols) finish_in_c(block, i, rows, end);
   }
 }
 
@@ -147,20 +167,29 @@ static void apply(const struct pto_loops *loops, enum pto_op op, struct pto_chun
   loops->op[op][PTO_CLASS_F32](chunk);
 }
 
-/* `count` sums from column `col` of the block in row i: alpha, then what is added. */
+/* sums += beta · what is added there. */
+static void add_olds(const struct block *block, const struct pto_loops *loops, const char *from,
+                     struct pto_chunk *sums) {
+  const struct pto_matrix *added = &block->gemm->added;
+  float old[ADDED_ELEMS];
+  struct pto_chunk olds = {.count = sums->count, .a = old, .scalar = {.f32 = block->gemm->beta}};
+  loops->load[PTO_CLASS_F32][added->dtype](old, from, added->col_stride * pto_dtype_size(added->dtype), sums->count);
+  if (block->gemm->beta != 1.0f) apply(loops, PTO_OP_mul_scalar, &olds);
+  sums->b = old;
+  apply(loops, PTO_OP_add, sums);
+}
+
+/* `count` sums from column `col` of the block in row i: alpha, then what is added, then the bounds. */
 static void finish_sums(const struct block *block, const struct pto_loops *loops, uint64_t i, uint64_t col,
                         uint64_t count) {
   const struct pto_gemm *gemm = block->gemm;
-  const struct pto_matrix *added = &gemm->added;
-  float old[ADDED_ELEMS];
-  struct pto_chunk sums = {.count = count, .a = sums_at(block, i, col), .b = old, .scalar = {.f32 = gemm->alpha}};
-  struct pto_chunk olds = {.count = count, .a = old, .scalar = {.f32 = gemm->beta}};
+  struct pto_chunk sums = {.count = count, .a = sums_at(block, i, col), .scalar = {.f32 = gemm->alpha}};
   if (gemm->alpha != 1.0f) apply(loops, PTO_OP_mul_scalar, &sums);
-  if (!gemm->is_added) return;
-  loops->load[PTO_CLASS_F32][added->dtype](old, pto_matrix_at(added, block->row + i, block->col + col),
-                                           added->col_stride * pto_dtype_size(added->dtype), count);
-  if (gemm->beta != 1.0f) apply(loops, PTO_OP_mul_scalar, &olds);
-  apply(loops, PTO_OP_add, &sums);
+  if (gemm->is_added) add_olds(block, loops, pto_matrix_at(&gemm->added, block->row + i, block->col + col), &sums);
+  if (!gemm->is_clamped) return;
+  sums.scalar.f32 = gemm->least;
+  sums.scalar2.f32 = gemm->most;
+  apply(loops, PTO_OP_clamp, &sums);
 }
 
 /* Row i of the block, from column `first` of it on. */
@@ -212,9 +241,12 @@ static void store_block(const struct block *block) {
   }
 }
 
-/* A product of few columns fills no vector: cᵀ = bᵀ·aᵀ has few rows instead.  The same products in the same order. */
+/* A product of few columns fills no vector: cᵀ = bᵀ·aᵀ has few rows instead.  One whose columns are contiguous has
+ * vectors along these.  The same products in the same order. */
 static bool is_turned(const struct pto_gemm *gemm, uint64_t lanes) {
-  return gemm->c.cols <= lanes / 4 && gemm->c.rows > gemm->c.cols;
+  const struct pto_matrix *c = &gemm->c;
+  if (c->cols <= lanes / 4 && c->rows > c->cols) return true;
+  return c->row_stride == 1 && c->col_stride != 1 && c->rows > lanes / 4;
 }
 static struct pto_gemm turn(const struct pto_gemm *gemm) {
   struct pto_gemm turned = *gemm;
@@ -250,6 +282,15 @@ static void plan_sizes(struct block *block, const struct pto_core *core) {
   block->most_rows = sums_units / block->most_cols;
 }
 
+/* Whether what is added can be added to sums that are in c: one row or one column of it for all, so that it is not c
+ * itself. */
+static bool is_added_in_c(const struct pto_gemm *gemm) {
+  const struct pto_matrix *added = &gemm->added;
+  if (!gemm->is_added) return true;
+  const bool is_row = added->row_stride == 0 && added->col_stride == 1, is_col = added->col_stride == 0;
+  return added->dtype == PTO_FLOAT32 && gemm->beta == 1.0f && added->addr != gemm->c.addr && (is_row || is_col);
+}
+
 /* How large blocks are, and what is read and written in place. */
 static void plan(struct block *block, const struct pto_core *core) {
   const struct pto_gemm *gemm = block->gemm;
@@ -262,9 +303,10 @@ static void plan(struct block *block, const struct pto_core *core) {
   block->is_a_direct = a->dtype == PTO_FLOAT32 && c->cols <= DIRECT_PANELS * block->width;
   block->is_b_direct = b->dtype == PTO_FLOAT32 && b->col_stride == 1 && b->row_stride <= DIRECT_STRIDE &&
                        c->rows <= DIRECT_STRIPS * block->most_strip && a->cols > 0;
-  block->is_c_plain = !gemm->is_added && gemm->alpha == 1.0f && c->col_stride == 1 &&
-                      (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
-  block->is_c_direct = block->is_c_plain && a->cols <= block->piece;
+  const bool is_sums = gemm->alpha == 1.0f && c->col_stride == 1 && (c->dtype == PTO_FLOAT32 || c->dtype == PTO_INT32);
+  block->is_c_plain = is_sums && !gemm->is_added && !gemm->is_clamped;
+  block->is_finished_in_c = is_sums && !block->is_c_plain && c->dtype == PTO_FLOAT32 && is_added_in_c(gemm);
+  block->is_c_direct = (block->is_c_plain && a->cols <= block->piece) || block->is_finished_in_c;
 }
 
 static void run_block(struct block *block) {

@@ -3,10 +3,11 @@
  * The matrix product that the AIC kernels share: c = alpha · a·b, or c = alpha · a·b + beta · added.
  *
  * Any strides.  Floats: a, b, c and added are f32, fp16 or bf16 each.  An element of c is one chain of f32
- * multiply-adds over k in ascending order, from 0; then alpha; then beta · added is added; then one rounding to c's
- * dtype.  It depends on its row of a and its column of b alone, not on the sizes or on where the tiles fall.  Where the
- * processor has it the multiply-adds are fused, so instruction sets may differ within rounding.  Integers: a and b are
- * i8 or u8 each, c and added i32, alpha and beta 1; exact modulo 2^32, so every instruction set gives the same bytes.
+ * multiply-adds over k in ascending order, from 0; then alpha; then beta · added is added; then it is clamped where
+ * that is asked for; then one rounding to c's dtype.  It depends on its row of a and its column of b alone, not on the
+ * sizes or on where the tiles fall.  Where the processor has it the multiply-adds are fused, so instruction sets may
+ * differ within rounding.  Integers: a and b are i8 or u8 each, c and added i32, alpha and beta 1; exact modulo 2^32,
+ * so every instruction set gives the same bytes.
  *
  * Works in the core's L0A (a strip of a), L0B (panels of b) and L0C (sums), whatever their sizes are from
  * PTO_GEMM_LEAST_BYTES each; any thread that owns the core.  Allocates nothing.  To add an instruction set, see
@@ -25,6 +26,8 @@ struct pto_gemm {
   bool is_added;
   struct pto_matrix added; /* [m, n], may be c; looked at where is_added, as beta */
   float beta;
+  bool is_clamped; /* floats alone: an element is brought between least and most before it is rounded to c's dtype */
+  float least, most;
 };
 
 /* The least that L0A, L0B and L0C must have. */

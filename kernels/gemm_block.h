@@ -32,6 +32,17 @@ struct pto_gemm_operands {
 };
 typedef void pto_gemm_micro(const struct pto_gemm_operands *operands);
 
+/* What is left to do to finished sums, in place: rows × cols of them, whole vectors or less. */
+struct pto_gemm_finish {
+  float *sums;
+  uint64_t sums_row;             /* f32 between rows */
+  const float *added;            /* NULL: nothing is added */
+  uint64_t added_row, added_col; /* f32 between its rows and columns; between columns 0 or 1 */
+  bool is_clamped;
+  float least, most;
+  uint64_t rows, cols;
+};
+
 struct pto_gemm_set {
   uint32_t rows;                   /* of a tile, at most */
   uint32_t wide_rows;              /* the same of tiles of four vectors */
@@ -42,6 +53,8 @@ struct pto_gemm_set {
   void (*pack_a)(const struct pto_matrix *part, char *to, struct pto_gemm_operands *operands);
   /* Packs part.rows × part.cols of b, part.cols ≤ width; columns beyond are 0. */
   void (*pack_b)(const struct pto_matrix *part, uint64_t width, char *to);
+  /* Adds and clamps; NULL in sets of integers. */
+  void (*finish)(const struct pto_gemm_finish *finish);
 };
 
 /* NULL where this build or this processor has none. */

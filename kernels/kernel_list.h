@@ -164,6 +164,7 @@
   X(matmul_int8)                                                                                                       \
   X(matmul_int8_accumulate)                                                                                            \
   X(gemm)                                                                                                              \
+  X(gemm_clamp)                                                                                                        \
   X(matvec)                                                                                                            \
   X(matvec_accumulate)                                                                                                 \
   X(matvec_int8)                                                                                                       \

@@ -7,6 +7,7 @@
  *   matmul_int8             c = a·b         i8 and u8 in any pairing, to i32, modulo 2^32
  *   matmul_int8_accumulate  c += a·b
  *   gemm                    y = alpha · a·b + beta · c, each operation rounded to f32; a bias is a broadcast c
+ *   gemm_clamp              the same, brought between two bounds before it is rounded to the dtype of y
  *
  * a [.., m, k], b [.., k, n], c and y [.., m, n].  Leading dimensions are those of a batch, aligned at the innermost as
  * NumPy does: equal, or 1 or missing in an input, which then serves every product.  Where k is 0 a product is 0.  Any
@@ -189,25 +190,36 @@ static int gemm_run(const struct pto_kernel_args *args) {
   return run_batch(args, &gemm);
 }
 
-static int gemm_check(const struct pto_kernel_args *args) {
-  const int status = check(args, "gemm");
-  if (status != 0) return status;
-  const struct pto_matrix c = pto_kernel_matrix(&args->tensors[2]), y = pto_kernel_matrix(&args->tensors[3]);
-  if (pto_check_same_size(args, "gemm: rows", (struct pto_kernel_size){2, c.rows},
-                          (struct pto_kernel_size){3, y.rows}) != 0)
-    return PTO_EKERNEL;
-  return pto_check_same_size(args, "gemm: columns", (struct pto_kernel_size){2, c.cols},
-                             (struct pto_kernel_size){3, y.cols});
+static int gemm_clamp_run(const struct pto_kernel_args *args) {
+  struct pto_gemm gemm = product_of(args, "gemm_clamp");
+  gemm.alpha = args->scalars[0].f32;
+  gemm.beta = args->scalars[1].f32;
+  gemm.is_added = gemm.is_clamped = true;
+  gemm.least = args->scalars[2].f32;
+  gemm.most = args->scalars[3].f32;
+  return run_batch(args, &gemm);
 }
 
-static const struct pto_kernel_param gemm_params[] = {
-    PARAM("a", PTO_INPUT, PTO_DTYPES_FLOAT),
-    PARAM("b", PTO_INPUT, PTO_DTYPES_FLOAT),
-    PARAM("c", PTO_INPUT, PTO_DTYPES_FLOAT),
-    PARAM("y", PTO_OUTPUT, PTO_DTYPES_FLOAT),
-    {.name = "alpha", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32},
-    {.name = "beta", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32},
-};
+static int gemm_check(const struct pto_kernel_args *args) {
+  const bool is_clamped = args->scalar_count > 2;
+  const int status = check(args, is_clamped ? "gemm_clamp" : "gemm");
+  if (status != 0) return status;
+  const struct pto_matrix c = pto_kernel_matrix(&args->tensors[2]), y = pto_kernel_matrix(&args->tensors[3]);
+  if (pto_check_same_size(args, is_clamped ? "gemm_clamp: rows" : "gemm: rows", (struct pto_kernel_size){2, c.rows},
+                          (struct pto_kernel_size){3, y.rows}) != 0)
+    return PTO_EKERNEL;
+  return pto_check_same_size(args, is_clamped ? "gemm_clamp: columns" : "gemm: columns",
+                             (struct pto_kernel_size){2, c.cols}, (struct pto_kernel_size){3, y.cols});
+}
+
+#define FACTOR(name_)                                                                                                  \
+  { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32 }
+#define GEMM_PARAMS                                                                                                    \
+  PARAM("a", PTO_INPUT, PTO_DTYPES_FLOAT), PARAM("b", PTO_INPUT, PTO_DTYPES_FLOAT),                                    \
+      PARAM("c", PTO_INPUT, PTO_DTYPES_FLOAT), PARAM("y", PTO_OUTPUT, PTO_DTYPES_FLOAT), FACTOR("alpha"),              \
+      FACTOR("beta")
+static const struct pto_kernel_param gemm_params[] = {GEMM_PARAMS};
+static const struct pto_kernel_param gemm_clamp_params[] = {GEMM_PARAMS, FACTOR("least"), FACTOR("most")};
 const struct pto_kernel pto_general_gemm = {.name = "gemm",
                                             .cores = PTO_AIC,
                                             .params = gemm_params,
@@ -215,3 +227,10 @@ const struct pto_kernel pto_general_gemm = {.name = "gemm",
                                             .run = gemm_run,
                                             .cost = cost,
                                             .check = gemm_check};
+const struct pto_kernel pto_general_gemm_clamp = {.name = "gemm_clamp",
+                                                  .cores = PTO_AIC,
+                                                  .params = gemm_clamp_params,
+                                                  .param_count = PTO_ARRAY_LENGTH(gemm_clamp_params),
+                                                  .run = gemm_clamp_run,
+                                                  .cost = cost,
+                                                  .check = gemm_check};

@@ -124,6 +124,25 @@ const struct pto_kernel_reference pto_reference_gemm = {.shapes = gemm_shapes,
                                                         .values = PTO_VALUES_FINITE,
                                                         .flags = PTO_REFERENCE_LEVELS_DIFFER};
 
+/* Bounds that some of the products are beyond. */
+static bool gemm_clamp_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                              union pto_scalar *scalars) {
+  if (!gemm_shapes(sizes, tensors, scalars)) return false;
+  scalars[2].f32 = -0.5f;
+  scalars[3].f32 = 2.0f;
+  return true;
+}
+static void gemm_clamp_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  gemm_golden(args, golden);
+  for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[3]); i++)
+    golden[3].value[i] = fmin(fmax(golden[3].value[i], (double)args->scalars[2].f32), (double)args->scalars[3].f32);
+}
+const struct pto_kernel_reference pto_reference_gemm_clamp = {.shapes = gemm_clamp_shapes,
+                                                              .golden = gemm_clamp_golden,
+                                                              .ulps = 0.51,
+                                                              .values = PTO_VALUES_FINITE,
+                                                              .flags = PTO_REFERENCE_LEVELS_DIFFER};
+
 static void whole_golden(const struct pto_kernel_args *args, const struct pto_golden *golden, bool is_added) {
   const struct pto_kernel_tensor *a = &args->tensors[0], *b = &args->tensors[1], *c = &args->tensors[2];
   const uint64_t depth = pto_reference_cols(a), cols = pto_reference_cols(c), rows = c->shape[c->ndims - 2];

@@ -3,7 +3,7 @@
  * MobileNetV2: M. Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", CVPR 2018; layers of table
  * 2, blocks of figure 3d.  Batch normalisation is folded into the convolutions, as for inference; ReLU6 is a clamp.
  *
- * Input "image" [batch, 3, size, size], output "probabilities" [batch, classes].
+ * Input "image" [batch, 3, size, size], or [batch, size, size, 3], output "probabilities" [batch, classes].
  */
 #include <graph/models/graph_model.h>
 
@@ -14,6 +14,8 @@ const struct pto_graph_model_option pto_graph_model_options_mobilenet_v2[] = {
     {"size", "height and width of the image", 32, 4096, 224, NULL},
     {"width", "channels, in percent of the paper's", 1, 400, 100, NULL},
     {"classes", "what an image may be", 1, 100000, 1000, NULL},
+    {"channels_last", "1: operands are NHWC, filters OHWI and IHWO; the same weights in the order of these", 0, 1, 0,
+     NULL},
     {0}};
 
 /* Expansion, channels, blocks, stride of the first of them. */
@@ -40,9 +42,12 @@ struct convolution {
 
 static struct pto_graph_operand convolve(struct pto_graph_model *model, const char *name,
                                          struct pto_graph_operand input, const struct convolution *c) {
+  const bool is_last = pto_graph_model_option(model, "channels_last") != 0, is_depthwise = c->groups > 1;
   const uint32_t edge = c->kernel / 2, per_group = c->inputs / c->groups;
-  const uint64_t shape[] = {c->outputs, per_group, c->kernel, c->kernel};
-  const double scale = pto_graph_model_scale(shape[1] * c->kernel * c->kernel, c->is_clamped ? 2 : 1);
+  const uint64_t first[] = {c->outputs, per_group, c->kernel, c->kernel};
+  const uint64_t last[] = {is_depthwise ? 1 : c->outputs, c->kernel, c->kernel, is_depthwise ? c->outputs : per_group};
+  const uint64_t *shape = is_last ? last : first;
+  const double scale = pto_graph_model_scale((uint64_t)per_group * c->kernel * c->kernel, c->is_clamped ? 2 : 1);
   const struct pto_graph_operand filter =
       pto_graph_model_weights(model, pto_graph_model_name("%s.weight", name), 4, shape, scale);
   const struct pto_conv2d_options options = {
@@ -50,7 +55,11 @@ static struct pto_graph_operand convolve(struct pto_graph_model *model, const ch
       .bias = pto_graph_model_vector(model, pto_graph_model_name("%s.bias", name), c->outputs, 0, 0.1),
       .padding = PTO_U32_LIST(edge, edge, edge, edge),
       .strides = PTO_U32_LIST(c->stride, c->stride),
-      .groups = pto_number_u64(c->groups)};
+      .groups = pto_number_u64(c->groups),
+      .input_layout = is_last ? PTO_LAYOUT_NHWC : PTO_LAYOUT_NCHW,
+      .filter_layout = !is_last       ? PTO_CONV2D_OIHW
+                       : is_depthwise ? PTO_CONV2D_IHWO
+                                      : PTO_CONV2D_OHWI};
   const struct pto_graph_operand result = pto_graph_builder_conv2d(model->builder, input, filter, &options);
   if (!c->is_clamped) return result;
   const struct pto_clamp_options clamp = {pto_graph_model_name("%s.relu6", name), pto_number_f64(0), pto_number_f64(6)};
@@ -76,7 +85,8 @@ static struct pto_graph_operand bottleneck(struct pto_graph_model *model, const 
 static struct pto_graph_operand classify(struct pto_graph_model *model, struct pto_graph_operand x, uint32_t channels) {
   const uint32_t batch = (uint32_t)pto_graph_model_option(model, "batch");
   const uint64_t classes = pto_graph_model_option(model, "classes"), shape[] = {channels, classes};
-  const struct pto_pool2d_options pool = {.label = "pool"};
+  const bool is_last = pto_graph_model_option(model, "channels_last") != 0;
+  const struct pto_pool2d_options pool = {.label = "pool", .layout = is_last ? PTO_LAYOUT_NHWC : PTO_LAYOUT_NCHW};
   const struct pto_new_shape_options flat = {"flatten", PTO_U32_LIST(batch, channels)};
   x = pto_graph_builder_average_pool2d(model->builder, x, &pool);
   x = pto_graph_builder_reshape(model->builder, x, &flat);
@@ -91,7 +101,10 @@ static struct pto_graph_operand classify(struct pto_graph_model *model, struct p
 
 void pto_graph_model_build_mobilenet_v2(struct pto_graph_model *model) {
   const uint64_t size = pto_graph_model_option(model, "size");
-  const struct pto_graph_desc desc = {PTO_FLOAT32, 4, {pto_graph_model_option(model, "batch"), 3, size, size}};
+  const uint64_t batch = pto_graph_model_option(model, "batch");
+  const struct pto_graph_desc nchw = {PTO_FLOAT32, 4, {batch, 3, size, size}};
+  const struct pto_graph_desc nhwc = {PTO_FLOAT32, 4, {batch, size, size, 3}};
+  const struct pto_graph_desc desc = pto_graph_model_option(model, "channels_last") != 0 ? nhwc : nchw;
   uint32_t channels = scale_channels(model, FIRST_CHANNELS);
   const struct convolution first = {3, channels, 3, 2, 1, true};
   struct pto_graph_operand x = pto_graph_builder_input(model->builder, "image", &desc);
