@@ -133,7 +133,7 @@ int pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pt
                                    const struct pto_tensor *const *inputs, uint32_t input_count,
                                    const struct pto_tensor *out, const struct pto_param *scalars,
                                    uint32_t scalar_count);
-/* The same for one input and no scalars: copies and casts, with `kernel` NULL whichever is needed. */
+/* Copies `from` to the shape and dtype of `to`. */
 int pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_tensor *from,
                                const struct pto_tensor *to);
 
