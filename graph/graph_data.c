@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/graph_data.h>
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <graph/op_options.h>
@@ -68,5 +70,32 @@ bool pto_graph_data_from_number(uint32_t dtype, struct pto_number number, void *
                                                  : (float)value;
   if (isinf(single) && !isinf(value)) return false;
   memcpy(element, &single, sizeof single);
+  return true;
+}
+
+/* ---- texts ---- */
+
+bool pto_graph_data_parse_number(const char *text, struct pto_number *number) {
+  static const struct {
+    const char *text;
+    double value;
+  } words[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"+Infinity", INFINITY}, {"-Infinity", -INFINITY}};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(words); i++)
+    if (strcmp(words[i].text, text) == 0) {
+      *number = pto_number_f64(words[i].value);
+      return true;
+    }
+  const char *digits = text + (text[0] == '-');
+  if (digits[0] == '\0' || strspn(digits, "0123456789") != strlen(digits)) return false;
+  errno = 0;
+  const long long whole = strtoll(text, NULL, 10);
+  if (errno == 0) {
+    *number = pto_number_i64(whole);
+    return true;
+  }
+  errno = 0;
+  const unsigned long long large = strtoull(text, NULL, 10);
+  if (errno || digits != text) return false;
+  *number = pto_number_u64(large);
   return true;
 }

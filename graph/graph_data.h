@@ -16,4 +16,8 @@ uint16_t pto_fp16_from_f64(double value);
  * its range, or with a fraction where it is one of integers; a float rounds, and takes NaN and ∞. */
 bool pto_graph_data_from_number(uint32_t dtype, struct pto_number number, void *element);
 
+/* The number that `text` is in files, where JSON has none for it: "NaN", "Infinity", "+Infinity", "-Infinity", and
+ * whole ones from −2^63 to 2^64 − 1.  False, with `number` untouched, for any other text. */
+bool pto_graph_data_parse_number(const char *text, struct pto_number *number);
+
 #endif

@@ -86,11 +86,44 @@ static void test_floats_round_an_integer_once(void **state) {
   assert_false(pto_graph_data_from_number(PTO_FLOAT16, pto_number_i64(65520), &single));
 }
 
+static void test_texts_are_numbers_where_json_has_none(void **state) {
+  static const char *const none[] = {"",
+                                     "-",
+                                     "+1",
+                                     "1.5",
+                                     "1e3",
+                                     "nan",
+                                     "inf",
+                                     " 1",
+                                     "1 ",
+                                     "0x1",
+                                     "--1",
+                                     "18446744073709551616",
+                                     "-9223372036854775809",
+                                     "Infinity "};
+  struct pto_number n = {0};
+  assert_true(pto_graph_data_parse_number("NaN", &n) && n.kind == PTO_NUMBER_F64 && isnan(n.value.f64));
+  assert_true(pto_graph_data_parse_number("Infinity", &n) && n.value.f64 == INFINITY);
+  assert_true(pto_graph_data_parse_number("+Infinity", &n) && n.value.f64 == INFINITY);
+  assert_true(pto_graph_data_parse_number("-Infinity", &n) && n.value.f64 == -INFINITY);
+  assert_true(pto_graph_data_parse_number("-9223372036854775808", &n) && n.kind == PTO_NUMBER_I64);
+  assert_true(n.value.i64 == INT64_MIN);
+  assert_true(pto_graph_data_parse_number("9223372036854775808", &n) && n.kind == PTO_NUMBER_U64);
+  assert_true(n.value.u64 == UINT64_C(1) << 63);
+  assert_true(pto_graph_data_parse_number("18446744073709551615", &n) && n.value.u64 == UINT64_MAX);
+  n = pto_number_i64(7);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(none); i++) {
+    assert_false(pto_graph_data_parse_number(none[i], &n));
+    assert_true(n.kind == PTO_NUMBER_I64 && n.value.i64 == 7);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_half_is_the_nearest_of_a_double_ties_to_even),
       cmocka_unit_test(test_integers_are_held_exactly_within_their_range_and_not_beyond),
       cmocka_unit_test(test_floats_round_an_integer_once),
+      cmocka_unit_test(test_texts_are_numbers_where_json_has_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

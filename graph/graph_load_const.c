@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/graph_load.h>
 
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,35 +10,11 @@
 
 /* ---- numbers ---- */
 
-static bool parse_number(const char *text, struct pto_number *number) {
-  static const struct {
-    const char *text;
-    double value;
-  } words[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"+Infinity", INFINITY}, {"-Infinity", -INFINITY}};
-  for (size_t i = 0; i < PTO_ARRAY_LENGTH(words); i++)
-    if (strcmp(words[i].text, text) == 0) {
-      *number = pto_number_f64(words[i].value);
-      return true;
-    }
-  const char *digits = text + (text[0] == '-');
-  char *end;
-  if (digits[0] == '\0' || strspn(digits, "0123456789") != strlen(digits)) return false;
-  errno = 0;
-  const long long whole = strtoll(text, &end, 10);
-  if (errno == 0) {
-    *number = pto_number_i64(whole);
-    return true;
-  }
-  errno = 0;
-  *number = pto_number_u64(strtoull(text, &end, 10));
-  return errno == 0 && digits == text;
-}
-
 struct pto_number pto_graph_load_number(struct pto_graph_loader *loader, json_t *value, const char *what) {
   struct pto_number number = {0};
   if (json_is_integer(value)) return pto_number_i64(json_integer_value(value));
   if (json_is_real(value)) return pto_number_f64(json_real_value(value));
-  if (json_is_string(value) && parse_number(json_string_value(value), &number)) return number;
+  if (json_is_string(value) && pto_graph_data_parse_number(json_string_value(value), &number)) return number;
   pto_json_read_refuse(&loader->reader, "\"%.60s\" is no number", what);
   return (struct pto_number){0};
 }

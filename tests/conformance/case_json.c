@@ -117,22 +117,12 @@ json_t *pto_case_json_member(json_t *object, const char *key, json_type type, st
 
 /* ---- values ---- */
 
-/* Digits that are an integer beyond int64, or one of the three words. */
+/* Integers beyond int64, which protect_numbers has written so, and words; beyond uint64 the nearest double. */
 static bool number_of_text(const char *text, struct pto_number *number) {
-  if (strcmp(text, "NaN") == 0)
-    *number = pto_number_f64(NAN);
-  else if (strcmp(text, "Infinity") == 0)
-    *number = pto_number_f64(INFINITY);
-  else if (strcmp(text, "-Infinity") == 0)
-    *number = pto_number_f64(-INFINITY);
-  else {
-    char *end;
-    if (!isdigit((unsigned char)text[0]) && text[0] != '-') return false;
-    errno = 0;
-    unsigned long long whole = strtoull(text, &end, 10);
-    if (*end) return false;
-    *number = errno || text[0] == '-' ? pto_number_f64(strtod(text, NULL)) : pto_number_u64(whole);
-  }
+  const char *digits = text + (text[0] == '-');
+  if (pto_graph_data_parse_number(text, number)) return true;
+  if (digits[0] == '\0' || strspn(digits, "0123456789") != strlen(digits)) return false;
+  *number = pto_number_f64(strtod(text, NULL));
   return true;
 }
 
