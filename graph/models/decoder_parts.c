@@ -96,9 +96,9 @@ struct pto_graph_operand pto_model_cache(const struct pto_model_attention *a, co
                                          struct pto_graph_operand row) {
   const struct pto_graph_desc desc = {PTO_FLOAT32, 3, {a->kv_heads, a->window, a->head_width}};
   const uint32_t shape[] = {(uint32_t)a->kv_heads, 1, (uint32_t)a->head_width};
-  const struct pto_graph_options options = {pto_graph_model_name("block%u.%s", layer, what)};
+  const struct pto_graph_options options = {pto_graph_model_name(a->model, "block%u.%s", layer, what)};
   const struct pto_graph_operand past =
-      pto_graph_builder_input(a->model->builder, pto_graph_model_name("past_%s%u", what, layer), &desc);
+      pto_graph_builder_input(a->model->builder, pto_graph_model_name(a->model, "past_%s%u", what, layer), &desc);
   row = pto_model_reshape(a->model, row, 3, shape);
   const struct pto_graph_operand cache = pto_graph_builder_where(a->model->builder, a->is_now, row, past, &options);
   pto_graph_model_output(a->model, cache, "%s%u", what, layer);
@@ -112,7 +112,8 @@ struct pto_graph_operand pto_model_attend(const struct pto_model_attention *a, u
   const uint32_t group = (uint32_t)(a->heads / a->kv_heads), width = (uint32_t)a->head_width;
   const uint32_t grouped[] = {(uint32_t)a->kv_heads, group, width}, flat[] = {1, (uint32_t)a->heads * width};
   const struct pto_transpose_options turned = {NULL, PTO_U32_LIST(0, 2, 1)};
-  const struct pto_softmax_options last = {.label = pto_graph_model_name("block%u.softmax", layer), .axis = 2};
+  const struct pto_softmax_options last = {.label = pto_graph_model_name(a->model, "block%u.softmax", layer),
+                                           .axis = 2};
   query = pto_model_reshape(a->model, query, 3, grouped);
   keys = pto_graph_builder_transpose(b, keys, &turned);
   struct pto_graph_operand scores = pto_graph_builder_matmul(b, query, keys, NULL);

@@ -27,8 +27,8 @@ struct decoder {
 
 static struct pto_graph_operand normalize(struct decoder *d, const char *name, struct pto_graph_operand x) {
   struct pto_layer_normalization_options options = {.label = name, .axes = PTO_U32_LIST(1)};
-  options.scale = pto_graph_model_vector(d->model, pto_graph_model_name("%s.scale", name), d->width, 1, 0.1);
-  options.bias = pto_graph_model_vector(d->model, pto_graph_model_name("%s.bias", name), d->width, 0, 0.1);
+  options.scale = pto_graph_model_vector(d->model, pto_graph_model_name(d->model, "%s.scale", name), d->width, 1, 0.1);
+  options.bias = pto_graph_model_vector(d->model, pto_graph_model_name(d->model, "%s.bias", name), d->width, 0, 0.1);
   return pto_graph_builder_layer_normalization(d->builder, x, &options);
 }
 
@@ -37,33 +37,34 @@ static struct pto_graph_operand project(struct decoder *d, const char *name, str
                                         uint64_t inputs, uint64_t outputs) {
   const uint64_t shape[] = {inputs, outputs};
   const struct pto_gemm_options options = {
-      .label = name, .c = pto_graph_model_vector(d->model, pto_graph_model_name("%s.bias", name), outputs, 0, 0.1)};
+      .label = name,
+      .c = pto_graph_model_vector(d->model, pto_graph_model_name(d->model, "%s.bias", name), outputs, 0, 0.1)};
   return pto_graph_builder_gemm(d->builder, x,
-                                pto_graph_model_weights(d->model, pto_graph_model_name("%s.weight", name), 2, shape,
-                                                        pto_graph_model_scale(inputs, 1)),
+                                pto_graph_model_weights(d->model, pto_graph_model_name(d->model, "%s.weight", name), 2,
+                                                        shape, pto_graph_model_scale(inputs, 1)),
                                 &options);
 }
 
 static struct pto_graph_operand attend(struct decoder *d, uint32_t layer, struct pto_graph_operand x) {
   struct pto_graph_operand parts[3] = {{0, 0}};
   const struct pto_split_options thirds = {.splits = PTO_U32_LIST(3), .axis = pto_number_u64(1)};
-  x = project(d, pto_graph_model_name("block%u.query_key_value", layer), x, d->width, 3 * d->width);
+  x = project(d, pto_graph_model_name(d->model, "block%u.query_key_value", layer), x, d->width, 3 * d->width);
   if (pto_graph_builder_split(d->builder, x, &thirds, parts, 3)) return parts[0];
   const struct pto_graph_operand keys = pto_model_cache(&d->attention, "key", layer, parts[1]);
   const struct pto_graph_operand values = pto_model_cache(&d->attention, "value", layer, parts[2]);
   x = pto_model_attend(&d->attention, layer, parts[0], keys, values);
-  return project(d, pto_graph_model_name("block%u.attention", layer), x, d->width, d->width);
+  return project(d, pto_graph_model_name(d->model, "block%u.attention", layer), x, d->width, d->width);
 }
 
 static struct pto_graph_operand block(struct decoder *d, uint32_t layer, struct pto_graph_operand x) {
   struct pto_graph_builder *b = d->builder;
-  const struct pto_graph_options label = {pto_graph_model_name("block%u.gelu", layer)};
-  x = pto_graph_builder_add(b, x, attend(d, layer, normalize(d, pto_graph_model_name("block%u.norm1", layer), x)),
-                            NULL);
-  struct pto_graph_operand h = normalize(d, pto_graph_model_name("block%u.norm2", layer), x);
-  h = project(d, pto_graph_model_name("block%u.widen", layer), h, d->width, 4 * d->width);
+  const struct pto_graph_options label = {pto_graph_model_name(d->model, "block%u.gelu", layer)};
+  x = pto_graph_builder_add(
+      b, x, attend(d, layer, normalize(d, pto_graph_model_name(d->model, "block%u.norm1", layer), x)), NULL);
+  struct pto_graph_operand h = normalize(d, pto_graph_model_name(d->model, "block%u.norm2", layer), x);
+  h = project(d, pto_graph_model_name(d->model, "block%u.widen", layer), h, d->width, 4 * d->width);
   h = pto_graph_builder_gelu(b, h, &label);
-  h = project(d, pto_graph_model_name("block%u.narrow", layer), h, 4 * d->width, d->width);
+  h = project(d, pto_graph_model_name(d->model, "block%u.narrow", layer), h, 4 * d->width, d->width);
   return pto_graph_builder_add(b, x, h, NULL);
 }
 

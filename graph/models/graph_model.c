@@ -94,6 +94,14 @@ static int build(const struct pto_graph_model_info *info, struct pto_graph_model
                 : PTO_OK;
 }
 
+static void free_names(struct pto_graph_model *model) {
+  while (model->names) {
+    struct pto_graph_model_made_name *next = model->names->next;
+    free(model->names);
+    model->names = next;
+  }
+}
+
 int pto_graph_model_create(const struct pto_graph_model_info *info, const char *const *settings, uint32_t count,
                            uint64_t seed, struct pto_graph **graph_out, struct pto_error *error) {
   struct pto_graph_model_option options[PTO_GRAPH_MODEL_MAX_OPTIONS + 1] = {{0}};
@@ -106,6 +114,7 @@ int pto_graph_model_create(const struct pto_graph_model_info *info, const char *
   model->options = options;
   if (status == PTO_OK) status = build(info, model, graph_out, error);
   pto_graph_builder_destroy(model->builder);
+  free_names(model);
   free(model);
   return status;
 }
@@ -116,13 +125,22 @@ void pto_graph_model_refuse(struct pto_graph_model *model, int status, const cha
   if (!model->error.status) (void)pto_error_set(&model->error, status, "%s", reason);
 }
 
-const char *pto_graph_model_name(const char *format, ...) {
-  static _Thread_local char names[16][80];
-  static _Thread_local uint32_t next;
-  char *name = names[next++ % 16];
+static const char *make_name(struct pto_graph_model *model, const char *format, va_list arguments) {
+  struct pto_graph_model_made_name *name = malloc(sizeof *name);
+  if (!name) {
+    pto_graph_model_refuse(model, PTO_ENOMEM, "out of memory");
+    return "";
+  }
+  vsnprintf(name->text, sizeof name->text, format, arguments);
+  name->next = model->names;
+  model->names = name;
+  return name->text;
+}
+
+const char *pto_graph_model_name(struct pto_graph_model *model, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(name, sizeof names[0], format, arguments);
+  const char *name = make_name(model, format, arguments);
   va_end(arguments);
   return name;
 }
@@ -130,9 +148,8 @@ const char *pto_graph_model_name(const char *format, ...) {
 void pto_graph_model_output(struct pto_graph_model *model, struct pto_graph_operand operand, const char *format, ...) {
   va_list arguments;
   PTO_ASSERT(model->output_count < PTO_ARRAY_LENGTH(model->outputs));
-  char *name = model->names[model->output_count];
   va_start(arguments, format);
-  vsnprintf(name, sizeof model->names[0], format, arguments);
+  const char *name = make_name(model, format, arguments);
   va_end(arguments);
   model->outputs[model->output_count++] = (struct pto_graph_output){name, operand};
 }

@@ -33,6 +33,11 @@ struct pto_graph_model_option {
   const char *text;            /* the same of an option that is one; NULL of numbers */
 };
 
+struct pto_graph_model_made_name {
+  struct pto_graph_model_made_name *next;
+  char text[80]; /* the longest has some 40 */
+};
+
 /* A model on its way: the builder and what its file needs of the settings.  After a refused call the builder keeps the
  * first sentence, and nothing more is made. */
 struct pto_graph_model {
@@ -42,7 +47,7 @@ struct pto_graph_model {
   struct pto_error error; /* the first that is not the builder's: settings that do not fit together, no memory */
   struct pto_graph_output outputs[2 * PTO_GRAPH_MODEL_MAX_LAYERS + 1];
   uint32_t output_count;
-  char names[2 * PTO_GRAPH_MODEL_MAX_LAYERS + 1][24]; /* of outputs that are numbered */
+  struct pto_graph_model_made_name *names; /* the last that was made */
 };
 typedef void pto_graph_model_build(struct pto_graph_model *model);
 
@@ -80,8 +85,8 @@ struct pto_graph_operand pto_graph_model_constant(struct pto_graph_model *model,
 struct pto_graph_operand pto_graph_model_scalar(struct pto_graph_model *model, double value);
 void pto_graph_model_output(struct pto_graph_model *model, struct pto_graph_operand operand, const char *format, ...)
     PTO_PRINTF(3, 4);
-/* "layer3.attention.query": borrowed until the sixteenth call after. */
-const char *pto_graph_model_name(const char *format, ...) PTO_PRINTF(1, 2);
+/* "layer3.attention.query": borrowed for as long as the model is being built. */
+const char *pto_graph_model_name(struct pto_graph_model *model, const char *format, ...) PTO_PRINTF(2, 3);
 
 #define X(name, summary)                                                                                               \
   extern const struct pto_graph_model_option pto_graph_model_options_##name[];                                         \

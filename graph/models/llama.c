@@ -78,14 +78,14 @@ static struct pto_graph_operand matrix_of(struct llama *m, const char *name, con
 static struct pto_graph_operand project(struct llama *m, const char *name, struct pto_graph_operand x,
                                         const struct pto_model_matrix *matrix, uint64_t rows, uint64_t columns) {
   const struct pto_gemm_options options = {.label = name, .b_transpose = PTO_FLAG_YES};
-  const struct pto_graph_operand weight =
-      matrix_of(m, pto_graph_model_name("%s.weight", name), matrix, rows, columns, pto_graph_model_scale(columns, 1));
+  const struct pto_graph_operand weight = matrix_of(m, pto_graph_model_name(m->model, "%s.weight", name), matrix, rows,
+                                                    columns, pto_graph_model_scale(columns, 1));
   return pto_graph_builder_gemm(m->builder, x, weight, &options);
 }
 
 static struct pto_graph_operand normalize(struct llama *m, const char *name, struct pto_graph_operand x,
                                           const float *weights) {
-  const char *weight_name = pto_graph_model_name("%s.weight", name);
+  const char *weight_name = pto_graph_model_name(m->model, "%s.weight", name);
   const struct pto_graph_operand weight =
       m->file ? pto_graph_model_constant(m->model, weight_name, PTO_FLOAT32, 1, &m->width, weights)
               : pto_graph_model_vector(m->model, weight_name, m->width, 1, 0.1);
@@ -99,17 +99,17 @@ static struct pto_graph_operand attend(struct llama *m, uint32_t layer, const st
   const struct pto_model_attention *a = &m->attention;
   const uint64_t kv_width = a->kv_heads * a->head_width;
   struct pto_graph_operand query =
-      project(m, pto_graph_model_name("block%u.query", layer), x, &weights->q, m->width, m->width);
+      project(m, pto_graph_model_name(m->model, "block%u.query", layer), x, &weights->q, m->width, m->width);
   struct pto_graph_operand key =
-      project(m, pto_graph_model_name("block%u.key", layer), x, &weights->k, kv_width, m->width);
+      project(m, pto_graph_model_name(m->model, "block%u.key", layer), x, &weights->k, kv_width, m->width);
   const struct pto_graph_operand value =
-      project(m, pto_graph_model_name("block%u.value", layer), x, &weights->v, kv_width, m->width);
+      project(m, pto_graph_model_name(m->model, "block%u.value", layer), x, &weights->v, kv_width, m->width);
   query = pto_model_rotate(&m->rotation, m->model, query, a->heads);
   key = pto_model_rotate(&m->rotation, m->model, key, a->kv_heads);
   const struct pto_graph_operand keys = pto_model_cache(a, "key", layer, key);
   const struct pto_graph_operand values = pto_model_cache(a, "value", layer, value);
   x = pto_model_attend(a, layer, query, keys, values);
-  return project(m, pto_graph_model_name("block%u.attention", layer), x, &weights->o, m->width, m->width);
+  return project(m, pto_graph_model_name(m->model, "block%u.attention", layer), x, &weights->o, m->width, m->width);
 }
 
 /* down · (silu(gate · x) · (up · x)), silu(z) = z · sigmoid(z). */
@@ -117,20 +117,21 @@ static struct pto_graph_operand feed_forward(struct llama *m, uint32_t layer, co
                                              struct pto_graph_operand x) {
   struct pto_graph_builder *b = m->builder;
   struct pto_graph_operand gate =
-      project(m, pto_graph_model_name("block%u.gate", layer), x, &weights->gate, m->hidden, m->width);
+      project(m, pto_graph_model_name(m->model, "block%u.gate", layer), x, &weights->gate, m->hidden, m->width);
   const struct pto_graph_operand up =
-      project(m, pto_graph_model_name("block%u.up", layer), x, &weights->up, m->hidden, m->width);
+      project(m, pto_graph_model_name(m->model, "block%u.up", layer), x, &weights->up, m->hidden, m->width);
   gate = pto_graph_builder_mul(b, gate, pto_graph_builder_sigmoid(b, gate, NULL), NULL);
   x = pto_graph_builder_mul(b, gate, up, NULL);
-  return project(m, pto_graph_model_name("block%u.down", layer), x, &weights->down, m->width, m->hidden);
+  return project(m, pto_graph_model_name(m->model, "block%u.down", layer), x, &weights->down, m->width, m->hidden);
 }
 
 static struct pto_graph_operand block(struct llama *m, uint32_t layer, struct pto_graph_operand x) {
   static const struct pto_model_layer none;
   const struct pto_model_layer *weights = m->file ? &m->file->layers[layer] : &none;
-  struct pto_graph_operand h = normalize(m, pto_graph_model_name("block%u.norm1", layer), x, weights->attention_norm);
+  struct pto_graph_operand h =
+      normalize(m, pto_graph_model_name(m->model, "block%u.norm1", layer), x, weights->attention_norm);
   x = pto_graph_builder_add(m->builder, x, attend(m, layer, weights, h), NULL);
-  h = normalize(m, pto_graph_model_name("block%u.norm2", layer), x, weights->ffn_norm);
+  h = normalize(m, pto_graph_model_name(m->model, "block%u.norm2", layer), x, weights->ffn_norm);
   return pto_graph_builder_add(m->builder, x, feed_forward(m, layer, weights, h), NULL);
 }
 

@@ -49,10 +49,10 @@ static struct pto_graph_operand convolve(struct pto_graph_model *model, const ch
   const uint64_t *shape = is_last ? last : first;
   const double scale = pto_graph_model_scale((uint64_t)per_group * c->kernel * c->kernel, c->is_clamped ? 2 : 1);
   const struct pto_graph_operand filter =
-      pto_graph_model_weights(model, pto_graph_model_name("%s.weight", name), 4, shape, scale);
+      pto_graph_model_weights(model, pto_graph_model_name(model, "%s.weight", name), 4, shape, scale);
   const struct pto_conv2d_options options = {
       .label = name,
-      .bias = pto_graph_model_vector(model, pto_graph_model_name("%s.bias", name), c->outputs, 0, 0.1),
+      .bias = pto_graph_model_vector(model, pto_graph_model_name(model, "%s.bias", name), c->outputs, 0, 0.1),
       .padding = PTO_U32_LIST(edge, edge, edge, edge),
       .strides = PTO_U32_LIST(c->stride, c->stride),
       .groups = pto_number_u64(c->groups),
@@ -62,7 +62,8 @@ static struct pto_graph_operand convolve(struct pto_graph_model *model, const ch
                                       : PTO_CONV2D_OHWI};
   const struct pto_graph_operand result = pto_graph_builder_conv2d(model->builder, input, filter, &options);
   if (!c->is_clamped) return result;
-  const struct pto_clamp_options clamp = {pto_graph_model_name("%s.relu6", name), pto_number_f64(0), pto_number_f64(6)};
+  const struct pto_clamp_options clamp = {pto_graph_model_name(model, "%s.relu6", name), pto_number_f64(0),
+                                          pto_number_f64(6)};
   return pto_graph_builder_clamp(model->builder, result, &clamp);
 }
 
@@ -75,10 +76,10 @@ static struct pto_graph_operand bottleneck(struct pto_graph_model *model, const 
   const struct convolution expand = {inputs, hidden, 1, 1, 1, true},
                            depthwise = {hidden, hidden, 3, stride, hidden, true},
                            project = {hidden, outputs, 1, 1, 1, false};
-  if (expansion > 1) x = convolve(model, pto_graph_model_name("%s.expand", name), x, &expand);
-  x = convolve(model, pto_graph_model_name("%s.depthwise", name), x, &depthwise);
-  x = convolve(model, pto_graph_model_name("%s.project", name), x, &project);
-  const struct pto_graph_options options = {pto_graph_model_name("%s.add", name)};
+  if (expansion > 1) x = convolve(model, pto_graph_model_name(model, "%s.expand", name), x, &expand);
+  x = convolve(model, pto_graph_model_name(model, "%s.depthwise", name), x, &depthwise);
+  x = convolve(model, pto_graph_model_name(model, "%s.project", name), x, &project);
+  const struct pto_graph_options options = {pto_graph_model_name(model, "%s.add", name)};
   return stride == 1 && inputs == outputs ? pto_graph_builder_add(model->builder, input, x, &options) : x;
 }
 

@@ -39,15 +39,15 @@ static struct pto_graph_operand project(struct layer *l, const char *name, struc
                                         uint64_t columns) {
   const uint64_t shape[] = {rows, columns};
   const struct pto_gemm_options options = {.label = name, .b_transpose = PTO_FLAG_YES};
-  const struct pto_graph_operand weight = pto_graph_model_weights(l->model, pto_graph_model_name("%s.weight", name), 2,
-                                                                  shape, pto_graph_model_scale(columns, 1));
+  const struct pto_graph_operand weight = pto_graph_model_weights(
+      l->model, pto_graph_model_name(l->model, "%s.weight", name), 2, shape, pto_graph_model_scale(columns, 1));
   return pto_graph_builder_gemm(l->builder, x, weight, &options);
 }
 
 static struct pto_graph_operand normalize(struct layer *l, const char *name, struct pto_graph_operand x,
                                           uint64_t columns) {
   const struct pto_graph_operand weight =
-      pto_graph_model_vector(l->model, pto_graph_model_name("%s.weight", name), columns, 1, 0.1);
+      pto_graph_model_vector(l->model, pto_graph_model_name(l->model, "%s.weight", name), columns, 1, 0.1);
   return pto_model_rms_norm(l->model, name, x, weight, EPSILON);
 }
 
@@ -79,9 +79,9 @@ static struct pto_graph_operand extend(struct layer *l, const char *what, struct
   const uint32_t update[] = {1, (uint32_t)a->kv_heads, (uint32_t)a->head_width};
   const uint32_t rows[] = {(uint32_t)a->window, (uint32_t)a->kv_heads, (uint32_t)a->head_width};
   const struct pto_transpose_options by_head = {NULL, PTO_U32_LIST(1, 0, 2)};
-  const struct pto_graph_options label = {pto_graph_model_name("%s.write", what)};
+  const struct pto_graph_options label = {pto_graph_model_name(l->model, "%s.write", what)};
   const struct pto_graph_operand past =
-      pto_graph_builder_input(l->builder, pto_graph_model_name("past_%s", what), &desc);
+      pto_graph_builder_input(l->builder, pto_graph_model_name(l->model, "past_%s", what), &desc);
   row = pto_model_reshape(l->model, row, 3, update);
   const struct pto_graph_operand pages = pto_graph_builder_scatter_nd(l->builder, past, l->place, row, &label);
   pto_graph_model_output(l->model, pages, "%s", what);
