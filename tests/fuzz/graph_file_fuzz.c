@@ -6,8 +6,15 @@
 #include <tests/fuzz/fuzz_file.h>
 
 #include <check/graph_diff.h>
+#include <tests/fuzz/fuzz_json.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static const char *const words[] = {
+    "version", "tasks",      "edges", "program",    "kernels",  "aic",    "aiv0",         "aiv1",
+    "blocks",  "sync_start", "depth", "params",     "mode",     "INPUT",  "OUTPUT",       "INOUT",
+    "dtype",   "f32",        "shape", "strides",    "offset",   "buffer", "buffer_bytes", "from",
+    "to",      "reasons",    "kind",  "from_param", "to_param", "begin",  "end",          "dropped",
+    "number",  "RAW",        "WAR",   "WAW",        NULL};
+static const struct fuzz_json_format fuzz_format = {words, NULL};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct fuzz_file file;

@@ -9,9 +9,28 @@
 
 #include <graph/graph_json.h>
 #include <graph/graph_reference.h>
+#include <tests/fuzz/fuzz_graph_json.h>
 #include <tests/support/graph_same.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static const char *const words[] = {"format",   "webnn-graph-json",
+                                    "version",  "name",
+                                    "inputs",   "consts",
+                                    "nodes",    "outputs",
+                                    "dataType", "shape",
+                                    "init",     "kind",
+                                    "scalar",   "value",
+                                    "weights",  "inlineBytes",
+                                    "bytes",    "ref",
+                                    "id",       "op",
+                                    "options",  "data",
+                                    "manifest", "label",
+                                    "maxSize",  "float32",
+                                    "float16",  "int4",
+                                    "uint4",    "int64",
+                                    "uint64",   "axis",
+                                    "axes",     "add",
+                                    "concat",   NULL};
+static const struct fuzz_json_format fuzz_format = {words, fuzz_graph_change};
 
 static void save_and_compare(const struct pto_graph *graph) {
   static char path[64];

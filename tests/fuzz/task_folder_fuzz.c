@@ -8,8 +8,14 @@
 #include <string.h>
 
 #include <check/task_folder.h>
+#include <tests/fuzz/fuzz_json.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static const char *const words[] = {
+    "pto-task", "INPUT",   "OUTPUT", "INOUT", "SCALAR", "ACCUMULATE", "threads",
+    "virtual",  "tiny",    "exact",  "pto",   "f32",    "i4",         "u64",
+    "i64",      "aiv0",    "aiv1",   "aic",   "bits",   "type",       "00000000000000ff",
+    "memory",   "strides", "shape",  "null",  NULL};
+static const struct fuzz_json_format fuzz_format = {words, NULL};
 
 static void write_file(const char *folder, const char *name, const void *bytes, size_t size) {
   char path[128];

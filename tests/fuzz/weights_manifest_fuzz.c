@@ -8,8 +8,28 @@
 #include <string.h>
 
 #include <graph/graph_manifest.h>
+#include <tests/fuzz/fuzz_json.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static const char *const words[] = {"wg-weights-manifest",
+                                    "endianness",
+                                    "little",
+                                    "tensors",
+                                    "dataType",
+                                    "float32",
+                                    "float16",
+                                    "int4",
+                                    "uint4",
+                                    "int64",
+                                    "uint8",
+                                    "shape",
+                                    "byteOffset",
+                                    "byteLength",
+                                    "layout",
+                                    "row-major",
+                                    "version",
+                                    "format",
+                                    NULL};
+static const struct fuzz_json_format fuzz_format = {words, NULL};
 
 static unsigned char blob[256] = {'W', 'G', 'W', 'T', 1};
 
