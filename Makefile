@@ -289,7 +289,7 @@ FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
 fuzzers: $(FUZZERS)
 $(FUZZERS): $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< $(filter %.a,$^) $(LIBS)
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 lint:

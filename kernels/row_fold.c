@@ -82,8 +82,9 @@ struct pto_row_group pto_rows_begin(const struct pto_row_work *work, char *const
   return group;
 }
 
-/* Elements of the rows from `first` on. */
+/* Elements of the rows from `first` on; of what was not read, nothing. */
 static struct pto_row_view view_at(const struct pto_row_plan *plan, struct pto_row_view view, uint64_t first) {
+  if (!view.data) return view;
   const int64_t distance = plan->is_across ? view.pitch : 1;
   return (struct pto_row_view){(float *)view.data + (int64_t)first * distance, view.pitch};
 }

@@ -3,7 +3,7 @@
  * Any bytes as a graph file: read or refused with a sentence; what is read is saved, read again, and is the same graph;
  * where it is small, the reference runs it, on whatever bits.
  */
-#include <tests/fuzz/fuzz_file.h>
+#include <tests/fuzz/fuzz_graph_bytes.h>
 
 #include <string.h>
 
@@ -54,29 +54,15 @@ static void save_and_compare(const struct pto_graph *graph) {
   pto_graph_destroy(again);
 }
 
-/* Elements of all tensors: a convolution has fewer steps than the product of two of them. */
-#define MOST_ELEMENTS 1024u
-
 static void run(const struct pto_graph *graph) {
-  const void *inputs[MOST_ELEMENTS];
-  void *outputs[MOST_ELEMENTS];
+  static struct fuzz_graph_bytes bytes;
+  const void *inputs[FUZZ_GRAPH_MOST_ELEMENTS];
   struct pto_error error;
-  uint64_t numel = graph->node_count;
-  for (uint32_t v = 1; v < graph->value_count && numel <= MOST_ELEMENTS; v++)
-    numel += pto_graph_desc_numel(&graph->values[v].desc);
-  if (numel > MOST_ELEMENTS || graph->output_count > MOST_ELEMENTS) return;
-  for (uint32_t i = 0; i < graph->input_count; i++) {
-    const uint64_t size_bytes = graph->values[graph->inputs[i]].size_bytes;
-    unsigned char *bytes = malloc(size_bytes);
-    FUZZ_HOLDS(bytes);
-    for (uint64_t k = 0; k < size_bytes; k++) bytes[k] = (unsigned char)(k * 37 + k % 4 * 16 + i);
-    inputs[i] = bytes;
-  }
-  for (uint32_t i = 0; i < graph->output_count; i++)
-    FUZZ_HOLDS(outputs[i] = malloc(graph->values[graph->outputs[i]].size_bytes));
-  FUZZ_HOLDS(pto_graph_reference_run(graph, inputs, outputs, NULL, NULL, &error) == PTO_OK);
-  for (uint32_t i = 0; i < graph->input_count; i++) free((void *)(uintptr_t)inputs[i]);
-  for (uint32_t i = 0; i < graph->output_count; i++) free(outputs[i]);
+  if (!fuzz_graph_is_small(graph)) return;
+  fuzz_graph_bytes_init(&bytes, graph);
+  for (uint32_t i = 0; i < bytes.input_count; i++) inputs[i] = bytes.inputs[i];
+  FUZZ_HOLDS(pto_graph_reference_run(graph, inputs, bytes.outputs, NULL, NULL, &error) == PTO_OK);
+  fuzz_graph_bytes_fini(&bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
