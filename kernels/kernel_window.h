@@ -30,7 +30,8 @@ struct pto_window_range pto_window_range(const struct pto_window_axis *axis, uin
 #define PTO_WINDOW_SCALARS 6
 struct pto_window_axis pto_window_axis(const struct pto_kernel_args *args, uint32_t is_width, uint64_t input,
                                        uint64_t output);
-/* Strides and dilations are at least 1, and nothing overflows: all below 2^31. */
+/* Strides and dilations are at least 1, and nothing overflows: extents are below 2^31, strides and dilations below
+ * 2^32, paddings below 2^36. */
 int pto_window_check(const struct pto_kernel_args *args, const char *kernel);
 
 #define PTO_WINDOW_SCALAR(name_)                                                                                       \

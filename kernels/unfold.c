@@ -59,8 +59,8 @@ static void move_box(const struct pto_kernel_args *args, const struct box *box, 
   struct pto_move move;
   pto_move_init(&move, y->dtype);
   pto_move_dim(&move, y->shape[N], (int64_t)y->strides[N], is_value ? 0 : (int64_t)x->strides[0]);
-  pto_move_dim(&move, box->rows, (int64_t)y->strides[OH], (int64_t)scalars[2].u64 * h);
-  pto_move_dim(&move, box->cols, (int64_t)y->strides[OW], (int64_t)scalars[3].u64 * w);
+  pto_move_dim(&move, box->rows, (int64_t)y->strides[OH], (int64_t)(scalars[2].u64 * (uint64_t)h));
+  pto_move_dim(&move, box->cols, (int64_t)y->strides[OW], (int64_t)(scalars[3].u64 * (uint64_t)w));
   pto_move_dim(&move, y->shape[C], (int64_t)y->strides[C], is_value ? 0 : (int64_t)x->strides[1]);
   pto_move_plan(&move);
   const uint64_t to =
