@@ -14,6 +14,7 @@ struct node {
   struct pto_graph_loader *loader;
   const struct pto_op_info *info;
   json_t *inputs, *options; /* options NULL: none */
+  const char *id;
   uint32_t index, op;
   struct pto_graph_operand *operands; /* by parameter, or all of the list */
   uint32_t operand_count;
@@ -88,7 +89,7 @@ static void set_option(struct node *node, const struct pto_op_attribute *attribu
     pto_json_read_refuse(reader, "%s: %.300s", node->info->name, error.sentence);
 }
 
-static void read_options(struct node *node, const char *id) {
+static void read_options(struct node *node) {
   struct pto_json_reader *reader = &node->loader->reader;
   struct pto_error error;
   const char *key;
@@ -101,7 +102,7 @@ static void read_options(struct node *node, const char *id) {
     has_label |= strcmp(key, "label") == 0;
     set_option(node, find_attribute(node, name), name, json);
   }
-  const struct pto_attribute_value label = {.kind = PTO_VALUE_WORD, .as.word = id};
+  const struct pto_attribute_value label = {.kind = PTO_VALUE_WORD, .as.word = node->id};
   if (reader->status) return;
   if ((!has_label && pto_op_attributes_set(&node->attributes, "label", &label, &error)) ||
       pto_op_attributes_finish(&node->attributes, &error))
@@ -144,17 +145,19 @@ static void read_option_operands(struct node *node, bool is_numbered_in_inputs) 
     const char *name = node->info->parameters[i].name;
     json_t *value = node->info->parameters[i].is_optional ? json_object_get(node->options, name) : NULL;
     if (!value || json_is_null(value) || (is_numbered_in_inputs && json_is_integer(value))) continue;
+    pto_json_read_at(reader, "nodes[%" PRIu32 "] \"%.40s\", option \"%.24s\"", node->index, node->id, name);
     if (node->operands[i].index) {
-      pto_json_read_refuse(reader, "operand \"%s\" is given twice: in inputs and in options", name);
+      pto_json_read_refuse(reader, "the operand is given twice: in inputs and in options");
     } else if (json_is_string(value)) {
       set_operand(node, i, json_string_value(value));
     } else if (!json_is_integer(value) || json_integer_value(value) < 0 ||
                json_integer_value(value) >= node->loader->value_count) {
-      pto_json_read_refuse(reader, "option \"%s\" names no operand", name);
+      pto_json_read_refuse(reader, "names no operand");
     } else if (number_values(node->loader)) {
       set_operand(node, i, node->loader->values[node->loader->numbered[json_integer_value(value)]].name);
     }
   }
+  pto_json_read_at(reader, "nodes[%" PRIu32 "] \"%.60s\"", node->index, node->id);
 }
 
 /* How many operands the options give by number. */
@@ -263,7 +266,8 @@ void pto_graph_load_node(struct pto_graph_loader *loader, json_t *object, uint32
   pto_op_attributes_init(&node.attributes, node.op);
   node.inputs = pto_json_read_array(&loader->reader, object, "inputs", SIZE_MAX);
   if (pto_json_has(object, "options")) node.options = pto_json_read_object(&loader->reader, object, "options");
-  if (!loader->reader.status) read_options(&node, pto_json_read_string(&loader->reader, object, "id"));
+  node.id = pto_json_read_string(&loader->reader, object, "id");
+  if (!loader->reader.status) read_options(&node);
   if (!loader->reader.status) read_operands(&node);
   if (!loader->reader.status) call(&node, first_value, pto_graph_load_result_count(object));
   pto_op_attributes_fini(&node.attributes);

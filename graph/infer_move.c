@@ -34,7 +34,7 @@ int pto_infer_expand(struct pto_inference *inference) {
   if (status) return status;
   if (pto_shape_broadcasts_to(&inference->operands[0], &result)) return pto_infer_result(inference, &result);
   char from[PTO_SHAPE_TEXT], to[PTO_SHAPE_TEXT];
-  return pto_error_set(inference->error, PTO_EINVAL, "input of shape %s cannot be broadcast to %s",
+  return pto_error_set(inference->error, PTO_EINVAL, "input of shape %s cannot be broadcast to newShape %s",
                        pto_shape_text(&inference->operands[0], from), pto_shape_text(&result, to));
 }
 
@@ -53,7 +53,8 @@ int pto_infer_reshape(struct pto_inference *inference) {
   if (status) return status;
   if (count_elements(&result) == count_elements(&inference->operands[0])) return pto_infer_result(inference, &result);
   char from[PTO_SHAPE_TEXT], to[PTO_SHAPE_TEXT];
-  return pto_error_set(inference->error, PTO_EINVAL, "input of shape %s has another number of elements than %s",
+  return pto_error_set(inference->error, PTO_EINVAL,
+                       "input of shape %s has another number of elements than newShape %s",
                        pto_shape_text(&inference->operands[0], from), pto_shape_text(&result, to));
 }
 
@@ -67,7 +68,7 @@ int pto_infer_squeeze(struct pto_inference *inference) {
   for (uint32_t d = 0; d < input->ndims; d++) {
     bool goes = options->axes.values ? chosen & 1u << d : input->shape[d] == 1;
     if (goes && input->shape[d] != 1)
-      return pto_error_set(inference->error, PTO_EINVAL, "dimension %u is %llu, not 1", d,
+      return pto_error_set(inference->error, PTO_EINVAL, "axes: dimension %u is %llu, not 1", d,
                            (unsigned long long)input->shape[d]);
     if (!goes) result.shape[result.ndims++] = input->shape[d];
   }
@@ -125,8 +126,9 @@ int pto_infer_slice(struct pto_inference *inference) {
     if (size == 0) return pto_error_set(inference->error, PTO_EINVAL, "sizes[%u] is 0", d);
     if (stride == 0) return pto_error_set(inference->error, PTO_EINVAL, "strides[%u] is 0", d);
     if (start + size > result.shape[d])
-      return pto_error_set(inference->error, PTO_EINVAL, "dimension %u: %llu + %llu exceeds %llu", d,
-                           (unsigned long long)start, (unsigned long long)size, (unsigned long long)result.shape[d]);
+      return pto_error_set(
+          inference->error, PTO_EINVAL, "starts[%u] %llu and sizes[%u] %llu exceed dimension %u of %llu", d,
+          (unsigned long long)start, d, (unsigned long long)size, d, (unsigned long long)result.shape[d]);
     result.shape[d] = (size + stride - 1) / stride;
   }
   return status ? status : pto_infer_result(inference, &result);

@@ -7,6 +7,7 @@
 struct window {
   uint64_t input[2], filter[2], strides[2], dilations[2];
   uint64_t padding[4]; /* begin and end of height, then of width */
+  const char *what;    /* that slides: "filter", "windowDimensions" */
 };
 
 /* Fills `values` from a list of exactly `count`, each at least `least`; absent lists leave what is there. */
@@ -40,8 +41,9 @@ static int effective_filter(struct pto_inference *inference, const struct window
                             uint64_t *covered) {
   *covered = (window->filter[i] - 1) * window->dilations[i] + 1;
   if (*covered <= PTO_DIM_MAX) return PTO_OK;
-  return pto_error_set(inference->error, PTO_EINVAL, "%s of the filter is %llu with its dilation of %llu, too much",
-                       side(i), (unsigned long long)window->filter[i], (unsigned long long)window->dilations[i]);
+  return pto_error_set(inference->error, PTO_EINVAL, "%s of %s is %llu with dilations[%u] of %llu, too much", side(i),
+                       window->what, (unsigned long long)window->filter[i], i,
+                       (unsigned long long)window->dilations[i]);
 }
 
 /* Steps of the window along one side, and what is left over of the last. */
@@ -51,8 +53,8 @@ static int count_steps(struct pto_inference *inference, const struct window *win
   int status = effective_filter(inference, window, i, &covered);
   if (status) return status;
   if (covered > padded)
-    return pto_error_set(inference->error, PTO_EINVAL, "%s of the filter covers %llu, and the padded input is %llu",
-                         side(i), (unsigned long long)covered, (unsigned long long)padded);
+    return pto_error_set(inference->error, PTO_EINVAL, "%s of %s covers %llu, and the padded input is %llu", side(i),
+                         window->what, (unsigned long long)covered, (unsigned long long)padded);
   *steps = (padded - covered) / window->strides[i];
   *left_over = (padded - covered) % window->strides[i];
   return PTO_OK;
@@ -98,7 +100,7 @@ static void read_filter(const struct pto_graph_desc *filter, const uint8_t place
 
 int pto_infer_conv2d(struct pto_inference *inference) {
   const struct pto_conv2d_options *options = inference->options;
-  struct window window;
+  struct window window = {.what = "filter"};
   uint64_t channels, outputs, filter_channels, sides[2], left_over, groups = pto_option_u64(options->groups, 1);
   int status = read_window(inference, options->padding, options->strides, options->dilations, &window);
   if (status) return status;
@@ -147,7 +149,7 @@ static int transposed_side(struct pto_inference *inference, const struct window 
 
 int pto_infer_conv_transpose2d(struct pto_inference *inference) {
   const struct pto_conv_transpose2d_options *options = inference->options;
-  struct window window;
+  struct window window = {.what = "filter"};
   uint64_t channels, outputs, filter_channels, sides[2], groups = pto_option_u64(options->groups, 1);
   uint64_t more[2] = {0, 0}, asked[2];
   bool is_asked = options->output_sizes.values;
@@ -157,8 +159,8 @@ int pto_infer_conv_transpose2d(struct pto_inference *inference) {
   if (status) return status;
   for (uint32_t i = 0; i < 2 && !is_asked; i++)
     if (more[i] >= window.strides[i])
-      return pto_error_set(inference->error, PTO_EINVAL, "outputPadding[%u] is %llu, not below the stride of %llu", i,
-                           (unsigned long long)more[i], (unsigned long long)window.strides[i]);
+      return pto_error_set(inference->error, PTO_EINVAL, "outputPadding[%u] is %llu, not below strides[%u] of %llu", i,
+                           (unsigned long long)more[i], i, (unsigned long long)window.strides[i]);
   read_image(&inference->operands[0], options->input_layout, &channels, window.input);
   read_filter(&inference->operands[1], conv_transpose2d_places[options->filter_layout], &outputs, &filter_channels,
               window.filter);
@@ -186,7 +188,7 @@ int pto_conv_transpose2d_check_groups(const struct pto_conv_transpose2d_options 
 
 static int infer_pool(struct pto_inference *inference) {
   const struct pto_pool2d_options *options = inference->options;
-  struct window window;
+  struct window window = {.what = "windowDimensions"};
   uint64_t channels, floors[2], ceilings[2], asked[2], left_over = 0;
   int status = read_window(inference, options->padding, options->strides, options->dilations, &window);
   if (status) return status;
