@@ -4,7 +4,7 @@
  * JSON again, and never gets behind the parser.
  *
  *   static const char *const words[] = {"shape", …, NULL};     keys and strings of the format
- *   static const struct fuzz_json_format fuzz_format = {words, NULL};
+ *   static const struct fuzz_json_format fuzz_format = {.words = words};
  *
  * Owns nothing.  Always true: the same bytes and seed give the same change; one change in four is libFuzzer's own, of
  * bytes, so that texts that are no JSON come too.  A target adds the words of its format, and changes of its own.
@@ -30,6 +30,8 @@ __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t
 struct fuzz_json_format {
   const char *const *words;                              /* keys and strings of the format; end with NULL */
   void (*change)(json_t *document, struct pto_rng *rng); /* what only this format knows; NULL: nothing */
+  size_t (*repair)(json_t *document); /* places of data as they must be, and how many bytes they have; NULL: none */
+  size_t length_bytes;                /* of a little-endian length in front of the document: 8, or 0 */
 };
 
 /* The target's, which it has to define. */
@@ -193,11 +195,45 @@ static inline void fuzz_json_change(json_t *document, json_t *donor, struct pto_
   }
 }
 
-/* The text of `document`, which is released; 0 where it is longer than `most`. */
-static inline size_t fuzz_json_write(json_t *document, uint8_t *data, size_t most) {
-  const size_t length = json_dumpb(document, (char *)data, most, JSON_COMPACT);
-  json_decref(document);
-  return length <= most ? length : 0;
+/* ---- inputs ---- */
+
+/* A document in an input: behind the bytes of its length, where the format has such, and in front of data. */
+struct fuzz_json_input {
+  json_t *document; /* NULL: there is none */
+  const uint8_t *tail;
+  size_t tail_bytes;
+};
+
+static inline struct fuzz_json_input fuzz_json_read(const uint8_t *data, size_t size) {
+  struct fuzz_json_input input = {NULL, NULL, 0};
+  const size_t head = fuzz_format.length_bytes;
+  uint64_t length = size - head;
+  if (size < head) return input;
+  memcpy(&length, data, head);
+  if (length > size - head) return input;
+  input.document = json_loadb((const char *)data + head, length, 0, NULL);
+  input.tail = data + head + length;
+  input.tail_bytes = size - head - length;
+  return input;
+}
+
+/* Writes the input, whose document is released; 0 where it is longer than `most`.  A tail that has to grow, grows by
+ * zeros. */
+static inline size_t fuzz_json_write(struct fuzz_json_input *input, size_t tail_bytes, uint8_t *data, size_t most) {
+  const size_t head = fuzz_format.length_bytes;
+  char *text = json_dumps(input->document, JSON_COMPACT);
+  const uint64_t length = text ? strlen(text) : 0;
+  const size_t kept = tail_bytes < input->tail_bytes ? tail_bytes : input->tail_bytes;
+  const bool fits = length > 0 && tail_bytes <= most && head + length <= most - tail_bytes;
+  if (fits) {
+    memmove(data + head + length, input->tail, kept);
+    memset(data + head + length + kept, 0, tail_bytes - kept);
+    memcpy(data + head, text, length);
+    memcpy(data, &length, head);
+  }
+  free(text);
+  json_decref(input->document);
+  return fits ? head + length + tail_bytes : 0;
 }
 
 /* ---- the calls of libFuzzer ---- */
@@ -209,30 +245,33 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_size, const 
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed) {
   struct pto_rng rng = {seed};
-  json_t *document = fuzz_json_below(&rng, 4) ? json_loadb((const char *)data, size, 0, NULL) : NULL;
-  if (!document) return LLVMFuzzerMutate(data, size, most);
+  struct fuzz_json_input input = {NULL, NULL, 0};
+  if (fuzz_json_below(&rng, 4)) input = fuzz_json_read(data, size);
+  if (!input.document) return LLVMFuzzerMutate(data, size, most);
   for (size_t i = 1 + fuzz_json_below(&rng, 3); i > 0; i--) {
     if (fuzz_format.change && fuzz_json_below(&rng, 2))
-      fuzz_format.change(document, &rng);
+      fuzz_format.change(input.document, &rng);
     else
-      fuzz_json_change(document, document, &rng);
+      fuzz_json_change(input.document, input.document, &rng);
   }
-  const size_t length = fuzz_json_write(document, data, most);
-  return length ? length : size; /* where there is no room, what there was, or a part of the change */
+  size_t tail_bytes = input.tail_bytes;
+  if (fuzz_format.repair && fuzz_json_below(&rng, 2)) tail_bytes = fuzz_format.repair(input.document);
+  const size_t length = fuzz_json_write(&input, tail_bytes, data, most);
+  return length ? length : size;
 }
 
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t first_size, const uint8_t *second, size_t second_size,
                                  uint8_t *out, size_t most, unsigned seed) {
   struct pto_rng rng = {seed};
-  json_t *document = json_loadb((const char *)first, first_size, 0, NULL);
-  json_t *donor = json_loadb((const char *)second, second_size, 0, NULL);
+  struct fuzz_json_input input = fuzz_json_read(first, first_size), donor = fuzz_json_read(second, second_size);
   size_t length = 0;
-  if (document && donor) {
-    fuzz_json_change(document, donor, &rng);
-    length = fuzz_json_write(json_incref(document), out, most);
+  if (input.document && donor.document) {
+    fuzz_json_change(input.document, donor.document, &rng);
+    length = fuzz_json_write(&input, input.tail_bytes, out, most);
+  } else {
+    json_decref(input.document);
   }
-  json_decref(document);
-  json_decref(donor);
+  json_decref(donor.document);
   return length;
 }
 

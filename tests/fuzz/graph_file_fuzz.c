@@ -14,7 +14,7 @@ static const char *const words[] = {
     "dtype",   "f32",        "shape", "strides",    "offset",   "buffer", "buffer_bytes", "from",
     "to",      "reasons",    "kind",  "from_param", "to_param", "begin",  "end",          "dropped",
     "number",  "RAW",        "WAR",   "WAW",        NULL};
-static const struct fuzz_json_format fuzz_format = {words, NULL};
+static const struct fuzz_json_format fuzz_format = {.words = words};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct fuzz_file file;

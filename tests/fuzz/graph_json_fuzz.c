@@ -30,7 +30,7 @@ static const char *const words[] = {"format",   "webnn-graph-json",
                                     "uint64",   "axis",
                                     "axes",     "add",
                                     "concat",   NULL};
-static const struct fuzz_json_format fuzz_format = {words, fuzz_graph_change};
+static const struct fuzz_json_format fuzz_format = {.words = words, .change = fuzz_graph_change};
 
 static void save_and_compare(const struct pto_graph *graph) {
   static char path[64];

@@ -12,7 +12,7 @@
 #include <tests/support/lowered_graph.h>
 
 static const char *const words[] = {"inputs", "consts", "nodes", "outputs", "dataType", "shape", "options", NULL};
-static const struct fuzz_json_format fuzz_format = {words, fuzz_graph_change};
+static const struct fuzz_json_format fuzz_format = {.words = words, .change = fuzz_graph_change};
 
 /* One for all inputs, closed at exit. */
 static struct pto_context *context;

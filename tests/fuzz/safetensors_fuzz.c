@@ -8,8 +8,33 @@
 #include <string.h>
 
 #include <formats/safetensors.h>
+#include <tests/fuzz/fuzz_json.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* The tensors' data one behind the other, as their dtypes and shapes ask for. */
+static size_t lay_out(json_t *header) {
+  const char *name;
+  json_t *entry, *extent;
+  uint64_t end = 0;
+  size_t d;
+  json_object_foreach(header, name, entry) {
+    const char *dtype = json_string_value(json_object_get(entry, "dtype"));
+    const char *digits = dtype ? strpbrk(dtype, "123468") : NULL;
+    uint64_t size_bytes = digits ? strtoull(digits, NULL, 10) / 8 : 1;
+    if (!json_is_object(entry) || strcmp(name, "__metadata__") == 0) continue;
+    json_array_foreach(json_object_get(entry, "shape"), d, extent) size_bytes *=
+        (uint64_t)json_integer_value(extent) % 16;
+    json_object_set_new(entry, "data_offsets",
+                        json_pack("[I, I]", (json_int_t)end, (json_int_t)(end + size_bytes % 1024)));
+    end += size_bytes % 1024;
+  }
+  return end;
+}
+
+static const char *const words[] = {"dtype", "shape", "data_offsets", "__metadata__", "F64", "F32",
+                                    "F16",   "BF16",  "I64",          "I32",          "I16", "I8",
+                                    "U8",    "U64",   "BOOL",         "F8_E4M3",      "F4",  NULL};
+static const struct fuzz_json_format fuzz_format = {
+    .words = words, .repair = lay_out, .length_bytes = sizeof(uint64_t)};
 
 static unsigned touch(const struct pto_safetensors *list) {
   unsigned sum = 0;

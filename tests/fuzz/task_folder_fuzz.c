@@ -15,7 +15,7 @@ static const char *const words[] = {
     "virtual",  "tiny",    "exact",  "pto",   "f32",    "i4",         "u64",
     "i64",      "aiv0",    "aiv1",   "aic",   "bits",   "type",       "00000000000000ff",
     "memory",   "strides", "shape",  "null",  NULL};
-static const struct fuzz_json_format fuzz_format = {words, NULL};
+static const struct fuzz_json_format fuzz_format = {.words = words};
 
 static void write_file(const char *folder, const char *name, const void *bytes, size_t size) {
   char path[128];

@@ -29,7 +29,7 @@ static const char *const words[] = {"wg-weights-manifest",
                                     "version",
                                     "format",
                                     NULL};
-static const struct fuzz_json_format fuzz_format = {words, NULL};
+static const struct fuzz_json_format fuzz_format = {.words = words};
 
 static unsigned char blob[256] = {'W', 'G', 'W', 'T', 1};
 
