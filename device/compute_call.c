@@ -26,16 +26,16 @@ static int refuse(struct pto_context *context, int status, const char *format, c
 }
 
 /* A tensor for one array; the dispatch refuses what is missing or named twice. */
-static int make(struct computed *c, const struct pto_host_array *array, const struct pto_operand *operands,
-                uint32_t operand_count, uint32_t flags) {
-  const struct pto_operand *operand = NULL;
-  for (uint32_t i = 0; i < operand_count && array->name && !operand; i++)
-    if (strcmp(operands[i].name, array->name) == 0) operand = &operands[i];
-  if (!operand)
+static int make(struct computed *c, const struct pto_host_array *arrays, uint32_t array_index,
+                const struct pto_operand *operands, uint32_t operand_count, uint32_t flags) {
+  const struct pto_host_array *array = &arrays[array_index];
+  const uint32_t index = pto_context_find_operand(operands, operand_count, array->name, array_index);
+  if (index == operand_count)
     return refuse(c->context, PTO_EINVAL,
                   flags == PTO_TENSOR_WRITABLE ? "compute: no input is called \"%s\""
                                                : "compute: no output is called \"%s\"",
                   array->name);
+  const struct pto_operand *operand = &operands[index];
   struct pto_device_tensor_desc desc = {.dtype = operand->dtype, .ndims = operand->ndims, .flags = flags};
   memcpy(desc.shape, operand->shape, sizeof desc.shape);
   struct pto_binding *binding = &c->bindings[c->made];
@@ -52,9 +52,9 @@ static int compute(struct computed *c, const struct pto_device_program *program)
   const struct pto_compute_arrays *arrays = c->arrays;
   int status = PTO_OK;
   for (uint32_t i = 0; i < arrays->input_count && status == PTO_OK; i++)
-    status = make(c, &arrays->inputs[i], program->inputs, program->input_count, PTO_TENSOR_WRITABLE);
+    status = make(c, arrays->inputs, i, program->inputs, program->input_count, PTO_TENSOR_WRITABLE);
   for (uint32_t i = 0; i < arrays->output_count && status == PTO_OK; i++)
-    status = make(c, &arrays->outputs[i], program->outputs, program->output_count, PTO_TENSOR_READABLE);
+    status = make(c, arrays->outputs, i, program->outputs, program->output_count, PTO_TENSOR_READABLE);
   for (uint32_t i = 0; i < arrays->input_count && status == PTO_OK; i++)
     status = pto_device_tensor_write(c->context, c->bindings[i].tensor, arrays->inputs[i].data,
                                      arrays->inputs[i].size_bytes);

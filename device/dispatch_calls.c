@@ -34,18 +34,24 @@ struct side {
   uint32_t consumed_count;
 };
 
+uint32_t pto_context_find_operand(const struct pto_operand *operands, uint32_t count, const char *name,
+                                  uint32_t likely) {
+  if (name && likely < count && strcmp(operands[likely].name, name) == 0) return likely;
+  uint32_t i = 0;
+  while (i < count && (!name || strcmp(operands[i].name, name) != 0)) i++;
+  return i;
+}
+
 static bool is_consumed(const struct side *side, const char *name) {
   for (uint32_t i = 0; i < side->consumed_count; i++)
     if (strcmp(side->consumed[i], name) == 0) return true;
   return false;
 }
 
-static int find_operand(struct pto_context *context, const struct side *side, const char *name, uint32_t *index_out) {
-  for (uint32_t i = 0; name && i < side->operand_count; i++)
-    if (strcmp(side->operands[i].name, name) == 0) {
-      *index_out = i;
-      return PTO_OK;
-    }
+static int find_operand(struct pto_context *context, const struct side *side, const char *name, uint32_t likely,
+                        uint32_t *index_out) {
+  *index_out = pto_context_find_operand(side->operands, side->operand_count, name, likely);
+  if (*index_out < side->operand_count) return PTO_OK;
   return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: no %s is called \"%s\"", side->what, name ? name : "");
 }
 
@@ -55,7 +61,7 @@ static int bind_side(struct pto_context *context, const struct side *side, struc
   for (uint32_t i = 0; i < side->binding_count; i++) {
     struct pto_device_record *record;
     uint32_t index = 0;
-    int status = find_operand(context, side, side->bindings[i].name, &index);
+    int status = find_operand(context, side, side->bindings[i].name, i, &index);
     if (status == PTO_OK)
       status = pto_device_tensors_lookup(tensors, side->bindings[i].tensor, side->bindings[i].name, &record,
                                          &context->refusal);
@@ -118,7 +124,7 @@ static int bind_all(struct pto_context *context, const struct pto_device_program
   int status = PTO_OK;
   if (++context->tensors.bound_serial == 0) context->tensors.bound_serial = 1;
   for (uint32_t i = 0; i < bindings->consumed_count && status == PTO_OK; i++)
-    status = find_operand(context, &inputs, bindings->consumed[i], &index);
+    status = find_operand(context, &inputs, bindings->consumed[i], i, &index);
   if (status == PTO_OK) status = bind_side(context, &inputs, records);
   if (status == PTO_OK) status = bind_side(context, &outputs, records + program->input_count);
   if (status == PTO_OK)
