@@ -22,13 +22,12 @@ static size_t text_length(const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static char folder[64], config[128], weights[128];
+  static char folder[FUZZ_FOLDER_BYTES], config[128], weights[128];
   struct pto_language_model model;
   char sentence[1024] = "";
   if (size == 0) return 0;
   if (!folder[0]) {
-    strcpy(folder, "/dev/shm/model_fuzz_XXXXXX");
-    FUZZ_HOLDS(mkdtemp(folder));
+    fuzz_folder_open(folder);
     snprintf(config, sizeof config, "%s/config.json", folder);
     snprintf(weights, sizeof weights, "%s/model.safetensors", folder);
   }

@@ -26,13 +26,12 @@ static void write_file(const char *folder, const char *name, const void *bytes, 
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static char folder[64];
+  static char folder[FUZZ_FOLDER_BYTES];
   static const char memory[64];
   struct pto_error error = {0};
   struct pto_task_folder task;
   if (!folder[0]) {
-    strcpy(folder, "/dev/shm/task_fuzz_XXXXXX");
-    FUZZ_HOLDS(mkdtemp(folder));
+    fuzz_folder_open(folder);
     write_file(folder, "memory0.before.bin", memory, sizeof memory);
   }
   write_file(folder, "task.json", data, size);

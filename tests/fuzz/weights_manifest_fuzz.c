@@ -47,15 +47,14 @@ static void check_tensors(const struct pto_graph_manifest *manifest) {
 }
 
 static void write_and_compare(const struct pto_graph_manifest *manifest) {
-  static char path[64], blob_path[64];
+  static char folder[FUZZ_FOLDER_BYTES], path[64], blob_path[64];
   struct pto_graph_manifest again;
   struct pto_mapped_file file;
   struct pto_error error = {0};
-  if (!path[0]) {
-    strcpy(path, "/dev/shm/manifest_fuzz_XXXXXX");
-    FUZZ_HOLDS(mkdtemp(path));
-    snprintf(blob_path, sizeof blob_path, "%.40s/weights", path);
-    strcat(path, "/manifest");
+  if (!folder[0]) {
+    fuzz_folder_open(folder);
+    snprintf(path, sizeof path, "%s/manifest", folder);
+    snprintf(blob_path, sizeof blob_path, "%s/weights", folder);
   }
   FUZZ_HOLDS(pto_graph_manifest_write(path, blob_path, manifest->tensors, manifest->tensor_count, &error) == PTO_OK);
   FUZZ_HOLDS(pto_mapped_file_init(&file, blob_path, &error) == PTO_OK);
