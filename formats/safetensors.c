@@ -57,8 +57,8 @@ static void read_dtype(struct pto_json_reader *reader, json_t *entry, struct pto
     tensor->dtype = known->dtype;
     bits = known->bits;
     for (uint32_t d = 0; d < tensor->ndims; d++)
-      if (__builtin_mul_overflow(bits, tensor->shape[d], &bits) || bits > UINT64_MAX - 7) {
-        pto_json_read_refuse(reader, "its shape has more elements than 64 bits can count");
+      if (__builtin_mul_overflow(bits, tensor->shape[d], &bits) || bits > INT64_MAX) { /* as what is written */
+        pto_json_read_refuse(reader, "its shape has more bits than a file can");
         return;
       }
     if ((bits + 7) / 8 != data_bytes)

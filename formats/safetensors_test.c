@@ -135,9 +135,10 @@ static void test_tensors_that_cannot_be_are_refused_by_name(void **state) {
       {ENTRY("U8", "[1]", 0, 9223372036854775808), "big", 1},
       {ENTRY("F32", "[3]", 0, 8), "F32 of its shape has 12 bytes, its data_offsets hold 8", 8},
       {ENTRY("F64", "[1]", 0, 4), "F64 of its shape has 8 bytes", 4},
-      {ENTRY("F32", "[4294967296,4294967296]", 0, 0), "more elements than 64 bits can count", 0},
-      {ENTRY("F32", "[4294967296,536870912]", 0, 0), "more elements", 0}, /* 2^64 bytes, which is 0 */
-      {ENTRY("I4", "[4611686018427387903]", 0, 0), "more elements", 0},   /* 2^64 - 4 bits */
+      {ENTRY("F32", "[4294967296,4294967296]", 0, 0), "more bits than a file can", 0},
+      {ENTRY("F32", "[4611686018427387904,0]", 0, 0), "more bits than a file can", 0},
+      {ENTRY("F32", "[4294967296,536870912]", 0, 0), "more bits than a file can", 0}, /* 2^64 bytes, which is 0 */
+      {ENTRY("I4", "[4611686018427387903]", 0, 0), "more bits than a file can", 0},   /* 2^64 - 4 bits */
       {ENTRY("U8", "[1]", 1, 2), "begin at 1, beyond where those before end, at 0", 2},
       {ENTRY("U8", "[1]", 0, 1), "2 bytes follow the last tensor, which ends at 1", 3},
       {ENTRY("U8", "[1]", 0, 1) ",\"y\":" ENTRY("U8", "[1]", 0, 1), "begin at 0, before those before end, at 1", 1},
