@@ -11,9 +11,10 @@
 struct maker {
   struct pto_access_graph *graph;
   struct pto_access_index index;
-  uint32_t *mark;    /* by node: the consumer that last found an edge from it */
-  uint32_t *creator; /* by space: the node that allocated it */
-  uint32_t node;     /* being wired */
+  uint32_t *mark;      /* by node: the consumer that last found an edge from it */
+  uint32_t *creator;   /* by space: the node that allocated it */
+  uint32_t node;       /* being wired */
+  uint32_t after_sync; /* the last sync before it, or the first node */
 };
 
 /* ---- nodes and accesses ---- */
@@ -65,11 +66,12 @@ static void add_node(struct pto_access_graph *graph, bool is_host, uint32_t inde
   graph->nodes[node] = (struct pto_graph_node){.index = index, .is_host = is_host, .first_access = graph->access_count};
   if (is_host) {
     const struct pto_trace_host_access *host = pto_graph_host(graph, node);
-    graph->accesses[graph->access_count++] =
-        (struct pto_graph_access){.node = node,
-                                  .space = space_of(host->is_managed, host->buffer_number),
-                                  .reads = !host->is_write,
-                                  .writes = host->is_write};
+    if (!host->is_sync)
+      graph->accesses[graph->access_count++] =
+          (struct pto_graph_access){.node = node,
+                                    .space = space_of(host->is_managed, host->buffer_number),
+                                    .reads = !host->is_write,
+                                    .writes = host->is_write};
   } else {
     const struct pto_trace_task *task = pto_graph_task(graph, node);
     const struct pto_trace_scope *scope = pto_trace_log_at(&graph->trace->scopes, task->scope_serial);
@@ -235,10 +237,23 @@ static bool add_predecessors(struct maker *m, uint32_t last_host) {
   return has_host || add_before(graph, node, last_host);
 }
 
+/* All since the sync before it, which has what is older. */
+static bool add_all_predecessors(struct maker *m) {
+  struct pto_access_graph *graph = m->graph;
+  struct pto_graph_node *node = &graph->nodes[m->node];
+  node->first_edge = graph->edge_count;
+  node->first_before = graph->before_total;
+  for (uint32_t earlier = m->after_sync; earlier < m->node; earlier++)
+    if (!add_before(graph, node, earlier)) return false;
+  m->after_sync = m->node;
+  return true;
+}
+
 static bool wire(struct maker *m, uint32_t last_host) {
   struct pto_access_graph *graph = m->graph;
   struct pto_graph_node *node = &graph->nodes[m->node];
   const uint32_t first = (uint32_t)node->first_access, end = first + node->access_count;
+  if (node->is_host && pto_graph_host(graph, m->node)->is_sync) return add_all_predecessors(m);
   node->first_edge = graph->edge_count;
   if (!node->is_host && !add_explicit(m)) return false;
   for (uint32_t i = first; i < end; i++) {

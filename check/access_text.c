@@ -194,8 +194,9 @@ const char *pto_text_common(const struct pto_access_text *text, uint32_t a, uint
 const char *pto_text_node(const struct pto_access_text *text, uint32_t node, char *out, size_t size) {
   const struct pto_graph_node *n = &text->graph->nodes[node];
   if (n->is_host) {
-    snprintf(out, size, "host access %" PRIu32 " (before task %" PRIu64 ")", n->index,
-             pto_graph_host(text->graph, node)->task_count);
+    const struct pto_trace_host_access *host = pto_graph_host(text->graph, node);
+    snprintf(out, size, "%s %" PRIu32 " (before task %" PRIu64 ")", host->is_sync ? "sync" : "host access", n->index,
+             host->task_count);
     return out;
   }
   char name[128];

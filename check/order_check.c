@@ -86,7 +86,9 @@ static const char *name_common(const struct teller *t, const struct pto_conflict
 static void name_remedy(const struct teller *t, const struct pto_conflict *c, char *out, size_t size) {
   const struct pto_access_graph *graph = &t->graph;
   const uint32_t number = graph->nodes[c->earlier].index;
-  if (graph->nodes[c->later].is_host)
+  if (graph->nodes[c->later].is_host && !pto_graph_host(graph, c->later)->call)
+    snprintf(out, size, "sync the context first");
+  else if (graph->nodes[c->later].is_host)
     snprintf(out, size, "read an element that task %" PRIu32 " writes first, which waits for it", number);
   else
     snprintf(out, size, "add `after` task %" PRIu32, number);

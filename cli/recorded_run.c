@@ -37,7 +37,8 @@ int pto_recorded_run_open(struct pto_recorded_run *run, const struct pto_run_opt
     code = write_files(run, code);
   }
   if (code == PTO_EXIT_OK && !run->trace) {
-    pto_error_set(error, PTO_EINVAL, "%s drives contexts of its own: there is no one graph to judge", program);
+    pto_error_set(error, PTO_EINVAL, "%s drives contexts of its own and reports none: there is nothing to judge",
+                  program);
     code = PTO_EXIT_USAGE;
   }
   pto_progress_line_end();

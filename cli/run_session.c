@@ -213,6 +213,12 @@ static int probe_files(struct pto_run_session *session) {
   return PTO_EXIT_OK;
 }
 
+/* Whatever the next context does, it does in other memory, though at the same addresses. */
+static void part_contexts(struct pto_trace *sum) {
+  struct pto_trace_host_access *sync = pto_trace_has_graph(sum) ? pto_trace_log_append(&sum->host_accesses) : NULL;
+  if (sync) *sync = (struct pto_trace_host_access){.task_count = sum->tasks.count, .is_sync = true};
+}
+
 /* A context that the program reports: what it has recorded goes behind that of those before it. */
 static int take_recording(void *argument, struct pto_context *context, struct pto_error *error) {
   struct pto_run_session *session = argument;
@@ -222,7 +228,10 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
   if (session->config.record == 0) return PTO_OK;
   int status = pto_context_recording(context, &recording);
   if (status == PTO_OK && recording) {
-    if (session->reported_count++ == 0) sum->start_ns = recording->start_ns;
+    if (session->reported_count++ == 0)
+      sum->start_ns = recording->start_ns;
+    else
+      part_contexts(sum);
     status = pto_trace_append(sum, recording,
                               recording->is_virtual ? session->reported_ps : recording->start_ns - sum->start_ns);
   }

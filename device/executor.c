@@ -59,11 +59,6 @@ static int execute_destroy(struct pto_context *context, const struct pto_command
   return PTO_OK;
 }
 
-static void finish_tasks(struct pto_context *context) {
-  while (pto_host_help(context->rt)) {
-  }
-}
-
 /* ---- dispatches ---- */
 
 static void flight_fini(struct pto_flight *flight) {
@@ -223,7 +218,7 @@ static int execute(struct pto_context *context, struct pto_command *command) {
   case PTO_COMMAND_DISPATCH:
     return execute_dispatch(context, command);
   case PTO_COMMAND_SYNC:
-    finish_tasks(context);
+    pto_host_finish_tasks(context->rt);
     return PTO_OK;
   case PTO_COMMAND_END_RUN: /* next_command does not hand it out */
     return PTO_EINVAL;
@@ -322,7 +317,7 @@ static int orchestrate(struct pto_runtime *rt, void *argument) {
   if (status == PTO_OK && !pto_host_has_failed(rt)) return PTO_OK;
   const bool is_submitting =
       has_command(context) && context->queue[context->done % PTO_CONTEXT_QUEUE].kind == PTO_COMMAND_DISPATCH;
-  finish_tasks(context); /* where an orchestration gave up by itself, the tasks of others still complete */
+  pto_host_finish_tasks(rt); /* where an orchestration gave up by itself, the tasks of others still complete */
   give_flights_up(context, is_submitting);
   return status;
 }

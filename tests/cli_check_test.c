@@ -39,6 +39,41 @@ static void test_the_attention_programs_and_moe_are_clean_under_either_rules(voi
   }
 }
 
+/* Of a program that drives contexts of its own. */
+static void test_a_sync_and_the_end_of_a_context_order_what_rules_pto_do_not(void **state) {
+  (void)state;
+  static const struct {
+    const char *settings, *found;
+  } rows[] = {{"--set sync=true", NULL},
+              {"--set contexts=true", NULL},
+              {"--set sync=true --set recreate=true", NULL},
+              {"--set sync=false", "WAR: task 0 (copy) param 0 reads buffer 1 [0:16]; task 1 (copy) param 1 writes"},
+              {"--set recreate=true",
+               "WAR: task 0 (copy) param 0 reads buffer 1 [0:16]; host access 0 (before task 1) writes"}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (int threads = 0; threads < 2; threads++) {
+      const char *engine = threads ? "threads" : "virtual";
+      const char *const format = "check %s/planted/planted_contexts.so --deps %s --engine %s %s";
+      assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), "exact", engine, rows[i].settings), 0);
+      assert_int_equal(pto_ptosim_run(format, pto_ptosim_build(), "pto", engine, rows[i].settings),
+                       rows[i].found ? 1 : 0);
+      expect_said(rows[i].found ? rows[i].found : "under rules pto, 0 findings");
+    }
+  expect_said("sync the context first");
+}
+
+static void test_the_programs_that_drive_contexts_are_clean_under_either_rules(void **state) {
+  (void)state;
+  static const char *const modes[] = {"host", "pingpong", "inplace"};
+  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    assert_int_equal(pto_ptosim_run("check kv_cache --case %s --set steps=8 --deps exact", modes[i]), 0);
+    assert_int_equal(pto_ptosim_run("check kv_cache --case %s --set steps=8 --deps pto", modes[i]), 0);
+    expect_said("128 tasks");
+  }
+  assert_int_equal(pto_ptosim_run("why kv_cache 0 100 --set steps=8"), 0);
+  expect_said("host access");
+}
+
 static void test_json_has_the_counts_and_each_finding_with_tasks_params_and_the_line_to_add(void **state) {
   (void)state;
   assert_int_equal(pto_ptosim_run("check inplace_update --deps pto --json -"), 1);
@@ -181,6 +216,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_war_reuse_is_clean_under_exact_rules_and_has_findings_under_pto),
       cmocka_unit_test(test_the_attention_programs_and_moe_are_clean_under_either_rules),
+      cmocka_unit_test(test_a_sync_and_the_end_of_a_context_order_what_rules_pto_do_not),
+      cmocka_unit_test(test_the_programs_that_drive_contexts_are_clean_under_either_rules),
       cmocka_unit_test(test_json_has_the_counts_and_each_finding_with_tasks_params_and_the_line_to_add),
       cmocka_unit_test(test_a_run_that_fails_leaves_with_3_and_what_it_had_submitted_is_checked),
       cmocka_unit_test(test_a_run_that_stops_has_its_picture),

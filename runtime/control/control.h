@@ -25,6 +25,8 @@ PTO_MUST_CHECK int pto_host_acquire(struct pto_runtime *rt, const struct pto_ten
 /* Takes in what has completed and helps the machine one step along.  False where no task is unfinished, or the run has
  * failed. */
 bool pto_host_help(struct pto_runtime *rt);
+/* Waits until all tasks have completed, or the run has failed. */
+void pto_host_finish_tasks(struct pto_runtime *rt);
 /* From any thread: pto_host_help, where it is waiting or the next time, returns soon.  Not while the runtime is made or
  * destroyed. */
 void pto_host_call(struct pto_runtime *rt);

@@ -134,6 +134,14 @@ bool pto_host_help(struct pto_runtime *rt) {
   return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;
 }
 
+void pto_host_finish_tasks(struct pto_runtime *rt) {
+  while (pto_host_help(rt)) {
+  }
+  struct pto_trace_host_access *sync =
+      pto_trace_has_graph(&rt->trace) ? pto_trace_log_append(&rt->trace.host_accesses) : NULL;
+  if (sync) *sync = (struct pto_trace_host_access){.task_count = rt->task_count, .is_sync = true};
+}
+
 void pto_host_call(struct pto_runtime *rt) {
   if (rt->port->ops->call) rt->port->ops->call(rt->port);
 }

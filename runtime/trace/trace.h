@@ -64,8 +64,8 @@ struct pto_trace_scope {
   uint64_t first_task, end_task; /* tasks [first, end) were submitted while it was open; UINT64_MAX: it still is */
 };
 
-/* An element that the host reads or writes, or a tensor without gaps that it moves.  It waits for tasks that were
- * submitted before it, and is over before anything later is submitted. */
+/* An element that the host reads or writes, or a tensor without gaps that it moves, or a sync.  It waits for tasks that
+ * were submitted before it, a sync for all of them, and is over before anything later is submitted. */
 struct pto_trace_host_access {
   uint64_t begin, end;    /* addresses of its bytes */
   uint64_t buffer_base;   /* address of the buffer's first byte */
@@ -73,6 +73,7 @@ struct pto_trace_host_access {
   uint64_t task_count;    /* tasks submitted before it */
   const void *call;       /* where the program's call of the public function returns to; NULL: it is a move */
   uint32_t is_write, is_managed;
+  uint32_t is_sync; /* then of the rest task_count alone says something */
 };
 
 enum pto_edge_reason { PTO_EDGE_RAW = 1, PTO_EDGE_WAW = 2, PTO_EDGE_WAR = 4, PTO_EDGE_EXPLICIT = 8 };

@@ -80,6 +80,12 @@ const char *pto_ptosim_path(const char *name) {
   return path;
 }
 
+const char *pto_ptosim_build(void) {
+  static char build[PATH_MAX];
+  snprintf(build, sizeof build, "%.*s", (int)(strrchr(ptosim, '/') - ptosim), ptosim);
+  return build;
+}
+
 int pto_ptosim_setup(void **state) {
   const char *build = getenv("PTO_BUILD_DIR"), *temporary = getenv("TMPDIR");
   if (build)

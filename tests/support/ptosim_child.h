@@ -30,6 +30,8 @@ __attribute__((format(printf, 1, 2))) int pto_ptosim_run(const char *format, ...
 /* The same with words as they are, ended by NULL. */
 int pto_ptosim_run_words(char *const *words);
 
+/* The folder that ptosim was built in, after setup: programs of tests are in its planted/. */
+const char *pto_ptosim_build(void);
 /* A path in the folder for files; valid for the next three calls. */
 const char *pto_ptosim_path(const char *name);
 /* The whole file; the caller frees it. */

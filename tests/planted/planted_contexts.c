@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that drives contexts of its own, in which memory is read by one dispatch and written by a later one: what
+ * orders the two is a sync, or that they are of two contexts.  Rules pto order no write behind a read: without the sync
+ * (`sync=false`) there is a mistake.  For tests/cli_check_test.c.
+ */
+#include <pto/pto.h>
+
+#include <string.h>
+
+#define NUMEL 16u
+
+static int copy_run(const struct pto_kernel_args *a) {
+  memcpy(a->tensors[1].addr, a->tensors[0].addr, NUMEL * sizeof(float));
+  return 0;
+}
+
+#define F32(parameter, way)                                                                                            \
+  { .name = parameter, .mode = way, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32) }
+static const struct pto_kernel_param of_copy[] = {F32("x", PTO_INPUT), F32("z", PTO_OUTPUT)};
+static const struct pto_kernel copy = {
+    .name = "copy", .cores = PTO_AIV, .params = of_copy, .param_count = 2, .run = copy_run};
+
+static int submit_copy(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0])};
+  return pto_submit_aiv(rt, &copy, params, 2);
+}
+
+static int dispatch(struct pto_context *context, struct pto_device_tensor from, struct pto_device_tensor to) {
+  static const struct pto_operand x = {.name = "x", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}},
+                                  z = {.name = "z", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}};
+  static const struct pto_device_program program = {
+      .name = "copy", .inputs = &x, .outputs = &z, .input_count = 1, .output_count = 1, .orchestrate = submit_copy};
+  const struct pto_binding in = {"x", from}, out = {"z", to};
+  const struct pto_dispatch_bindings bindings = {.inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
+  return pto_context_dispatch(context, &program, &bindings);
+}
+
+struct pass {
+  struct pto_program_run *run;
+  struct pto_context *context;
+  struct pto_device_tensor tensors[3];
+};
+
+static int create_tensors(struct pass *pass) {
+  static const struct pto_device_tensor_desc desc = {.dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}};
+  int status = PTO_OK;
+  for (int i = 0; i < 3 && !status; i++) status = pto_device_tensor_create(pass->context, &desc, &pass->tensors[i]);
+  return status;
+}
+
+static int open_pass(struct pass *pass, struct pto_program_run *run) {
+  const struct pto_context_options options = {.size = sizeof options, .runtime = *pto_program_config(run)};
+  char sentence[256];
+  *pass = (struct pass){.run = run};
+  const int status = pto_context_create(&options, &pass->context, sentence, sizeof sentence);
+  return status ? pto_program_fail(run, "%s", sentence) : create_tensors(pass);
+}
+
+static void close_pass(struct pass *pass) {
+  if (!pass->context) return;
+  pto_program_report(pass->run, pass->context);
+  pto_context_destroy(pass->context);
+}
+
+/* The tensors again, at the same addresses. */
+static int recreate_tensors(struct pass *pass) {
+  for (int i = 0; i < 3; i++) (void)pto_device_tensor_destroy(pass->context, pass->tensors[i]);
+  const int status = pto_context_sync(pass->context); /* of the destruction, not of what was read before */
+  return status ? status : create_tensors(pass);
+}
+
+/* Tensor 0 is read, and then written. */
+static int host(struct pto_program_run *run) {
+  struct pass pass;
+  int status = open_pass(&pass, run);
+  if (!status) status = dispatch(pass.context, pass.tensors[0], pass.tensors[1]);
+  if (!status && pto_option_bool(run, "sync")) status = pto_context_sync(pass.context);
+  if (pto_option_bool(run, "contexts")) {
+    close_pass(&pass);
+    if (!status) status = open_pass(&pass, run);
+  }
+  if (!status && pto_option_bool(run, "recreate")) status = recreate_tensors(&pass);
+  if (!status) status = dispatch(pass.context, pass.tensors[2], pass.tensors[0]);
+  if (!status) status = pto_context_sync(pass.context);
+  close_pass(&pass);
+  return status;
+}
+
+static int prepare(struct pto_program_run *run) { return PTO_OK; }
+
+const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "planted_contexts",
+    .summary = "memory that is read and then written by two dispatches",
+    .options = (const struct pto_option[]){{"sync", PTO_OPTION_BOOL, "false", "sync between the dispatches"},
+                                           {"contexts", PTO_OPTION_BOOL, "false", "each in a context of its own"},
+                                           {"recreate", PTO_OPTION_BOOL, "false", "destroy the tensors in between"},
+                                           {0}},
+    .prepare = prepare,
+    .host = host,
+};
