@@ -206,7 +206,6 @@ static void read_tensor(struct pto_json_reader *reader, json_t *object, const st
   if (param->ndims != stride_count)
     pto_json_read_refuse(reader, "%u strides for %u dimensions", stride_count, param->ndims);
   param->offset_bytes = pto_json_read_u64(reader, object, "offset_bytes", MOST_NUMBER);
-  param->memory = PTO_TASK_NO_MEMORY;
   if (!reader->status && pto_json_has(object, "memory")) {
     param->memory = (uint32_t)pto_json_read_u64(reader, object, "memory", PTO_MAX_TENSORS);
     if (param->memory >= folder->memory_count) pto_json_read_refuse(reader, "there is no memory %u", param->memory);
@@ -215,6 +214,7 @@ static void read_tensor(struct pto_json_reader *reader, json_t *object, const st
 
 static void read_param(struct pto_json_reader *reader, json_t *params, struct pto_task_folder *folder, uint32_t i) {
   struct pto_task_param *param = &folder->params[i];
+  param->memory = PTO_TASK_NO_MEMORY;
   pto_json_read_at(reader, "params[%u]", i);
   json_t *object = pto_json_read_item(reader, params, i);
   const char *mode = pto_json_read_string(reader, object, "mode");

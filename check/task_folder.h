@@ -47,7 +47,7 @@ struct pto_task_param {
   uint32_t mode;
   uint32_t scalar_type; /* of a PTO_SCALAR; else the tensor: */
   union pto_scalar scalar;
-  uint32_t dtype, ndims, memory; /* memory: PTO_TASK_NO_MEMORY of an empty tensor */
+  uint32_t dtype, ndims, memory; /* memory: PTO_TASK_NO_MEMORY of a scalar or an empty tensor */
   uint64_t shape[PTO_MAX_DIMS], strides[PTO_MAX_DIMS];
   uint64_t offset_bytes; /* of the first element in the memory */
 };
