@@ -83,7 +83,7 @@ static inline struct pto_payload *pto_payload_pool_take(struct pto_payload_pool 
   if (PTO_UNLIKELY(!payload)) return NULL;
   struct pto_payload *next = *(void **)(void *)payload;
   pool->parked[form % PTO_PAYLOAD_FORMS] = next;
-  const uintptr_t lines = (uintptr_t)next; /* a number: of no payload, which is NULL, lines may be asked for too */
+  const uintptr_t lines = (uintptr_t)next;    /* a number: of no payload, which is NULL, lines may be asked for too */
   __builtin_prefetch((const void *)lines, 1); /* the core that read it last may have been on another CPU */
   __builtin_prefetch((const void *)(lines + PTO_CACHE_LINE), 1);
   __builtin_prefetch((const void *)(lines + 2 * PTO_CACHE_LINE), 1);
