@@ -185,11 +185,17 @@ int pto_lower_fused_gelu_tanh(struct pto_graph_lowering *l, const struct pto_gra
   return unary(l, group, &pto_general_gelu_tanh);
 }
 
+/* Where silu(x) is kept: as long as results, where that is one task that brings the memory with it. */
+static struct pto_tensor gate_of(struct pto_graph_lowering *l, const struct pto_tensor *y) {
+  if (pto_tensor_numel(y) > PTO_TILE_ELEMS) return pto_graph_lowering_temporary(l, PTO_FLOAT32, y->ndims, y->shape);
+  return pto_graph_lowering_kept(l, PTO_FLOAT32, y->ndims, y->shape);
+}
+
 /* silu(x) in f32, then its product. */
 int pto_lower_fused_silu_product(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, group, 0);
   const struct pto_tensor y = pto_graph_lowering_result(l, group, 0, PTO_IN_PLACE_ANY);
-  const struct pto_tensor gate = pto_graph_lowering_temporary(l, PTO_FLOAT32, y.ndims, y.shape);
+  const struct pto_tensor gate = gate_of(l, &y);
   const struct pto_tensor *factors[] = {&gate, pto_graph_lowering_operand(l, group, 1)};
   const int status = pto_graph_lowering_elementwise(l, &pto_general_silu, &x, 1, &gate, NULL, 0);
   return status ? status : pto_graph_lowering_elementwise(l, &pto_general_mul, factors, 2, &y, NULL, 0);

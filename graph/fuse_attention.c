@@ -97,10 +97,11 @@ bool pto_match_attention(struct pto_fusion_match *m, uint32_t index) {
 
 /* ---- tiles ---- */
 
-/* Of a head, so that its scores fill the cube's tiles; of keys in a tile, a quarter of a megabyte in f32, half of the
- * L1 of a large chip; and of scores. */
+/* Rows of a head that are worth a task of the cube; keys of a tile, 128 KiB in f32, which one core of a2a3 reads in
+ * about the time that the control thread takes for the tile's tasks: with half and with twice as many, decoders of
+ * graph/models are slower there (docs/graph.md, "Fusion"); scores of a tile, 512 KiB. */
 #define TILE_ROWS UINT64_C(64)
-#define TILE_KEY_ELEMS UINT64_C(65536)
+#define TILE_KEY_ELEMS UINT64_C(32768)
 #define TILE_SCORES UINT64_C(131072)
 
 static void cut(struct pto_tiles *tiles, uint32_t d, uint64_t most) {

@@ -125,14 +125,15 @@ int pto_lower_row_norm(struct pto_graph_lowering *l, const struct pto_tensor *gi
   if (status != PTO_OK) return status;
   struct pto_tiles tiles;
   pto_tiles_make(&tiles, x.ndims, x.shape, ~((1u << (x.ndims - count)) - 1), 2);
-  status = pto_graph_lowering_allocate(l, result);
+  const bool is_one_task = tiles.count == 1 && pto_tensor_is_contiguous(&y);
+  status = is_one_task ? PTO_OK : pto_graph_lowering_allocate(l, result);
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_tensor rows = pto_tiles_view(&tiles, i, &x), written = pto_tiles_view(&tiles, i, &y);
     struct pto_param list[5] = {pto_input(&rows), pto_input(&scale)};
     if (norm->has_bias) list[2] = pto_input(&bias);
     list[params - 2] = pto_output(&written);
     list[params - 1] = pto_scalar_f32(norm->epsilon);
-    status = pto_graph_lowering_tile(l);
+    if (!is_one_task) status = pto_graph_lowering_tile(l);
     if (status == PTO_OK) status = pto_graph_lowering_submit(l, norm->kernel, list, params);
   }
   const int ended = pto_graph_lowering_tiles_end(l);

@@ -17,9 +17,10 @@
 #include <tests/support/lowered_graph.h>
 #include <tests/support/random_graph.h>
 
-static const struct random_graph_form small = {.call_count = 10, .has_views = true};
+static const struct random_graph_form small = {.call_count = 10, .has_views = true, .has_patterns = true};
 /* Cut into many tasks each: 16 Ki elements are one. */
-static const struct random_graph_form large = {.call_count = 6, .numel = 100000, .extent = 300, .has_views = true};
+static const struct random_graph_form large = {
+    .call_count = 6, .numel = 100000, .extent = 300, .has_views = true, .has_patterns = true};
 
 static uint64_t number(const char *name, uint64_t otherwise) {
   const char *text = getenv(name);
