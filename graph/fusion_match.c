@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/fusion_match.h>
 
+#include <math.h>
 #include <string.h>
 
 #include <graph/op_options.h>
@@ -164,6 +165,13 @@ static double reduced_count(const struct pto_fusion_match *m, uint32_t value, ui
   return (double)pto_graph_desc_numel(pto_match_desc(m, x)) / (double)pto_graph_desc_numel(pto_match_desc(m, value));
 }
 
+/* Whether `value` is that constant but for the rounding of float32: one of float16 is often further off than its
+ * results may be. */
+static bool is_about(const struct pto_fusion_match *m, uint32_t value, double number) {
+  double is = 0;
+  return pto_match_constant(m, value, &is) && fabs(is - number) <= 0x1p-23 * fabs(number);
+}
+
 /* A sum, by `op`, over the number of its elements. */
 static bool is_sum_over_count(struct pto_fusion_match *m, uint32_t value, uint32_t op, uint32_t *x_out,
                               uint32_t *axes_out) {
@@ -174,7 +182,7 @@ static bool is_sum_over_count(struct pto_fusion_match *m, uint32_t value, uint32
                    number = node == NULL ? 0 : node->operands[1 - i % 2];
     if (node != NULL && pto_match_reduced(m, sum, op, x_out, axes_out) && pto_match_same_shape(m, value, sum)) {
       const double count = reduced_count(m, value, *x_out);
-      if (pto_match_number(m, number, i < 2 ? 1 / count : count)) return true;
+      if (is_about(m, number, i < 2 ? 1 / count : count)) return true;
     }
     pto_match_rewind(m, mark);
   }

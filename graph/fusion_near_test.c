@@ -54,6 +54,12 @@ static form_operand near_wrong_count(struct form_maker *f) {
   const form_operand x = IN("x", 4, 4);
   return DIV(x, SQRT(ADD(DIV(TOTAL(MUL(x, x), 1), NUMBER(5)), NUMBER(1))));
 }
+/* In fp16 1/400 is half a thousandth off. */
+static form_operand near_count_of_few_bits(struct form_maker *f) {
+  f->dtype = PTO_FLOAT16;
+  const form_operand x = IN("x", 4, 400);
+  return DIV(x, SQRT(ADD(MUL(TOTAL(MUL(x, x), 1), NUMBER(1.0 / 400)), NUMBER(1))));
+}
 /* [4] beside [4, 4]: it would be taken along the other axis. */
 static form_operand near_dimensions_that_go(struct form_maker *f) {
   const form_operand x = IN("x", 4, 4);
@@ -142,6 +148,7 @@ static make_form *const near[] = {near_epsilon_of_a_row,
                                   near_product_of_two,
                                   near_root_of_another,
                                   near_wrong_count,
+                                  near_count_of_few_bits,
                                   near_dimensions_that_go,
                                   near_number_of_higher_rank,
                                   near_maximum_of_another_axis,

@@ -67,10 +67,11 @@ static form_operand reciprocal_root(struct form_maker *f, form_operand x) {
 
 /* ---- rows ---- */
 
-/* A sum over how many it is of. */
+/* A sum over how many it is of; no 1/n of fp16 that is not exact, of which fusion keeps off. */
 static form_operand over_count(struct form_maker *f, form_operand total, double count) {
-  return draw(f, 2) ? product(f, total, number_for(f, 1 / count, total))
-                    : quotient(f, total, number_for(f, count, total));
+  const bool is_exact = f->dtype == PTO_FLOAT32 || frexp(count, &(int){0}) == 0.5;
+  return is_exact && draw(f, 2) ? product(f, total, number_for(f, 1 / count, total))
+                                : quotient(f, total, number_for(f, count, total));
 }
 
 static double count_of(const struct form_maker *f, form_operand x, struct pto_u32_list axes) {
