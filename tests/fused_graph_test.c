@@ -155,8 +155,11 @@ static void close_trial(struct trial *t) {
   free(t->unfused);
 }
 
-/* How many tasks it was. */
-static uint64_t run(struct trial *t, struct pto_context *context, bool is_fused) {
+struct cost {
+  uint64_t tasks, virtual_ps; /* without transfers */
+};
+
+static struct cost run(struct trial *t, struct pto_context *context, bool is_fused) {
   struct pto_context_counters before = {.size = sizeof before}, after = before;
   void *outputs[] = {is_fused ? t->fused : t->unfused};
   memset(outputs[0], 0xa5, bytes_of(&t->desc));
@@ -166,7 +169,8 @@ static uint64_t run(struct trial *t, struct pto_context *context, bool is_fused)
     fail_msg("%s, seed %llu: %s", t->form->name, (unsigned long long)t->seed, pto_context_error(context));
   pto_context_counters(context, &after);
   pto_graph_forget(t->graph, context);
-  return after.tasks - before.tasks;
+  return (struct cost){after.tasks - before.tasks,
+                       after.virtual_ps - after.transfer_ps - (before.virtual_ps - before.transfer_ps)};
 }
 
 /* ---- against double precision ---- */
@@ -213,10 +217,14 @@ static void test_fused_nodes_are_within_tolerance_of_double_precision_and_of_the
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(forms); i++)
     for (uint64_t seed = 1; seed <= SPELLINGS; seed++) {
       struct trial t = open_trial(&forms[i], seed, seed % 2 ? PTO_FLOAT32 : PTO_FLOAT16, NULL, 0);
-      const uint64_t unfused_tasks = run(&t, context, false), tasks = run(&t, context, true);
-      if (tasks >= unfused_tasks)
+      const struct cost apart_cost = run(&t, context, false), cost = run(&t, context, true);
+      if (seed == 1)
+        printf("| %-26s %3llu tasks, %6.1f us; without fusion %3llu tasks, %6.1f us\n", forms[i].name,
+               (unsigned long long)cost.tasks, (double)cost.virtual_ps * 1e-6, (unsigned long long)apart_cost.tasks,
+               (double)apart_cost.virtual_ps * 1e-6);
+      if (cost.tasks >= apart_cost.tasks || cost.virtual_ps >= apart_cost.virtual_ps)
         fail_msg("%s, seed %llu: %llu tasks, and %llu without fusion", forms[i].name, (unsigned long long)seed,
-                 (unsigned long long)tasks, (unsigned long long)unfused_tasks);
+                 (unsigned long long)cost.tasks, (unsigned long long)apart_cost.tasks);
       expect_reference(&t);
       lowered_graph_expect(&t.desc, t.fused, t.unfused, false, &apart, forms[i].name);
       close_trial(&t);
@@ -259,12 +267,12 @@ static void test_a_graph_that_was_saved_and_loaded_is_fused_alike(void **state) 
     const struct pto_graph_file_options options = {.size = sizeof options, .weights = PTO_GRAPH_WEIGHTS_INLINE};
     struct trial t = open_trial(&forms[i], 5, PTO_FLOAT32, NULL, 0);
     struct pto_error error = {0};
-    const uint64_t tasks = run(&t, context, true);
+    const uint64_t tasks = run(&t, context, true).tasks;
     memcpy(t.unfused, t.fused, bytes_of(&t.desc));
     if (pto_graph_json_save(t.graph, path, &options, &error)) fail_msg("%s", error.sentence);
     pto_graph_destroy(t.graph);
     if (pto_graph_json_load(NULL, path, &options, &t.graph, &error)) fail_msg("%s", error.sentence);
-    assert_int_equal(run(&t, context, true), tasks);
+    assert_int_equal(run(&t, context, true).tasks, tasks);
     assert_memory_equal(t.fused, t.unfused, bytes_of(&t.desc));
     close_trial(&t);
   }
