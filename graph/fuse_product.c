@@ -3,7 +3,7 @@
  * Fused: products and what follows them at once.
  *
  *   product_sum    a · b + c, a matmul or a gemm without c: a bias, or what the product is added to
- *   conv2d_clamp   a convolution with a bias, and a clamp
+ *   conv2d_clamp   a convolution with a bias, and a clamp or relu
  */
 #include <graph/fusion_match.h>
 
@@ -59,6 +59,7 @@ int pto_lower_fused_product_sum(struct pto_graph_lowering *l, const struct pto_g
 bool pto_match_conv2d_clamp(struct pto_fusion_match *m, uint32_t index) {
   struct pto_fused_group *g = &m->group;
   const struct pto_graph_node *clamp = pto_match_last(m, index, PTO_GRAPH_OP_clamp);
+  if (clamp == NULL) clamp = pto_match_last(m, index, PTO_GRAPH_OP_relu);
   const struct pto_graph_node *conv = clamp == NULL ? NULL : pto_match_node(m, clamp->operands[0], PTO_GRAPH_OP_conv2d);
   if (conv == NULL || conv->operand_count < PRODUCT_OPERANDS || conv->operands[C] == 0) return false;
   for (uint32_t i = 0; i < PRODUCT_OPERANDS; i++) g->operands[i] = conv->operands[i];
@@ -71,10 +72,12 @@ bool pto_match_conv2d_clamp(struct pto_fusion_match *m, uint32_t index) {
 int pto_lower_fused_conv2d_clamp(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
   const struct pto_fused_options *found = group->options;
   const struct pto_clamp_options *options = found->bounds->options;
-  const struct pto_bounds bounds = {.are_finite = true,
-                                    .least = (float)pto_option_f64(options->min_value, -(double)INFINITY),
-                                    .most = (float)pto_option_f64(options->max_value, (double)INFINITY)};
+  struct pto_bounds bounds = {.are_finite = true, .least = 0, .most = INFINITY};
   struct pto_graph_node node = *group;
+  if (found->bounds->op == PTO_GRAPH_OP_clamp) {
+    bounds.least = (float)pto_option_f64(options->min_value, -(double)INFINITY);
+    bounds.most = (float)pto_option_f64(options->max_value, (double)INFINITY);
+  }
   node.options = found->node->options;
   return pto_lower_conv2d_within(l, &node, &bounds);
 }

@@ -34,7 +34,7 @@
   X(silu_product, "sigmoid neg exp add reciprocal div mul")                                                            \
   X(silu, "sigmoid neg exp add reciprocal div mul")                                                                    \
   X(product_sum, "matmul gemm add")                                                                                    \
-  X(conv2d_clamp, "conv2d clamp")
+  X(conv2d_clamp, "conv2d clamp relu")
 /* clang-format on */
 
 enum pto_fusion {
@@ -56,7 +56,7 @@ struct pto_fused_options {
   bool is_centred;                     /* the mean is taken off first */
   bool is_inverted;                    /* the mask is true where scores do not count */
   const struct pto_graph_node *node;   /* whose options hold for the group as well */
-  const struct pto_graph_node *bounds; /* the clamp */
+  const struct pto_graph_node *bounds; /* a clamp or relu */
 };
 
 struct pto_fused_group {

@@ -68,10 +68,7 @@ static form_operand make_attention_with_chosen_mask(struct form_maker *f) {
                         form_input(f, "m", PTO_UINT8, SHAPE(5)));
 }
 static form_operand make_convolution(struct form_maker *f) {
-  const struct pto_conv2d_options options = {.bias = IN("b", 4)};
-  const struct pto_clamp_options bounds = {.min_value = pto_number_f64(0)};
-  return pto_graph_builder_clamp(
-      f->builder, pto_graph_builder_conv2d(f->builder, IN("x", 1, 2, 5, 5), IN("w", 4, 2, 3, 3), &options), &bounds);
+  return form_conv2d_clamp(f, IN("x", 1, 2, 5, 5), IN("w", 4, 2, 3, 3), IN("b", 4));
 }
 
 static const struct form {

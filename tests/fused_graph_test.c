@@ -65,6 +65,9 @@ static form_operand attention_of_one_row(struct form_maker *f) {
 static form_operand attention_of_shared_keys(struct form_maker *f) {
   return form_attention(f, IN("q", 2, 40, 8), IN("k", 8, 30), IN("v", 30, 12), none);
 }
+static form_operand convolution(struct form_maker *f) {
+  return form_conv2d_clamp(f, IN("x", 1, 6, 40, 30), IN("w", 20, 6, 3, 3), IN("b", 20));
+}
 
 static const struct form {
   const char *name;
@@ -87,7 +90,8 @@ static const struct form {
              {"residual", residual, false},
              {"attention_of_rows", attention_of_rows, false},
              {"attention_of_one_row", attention_of_one_row, false},
-             {"attention_of_shared_keys", attention_of_shared_keys, false}};
+             {"attention_of_shared_keys", attention_of_shared_keys, false},
+             {"convolution", convolution, false}};
 
 /* ---- a graph and its numbers ---- */
 

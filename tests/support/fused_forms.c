@@ -203,3 +203,10 @@ form_operand form_attention(struct form_maker *f, form_operand query, form_opera
       draw(f, 2) ? pto_graph_builder_softmax(f->builder, scores, &options) : form_softmax(f, scores, options.axis);
   return pto_graph_builder_matmul(f->builder, weights, values, NULL);
 }
+
+form_operand form_conv2d_clamp(struct form_maker *f, form_operand x, form_operand filter, form_operand bias) {
+  const struct pto_conv2d_options options = {.bias = bias, .padding = PTO_U32_LIST(1, 1, 1, 1)};
+  const struct pto_clamp_options bounds = {.min_value = pto_number_f64(-0.25), .max_value = pto_number_f64(0.5)};
+  const form_operand y = pto_graph_builder_conv2d(f->builder, x, filter, &options);
+  return draw(f, 2) ? pto_graph_builder_clamp(f->builder, y, &bounds) : pto_graph_builder_relu(f->builder, y, NULL);
+}

@@ -39,4 +39,7 @@ form_operand form_product_sum(struct form_maker *f, form_operand a, form_operand
 form_operand form_attention(struct form_maker *f, form_operand query, form_operand keys, form_operand values,
                             form_operand mask);
 
+/* A convolution of x [n, c, h, w] with a bias, then a clamp or relu. */
+form_operand form_conv2d_clamp(struct form_maker *f, form_operand x, form_operand filter, form_operand bias);
+
 #endif
