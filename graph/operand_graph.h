@@ -50,7 +50,7 @@ struct pto_graph {
   uint32_t input_count, output_count;
   struct pto_operand *input_operands, *output_operands; /* for dispatch */
   struct pto_graph_instances *instances;                /* graph_dispatch.h: made by build */
-  bool is_unfused; /* every node is lowered by itself (pto_graph_set_fusion) */
+  bool is_unfused;                                      /* every node is lowered by itself (pto_graph_set_fusion) */
 };
 
 static inline const struct pto_graph_value *
