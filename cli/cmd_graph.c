@@ -82,6 +82,11 @@ OPTION(first_divergence) {
   return PTO_OK;
 }
 
+OPTION(no_fusion) {
+  COMMAND->is_unfused = true;
+  return PTO_OK;
+}
+
 static const struct pto_option_spec extra[] = {
     {"model", "NAME", "a model of `ptosim list models` in place of a file; --set has its options", set_model, false},
     {"validate", NULL, "says whether the file is a valid graph, and no more", set_validate, false},
@@ -100,6 +105,8 @@ static const struct pto_option_spec extra[] = {
     {"compare", "reference", "compares the results of all nodes with the reference's", set_compare, false},
     {"first-divergence", NULL, "ends that at the first node beyond tolerance, and tells it", set_first_divergence,
      false},
+    {"no-fusion", NULL, "every node by itself, where --run, --compare and --explain lower nodes in groups by patterns",
+     set_no_fusion, false},
     {"explain", NULL, "tells of each node kernels, tiles, local memory, bytes, work, and what bounds it on --chip",
      set_explain, false},
     {0}};
@@ -202,7 +209,8 @@ static int act(struct pto_graph_command *command) {
   int status = load(command);
   if (status == PTO_ESYSTEM) status = command->error.status = PTO_EINVAL; /* a file that was asked for */
   if (status || command->validate) return status;
-  status = write_files(command);
+  if (command->is_unfused) status = pto_graph_set_fusion(command->graph, 0);
+  if (status == PTO_OK) status = write_files(command);
   if (status == PTO_OK && command->explain) status = pto_graph_command_explain(command);
   return status == PTO_OK && (command->run || command->compare) ? execute(command) : status;
 }
@@ -242,6 +250,7 @@ static const char *find_conflict(const struct pto_graph_command *command) {
     return "--output-dir is for --run or --first-divergence";
   if ((o->has_rtol || o->has_atol) && !command->compare) return "--rtol and --atol are for --compare";
   if ((o->engine || o->chip || o->workers) && !runs && !command->explain) return "--engine is for --run or --compare";
+  if (command->is_unfused && !runs && !command->explain) return "--no-fusion is for --run, --compare or --explain";
   if (command->validate && (runs || command->explain || command->save_path || o->dot_path))
     return "--validate does nothing else";
   return NULL;

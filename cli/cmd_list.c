@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `ptosim list`: programs, kernels, operations and models of graphs, chips and policies.  Each item's name is the first
- * word of its line.
+ * `ptosim list`: programs, kernels, operations, fusions and models of graphs, chips and policies.  Each item's name is
+ * the first word of its line.
  *
  * To add a list: a function and a line in `lists`.
  */
@@ -15,6 +15,7 @@
 
 #include <cli/run_result.h>
 #include <cli/trace_view.h>
+#include <graph/fusion.h>
 #include <graph/models/graph_model.h>
 #include <graph/operation.h>
 #include <orchestration/loader/loader.h>
@@ -231,6 +232,13 @@ static int list_ops(int count, char **names) {
   return PTO_EXIT_OK;
 }
 
+/* What several operations are lowered as together, and which they may be. */
+static int list_fusions(int count, char **names) {
+  for (uint32_t pattern = 0; pattern < PTO_FUSION_COUNT; pattern++)
+    printf("%-*s %s\n", NAME_COLUMN, pto_fusion_name(pattern), pto_fusion_ops(pattern));
+  return PTO_EXIT_OK;
+}
+
 /* ---- models ---- */
 
 /* Those of `ptosim graph --model`, with their options where they are named. */
@@ -286,7 +294,8 @@ static const struct list {
   int (*print)(int count, char **names);
   bool takes_names;
 } lists[] = {{"programs", list_programs, true}, {"kernels", list_kernels, true}, {"ops", list_ops, true},
-             {"models", list_models, true},     {"chips", list_chips, false},    {"policies", list_policies, false}};
+             {"fusions", list_fusions, false},  {"models", list_models, true},   {"chips", list_chips, false},
+             {"policies", list_policies, false}};
 
 static bool asks_for_help(int argc, char **argv) {
   for (int i = 1; i < argc; i++)
@@ -296,7 +305,7 @@ static bool asks_for_help(int argc, char **argv) {
 
 int pto_cmd_list(int argc, char **argv) {
   if (asks_for_help(argc, argv)) {
-    puts("ptosim list [programs|kernels|ops|models|chips|policies]\n"
+    puts("ptosim list [programs|kernels|ops|fusions|models|chips|policies]\n"
          "                                                 what there is, a line each; without a word, programs\n"
          "ptosim list programs PROGRAM...                  their options and cases\n"
          "ptosim list kernels KERNEL...                    what each of their parameters must be\n"
@@ -311,9 +320,9 @@ int pto_cmd_list(int argc, char **argv) {
       return pto_complain(PTO_EXIT_USAGE, "list %s: takes nothing more, not \"%s\"", argv[1], argv[2]);
     return lists[i].print(argc - 2, argv + 2);
   }
-  return pto_complain(
-      PTO_EXIT_USAGE,
-      "list: \"%s\" is none of programs, kernels, ops, models, chips, policies; a program's options and cases are "
-      "shown by `ptosim list programs NAME`",
-      argv[1]);
+  return pto_complain(PTO_EXIT_USAGE,
+                      "list: \"%s\" is none of programs, kernels, ops, fusions, models, chips, policies; a program's "
+                      "options and cases are "
+                      "shown by `ptosim list programs NAME`",
+                      argv[1]);
 }

@@ -41,7 +41,8 @@ struct pto_graph_engine {
   pto_graph_engine_run *run;
 };
 /* On a simulated chip, by a context of its own (graph_device.c).  What observe sees is of a second run, in which the
- * result of every node is an output; the outputs themselves are those of the plain run. */
+ * result of every node is an output, but of those inside a fused group, which it does not see; the outputs themselves
+ * are those of the plain run. */
 pto_graph_engine_run pto_graph_run_on_device;
 /* NULL where there is none of this name. */
 const struct pto_graph_engine *pto_graph_engine_find(const char *name);
@@ -55,6 +56,7 @@ void pto_graph_record_take(struct pto_graph_record *record, struct pto_context *
 /* What a comparison of the results of nodes came to. */
 struct pto_graph_divergence {
   uint64_t nodes, elements;    /* compared */
+  uint64_t fused_nodes;        /* inside groups, which are compared at their last node */
   uint64_t diverging_nodes;    /* beyond tolerance; 1 at most where the first ends it */
   uint64_t diverging_elements; /* of all of them */
   double worst_ulps;           /* of all elements */
@@ -62,6 +64,7 @@ struct pto_graph_divergence {
   bool is_found;
   /* Of the first node beyond tolerance, its worst element: */
   uint32_t node, result;
+  const char *fused;               /* the pattern, where it is the last of a group; else NULL */
   uint64_t element, node_elements; /* index, row-major; how many of this result are beyond */
   double got, expected, ulps;
 };
@@ -71,7 +74,7 @@ struct pto_graph_command {
   const char *path; /* of the graph; NULL: a model */
   const char *model, *save_path, *weights_path, *manifest_path, *output_dir, *compare;
   uint32_t save_weights; /* enum pto_graph_weights_form */
-  bool validate, run, explain, first_divergence, has_kv;
+  bool validate, run, explain, first_divergence, has_kv, is_unfused;
   struct pto_graph *graph;
   void **inputs, **outputs; /* dense bytes, in the graph's order */
   const char *engine;       /* that it ran on; NULL: on none */

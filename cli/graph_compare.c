@@ -5,8 +5,9 @@
  * The engine runs first, and its results are kept as dense bytes by value; the reference runs then, and each of its
  * nodes is compared when it has been computed.  After that the reference goes on from the engine's result: every node
  * is computed of the very operands that the engine had, so that one mistake is one node, and rounding of earlier nodes
- * is no difference.  How far the outputs have come apart in the end, with the reference left alone, is a number beside
- * it and no verdict.
+ * is no difference.  Nodes inside a fused group, of which the engine tells nothing, are computed in double precision
+ * from the group's operands on, and the group is compared at its last node.  How far the outputs have come apart in the
+ * end, with the reference left alone, is a number beside it and no verdict.
  */
 #include <cli/graph_command.h>
 
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <graph/fusion.h>
 #include <graph/graph_json.h>
 #include <runtime/base/base.h>
 
@@ -26,6 +28,8 @@ struct comparison {
   const struct pto_graph_engine *engine;
   void **kept;     /* by value: what the engine made */
   void **expected; /* by output: what the reference makes */
+  struct pto_fusion_plan plan;
+  bool *is_inside; /* by node: of a group, and the engine told nothing */
   struct pto_graph_names *names;
   struct pto_error error;
 };
@@ -120,11 +124,21 @@ static int write_operand(struct comparison *c, uint32_t value) {
                              &graph->values[value].desc, data, &c->error);
 }
 
+/* Of a group all of its nodes'; what is between them is nowhere. */
+static int write_operands(struct comparison *c, uint32_t node) {
+  const struct pto_fused_group *group = pto_fusion_group_at(&c->plan, node);
+  int status = PTO_OK;
+  for (uint32_t i = 0; i < (group ? group->node_count : 1); i++) {
+    const struct pto_graph_node *n = &c->command->graph->nodes[group ? group->nodes[i] : node];
+    for (uint32_t k = 0; k < n->operand_count && status == PTO_OK; k++)
+      if (n->operands[k]) status = write_operand(c, n->operands[k]);
+  }
+  return status;
+}
+
 static int write_tensors(struct comparison *c, uint32_t node, const struct pto_reference_tensor *expected) {
   const struct pto_graph_node *n = &c->command->graph->nodes[node];
-  int status = PTO_OK;
-  for (uint32_t k = 0; k < n->operand_count && status == PTO_OK; k++)
-    if (n->operands[k]) status = write_operand(c, n->operands[k]);
+  int status = write_operands(c, node);
   for (uint32_t r = 0; r < n->result_count && status == PTO_OK; r++) {
     const char *name = pto_graph_name_of(c->names, n->first_result + r);
     const struct pto_graph_desc *desc = &expected[r].desc;
@@ -141,6 +155,11 @@ static int write_tensors(struct comparison *c, uint32_t node, const struct pto_r
 }
 
 /* ---- the two runs ---- */
+
+static void find_inside(const struct comparison *c) {
+  for (uint32_t n = 0; n < c->command->graph->node_count; n++)
+    c->is_inside[n] = pto_fusion_is_inside(&c->plan, n) && !c->kept[c->command->graph->nodes[n].first_result];
+}
 
 static int keep_results(void *context, uint32_t node, const struct pto_reference_tensor *results) {
   struct comparison *c = context;
@@ -189,10 +208,20 @@ static int compare_ends(struct comparison *c) {
   return PTO_OK;
 }
 
+/* Of a group that the engine lowered as one. */
+static const char *pattern_name(const struct comparison *c, uint32_t node) {
+  const struct pto_fused_group *group = pto_fusion_group_at(&c->plan, node);
+  return group != NULL && c->is_inside[group->nodes[0]] ? pto_fusion_name(group->pattern) : NULL;
+}
+
 static int compare_results(void *context, uint32_t node, const struct pto_reference_tensor *results) {
   struct comparison *c = context;
   struct pto_graph_divergence *d = &c->command->divergence;
   bool is_beyond_any = false;
+  if (c->is_inside[node]) {
+    d->fused_nodes++;
+    return PTO_OK;
+  }
   for (uint32_t r = 0; r < c->command->graph->nodes[node].result_count; r++) {
     struct worst worst;
     const int status = compare_result(c, node, r, &results[r], &worst);
@@ -204,6 +233,7 @@ static int compare_results(void *context, uint32_t node, const struct pto_refere
     if (worst.beyond == 0 || d->is_found) continue;
     d->is_found = true;
     d->node = node;
+    d->fused = pattern_name(c, node);
     d->result = r;
     d->element = worst.element;
     d->node_elements = worst.beyond;
@@ -232,8 +262,11 @@ static int run_both(struct comparison *c) {
                                     .observe_context = c,
                                     .record = &command->record};
   int status = c->engine->run(&job, &c->error);
-  if (status == PTO_OK)
-    status = pto_graph_reference_run(command->graph, job.inputs, c->expected, compare_results, c, &c->error);
+  if (status == PTO_OK) {
+    find_inside(c);
+    status = pto_graph_reference_run_fused(command->graph, c->is_inside, job.inputs, c->expected, compare_results, c,
+                                           &c->error);
+  }
   if (status == ENDED) return PTO_OK;
   if (status == PTO_OK)
     status = pto_graph_reference_run(command->graph, job.inputs, c->expected, NULL, NULL, &c->error);
@@ -244,7 +277,8 @@ static int alloc_arrays(struct comparison *c) {
   const struct pto_graph *graph = c->command->graph;
   c->kept = calloc(graph->value_count, sizeof *c->kept);
   c->expected = calloc(graph->output_count, sizeof *c->expected);
-  bool has_room = c->kept && c->expected;
+  c->is_inside = calloc(graph->node_count + 1u, sizeof *c->is_inside);
+  bool has_room = c->kept && c->expected && c->is_inside && pto_fusion_plan_init(&c->plan, graph) == PTO_OK;
   for (uint32_t o = 0; has_room && o < graph->output_count; o++)
     has_room = (c->expected[o] = calloc(1, graph->values[graph->outputs[o]].size_bytes + 1)) != NULL;
   return has_room ? pto_graph_names_create(graph, &c->names) : PTO_ENOMEM;
@@ -259,6 +293,8 @@ int pto_graph_command_compare(struct pto_graph_command *command, const struct pt
     status = run_both(&c);
   for (uint32_t v = 0; c.kept && v < command->graph->value_count; v++) free(c.kept[v]);
   for (uint32_t o = 0; c.expected && o < command->graph->output_count; o++) free(c.expected[o]);
+  pto_fusion_plan_fini(&c.plan);
+  free(c.is_inside);
   free(c.kept);
   free(c.expected);
   pto_graph_names_destroy(c.names);

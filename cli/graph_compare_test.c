@@ -13,6 +13,8 @@
 
 #include <cli/graph_command.h>
 #include <formats/npy.h>
+#include <graph/fusion.h>
+#include <runtime/base/base.h>
 
 /* x → abs "a" → exp "b" → neg "c". */
 static struct pto_graph *build(void) {
@@ -120,6 +122,92 @@ static void test_tensors_of_the_first_divergence_are_written(void **state) {
   for (int k = 0; k < 5; k++) assert_true(fabsf(got[k] - expected[k] * (k == 3 ? 3 : 1)) <= 1e-6f * got[k]);
 }
 
+/* ---- fused groups ---- */
+
+#define COLUMNS 7
+
+/* x → abs → an RMS norm of fp16, nodes 1 to 6 → neg. */
+static struct pto_graph *build_norm(void) {
+  struct pto_graph_builder *b = NULL;
+  struct pto_graph *graph = NULL;
+  const struct pto_graph_desc rows = {PTO_FLOAT16, 2, {2, COLUMNS}}, one = {PTO_FLOAT16, 1, {COLUMNS}};
+  const struct pto_reduce_options last = {.axes = PTO_U32_LIST(1), .keep_dimensions = PTO_FLAG_YES};
+  assert_int_equal(pto_graph_builder_create(NULL, &b), PTO_OK);
+  const struct pto_graph_operand x = pto_graph_builder_abs(b, pto_graph_builder_input(b, "x", &rows), NULL);
+  struct pto_graph_operand y = pto_graph_builder_reduce_mean(b, pto_graph_builder_mul(b, x, x, NULL), &last);
+  y = pto_graph_builder_add(b, y, pto_graph_builder_scalar(b, PTO_FLOAT16, pto_number_f64(0.001)), NULL);
+  y = pto_graph_builder_div(b, x, pto_graph_builder_sqrt(b, y, NULL), NULL);
+  y = pto_graph_builder_mul(b, y, pto_graph_builder_input(b, "weight", &one), NULL);
+  const struct pto_graph_output output = {"y", pto_graph_builder_neg(b, y, NULL)};
+  assert_int_equal(pto_graph_builder_build(b, &output, 1, &graph), PTO_OK);
+  pto_graph_builder_destroy(b);
+  return graph;
+}
+
+static struct pto_fusion_plan plan;
+
+/* What a chip does: nodes inside a group have no results that it tells. */
+static int observe_as_fused(void *context, uint32_t node, const struct pto_reference_tensor *results) {
+  return pto_fusion_is_inside(&plan, node) ? PTO_OK : observe_with_mistake(context, node, results);
+}
+
+static int run_fused_with_mistake(const struct pto_graph_job *job, struct pto_error *error) {
+  bool is_inside[16];
+  for (uint32_t n = 0; n < job->graph->node_count; n++) is_inside[n] = pto_fusion_is_inside(&plan, n);
+  mistake.observe = job->observe;
+  mistake.context = job->observe_context;
+  return pto_graph_reference_run_fused(job->graph, is_inside, job->inputs, job->outputs, observe_as_fused, NULL, error);
+}
+
+static struct pto_graph_divergence compare_fused(uint32_t node, double factor, const char *dir) {
+  static const struct pto_graph_engine engine = {"fused", run_fused_with_mistake};
+  struct pto_graph_command command = {.graph = build_norm(), .first_divergence = dir != NULL, .output_dir = dir};
+  mistake.node = node;
+  mistake.element = 3;
+  mistake.factor = factor;
+  assert_int_equal(pto_fusion_plan_init(&plan, command.graph), PTO_OK);
+  assert_int_equal(pto_graph_command_arrays(&command), PTO_OK);
+  if (pto_graph_command_compare(&command, &engine)) fail_msg("%s", command.error.sentence);
+  const struct pto_graph_divergence divergence = command.divergence;
+  pto_fusion_plan_fini(&plan);
+  pto_graph_command_fini(&command);
+  return divergence;
+}
+
+static void test_a_fused_group_is_compared_at_its_last_node_without_rounding_inside(void **state) {
+  const struct pto_graph_divergence d = compare_fused(99, 1, NULL);
+  assert_false(d.is_found);
+  assert_int_equal(d.nodes, 3);
+  assert_int_equal(d.fused_nodes, 5);
+  assert_true(d.worst_ulps == 0);
+}
+
+static void test_a_mistake_in_a_fused_group_is_told_at_its_last_node(void **state) {
+  struct pto_graph_divergence d = compare_fused(6, 1.01, NULL);
+  assert_true(d.is_found);
+  assert_int_equal(d.node, 6);
+  assert_string_equal(d.fused, "rms_norm");
+  assert_int_equal(d.element, 3);
+  assert_int_equal(d.diverging_nodes, 1);
+  d = compare_fused(7, 1.01, NULL);
+  assert_int_equal(d.node, 7);
+  assert_null(d.fused);
+}
+
+static void test_the_operands_of_a_fused_group_are_written_and_nothing_from_inside(void **state) {
+  static const char *const names[] = {"value_2.operand.npy", "weight.operand.npy", "const_5.operand.npy",
+                                      "value_10.engine.npy", "value_10.reference.npy"};
+  char dir[] = "/tmp/graph_compare_XXXXXX", path[200];
+  assert_non_null(mkdtemp(dir));
+  (void)compare_fused(6, 2, dir);
+  uint32_t found = 0;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(names); i++) {
+    snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+    found += unlink(path) == 0;
+  }
+  if (rmdir(dir) != 0 || found != PTO_ARRAY_LENGTH(names)) fail_msg("%u of them; see %s", found, dir);
+}
+
 static void test_ulps_count_the_values_of_the_dtype_in_between(void **state) {
   assert_true(pto_graph_ulps(PTO_FLOAT32, 1, 1) == 0);
   assert_true(pto_graph_ulps(PTO_FLOAT32, 1, 1 + 0x1p-23) == 1);
@@ -139,6 +227,9 @@ int main(void) {
       cmocka_unit_test(test_the_first_node_beyond_tolerance_is_told_with_its_worst_element),
       cmocka_unit_test(test_a_result_that_is_no_number_diverges),
       cmocka_unit_test(test_tensors_of_the_first_divergence_are_written),
+      cmocka_unit_test(test_a_fused_group_is_compared_at_its_last_node_without_rounding_inside),
+      cmocka_unit_test(test_a_mistake_in_a_fused_group_is_told_at_its_last_node),
+      cmocka_unit_test(test_the_operands_of_a_fused_group_are_written_and_nothing_from_inside),
       cmocka_unit_test(test_ulps_count_the_values_of_the_dtype_in_between),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,14 +119,15 @@ static int tell_node(struct watch *watch, uint32_t node, uint32_t first_output) 
   return status;
 }
 
-/* Results of a node are consecutive values, and outputs of the watched graph stand in the order of values. */
+/* Nodes inside a fused group have no results to tell.  Results of a node are consecutive values, and outputs of the
+ * watched graph stand in the order of values. */
 static int tell_nodes(struct watch *watch) {
   const struct pto_graph *graph = watch->job->graph, *watched = &watch->watched.graph;
   int status = PTO_OK;
   for (uint32_t n = 0; n < graph->node_count && status == PTO_OK; n++) {
     uint32_t first = 0;
     while (first < watched->output_count && watched->outputs[first] != graph->nodes[n].first_result) first++;
-    status = tell_node(watch, n, first);
+    if (first < watched->output_count) status = tell_node(watch, n, first);
   }
   return status;
 }

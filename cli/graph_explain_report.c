@@ -29,8 +29,18 @@ int pto_graph_command_explain(struct pto_graph_command *command) {
   return status;
 }
 
-/* "view": nothing is done; "kernel": tiles of one; "composed": of several. */
-static const char *form_of(const struct pto_explained_node *node) {
+static bool is_inside(const struct pto_graph_command *command, uint32_t n) {
+  return n < command->graph->node_count && pto_fusion_is_inside(&command->explanation.plan, n);
+}
+/* The group that is lowered at node n, or NULL. */
+static const struct pto_fused_group *group_at(const struct pto_graph_command *command, uint32_t n) {
+  return n < command->graph->node_count ? pto_fusion_group_at(&command->explanation.plan, n) : NULL;
+}
+
+/* "view": nothing is done; "kernel": tiles of one; "composed": of several; "inside": a later node does it. */
+static const char *form_of(const struct pto_graph_command *command, uint32_t n) {
+  const struct pto_explained_node *node = &command->explanation.nodes[n];
+  if (is_inside(command, n)) return "inside";
   return node->tasks == 0 ? "view" : node->kernel_count == 1 ? "kernel" : "composed";
 }
 
@@ -54,7 +64,28 @@ static uint64_t kernel_tasks(const struct pto_graph_explanation *e) {
 static void print_kernels(const struct pto_explained_node *node) {
   for (uint32_t k = 0; k < node->kernel_count; k++)
     printf("%s%s %" PRIu64, k ? ", " : "", node->kernels[k].kernel->name, node->kernels[k].tasks);
-  if (node->kernel_count == 0) printf("(a view)");
+}
+
+/* "; fused: rms_norm of nodes 8 to 11, 13" */
+static void print_group(const struct pto_fused_group *group) {
+  printf("; fused: %s of nodes", pto_fusion_name(group->pattern));
+  for (uint32_t i = 0; i < group->node_count; i++) {
+    const uint32_t first = group->nodes[i];
+    while (i + 1 < group->node_count && group->nodes[i + 1] == group->nodes[i] + 1) i++;
+    printf("%s %" PRIu32, group->nodes[0] == first ? "" : ",", first);
+    if (group->nodes[i] != first) printf(" to %" PRIu32, group->nodes[i]);
+  }
+}
+
+static void print_what(const struct pto_graph_command *command, uint32_t n) {
+  const struct pto_explained_node *node = &command->explanation.nodes[n];
+  const struct pto_fused_group *group = group_at(command, n);
+  print_kernels(node);
+  if (is_inside(command, n))
+    printf("(done by node %" PRIu32 ")", pto_fusion_place(&command->explanation.plan, n));
+  else if (node->kernel_count == 0)
+    printf("(a view)");
+  if (group != NULL) print_group(group);
 }
 
 static void print_node(const struct pto_graph_command *command, uint32_t n) {
@@ -69,7 +100,7 @@ static void print_node(const struct pto_graph_command *command, uint32_t n) {
   printf("%-44s %5" PRIu64 " %9" PRIu64 " %11" PRIu64 " %11" PRIu64 " %12" PRIu64 " %10.2f %-7s ", name, node->tasks,
          node->local_bytes, node->bytes_in + node->bytes_out, node->vector_elems, node->multiply_adds,
          (double)pto_explained_ps(node) * 1e-6, pto_explained_bound_name(pto_explained_bound(node)));
-  print_kernels(node);
+  print_what(command, n);
   putchar('\n');
 }
 
@@ -88,6 +119,18 @@ void pto_graph_explain_print(const struct pto_graph_command *command) {
 
 /* ---- JSON ---- */
 
+/* Of the last node of a group its pattern and nodes; of others inside it that node. */
+static void put_fusion(struct pto_json_writer *w, const struct pto_graph_command *command, uint32_t n) {
+  const struct pto_fused_group *group = group_at(command, n);
+  if (is_inside(command, n)) pto_json_put_u64(w, "done_by", pto_fusion_place(&command->explanation.plan, n));
+  if (group == NULL) return;
+  pto_json_put_string(w, "fused", pto_fusion_name(group->pattern));
+  pto_json_key(w, "fused_nodes");
+  pto_json_array_begin(w);
+  for (uint32_t i = 0; i < group->node_count; i++) pto_json_u64(w, group->nodes[i]);
+  pto_json_array_end(w);
+}
+
 static void put_node(struct pto_json_writer *w, const struct pto_graph_command *command, uint32_t n) {
   const struct pto_explained_node *node = &command->explanation.nodes[n];
   pto_json_newline(w);
@@ -95,7 +138,8 @@ static void put_node(struct pto_json_writer *w, const struct pto_graph_command *
   pto_json_put_u64(w, "node", n);
   pto_json_put_string(w, "op", op_of(command->graph, n));
   pto_json_put_string(w, "label", label_of(command->graph, n));
-  pto_json_put_string(w, "form", form_of(node));
+  pto_json_put_string(w, "form", form_of(command, n));
+  put_fusion(w, command, n);
   pto_json_put_u64(w, "tasks", node->tasks);
   pto_json_key(w, "kernels");
   pto_json_array_begin(w);

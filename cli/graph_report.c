@@ -114,15 +114,17 @@ static const char *node_name(const struct pto_graph *graph, uint32_t node, char 
 
 static void print_divergence(const struct pto_graph_command *command) {
   const struct pto_graph_divergence *d = &command->divergence;
-  char name[160];
-  printf("compared   %" PRIu64 " nodes, %" PRIu64 " elements: the worst is %.4g ulp off", d->nodes, d->elements,
-         d->worst_ulps);
+  char name[160], fused[64] = "";
+  printf("compared   %" PRIu64 " nodes, ", d->nodes);
+  if (d->fused_nodes) printf("and %" PRIu64 " inside them, ", d->fused_nodes);
+  printf("%" PRIu64 " elements: the worst is %.4g ulp off", d->elements, d->worst_ulps);
   if (!d->is_found || !command->first_divergence) printf("; outputs come apart by %.3g of their size", d->end_error);
   putchar('\n');
   if (!d->is_found) return;
-  printf("diverges   %s, result %" PRIu32 ": %" PRIu64 " elements are beyond tolerance, element %" PRIu64
+  if (d->fused) snprintf(fused, sizeof fused, ", fused (%s)", d->fused);
+  printf("diverges   %s%s, result %" PRIu32 ": %" PRIu64 " elements are beyond tolerance, element %" PRIu64
          " is %.9g for %.9g, %.4g ulp off\n",
-         node_name(command->graph, d->node, name, sizeof name), d->result, d->node_elements, d->element, d->got,
+         node_name(command->graph, d->node, name, sizeof name), fused, d->result, d->node_elements, d->element, d->got,
          d->expected, d->ulps);
 }
 
@@ -259,6 +261,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
   pto_json_key(w, "compared");
   pto_json_object_begin(w);
   pto_json_put_u64(w, "nodes", d->nodes);
+  pto_json_put_u64(w, "fused_nodes", d->fused_nodes);
   pto_json_put_u64(w, "elements", d->elements);
   pto_json_put_double(w, "worst_ulps", d->worst_ulps);
   pto_json_put_double(w, "end_error", d->end_error);
@@ -270,6 +273,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
     pto_json_put_u64(w, "node", d->node);
     pto_json_put_string(w, "op", pto_op_info(command->graph->nodes[d->node].op)->name);
     pto_json_put_string(w, "label", command->graph->nodes[d->node].label);
+    pto_json_put_string(w, "fused", d->fused);
     pto_json_put_u64(w, "result", d->result);
     pto_json_put_u64(w, "element", d->element);
     pto_json_put_u64(w, "elements", d->node_elements);

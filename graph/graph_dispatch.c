@@ -58,6 +58,14 @@ void pto_graph_forget(struct pto_graph *graph, struct pto_context *context) {
   if (instance) instance_close(instance);
 }
 
+int pto_graph_set_fusion(struct pto_graph *graph, int is_fused) {
+  pthread_mutex_lock(&graph->instances->lock);
+  const int status = graph->instances->first == NULL ? PTO_OK : PTO_ESTALE;
+  if (status == PTO_OK) graph->is_unfused = !is_fused;
+  pthread_mutex_unlock(&graph->instances->lock);
+  return status;
+}
+
 static int orchestrate(struct pto_runtime *rt, const struct pto_bound *bound) {
   return pto_graph_lower(bound->context, rt, bound->inputs, bound->outputs, bound->constants, NULL, NULL);
 }

@@ -136,7 +136,8 @@ int pto_graph_explain(const struct pto_graph *graph, struct pto_context *context
                                  .l0b.size_bytes = chip->l0b_bytes,
                                  .l0c.size_bytes = chip->l0c_bytes};
   pto_timing_init(&e.timing, chip);
-  const int status = run(&e, context, error);
+  int status = pto_fusion_plan_init(&explanation.plan, graph);
+  status = status ? pto_error_set(error, status, "out of memory") : run(&e, context, error);
   if (status)
     pto_graph_explanation_fini(&explanation);
   else
@@ -145,6 +146,7 @@ int pto_graph_explain(const struct pto_graph *graph, struct pto_context *context
 }
 
 void pto_graph_explanation_fini(struct pto_graph_explanation *explanation) {
+  pto_fusion_plan_fini(&explanation->plan);
   free(explanation->nodes);
   *explanation = (struct pto_graph_explanation){0};
 }

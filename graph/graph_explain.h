@@ -13,7 +13,7 @@
 #ifndef PTO_GRAPH_EXPLAIN_H
 #define PTO_GRAPH_EXPLAIN_H
 
-#include <graph/operand_graph.h>
+#include <graph/fusion.h>
 #include <sim/chip.h>
 
 #define PTO_EXPLAINED_KERNELS 12u
@@ -23,7 +23,7 @@ enum pto_explained_bound { PTO_BOUND_MEMORY, PTO_BOUND_VECTOR, PTO_BOUND_CUBE, P
 const char *pto_explained_bound_name(uint32_t bound);
 
 struct pto_explained_node {
-  uint64_t tasks; /* 0: its results are views of what exists, or constants */
+  uint64_t tasks; /* 0: its results are views of what exists, or constants, or it is inside a fused group */
   struct {
     const struct pto_kernel *kernel;
     uint64_t tasks;
@@ -36,6 +36,7 @@ struct pto_explained_node {
 };
 
 struct pto_graph_explanation {
+  struct pto_fusion_plan plan;      /* a group's tasks are its last node's */
   struct pto_explained_node *nodes; /* by node; the last are copies to outputs that no node could write in place */
   uint32_t node_count;              /* with that one */
 };

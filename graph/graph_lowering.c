@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/graph_lowering.h>
-#include <graph/op_options.h>
 
+#include <graph/fusion_match.h>
+#include <graph/op_options.h>
 #include <kernels/kernel_list.h>
 #include <math.h>
 #include <runtime/control/control.h>
@@ -21,6 +22,12 @@ static pto_lower_function *const lower_functions[PTO_GRAPH_OP_COUNT] = {
 #undef X
 #define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_##id,
                 PTO_OTHER_OP_LIST(X)
+#undef X
+};
+
+static pto_lower_function *const fused_functions[PTO_FUSION_COUNT] = {
+#define X(id, ops) [PTO_FUSION_##id] = pto_lower_fused_##id,
+    PTO_FUSION_LIST(X)
 #undef X
 };
 
@@ -47,30 +54,17 @@ static bool may_alias(const struct pto_graph_node *node) {
   }
 }
 
-/* From the last node to the first: what a result that is a view keeps alive is known when its operand is seen. */
+/* A node in a group reads its operands where the group is lowered.  From the last node to the first: what a result that
+ * is a view keeps alive is known when its operand is seen. */
 static void find_last_uses(struct pto_graph_lowering *l) {
   for (uint32_t n = l->graph->node_count; n-- > 0;) {
     const struct pto_graph_node *node = &l->graph->nodes[n];
-    uint32_t last = n + 1;
+    uint32_t last = pto_fusion_place(&l->plan, n) + 1;
     if (may_alias(node))
       for (uint32_t i = 0; i < node->result_count; i++) last = later(last, l->last_uses[node->first_result + i]);
     for (uint32_t i = 0; i < node->operand_count; i++)
       l->last_uses[node->operands[i]] = later(last, l->last_uses[node->operands[i]]);
   }
-}
-
-/* An output of the graph is read by the host too. */
-static void find_only_users(struct pto_graph_lowering *l) {
-  for (uint32_t n = 0; n < l->graph->node_count; n++) {
-    const struct pto_graph_node *node = &l->graph->nodes[n];
-    for (uint32_t i = 0; i < node->operand_count; i++) {
-      const uint32_t v = node->operands[i];
-      const bool is_first = l->only_users[v] == 0 && l->output_of[v] == 0;
-      l->only_users[v] = is_first ? n + 1 : UINT32_MAX;
-    }
-  }
-  for (uint32_t v = 0; v < l->graph->value_count; v++)
-    if (l->only_users[v] == UINT32_MAX) l->only_users[v] = 0;
 }
 
 /* ---- scopes ---- */
@@ -136,12 +130,11 @@ static int lowering_init(struct pto_graph_lowering *l, const struct pto_tensor *
   l->tensors = calloc(graph->value_count, sizeof *l->tensors);
   l->last_uses = calloc(graph->value_count, sizeof *l->last_uses);
   l->output_of = calloc(graph->value_count, sizeof *l->output_of);
-  l->only_users = calloc(graph->value_count, sizeof *l->only_users);
-  l->is_done = calloc(graph->node_count + 1, sizeof *l->is_done);
   l->shared = calloc(graph->output_count + 1, sizeof *l->shared);
   l->is_written = calloc(graph->output_count + 1, sizeof *l->is_written);
-  if (!l->tensors || !l->last_uses || !l->output_of || !l->shared || !l->is_written || !l->only_users || !l->is_done)
-    return PTO_ENOMEM;
+  if (!l->tensors || !l->last_uses || !l->output_of || !l->shared || !l->is_written) return PTO_ENOMEM;
+  const int status = pto_fusion_plan_init(&l->plan, graph);
+  if (status != PTO_OK) return status;
   for (uint32_t v = 0, constant = 0; v < graph->value_count; v++) {
     l->tensors[v].status = PTO_ESTALE;
     if (graph->values[v].kind == PTO_VALUE_CONSTANT) l->tensors[v] = constants[constant++];
@@ -149,7 +142,6 @@ static int lowering_init(struct pto_graph_lowering *l, const struct pto_tensor *
   for (uint32_t i = 0; i < graph->input_count; i++) l->tensors[graph->inputs[i]] = inputs[i];
   for (uint32_t o = graph->output_count; o-- > 0;) l->output_of[graph->outputs[o]] = o + 1;
   find_last_uses(l);
-  find_only_users(l);
   find_shared(l, inputs);
   return PTO_OK;
 }
@@ -158,8 +150,7 @@ static void lowering_fini(struct pto_graph_lowering *l) {
   free(l->tensors);
   free(l->last_uses);
   free(l->output_of);
-  free(l->only_users);
-  free(l->is_done);
+  pto_fusion_plan_fini(&l->plan);
   free(l->shared);
   free(l->is_written);
 }
@@ -227,20 +218,6 @@ struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const 
     l->tensors[v] = new_result(l, &l->graph->values[v].desc);
   }
   return l->tensors[v];
-}
-
-struct pto_tensor pto_graph_lowering_clamped_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                                                    struct pto_bounds *bounds_out) {
-  const uint32_t user = l->graph->is_unfused ? 0 : l->only_users[node->first_result];
-  const struct pto_graph_node *clamp = user == 0 ? NULL : &l->graph->nodes[user - 1];
-  *bounds_out = (struct pto_bounds){.least = -INFINITY, .most = INFINITY};
-  if (clamp == NULL || clamp->op != PTO_GRAPH_OP_clamp) return pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
-  const struct pto_clamp_options *options = clamp->options;
-  *bounds_out = (struct pto_bounds){.are_finite = true,
-                                    .least = (float)pto_option_f64(options->min_value, -(double)INFINITY),
-                                    .most = (float)pto_option_f64(options->max_value, (double)INFINITY)};
-  l->is_done[user - 1] = true;
-  return pto_graph_lowering_result(l, clamp, 0, PTO_IN_PLACE_NONE);
 }
 
 /* Whether an output lies in the storage of `t`, which is then not what it is now for ever. */
@@ -409,14 +386,31 @@ static int copy_outputs(struct pto_graph_lowering *l) {
   return status;
 }
 
-/* The runtime's sentence, and the node that was being lowered when it came. */
-static void tell_node(const struct pto_graph_lowering *l) {
+/* "node 3 of 7, matmul "head"". */
+static void append_node(const struct pto_graph_lowering *l, const char *before, uint32_t index) {
   char text[256];
-  const struct pto_graph_node *node = &l->graph->nodes[l->node_index];
+  const struct pto_graph_node *node = &l->graph->nodes[index];
   const char *label = node->label ? node->label : "";
-  snprintf(text, sizeof text, "; lowering had come to node %u of %u, %s%s%.100s%s", l->node_index + 1,
-           l->graph->node_count, pto_op_info(node->op)->name, label[0] ? " \"" : "", label, label[0] ? "\"" : "");
+  snprintf(text, sizeof text, "%snode %u of %u, %s%s%.100s%s", before, index + 1, l->graph->node_count,
+           pto_op_info(node->op)->name, label[0] ? " \"" : "", label, label[0] ? "\"" : "");
   pto_host_append_error(l->rt, text);
+}
+
+/* The runtime's sentence, and the node that was being lowered when it came; of a group, the first as well. */
+static void tell_node(const struct pto_graph_lowering *l) {
+  char text[64];
+  const struct pto_fused_group *group = pto_fusion_group_at(&l->plan, l->node_index);
+  append_node(l, "; lowering had come to ", l->node_index);
+  if (group == NULL) return;
+  snprintf(text, sizeof text, ", fused (%s) with ", pto_fusion_name(group->pattern));
+  append_node(l, text, group->nodes[0]);
+}
+
+static int lower_node(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  const struct pto_fused_group *group = pto_fusion_group_at(&l->plan, l->node_index);
+  if (group == NULL) return lower_functions[node->op](l, node);
+  const struct pto_graph_node whole = pto_fused_group_node(l->graph, group);
+  return fused_functions[group->pattern](l, &whole);
 }
 
 int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const struct pto_tensor *inputs,
@@ -427,9 +421,9 @@ int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const
   int status = lowering_init(&l, inputs, constants);
   for (; l.node_index < graph->node_count && status == PTO_OK; l.node_index++) {
     const struct pto_graph_node *node = &graph->nodes[l.node_index];
+    if (pto_fusion_is_inside(&l.plan, l.node_index)) continue;
     l.result_count = 0;
-    if (l.is_done[l.node_index]) continue;
-    status = lower_functions[node->op](&l, node);
+    status = lower_node(&l, node);
     const int ended = close_scopes(&l, 0);
     if (status == PTO_OK) status = ended;
     if (status != PTO_OK) {

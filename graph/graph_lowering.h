@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a graph to tasks: each node becomes a few tasks of general kernels on tiles, through the ordinary submit path,
- * in the order of the nodes.
+ * From a graph to tasks: each node, or group of nodes (graph/fusion.h), becomes a few tasks of general kernels on
+ * tiles, through the ordinary submit path, in the order of the nodes; a group in the place of its last node.
  *
  * Owns the tensor of each value while a graph is lowered.  Values between nodes are buffers of the runtime; inputs,
  * outputs and constants are tensors of the device, and a result that is an output is written where it belongs.
@@ -21,6 +21,7 @@
 #ifndef PTO_GRAPH_LOWERING_H
 #define PTO_GRAPH_LOWERING_H
 
+#include <graph/fusion.h>
 #include <graph/lowering_tiles.h>
 #include <graph/operand_graph.h>
 
@@ -47,8 +48,7 @@ struct pto_graph_lowering {
   struct pto_tensor *tensors; /* by value; status PTO_ESTALE: not made yet */
   uint32_t *last_uses;        /* by value: 1 + index of the last node that may read its storage, 0: none */
   uint32_t *output_of;        /* by value: 1 + index of the output that it is, 0: none */
-  uint32_t *only_users;       /* by value: 1 + index of the one node that reads it, once; 0: none or several */
-  bool *is_done;              /* by node: an earlier one has made its result, too */
+  struct pto_fusion_plan plan;
   const struct pto_tensor *outputs;
   uint32_t *shared;             /* by output: the input that it shares its storage with, 0: none */
   bool *is_written;             /* by output */
@@ -82,14 +82,6 @@ enum { PTO_IN_PLACE_NONE = 0, PTO_IN_PLACE_FIRST = 1 };
  * operands that lie there are in `in_place`. */
 struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
                                             uint32_t index, uint32_t in_place);
-/* Where a node's only result is to be written that is clamped next by a clamp alone: that of the clamp, which is then
- * done; *bounds_out is its bounds.  Otherwise as pto_graph_lowering_result, and the bounds are infinite. */
-struct pto_bounds {
-  bool are_finite; /* one of them is */
-  float least, most;
-};
-struct pto_tensor pto_graph_lowering_clamped_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                                                    struct pto_bounds *bounds_out);
 /* Says that result `index` is `t`, a view of something that exists already; copied where it is an output. */
 int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
                              const struct pto_tensor *t);

@@ -11,6 +11,7 @@
 
 struct run {
   const struct pto_graph *graph;
+  const bool *is_inside; /* by node: its results are not rounded; NULL: all are */
   void *const *outputs;
   struct pto_error *error;
   struct pto_reference_tensor *tensors;         /* by value */
@@ -128,13 +129,20 @@ static int run_node(struct run *run, uint32_t n) {
   if (status)
     return pto_error_set(run->error, status, "reference: no memory within node %u (%s)", n,
                          pto_op_info(node->op)->name);
-  for (uint32_t r = 0; r < node->result_count; r++) pto_reference_tensor_round(&results[r]);
+  for (uint32_t r = 0; r < node->result_count; r++)
+    if (run->is_inside == NULL || !run->is_inside[n]) pto_reference_tensor_round(&results[r]);
   return PTO_OK;
 }
 
 int pto_graph_reference_run(const struct pto_graph *graph, const void *const *inputs, void *const *outputs,
                             pto_reference_observer *observe, void *context, struct pto_error *error) {
-  struct run run = {.graph = graph, .outputs = outputs, .error = error};
+  return pto_graph_reference_run_fused(graph, NULL, inputs, outputs, observe, context, error);
+}
+
+int pto_graph_reference_run_fused(const struct pto_graph *graph, const bool *is_inside, const void *const *inputs,
+                                  void *const *outputs, pto_reference_observer *observe, void *context,
+                                  struct pto_error *error) {
+  struct run run = {.graph = graph, .is_inside = is_inside, .outputs = outputs, .error = error};
   int status = run_init(&run) ? load_inputs(&run, inputs) : PTO_ENOMEM;
   for (uint32_t n = 0; n < graph->node_count && !status; n++) {
     status = prepare_node(&run, &graph->nodes[n]);

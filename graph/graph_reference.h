@@ -7,8 +7,9 @@
  *
  * Always true: every function is the specification's formula written down, without regard to speed, and shares no code
  * with kernels/.  Values between nodes are rounded to their dtype once, when a node has made them, as a device that
- * computes exactly and stores once would; integers are computed as integers, with wrap-around where the specification
- * has it.  Where the specification leaves a result open, the file of the operation says which one it is here.
+ * computes exactly and stores once would, but for those within a group where the caller says so; integers are computed
+ * as integers, with wrap-around where the specification has it.  Where the specification leaves a result open, the file
+ * of the operation says which one it is here.
  *
  * Any thread.  To add an operation: pto_graph_reference_ID in the graph_reference_*.c of its subject.
  */
@@ -46,6 +47,13 @@ typedef int pto_reference_observer(void *context, uint32_t node_index, const str
 PTO_MUST_CHECK int pto_graph_reference_run(const struct pto_graph *graph, const void *const *inputs,
                                            void *const *outputs, pto_reference_observer *observe, void *context,
                                            struct pto_error *error);
+
+/* The same of a graph that is lowered in groups (graph/fusion.h): results of node n are not rounded where is_inside[n],
+ * as those within a group never are. */
+PTO_MUST_CHECK int pto_graph_reference_run_fused(const struct pto_graph *graph, const bool *is_inside,
+                                                 const void *const *inputs, void *const *outputs,
+                                                 pto_reference_observer *observe, void *context,
+                                                 struct pto_error *error);
 
 /* ---- tensors ---- */
 

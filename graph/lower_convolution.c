@@ -195,14 +195,12 @@ static void take_bias(const struct pto_graph_lowering *l, const struct pto_graph
   if (bias != NULL) conv->bias = *bias;
 }
 
-int pto_lower_conv2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+int pto_lower_conv2d_within(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                            const struct pto_bounds *bounds) {
   const struct pto_conv2d_options *options = node->options;
   const struct pto_tensor *filter = pto_graph_lowering_operand(l, node, 1);
-  struct pto_bounds bounds = {.least = -INFINITY, .most = INFINITY};
-  const struct pto_tensor result = pto_graph_lowering_operand(l, node, 2) != NULL
-                                       ? pto_graph_lowering_clamped_result(l, node, &bounds)
-                                       : pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
-  struct convolution conv = {.bounds = bounds,
+  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
+  struct convolution conv = {.bounds = *bounds,
                              .x = pto_lower_as_nchw(pto_graph_lowering_operand(l, node, 0), options->input_layout),
                              .y = pto_lower_as_nchw(&result, options->input_layout)};
   switch (options->filter_layout) {
@@ -222,6 +220,10 @@ int pto_lower_conv2d(struct pto_graph_lowering *l, const struct pto_graph_node *
   conv.slides =
       pto_slides_of(options->padding, options->strides, options->dilations, conv.filter.shape[2], conv.filter.shape[3]);
   return convolve(l, &conv, pto_option_u32(options->groups, 1), &result);
+}
+
+int pto_lower_conv2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  return pto_lower_conv2d_within(l, node, &(struct pto_bounds){.least = -INFINITY, .most = INFINITY});
 }
 
 /* ---- turned round ---- */

@@ -40,19 +40,31 @@ static struct pto_tensor in_rank(const struct pto_tensor *t, const struct pto_te
   return pto_tensor_broadcast(t, y->ndims, shape);
 }
 
+/* One tile of a · b, + c where there is one. */
+static int submit_product_tile(struct pto_graph_lowering *l, const struct pto_tensor *a, const struct pto_tensor *b,
+                               const struct pto_tensor *c, const struct pto_tensor *y) {
+  const struct pto_param product[] = {pto_input(a), pto_input(b), pto_output(y)};
+  if (c == NULL) return pto_graph_lowering_submit(l, &pto_general_matmul, product, 3);
+  const struct pto_param sum[] = {pto_input(a),  pto_input(b),      pto_input(c),
+                                  pto_output(y), pto_scalar_f32(1), pto_scalar_f32(1)};
+  return pto_graph_lowering_submit(l, &pto_general_gemm, sum, 6);
+}
+
+/* A third operand, which fusion gives, is added. */
 int pto_lower_matmul(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   const struct pto_tensor a = in_rank(pto_graph_lowering_operand(l, node, 0), &y);
   const struct pto_tensor b = in_rank(pto_graph_lowering_operand(l, node, 1), &y);
+  const struct pto_tensor *given_c = pto_graph_lowering_operand(l, node, 2);
+  const struct pto_tensor c = given_c != NULL ? pto_tensor_broadcast(given_c, y.ndims, y.shape) : y;
   struct pto_tiles tiles;
   make_product_tiles(&tiles, &y);
   int status = tiles.count > 1 ? pto_graph_lowering_allocate(l, &y) : PTO_OK;
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_tensor rows = part(&tiles, i, &a, y.ndims - 1), columns = part(&tiles, i, &b, y.ndims - 2);
-    const struct pto_tensor tile = pto_tiles_view(&tiles, i, &y);
-    const struct pto_param params[] = {pto_input(&rows), pto_input(&columns), pto_output(&tile)};
+    const struct pto_tensor tile = pto_tiles_view(&tiles, i, &y), addend = pto_tiles_view(&tiles, i, &c);
     if (tiles.count > 1) status = pto_graph_lowering_tile(l);
-    if (status == PTO_OK) status = pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
+    if (status == PTO_OK) status = submit_product_tile(l, &rows, &columns, given_c != NULL ? &addend : NULL, &tile);
   }
   const int ended = pto_graph_lowering_tiles_end(l);
   return status ? status : ended;

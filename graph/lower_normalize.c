@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <graph/graph_lowering.h>
+#include <graph/lower_normalize.h>
+
 #include <graph/op_options.h>
 #include <kernels/kernel_list.h>
 
@@ -91,8 +92,7 @@ int pto_lower_instance_normalization(struct pto_graph_lowering *l, const struct 
 
 /* ---- over axes of one's own choice ---- */
 
-/* The normalised dimensions last, in the order of `axes`, which is that of scale and bias. */
-static struct pto_tensor with_axes_last(const struct pto_tensor *t, const uint32_t *axes, uint32_t count) {
+struct pto_tensor pto_lower_axes_last(const struct pto_tensor *t, const uint32_t *axes, uint32_t count) {
   uint32_t order[PTO_MAX_DIMS] = {0}, at = 0, chosen = 0;
   for (uint32_t i = 0; i < count; i++) chosen |= 1u << axes[i];
   for (uint32_t d = 0; d < t->ndims; d++)
@@ -113,32 +113,47 @@ static int normalize_nothing(struct pto_graph_lowering *l, const struct pto_grap
   return status ? status : pto_graph_lowering_elementwise(l, &pto_general_add, sum, 2, &y, NULL, 0);
 }
 
-int pto_lower_layer_normalization(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_layer_normalization_options *options = node->options;
-  const struct pto_tensor *given = pto_graph_lowering_operand(l, node, 0);
-  uint32_t axes[PTO_MAX_DIMS] = {0};
-  const uint32_t count = options->axes.values != NULL ? options->axes.count : given->ndims > 1 ? given->ndims - 1 : 0;
-  for (uint32_t i = 0; i < count; i++) axes[i] = pto_option_at(options->axes, i, i + 1);
-  if (count == 0) return normalize_nothing(l, node);
-  const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST);
-  const struct pto_tensor x = with_axes_last(given, axes, count);
+int pto_lower_row_norm(struct pto_graph_lowering *l, const struct pto_tensor *given, const struct pto_tensor *result,
+                       const struct pto_row_norm *norm) {
+  const struct pto_tensor x = pto_lower_axes_last(given, norm->axes, norm->axis_count),
+                          y = pto_lower_axes_last(result, norm->axes, norm->axis_count);
+  const uint32_t count = norm->axis_count, params = norm->has_bias ? 5 : 4;
   const uint64_t *shape = x.shape + x.ndims - count;
   struct pto_tensor scale, bias;
-  int status = operand_or(l, pto_graph_lowering_operand(l, node, 1), 1, given, count, shape, &scale);
-  if (status == PTO_OK) status = operand_or(l, pto_graph_lowering_operand(l, node, 2), 0, given, count, shape, &bias);
+  int status = operand_or(l, norm->scale, 1, given, count, shape, &scale);
+  if (status == PTO_OK && norm->has_bias) status = operand_or(l, norm->bias, 0, given, count, shape, &bias);
   if (status != PTO_OK) return status;
-  const struct pto_tensor y = with_axes_last(&result, axes, count);
-  const struct pto_param epsilon = pto_scalar_f32((float)pto_option_f64(options->epsilon, 1e-5));
   struct pto_tiles tiles;
   pto_tiles_make(&tiles, x.ndims, x.shape, ~((1u << (x.ndims - count)) - 1), 2);
-  status = pto_graph_lowering_allocate(l, &result);
+  const bool is_one_task = tiles.count == 1 && pto_tensor_is_contiguous(&y);
+  status = is_one_task ? PTO_OK : pto_graph_lowering_allocate(l, result);
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_tensor rows = pto_tiles_view(&tiles, i, &x), written = pto_tiles_view(&tiles, i, &y);
-    const struct pto_param params[] = {pto_input(&rows), pto_input(&scale), pto_input(&bias), pto_output(&written),
-                                       epsilon};
-    status = pto_graph_lowering_tile(l);
-    if (status == PTO_OK) status = pto_graph_lowering_submit(l, &pto_general_layernorm, params, 5);
+    struct pto_param list[5] = {pto_input(&rows), pto_input(&scale)};
+    if (norm->has_bias) list[2] = pto_input(&bias);
+    list[params - 2] = pto_output(&written);
+    list[params - 1] = pto_scalar_f32(norm->epsilon);
+    if (!is_one_task) status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = pto_graph_lowering_submit(l, norm->kernel, list, params);
   }
   const int ended = pto_graph_lowering_tiles_end(l);
   return status ? status : ended;
+}
+
+int pto_lower_layer_normalization(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  const struct pto_layer_normalization_options *options = node->options;
+  const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
+  uint32_t axes[PTO_MAX_DIMS] = {0};
+  const uint32_t count = options->axes.values != NULL ? options->axes.count : x->ndims > 1 ? x->ndims - 1 : 0;
+  for (uint32_t i = 0; i < count; i++) axes[i] = pto_option_at(options->axes, i, i + 1);
+  if (count == 0) return normalize_nothing(l, node);
+  const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST);
+  const struct pto_row_norm norm = {.kernel = &pto_general_layernorm,
+                                    .has_bias = true,
+                                    .axes = axes,
+                                    .axis_count = count,
+                                    .scale = pto_graph_lowering_operand(l, node, 1),
+                                    .bias = pto_graph_lowering_operand(l, node, 2),
+                                    .epsilon = (float)pto_option_f64(options->epsilon, 1e-5)};
+  return pto_lower_row_norm(l, x, &y, &norm);
 }

@@ -44,6 +44,16 @@ struct pto_tensor pto_row_tile_of(const struct pto_row_tile *tile, const struct 
 int pto_lower_unfold(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_slides *slides,
                      const struct pto_row_tile *tile, const struct pto_tensor *value, const struct pto_tensor *to);
 
+/* What a convolution's results are brought between. */
+struct pto_bounds {
+  bool are_finite; /* one of them is */
+  float least, most;
+};
+
+/* conv2d with these bounds, finite ones only where it has a bias. */
+int pto_lower_conv2d_within(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                            const struct pto_bounds *bounds);
+
 /* Submits `depthwise` for a tile of y, or for some of its channels; filter [c, kh, kw]. */
 int pto_lower_depthwise(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *filter,
                         const struct pto_tensor *bias, const struct pto_tensor *y, const struct pto_slides *slides,

@@ -8,7 +8,7 @@
  * Always true: values are numbered from 1 (0 is none); nodes stand in an order in which every operand is made before it
  * is used; results of a node are consecutive values; value.producer is 0 for inputs and constants; each dtype and shape
  * is one that inference has given, so that its bytes fit PTO_GRAPH_MAX_TENSOR_BYTES, and dimensions beyond its rank are
- * 0.  After build nothing changes.
+ * 0.  After build nothing changes but is_unfused.
  *
  * Threads: a built graph is read by any; see <pto/graph.h> for builders.
  */
@@ -50,7 +50,7 @@ struct pto_graph {
   uint32_t input_count, output_count;
   struct pto_operand *input_operands, *output_operands; /* for dispatch */
   struct pto_graph_instances *instances;                /* graph_dispatch.h: made by build */
-  bool is_unfused; /* every node is lowered by itself; what has been lowered before stays */
+  bool is_unfused;                                      /* every node is lowered by itself (pto_graph_set_fusion) */
 };
 
 static inline const struct pto_graph_value *

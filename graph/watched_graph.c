@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <graph/fusion.h>
 #include <graph/graph_dispatch.h>
 
 static void name_output(struct pto_watched_graph *watched, uint32_t value) {
@@ -16,6 +17,18 @@ static void name_output(struct pto_watched_graph *watched, uint32_t value) {
   graph->output_operands[index] =
       (struct pto_operand){.name = watched->names[index], .dtype = desc->dtype, .ndims = desc->ndims};
   memcpy(graph->output_operands[index].shape, desc->shape, sizeof desc->shape);
+}
+
+/* Groups are those of the graph with its own outputs. */
+static int name_outputs(struct pto_watched_graph *watched, const struct pto_graph *graph) {
+  struct pto_fusion_plan plan;
+  const int status = pto_fusion_plan_init(&plan, graph);
+  if (status != PTO_OK) return status;
+  for (uint32_t v = 1; v < graph->value_count; v++)
+    if (graph->values[v].kind == PTO_VALUE_RESULT && !pto_fusion_is_inside(&plan, graph->values[v].producer - 1))
+      name_output(watched, v);
+  pto_fusion_plan_fini(&plan);
+  return PTO_OK;
 }
 
 int pto_watched_graph_init(struct pto_watched_graph *watched, const struct pto_graph *graph) {
@@ -33,9 +46,9 @@ int pto_watched_graph_init(struct pto_watched_graph *watched, const struct pto_g
     pto_watched_graph_fini(watched);
     return status;
   }
-  for (uint32_t v = 1; v < graph->value_count; v++)
-    if (graph->values[v].kind == PTO_VALUE_RESULT) name_output(watched, v);
-  return PTO_OK;
+  status = name_outputs(watched, graph);
+  if (status != PTO_OK) pto_watched_graph_fini(watched);
+  return status;
 }
 
 void pto_watched_graph_fini(struct pto_watched_graph *watched) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A graph seen another way: the same nodes, but with the result of every node as an output, so that a run tells them
- * all.
+ * all; but for nodes inside a fused group (graph/fusion.h), whose results are nowhere.
  *
  * Owns its outputs and what it has on contexts; everything else is the graph's, which must outlive it.
  *
- * Always true: output i is the i-th result in the order of values, so operands come before what is made of them; its
- * name is "result NUMBER", the number of the value.
+ * Always true: output i is the i-th such result in the order of values, so operands come before what is made of them;
+ * its name is "result NUMBER", the number of the value; the groups are those of the graph.
  *
  * One thread makes and destroys it; any may dispatch it, as any graph.
  */

@@ -82,7 +82,7 @@ static void test_each_allocation_may_fail(void **state) {
     pto_watched_graph_fini(&watched);
     assert_int_equal(live_blocks, before);
   }
-  assert_int_equal(failures, 5);
+  assert_int_equal(failures, 7);
   pto_graph_destroy(graph);
 #else
   skip();

@@ -93,7 +93,8 @@ static void test_saved_models_on_the_chip_are_those_of_the_reference(void **stat
                                       is_virtual ? "virtual --chip a2a3" : "threads");
       if (code) fail_msg("%s: %s", models[i], pto_ptosim_last.out);
       json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *compared = json_object_get(root, "compared");
-      assert_int_equal(pto_json_integer(compared, "nodes"), pto_json_integer(root, "nodes"));
+      assert_int_equal(pto_json_integer(compared, "nodes") + pto_json_integer(compared, "fused_nodes"),
+                       pto_json_integer(root, "nodes"));
       assert_true(json_number_value(json_object_get(compared, "end_error")) < 1e-5);
       json_decref(root);
     }
@@ -211,7 +212,8 @@ static void test_the_first_divergence_of_a_lowered_run_is_told_with_its_tensors(
   json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *compared = json_object_get(root, "compared"),
          *first = json_object_get(compared, "first");
   assert_int_equal(pto_json_integer(compared, "diverging_nodes"), 1);
-  assert_int_equal(pto_json_integer(compared, "nodes"), pto_json_integer(first, "node") + 1);
+  assert_int_equal(pto_json_integer(compared, "nodes") + pto_json_integer(compared, "fused_nodes"),
+                   pto_json_integer(first, "node") + 1);
   assert_true(json_number_value(json_object_get(first, "ulps")) >= 1);
   uint32_t counts[3] = {0};
   static const char *const endings[] = {".operand.npy", ".reference.npy", ".engine.npy"};
@@ -279,6 +281,53 @@ static void test_explained_tasks_are_those_of_a_run(void **state) {
   assert_non_null(strstr(pto_ptosim_last.out, "layerNormalization"));
 }
 
+#define SMALL_LLAMA "--model llama --set layers=1 --set width=64 --set hidden=96 --set heads=4 --set kv_heads=2"
+
+static void test_explain_tells_groups_at_their_last_nodes_and_no_fusion_has_none(void **state) {
+  json_int_t tasks[2] = {0};
+  for (int is_unfused = 0; is_unfused < 2; is_unfused++) {
+    assert_int_equal(pto_ptosim_run("graph " SMALL_LLAMA "%s --explain --json -", is_unfused ? " --no-fusion" : ""), 0);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *explained = json_object_get(root, "explained"), *node;
+    json_int_t inside = 0, of_groups = 0;
+    size_t i;
+    json_array_foreach(json_object_get(explained, "nodes"), i, node) {
+      const json_t *list = json_object_get(node, "fused_nodes");
+      of_groups += (json_int_t)json_array_size(list);
+      if (list != NULL) {
+        assert_non_null(pto_json_text(node, "fused"));
+        assert_true(pto_json_integer(node, "tasks") > 0);
+        assert_int_equal(json_integer_value(json_array_get(list, json_array_size(list) - 1)), i);
+        inside--;
+      }
+      if (strcmp(pto_json_text(node, "form"), "inside") != 0) continue;
+      inside++;
+      assert_int_equal(pto_json_integer(node, "tasks"), 0);
+      assert_true(pto_json_integer(node, "done_by") > (json_int_t)i);
+    }
+    tasks[is_unfused] = pto_json_integer(explained, "tasks");
+    assert_true(is_unfused ? of_groups == 0 && inside == 0 : of_groups > 0 && inside > 0);
+    json_decref(root);
+  }
+  assert_true(tasks[0] < tasks[1]);
+  assert_int_equal(pto_ptosim_run("graph " SMALL_LLAMA " --explain"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "; fused: rms_norm of nodes "));
+  assert_non_null(strstr(pto_ptosim_last.out, "; fused: attention of nodes "));
+  assert_non_null(strstr(pto_ptosim_last.out, "(done by node "));
+}
+
+static void test_a_graph_agrees_with_the_reference_with_and_without_fusion(void **state) {
+  for (int is_unfused = 0; is_unfused < 2; is_unfused++) {
+    assert_int_equal(
+        pto_ptosim_run("graph " SMALL_LLAMA " --run --compare reference --json -%s", is_unfused ? " --no-fusion" : ""),
+        0);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *compared = json_object_get(root, "compared");
+    assert_true((pto_json_integer(compared, "fused_nodes") == 0) == is_unfused);
+    assert_int_equal(pto_json_integer(compared, "nodes") + pto_json_integer(compared, "fused_nodes"),
+                     pto_json_integer(root, "nodes"));
+    json_decref(root);
+  }
+}
+
 static void test_what_is_wrong_is_said_in_a_sentence(void **state) {
   static const struct {
     const char *words, *part;
@@ -299,6 +348,7 @@ static void test_what_is_wrong_is_said_in_a_sentence(void **state) {
       {"graph " ALL " --save-weights inline", "--save-weights is for --save"},
       {"graph " ALL " --save a --save-weights zip", "none of inline, safetensors, manifest"},
       {"graph " ALL " --run --engine fast", "none of reference, threads, virtual"},
+      {"graph " ALL " --no-fusion", "--no-fusion is for --run"},
       {"graph " ALL " --compare golden", "\"golden\" is not reference"},
       {"graph " ALL " --first-divergence", "is for --compare reference"},
       {"graph " ALL " --rounds 8", "--rounds is for `ptosim run`"},
@@ -365,6 +415,8 @@ int main(void) {
       cmocka_unit_test(test_the_first_divergence_of_a_lowered_run_is_told_with_its_tensors),
       cmocka_unit_test(test_explain_tells_what_each_node_costs_and_what_bounds_it),
       cmocka_unit_test(test_explained_tasks_are_those_of_a_run),
+      cmocka_unit_test(test_explain_tells_groups_at_their_last_nodes_and_no_fusion_has_none),
+      cmocka_unit_test(test_a_graph_agrees_with_the_reference_with_and_without_fusion),
       cmocka_unit_test(test_what_is_wrong_is_said_in_a_sentence),
       cmocka_unit_test(test_an_input_of_another_shape_is_refused),
       cmocka_unit_test(test_files_that_cannot_be_written_are_failures),

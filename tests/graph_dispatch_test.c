@@ -86,7 +86,9 @@ static void test_a_graph_that_does_not_fit_is_told_with_the_node_and_the_context
     const int status = compute(graph, context, &first);
     assert_true(status == PTO_EHEAP || status == PTO_EWINDOW || status == PTO_ESCOPE);
     const char *sentence = pto_context_error(context);
-    if (!strstr(sentence, "lowering had come to node 1 of 3, matmul \"head\"")) fail_msg("%s", sentence);
+    if (!strstr(sentence,
+                "lowering had come to node 2 of 3, add, fused (product_sum) with node 1 of 3, matmul \"head\""))
+      fail_msg("%s", sentence);
     assert_int_equal(pto_context_sync(context), status); /* kept until it is cleared */
     assert_int_equal(compute(graph, context, &first), status);
     assert_int_equal(pto_context_clear_error(context), PTO_OK);
@@ -209,6 +211,27 @@ static void test_one_graph_runs_on_two_contexts_from_two_threads(void **state) {
   for (int i = 0; i < 2; i++) pto_context_destroy(sides[i].context);
 }
 
+/* ---- fusion ---- */
+
+static void test_fusion_is_chosen_before_the_first_dispatch_and_again_once_that_is_forgotten(void **state) {
+  struct pto_context *context = lowered_graph_open(&(struct pto_config){.engine = "virtual"});
+  struct pto_graph *graph = make_graph();
+  fill(&first);
+  assert_int_equal(pto_graph_set_fusion(graph, 0), PTO_OK);
+  assert_int_equal(pto_graph_set_fusion(graph, 1), PTO_OK);
+  assert_int_equal(compute(graph, context, &first), PTO_OK);
+  assert_int_equal(pto_graph_set_fusion(graph, 0), PTO_ESTALE);
+  assert_int_equal(compute(graph, context, &first), PTO_OK);
+  expect_right(&first);
+  pto_graph_forget(graph, context);
+  assert_int_equal(pto_graph_set_fusion(graph, 0), PTO_OK);
+  fill(&first);
+  assert_int_equal(compute(graph, context, &first), PTO_OK);
+  expect_right(&first);
+  pto_graph_destroy(graph);
+  pto_context_destroy(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_graph_that_does_not_fit_is_told_with_the_node_and_the_context_works_again),
@@ -217,6 +240,7 @@ int main(void) {
       cmocka_unit_test(test_a_graph_that_forgot_a_context_outlives_it_and_runs_on_another),
       cmocka_unit_test(test_a_context_that_was_forgotten_takes_the_graph_again),
       cmocka_unit_test(test_one_graph_runs_on_two_contexts_from_two_threads),
+      cmocka_unit_test(test_fusion_is_chosen_before_the_first_dispatch_and_again_once_that_is_forgotten),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
 }

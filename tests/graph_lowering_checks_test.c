@@ -22,8 +22,9 @@
 
 #define PAGE UINT64_C(4096)
 
-static const struct random_graph_form small = {.call_count = 8, .has_views = true};
-static const struct random_graph_form large = {.call_count = 4, .numel = 60000, .extent = 200, .has_views = true};
+static const struct random_graph_form small = {.call_count = 8, .has_views = true, .has_patterns = true};
+static const struct random_graph_form large = {
+    .call_count = 4, .numel = 60000, .extent = 200, .has_views = true, .has_patterns = true};
 
 static uint64_t number(const char *name, uint64_t otherwise) {
   const char *text = getenv(name);

@@ -481,7 +481,8 @@ static void test_a_clamp_that_the_convolution_does_gives_the_bits_of_one_of_its_
     for (int is_fused = 0; is_fused < 2; is_fused++) {
       struct pto_context_counters before = {.size = sizeof before}, after = before;
       pto_context_counters(context, &before);
-      made.graph->is_unfused = !is_fused;
+      pto_graph_forget(made.graph, context);
+      assert_int_equal(pto_graph_set_fusion(made.graph, is_fused), PTO_OK);
       compute(&made, context);
       pto_context_counters(context, &after);
       tasks[is_fused] = after.tasks - before.tasks;

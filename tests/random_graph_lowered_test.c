@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Random graphs of every operation, lowered: what tasks compute is what the reference computes, to the same bytes on
- * every engine, chip and number of workers; small windows and heaps give those bytes or the runtime's own sentence.
+ * every engine, chip and number of workers, with and without fusion; small windows and heaps give those bytes or the
+ * runtime's own sentence.
  *
  * PTO_SEED is the first seed, PTO_RANDOM_GRAPHS how many small graphs; a sixteenth as many are large.
  */
@@ -13,13 +14,15 @@
 
 #include <cmocka.h>
 
+#include <graph/fusion.h>
 #include <runtime/base/base.h>
 #include <tests/support/lowered_graph.h>
 #include <tests/support/random_graph.h>
 
-static const struct random_graph_form small = {.call_count = 10, .has_views = true};
+static const struct random_graph_form small = {.call_count = 10, .has_views = true, .has_patterns = true};
 /* Cut into many tasks each: 16 Ki elements are one. */
-static const struct random_graph_form large = {.call_count = 6, .numel = 100000, .extent = 300, .has_views = true};
+static const struct random_graph_form large = {
+    .call_count = 6, .numel = 100000, .extent = 300, .has_views = true, .has_patterns = true};
 
 static uint64_t number(const char *name, uint64_t otherwise) {
   const char *text = getenv(name);
@@ -90,6 +93,19 @@ static void expect_same(const struct random_graph *g, const struct wanted *wante
 
 /* ---- against the reference ---- */
 
+/* Groups that it has, which are then lowered one by one, too. */
+static uint32_t run_unfused(struct random_graph *g, struct pto_context *context, const struct wanted *wanted) {
+  struct pto_fusion_plan plan;
+  assert_int_equal(pto_fusion_plan_init(&plan, g->graph), PTO_OK);
+  const uint32_t groups = plan.group_count;
+  pto_fusion_plan_fini(&plan);
+  assert_int_equal(pto_graph_set_fusion(g->graph, 0), PTO_OK);
+  run(g, context);
+  expect_right(g, wanted);
+  assert_int_equal(pto_graph_set_fusion(g->graph, 1), PTO_OK);
+  return groups;
+}
+
 static const struct pto_config configs[] = {{.engine = "threads", .chip = "tiny", .workers = 2},
                                             {.engine = "threads", .chip = "tiny", .workers = 1},
                                             {.engine = "threads", .chip = "a2a3", .workers = 2},
@@ -100,11 +116,13 @@ static const struct pto_config configs[] = {{.engine = "threads", .chip = "tiny"
 static void run_everywhere(const struct random_graph_form *form, uint64_t count) {
   struct pto_context *contexts[PTO_ARRAY_LENGTH(configs)];
   char where[128];
+  uint32_t groups = 0;
   for (size_t c = 0; c < PTO_ARRAY_LENGTH(configs); c++) contexts[c] = lowered_graph_open(&configs[c]);
   for (uint64_t seed = first_seed(); seed < first_seed() + count; seed++) {
     struct random_graph g;
     random_graph_open_form(&g, seed, form);
     struct wanted wanted = reference_of(&g);
+    groups += run_unfused(&g, contexts[0], &wanted);
     run(&g, contexts[0]);
     expect_right(&g, &wanted);
     keep(&g, &wanted);
@@ -117,6 +135,8 @@ static void run_everywhere(const struct random_graph_form *form, uint64_t count)
     random_graph_close(&g);
   }
   for (size_t c = 0; c < PTO_ARRAY_LENGTH(configs); c++) pto_context_destroy(contexts[c]);
+  printf("| %u fused groups in %llu graphs\n", groups, (unsigned long long)count);
+  assert_true(count < 15 || groups > count / 4);
 }
 
 static void test_small_graphs_give_what_the_reference_does_and_the_same_bytes_everywhere(void **state) {
@@ -319,7 +339,7 @@ static uint32_t run_in_place(const struct random_graph_form *form, uint64_t coun
 }
 
 static void test_outputs_in_the_storage_of_inputs_given_up_have_the_same_bytes(void **state) {
-  const struct random_graph_form few = {.call_count = 12, .numel = 8, .extent = 2};
+  const struct random_graph_form few = {.call_count = 12, .numel = 8, .extent = 2, .has_patterns = true};
   struct random_graph_form cut = large;
   cut.has_views = false;
   const uint32_t shared = run_in_place(&few, 2 * seed_count()), large_ones = run_in_place(&cut, seed_count() / 8);

@@ -243,6 +243,14 @@ void random_call(struct random_maker *m, uint32_t op, const void *options, const
   m->g->calls[op]++;
 }
 
+void random_made(struct random_maker *m, const struct random_operand *operands, uint32_t operand_count,
+                 struct pto_graph_operand result) {
+  if (result.index == 0) fail_msg("seed %llu: %s", (unsigned long long)m->g->seed, pto_graph_builder_error(m->builder));
+  for (uint32_t i = 0; i < operand_count; i++) mark_used(m, operands[i].operand);
+  keep(m, (struct random_operand){
+              .operand = result, .desc = pto_graph_builder_desc(m->builder, result), .is_result = true});
+}
+
 /* ---- a graph ---- */
 
 static void build(struct random_maker *m) {
@@ -279,6 +287,10 @@ void random_graph_open_form(struct random_graph *g, uint64_t seed, const struct 
   m->rng.state = seed;
   assert_int_equal(pto_graph_builder_create(NULL, &m->builder), PTO_OK);
   for (uint32_t i = 0; i < form->call_count && m->count + 32 < RANDOM_GRAPH_OPERANDS; i++) {
+    if (form->has_patterns && random_below(m, 4) == 0) {
+      random_pattern(m);
+      continue;
+    }
     const uint32_t op = form->is_one_op ? form->op : random_below(m, PTO_GRAPH_OP_COUNT);
     random_graph_makers[op](m, op);
   }

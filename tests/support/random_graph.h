@@ -38,11 +38,12 @@ struct random_graph {
 /* What graphs are drawn. */
 struct random_graph_form {
   uint32_t call_count;
-  uint64_t numel;  /* of operands that are drawn [RANDOM_GRAPH_NUMEL] */
-  uint32_t extent; /* of their dimensions, at most [RANDOM_GRAPH_EXTENT] */
-  bool has_views;  /* operands that are drawn are often transposed, sliced or expanded ones */
-  bool is_one_op;  /* every call is of `op` */
-  uint32_t op;     /* enum pto_graph_op */
+  uint64_t numel;    /* of operands that are drawn [RANDOM_GRAPH_NUMEL] */
+  uint32_t extent;   /* of their dimensions, at most [RANDOM_GRAPH_EXTENT] */
+  bool has_views;    /* operands that are drawn are often transposed, sliced or expanded ones */
+  bool has_patterns; /* a fourth of the calls is several, written out as graph/fusion.h looks for them */
+  bool is_one_op;    /* every call is of `op` */
+  uint32_t op;       /* enum pto_graph_op */
 };
 
 /* About `call_count` calls of operations that are drawn, and the clamps between them.  Results that nothing uses, and

@@ -98,6 +98,12 @@ static inline void random_call_one(struct random_maker *m, uint32_t op, const vo
   random_call(m, op, options, operands, operand_count, &results);
 }
 
+/* What calls of the builder alone have made of `operands`: it is kept as a result. */
+void random_made(struct random_maker *m, const struct random_operand *operands, uint32_t operand_count,
+                 struct pto_graph_operand result);
+/* One of graph/fusion.h written out (random_graph_patterns.c), sometimes with something inside it that is read. */
+void random_pattern(struct random_maker *m);
+
 typedef void random_graph_maker(struct random_maker *m, uint32_t op);
 /* By operation, in random_graph_makers.c; the functions are in random_graph_elementwise.c, _rows.c, _moving.c and
  * _window.c. */
