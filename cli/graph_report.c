@@ -163,6 +163,7 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
     print_results(command);
     printf("digest     %016" PRIx64 "\n", pto_graph_output_digest(command));
   }
+  pto_graph_records_print(&command->records);
   if (command->has_compared) print_divergence(command);
   if (command->has_explained) pto_graph_explain_print(command);
 }
@@ -306,6 +307,7 @@ int pto_graph_report_write_json(const struct pto_graph_command *command, struct 
     pto_graph_explain_put(&w, command);
   else
     pto_json_put_null(&w, "explained");
+  pto_graph_records_put(&w, &command->records);
   pto_json_put_string(&w, "status", pto_status_name(command->error.status));
   pto_json_put_u64(&w, "exit", (uint64_t)command->exit_code);
   pto_json_put_string(&w, "error", command->error.sentence[0] ? command->error.sentence : NULL);

@@ -283,12 +283,18 @@ int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_grap
 
 /* ---- tasks ---- */
 
+static void tell_observer(const struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                          const struct pto_param *params, uint32_t count) {
+  struct pto_stats stats = {.size = sizeof stats};
+  pto_runtime_stats(l->rt, &stats);
+  l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count, stats.tasks});
+}
+
 int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
                               const struct pto_param *params, uint32_t count) {
   if (l->status != PTO_OK) return l->status;
   l->scope_tasks++;
-  if (l->observe != NULL)
-    l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count});
+  if (l->observe != NULL) tell_observer(l, kernel, params, count);
   return (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
                                         : pto_submit_aic(l->rt, kernel, params, count);
 }

@@ -34,12 +34,19 @@ PTO_OTHER_OP_LIST(X)
 
 /* A task as it is submitted: for those who explain.  Borrowed for the call. */
 struct pto_lowered_task {
-  uint32_t node_index;
+  uint32_t node_index; /* the number of nodes: a copy of outputs at the end */
   const struct pto_kernel *kernel;
   const struct pto_param *params;
   uint32_t param_count;
+  uint64_t number; /* of the task in its run */
 };
 typedef void pto_graph_lowering_observer(void *context, const struct pto_lowered_task *task);
+
+/* Who looks on whenever a dispatch lowers a graph, not where it submits what was kept: pto_graph.watch. */
+struct pto_graph_lowering_watch {
+  pto_graph_lowering_observer *observe;
+  void *context;
+};
 
 struct pto_graph_lowering {
   struct pto_runtime *rt;

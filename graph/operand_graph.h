@@ -50,6 +50,7 @@ struct pto_graph {
   uint32_t input_count, output_count;
   struct pto_operand *input_operands, *output_operands; /* for dispatch */
   struct pto_graph_instances *instances;                /* graph_dispatch.h: made by build */
+  const struct pto_graph_lowering_watch *watch;         /* graph_lowering.h; NULL: nobody; borrowed while it is set */
   bool is_unfused; /* every node is lowered by itself; what has been lowered before stays */
 };
 
