@@ -60,12 +60,13 @@ struct pto_graph_divergence {
   uint64_t diverging_nodes;    /* beyond tolerance; 1 at most where the first ends it */
   uint64_t diverging_elements; /* of all of them */
   double worst_ulps;           /* of all elements */
+  double worst_of_tolerance;   /* of all elements: difference over what is allowed */
   double end_error;            /* of outputs: largest difference over largest magnitude, the reference left alone */
   bool is_found;
   /* Of the first node beyond tolerance, its worst element: */
   uint32_t node, result;
   uint64_t element, node_elements; /* index, row-major; how many of this result are beyond */
-  double got, expected, ulps;
+  double got, expected, ulps, tolerance;
 };
 
 struct pto_graph_command {

@@ -115,15 +115,15 @@ static const char *node_name(const struct pto_graph *graph, uint32_t node, char 
 static void print_divergence(const struct pto_graph_command *command) {
   const struct pto_graph_divergence *d = &command->divergence;
   char name[160];
-  printf("compared   %" PRIu64 " nodes, %" PRIu64 " elements: the worst is %.4g ulp off", d->nodes, d->elements,
-         d->worst_ulps);
+  printf("compared   %" PRIu64 " nodes, %" PRIu64 " elements: the worst is %.4g ulp off, %.2g of what is allowed",
+         d->nodes, d->elements, d->worst_ulps, d->worst_of_tolerance);
   if (!d->is_found || !command->first_divergence) printf("; outputs come apart by %.3g of their size", d->end_error);
   putchar('\n');
   if (!d->is_found) return;
   printf("diverges   %s, result %" PRIu32 ": %" PRIu64 " elements are beyond tolerance, element %" PRIu64
-         " is %.9g for %.9g, %.4g ulp off\n",
+         " is %.9g for %.9g, %.4g ulp off, %.3g allowed\n",
          node_name(command->graph, d->node, name, sizeof name), d->result, d->node_elements, d->element, d->got,
-         d->expected, d->ulps);
+         d->expected, d->ulps, d->tolerance);
 }
 
 /* ---- the run ---- */
@@ -262,6 +262,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
   pto_json_put_u64(w, "nodes", d->nodes);
   pto_json_put_u64(w, "elements", d->elements);
   pto_json_put_double(w, "worst_ulps", d->worst_ulps);
+  pto_json_put_double(w, "worst_of_tolerance", d->worst_of_tolerance);
   pto_json_put_double(w, "end_error", d->end_error);
   pto_json_put_u64(w, "diverging_nodes", d->diverging_nodes);
   pto_json_put_u64(w, "diverging_elements", d->diverging_elements);
@@ -277,6 +278,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
     pto_json_put_double(w, "got", d->got);
     pto_json_put_double(w, "expected", d->expected);
     pto_json_put_double(w, "ulps", d->ulps);
+    pto_json_put_double(w, "tolerance", d->tolerance);
     pto_json_object_end(w);
   } else {
     pto_json_null(w);
