@@ -481,6 +481,7 @@ int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const
   struct pto_graph_lowering l = {
       .rt = rt, .graph = graph, .outputs = outputs, .observe = observe, .observe_context = context};
   l.memory.reuses_at_once = graph->reuses_at_once;
+  l.memory.reuses_nothing = pto_host_rules(rt) != PTO_DEPS_EXACT;
   int status = lowering_init(&l, inputs, constants);
   for (; l.node_index < graph->node_count && status == PTO_OK; l.node_index++) {
     const struct pto_graph_node *node = &graph->nodes[l.node_index];

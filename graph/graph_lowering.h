@@ -11,7 +11,8 @@
  * of no scope grow with the size of a tensor.  A lowering asks for its results first, then for temporaries, then for
  * tiles.
  *
- * Always true: the tasks depend on the graph and on which outputs share storage with which inputs, on nothing else; a
+ * Always true: the tasks depend on the graph, on which outputs share storage with which inputs, and on the rules of
+ * dependencies, on nothing else; a
  * value is submitted as written before any task that reads it; no task writes to storage of an input that a later task
  * reads as that input (see pto_graph_lowering_result).
  *

@@ -10,6 +10,7 @@ static bool is_free(const struct pto_value_buffer *b, uint32_t node_index) {
 bool pto_value_memory_reuse(struct pto_value_memory *memory, uint64_t size_bytes, uint32_t node_index, uint32_t end,
                             struct pto_buffer *buffer_out) {
   struct pto_value_buffer *oldest = NULL;
+  if (memory->reuses_nothing) return false;
   if (!memory->reuses_at_once && memory->bytes + size_bytes <= PTO_VALUE_MEMORY_FREE_BYTES) return false;
   for (uint32_t i = 0; i < memory->count; i++) {
     struct pto_value_buffer *b = &memory->buffers[i];

@@ -9,10 +9,11 @@
  * storage (pto_graph_lowering.storage_ends); it is handed on only where PTO_VALUE_MEMORY_FREE_BYTES have been handed
  * out, and only PTO_VALUE_MEMORY_DISTANCE nodes later; of those that are large enough the one that has been dead for
  * longest, so that the new value's writers seldom wait for the old one's readers.  That they do wait where they must is
- * the runtime's doing: it orders writes after reads of the same bytes.
+ * the runtime's doing: it orders writes after reads of the same bytes.  Under rules that do not (--deps pto) every
+ * value keeps its buffer.
  *
- * The choice depends on the graph alone, so every dispatch makes the same one.  The control thread of a dispatch, in
- * the lowering.
+ * The choice depends on the graph and the rules alone, so every dispatch makes the same one.  The control thread of a
+ * dispatch, in the lowering.
  */
 #ifndef PTO_VALUE_MEMORY_H
 #define PTO_VALUE_MEMORY_H
@@ -34,6 +35,7 @@ struct pto_value_memory {
   uint32_t count, capacity;
   uint64_t bytes;      /* of all of them */
   bool reuses_at_once; /* nothing is free */
+  bool reuses_nothing; /* all is */
 };
 
 /* A buffer that is free at node `node_index` for a value of `size_bytes`, which is dead behind node `end` − 1.  False

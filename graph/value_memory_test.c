@@ -43,6 +43,13 @@ static void test_a_buffer_is_handed_on_two_nodes_behind_its_last_reader(void **s
   pto_value_memory_fini(&memory);
 }
 
+static void test_nothing_is_handed_on_where_rules_order_no_write_after_reads(void **state) {
+  struct pto_value_memory memory = {.reuses_nothing = true, .reuses_at_once = true};
+  assert_true(pto_value_memory_add(&memory, made(1, 8 * MIB), 1));
+  assert_int_equal(reused(&memory, MIB, 100, 101), 0);
+  pto_value_memory_fini(&memory);
+}
+
 static void test_what_lasts_is_never_handed_on(void **state) {
   struct pto_value_memory memory = {0};
   assert_true(pto_value_memory_add(&memory, made(1, 8 * MIB), UINT32_MAX));
@@ -97,6 +104,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_nothing_is_handed_on_before_so_much_was_handed_out),
       cmocka_unit_test(test_a_buffer_is_handed_on_two_nodes_behind_its_last_reader),
+      cmocka_unit_test(test_nothing_is_handed_on_where_rules_order_no_write_after_reads),
       cmocka_unit_test(test_what_lasts_is_never_handed_on),
       cmocka_unit_test(test_of_those_that_are_large_enough_the_longest_dead_is_handed_on),
       cmocka_unit_test(test_no_two_live_values_have_one_buffer),

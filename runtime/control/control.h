@@ -33,6 +33,8 @@ bool pto_host_help(struct pto_runtime *rt);
 void pto_host_call(struct pto_runtime *rt);
 /* Whether the run has failed: all calls refuse, and the orchestration had best return. */
 bool pto_host_has_failed(const struct pto_runtime *rt);
+/* By which edges follow from accesses: enum pto_deps_rules. */
+uint32_t pto_host_rules(const struct pto_runtime *rt);
 /* Adds to the sentence of the run's error, else of the last refused call: where whoever submits had come to. */
 void pto_host_append_error(struct pto_runtime *rt, const char *text);
 /* Copies bytes that have been acquired.  `ps` of the orchestrator's virtual time pass; none where time is real.  The

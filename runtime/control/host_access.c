@@ -148,6 +148,8 @@ void pto_host_call(struct pto_runtime *rt) {
 
 bool pto_host_has_failed(const struct pto_runtime *rt) { return rt->has_failed; }
 
+uint32_t pto_host_rules(const struct pto_runtime *rt) { return rt->config.deps; }
+
 uint32_t pto_host_scope_depth(const struct pto_runtime *rt) { return rt->scope_depth; }
 
 void pto_host_move(struct pto_runtime *rt, const struct pto_host_move *move) {
