@@ -68,6 +68,10 @@ OPTION(state) {
   COMMAND->has_kv = true;
   return pto_string_list_add(&COMMAND->steps.pairs, value, error);
 }
+OPTION(dot_tasks) {
+  COMMAND->dot_tasks_path = value;
+  return PTO_OK;
+}
 OPTION(output_dir) {
   COMMAND->output_dir = value;
   return PTO_OK;
@@ -100,6 +104,7 @@ static const struct pto_option_spec extra[] = {
     {"kv", "HOW", "pingpong (default): two tensors a state take turns; inplace: one, which the step consumes", set_kv,
      false},
     {"state", "INPUT=OUTPUT", "another state than those; may be repeated", set_state, false},
+    {"dot-tasks", "FILE", "writes the tasks of the run and their edges, by node, for Graphviz", set_dot_tasks, false},
     {"output-dir", "DIR", "writes the outputs, or the tensors of the first divergence, to DIR/NAME.npy", set_output_dir,
      false},
     {"compare", "reference", "compares the results of all nodes with the reference's", set_compare, false},
@@ -112,12 +117,12 @@ static const struct pto_option_spec extra[] = {
     {0}};
 
 /* Of a run of tasks, not of a graph. */
-static const char *const refused[] = {"deps", "policy", "case",      "expect",    "output",  "rounds", "trace",
-                                      "dump", "stats",  "deps-json", "waits-dot", "timeout", NULL};
+static const char *const refused[] = {"deps",   "policy", "case",      "expect",  "output",
+                                      "rounds", "dump",   "waits-dot", "timeout", NULL};
 /* And what means something else here and is told by itself. */
-static const char *const not_shown[] = {"deps", "policy", "case", "expect",    "output",    "rounds",  "trace",
-                                        "dump", "stats",  "seed", "deps-json", "waits-dot", "timeout", "engine",
-                                        "set",  "dot",    "rtol", "atol",      "quiet",     NULL};
+static const char *const not_shown[] = {"deps", "policy", "case",      "expect",  "output", "rounds",
+                                        "dump", "seed",   "waits-dot", "timeout", "engine", "set",
+                                        "dot",  "rtol",   "atol",      "quiet",   NULL};
 
 static int help(void) {
   puts("ptosim graph FILE.json [OPTION...]         what is in a graph of operations (webnn-graph-json)\n"
@@ -206,7 +211,8 @@ static int execute(struct pto_graph_command *command) {
 }
 
 static int act(struct pto_graph_command *command) {
-  int status = load(command);
+  int status = pto_graph_records_probe(&command->options, command->dot_tasks_path, &command->error);
+  if (status == PTO_OK) status = load(command);
   if (status == PTO_ESYSTEM) status = command->error.status = PTO_EINVAL; /* a file that was asked for */
   if (status || command->validate) return status;
   if (command->is_unfused) status = pto_graph_set_fusion(command->graph, 0);
@@ -251,6 +257,9 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if ((o->has_rtol || o->has_atol) && !command->compare) return "--rtol and --atol are for --compare";
   if ((o->engine || o->chip || o->workers) && !runs && !command->explain) return "--engine is for --run or --compare";
   if (command->is_unfused && !runs && !command->explain) return "--no-fusion is for --run, --compare or --explain";
+  if (pto_graph_records_wanted(o, command->dot_tasks_path) &&
+      (!command->run || (o->engine && strcmp(o->engine, "reference") == 0)))
+    return "--trace, --stats, --dot-tasks and --deps-json are for --run on a chip";
   if (command->validate && (runs || command->explain || command->save_path || o->dot_path))
     return "--validate does nothing else";
   return NULL;

@@ -21,11 +21,22 @@
 /* More tasks than this are drawn by kernel instead of one by one. */
 #define PTO_EXPORT_DOT_MAX_TASKS 500
 
+/* Tasks by what they are of: nodes of a graph.  Tasks of one group follow each other. */
+struct pto_task_groups {
+  const uint32_t *group_of; /* by task number, `task_count` of them */
+  uint64_t task_count;
+  const char *const *names; /* by group */
+};
 /* What the trace does not know of the run. */
 struct pto_export_info {
   const char *program, *engine, *chip;
   uint32_t cluster_count;
+  const struct pto_task_groups *groups; /* NULL: none */
 };
+/* The name of a task's group; NULL where it has none. */
+static inline const char *pto_export_group(const struct pto_export_info *info, uint64_t task) {
+  return info->groups && task < info->groups->task_count ? info->groups->names[info->groups->group_of[task]] : NULL;
+}
 
 /* Graphviz: a node a task, edges with all their reasons; beyond PTO_EXPORT_DOT_MAX_TASKS a node for each set of kernels
  * and an edge for each pair of them, with counts.  PTO_OK, PTO_ESYSTEM (the file) or PTO_ENOMEM. */

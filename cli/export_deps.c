@@ -13,6 +13,7 @@
 struct deps {
   struct pto_json_writer json;
   const struct pto_trace *trace;
+  const struct pto_export_info *info;
 };
 
 static void put_u64s(struct pto_json_writer *w, const char *key, const uint64_t *values, uint32_t count) {
@@ -54,6 +55,8 @@ static void put_task(struct deps *deps, const struct pto_trace_task *task) {
   pto_json_newline(w);
   pto_json_object_begin(w);
   pto_json_put_u64(w, "number", task->number);
+  const char *group = pto_export_group(deps->info, task->number);
+  if (group) pto_json_put_string(w, "node", group);
   pto_json_put_string(w, "kind", pto_trace_task_kind_name(task->kind));
   pto_json_key(w, "kernels");
   pto_json_object_begin(w);
@@ -115,7 +118,7 @@ static int put_edge(void *context, const struct pto_trace_edge_view *edge) {
 
 int pto_export_deps(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
                     struct pto_error *error) {
-  struct deps deps = {.trace = trace};
+  struct deps deps = {.trace = trace, .info = info};
   int fd, status = pto_output_open(path, &fd, error);
   if (status) return status;
   struct pto_json_writer *w = &deps.json;

@@ -21,6 +21,7 @@
 
 struct dot {
   const struct pto_trace *trace;
+  const struct pto_export_info *info;
   FILE *out;
 };
 
@@ -65,11 +66,37 @@ static void begin(FILE *out, const struct pto_export_info *info) {
 
 /* ---- task by task ---- */
 
+static void put_task(const struct dot *dot, const struct pto_trace_task *task) {
+  char name[NAME_SIZE];
+  fprintf(dot->out, "  t%" PRIu64 " [label=\"%" PRIu64 " ", task->number, task->number);
+  pto_dot_put_text(dot->out, pto_trace_task_name(task, name, sizeof name));
+  if (task->block_count > 1) fprintf(dot->out, " ×%" PRIu32, task->block_count);
+  fprintf(dot->out, "\", %s];\n", node_style(task));
+}
+
+/* In boxes by group. */
+static void put_grouped_tasks(const struct dot *dot) {
+  const char *open = NULL;
+  for (uint64_t i = 0; i < dot->trace->tasks.count; i++) {
+    const char *group = pto_export_group(dot->info, i);
+    if (group != open) {
+      if (open) fputs("  }\n", dot->out);
+      if (group) {
+        fprintf(dot->out, "  subgraph cluster_node%" PRIu32 " { label=\"", dot->info->groups->group_of[i]);
+        pto_dot_put_text(dot->out, group);
+        fputs("\"; color=gray;\n", dot->out);
+      }
+      open = group;
+    }
+    put_task(dot, pto_trace_log_at(&dot->trace->tasks, i));
+  }
+  if (open) fputs("  }\n", dot->out);
+}
+
 static void put_tasks(const struct dot *dot) {
   uint32_t open_scope = 0;
   for (uint64_t i = 0; i < dot->trace->tasks.count; i++) {
     const struct pto_trace_task *task = pto_trace_log_at(&dot->trace->tasks, i);
-    char name[NAME_SIZE];
     /* Graphviz joins subgraphs of one name, so a scope that goes on after an inner one is opened again. */
     uint32_t scope = task->scope_depth > 0 ? task->scope_serial + 1 : 0;
     if (scope != open_scope) {
@@ -79,10 +106,7 @@ static void put_tasks(const struct dot *dot) {
                 task->scope_serial, task->scope_serial);
       open_scope = scope;
     }
-    fprintf(dot->out, "  t%" PRIu64 " [label=\"%" PRIu64 " ", task->number, task->number);
-    pto_dot_put_text(dot->out, pto_trace_task_name(task, name, sizeof name));
-    if (task->block_count > 1) fprintf(dot->out, " ×%" PRIu32, task->block_count);
-    fprintf(dot->out, "\", %s];\n", node_style(task));
+    put_task(dot, task);
   }
   if (open_scope) fputs("  }\n", dot->out);
 }
@@ -224,7 +248,7 @@ static int summarise(const struct dot *dot) {
 
 int pto_export_dot(const struct pto_trace *trace, const struct pto_export_info *info, const char *path,
                    struct pto_error *error) {
-  struct dot dot = {.trace = trace};
+  struct dot dot = {.trace = trace, .info = info};
   int status = pto_output_open_stream(path, &dot.out, error);
   if (status) return status;
   begin(dot.out, info);
@@ -232,7 +256,10 @@ int pto_export_dot(const struct pto_trace *trace, const struct pto_export_info *
   if (trace->tasks.count > PTO_EXPORT_DOT_MAX_TASKS)
     walked = summarise(&dot);
   else {
-    put_tasks(&dot);
+    if (info->groups)
+      put_grouped_tasks(&dot);
+    else
+      put_tasks(&dot);
     walked = pto_trace_each_edge(trace, put_edge, &dot);
   }
   fputs("}\n", dot.out);

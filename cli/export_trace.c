@@ -3,7 +3,9 @@
  * --trace: the timeline of a run in the Trace Event Format (JSON object form), for Perfetto and chrome://tracing.
  *
  * Process 0 is the control CPU: one track of what it did, and the counters.  Process c + 1 is cluster c, with a track a
- * core. Arrows go from the last instant of a producer's last call to the first instant of a consumer's first one.
+ * core. Where tasks are of groups (nodes of a graph), these name the calls, and a further process has each from its
+ * first call to its last. Arrows go from the last instant of a producer's last call to the first instant of a
+ * consumer's first one.
  *
  * Times are microseconds with all the digits that there are: six of virtual time, three of real time.
  */
@@ -120,13 +122,15 @@ static void put_span(struct timeline *t, const struct pto_trace_span *span) {
   const struct pto_trace_task *task = pto_trace_task_at(t->trace, span->task);
   const struct pto_kernel *kernel = pto_trace_task_kernel(t->trace, span->task, span->role);
   begin_event(t, "X", pid_of(span->core), span->core);
+  const char *group = pto_export_group(t->info, span->task), *name = kernel ? kernel->name : "task";
   pto_json_put_string(w, "cat", "kernel");
-  pto_json_put_string(w, "name", kernel ? kernel->name : "task");
+  pto_json_put_string(w, "name", group ? group : name);
   put_time(t, "ts", span->begin);
   put_time(t, "dur", span->end - span->begin);
   pto_json_key(w, "args");
   pto_json_object_begin(w);
   pto_json_put_u64(w, "task", span->task);
+  if (group) pto_json_put_string(w, "kernel", name);
   if (task && task->block_count > 1) pto_json_put_u64(w, "block", span->block_index);
   if (!t->trace->is_virtual) pto_json_put_u64(w, "worker", span->worker);
   if (task) put_time(t, "submitted_us", task->submit_time);
@@ -251,9 +255,41 @@ static int put_arrow(void *context, const struct pto_trace_edge_view *edge) {
   return PTO_OK;
 }
 
+/* ---- groups of tasks ---- */
+
+static void put_group_end(struct timeline *t, const char *phase, const char *name, uint64_t id, uint64_t time) {
+  struct pto_json_writer *w = &t->json;
+  begin_event(t, phase, t->info->cluster_count + 1, 0);
+  pto_json_put_string(w, "cat", "node");
+  pto_json_put_string(w, "name", name);
+  pto_json_put_u64(w, "id", id);
+  put_time(t, "ts", time);
+  pto_json_object_end(w);
+}
+
+/* Groups overlap in time, so they are no slices of one track, but asynchronous events with an id each. */
+static void put_groups(struct timeline *t) {
+  const struct pto_task_groups *groups = t->info->groups;
+  if (!groups || !t->times) return;
+  put_metadata(t, t->info->cluster_count + 1, 0, "process_name", "nodes of the graph");
+  put_sort_index(t, t->info->cluster_count + 1, 0, "process_sort_index", t->info->cluster_count + 1);
+  const uint64_t count = pto_min_u64(groups->task_count, t->trace->tasks.count);
+  for (uint64_t first = 0, end; first < count; first = end) {
+    uint64_t begin_time = UINT64_MAX, end_time = 0;
+    for (end = first; end < count && groups->group_of[end] == groups->group_of[first]; end++) {
+      if (!t->times[end].has_span) continue;
+      begin_time = pto_min_u64(begin_time, t->times[end].first_begin);
+      end_time = pto_max_u64(end_time, t->times[end].last_end);
+    }
+    if (end_time < begin_time) continue;
+    put_group_end(t, "b", groups->names[groups->group_of[first]], first, begin_time);
+    put_group_end(t, "e", groups->names[groups->group_of[first]], first, end_time);
+  }
+}
+
 /* Spans fill the times in as they go by. */
-static int prepare_arrows(struct timeline *t) {
-  if (t->trace->edges.count == 0) return PTO_OK;
+static int prepare_times(struct timeline *t) {
+  if (t->trace->edges.count == 0 && !t->info->groups) return PTO_OK;
   t->times = calloc(t->trace->tasks.count + 1, sizeof *t->times);
   return t->times ? PTO_OK : PTO_ENOMEM;
 }
@@ -286,11 +322,12 @@ int pto_export_trace(const struct pto_trace *trace, const struct pto_export_info
   put_other_data(&t);
   pto_json_key(w, "traceEvents");
   pto_json_array_begin(w);
-  int walked = prepare_arrows(&t);
+  int walked = prepare_times(&t);
   put_names(&t);
   put_control(&t);
   put_samples(&t);
   put_spans(&t);
+  put_groups(&t);
   if (walked == PTO_OK) walked = pto_trace_each_edge(trace, put_arrow, &t);
   pto_json_array_end(w);
   pto_json_object_end(w);

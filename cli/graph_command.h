@@ -9,6 +9,7 @@
 #ifndef PTO_GRAPH_COMMAND_H
 #define PTO_GRAPH_COMMAND_H
 
+#include <cli/graph_records.h>
 #include <cli/graph_steps.h>
 #include <cli/run_options.h>
 #include <formats/json_writer.h>
@@ -34,6 +35,7 @@ struct pto_graph_job {
   pto_reference_observer *observe;
   void *observe_context;
   struct pto_graph_record *record;
+  struct pto_graph_records *records; /* of what `config` records; NULL: nobody wants any */
 };
 typedef int pto_graph_engine_run(const struct pto_graph_job *job, struct pto_error *error);
 struct pto_graph_engine {
@@ -60,25 +62,27 @@ struct pto_graph_divergence {
   uint64_t diverging_nodes;    /* beyond tolerance; 1 at most where the first ends it */
   uint64_t diverging_elements; /* of all of them */
   double worst_ulps;           /* of all elements */
+  double worst_of_tolerance;   /* of all elements: difference over what is allowed */
   double end_error;            /* of outputs: largest difference over largest magnitude, the reference left alone */
   bool is_found;
   /* Of the first node beyond tolerance, its worst element: */
   uint32_t node, result;
   const char *fused;               /* the pattern, where it is the last of a group; else NULL */
   uint64_t element, node_elements; /* index, row-major; how many of this result are beyond */
-  double got, expected, ulps;
+  double got, expected, ulps, tolerance;
 };
 
 struct pto_graph_command {
   struct pto_run_options options;
   const char *path; /* of the graph; NULL: a model */
-  const char *model, *save_path, *weights_path, *manifest_path, *output_dir, *compare;
+  const char *model, *save_path, *weights_path, *manifest_path, *output_dir, *compare, *dot_tasks_path;
   uint32_t save_weights; /* enum pto_graph_weights_form */
   bool validate, run, explain, first_divergence, has_kv, is_unfused;
   struct pto_graph *graph;
   void **inputs, **outputs; /* dense bytes, in the graph's order */
   const char *engine;       /* that it ran on; NULL: on none */
   struct pto_graph_record record;
+  struct pto_graph_records records; /* of --trace and the like */
   struct pto_graph_divergence divergence;
   struct pto_graph_explanation explanation;
   struct pto_graph_record explained; /* of the run that explains */

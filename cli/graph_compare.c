@@ -8,9 +8,19 @@
  * is no difference.  Nodes inside a fused group, of which the engine tells nothing, are computed in double precision
  * from the group's operands on, and the group is compared at its last node.  How far the outputs have come apart in the
  * end, with the reference left alone, is a number beside it and no verdict.
+ *
+ * An element a of reference r is within tolerance where |a − r| is at most
+ *
+ *   max(min(atol, worst) + rtol·|r|, expected)
+ *
+ * with atol and rtol by dtype, as torch.testing.assert_close has them, and for sums of known terms what rounding can
+ * make of them at the worst and what is to be expected of it (graph/rounding_bound.h).  So a sum of few or small terms
+ * is held to what it can be, and one of many large terms is not held to more.  Other nodes have atol + rtol·|r|, and so
+ * have groups, but those of a product and what makes no error larger: they have the bounds of the product.
  */
 #include <cli/graph_command.h>
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,10 +28,19 @@
 
 #include <graph/fusion.h>
 #include <graph/graph_json.h>
+#include <graph/rounding_bound.h>
 #include <runtime/base/base.h>
 
 /* What ends the reference's run at the first node beyond tolerance; no function of the library answers it. */
 #define ENDED 1
+
+/* The distance of the smallest numbers of float16. */
+#define HALF_LEAST 0x1p-24
+
+/* Two bounds of the rounding of one element; infinite and 0 where it is no sum of known terms. */
+struct rounding {
+  double worst, expected;
+};
 
 struct comparison {
   struct pto_graph_command *command;
@@ -29,7 +48,8 @@ struct comparison {
   void **kept;     /* by value: what the engine made */
   void **expected; /* by output: what the reference makes */
   struct pto_fusion_plan plan;
-  bool *is_inside; /* by node: of a group, and the engine told nothing */
+  bool *is_inside;         /* by node: of a group, and the engine told nothing */
+  struct rounding *bounds; /* by element, of the product within the group that is gone through; NULL: there is none */
   struct pto_graph_names *names;
   struct pto_error error;
 };
@@ -54,22 +74,39 @@ double pto_graph_ulps(uint32_t dtype, double a, double b) {
   return fabs((double)place_of(dtype, a) - (double)place_of(dtype, b));
 }
 
-/* What torch.testing.assert_close allows by dtype; integers are exact.  --rtol and --atol stand above it. */
-static bool is_beyond(const struct pto_run_options *options, uint32_t dtype, double got, double expected) {
+/* Sums whose partial sums may overflow say nothing. */
+static struct rounding rounding_of(const struct pto_reference_sums *sums, uint32_t dtype, double expected, uint64_t i) {
+  struct rounding none = {(double)INFINITY, 0};
+  if (!sums || sums->terms == 0 || !isfinite(expected) || !(sums->magnitudes.values[i] < (double)FLT_MAX)) return none;
+  double worst = pto_rounding_bound_worst(sums->terms, sums->magnitudes.values[i]);
+  const double likely = pto_rounding_bound_expected(sums->terms, expected, sums->squares.values[i], worst);
+  if (dtype == PTO_FLOAT16) worst += HALF_LEAST; /* float32 until it is stored: within rtol, but for the smallest */
+  return (struct rounding){worst, likely};
+}
+
+/* --rtol and --atol stand above all else. */
+static double tolerance_of(const struct pto_run_options *options, uint32_t dtype, double expected,
+                           const struct rounding *rounding) {
+  const bool is_given = options->has_rtol || options->has_atol;
   double rtol = dtype == PTO_FLOAT32 ? 1.3e-6 : dtype == PTO_FLOAT16 ? 1e-3 : 0;
   double atol = dtype == PTO_FLOAT32 || dtype == PTO_FLOAT16 ? 1e-5 : 0;
   if (options->has_rtol) rtol = options->rtol;
   if (options->has_atol) atol = options->atol;
+  if (is_given) return atol + rtol * fabs(expected);
+  return fmax(fmin(atol, rounding->worst) + rtol * fabs(expected), rounding->expected);
+}
+
+static bool is_beyond(double got, double expected, double tolerance) {
   if (isnan(got) || isnan(expected)) return !(isnan(got) && isnan(expected));
-  return got != expected && !(fabs(got - expected) <= atol + rtol * fabs(expected));
+  return got != expected && !(fabs(got - expected) <= tolerance);
 }
 
 /* ---- one result ---- */
 
 struct worst {
   uint64_t element, beyond; /* the worst element beyond tolerance; how many are */
-  double got, expected, ulps;
-  double ulps_of_all;
+  double got, expected, ulps, tolerance;
+  double ulps_of_all, of_tolerance; /* the largest of all elements */
 };
 
 static double element_of(const struct pto_reference_tensor *tensor, uint64_t i) {
@@ -78,7 +115,8 @@ static double element_of(const struct pto_reference_tensor *tensor, uint64_t i) 
 }
 
 static void compare_elements(const struct comparison *c, const struct pto_reference_tensor *got,
-                             const struct pto_reference_tensor *expected, struct worst *worst) {
+                             const struct pto_reference_tensor *expected, const struct pto_reference_sums *sums,
+                             struct worst *worst) {
   const uint32_t dtype = expected->desc.dtype;
   const uint64_t numel = pto_graph_desc_numel(&expected->desc);
   for (uint64_t i = 0; i < numel; i++) {
@@ -86,19 +124,25 @@ static void compare_elements(const struct comparison *c, const struct pto_refere
     /* 64-bit integers that one double stands for may differ. */
     const bool is_other = got->whole ? got->whole[i] != expected->whole[i] : a != b;
     const double ulps = got->whole && is_other ? fmax(1, fabs(a - b)) : pto_graph_ulps(dtype, a, b);
-    const bool is_far = got->whole && a == b ? is_other : is_beyond(&c->command->options, dtype, a, b);
+    const struct rounding rounding = c->bounds ? c->bounds[i] : rounding_of(sums, dtype, b, i);
+    const double tolerance = tolerance_of(&c->command->options, dtype, b, &rounding);
+    const bool is_far = got->whole && a == b ? is_other : is_beyond(a, b, tolerance);
     worst->ulps_of_all = fmax(worst->ulps_of_all, ulps);
+    if (a != b && isfinite(a - b) && tolerance > 0)
+      worst->of_tolerance = fmax(worst->of_tolerance, fabs(a - b) / tolerance);
     if (is_far && (worst->beyond++ == 0 || ulps > worst->ulps)) {
       worst->element = i;
       worst->got = a;
       worst->expected = b;
       worst->ulps = ulps;
+      worst->tolerance = tolerance;
     }
   }
 }
 
 static int compare_result(struct comparison *c, uint32_t node, uint32_t result,
-                          const struct pto_reference_tensor *expected, struct worst *worst) {
+                          const struct pto_reference_tensor *expected, const struct pto_reference_sums *sums,
+                          struct worst *worst) {
   struct pto_reference_tensor got;
   const uint32_t value = c->command->graph->nodes[node].first_result + result;
   *worst = (struct worst){0};
@@ -107,7 +151,7 @@ static int compare_result(struct comparison *c, uint32_t node, uint32_t result,
                          node);
   if (!pto_reference_tensor_init(&got, &expected->desc)) return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
   pto_reference_tensor_load(&got, c->kept[value]);
-  compare_elements(c, &got, expected, worst);
+  compare_elements(c, &got, expected, sums, worst);
   pto_reference_tensor_fini(&got);
   return PTO_OK;
 }
@@ -214,21 +258,36 @@ static const char *pattern_name(const struct comparison *c, uint32_t node) {
   return group != NULL && c->is_inside[group->nodes[0]] ? pto_fusion_name(group->pattern) : NULL;
 }
 
-static int compare_results(void *context, uint32_t node, const struct pto_reference_tensor *results) {
-  struct comparison *c = context;
+/* Nodes whose every element is one of their first operand, plus something or within bounds. */
+static bool has_bounds_of_product(const struct pto_fused_group *group) {
+  return group->pattern == PTO_FUSION_product_sum || group->pattern == PTO_FUSION_conv2d_clamp;
+}
+
+/* What rounding makes of a product within a group, for the group's end. */
+static int keep_bounds(struct comparison *c, uint32_t node, const struct pto_reference_tensor *result,
+                       const struct pto_reference_sums *sums) {
+  const struct pto_fused_group *group = pto_fusion_group_at(&c->plan, pto_fusion_place(&c->plan, node));
+  if (!has_bounds_of_product(group)) return PTO_OK;
+  const uint64_t numel = pto_graph_desc_numel(&result->desc);
+  free(c->bounds);
+  c->bounds = calloc(numel, sizeof *c->bounds);
+  if (!c->bounds) return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
+  for (uint64_t i = 0; i < numel; i++) c->bounds[i] = rounding_of(sums, result->desc.dtype, element_of(result, i), i);
+  return PTO_OK;
+}
+
+static int compare_node(struct comparison *c, uint32_t node, const struct pto_reference_tensor *results,
+                        const struct pto_reference_sums *sums) {
   struct pto_graph_divergence *d = &c->command->divergence;
   bool is_beyond_any = false;
-  if (c->is_inside[node]) {
-    d->fused_nodes++;
-    return PTO_OK;
-  }
   for (uint32_t r = 0; r < c->command->graph->nodes[node].result_count; r++) {
     struct worst worst;
-    const int status = compare_result(c, node, r, &results[r], &worst);
+    const int status = compare_result(c, node, r, &results[r], r ? NULL : sums, &worst);
     if (status) return status;
     d->elements += pto_graph_desc_numel(&results[r].desc);
     d->diverging_elements += worst.beyond;
     d->worst_ulps = fmax(d->worst_ulps, worst.ulps_of_all);
+    d->worst_of_tolerance = fmax(d->worst_of_tolerance, worst.of_tolerance);
     is_beyond_any |= worst.beyond > 0;
     if (worst.beyond == 0 || d->is_found) continue;
     d->is_found = true;
@@ -240,6 +299,7 @@ static int compare_results(void *context, uint32_t node, const struct pto_refere
     d->got = worst.got;
     d->expected = worst.expected;
     d->ulps = worst.ulps;
+    d->tolerance = worst.tolerance;
   }
   d->nodes++;
   d->diverging_nodes += is_beyond_any;
@@ -249,6 +309,19 @@ static int compare_results(void *context, uint32_t node, const struct pto_refere
   }
   const int status = c->command->output_dir ? write_tensors(c, node, results) : PTO_OK;
   return status ? status : ENDED;
+}
+
+static int compare_results(void *context, uint32_t node, const struct pto_reference_tensor *results,
+                           const struct pto_reference_sums *sums) {
+  struct comparison *c = context;
+  if (c->is_inside[node]) {
+    c->command->divergence.fused_nodes++;
+    return keep_bounds(c, node, results, sums);
+  }
+  const int status = compare_node(c, node, results, pattern_name(c, node) ? NULL : sums);
+  free(c->bounds);
+  c->bounds = NULL;
+  return status;
 }
 
 static int run_both(struct comparison *c) {
@@ -264,8 +337,8 @@ static int run_both(struct comparison *c) {
   int status = c->engine->run(&job, &c->error);
   if (status == PTO_OK) {
     find_inside(c);
-    status = pto_graph_reference_run_fused(command->graph, c->is_inside, job.inputs, c->expected, compare_results, c,
-                                           &c->error);
+    status = pto_graph_reference_run_judged(command->graph, c->is_inside, job.inputs, c->expected, compare_results, c,
+                                            &c->error);
   }
   if (status == ENDED) return PTO_OK;
   if (status == PTO_OK)
@@ -294,6 +367,7 @@ int pto_graph_command_compare(struct pto_graph_command *command, const struct pt
   for (uint32_t v = 0; c.kept && v < command->graph->value_count; v++) free(c.kept[v]);
   for (uint32_t o = 0; c.expected && o < command->graph->output_count; o++) free(c.expected[o]);
   pto_fusion_plan_fini(&c.plan);
+  free(c.bounds);
   free(c.is_inside);
   free(c.kept);
   free(c.expected);

@@ -208,6 +208,121 @@ static void test_the_operands_of_a_fused_group_are_written_and_nothing_from_insi
   if (rmdir(dir) != 0 || found != PTO_ARRAY_LENGTH(names)) fail_msg("%u of them; see %s", found, dir);
 }
 
+/* ---- sums ---- */
+
+/* y = x · w, x [1, n] of ±scale, w [n, 4]. */
+static struct pto_graph *build_product(uint32_t n, float scale, float *w) {
+  struct pto_graph_builder *b = NULL;
+  struct pto_graph *graph = NULL;
+  const struct pto_graph_desc row = {PTO_FLOAT32, 2, {1, n}}, matrix = {PTO_FLOAT32, 2, {n, 4}};
+  assert_int_equal(pto_graph_builder_create(NULL, &b), PTO_OK);
+  for (uint32_t i = 0; i < 4 * n; i++) w[i] = scale * (float)((i * 2654435761u >> 8) % 20001) / 10000.0f - scale;
+  const struct pto_graph_operand x = pto_graph_builder_input(b, "x", &row);
+  const struct pto_graph_operand y =
+      pto_graph_builder_matmul(b, x, pto_graph_builder_constant(b, &matrix, w, 16ul * n), NULL);
+  const struct pto_graph_output output = {"y", y};
+  assert_int_equal(pto_graph_builder_build(b, &output, 1, &graph), PTO_OK);
+  pto_graph_builder_destroy(b);
+  return graph;
+}
+
+/* An engine that sums in float32, one product after another, and leaves one out, or adds something. */
+static struct {
+  const float *w;
+  uint32_t n, dropped; /* n: none is */
+  float added;
+} sum;
+
+static int run_sums(const struct pto_graph_job *job, struct pto_error *error) {
+  const float *x = job->inputs[0];
+  double y[4];
+  struct pto_reference_tensor result = {.desc = job->graph->values[job->graph->outputs[0]].desc, .values = y};
+  for (uint32_t j = 0; j < 4; j++) {
+    float total = 0;
+    for (uint32_t k = 0; k < sum.n; k++)
+      if (k != sum.dropped || j != 2) total += x[k] * sum.w[4 * k + j];
+    y[j] = (double)(total + (j == 2 ? sum.added : 0));
+  }
+  pto_reference_tensor_store(&result, job->outputs[0]);
+  return job->observe(job->observe_context, 0, &result);
+}
+
+/* The median of the magnitudes of products of column 2: which k has it. */
+static const float *products_of;
+static int order_products(const void *left, const void *right) {
+  const float a = fabsf(products_of[*(const uint32_t *)left]), b = fabsf(products_of[*(const uint32_t *)right]);
+  return (a > b) - (a < b);
+}
+
+/* `rank` of 100: of the smallest products 0, of the largest 99; 100: none is dropped. */
+static struct pto_graph_divergence compare_product(uint32_t n, float scale, uint32_t rank, float added) {
+  static const struct pto_graph_engine engine = {"float32", run_sums};
+  float *w = calloc(4u * n, sizeof *w), *products = calloc(n, sizeof *products);
+  uint32_t *order = calloc(n, sizeof *order);
+  assert_true(w && products && order);
+  struct pto_graph_command command = {.graph = build_product(n, scale, w)};
+  assert_int_equal(pto_graph_command_arrays(&command), PTO_OK);
+  for (uint32_t k = 0; k < n; k++) {
+    products[k] = ((const float *)command.inputs[0])[k] * w[4 * k + 2];
+    order[k] = k;
+  }
+  products_of = products;
+  qsort(order, n, sizeof *order, order_products);
+  sum.w = w;
+  sum.n = n;
+  sum.added = added;
+  sum.dropped = rank < 100 ? order[(uint64_t)n * rank / 100] : n;
+  if (pto_graph_command_compare(&command, &engine)) fail_msg("%s", command.error.sentence);
+  const struct pto_graph_divergence divergence = command.divergence;
+  pto_graph_command_fini(&command);
+  free(w);
+  free(products);
+  free(order);
+  return divergence;
+}
+
+static void test_a_product_missing_among_17408_is_found_but_for_the_smallest(void **state) {
+  static const float scales[] = {1e-4f, 0.02f, 1, 1000};
+  for (int s = 0; s < 4; s++) {
+    /* Where `worst` is what is allowed, a quarter of the mean product is. */
+    for (uint32_t rank = s == 0 ? 35 : 3; rank < 100; rank += 8) {
+      const struct pto_graph_divergence d = compare_product(17408, scales[s], rank, 0);
+      assert_true(d.is_found);
+      assert_int_equal(d.element, 2);
+      assert_int_equal(d.node_elements, 1);
+    }
+  }
+}
+
+static void test_sums_in_float32_do_not_diverge(void **state) {
+  static const uint32_t counts[] = {1, 2, 5, 30, 1000, 17408};
+  static const float scales[] = {1e-30f, 1e-4f, 0.02f, 1, 1000};
+  for (int c = 0; c < 6; c++)
+    for (int s = 0; s < 5; s++) {
+      const struct pto_graph_divergence d = compare_product(counts[c], scales[s], 100, 0);
+      if (d.is_found) fail_msg("%u terms of %g: %g allowed", counts[c], (double)scales[s], d.tolerance);
+      assert_true(d.worst_of_tolerance < 1);
+    }
+}
+
+/* What 1e-5 for all would not find. */
+static void test_a_short_sum_of_small_terms_is_held_to_their_size(void **state) {
+  struct pto_graph_divergence d = compare_product(8, 1e-4f, 100, 1e-9f); /* of terms near 5e-5 */
+  assert_true(d.is_found);
+  assert_true(d.tolerance < 1e-9);
+  d = compare_product(8, 1e-4f, 100, 1e-12f);
+  assert_false(d.is_found);
+}
+
+/* Not more than torch's for sums of up to a hundred terms within ±1. */
+static void test_short_sums_are_allowed_no_more_than_other_nodes(void **state) {
+  for (uint32_t n = 1; n <= 100; n += 9) {
+    const struct pto_graph_divergence d = compare_product(n, 1, 100, 1);
+    assert_true(d.is_found);
+    assert_true(d.tolerance <= 1e-5 + 1.3e-6 * fabs(d.expected));
+  }
+}
+
 static void test_ulps_count_the_values_of_the_dtype_in_between(void **state) {
   assert_true(pto_graph_ulps(PTO_FLOAT32, 1, 1) == 0);
   assert_true(pto_graph_ulps(PTO_FLOAT32, 1, 1 + 0x1p-23) == 1);
@@ -230,6 +345,10 @@ int main(void) {
       cmocka_unit_test(test_a_fused_group_is_compared_at_its_last_node_without_rounding_inside),
       cmocka_unit_test(test_a_mistake_in_a_fused_group_is_told_at_its_last_node),
       cmocka_unit_test(test_the_operands_of_a_fused_group_are_written_and_nothing_from_inside),
+      cmocka_unit_test(test_a_product_missing_among_17408_is_found_but_for_the_smallest),
+      cmocka_unit_test(test_sums_in_float32_do_not_diverge),
+      cmocka_unit_test(test_a_short_sum_of_small_terms_is_held_to_their_size),
+      cmocka_unit_test(test_short_sums_are_allowed_no_more_than_other_nodes),
       cmocka_unit_test(test_ulps_count_the_values_of_the_dtype_in_between),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,11 +161,18 @@ int pto_graph_run_on_device(const struct pto_graph_job *job, struct pto_error *e
   struct pto_context *context = NULL;
   int status = pto_graph_open_context(graph, job->config, &context, error);
   if (status) return status;
+  if (job->records) pto_graph_records_begin(job->records, graph);
   const double begin = seconds_now();
   status = compute(graph, context, job->inputs, job->outputs, error);
   if (job->record) {
     job->record->wall_seconds = seconds_now() - begin;
     pto_graph_record_take(job->record, context);
+  }
+  if (job->records) {
+    struct pto_error reason;
+    const int ended = pto_graph_records_end(job->records, context, &reason);
+    if (status == PTO_OK && ended) *error = reason;
+    if (status == PTO_OK) status = ended;
   }
   if (status == PTO_OK && job->observe) status = observe_all(job, context, error);
   pto_context_destroy(context);

@@ -142,6 +142,7 @@ void pto_graph_command_fini(struct pto_graph_command *command) {
   free(command->inputs);
   free(command->outputs);
   pto_graph_explanation_fini(&command->explanation);
+  pto_graph_records_fini(&command->records);
   free(command->steps.pairs.items);
   free(command->stepped.tokens);
   pto_graph_destroy(command->graph);
@@ -180,12 +181,17 @@ struct pto_config pto_graph_command_config(const struct pto_graph_command *comma
 }
 
 int pto_graph_command_run(struct pto_graph_command *command, const struct pto_graph_engine *engine) {
-  const struct pto_config config = pto_graph_command_config(command);
+  struct pto_config config = pto_graph_command_config(command);
+  config.record = pto_graph_records_wanted(&command->options, command->dot_tasks_path);
   const struct pto_graph_job job = {.graph = command->graph,
                                     .inputs = (const void *const *)command->inputs,
                                     .outputs = command->outputs,
                                     .config = &config,
-                                    .record = &command->record};
+                                    .record = &command->record,
+                                    .records = config.record ? &command->records : NULL};
+  command->records = (struct pto_graph_records){.options = &command->options,
+                                                .dot_tasks_path = command->dot_tasks_path,
+                                                .program = command->model ? command->model : command->path};
   int status = command->steps.count ? pto_graph_command_steps(command) : engine->run(&job, &command->error);
   command->has_run = status == PTO_OK;
   for (uint32_t i = 0; i < command->graph->output_count && status == PTO_OK && command->output_dir; i++) {

@@ -117,15 +117,16 @@ static void print_divergence(const struct pto_graph_command *command) {
   char name[160], fused[64] = "";
   printf("compared   %" PRIu64 " nodes, ", d->nodes);
   if (d->fused_nodes) printf("and %" PRIu64 " inside them, ", d->fused_nodes);
-  printf("%" PRIu64 " elements: the worst is %.4g ulp off", d->elements, d->worst_ulps);
+  printf("%" PRIu64 " elements: the worst is %.4g ulp off, %.2g of what is allowed", d->elements, d->worst_ulps,
+         d->worst_of_tolerance);
   if (!d->is_found || !command->first_divergence) printf("; outputs come apart by %.3g of their size", d->end_error);
   putchar('\n');
   if (!d->is_found) return;
   if (d->fused) snprintf(fused, sizeof fused, ", fused (%s)", d->fused);
   printf("diverges   %s%s, result %" PRIu32 ": %" PRIu64 " elements are beyond tolerance, element %" PRIu64
-         " is %.9g for %.9g, %.4g ulp off\n",
+         " is %.9g for %.9g, %.4g ulp off, %.3g allowed\n",
          node_name(command->graph, d->node, name, sizeof name), fused, d->result, d->node_elements, d->element, d->got,
-         d->expected, d->ulps);
+         d->expected, d->ulps, d->tolerance);
 }
 
 /* ---- the run ---- */
@@ -165,6 +166,7 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
     print_results(command);
     printf("digest     %016" PRIx64 "\n", pto_graph_output_digest(command));
   }
+  pto_graph_records_print(&command->records);
   if (command->has_compared) print_divergence(command);
   if (command->has_explained) pto_graph_explain_print(command);
 }
@@ -264,6 +266,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
   pto_json_put_u64(w, "fused_nodes", d->fused_nodes);
   pto_json_put_u64(w, "elements", d->elements);
   pto_json_put_double(w, "worst_ulps", d->worst_ulps);
+  pto_json_put_double(w, "worst_of_tolerance", d->worst_of_tolerance);
   pto_json_put_double(w, "end_error", d->end_error);
   pto_json_put_u64(w, "diverging_nodes", d->diverging_nodes);
   pto_json_put_u64(w, "diverging_elements", d->diverging_elements);
@@ -280,6 +283,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
     pto_json_put_double(w, "got", d->got);
     pto_json_put_double(w, "expected", d->expected);
     pto_json_put_double(w, "ulps", d->ulps);
+    pto_json_put_double(w, "tolerance", d->tolerance);
     pto_json_object_end(w);
   } else {
     pto_json_null(w);
@@ -310,6 +314,7 @@ int pto_graph_report_write_json(const struct pto_graph_command *command, struct 
     pto_graph_explain_put(&w, command);
   else
     pto_json_put_null(&w, "explained");
+  pto_graph_records_put(&w, &command->records);
   pto_json_put_string(&w, "status", pto_status_name(command->error.status));
   pto_json_put_u64(&w, "exit", (uint64_t)command->exit_code);
   pto_json_put_string(&w, "error", command->error.sentence[0] ? command->error.sentence : NULL);

@@ -368,11 +368,19 @@ static void free_arrays(struct stepping *s) {
 
 int pto_graph_command_steps(struct pto_graph_command *command) {
   struct stepping s = {.command = command, .graph = command->graph};
-  const struct pto_config config = pto_graph_command_config(command);
+  struct pto_config config = pto_graph_command_config(command);
+  config.record = pto_graph_records_wanted(&command->options, command->dot_tasks_path);
   int status =
       alloc_arrays(&s) ? sort_inputs(&s) : pto_error_set(&command->error, PTO_ENOMEM, "no memory for the steps");
   if (status == PTO_OK) status = pto_graph_open_context(command->graph, &config, &s.context, &command->error);
+  if (status == PTO_OK && config.record) pto_graph_records_begin(&command->records, command->graph);
   if (status == PTO_OK) status = run_steps(&s);
+  if (s.context && config.record) {
+    struct pto_error reason;
+    const int ended = pto_graph_records_end(&command->records, s.context, &reason);
+    if (status == PTO_OK && ended) command->error = reason;
+    if (status == PTO_OK) status = ended;
+  }
   if (s.context) pto_graph_forget(command->graph, s.context);
   pto_context_destroy(s.context);
   free_arrays(&s);

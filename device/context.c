@@ -74,7 +74,8 @@ static void destroy_parts(struct pto_context *context) {
     pthread_cond_broadcast(&context->is_queued);
     pto_context_unlock(context);
     pthread_join(context->thread, NULL);
-  } else if (context->rt && context->queued != context->done) {
+  } else if (context->rt && (context->has_run || context->queued != context->done)) {
+    context->is_ending = true;
     pto_executor_run(context);
   }
   for (; context->flights_begin != context->flights_end; context->flights_begin++) {

@@ -3,7 +3,7 @@
  * What a context has recorded, for whoever reports on programs that drive contexts of their own.
  *
  * A context whose configuration records (pto_config.record) keeps what all of its runs did, one behind the other
- * (runtime/trace/trace_append.h): a context in virtual time makes a run for each read.  The context owns it.
+ * (runtime/trace/trace_append.h): a run ends with a failure, and when this is asked for.  The context owns it.
  */
 #ifndef PTO_CONTEXT_RECORDING_H
 #define PTO_CONTEXT_RECORDING_H

@@ -9,9 +9,10 @@
  *   executor.c          carries queued commands out, in order
  *
  * Three parties.  A call holds `turn` from begin to end, so there is one at a time.  The executor takes commands from
- * the queue within one run of the runtime after the other: a run goes on until the context ends, something fails, or,
- * where whoever waits is the executor, nothing is queued.  What both touch (tensors, queue, failure, counters) is under
- * `lock`; a command is the executor's from when it is queued until it counts as done.
+ * the queue within one run of the runtime after the other: a run goes on until the context ends or something fails.
+ * Where whoever waits is the executor, the run pauses when nothing is queued and all tasks have completed: it stays
+ * open, so that edges are the same as where a thread goes on with it.  What both touch (tensors, queue, failure,
+ * counters) is under `lock`; a command is the executor's from when it is queued until it counts as done.
  *
  * Always true: done ≤ queued ≤ done + PTO_CONTEXT_QUEUE; while a failure is kept nothing is queued.
  */
@@ -68,6 +69,7 @@ struct pto_context {
   pthread_cond_t is_queued, is_done;
   pthread_t thread;
   bool has_thread, is_ending;
+  bool has_run; /* the executor's: a run goes on, or pauses */
   struct pto_device_tensors tensors;
   struct pto_command queue[PTO_CONTEXT_QUEUE]; /* by number modulo its length */
   uint64_t queued, done;                       /* commands so far */
@@ -79,6 +81,7 @@ struct pto_context {
   struct pto_error failure;   /* that is kept */
   struct pto_error refusal;   /* of the last call */
   struct pto_trace recording; /* of the runs that have ended, where the configuration records; else zeroed */
+  uint64_t ended_ps;          /* virtual time of the runs that have ended */
   uint64_t recording_dropped; /* runs of which there was no memory to keep a recording */
   struct pto_context_counters counters;
   uint64_t first_ns, last_ns; /* when the first call was queued, and the last one done */
@@ -96,7 +99,8 @@ static inline uint64_t pto_context_now_ns(void) {
 /* executor.c */
 /* The thread of a context that has one. */
 void *pto_executor_main(void *context);
-/* Runs what is queued on the calling thread, where there is no such thread. */
+/* Runs what is queued on the calling thread, where there is no such thread; the run stays open until the context is
+ * ending. */
 void pto_executor_run(struct pto_context *context);
 /* Gives a tensor's memory back, and what was kept of dispatches with it.  Under the lock; nobody uses the tensor. */
 void pto_executor_remove_tensor(struct pto_context *context, struct pto_device_record *record);

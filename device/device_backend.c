@@ -54,9 +54,7 @@ static int device_to_device(struct pto_runtime *rt, const struct pto_chip *chip,
   return PTO_OK;
 }
 
-static int release(struct pto_runtime *rt, const struct pto_tensor *device) {
-  return pto_host_acquire(rt, device, true);
-}
+static int release(struct pto_runtime *rt, const struct pto_tensor *device) { return pto_host_release(rt, device); }
 
 static int run(struct pto_runtime *rt, const struct pto_device_program *program, const struct pto_bound *bound) {
   return program->orchestrate(rt, bound);

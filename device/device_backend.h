@@ -32,7 +32,7 @@ struct pto_device_backend {
                         void *host, uint64_t size_bytes);
   int (*device_to_device)(struct pto_runtime *rt, const struct pto_chip *chip, const struct pto_tensor *from,
                           const struct pto_tensor *to, uint64_t size_bytes);
-  /* Waits until no task uses these bytes: then they may be freed. */
+  /* Waits until no task uses these bytes, and forgets those that did: then they may be freed. */
   int (*release)(struct pto_runtime *rt, const struct pto_tensor *device);
   /* Device memory as a tensor of the current scope. */
   struct pto_tensor (*bind)(struct pto_runtime *rt, void *device, uint32_t dtype, uint32_t ndims,

@@ -247,7 +247,7 @@ static void finish_command(struct pto_context *context) {
   pthread_cond_broadcast(&context->is_done);
 }
 
-/* The next command, or NULL where the run is to end.  While nothing is queued, tasks are helped along. */
+/* The next command, or NULL where the run is to end, or to pause.  While nothing is queued, tasks are helped along. */
 static struct pto_command *next_command(struct pto_context *context) {
   while (!has_command(context)) {
     if (pto_host_help(context->rt)) continue;
@@ -310,14 +310,13 @@ static void drop_queue(struct pto_context *context) {
   }
 }
 
-/* The orchestration of a context's runtime. */
-static int orchestrate(struct pto_runtime *rt, void *argument) {
-  struct pto_context *context = argument;
+/* The orchestration of a context's runtime, or where it can pause a part of it. */
+static int orchestrate(struct pto_context *context) {
   int status = execute_queue(context);
-  if (status == PTO_OK && !pto_host_has_failed(rt)) return PTO_OK;
+  if (status == PTO_OK && !pto_host_has_failed(context->rt)) return PTO_OK;
   const bool is_submitting =
       has_command(context) && context->queue[context->done % PTO_CONTEXT_QUEUE].kind == PTO_COMMAND_DISPATCH;
-  pto_host_finish_tasks(rt); /* where an orchestration gave up by itself, the tasks of others still complete */
+  pto_host_finish_tasks(context->rt); /* where an orchestration gave up by itself, the tasks of others still complete */
   give_flights_up(context, is_submitting);
   return status;
 }
@@ -326,19 +325,32 @@ static int orchestrate(struct pto_runtime *rt, void *argument) {
 static void keep_recording(struct pto_context *context) {
   const struct pto_trace *trace = pto_runtime_trace(context->rt);
   if (!trace) return;
-  const uint64_t shift = trace->is_virtual                ? context->counters.virtual_ps
+  const uint64_t shift = trace->is_virtual                ? context->ended_ps
                          : context->recording.record == 0 ? 0
                                                           : trace->start_ns - context->recording.start_ns;
   if (pto_trace_append(&context->recording, trace, shift)) context->recording_dropped++;
 }
 
-void pto_executor_run(struct pto_context *context) {
+/* Without a thread a run pauses where nothing is queued: what the tasks of earlier calls have used stays known, as it
+ * does where the run goes on meanwhile. */
+static bool pauses(struct pto_context *context, int returned) {
+  if (returned || pto_host_has_failed(context->rt) || context->has_thread) return false;
+  pto_host_drain(context->rt);
+  pto_context_lock(context);
+  const bool is_over = context->queued != context->done || context->is_ending || pto_host_has_failed(context->rt);
+  if (!is_over) context->counters.virtual_ps = context->ended_ps + pto_host_elapsed_ps(context->rt);
+  pto_context_unlock(context);
+  return !is_over;
+}
+
+static void end_run(struct pto_context *context, int status) {
   struct pto_stats stats = {.size = sizeof stats};
-  int status = pto_run(context->rt, orchestrate, context);
   pto_runtime_stats(context->rt, &stats);
+  context->has_run = false;
   pto_context_lock(context);
   keep_recording(context);
-  context->counters.virtual_ps += stats.virtual_ps;
+  context->ended_ps += stats.virtual_ps;
+  context->counters.virtual_ps = context->ended_ps;
   context->is_failing = false;
   if (status) {
     pto_error_set(&context->failure, status, "%s", pto_last_error(context->rt));
@@ -349,6 +361,17 @@ void pto_executor_run(struct pto_context *context) {
     finish_command(context);
   }
   pto_context_unlock(context);
+}
+
+void pto_executor_run(struct pto_context *context) {
+  int status = context->has_run ? PTO_OK : pto_host_begin_run(context->rt);
+  if (status == PTO_OK) {
+    context->has_run = true;
+    const int returned = orchestrate(context);
+    if (pauses(context, returned)) return;
+    status = pto_host_end_run(context->rt, returned);
+  }
+  end_run(context, status);
 }
 
 void *pto_executor_main(void *argument) {

@@ -67,7 +67,10 @@ int pto_graph_set_fusion(struct pto_graph *graph, int is_fused) {
 }
 
 static int orchestrate(struct pto_runtime *rt, const struct pto_bound *bound) {
-  return pto_graph_lower(bound->context, rt, bound->inputs, bound->outputs, bound->constants, NULL, NULL);
+  const struct pto_graph *graph = bound->context;
+  const struct pto_graph_lowering_watch *watch = graph->watch;
+  return pto_graph_lower(graph, rt, bound->inputs, bound->outputs, bound->constants, watch ? watch->observe : NULL,
+                         watch ? watch->context : NULL);
 }
 
 static int add_constant(struct pto_graph_instance *instance, const struct pto_graph_value *value) {

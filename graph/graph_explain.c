@@ -112,7 +112,10 @@ static int run(struct explaining *e, struct pto_context *context, struct pto_err
   if (status == PTO_OK) {
     const struct pto_compute_arrays arrays = {in, out, graph->input_count, graph->output_count};
     status = pto_graph_compute_by(graph, context, &arrays, orchestrate, e);
-    if (status) (void)pto_error_set(error, status, "%s", pto_context_error(context));
+    if (status) {
+      const char *sentence = pto_context_error(context); /* none where memory ran out before the context was asked */
+      (void)pto_error_set(error, status, "%s", sentence[0] ? sentence : pto_strerror(status));
+    }
   }
   for (uint32_t i = 0; in && i < graph->input_count; i++) free(in[i].data);
   for (uint32_t i = 0; out && i < graph->output_count; i++) free(out[i].data);

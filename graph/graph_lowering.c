@@ -60,11 +60,31 @@ static void find_last_uses(struct pto_graph_lowering *l) {
   for (uint32_t n = l->graph->node_count; n-- > 0;) {
     const struct pto_graph_node *node = &l->graph->nodes[n];
     uint32_t last = pto_fusion_place(&l->plan, n) + 1;
-    if (may_alias(node))
-      for (uint32_t i = 0; i < node->result_count; i++) last = later(last, l->last_uses[node->first_result + i]);
-    for (uint32_t i = 0; i < node->operand_count; i++)
-      l->last_uses[node->operands[i]] = later(last, l->last_uses[node->operands[i]]);
+    bool is_lasting = false;
+    for (uint32_t i = 0; i < node->result_count && may_alias(node); i++) {
+      const uint32_t v = node->first_result + i;
+      last = later(last, l->last_uses[v]);
+      is_lasting |= l->output_of[v] != 0 || l->storage_ends[v] == UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < node->operand_count; i++) {
+      const uint32_t v = node->operands[i];
+      l->last_uses[v] = later(last, l->last_uses[v]);
+      l->storage_ends[v] = is_lasting ? UINT32_MAX : later(last, l->storage_ends[v]);
+    }
   }
+}
+
+/* Behind which node what the node at hand makes for result `v` is of no use: itself at least. */
+static uint32_t end_of(const struct pto_graph_lowering *l, uint32_t v) {
+  return l->output_of[v] ? UINT32_MAX : later(l->storage_ends[v], l->node_index + 1);
+}
+
+/* The same of what any of its results may be a view of. */
+static uint32_t end_of_node(const struct pto_graph_lowering *l) {
+  const struct pto_graph_node *node = &l->graph->nodes[l->node_index];
+  uint32_t end = l->node_index + 1;
+  for (uint32_t i = 0; i < node->result_count; i++) end = later(end, end_of(l, node->first_result + i));
+  return end;
 }
 
 /* ---- scopes ---- */
@@ -90,11 +110,16 @@ static int close_scopes(struct pto_graph_lowering *l, uint32_t depth) {
   return status;
 }
 
+/* A result that is written by parts gets memory before them. */
+static int alloc_result(struct pto_graph_lowering *l, uint32_t i) {
+  return l->has_memory[i] ? pto_value_memory_claim(l->rt, l->results[i].buffer)
+                          : pto_alloc_tensors(l->rt, &l->results[i], 1, NULL);
+}
+
 /* Gives results memory where they are, before anything of the node is in a scope of its own. */
 static void open_node_scope(struct pto_graph_lowering *l) {
   if (l->depth > 0) return;
-  for (uint32_t i = 0; i < l->result_count && l->status == PTO_OK; i++)
-    l->status = pto_alloc_tensors(l->rt, &l->results[i], 1, NULL);
+  for (uint32_t i = 0; i < l->result_count && l->status == PTO_OK; i++) l->status = alloc_result(l, i);
   if (l->status == PTO_OK) l->status = open_scope(l);
 }
 
@@ -129,10 +154,12 @@ static int lowering_init(struct pto_graph_lowering *l, const struct pto_tensor *
   const struct pto_graph *graph = l->graph;
   l->tensors = calloc(graph->value_count, sizeof *l->tensors);
   l->last_uses = calloc(graph->value_count, sizeof *l->last_uses);
+  l->storage_ends = calloc(graph->value_count, sizeof *l->storage_ends);
   l->output_of = calloc(graph->value_count, sizeof *l->output_of);
   l->shared = calloc(graph->output_count + 1, sizeof *l->shared);
   l->is_written = calloc(graph->output_count + 1, sizeof *l->is_written);
-  if (!l->tensors || !l->last_uses || !l->output_of || !l->shared || !l->is_written) return PTO_ENOMEM;
+  if (!l->tensors || !l->last_uses || !l->storage_ends || !l->output_of || !l->shared || !l->is_written)
+    return PTO_ENOMEM;
   const int status = pto_fusion_plan_init(&l->plan, graph);
   if (status != PTO_OK) return status;
   for (uint32_t v = 0, constant = 0; v < graph->value_count; v++) {
@@ -149,6 +176,8 @@ static int lowering_init(struct pto_graph_lowering *l, const struct pto_tensor *
 static void lowering_fini(struct pto_graph_lowering *l) {
   free(l->tensors);
   free(l->last_uses);
+  free(l->storage_ends);
+  pto_value_memory_fini(&l->memory);
   free(l->output_of);
   pto_fusion_plan_fini(&l->plan);
   free(l->shared);
@@ -161,11 +190,15 @@ const struct pto_tensor *pto_graph_lowering_operand(const struct pto_graph_lower
   return &l->tensors[node->operands[parameter]];
 }
 
-struct pto_tensor pto_graph_lowering_kept(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
-                                          const uint64_t *shape) {
+static uint64_t bytes_of(uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
   uint64_t bits = pto_dtype_bits(dtype);
   for (uint32_t d = 0; d < ndims; d++) bits *= shape[d];
-  return pto_managed_tensor(l->rt, pto_create_buffer(l->rt, (bits + 7) / 8), dtype, ndims, shape);
+  return (bits + 7) / 8;
+}
+
+struct pto_tensor pto_graph_lowering_kept(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
+                                          const uint64_t *shape) {
+  return pto_managed_tensor(l->rt, pto_create_buffer(l->rt, bytes_of(dtype, ndims, shape)), dtype, ndims, shape);
 }
 
 struct pto_tensor pto_graph_lowering_temporary(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
@@ -179,12 +212,23 @@ struct pto_tensor pto_graph_lowering_temporary_like(struct pto_graph_lowering *l
   return pto_graph_lowering_temporary(l, dtype, desc->ndims, desc->shape);
 }
 
-/* A result that is written whole by one task gets its memory from that; others before the first scope of the node. */
-static struct pto_tensor new_result(struct pto_graph_lowering *l, const struct pto_graph_desc *desc) {
-  PTO_ASSERT(l->depth == 0 && l->result_count < PTO_ARRAY_LENGTH(l->results)); /* results come first */
+/* In the buffer of a value that is dead, or one that has no memory yet. */
+static struct pto_tensor tensor_until(struct pto_graph_lowering *l, const struct pto_graph_desc *desc, uint32_t end,
+                                      bool *has_memory_out) {
+  const uint64_t size_bytes = bytes_of(desc->dtype, desc->ndims, desc->shape);
+  struct pto_buffer buffer;
+  *has_memory_out = pto_value_memory_reuse(&l->memory, size_bytes, l->node_index, end, &buffer);
+  if (*has_memory_out) return pto_managed_tensor(l->rt, buffer, desc->dtype, desc->ndims, desc->shape);
   const struct pto_tensor t = pto_graph_lowering_kept(l, desc->dtype, desc->ndims, desc->shape);
-  l->results[l->result_count++] = t;
+  (void)pto_value_memory_add(&l->memory, t.buffer, end); /* else it stays this one's */
   return t;
+}
+
+/* A result that is written whole by one task gets its memory from that; others before the first scope of the node. */
+static struct pto_tensor new_result(struct pto_graph_lowering *l, const struct pto_graph_desc *desc, uint32_t end) {
+  PTO_ASSERT(l->depth == 0 && l->result_count < PTO_ARRAY_LENGTH(l->results)); /* results come first */
+  const uint32_t i = l->result_count++;
+  return l->results[i] = tensor_until(l, desc, end, &l->has_memory[i]);
 }
 
 /* Whether `t` is `out`, element by element. */
@@ -215,7 +259,7 @@ struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const 
     l->is_written[output - 1] = true;
     l->tensors[v] = l->outputs[output - 1];
   } else {
-    l->tensors[v] = new_result(l, &l->graph->values[v].desc);
+    l->tensors[v] = new_result(l, &l->graph->values[v].desc, end_of(l, v));
   }
   return l->tensors[v];
 }
@@ -260,12 +304,18 @@ int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_grap
 
 /* ---- tasks ---- */
 
+static void tell_observer(const struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                          const struct pto_param *params, uint32_t count) {
+  struct pto_stats stats = {.size = sizeof stats};
+  pto_runtime_stats(l->rt, &stats);
+  l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count, stats.tasks});
+}
+
 int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
                               const struct pto_param *params, uint32_t count) {
   if (l->status != PTO_OK) return l->status;
   l->scope_tasks++;
-  if (l->observe != NULL)
-    l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count});
+  if (l->observe != NULL) tell_observer(l, kernel, params, count);
   return (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
                                         : pto_submit_aic(l->rt, kernel, params, count);
 }
@@ -368,8 +418,14 @@ int pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_te
     *out = pto_tensor_reshape(t, ndims, shape);
     return PTO_OK;
   }
-  const struct pto_tensor dense = pto_graph_lowering_kept(l, t->dtype, t->ndims, t->shape);
-  if (l->depth == 0) l->results[l->result_count++] = dense;
+  struct pto_tensor dense;
+  if (l->depth == 0) {
+    struct pto_graph_desc desc = {.dtype = t->dtype, .ndims = t->ndims};
+    for (uint32_t d = 0; d < t->ndims; d++) desc.shape[d] = t->shape[d];
+    dense = new_result(l, &desc, end_of_node(l));
+  } else {
+    dense = pto_graph_lowering_kept(l, t->dtype, t->ndims, t->shape);
+  }
   const int status = pto_graph_lowering_convert(l, t, &dense);
   *out = pto_tensor_reshape(&dense, ndims, shape);
   return status;
@@ -418,6 +474,8 @@ int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const
                     pto_graph_lowering_observer *observe, void *context) {
   struct pto_graph_lowering l = {
       .rt = rt, .graph = graph, .outputs = outputs, .observe = observe, .observe_context = context};
+  l.memory.reuses_at_once = graph->reuses_at_once;
+  l.memory.reuses_nothing = pto_host_rules(rt) != PTO_DEPS_EXACT;
   int status = lowering_init(&l, inputs, constants);
   for (; l.node_index < graph->node_count && status == PTO_OK; l.node_index++) {
     const struct pto_graph_node *node = &graph->nodes[l.node_index];

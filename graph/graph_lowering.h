@@ -6,11 +6,13 @@
  * Owns the tensor of each value while a graph is lowered.  Values between nodes are buffers of the runtime; inputs,
  * outputs and constants are tensors of the device, and a result that is an output is written where it belongs.
  *
- * Scopes: results live in the dispatch's own, temporaries of a node in one of the node's, and the tasks of its tiles in
- * short ones inside that, so that the tasks of no scope grow with the size of a tensor.  A lowering asks for its
- * results first, then for temporaries, then for tiles.
+ * Scopes: results live in the dispatch's own, where one gets the buffer of another that is dead (value_memory.h),
+ * temporaries of a node in one of the node's, and the tasks of its tiles in short ones inside that, so that the tasks
+ * of no scope grow with the size of a tensor.  A lowering asks for its results first, then for temporaries, then for
+ * tiles.
  *
- * Always true: the tasks depend on the graph and on which outputs share storage with which inputs, on nothing else; a
+ * Always true: the tasks depend on the graph, on which outputs share storage with which inputs, and on the rules of
+ * dependencies, on nothing else; a
  * value is submitted as written before any task that reads it; no task writes to storage of an input that a later task
  * reads as that input (see pto_graph_lowering_result).
  *
@@ -24,6 +26,7 @@
 #include <graph/fusion.h>
 #include <graph/lowering_tiles.h>
 #include <graph/operand_graph.h>
+#include <graph/value_memory.h>
 
 struct pto_graph_lowering;
 typedef int pto_lower_function(struct pto_graph_lowering *l, const struct pto_graph_node *node);
@@ -35,19 +38,27 @@ PTO_OTHER_OP_LIST(X)
 
 /* A task as it is submitted: for those who explain.  Borrowed for the call. */
 struct pto_lowered_task {
-  uint32_t node_index;
+  uint32_t node_index; /* the number of nodes: a copy of outputs at the end */
   const struct pto_kernel *kernel;
   const struct pto_param *params;
   uint32_t param_count;
+  uint64_t number; /* of the task in its run */
 };
 typedef void pto_graph_lowering_observer(void *context, const struct pto_lowered_task *task);
+
+/* Who looks on whenever a dispatch lowers a graph, not where it submits what was kept: pto_graph.watch. */
+struct pto_graph_lowering_watch {
+  pto_graph_lowering_observer *observe;
+  void *context;
+};
 
 struct pto_graph_lowering {
   struct pto_runtime *rt;
   const struct pto_graph *graph;
   struct pto_tensor *tensors; /* by value; status PTO_ESTALE: not made yet */
   uint32_t *last_uses;        /* by value: 1 + index of the last node that may read its storage, 0: none */
-  uint32_t *output_of;        /* by value: 1 + index of the output that it is, 0: none */
+  uint32_t *storage_ends; /* by value: as last_uses, and UINT32_MAX where it may be copied to an output at the end */
+  uint32_t *output_of;    /* by value: 1 + index of the output that it is, 0: none */
   struct pto_fusion_plan plan;
   const struct pto_tensor *outputs;
   uint32_t *shared;             /* by output: the input that it shares its storage with, 0: none */
@@ -55,8 +66,10 @@ struct pto_graph_lowering {
   uint32_t node_index;          /* being lowered */
   uint32_t depth;               /* scopes of the node that are open: 0, 1 with temporaries, 2 within tiles */
   uint32_t scope_tasks;         /* submitted in the scope of tiles */
-  struct pto_tensor results[4]; /* of the node, which have no memory yet */
+  struct pto_tensor results[4]; /* of the node */
+  bool has_memory[4];           /* by result: that of a value which is dead, or given */
   uint32_t result_count;
+  struct pto_value_memory memory;
   int status;                           /* of a scope that could not be opened */
   pto_graph_lowering_observer *observe; /* may be NULL */
   void *observe_context;

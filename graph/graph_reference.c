@@ -7,12 +7,16 @@
  */
 #include <graph/graph_reference.h>
 
+#include <graph/graph_reference_sums.h>
 #include <graph/graph_reference_support.h>
 
 struct run {
   const struct pto_graph *graph;
   const bool *is_inside; /* by node: its results are not rounded; NULL: all are */
   void *const *outputs;
+  pto_reference_observer *observe; /* one of the two may be there */
+  pto_reference_judge *judge;
+  void *context; /* of either */
   struct pto_error *error;
   struct pto_reference_tensor *tensors;         /* by value */
   const struct pto_reference_tensor **operands; /* of the node at hand */
@@ -134,24 +138,60 @@ static int run_node(struct run *run, uint32_t n) {
   return PTO_OK;
 }
 
+static int tell(struct run *run, uint32_t n) {
+  const struct pto_graph_node *node = &run->graph->nodes[n];
+  const struct pto_reference_tensor *results = &run->tensors[node->first_result];
+  struct pto_reference_sums sums;
+  if (run->observe) return run->observe(run->context, n, results);
+  if (!run->judge) return PTO_OK;
+  int status = pto_reference_sums_init(&sums, node, run->operands, results, functions[node->op]);
+  if (status) return no_memory(run, &results->desc);
+  status = run->judge(run->context, n, results, &sums);
+  pto_reference_sums_fini(&sums);
+  return status;
+}
+
+static int run_all(struct run *run, const void *const *inputs) {
+  const struct pto_graph *graph = run->graph;
+  int status = run_init(run) ? load_inputs(run, inputs) : PTO_ENOMEM;
+  for (uint32_t n = 0; n < graph->node_count && !status; n++) {
+    status = prepare_node(run, &graph->nodes[n]);
+    if (!status) status = run_node(run, n);
+    if (status) break;
+    store_outputs(run, &graph->nodes[n]);
+    status = tell(run, n);
+    release(run, n);
+  }
+  run_fini(run);
+  return status;
+}
+
 int pto_graph_reference_run(const struct pto_graph *graph, const void *const *inputs, void *const *outputs,
                             pto_reference_observer *observe, void *context, struct pto_error *error) {
-  return pto_graph_reference_run_fused(graph, NULL, inputs, outputs, observe, context, error);
+  struct run run = {.graph = graph, .outputs = outputs, .observe = observe, .context = context, .error = error};
+  return run_all(&run, inputs);
 }
 
 int pto_graph_reference_run_fused(const struct pto_graph *graph, const bool *is_inside, const void *const *inputs,
                                   void *const *outputs, pto_reference_observer *observe, void *context,
                                   struct pto_error *error) {
-  struct run run = {.graph = graph, .is_inside = is_inside, .outputs = outputs, .error = error};
-  int status = run_init(&run) ? load_inputs(&run, inputs) : PTO_ENOMEM;
-  for (uint32_t n = 0; n < graph->node_count && !status; n++) {
-    status = prepare_node(&run, &graph->nodes[n]);
-    if (!status) status = run_node(&run, n);
-    if (status) break;
-    store_outputs(&run, &graph->nodes[n]);
-    if (observe) status = observe(context, n, &run.tensors[graph->nodes[n].first_result]);
-    release(&run, n);
-  }
-  run_fini(&run);
-  return status;
+  struct run run = {.graph = graph,
+                    .is_inside = is_inside,
+                    .outputs = outputs,
+                    .observe = observe,
+                    .context = context,
+                    .error = error};
+  return run_all(&run, inputs);
+}
+
+int pto_graph_reference_run_judged(const struct pto_graph *graph, const bool *is_inside, const void *const *inputs,
+                                   void *const *outputs, pto_reference_judge *judge, void *context,
+                                   struct pto_error *error) {
+  struct run run = {.graph = graph,
+                    .is_inside = is_inside,
+                    .outputs = outputs,
+                    .judge = judge,
+                    .context = context,
+                    .error = error};
+  return run_all(&run, inputs);
 }

@@ -41,19 +41,33 @@ PTO_OP_LIST(X)
  * The elements may be changed: later nodes are computed of what they are then; outputs are as they were. */
 typedef int pto_reference_observer(void *context, uint32_t node_index, const struct pto_reference_tensor *results);
 
+/* What the first result of a node is sums of, for who bounds what rounding makes of them (graph_reference_sums.h). */
+struct pto_reference_sums {
+  uint64_t terms;                         /* of each element, at most; 0: it is no sum of terms that are known, and
+                                             nothing else is set */
+  struct pto_reference_tensor magnitudes; /* Σ |term|, by element */
+  struct pto_reference_tensor squares;    /* Σ term² */
+};
+/* As an observer, with these sums. */
+typedef int pto_reference_judge(void *context, uint32_t node_index, const struct pto_reference_tensor *results,
+                                const struct pto_reference_sums *sums);
+
 /* Runs the graph.  inputs[i] are the dense bytes of input i; outputs[i] get those of output i, which the caller has
  * allocated.  `observe` may be NULL.  PTO_OK; PTO_ENOMEM, or PTO_ENOTSUP for a constant that a device keeps, with a
  * sentence; or what `observe` returned. */
 PTO_MUST_CHECK int pto_graph_reference_run(const struct pto_graph *graph, const void *const *inputs,
                                            void *const *outputs, pto_reference_observer *observe, void *context,
                                            struct pto_error *error);
-
 /* The same of a graph that is lowered in groups (graph/fusion.h): results of node n are not rounded where is_inside[n],
- * as those within a group never are. */
+ * as those within a group never are; NULL: all are. */
 PTO_MUST_CHECK int pto_graph_reference_run_fused(const struct pto_graph *graph, const bool *is_inside,
                                                  const void *const *inputs, void *const *outputs,
                                                  pto_reference_observer *observe, void *context,
                                                  struct pto_error *error);
+/* That with a judge, for whom nodes that are sums are computed three times. */
+PTO_MUST_CHECK int pto_graph_reference_run_judged(const struct pto_graph *graph, const bool *is_inside,
+                                                  const void *const *inputs, void *const *outputs,
+                                                  pto_reference_judge *judge, void *context, struct pto_error *error);
 
 /* ---- tensors ---- */
 

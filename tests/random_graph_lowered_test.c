@@ -2,7 +2,7 @@
 /*
  * Random graphs of every operation, lowered: what tasks compute is what the reference computes, to the same bytes on
  * every engine, chip and number of workers, with and without fusion; small windows and heaps give those bytes or the
- * runtime's own sentence.
+ * runtime's own sentence; so do buffers of dead values that others get at once (graph/value_memory.h).
  *
  * PTO_SEED is the first seed, PTO_RANDOM_GRAPHS how many small graphs; a sixteenth as many are large.
  */
@@ -127,6 +127,7 @@ static void run_everywhere(const struct random_graph_form *form, uint64_t count)
     expect_right(&g, &wanted);
     keep(&g, &wanted);
     for (size_t c = 1; c < PTO_ARRAY_LENGTH(configs); c++) {
+      g.graph->reuses_at_once = c % 2;
       run(&g, contexts[c]);
       lowered_graph_name(&configs[c], where, sizeof where);
       expect_same(&g, &wanted, where);
@@ -233,6 +234,7 @@ static void run_tight(const struct random_graph_form *form, uint64_t count) {
     struct wanted wanted = reference_of(&g);
     run(&g, wide);
     keep(&g, &wanted);
+    g.graph->reuses_at_once = true;
     for (size_t c = 0; c < PTO_ARRAY_LENGTH(tight); c++) {
       lowered_graph_name(&tight[c], where, sizeof where);
       if (!run_or_refuse(&g, contexts[c], where)) continue;
@@ -326,6 +328,7 @@ static uint32_t run_in_place(const struct random_graph_form *form, uint64_t coun
     run(&g, context);
     keep(&g, &wanted);
     const uint32_t given_up = draw_shared(&g, &rng, input_of);
+    g.graph->reuses_at_once = true;
     if (given_up != 0) {
       run_shared(&g, context, input_of);
       expect_same(&g, &wanted, "inputs given up");

@@ -22,6 +22,9 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
 /* Waits until the host may read all bytes of `t`, or write them, as pto_read_element and pto_write_element do for one
  * element. */
 PTO_MUST_CHECK int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_write);
+/* Waits until the host may write all bytes of `t`, external memory that is about to go, and forgets who has used them:
+ * tasks on what gets their place have no edges to those. */
+PTO_MUST_CHECK int pto_host_release(struct pto_runtime *rt, const struct pto_tensor *t);
 /* Takes in what has completed and helps the machine one step along.  False where no task is unfinished, or the run has
  * failed. */
 bool pto_host_help(struct pto_runtime *rt);
@@ -32,6 +35,8 @@ void pto_host_finish_tasks(struct pto_runtime *rt);
 void pto_host_call(struct pto_runtime *rt);
 /* Whether the run has failed: all calls refuse, and the orchestration had best return. */
 bool pto_host_has_failed(const struct pto_runtime *rt);
+/* By which edges follow from accesses: enum pto_deps_rules. */
+uint32_t pto_host_rules(const struct pto_runtime *rt);
 /* Adds to the sentence of the run's error, else of the last refused call: where whoever submits had come to. */
 void pto_host_append_error(struct pto_runtime *rt, const char *text);
 /* Copies bytes that have been acquired.  `ps` of the orchestrator's virtual time pass; none where time is real.  The
@@ -54,6 +59,18 @@ uint32_t pto_host_scope_depth(const struct pto_runtime *rt);
 /* Whether all tasks submitted between two marks have completed. */
 bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_mark *from,
                            const struct pto_host_mark *to);
+
+/* ---- a run in pieces: pto_run is a begin, an orchestration and an end ---- */
+
+/* A run goes on until pto_host_end_run, whichever threads make the calls, one at a time.  PTO_OK, or why there is none:
+ * then it must not be ended. */
+PTO_MUST_CHECK int pto_host_begin_run(struct pto_runtime *rt);
+/* `returned` by the orchestration.  Waits for all tasks; the status of the run. */
+PTO_MUST_CHECK int pto_host_end_run(struct pto_runtime *rt, int returned);
+/* Waits for all tasks; the orchestrator's clock goes on to when it knows.  Whoever asks sees rt's failure. */
+void pto_host_drain(struct pto_runtime *rt);
+/* Virtual time of the run so far; 0 where time is real. */
+uint64_t pto_host_elapsed_ps(const struct pto_runtime *rt);
 
 /* What was recorded of the last run; borrowed until the next run.  NULL where the configuration recorded nothing. */
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt);

@@ -113,7 +113,7 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
 
 /* ---- whole tensors ---- */
 
-int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_write) {
+static int acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_write, bool is_going) {
   int status = pto_runtime_check(rt);
   if (status == PTO_OK) status = pto_tensor_check(t);
   if (status) return status;
@@ -127,8 +127,16 @@ int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is
     rt->call = NULL;
     if (region.ndims == 0) record_access(rt, record, &region, is_write); /* with gaps it orders less than its range */
   }
-  return wait_for_bytes(rt, record, &region, is_write);
+  status = wait_for_bytes(rt, record, &region, is_write);
+  if (status == PTO_OK && is_going) pto_hazards_forget(&rt->hazards, record->space, &region);
+  return status;
 }
+
+int pto_host_acquire(struct pto_runtime *rt, const struct pto_tensor *t, bool is_write) {
+  return acquire(rt, t, is_write, false);
+}
+
+int pto_host_release(struct pto_runtime *rt, const struct pto_tensor *t) { return acquire(rt, t, true, true); }
 
 bool pto_host_help(struct pto_runtime *rt) {
   return !rt->has_failed && rt->completed_count < rt->task_count && pto_progress_wait(rt) == PTO_OK;
@@ -147,6 +155,8 @@ void pto_host_call(struct pto_runtime *rt) {
 }
 
 bool pto_host_has_failed(const struct pto_runtime *rt) { return rt->has_failed; }
+
+uint32_t pto_host_rules(const struct pto_runtime *rt) { return rt->config.deps; }
 
 uint32_t pto_host_scope_depth(const struct pto_runtime *rt) { return rt->scope_depth; }
 

@@ -216,7 +216,7 @@ static void end_state(struct pto_runtime *rt) {
   rt->is_running = false;
 }
 
-static void drain(struct pto_runtime *rt) {
+void pto_host_drain(struct pto_runtime *rt) {
   uint64_t begin_time = pto_progress_now(rt);
   rt->doing.kind = PTO_DOING_END;
   while (!rt->has_failed && rt->completed_count < rt->task_count) pto_progress_wait(rt);
@@ -224,20 +224,27 @@ static void drain(struct pto_runtime *rt) {
     pto_progress_quiesce(rt);
   else
     pto_progress_resume(rt);
+  if (!rt->has_failed) rt->doing = pto_doing_nothing;
   pto_progress_record(rt, PTO_CONTROL_WAIT, begin_time, rt->task_count);
 }
 
-int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, void *), void *context) {
+uint64_t pto_host_elapsed_ps(const struct pto_runtime *rt) {
+  return rt->port->elapsed_ps ? rt->port->elapsed_ps(rt->port) : 0;
+}
+
+int pto_host_begin_run(struct pto_runtime *rt) {
   if (rt->is_running) return PTO_REFUSE(rt, PTO_EINVAL, "a run is going on in this runtime");
-  if (!orchestration) return PTO_REFUSE(rt, PTO_EINVAL, "no orchestration");
   begin_state(rt);
   char sentence[PTO_SENTENCE_SIZE] = "";
   int status = rt->port->ops->begin_run(rt->port, sentence, sizeof sentence);
   if (status) return PTO_REFUSE(rt, status, "%s", sentence);
   rt->is_running = true;
   pto_scopes_push(rt, 0, PTO_SCOPE_AUTO);
-  uint64_t begin_ns = monotonic_ns();
-  int returned = orchestration(rt, context);
+  rt->begin_ns = monotonic_ns();
+  return PTO_OK;
+}
+
+int pto_host_end_run(struct pto_runtime *rt, int returned) {
   if (returned && !rt->has_failed) {
     char refused[PTO_SENTENCE_SIZE];
     memcpy(refused, rt->error.sentence, sizeof refused);
@@ -247,13 +254,19 @@ int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, v
   if (rt->scope_depth && !rt->has_failed)
     pto_runtime_fail(rt, PTO_EUSER, "the orchestration returned with %u scope%s open", rt->scope_depth,
                      rt->scope_depth == 1 ? "" : "s");
-  drain(rt);
-  rt->wall_ns = monotonic_ns() - begin_ns;
-  if (rt->port->elapsed_ps) rt->virtual_ps = rt->port->elapsed_ps(rt->port);
+  pto_host_drain(rt);
+  rt->wall_ns = monotonic_ns() - rt->begin_ns;
+  rt->virtual_ps = pto_host_elapsed_ps(rt);
   rt->port->ops->end_run(rt->port);
   end_state(rt);
   if (!rt->has_failed) pto_error_clear(&rt->error);
   return rt->has_failed ? rt->error.status : PTO_OK;
+}
+
+int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, void *), void *context) {
+  if (!orchestration && !rt->is_running) return PTO_REFUSE(rt, PTO_EINVAL, "no orchestration");
+  const int status = pto_host_begin_run(rt);
+  return status ? status : pto_host_end_run(rt, orchestration(rt, context));
 }
 
 /* ---- questions ---- */

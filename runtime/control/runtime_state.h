@@ -117,7 +117,7 @@ struct pto_runtime {
   uint64_t first_sequence;    /* where rings start; tests begin just below the wrap */
   uint64_t task_count, completed_count, submit_waits;
   uint64_t task_generation;
-  uint64_t wall_ns, virtual_ps;
+  uint64_t wall_ns, virtual_ps, begin_ns;
   struct pto_error error;       /* the run's first error, else the last refused call's */
   struct pto_submit_work *work; /* of the submit that goes on: that of its form */
   const void *call;             /* where the public call that goes on returns to; kept while a graph is recorded */

@@ -389,6 +389,13 @@ void pto_hazards_group_records(struct pto_hazards *hazards) {
 
 /* ---- the host ---- */
 
+void pto_hazards_forget(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region) {
+  struct pto_access_map *map = hazards->map;
+  map->hit_count = 0;
+  pto_access_map_search(map, space, region, 0);
+  for (uint32_t i = 0; i < map->hit_count; i++) pto_access_map_remove(map, map->hits[i].entry);
+}
+
 static uint32_t unfinished_access(const struct pto_hazards *hazards, uint32_t ref_bits, uint16_t tag, bool is_write) {
   struct pto_task_ref ref = {ref_bits};
   bool is_hazard = (tag & PTO_TAG_WRITE) || (is_write && hazards->rules == PTO_DEPS_EXACT);

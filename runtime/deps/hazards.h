@@ -96,6 +96,9 @@ static inline bool pto_hazards_end(struct pto_hazards *hazards, struct pto_task_
   return PTO_LIKELY(!hazards->shortage) || pto_hazards_overcome_shortage(hazards);
 }
 
+/* Forgets all accesses to these bytes, which go: what is in their place later is other memory.  All whose regions meet
+ * them lie within them, and their tasks have finished. */
+void pto_hazards_forget(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region);
 /* A task that the host has to wait for before it reads (or writes) these bytes; UINT32_MAX where all have finished. */
 uint32_t pto_hazards_find_unfinished(struct pto_hazards *hazards, uint32_t space, const struct pto_region *region,
                                      bool is_write);
