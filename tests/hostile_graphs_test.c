@@ -271,7 +271,7 @@ static void write_beside(const char *path, const void *bytes, size_t size) {
 static int read_graph_with(const char *path, const struct pto_graph_file_options *options, char *sentence,
                            size_t size) {
   struct pto_graph *graph = NULL;
-  char saved[128];
+  char saved[600];
   const int status = pto_graph_load(NULL, path, options, &graph, sentence, size);
   if (status) return status;
   snprintf(saved, sizeof saved, "%s.saved.json", path);
@@ -290,7 +290,7 @@ static int read_referring_graph(const char *path, char *sentence, size_t size) {
   static const char text[] =
       "{\"format\":\"wg-weights-manifest\",\"version\":1,\"endianness\":\"little\",\"tensors\":{\"w\":{"
       "\"dataType\":\"int8\",\"shape\":[65536],\"byteLength\":65536,\"byteOffset\":0}}}";
-  char weights_path[128], manifest_path[128];
+  char weights_path[600], manifest_path[600];
   snprintf(weights_path, sizeof weights_path, "%s.weights", path);
   snprintf(manifest_path, sizeof manifest_path, "%s.manifest.json", path);
   const struct pto_graph_file_options options = {

@@ -24,7 +24,7 @@
 
 static const char all_operations[] = "tests/fuzz/corpus/graph_json_fuzz/all_operations.json";
 static const char no_option[] = "noSuchOption";
-static char path[64], sentence[1024];
+static char path[200], sentence[1024];
 static json_t *document;        /* of all operations */
 static struct pto_graph *whole; /* the same, read */
 static struct pto_context *context;
@@ -263,7 +263,7 @@ struct expectation {
 /* Reads the document.  Where it is refused, the sentence has the file, the node and the option. */
 static int try_document(json_t *one, const char *what, const char *option, struct expectation expected) {
   struct pto_graph *graph = NULL;
-  char place[128];
+  char place[300];
   json_t *node = json_array_get(json_object_get(one, "nodes"), 0);
   assert_int_equal(json_dump_file(one, path, JSON_COMPACT), 0);
   sentence[0] = '\0';
@@ -355,7 +355,8 @@ static void test_paddings_and_strides_of_any_size_give_what_the_reference_gives(
 
 static int set_up(void **state) {
   static const struct pto_config config = {.size = sizeof config, .engine = "virtual", .chip = "tiny"};
-  snprintf(path, sizeof path, "hostile_options_test_%d.json", (int)getpid());
+  const char *temporary = getenv("TMPDIR");
+  snprintf(path, sizeof path, "%s/hostile_options_test_%d.json", temporary ? temporary : "/tmp", (int)getpid());
   document = json_load_file(all_operations, 0, NULL);
   if (!document || pto_graph_load(NULL, all_operations, NULL, &whole, sentence, sizeof sentence)) return -1;
   context = lowered_graph_open(&config);

@@ -46,8 +46,9 @@ static void try_file(const struct hostile_file *hostile, const char *path) {
 }
 
 void hostile_files_try(const struct hostile_file *files, size_t count, struct pto_gguf_bytes *bytes) {
-  char path[64];
-  snprintf(path, sizeof path, "hostile_file_%d", (int)getpid());
+  const char *temporary = getenv("TMPDIR");
+  char path[512];
+  snprintf(path, sizeof path, "%s/hostile_file_%d", temporary ? temporary : "/tmp", (int)getpid());
   for (size_t i = 0; i < count; i++) {
     files[i].make();
     assert_true(bytes->size <= HOSTILE_FILE_BYTES);
