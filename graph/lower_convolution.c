@@ -15,6 +15,7 @@
 #include <math.h>
 
 #define MOST_DEPTHWISE_TAPS 1024 /* of the kernel depthwise */
+#define DEPTHWISE_SPEED 4u       /* multiply-adds of it in the time of an unfolded element */
 
 /* All of it as [n, c, h, w] and [oc, c, kh, kw]. */
 struct convolution {
@@ -142,22 +143,57 @@ static int convolve_as_product(struct pto_graph_lowering *l, const struct convol
 
 /* ---- one channel a group ---- */
 
-static int convolve_depthwise(struct pto_graph_lowering *l, const struct convolution *conv) {
-  const uint64_t channels[] = {conv->y.shape[1]};
-  struct pto_tensor bias = conv->bias, filter;
+static struct pto_tensor some_of(const struct pto_tensor *t, uint32_t dim, uint64_t first, uint64_t count) {
+  return pto_tensor_slice(t, dim, first, first + count, 1);
+}
+
+/* Tiles of rows; x, filter [c, 1, kh, kw], bias and y are of the same channels. */
+static int convolve_channels(struct pto_graph_lowering *l, const struct convolution *conv, uint64_t row_work) {
+  struct pto_tensor filter;
+  collapse(&conv->filter, 0, 2, &filter); /* the extent of 1 goes */
+  const struct pto_row_tiles tiles = pto_row_tiles_make(&conv->y, row_work);
   int status = PTO_OK;
-  if (!conv->has_bias) {
-    bias = pto_graph_lowering_temporary(l, conv->x.dtype, 1, channels);
-    status = pto_graph_lowering_fill(l, (struct pto_number){0}, &bias);
-  }
-  collapse(&conv->filter, 0, 2, &filter); /* [c, 1, …]: the extent of 1 goes */
-  const uint64_t taps = conv->slides.height.window * conv->slides.width.window;
-  const struct pto_row_tiles tiles = pto_row_tiles_make(&conv->y, conv->y.shape[1] * conv->y.shape[3] * taps);
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_row_tile tile = pto_row_tiles_at(&tiles, &conv->y, i);
     status = pto_graph_lowering_tile(l);
     if (status == PTO_OK)
-      status = pto_lower_depthwise(l, &conv->x, &filter, &bias, &conv->y, &conv->slides, &tile, &conv->bounds);
+      status = pto_lower_depthwise(l, &conv->x, &filter, &conv->bias, &conv->y, &conv->slides, &tile, &conv->bounds);
+  }
+  return status;
+}
+
+/* Channels of a tile: all where they lie side by side, and rows are cut; else so few that a tile has all rows of them,
+ * since the kernel brings a channel to local memory.  Work of a row is that of the tile's channels. */
+static uint64_t depthwise_channels(const struct convolution *conv, uint64_t *row_work) {
+  const struct pto_tensor *x = &conv->x, *y = &conv->y;
+  const uint64_t taps = conv->slides.height.window * conv->slides.width.window, channels = y->shape[1];
+  const uint64_t work = (y->shape[3] * taps + DEPTHWISE_SPEED - 1) / DEPTHWISE_SPEED; /* of a row of a channel */
+  *row_work = channels * work;
+  if (x->strides[1] < x->strides[3]) return channels;
+  const uint64_t fewest = (y->shape[0] * channels + PTO_TILE_MOST - 1) / PTO_TILE_MOST;
+  const uint64_t each = pto_max_u64(fewest, PTO_ROW_TILE_WORK / (work * y->shape[2]));
+  *row_work = each > 1 ? 0 : work;
+  return pto_max_u64(1, each);
+}
+
+static int convolve_depthwise(struct pto_graph_lowering *l, const struct convolution *conv) {
+  const uint64_t channels = conv->y.shape[1];
+  uint64_t row_work;
+  const uint64_t each = depthwise_channels(conv, &row_work);
+  struct convolution whole = *conv;
+  int status = PTO_OK;
+  if (!conv->has_bias) {
+    whole.bias = pto_graph_lowering_temporary(l, conv->x.dtype, 1, &channels);
+    status = pto_graph_lowering_fill(l, (struct pto_number){0}, &whole.bias);
+  }
+  for (uint64_t c = 0; c < channels && status == PTO_OK; c += each) {
+    const uint64_t count = pto_min_u64(each, channels - c);
+    struct convolution part = whole;
+    part.x = some_of(&whole.x, 1, c, count);
+    part.y = some_of(&whole.y, 1, c, count);
+    part.filter = some_of(&whole.filter, 0, c, count);
+    part.bias = some_of(&whole.bias, 0, c, count);
+    status = convolve_channels(l, &part, row_work);
   }
   const int ended = pto_graph_lowering_tiles_end(l);
   return status ? status : ended;
