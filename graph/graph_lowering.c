@@ -99,9 +99,16 @@ static int close_scopes(struct pto_graph_lowering *l, uint32_t depth) {
 /* Gives results memory where they are, before anything of the node is in a scope of its own. */
 static void open_node_scope(struct pto_graph_lowering *l) {
   if (l->depth > 0) return;
-  for (uint32_t i = 0; i < l->result_count && l->status == PTO_OK; i++)
+  for (uint32_t i = 0; i < l->result_count && !l->has_memory && l->status == PTO_OK; i++)
     l->status = pto_alloc_tensors(l->rt, &l->results[i], 1, NULL);
+  l->has_memory = true;
   if (l->status == PTO_OK) l->status = open_scope(l);
+}
+
+int pto_graph_lowering_part(struct pto_graph_lowering *l) {
+  const int status = close_scopes(l, 0);
+  open_node_scope(l);
+  return status ? status : l->status;
 }
 
 int pto_graph_lowering_tile(struct pto_graph_lowering *l) {
@@ -193,6 +200,7 @@ static struct pto_tensor new_result(struct pto_graph_lowering *l, const struct p
   PTO_ASSERT(l->depth == 0 && l->result_count < PTO_ARRAY_LENGTH(l->results)); /* results come first */
   const struct pto_tensor t = pto_graph_lowering_kept(l, desc->dtype, desc->ndims, desc->shape);
   l->results[l->result_count++] = t;
+  l->has_memory = false;
   return t;
 }
 
@@ -392,7 +400,10 @@ int pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_te
     return PTO_OK;
   }
   const struct pto_tensor dense = pto_graph_lowering_kept(l, t->dtype, t->ndims, t->shape);
-  if (l->depth == 0) l->results[l->result_count++] = dense;
+  if (l->depth == 0) {
+    l->results[l->result_count++] = dense;
+    l->has_memory = false;
+  }
   const int status = pto_graph_lowering_convert(l, t, &dense);
   *out = pto_tensor_reshape(&dense, ndims, shape);
   return status;

@@ -6,9 +6,9 @@
  * Owns the tensor of each value while a graph is lowered.  Values between nodes are buffers of the runtime; inputs,
  * outputs and constants are tensors of the device, and a result that is an output is written where it belongs.
  *
- * Scopes: results live in the dispatch's own, temporaries of a node in one of the node's, and the tasks of its tiles in
- * short ones inside that, so that the tasks of no scope grow with the size of a tensor.  A lowering asks for its
- * results first, then for temporaries, then for tiles.
+ * Scopes: results live in the dispatch's own, temporaries of a node, or of a part of it, in one of the node's, and the
+ * tasks of its tiles in short ones inside that, so that the tasks of no scope grow with the size of a tensor.  A
+ * lowering asks for its results first, then for temporaries, then for tiles.
  *
  * Always true: the tasks depend on the graph and on which outputs share storage with which inputs, on nothing else; a
  * value is submitted as written before any task that reads it; no task writes to storage of an input that a later task
@@ -55,8 +55,9 @@ struct pto_graph_lowering {
   uint32_t node_index;          /* being lowered */
   uint32_t depth;               /* scopes of the node that are open: 0, 1 with temporaries, 2 within tiles */
   uint32_t scope_tasks;         /* submitted in the scope of tiles */
-  struct pto_tensor results[4]; /* of the node, which have no memory yet */
+  struct pto_tensor results[4]; /* of the node, which get their memory with its first scope */
   uint32_t result_count;
+  bool has_memory;                      /* the results */
   int status;                           /* of a scope that could not be opened */
   pto_graph_lowering_observer *observe; /* may be NULL */
   void *observe_context;
@@ -110,6 +111,9 @@ int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_t
 /* Submits one task on a core that the kernel can run on. */
 int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
                               const struct pto_param *params, uint32_t count);
+
+/* Before each of the many parts that a node may be made of, each with temporaries of its own; earlier ones are gone. */
+int pto_graph_lowering_part(struct pto_graph_lowering *l);
 
 /* Before the tasks of each tile, and after the last tile. */
 int pto_graph_lowering_tile(struct pto_graph_lowering *l);
