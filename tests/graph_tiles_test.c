@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#define MOST 4
+#define MOST 8
 #define SEED UINT64_C(11)
 
 typedef struct pto_graph_builder builder;
@@ -82,6 +82,7 @@ static void expect_right_on(struct pto_graph *graph, const struct pto_config *co
   struct pto_graph_desc desc = {.dtype = out->dtype, .ndims = out->ndims};
   struct pto_error error;
   memcpy(desc.shape, out->shape, sizeof desc.shape);
+  assert_true(graph->input_count <= MOST);
   for (uint32_t i = 0; i < graph->input_count; i++) inputs[i] = random_data(&graph->input_operands[i], &rng, indices);
   for (uint32_t o = 0; o < 2; o++) outputs[o] = calloc(numel_of(out), pto_dtype_size(out->dtype));
   struct pto_context *context = lowered_graph_open(config);
@@ -233,11 +234,102 @@ static void test_transposed_convolutions_of_any_stride_and_padding_are_the_refer
     }
 }
 
+/* ---- what indices choose ---- */
+
+static operand gathered(builder *b, uint32_t which) {
+  const struct pto_axis_options axis = {.axis = pto_number_u64(1)};
+  const operand x = input(b, "x", PTO_FLOAT32, SHAPE(40, 50, 60));
+  switch (which) {
+  case 0: /* in all dimensions, the axis too: data is whole along it */
+    return pto_graph_builder_gather_elements(b, x, input(b, "i", PTO_INT32, SHAPE(40, 70, 60)), &axis);
+  case 1: /* few positions of long rows */
+    return pto_graph_builder_gather_nd(b, x, input(b, "i", PTO_INT64, SHAPE(3, 1)), NULL);
+  case 2: /* many positions of one element */
+    return pto_graph_builder_gather_nd(b, x, input(b, "i", PTO_INT32, SHAPE(300, 200, 3)), NULL);
+  case 3: /* one position of long rows */
+    return pto_graph_builder_gather(b, x, input(b, "i", PTO_INT32, 0, NULL), &axis);
+  case 4:
+    return pto_graph_builder_gather(b, x, input(b, "i", PTO_INT32, SHAPE(5, 7)), &axis);
+  default: { /* several updates to one element, of which the last stays */
+    const operand updates = input(b, "updates", PTO_FLOAT32, SHAPE(40, 70, 60));
+    const operand i = input(b, "i", PTO_INT32, SHAPE(40, 70, 60));
+    const operand rows = input(b, "rows", PTO_FLOAT32, SHAPE(90, 50, 60));
+    const operand places = input(b, "places", PTO_INT32, SHAPE(90, 1));
+    if (which == 5) return pto_graph_builder_scatter_elements(b, x, i, updates, &axis);
+    if (which == 6) return pto_graph_builder_scatter_nd(b, x, places, rows, NULL);
+    return pto_graph_builder_scatter_nd(b, x, input(b, "all", PTO_INT32, SHAPE(20000, 3)),
+                                        input(b, "each", PTO_FLOAT32, SHAPE(20000)), NULL);
+  }
+  }
+}
+
+static void test_gathers_and_scatters_are_cut_wherever_tiles_cannot_write_one_element(void **state) {
+  (void)state;
+  static const struct {
+    const char *kernel;
+    uint64_t tasks;
+  } wanted[] = {{"gather_elements", 10},
+                {"gather_nd", 1},
+                {"gather_nd", 3},
+                {"gather", 1},
+                {"gather", 5},
+                {"scatter_elements_inplace", 10},
+                {"scatter_nd_inplace", 13},
+                {"scatter_nd_inplace", 1}};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(wanted); i++) {
+    char what[32];
+    snprintf(what, sizeof what, "case %u", i);
+    builder *b = begin();
+    struct pto_graph *graph = built(b, gathered(b, i));
+    const struct pto_explained_node node = explained(graph);
+    if (tasks_of(&node, wanted[i].kernel) != wanted[i].tasks)
+      fail_msg("%s: %llu tasks", what, (unsigned long long)tasks_of(&node, wanted[i].kernel));
+    expect_right(graph, 90, what);
+    pto_graph_destroy(graph);
+  }
+}
+
+/* ---- pad ---- */
+
+static void test_a_pad_of_any_mode_is_cut_into_boxes_that_have_what_they_mirror(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t shape[3];
+    uint32_t before[3], behind[3];
+    uint64_t tasks[4]; /* by mode */
+  } cases[] = {
+      {{60, 40, 50}, {2, 3, 1}, {1, 0, 4}, {12, 12, 12, 12}}, {{60, 40, 50}, {9, 0, 0}, {0, 0, 0}, {12, 12, 6, 6}},
+      {{60, 40, 50}, {30, 0, 7}, {8, 5, 0}, {20, 20, 5, 5}}, /* mirrored: cut along dimension 1 alone */
+      {{9, 70, 80}, {0, 69, 0}, {5, 0, 0}, {9, 9, 12, 12}},   {{200000, 1, 1}, {5, 0, 0}, {0, 0, 0}, {24, 24, 24, 24}},
+      {{3, 1, 1}, {200, 0, 0}, {300000, 0, 0}, {3, 3, 0, 0}}, /* more than could be mirrored */
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++)
+    for (uint32_t mode = 0; mode < 4; mode++) {
+      char what[32];
+      snprintf(what, sizeof what, "case %zu, mode %u", i, mode);
+      if (cases[i].tasks[mode] == 0) continue;
+      const struct pto_pad_options options = {.value = pto_number_f64(0.5),
+                                              .beginning_padding = {cases[i].before, 3},
+                                              .ending_padding = {cases[i].behind, 3},
+                                              .mode = mode};
+      builder *b = begin();
+      struct pto_graph *graph =
+          built(b, pto_graph_builder_pad(b, input(b, "x", PTO_FLOAT32, 3, cases[i].shape), &options));
+      const struct pto_explained_node node = explained(graph);
+      if (tasks_of(&node, "pad") != cases[i].tasks[mode])
+        fail_msg("%s: %llu tasks", what, (unsigned long long)tasks_of(&node, "pad"));
+      expect_right(graph, 0, what);
+      pto_graph_destroy(graph);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_depthwise_tile_is_all_rows_of_some_channels_first_and_some_rows_of_all_last),
       cmocka_unit_test(test_a_transposed_convolution_multiplies_each_element_with_each_tap_once),
       cmocka_unit_test(test_transposed_convolutions_of_any_stride_and_padding_are_the_references),
+      cmocka_unit_test(test_gathers_and_scatters_are_cut_wherever_tiles_cannot_write_one_element),
+      cmocka_unit_test(test_a_pad_of_any_mode_is_cut_into_boxes_that_have_what_they_mirror),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
