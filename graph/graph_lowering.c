@@ -302,15 +302,18 @@ int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_ker
 }
 
 /* Results get theirs with the first scope; what else is the whole of a buffer is a temporary. */
+static bool is_temporary(const struct pto_graph_lowering *l, const struct pto_tensor *t) {
+  for (uint32_t i = 0; i < l->result_count; i++)
+    if (l->results[i].buffer.id == t->buffer.id) return false;
+  const uint64_t bits = pto_dtype_bits(t->dtype) * pto_tensor_numel(t);
+  return t->buffer.base == 0 && t->start_offset == 0 && pto_tensor_is_contiguous(t) &&
+         (bits + 7) / 8 == t->buffer.size_bytes;
+}
+
 int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t) {
   open_node_scope(l);
   if (l->status != PTO_OK) return l->status;
-  for (uint32_t i = 0; i < l->result_count; i++)
-    if (l->results[i].buffer.id == t->buffer.id) return PTO_OK;
-  const uint64_t bits = pto_dtype_bits(t->dtype) * pto_tensor_numel(t);
-  const bool is_whole = t->buffer.base == 0 && t->start_offset == 0 && pto_tensor_is_contiguous(t) &&
-                        (bits + 7) / 8 == t->buffer.size_bytes;
-  return is_whole ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
+  return is_temporary(l, t) ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
 }
 
 static int submit_tile(struct pto_graph_lowering *l, const struct pto_tiles *tiles, uint64_t index,
@@ -325,11 +328,19 @@ static int submit_tile(struct pto_graph_lowering *l, const struct pto_tiles *til
   return pto_graph_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
 }
 
+/* Whether a task, if there is only one, is where a temporary gets its memory, which has to live as long as it. */
+static bool gives_memory(const struct pto_graph_lowering *l, const struct pto_tiled_task *task) {
+  bool is_given = false;
+  for (uint32_t i = 0; i < task->tensor_count; i++)
+    is_given = is_given || (task->modes[i] == PTO_OUTPUT && is_temporary(l, &task->tensors[i]));
+  return is_given;
+}
+
 int pto_graph_lowering_submit_tiles(struct pto_graph_lowering *l, const struct pto_tiles *tiles,
                                     const struct pto_tiled_task *task) {
   int status = PTO_OK;
-  if (tiles->count == 1) return submit_tile(l, tiles, 0, task);
   const bool is_within_tiles = l->depth == 2;
+  if (tiles->count == 1 && (l->depth != 1 || gives_memory(l, task))) return submit_tile(l, tiles, 0, task);
   for (uint32_t i = 0; i < task->tensor_count && status == PTO_OK; i++)
     if (task->modes[i] == PTO_OUTPUT) status = pto_graph_lowering_allocate(l, &task->tensors[i]);
   for (uint64_t i = 0; i < tiles->count && status == PTO_OK; i++) {

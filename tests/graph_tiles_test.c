@@ -323,6 +323,69 @@ static void test_a_pad_of_any_mode_is_cut_into_boxes_that_have_what_they_mirror(
     }
 }
 
+/* ---- many parts ---- */
+
+static operand many_parts(builder *b, uint32_t which) {
+  operand parts[200];
+  const operand x = input(b, "x", PTO_FLOAT32, SHAPE(1, 400, 5, 5));
+  const struct pto_concat_options join = {.axis = 1};
+  if (which == 0) { /* a group's filters lie apart, and are made dense */
+    const struct pto_conv2d_options options = {.groups = pto_number_u64(200), .filter_layout = PTO_CONV2D_HWIO};
+    return pto_graph_builder_conv2d(b, x, input(b, "f", PTO_FLOAT32, SHAPE(2, 2, 2, 200)), &options);
+  }
+  if (which == 1) {
+    const struct pto_conv_transpose2d_options options = {.groups = pto_number_u64(100), .strides = PTO_U32_LIST(2, 2)};
+    return pto_graph_builder_conv_transpose2d(b, x, input(b, "f", PTO_FLOAT32, SHAPE(400, 1, 3, 3)), &options);
+  }
+  if (which == 2) {
+    const struct pto_lstm_options options = {.steps = 90, .hidden_size = 3};
+    operand results[3];
+    pto_graph_builder_lstm(b, input(b, "s", PTO_FLOAT32, SHAPE(90, 2, 3)), input(b, "w", PTO_FLOAT32, SHAPE(1, 12, 3)),
+                           input(b, "r", PTO_FLOAT32, SHAPE(1, 12, 3)), &options, results, 2);
+    return results[0];
+  }
+  for (uint32_t i = 0; i < 200; i++) parts[i] = x;
+  return pto_graph_builder_concat(b, parts, 200, &join);
+}
+
+static void test_nodes_of_more_parts_than_the_window_has_slots_fit_it(void **state) {
+  (void)state;
+  for (uint32_t i = 0; i < 4; i++) {
+    char what[32];
+    snprintf(what, sizeof what, "case %u", i);
+    builder *b = begin();
+    struct pto_graph *graph = built(b, many_parts(b, i));
+    expect_right(graph, 0, what);
+    pto_graph_destroy(graph);
+  }
+}
+
+/* ---- products ---- */
+
+static void test_small_products_of_a_batch_are_one_task_as_far_as_they_are_little_work(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t a[4], b[4], tasks;
+  } cases[] = {
+      {{1, 100000, 2, 3}, {1, 100000, 3, 4}, 5}, /* 24 multiply-adds each, 524288 a task: 21845, evened out */
+      {{50, 9, 20, 30}, {1, 9, 30, 8}, 5},       /* 109 products a task: 12 rows of 9, evened out to 10 */
+      {{7, 30, 40, 50}, {7, 1, 50, 60}, 56},     /* 120000 each: 4 a task */
+      {{3, 4, 65, 2}, {3, 4, 2, 2}, 24},         /* cut in rows: each by itself */
+      {{3, 1, 64, 64}, {1, 5, 64, 128}, 15},     /* as large as a tile */
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    char what[32];
+    snprintf(what, sizeof what, "case %zu", i);
+    builder *b = begin();
+    const operand left = input(b, "a", PTO_FLOAT32, 4, cases[i].a), right = input(b, "b", PTO_FLOAT32, 4, cases[i].b);
+    struct pto_graph *graph = built(b, pto_graph_builder_matmul(b, left, right, NULL));
+    const struct pto_explained_node node = explained(graph);
+    if (node.tasks != cases[i].tasks) fail_msg("%s: %llu tasks", what, (unsigned long long)node.tasks);
+    expect_right(graph, 0, what);
+    pto_graph_destroy(graph);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_depthwise_tile_is_all_rows_of_some_channels_first_and_some_rows_of_all_last),
@@ -330,6 +393,8 @@ int main(void) {
       cmocka_unit_test(test_transposed_convolutions_of_any_stride_and_padding_are_the_references),
       cmocka_unit_test(test_gathers_and_scatters_are_cut_wherever_tiles_cannot_write_one_element),
       cmocka_unit_test(test_a_pad_of_any_mode_is_cut_into_boxes_that_have_what_they_mirror),
+      cmocka_unit_test(test_nodes_of_more_parts_than_the_window_has_slots_fit_it),
+      cmocka_unit_test(test_small_products_of_a_batch_are_one_task_as_far_as_they_are_little_work),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
