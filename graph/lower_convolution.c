@@ -14,8 +14,9 @@
 #include <kernels/kernel_list.h>
 #include <math.h>
 
-#define MOST_DEPTHWISE_TAPS 1024 /* of the kernel depthwise */
-#define DEPTHWISE_SPEED 4u       /* multiply-adds of it in the time of an unfolded element */
+#define MOST_DEPTHWISE_TAPS 1024  /* of the kernel depthwise */
+#define MOST_PIXELS UINT64_C(512) /* of a plane that is small: rows that long are multiplied where they lie */
+#define DEPTHWISE_SPEED 4u        /* multiply-adds of it in the time of an unfolded element */
 
 /* ---- one product a tile ---- */
 
@@ -131,34 +132,69 @@ static int multiply_tile(struct pto_graph_lowering *l, const struct pto_convolut
   return status ? status : pto_graph_lowering_submit(l, &pto_general_copy, params, 2);
 }
 
-/* y has memory. */
-static int convolve_as_product(struct pto_graph_lowering *l, const struct pto_convolution *conv) {
-  int status = pto_graph_lowering_part(l);
-  struct pto_tensor filters, zero = pto_graph_lowering_temporary(l, conv->x.dtype, 0, NULL);
-  bool is_channels_last = false;
-  const bool is_direct = is_pointwise(conv);
-  if (status == PTO_OK) status = filters_of(l, conv, &filters, &is_channels_last);
-  if (status == PTO_OK && !is_direct) status = pto_graph_lowering_fill(l, (struct pto_number){0}, &zero);
-  const uint64_t taps = conv->x.shape[1] * conv->slides.height.window * conv->slides.width.window;
-  const uint64_t row_work = conv->y.shape[3] * taps * (is_direct ? (conv->y.shape[1] + 63) / 64 : 1);
+static struct pto_tensor some_of(const struct pto_tensor *t, uint32_t dim, uint64_t first, uint64_t count) {
+  return pto_tensor_slice(t, dim, first, first + count, 1);
+}
+
+/* What is the same for all tiles. */
+struct product {
+  struct pto_tensor filters, zero; /* [oc, k] */
+  bool is_channels_last;           /* k is (kh, kw, c) */
+  bool is_direct;                  /* pixels of x are what is multiplied */
+};
+
+/* Some channels of y, tile by tile of rows. */
+static int multiply_tiles(struct pto_graph_lowering *l, const struct pto_convolution *conv,
+                          const struct product *product, uint64_t row_work) {
   const struct pto_row_tiles tiles = pto_row_tiles_make(&conv->y, row_work);
+  int status = PTO_OK;
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_row_tile tile = pto_row_tiles_at(&tiles, &conv->y, i);
     struct pto_tensor rows = {0};
-    if (is_direct) pixels_of(&tile, &conv->x, &rows);
+    if (product->is_direct) pixels_of(&tile, &conv->x, &rows);
     status = pto_graph_lowering_tile(l);
-    if (!is_direct && status == PTO_OK) status = unfold_tile(l, conv, &tile, is_channels_last, &zero, &rows);
-    if (status == PTO_OK) status = multiply_tile(l, conv, &tile, &rows, &filters);
+    if (!product->is_direct && status == PTO_OK)
+      status = unfold_tile(l, conv, &tile, product->is_channels_last, &product->zero, &rows);
+    if (status == PTO_OK) status = multiply_tile(l, conv, &tile, &rows, &product->filters);
+  }
+  return status;
+}
+
+/* Channels of y in a tile: all; but of small planes that lie one behind the other few, so that a tile has all pixels:
+ * then no other packs its filters, and rows of pixels are long. */
+static uint64_t product_channels(const struct pto_convolution *conv, const struct product *product) {
+  const struct pto_tensor *y = &conv->y;
+  const uint64_t channels = y->shape[1], pixels = y->shape[2] * y->shape[3];
+  if (!product->is_direct || y->strides[1] < y->strides[3] || pixels > MOST_PIXELS) return channels;
+  const uint64_t most = pto_max_u64(1, PTO_ROW_TILE_WORK * 64 / (pixels * conv->x.shape[1]));
+  const uint64_t parts = pto_min_u64((channels + most - 1) / most, PTO_TILE_MOST);
+  return (channels + parts - 1) / parts;
+}
+
+/* y has memory. */
+static int convolve_as_product(struct pto_graph_lowering *l, const struct pto_convolution *conv) {
+  int status = pto_graph_lowering_part(l);
+  struct product whole = {.zero = pto_graph_lowering_temporary(l, conv->x.dtype, 0, NULL),
+                          .is_direct = is_pointwise(conv)};
+  if (status == PTO_OK) status = filters_of(l, conv, &whole.filters, &whole.is_channels_last);
+  if (status == PTO_OK && !whole.is_direct) status = pto_graph_lowering_fill(l, (struct pto_number){0}, &whole.zero);
+  const uint64_t channels = conv->y.shape[1], each = product_channels(conv, &whole);
+  const uint64_t taps = conv->x.shape[1] * conv->slides.height.window * conv->slides.width.window;
+  const uint64_t row_work = conv->y.shape[3] * taps * (whole.is_direct ? (channels + 63) / 64 : 1);
+  for (uint64_t c = 0; c < channels && status == PTO_OK; c += each) {
+    const uint64_t count = pto_min_u64(each, channels - c);
+    struct pto_convolution part = *conv;
+    struct product some = whole;
+    part.y = some_of(&conv->y, 1, c, count);
+    if (conv->has_bias) part.bias = some_of(&conv->bias, 0, c, count);
+    some.filters = some_of(&whole.filters, 0, c, count);
+    status = multiply_tiles(l, &part, &some, each < channels ? 0 : row_work);
   }
   const int ended = pto_graph_lowering_tiles_end(l);
   return status ? status : ended;
 }
 
 /* ---- one channel a group ---- */
-
-static struct pto_tensor some_of(const struct pto_tensor *t, uint32_t dim, uint64_t first, uint64_t count) {
-  return pto_tensor_slice(t, dim, first, first + count, 1);
-}
 
 /* Tiles of rows; x, filter [c, 1, kh, kw], bias and y are of the same channels. */
 static int convolve_channels(struct pto_graph_lowering *l, const struct pto_convolution *conv, uint64_t row_work) {

@@ -158,6 +158,41 @@ static void test_a_depthwise_tile_is_all_rows_of_some_channels_first_and_some_ro
     }
 }
 
+/* ---- products of pixels ---- */
+
+static struct pto_graph *pointwise(uint32_t layout, uint64_t n, uint64_t c, uint64_t oc, uint64_t side) {
+  builder *b = begin();
+  const operand x = layout == PTO_LAYOUT_NHWC ? input(b, "x", PTO_FLOAT32, SHAPE(n, side, side, c))
+                                              : input(b, "x", PTO_FLOAT32, SHAPE(n, c, side, side));
+  const operand f = input(b, "f", PTO_FLOAT32, SHAPE(oc, c, 1, 1));
+  const struct pto_conv2d_options options = {.bias = input(b, "bias", PTO_FLOAT32, SHAPE(oc)), .input_layout = layout};
+  return built(b, pto_graph_builder_conv2d(b, x, f, &options));
+}
+
+static void test_products_of_small_planes_are_cut_by_channels_where_these_come_first(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t n, c, oc, side, first, last;
+  } cases[] = {
+      {1, 320, 1280, 7, 5, 7}, /* 4194304 multiply-adds: 267 channels of all pixels; one row of all channels */
+      {2, 96, 500, 14, 6, 6},  /* 222 channels, evened out to 167; 6 rows */
+      {1, 16, 30, 23, 1, 1},   /* a plane of 529 pixels is none of the small */
+      {1, 100, 300, 24, 5, 5},
+  };
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++)
+    for (uint32_t layout = PTO_LAYOUT_NCHW; layout <= PTO_LAYOUT_NHWC; layout++) {
+      char what[32];
+      snprintf(what, sizeof what, "case %zu, layout %u", i, layout);
+      struct pto_graph *graph = pointwise(layout, cases[i].n, cases[i].c, cases[i].oc, cases[i].side);
+      const struct pto_explained_node node = explained(graph);
+      const uint64_t wanted = layout == PTO_LAYOUT_NHWC ? cases[i].last : cases[i].first;
+      if (tasks_of(&node, "gemm") != wanted)
+        fail_msg("%s: %llu tasks", what, (unsigned long long)tasks_of(&node, "gemm"));
+      expect_right(graph, 0, what);
+      pto_graph_destroy(graph);
+    }
+}
+
 /* ---- convolutions turned round ---- */
 
 struct turned {
@@ -389,6 +424,7 @@ static void test_small_products_of_a_batch_are_one_task_as_far_as_they_are_littl
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_depthwise_tile_is_all_rows_of_some_channels_first_and_some_rows_of_all_last),
+      cmocka_unit_test(test_products_of_small_planes_are_cut_by_channels_where_these_come_first),
       cmocka_unit_test(test_a_transposed_convolution_multiplies_each_element_with_each_tap_once),
       cmocka_unit_test(test_transposed_convolutions_of_any_stride_and_padding_are_the_references),
       cmocka_unit_test(test_gathers_and_scatters_are_cut_wherever_tiles_cannot_write_one_element),
