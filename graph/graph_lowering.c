@@ -111,16 +111,23 @@ static int close_scopes(struct pto_graph_lowering *l, uint32_t depth) {
 }
 
 /* A result that is written by parts gets memory before them. */
-static int alloc_result(struct pto_graph_lowering *l, uint32_t i) {
-  return l->has_memory[i] ? pto_value_memory_claim(l->rt, l->results[i].buffer)
-                          : pto_alloc_tensors(l->rt, &l->results[i], 1, NULL);
+static int place_result(struct pto_graph_lowering *l, uint32_t i) {
+  return l->is_reused[i] ? pto_value_memory_claim(l->rt, l->results[i].buffer)
+                         : pto_alloc_tensors(l->rt, &l->results[i], 1, NULL);
 }
 
 /* Gives results memory where they are, before anything of the node is in a scope of its own. */
 static void open_node_scope(struct pto_graph_lowering *l) {
   if (l->depth > 0) return;
-  for (uint32_t i = 0; i < l->result_count && l->status == PTO_OK; i++) l->status = alloc_result(l, i);
+  for (; l->placed_count < l->result_count && l->status == PTO_OK; l->placed_count++)
+    l->status = place_result(l, l->placed_count);
   if (l->status == PTO_OK) l->status = open_scope(l);
+}
+
+int pto_graph_lowering_part(struct pto_graph_lowering *l) {
+  const int status = close_scopes(l, 0);
+  open_node_scope(l);
+  return status ? status : l->status;
 }
 
 int pto_graph_lowering_tile(struct pto_graph_lowering *l) {
@@ -214,11 +221,11 @@ struct pto_tensor pto_graph_lowering_temporary_like(struct pto_graph_lowering *l
 
 /* In the buffer of a value that is dead, or one that has no memory yet. */
 static struct pto_tensor tensor_until(struct pto_graph_lowering *l, const struct pto_graph_desc *desc, uint32_t end,
-                                      bool *has_memory_out) {
+                                      bool *is_reused_out) {
   const uint64_t size_bytes = bytes_of(desc->dtype, desc->ndims, desc->shape);
   struct pto_buffer buffer;
-  *has_memory_out = pto_value_memory_reuse(&l->memory, size_bytes, l->node_index, end, &buffer);
-  if (*has_memory_out) return pto_managed_tensor(l->rt, buffer, desc->dtype, desc->ndims, desc->shape);
+  *is_reused_out = pto_value_memory_reuse(&l->memory, size_bytes, l->node_index, end, &buffer);
+  if (*is_reused_out) return pto_managed_tensor(l->rt, buffer, desc->dtype, desc->ndims, desc->shape);
   const struct pto_tensor t = pto_graph_lowering_kept(l, desc->dtype, desc->ndims, desc->shape);
   (void)pto_value_memory_add(&l->memory, t.buffer, end); /* else it stays this one's */
   return t;
@@ -228,7 +235,7 @@ static struct pto_tensor tensor_until(struct pto_graph_lowering *l, const struct
 static struct pto_tensor new_result(struct pto_graph_lowering *l, const struct pto_graph_desc *desc, uint32_t end) {
   PTO_ASSERT(l->depth == 0 && l->result_count < PTO_ARRAY_LENGTH(l->results)); /* results come first */
   const uint32_t i = l->result_count++;
-  return l->results[i] = tensor_until(l, desc, end, &l->has_memory[i]);
+  return l->results[i] = tensor_until(l, desc, end, &l->is_reused[i]);
 }
 
 /* Whether `t` is `out`, element by element. */
@@ -275,7 +282,7 @@ static bool is_given_up(const struct pto_graph_lowering *l, const struct pto_ten
 static struct pto_tensor kept_now(struct pto_graph_lowering *l, const struct pto_graph_desc *desc) {
   const int status = close_scopes(l, 0);
   const struct pto_tensor t = pto_graph_lowering_kept(l, desc->dtype, desc->ndims, desc->shape);
-  l->result_count = 0; /* earlier ones have theirs */
+  l->result_count = l->placed_count = 0; /* earlier ones have theirs */
   if (l->status == PTO_OK) l->status = status ? status : pto_alloc_tensors(l->rt, &t, 1, NULL);
   return t;
 }
@@ -321,15 +328,18 @@ int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_ker
 }
 
 /* Results get theirs with the first scope; what else is the whole of a buffer is a temporary. */
+static bool is_temporary(const struct pto_graph_lowering *l, const struct pto_tensor *t) {
+  for (uint32_t i = 0; i < l->result_count; i++)
+    if (l->results[i].buffer.id == t->buffer.id) return false;
+  const uint64_t bits = pto_dtype_bits(t->dtype) * pto_tensor_numel(t);
+  return t->buffer.base == 0 && t->start_offset == 0 && pto_tensor_is_contiguous(t) &&
+         (bits + 7) / 8 == t->buffer.size_bytes;
+}
+
 int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t) {
   open_node_scope(l);
   if (l->status != PTO_OK) return l->status;
-  for (uint32_t i = 0; i < l->result_count; i++)
-    if (l->results[i].buffer.id == t->buffer.id) return PTO_OK;
-  const uint64_t bits = pto_dtype_bits(t->dtype) * pto_tensor_numel(t);
-  const bool is_whole = t->buffer.base == 0 && t->start_offset == 0 && pto_tensor_is_contiguous(t) &&
-                        (bits + 7) / 8 == t->buffer.size_bytes;
-  return is_whole ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
+  return is_temporary(l, t) ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
 }
 
 static int submit_tile(struct pto_graph_lowering *l, const struct pto_tiles *tiles, uint64_t index,
@@ -344,11 +354,19 @@ static int submit_tile(struct pto_graph_lowering *l, const struct pto_tiles *til
   return pto_graph_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
 }
 
+/* Whether a task, if there is only one, is where a temporary gets its memory, which has to live as long as it. */
+static bool gives_memory(const struct pto_graph_lowering *l, const struct pto_tiled_task *task) {
+  bool is_given = false;
+  for (uint32_t i = 0; i < task->tensor_count; i++)
+    is_given = is_given || (task->modes[i] == PTO_OUTPUT && is_temporary(l, &task->tensors[i]));
+  return is_given;
+}
+
 int pto_graph_lowering_submit_tiles(struct pto_graph_lowering *l, const struct pto_tiles *tiles,
                                     const struct pto_tiled_task *task) {
   int status = PTO_OK;
-  if (tiles->count == 1) return submit_tile(l, tiles, 0, task);
   const bool is_within_tiles = l->depth == 2;
+  if (tiles->count == 1 && (l->depth != 1 || gives_memory(l, task))) return submit_tile(l, tiles, 0, task);
   for (uint32_t i = 0; i < task->tensor_count && status == PTO_OK; i++)
     if (task->modes[i] == PTO_OUTPUT) status = pto_graph_lowering_allocate(l, &task->tensors[i]);
   for (uint64_t i = 0; i < tiles->count && status == PTO_OK; i++) {
@@ -480,7 +498,7 @@ int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const
   for (; l.node_index < graph->node_count && status == PTO_OK; l.node_index++) {
     const struct pto_graph_node *node = &graph->nodes[l.node_index];
     if (pto_fusion_is_inside(&l.plan, l.node_index)) continue;
-    l.result_count = 0;
+    l.result_count = l.placed_count = 0;
     status = lower_node(&l, node);
     const int ended = close_scopes(&l, 0);
     if (status == PTO_OK) status = ended;
@@ -489,7 +507,7 @@ int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const
       break;
     }
   }
-  l.result_count = 0;
+  l.result_count = l.placed_count = 0;
   if (status == PTO_OK) status = copy_outputs(&l);
   const int ended = close_scopes(&l, 0);
   if (status == PTO_OK) status = ended;

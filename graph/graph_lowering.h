@@ -7,9 +7,9 @@
  * outputs and constants are tensors of the device, and a result that is an output is written where it belongs.
  *
  * Scopes: results live in the dispatch's own, where one gets the buffer of another that is dead (value_memory.h),
- * temporaries of a node in one of the node's, and the tasks of its tiles in short ones inside that, so that the tasks
- * of no scope grow with the size of a tensor.  A lowering asks for its results first, then for temporaries, then for
- * tiles.
+ * temporaries of a node, or of a part of it, in one of the node's, and the tasks of its tiles in short ones inside
+ * that, so that the tasks of no scope grow with the size of a tensor.  A lowering asks for its results first, then for
+ * temporaries, then for tiles.
  *
  * Always true: the tasks depend on the graph, on which outputs share storage with which inputs, and on the rules of
  * dependencies, on nothing else; a
@@ -67,8 +67,9 @@ struct pto_graph_lowering {
   uint32_t depth;               /* scopes of the node that are open: 0, 1 with temporaries, 2 within tiles */
   uint32_t scope_tasks;         /* submitted in the scope of tiles */
   struct pto_tensor results[4]; /* of the node */
-  bool has_memory[4];           /* by result: that of a value which is dead, or given */
+  bool is_reused[4];            /* by result: it has the buffer of a value that is dead */
   uint32_t result_count;
+  uint32_t placed_count; /* results that have got their memory: with the first scope of the node */
   struct pto_value_memory memory;
   int status;                           /* of a scope that could not be opened */
   pto_graph_lowering_observer *observe; /* may be NULL */
@@ -115,6 +116,9 @@ int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_t
 /* Submits one task on a core that the kernel can run on. */
 int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
                               const struct pto_param *params, uint32_t count);
+
+/* Before each of the many parts that a node may be made of, each with temporaries of its own; earlier ones are gone. */
+int pto_graph_lowering_part(struct pto_graph_lowering *l);
 
 /* Before the tasks of each tile, and after the last tile. */
 int pto_graph_lowering_tile(struct pto_graph_lowering *l);

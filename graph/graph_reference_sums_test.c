@@ -69,7 +69,7 @@ static void run(struct pto_graph_operand y) {
   struct pto_error error;
   if (pto_graph_builder_build(g.builder, &output, 1, &graph)) fail_msg("%s", pto_graph_builder_error(g.builder));
   memcpy(before, g.inputs, sizeof before);
-  if (pto_graph_reference_run_judged(graph, inputs, outputs, take, NULL, &error)) fail_msg("%s", error.sentence);
+  if (pto_graph_reference_run_judged(graph, NULL, inputs, outputs, take, NULL, &error)) fail_msg("%s", error.sentence);
   assert_memory_equal(before, g.inputs, sizeof before);
   pto_graph_destroy(graph);
   pto_graph_builder_destroy(g.builder);

@@ -7,16 +7,30 @@
  * multiply-adds an element of depth 64 are several times what a task costs. */
 #define TILE_ROWS UINT64_C(64)
 #define TILE_COLUMNS UINT64_C(128)
+/* Multiply-adds of a tile of whole products, where these are small: as many as one of that size and depth 64 has. */
+#define TILE_WORK (TILE_ROWS * TILE_COLUMNS * 64)
 
-/* Cuts rows and columns of y [.., m, n], and its leading dimensions one by one. */
-static void make_product_tiles(struct pto_tiles *tiles, const struct pto_tensor *y) {
+static void cut_into_steps(struct pto_tiles *tiles, uint32_t d, uint64_t most) {
+  const uint64_t parts = (tiles->shape[d] + most - 1) / most;
+  tiles->step[d] = (tiles->shape[d] + parts - 1) / parts;
+  tiles->counts[d] = (tiles->shape[d] + tiles->step[d] - 1) / tiles->step[d];
+  tiles->count *= tiles->counts[d];
+}
+
+/* Cuts rows and columns of y [.., m, n] into panels; of leading dimensions the innermost stay together as far as that
+ * is little work: `depth` products an element. */
+static void make_product_tiles(struct pto_tiles *tiles, const struct pto_tensor *y, uint64_t depth) {
+  const uint32_t row = y->ndims - 2, column = y->ndims - 1;
   pto_tiles_make_one(tiles, y->ndims, y->shape);
-  for (uint32_t d = 0; d < y->ndims; d++) {
-    const bool is_row = d + 2 == y->ndims, is_column = d + 1 == y->ndims;
-    tiles->step[d] = pto_min_u64(is_column ? TILE_COLUMNS : is_row ? TILE_ROWS : 1, y->shape[d]);
+  tiles->step[row] = pto_min_u64(TILE_ROWS, y->shape[row]);
+  tiles->step[column] = pto_min_u64(TILE_COLUMNS, y->shape[column]);
+  for (uint32_t d = row; d <= column; d++) {
     tiles->counts[d] = (y->shape[d] + tiles->step[d] - 1) / tiles->step[d];
     tiles->count *= tiles->counts[d];
   }
+  uint64_t left = tiles->count > 1 ? 1 : TILE_WORK / pto_max_u64(1, y->shape[row] * y->shape[column] * depth);
+  for (uint32_t d = row; d-- > 0; left = tiles->counts[d] > 1 ? 1 : left / y->shape[d])
+    cut_into_steps(tiles, d, pto_max_u64(1, left));
 }
 
 /* The part of an operand that a tile needs: `t` has the rank of y; where `whole` is dimension d, all of it. */
@@ -58,7 +72,7 @@ int pto_lower_matmul(struct pto_graph_lowering *l, const struct pto_graph_node *
   const struct pto_tensor *given_c = pto_graph_lowering_operand(l, node, 2);
   const struct pto_tensor c = given_c != NULL ? pto_tensor_broadcast(given_c, y.ndims, y.shape) : y;
   struct pto_tiles tiles;
-  make_product_tiles(&tiles, &y);
+  make_product_tiles(&tiles, &y, a.shape[y.ndims - 1]);
   int status = tiles.count > 1 ? pto_graph_lowering_allocate(l, &y) : PTO_OK;
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_tensor rows = part(&tiles, i, &a, y.ndims - 1), columns = part(&tiles, i, &b, y.ndims - 2);
@@ -100,7 +114,7 @@ int pto_lower_gemm(struct pto_graph_lowering *l, const struct pto_graph_node *no
   if (pto_option_flag(options->b_transpose, false)) b = pto_tensor_transpose(&b, 0, 1);
   if (given_c != NULL) c = pto_tensor_broadcast(given_c, 2, y.shape);
   struct pto_tiles tiles;
-  make_product_tiles(&tiles, &y);
+  make_product_tiles(&tiles, &y, a.shape[1]);
   int status = tiles.count > 1 ? pto_graph_lowering_allocate(l, &y) : PTO_OK;
   for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
     const struct pto_tensor rows = part(&tiles, i, &a, 1), columns = part(&tiles, i, &b, 0);

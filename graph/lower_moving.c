@@ -115,17 +115,70 @@ int pto_lower_triangular(struct pto_graph_lowering *l, const struct pto_graph_no
   return rearranged(l, node, &pto_general_triangular, 3u << (ndims - 2), scalars, 2);
 }
 
-/* Where the middle of the padding lies differs between tiles: one task for the whole. */
+/* Cuts dimension d into `parts` equal boxes, or one less. */
+static void cut_into(struct pto_tiles *tiles, uint32_t d, uint64_t parts) {
+  tiles->step[d] = (tiles->shape[d] + parts - 1) / parts;
+  tiles->counts[d] = (tiles->shape[d] + tiles->step[d] - 1) / tiles->step[d];
+}
+
+/* Whether what is mirrored before or behind x lies in the first or last box. */
+static bool has_what_is_mirrored(const struct pto_tiles *tiles, const struct pto_pad_options *options, uint32_t d) {
+  if (tiles->counts[d] == 1 || options->mode == PTO_PADDING_CONSTANT || options->mode == PTO_PADDING_EDGE) return true;
+  const uint64_t last = tiles->shape[d] - (tiles->counts[d] - 1) * tiles->step[d];
+  const uint64_t before = options->beginning_padding.values[d], behind = options->ending_padding.values[d];
+  return (before == 0 || before + 1 <= tiles->step[d]) && (behind == 0 || behind + 1 <= last);
+}
+
+/* Boxes of x, of which the outer ones bring the padding beside them. */
+static void pad_tiles(struct pto_tiles *tiles, const struct pto_tensor *x, const struct pto_tensor *y,
+                      const struct pto_pad_options *options) {
+  const uint64_t weight = (pto_tensor_numel(y) + pto_tensor_numel(x) - 1) / pto_tensor_numel(x);
+  uint32_t whole = 0;
+  pto_tiles_make_one(tiles, x->ndims, x->shape);
+  for (uint32_t d = 0; d < x->ndims; d++) {
+    cut_into(tiles, d, 2);
+    whole |= (has_what_is_mirrored(tiles, options, d) ? 0u : 1u) << d;
+  }
+  pto_tiles_make(tiles, x->ndims, x->shape, whole, weight);
+  tiles->count = 1;
+  for (uint32_t d = 0; d < x->ndims; d++) {
+    while (!has_what_is_mirrored(tiles, options, d)) cut_into(tiles, d, tiles->counts[d] - 1);
+    tiles->count *= tiles->counts[d];
+  }
+}
+
+static int pad_box(struct pto_graph_lowering *l, const struct pto_pad_options *options, const struct pto_tiles *tiles,
+                   uint64_t index, const struct pto_tensor *x, const struct pto_tensor *value,
+                   const struct pto_tensor *y) {
+  struct pto_tensor from = *x, to = *y;
+  struct pto_param params[4 + PTO_MAX_DIMS] = {pto_input(&from), pto_input(value), pto_output(&to),
+                                               pto_scalar_u64(options->mode)};
+  for (uint32_t d = 0; d < PTO_MAX_DIMS; d++) {
+    params[4 + d] = pto_scalar_u64(d < x->ndims ? options->beginning_padding.values[d] : 0);
+    if (d >= x->ndims || tiles->counts[d] == 1) continue;
+    const uint64_t begin = pto_tiles_offset(tiles, index, d), end = pto_min_u64(begin + tiles->step[d], x->shape[d]);
+    const uint64_t before = options->beginning_padding.values[d];
+    from = pto_tensor_slice(&from, d, begin, end, 1);
+    to = pto_tensor_slice(&to, d, begin == 0 ? 0 : begin + before, end == x->shape[d] ? y->shape[d] : end + before, 1);
+    if (begin != 0) params[4 + d] = pto_scalar_u64(0);
+  }
+  return pto_graph_lowering_submit(l, &pto_general_pad, params, 4 + PTO_MAX_DIMS);
+}
+
 int pto_lower_pad(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_pad_options *options = node->options;
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
   const uint64_t one[] = {1};
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   const struct pto_tensor value = pto_graph_lowering_temporary(l, x->dtype, 0, one);
-  struct pto_param params[4 + PTO_MAX_DIMS] = {pto_input(x), pto_input(&value), pto_output(&y),
-                                               pto_scalar_u64(options->mode)};
-  for (uint32_t d = 0; d < PTO_MAX_DIMS; d++)
-    params[4 + d] = pto_scalar_u64(d < x->ndims ? options->beginning_padding.values[d] : 0);
-  const int status = pto_graph_lowering_fill(l, options->value, &value);
-  return status ? status : pto_graph_lowering_submit(l, &pto_general_pad, params, 4 + PTO_MAX_DIMS);
+  struct pto_tiles tiles;
+  pad_tiles(&tiles, x, &y, options);
+  int status = pto_graph_lowering_fill(l, options->value, &value);
+  if (status == PTO_OK && tiles.count > 1) status = pto_graph_lowering_allocate(l, &y);
+  for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
+    if (tiles.count > 1) status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = pad_box(l, options, &tiles, i, x, &value, &y);
+  }
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
 }

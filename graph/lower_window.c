@@ -4,9 +4,6 @@
 #include <graph/op_options.h>
 #include <kernels/kernel_list.h>
 
-/* Elements of unfolded windows, or multiply-adds by 64, that a task of some rows has. */
-#define TILE_WORK UINT64_C(65536)
-
 struct pto_slides pto_slides_of(struct pto_u32_list padding, struct pto_u32_list strides, struct pto_u32_list dilations,
                                 uint64_t window_height, uint64_t window_width) {
   return (struct pto_slides){.height = {.pad = pto_option_at(padding, 0, 0),
@@ -28,7 +25,7 @@ struct pto_row_tiles pto_row_tiles_make(const struct pto_tensor *y, uint64_t row
   const uint64_t height = y->shape[2], samples = y->shape[0];
   const uint64_t fewest =
       (samples * height + PTO_TILE_MOST - 1) / PTO_TILE_MOST; /* rows, for no more tiles than that */
-  uint64_t rows = TILE_WORK / (row_work > 0 ? row_work : 1);
+  uint64_t rows = PTO_ROW_TILE_WORK / (row_work > 0 ? row_work : 1);
   if (rows < fewest) rows = fewest;
   rows = pto_min_u64(rows > 0 ? rows : 1, height);
   const uint64_t tiles = (height + rows - 1) / rows;

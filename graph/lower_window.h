@@ -29,7 +29,9 @@ struct pto_tensor pto_lower_as_nchw(const struct pto_tensor *t, uint32_t layout)
 struct pto_row_tile {
   uint64_t n, first, count;
 };
-/* Outputs of y [n, c, oh, ow] in tiles of rows of which each is about `wanted` elements of what a row costs. */
+/* What a tile is of, about: elements of unfolded windows, or multiply-adds of products by 64. */
+#define PTO_ROW_TILE_WORK UINT64_C(65536)
+/* Outputs of y [n, c, oh, ow] in tiles of as many rows as are that much work; all rows of a sample where it is 0. */
 struct pto_row_tiles {
   uint64_t rows, tiles_a_sample, count;
 };

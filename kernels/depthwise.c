@@ -8,12 +8,12 @@
  * of the window in row-major order; each product and each sum is rounded to f32, none is fused, y is rounded once on
  * store: the same bits on every level and in every layout.  Windows have at most 1024 elements.
  *
- * Vectors go along the channels where these lie closer together than the columns do, else along a row of y.  Sums are
- * kept in registers: of four outputs beside each other where f32 channels lie side by side; else of a row, for which
- * the channel of x is brought into local memory, a row for each phase of the stride, so that the elements of a
- * tap lie side by side.  What is too large for that, or lies otherwise, adds tap by tap to sums in local
- * memory.  Any thread.
+ * Vectors go along the channels where these lie closer together than the columns do, else along rows of y.  Sums are
+ * kept in registers: of four outputs beside each other where f32 channels lie side by side; else of many outputs of a
+ * channel, which is brought into local memory with zeros around it (depthwise_plane.h).  What is too large for that, or
+ * would differ by it, or lies otherwise, adds tap by tap to sums in local memory.  Any thread.
  */
+#include <kernels/depthwise_plane.h>
 #include <kernels/kernel_level.h>
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_local.h>
@@ -37,13 +37,9 @@
 #pragma GCC optimize("O3")
 #endif
 
-#define HELD_ELEMS UINT64_C(16384) /* of a channel of x in local memory: 64 KiB */
-#define WIDEST_VECTOR 16
-
-/* An element of the window: where it is in x and in the filter, relative to what they are read from; and which outputs
- * of the row have it inside x. */
+/* An element of the window: where it is in x and in the filter, relative to what they are read from. */
 struct tap {
-  uint64_t x_at, filter_at, begin, end;
+  uint64_t x_at, filter_at;
 };
 
 /* Outputs x_step and y_step f32 apart, of channels that lie side by side; all taps are inside x. */
@@ -55,22 +51,11 @@ struct pixels {
   float least, most;
 };
 
-/* A row of outputs of one channel, of which x has the elements of a tap side by side from x_at + its x_at on, which
- * may wrap; every tap is inside x in inner_begin … inner_end. */
-struct outputs {
-  const float *x, *filter;
-  float *y;
-  uint64_t x_at, count, inner_begin, inner_end, tap_count;
-  const struct tap *taps;
-  float begin, least, most;
-};
-
 struct loops {
   void (*add_products)(float *sums, const float *x, const float *filter, uint64_t count);
   void (*add_scaled)(float *sums, const float *x, float filter, uint64_t count);
   void (*bound)(float *sums, float least, float most, uint64_t count);
   void (*add_pixels)(const struct pixels *pixels, uint64_t count);
-  void (*add_outputs)(const struct outputs *outputs);
 };
 
 #define PTO_LEVEL(name) name##_plain
@@ -139,31 +124,21 @@ static uint64_t filter_elems(const struct pto_kernel_args *args) {
   return taps_of(args) * (is_by_channels(args) ? lanes_of(args) : 1);
 }
 
-/* How a channel of x is held: each row in phases of the stride.  `elems` is 0 where that is too much, or vectors do not
- * go along a row. */
-struct held {
-  uint64_t phases, phase_elems, elems;
-};
-static struct held held_of(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *filter = &args->tensors[FILTER], *y = &args->tensors[Y];
-  const struct pto_window_axis width = pto_window_axis(args, 1, 0, 0);
-  struct held held = {0};
-  if (is_by_channels(args) || y->shape[3] > LANES_AT_ONCE || taps_of(args) == 0) return held;
-  const uint64_t rows = args->tensors[X].shape[2];
-  held.phases = width.stride;
-  held.phase_elems = pto_align_up(y->shape[3], WIDEST_VECTOR) + (filter->shape[2] - 1) * width.dilation / width.stride;
-  if (rows > HELD_ELEMS || held.phases > HELD_ELEMS || held.phase_elems > HELD_ELEMS) return held;
-  const uint64_t elems = rows * held.phases * held.phase_elems;
-  held.elems = elems <= HELD_ELEMS ? elems : 0;
-  return held;
+/* How a channel of x is held, if it is. */
+static struct pto_depthwise_plane plane_of(const struct pto_kernel_args *args) {
+  const struct pto_kernel_tensor *x = &args->tensors[X], *y = &args->tensors[Y], *filter = &args->tensors[FILTER];
+  const struct pto_window_axis height = pto_window_axis(args, 0, x->shape[2], y->shape[2]);
+  const struct pto_window_axis width = pto_window_axis(args, 1, x->shape[3], y->shape[3]);
+  struct pto_depthwise_plane plane = {0};
+  if (!is_by_channels(args)) pto_depthwise_plane_plan(&plane, &height, &width, filter->shape[1], filter->shape[2]);
+  return plane;
 }
 
 static uint64_t work_bytes(const struct pto_kernel_args *args) {
-  const struct held held = held_of(args);
+  const struct pto_depthwise_plane plane = plane_of(args);
   return 3 * pto_local_bytes(lanes_of(args) * sizeof(float)) + pto_local_bytes(filter_elems(args) * sizeof(float)) +
-         pto_local_bytes(taps_of(args) * sizeof(struct tap)) +
-         pto_local_bytes(args->tensors[FILTER].shape[2] * sizeof(struct tap)) +
-         pto_local_bytes(held.elems * sizeof(float));
+         pto_local_bytes(taps_of(args) * sizeof(struct tap)) + pto_local_bytes(taps_of(args) * sizeof *plane.taps) +
+         pto_local_bytes(plane.elems * sizeof *plane.x) + pto_local_bytes(plane.sums_elems * sizeof *plane.sums);
 }
 
 static struct pto_cost depthwise_cost(const struct pto_kernel_args *args) {
@@ -185,12 +160,9 @@ struct work {
   float *sums, *row, *begin, *filter; /* local; begin: the bias of each lane; filter: [taps, lanes], or [taps] */
   uint64_t lanes;
   float least, most;
-  struct tap *taps;    /* of the row at hand */
-  struct tap *columns; /* by column of the window */
-  struct held held;
-  float *plane;                  /* held */
-  uint64_t column_count;         /* of the window that are inside x for any output */
+  struct tap *taps;              /* of the row at hand */
   struct pto_window_range inner; /* outputs of a row all of whose taps are inside x */
+  struct pto_depthwise_plane plane;
 };
 
 static char *address(const struct pto_kernel_tensor *t, uint64_t elems) {
@@ -253,17 +225,13 @@ static bool are_pixels(const struct pto_kernel_args *args) {
          y->strides[1] == 1;
 }
 
-/* What is the same in every row: where the taps of a column of the window are, and which outputs have all of them. */
-static void set_columns(struct work *work) {
+/* Which outputs of every row have all columns of the window. */
+static void find_inner(struct work *work) {
   work->inner = (struct pto_window_range){.begin = 0, .end = work->width.output};
   for (uint64_t j = 0; j < work->args->tensors[FILTER].shape[2]; j++) {
     const struct pto_window_range range = pto_window_range(&work->width, j);
-    const uint64_t at = j * work->width.dilation;
     work->inner.begin = pto_max_u64(work->inner.begin, range.begin);
     work->inner.end = pto_min_u64(work->inner.end, range.end);
-    work->columns[j] = (struct tap){.x_at = at % work->width.stride * work->held.phase_elems + at / work->width.stride,
-                                    .begin = range.begin,
-                                    .end = range.end};
   }
   if (work->inner.begin > work->inner.end) work->inner.begin = work->inner.end;
 }
@@ -303,70 +271,6 @@ static void run_row_of_pixels(const struct work *work, uint64_t n, uint64_t c, u
     pixels.y = (float *)y->addr + (n * y->strides[0] + c + oh * y->strides[2] + ow * y->strides[3]);
     work->loops->add_pixels(&pixels, count);
   }
-}
-
-/* Channel c, as phase_elems elements a phase of a row: element q of phase p is column q · stride + p − pad. */
-static void hold_channel(const struct work *work, uint64_t n, uint64_t c) {
-  const struct pto_kernel_tensor *x = &work->args->tensors[X];
-  const uint64_t stride = work->width.stride, pad = work->width.pad, phase_elems = work->held.phase_elems;
-  const uint64_t step = stride * x->strides[3];
-  const bool is_dense = x->dtype == PTO_FLOAT32 && step == 1;
-  for (uint64_t p = 0; p < stride; p++) {
-    const uint64_t first = p < pad ? (pad - p + stride - 1) / stride : 0, column = first * stride + p - pad;
-    if (column >= work->width.input || first >= phase_elems) continue;
-    const uint64_t count = pto_min_u64((work->width.input - column + stride - 1) / stride, phase_elems - first);
-    uint64_t at = n * x->strides[0] + c * x->strides[1] + column * x->strides[3];
-    float *to = work->plane + p * phase_elems + first;
-    for (uint64_t h = 0; h < work->height.input; h++, at += x->strides[2], to += stride * phase_elems) {
-      if (is_dense)
-        memcpy(to, address(x, at), count * sizeof *to);
-      else
-        load(work, x, at, step, count, to);
-    }
-  }
-}
-
-/* All taps that are inside x for any output of a row, relative to the first row of a window. */
-static void set_held_taps(struct work *work) {
-  const struct pto_kernel_tensor *filter = &work->args->tensors[FILTER];
-  const uint64_t row_elems = work->held.phases * work->held.phase_elems;
-  uint64_t count = 0;
-  for (uint64_t i = 0; i < filter->shape[1]; i++)
-    for (uint64_t j = 0; j < filter->shape[2]; j++) {
-      if (work->columns[j].begin >= work->columns[j].end) continue;
-      struct tap *tap = &work->taps[count++];
-      *tap = work->columns[j];
-      tap->x_at += i * work->height.dilation * row_elems;
-      tap->filter_at = i * filter->shape[2] + j;
-    }
-  work->column_count = count / filter->shape[1];
-}
-
-/* Row `oh` of channel c, which is held, and whose filter is in local memory. */
-static void run_held_row(const struct work *work, uint64_t n, uint64_t c, uint64_t oh) {
-  const struct pto_kernel_tensor *y = &work->args->tensors[Y];
-  const struct pto_window_axis *height = &work->height;
-  const uint64_t above = oh * height->stride, row_elems = work->held.phases * work->held.phase_elems;
-  uint64_t i = 0, end = work->args->tensors[FILTER].shape[1]; /* rows of the window that are inside x */
-  while (i < end && above + i * height->dilation < height->pad) i++;
-  while (end > i && above + (end - 1) * height->dilation - height->pad >= height->input) end--;
-  const uint64_t to = n * y->strides[0] + c * y->strides[1] + oh * y->strides[2];
-  const bool is_direct = y->dtype == PTO_FLOAT32 && y->strides[3] == 1;
-  work->loops->add_outputs(&(struct outputs){.x = work->plane,
-                                             .x_at = (above - height->pad) * row_elems,
-                                             .filter = work->filter,
-                                             .y = is_direct ? (float *)y->addr + to : work->sums,
-                                             .count = y->shape[3],
-                                             .inner_begin = work->inner.begin,
-                                             .inner_end = work->inner.end,
-                                             .taps = work->taps + i * work->column_count,
-                                             .tap_count = (end - i) * work->column_count,
-                                             .begin = work->begin[0],
-                                             .least = work->least,
-                                             .most = work->most});
-  if (!is_direct)
-    work->moves->store[PTO_CLASS_F32][y->dtype](work->sums, address(y, to), y->strides[3] * pto_dtype_size(y->dtype),
-                                                y->shape[3]);
 }
 
 static void run_by_channels(const struct work *work) {
@@ -409,16 +313,28 @@ static void add_row(const struct work *work, uint64_t n, uint64_t c, uint64_t oh
   }
 }
 
+/* Whether channel c of sample n, whose filter is in local memory, could be done held. */
+static bool run_held(const struct work *work, uint64_t n, uint64_t c) {
+  const struct pto_kernel_tensor *x = &work->args->tensors[X], *y = &work->args->tensors[Y];
+  const struct pto_depthwise_channel channel = {.x = x,
+                                                .y = y,
+                                                .x_at = n * x->strides[0] + c * x->strides[1],
+                                                .y_at = n * y->strides[0] + c * y->strides[1],
+                                                .filter = work->filter,
+                                                .bias = work->begin[0],
+                                                .least = work->least,
+                                                .most = work->most};
+  if (work->plane.elems == 0 || !pto_depthwise_plane_is_exact(&work->plane, &channel)) return false;
+  pto_depthwise_plane_run(&work->plane, &channel);
+  return true;
+}
+
 static void run_by_rows(const struct work *work) {
   const struct pto_kernel_tensor *y = &work->args->tensors[Y];
   for (uint64_t c = 0; c < y->shape[1]; c++) {
     load_channels(work, c, 1);
     for (uint64_t n = 0; n < y->shape[0]; n++) {
-      if (work->held.elems > 0) {
-        hold_channel(work, n, c);
-        for (uint64_t oh = 0; oh < y->shape[2]; oh++) run_held_row(work, n, c, oh);
-        continue;
-      }
+      if (run_held(work, n, c)) continue;
       for (uint64_t oh = 0; oh < y->shape[2]; oh++)
         for (uint64_t first = 0; first < y->shape[3]; first += work->lanes) {
           const uint64_t count = pto_min_u64(work->lanes, y->shape[3] - first);
@@ -442,13 +358,14 @@ static int depthwise_run(const struct pto_kernel_args *args) {
   work.begin = pto_local_take(&local, work.lanes * sizeof(float));
   work.filter = pto_local_take(&local, filter_elems(args) * sizeof(float));
   work.taps = pto_local_take(&local, taps_of(args) * sizeof(struct tap));
-  work.columns = pto_local_take(&local, t[FILTER].shape[2] * sizeof(struct tap));
-  work.held = held_of(args);
-  work.plane = pto_local_take(&local, work.held.elems * sizeof(float));
+  work.plane = plane_of(args);
+  work.plane.taps = pto_local_take(&local, taps_of(args) * sizeof *work.plane.taps);
+  work.plane.x = pto_local_take(&local, work.plane.elems * sizeof *work.plane.x);
+  work.plane.sums = pto_local_take(&local, work.plane.sums_elems * sizeof *work.plane.sums);
   work.least = args->scalars[PTO_WINDOW_SCALARS].f32;
   work.most = args->scalars[PTO_WINDOW_SCALARS + 1].f32;
-  set_columns(&work);
-  if (work.held.elems > 0) set_held_taps(&work);
+  find_inner(&work);
+  if (work.plane.elems > 0) pto_depthwise_plane_begin(&work.plane);
   if (is_by_channels(args))
     run_by_channels(&work);
   else
