@@ -402,11 +402,11 @@ static void test_small_products_of_a_batch_are_one_task_as_far_as_they_are_littl
   static const struct {
     uint64_t a[4], b[4], tasks;
   } cases[] = {
-      {{1, 100000, 2, 3}, {1, 100000, 3, 4}, 5}, /* 24 multiply-adds each, 524288 a task: 21845, evened out */
-      {{50, 9, 20, 30}, {1, 9, 30, 8}, 5},       /* 109 products a task: 12 rows of 9, evened out to 10 */
-      {{7, 30, 40, 50}, {7, 1, 50, 60}, 56},     /* 120000 each: 4 a task */
-      {{3, 4, 65, 2}, {3, 4, 2, 2}, 24},         /* cut in rows: each by itself */
-      {{3, 1, 64, 64}, {1, 5, 64, 128}, 15},     /* as large as a tile */
+      {{1, 100000, 2, 3}, {1, 100000, 3, 4}, 37}, /* 24 multiply-adds each: 2730 a task, evened out to 2703 */
+      {{50, 9, 20, 30}, {1, 9, 30, 4}, 17},       /* 2400 each: 27 a task, which are 3 rows of 9 */
+      {{7, 30, 40, 50}, {7, 1, 50, 6}, 42},       /* 12000 each: 5 a task */
+      {{3, 4, 65, 2}, {3, 4, 2, 2}, 24},          /* cut in rows: each by itself */
+      {{3, 1, 64, 64}, {1, 5, 64, 128}, 15},      /* as large as a tile */
   };
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
     char what[32];
