@@ -222,6 +222,7 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
                                    .aic_local_bytes = chip->l1_bytes,
                                    .name = "threads",
                                    .chip_name = config->chip->name};
+  pto_grain_init(&engine->grain, &engine->port);
   init_workers(engine);
   init_cores(engine);
   int status = PTO_OK;
