@@ -5,7 +5,7 @@
  * Owns W − 1 worker threads, a pair of mailboxes for each, the cores' descriptions and local memories, and the
  * watchdog.  Worker 0 is the control thread: its cores' messages go through a pair of mailboxes as well, which then has
  * both its ends on one thread, so dispatch, poll and the running of messages are one path for all.  Beside that path
- * the control thread runs kernels too short to be worth one (`run`), and judges which are by timing some.
+ * the control thread runs kernels too short to be worth one (`run`), which grain.h judges.
  *
  * Always true: core c lives on worker core_worker[c] for ever, and a worker runs its messages in the order sent; so
  * does a core.  And because
