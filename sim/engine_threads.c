@@ -358,16 +358,16 @@ static inline void look(struct pto_threads_engine *engine, uint64_t took, uint64
 
 /* Looks at the second kernel of a row, and now and then at the row.  A reading takes as long as a fifth of a task does:
  * the longer a row, the fewer there are. */
-static inline bool look_at_row(struct pto_threads_engine *engine, uint32_t nth, uint64_t kernel_begin) {
+static inline bool ends_fine_row(struct pto_threads_engine *engine, uint32_t nth) {
   if (nth != 1 && nth % 16 != 7) return false;
   const uint64_t now = pto_ticks_now();
-  look(engine, now - (nth == 1 ? kernel_begin : engine->row_begin), nth == 1 ? 1 : nth + 1);
+  look(engine, now - (nth == 1 ? engine->row_second : engine->row_begin), nth == 1 ? 1 : nth + 1);
   return now - engine->row_begin >= engine->row_batch;
 }
 
 /* The same of a row while others are given some: looks at its end, and behind a kernel that is another one than the
  * last, which may be as long as that was short. */
-static bool ends_shared_row(struct pto_threads_engine *engine, const struct pto_message *message, uint32_t nth) {
+static inline bool ends_shared_row(struct pto_threads_engine *engine, const struct pto_message *message, uint32_t nth) {
   const bool is_last = nth + 1 >= pto_grain_row(&engine->port);
   if (PTO_LIKELY(!is_last && message->run == engine->row_run)) return false;
   engine->row_run = message->run;
@@ -378,28 +378,32 @@ static bool ends_shared_row(struct pto_threads_engine *engine, const struct pto_
   return is_last;
 }
 
+/* Before the first and the second kernel of a row. */
+static PTO_NOINLINE void begin_row(struct pto_threads_engine *engine, uint32_t nth) {
+  if (nth == 0) engine->workers[0].last_end_ns = 0;
+  if (engine->port.worker_count == 1) return;
+  engine->row_second = pto_ticks_now();
+  if (nth == 1) return;
+  engine->row_begin = engine->row_second;
+  engine->row_looked = 0;
+}
+
+/* Behind the nth kernel of a row. */
+static PTO_NOINLINE bool ends_row(struct pto_threads_engine *engine, const struct pto_message *message, uint32_t nth) {
+  if (!engine->port.is_fine_grained) return ends_shared_row(engine, message, nth);
+  const bool is_over = ends_fine_row(engine, nth);
+  return others_have_completed(engine) || is_over;
+}
+
 static int16_t threads_run(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough) {
   struct pto_threads_engine *engine = engine_of(port);
   struct pto_threads_worker *self = &engine->workers[0];
-  const bool has_others = port->worker_count > 1, is_fine_grained = port->is_fine_grained;
-  uint64_t begin = 0;
-  if ((nth == 0 || (nth == 1 && is_fine_grained)) && has_others) begin = pto_ticks_now();
-  if (nth == 0) {
-    self->last_end_ns = 0;
-    engine->row_begin = begin;
-    engine->row_looked = 0;
-  }
+  if (nth <= 1) begin_row(engine, nth);
   int status = run_kernel(self, message);
   if (PTO_UNLIKELY(status != 0)) status = keep_failure(&self->cores[message->core], status, self->sentence);
   if (PTO_UNLIKELY(self->sentence[0] != '\0')) self->sentence[0] = '\0';
   *is_enough = nth + 1 == PTO_THREADS_ROW;
-  if (!has_others) return (int16_t)status;
-  if (is_fine_grained) {
-    *is_enough |= others_have_completed(engine);
-    *is_enough |= look_at_row(engine, nth, begin);
-  } else {
-    *is_enough |= ends_shared_row(engine, message, nth);
-  }
+  if (port->worker_count > 1) *is_enough |= ends_row(engine, message, nth);
   return (int16_t)status;
 }
 

@@ -110,7 +110,8 @@ struct pto_threads_engine {
   struct pto_message *claimed; /* a place in an inbox for the next message dispatched; NULL: none */
   struct pto_grain grain;
   uint64_t row_begin;           /* of the row of kernels run without messages, or of what was not looked at of it; in
-                                 * ticks, as the next two */
+                                 * ticks, as the next three */
+  uint64_t row_second;          /* when its second kernel began */
   uint64_t row_batch, row_long; /* PTO_THREADS_OWN_BATCH_NS, PTO_GRAIN_LONG_NS */
   uint32_t row_looked;          /* kernels of the row that were looked at */
   int (*row_run)(const struct pto_kernel_args *); /* the last one looked at in a row */
