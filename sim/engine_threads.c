@@ -103,8 +103,8 @@ static inline int call(struct pto_threads_worker *worker, const struct pto_messa
 
 /* By the clock, which waits for what goes before: ticks of a short kernel may be read before it has ended. */
 static void note_timed(struct pto_threads_engine *engine, uint64_t begin_ns) {
-  const uint64_t now_ns = pto_clock_ns();
-  pto_grain_note_timed(&engine->grain, now_ns - begin_ns, now_ns);
+  const uint64_t now_ns = pto_clock_ns(), took_ns = now_ns - begin_ns;
+  pto_grain_note_timed(&engine->grain, took_ns - pto_min_u64(took_ns, engine->reading_ns), now_ns);
 }
 
 /* A kernel that is timed, or looked at by whoever runs programs. */

@@ -109,6 +109,7 @@ struct pto_threads_engine {
   uint32_t next_polled;        /* worker to poll first */
   struct pto_message *claimed; /* a place in an inbox for the next message dispatched; NULL: none */
   struct pto_grain grain;
+  uint64_t reading_ns;          /* what a reading of the clock adds to the time between two */
   uint64_t row_begin;           /* of the row of kernels run without messages, or of what was not looked at of it; in
                                  * ticks, as the next three */
   uint64_t row_second;          /* when its second kernel began */

@@ -14,8 +14,8 @@
  * stay where waiting for others takes longer than their kernels would have taken here (handover.h).
  *
  * Owns its counts, writes is_fine_grained and away_limit of the port that it is made for.  Called by the engine's
- * control thread.  Nothing but speed depends on what is judged here.  Times in nanoseconds, with what a reading of time
- * adds to them.
+ * control thread.  Nothing but speed depends on what is judged here.  Times in nanoseconds, without what a reading of
+ * time adds to them.
  */
 #ifndef PTO_GRAIN_H
 #define PTO_GRAIN_H
@@ -32,8 +32,9 @@
  * first, in which tiles come home. */
 #define PTO_GRAIN_TRIAL_TIMED 8u
 #define PTO_GRAIN_TRIAL_SKIP 128u
-/* Work is fine where the least is below the first of these and the mean below the second. */
-#define PTO_GRAIN_FINE_NS 60u
+/* Work is fine where the least is below the first of these and the mean below the second.  From 40 ns on sharing is as
+ * fast or faster (docs/decisions/short-kernels-stay.md). */
+#define PTO_GRAIN_FINE_NS 40u
 #define PTO_GRAIN_COARSE_NS 300u
 /* Work is short where the mean is below this. */
 #define PTO_GRAIN_SHORT_NS 4000u
