@@ -5,7 +5,7 @@
  * Owns W − 1 worker threads, a pair of mailboxes for each, the cores' descriptions and local memories, and the
  * watchdog.  Worker 0 is the control thread: its cores' messages go through a pair of mailboxes as well, which then has
  * both its ends on one thread, so dispatch, poll and the running of messages are one path for all.  Beside that path
- * the control thread runs kernels too short to be worth one (`run`), and judges which are by timing some.
+ * the control thread runs kernels too short to be worth one (`run`), which grain.h judges.
  *
  * Always true: core c lives on worker core_worker[c] for ever, and a worker runs its messages in the order sent; so
  * does a core.  And because
@@ -81,49 +81,9 @@ inline void pto_threads_complete(struct pto_threads_worker *worker, const struct
   if (PTO_UNLIKELY(status != 0)) completion->status = keep_failure(&worker->cores[message->core], status, sentence);
 }
 
-/* A group of timed kernels is complete.  One that comes to a tile from another CPU waits for it, so how short kernels
- * are is seen only while they stay here: that is tried where the mean allows it, ever more seldom where it fails. */
-static void judge_group(struct pto_threads_engine *engine) {
-  const uint32_t mean_ns = engine->timed_sum_ns / PTO_THREADS_TIMED_GROUP;
-  const bool is_fine = engine->timed_least_ns < PTO_THREADS_FINE_NS && mean_ns < PTO_THREADS_COARSE_NS;
-  bool *const is_fine_grained = &engine->port.is_fine_grained;
-  if (*is_fine_grained) {
-    *is_fine_grained = is_fine;
-    engine->trial_wait = is_fine ? 1 : (uint32_t)pto_min_u64(2 * engine->trial_wait, PTO_THREADS_TRIAL_WAIT);
-    engine->trial_groups = 0;
-  } else if (mean_ns < PTO_THREADS_COARSE_NS && ++engine->trial_groups >= engine->trial_wait) {
-    *is_fine_grained = true;
-  }
-  engine->timed_sum_ns = engine->timed_count = 0;
-  engine->timed_least_ns = UINT32_MAX;
-}
-
-/* The same while kernels are kept because of what waiting for others took.  There are other jobs, then, and one kernel
- * that took long has met one of them: two are what kernels have become. */
-static void note_kept(struct pto_threads_engine *engine, uint64_t took_ns) {
-  const bool is_long = took_ns >= PTO_THREADS_LONG_NS, was_long = engine->was_long;
-  engine->was_long = is_long;
-  if (!(is_long && was_long) && !pto_handover_is_over(&engine->handover, pto_clock_ns())) return;
-  pto_handover_release(&engine->handover);
-  engine->port.is_fine_grained = engine->was_long = false;
-}
-
-/* What a kernel of the control thread's took, the readings of the clock included: decides whether work is fine grained.
- * Two long ones in a row are enough to see that it is not, or a very long one; one may have met an interrupt. */
-static void note_own(struct pto_threads_engine *engine, uint64_t took_ns) {
-  if (PTO_UNLIKELY(engine->judges_nothing)) return;
-  pto_handover_note_own(&engine->handover, took_ns);
-  if (pto_handover_is_keeping(&engine->handover)) {
-    note_kept(engine, took_ns);
-    return;
-  }
-  const bool is_long = took_ns >= PTO_THREADS_OWN_BATCH_NS, was_long = engine->was_long;
-  engine->was_long = is_long;
-  if ((is_long && was_long) || took_ns >= PTO_THREADS_LONG_NS) engine->port.is_fine_grained = false;
-  if (is_long) return;
-  engine->timed_sum_ns += (uint32_t)took_ns;
-  if (took_ns < engine->timed_least_ns) engine->timed_least_ns = (uint32_t)took_ns;
-  if (++engine->timed_count == PTO_THREADS_TIMED_GROUP) judge_group(engine);
+/* The clock, where the judging of kernels asks for it. */
+static uint64_t judging_now_ns(const struct pto_threads_engine *engine) {
+  return pto_handover_is_keeping(&engine->grain.handover) ? pto_clock_ns() : 0;
 }
 
 static PTO_NOINLINE int run_with_extras(struct pto_threads_worker *worker, const struct pto_message *message,
@@ -141,12 +101,10 @@ static inline int call(struct pto_threads_worker *worker, const struct pto_messa
   return pto_message_run(message, &core->view);
 }
 
-/* Whether the next kernel of the control thread is one that is timed: more of the first ones, so that there is soon
- * something to judge by. */
-static inline bool is_due(struct pto_threads_worker *worker) {
-  if (!worker->engine) return false;
-  const uint32_t nth = worker->run_count++;
-  return nth % PTO_THREADS_TIMED == 0 || nth < PTO_HANDOVER_OWN;
+/* By the clock, which waits for what goes before: ticks of a short kernel may be read before it has ended. */
+static void note_timed(struct pto_threads_engine *engine, uint64_t begin_ns) {
+  const uint64_t now_ns = pto_clock_ns(), took_ns = now_ns - begin_ns;
+  pto_grain_note_timed(&engine->grain, took_ns - pto_min_u64(took_ns, engine->reading_ns), now_ns);
 }
 
 /* A kernel that is timed, or looked at by whoever runs programs. */
@@ -156,7 +114,7 @@ static PTO_NOINLINE int call_observed(struct pto_threads_worker *worker, const s
   if (has_watchdog) pto_watchdog_begin(worker->line, message);
   const uint64_t begin_ns = is_timed ? pto_clock_ns() : 0;
   const int status = call(worker, message);
-  if (is_timed) note_own(worker->engine, pto_clock_ns() - begin_ns);
+  if (is_timed) note_timed(worker->engine, begin_ns);
   if (has_watchdog) pto_watchdog_end(worker->line);
   return status;
 }
@@ -164,7 +122,7 @@ static PTO_NOINLINE int call_observed(struct pto_threads_worker *worker, const s
 /* Runs a kernel that does not wait.  Of the control thread's, every so manieth is timed. */
 static PTO_INLINE int run_kernel(struct pto_threads_worker *worker, const struct pto_message *message) {
   struct pto_core *view = &worker->cores[message->core].view;
-  const bool is_timed = is_due(worker);
+  const bool is_timed = worker->engine && pto_grain_is_due(&worker->engine->grain);
   int status;
   pto_engine_current_set(message, view);
   if (PTO_UNLIKELY(worker->shared->is_observed || is_timed))
@@ -302,7 +260,7 @@ static void threads_dispatch(struct pto_port *port, const struct pto_message *me
   }
   engine->claimed = NULL;
   engine->in_flight[w]++;
-  engine->handover.sent += w != 0;
+  engine->grain.handover.sent += w != 0;
   if (PTO_UNLIKELY(slot->flags & PTO_MESSAGE_MEETS)) {
     dispatch_meeting(engine, slot, w);
     return;
@@ -387,37 +345,65 @@ static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
   if (!pto_threads_break_deadlock(engine)) pto_wait_until(&engine->completed, control_may_go_on, engine);
 }
 
-/* Looks at the second kernel of a row, and now and then at the row: the runtime's work for each task, and what the
- * orchestration does between two submits, lie in between, so that says less than a kernel by itself; but a very long
- * one shows at once.  A reading takes as long as a fifth of a task does: the longer a row, the fewer there are. */
-static inline bool look_at_row(struct pto_threads_engine *engine, uint32_t nth, uint64_t kernel_begin) {
+/* So many kernels have taken so many ticks, the runtime's work for each of them and what the orchestration does between
+ * two submits included: that says less than a kernel by itself, but a very long one shows. */
+static inline void look(struct pto_threads_engine *engine, uint64_t took, uint64_t kernels) {
+  if (PTO_LIKELY(took < engine->row_long && took < kernels * engine->row_batch)) {
+    if (kernels == 1) pto_grain_note_not_long(&engine->grain);
+    return;
+  }
+  const uint64_t each = took >= engine->row_long ? took : took / kernels;
+  pto_grain_note_long(&engine->grain, pto_ticks_to_ns(&engine->ticks, each), judging_now_ns(engine));
+}
+
+/* Looks at the second kernel of a row, and now and then at the row.  A reading takes as long as a fifth of a task does:
+ * the longer a row, the fewer there are. */
+static inline bool ends_fine_row(struct pto_threads_engine *engine, uint32_t nth) {
   if (nth != 1 && nth % 16 != 7) return false;
   const uint64_t now = pto_ticks_now();
-  const uint64_t took = now - (nth == 1 ? kernel_begin : engine->row_begin), kernels = nth == 1 ? 1 : nth + 1;
-  if (PTO_UNLIKELY(took >= engine->row_long || took >= kernels * engine->row_batch))
-    note_own(engine, took >= engine->row_long ? PTO_THREADS_LONG_NS : PTO_THREADS_OWN_BATCH_NS);
-  else if (nth == 1)
-    engine->was_long = false;
+  look(engine, now - (nth == 1 ? engine->row_second : engine->row_begin), nth == 1 ? 1 : nth + 1);
   return now - engine->row_begin >= engine->row_batch;
+}
+
+/* The same of a row while others are given some: looks at its end, and behind a kernel that is another one than the
+ * last, which may be as long as that was short. */
+static inline bool ends_shared_row(struct pto_threads_engine *engine, const struct pto_message *message, uint32_t nth) {
+  const bool is_last = nth + 1 >= pto_grain_row(&engine->port);
+  if (PTO_LIKELY(!is_last && message->run == engine->row_run)) return false;
+  engine->row_run = message->run;
+  const uint64_t now = pto_ticks_now();
+  look(engine, now - engine->row_begin, nth + 1 - engine->row_looked);
+  engine->row_begin = now;
+  engine->row_looked = nth + 1;
+  return is_last;
+}
+
+/* Before the first and the second kernel of a row. */
+static PTO_NOINLINE void begin_row(struct pto_threads_engine *engine, uint32_t nth) {
+  if (nth == 0) engine->workers[0].last_end_ns = 0;
+  if (engine->port.worker_count == 1) return;
+  engine->row_second = pto_ticks_now();
+  if (nth == 1) return;
+  engine->row_begin = engine->row_second;
+  engine->row_looked = 0;
+}
+
+/* Behind the nth kernel of a row. */
+static PTO_NOINLINE bool ends_row(struct pto_threads_engine *engine, const struct pto_message *message, uint32_t nth) {
+  if (!engine->port.is_fine_grained) return ends_shared_row(engine, message, nth);
+  const bool is_over = ends_fine_row(engine, nth);
+  return others_have_completed(engine) || is_over;
 }
 
 static int16_t threads_run(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough) {
   struct pto_threads_engine *engine = engine_of(port);
   struct pto_threads_worker *self = &engine->workers[0];
-  const bool has_others = port->worker_count > 1;
-  uint64_t begin = 0;
-  if (nth <= 1 && has_others) begin = pto_ticks_now();
-  if (nth == 0) {
-    self->last_end_ns = 0;
-    engine->row_begin = begin;
-  }
+  if (nth <= 1) begin_row(engine, nth);
   int status = run_kernel(self, message);
   if (PTO_UNLIKELY(status != 0)) status = keep_failure(&self->cores[message->core], status, self->sentence);
   if (PTO_UNLIKELY(self->sentence[0] != '\0')) self->sentence[0] = '\0';
   *is_enough = nth + 1 == PTO_THREADS_ROW;
-  if (!has_others) return (int16_t)status;
-  *is_enough |= others_have_completed(engine);
-  *is_enough |= look_at_row(engine, nth, begin);
+  if (port->worker_count > 1) *is_enough |= ends_row(engine, message, nth);
   return (int16_t)status;
 }
 
@@ -439,9 +425,8 @@ static bool threads_help(struct pto_port *port) {
 static PTO_NOINLINE void wait_for_others(struct pto_threads_engine *engine) {
   const uint64_t begin_ns = pto_clock_ns();
   pto_wait_until(&engine->completed, control_is_ready, engine);
-  if (PTO_UNLIKELY(engine->judges_nothing) || engine->port.is_fine_grained) return;
   const uint64_t end_ns = pto_clock_ns();
-  if (pto_handover_note_wait(&engine->handover, end_ns - begin_ns, end_ns)) engine->port.is_fine_grained = true;
+  pto_grain_note_wait(&engine->grain, end_ns - begin_ns, end_ns);
 }
 
 static void threads_wait(struct pto_port *port) {
@@ -479,18 +464,12 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
     engine->cores[c].has_failed = engine->cores[c].has_deadlocked = false;
     engine->cores[c].sentence[0] = '\0';
   }
-  engine->timed_sum_ns = engine->timed_count = 0;
-  engine->timed_least_ns = UINT32_MAX;
-  engine->trial_wait = 1;
-  engine->trial_groups = 0;
-  engine->was_long = false;
-  if (!pto_handover_is_keeping(&engine->handover)) pto_handover_init(&engine->handover);
-  /* Judged by the last run: a program that goes round often need not find out each time.  Kernels that have become long
-   * are noticed as within a run. */
+  pto_grain_begin_run(&engine->grain);
   port->is_fine_grained |= port->worker_count == 1;
   pto_ticks_measure(&engine->ticks);
+  engine->row_run = NULL;
   engine->row_batch = pto_ticks_of_ns(&engine->ticks, PTO_THREADS_OWN_BATCH_NS);
-  engine->row_long = pto_ticks_of_ns(&engine->ticks, PTO_THREADS_LONG_NS);
+  engine->row_long = pto_ticks_of_ns(&engine->ticks, PTO_GRAIN_LONG_NS);
   pto_threads_meetings_reset(engine);
   pto_place_unpin(&engine->place, &engine->control_affinity); /* of a run that was not ended */
   /* A control thread that cannot be pinned runs all the same. */
@@ -557,7 +536,7 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
 
 const char *pto_engine_threads_report(const struct pto_port *port) { return const_engine_of(port)->report; }
 
-void pto_engine_threads_stop_judging(struct pto_port *port) { engine_of(port)->judges_nothing = true; }
+void pto_engine_threads_stop_judging(struct pto_port *port) { engine_of(port)->grain.judges_nothing = true; }
 
 uint32_t pto_engine_threads_sleeps(const struct pto_port *port, uint32_t worker) {
   const struct pto_threads_engine *engine = const_engine_of(port);

@@ -24,19 +24,7 @@
  * itself. */
 #define PTO_THREADS_OWN_BATCH 16u
 #define PTO_THREADS_OWN_BATCH_NS 2000u
-/* Of so many kernels on the control thread, one is timed; groups of so many timed ones decide. */
-#define PTO_THREADS_TIMED 64u
-#define PTO_THREADS_TIMED_GROUP 8u
-/* Work is fine grained where the least, two readings of the clock included, is below the first of these and the mean
- * below the second: such kernels run on the control thread without a message.  A message and its payload cost about as
- * much to move to another CPU and back, and what kernels read and write moves with them. */
-#define PTO_THREADS_FINE_NS 150u
-#define PTO_THREADS_COARSE_NS 300u
-/* One that takes so long has met no interrupt. */
-#define PTO_THREADS_LONG_NS 40000u
-/* Groups between two trials, at most. */
-#define PTO_THREADS_TRIAL_WAIT 64u
-/* How many of those before the control thread looks at completions. */
+/* Kernels run without messages before the control thread looks at completions, at most. */
 #define PTO_THREADS_ROW 64u
 /* A worker's number is one byte in a span record. */
 #define PTO_THREADS_MAX_WORKERS 256u

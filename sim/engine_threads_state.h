@@ -14,11 +14,11 @@
 #include <runtime/base/ticks.h>
 #include <runtime/base/wait.h>
 #include <runtime/port/port.h>
+#include <sim/grain.h>
 #include <sim/mailbox.h>
 #include <sim/place.h>
 #include <sim/waiting_core.h>
 #include <sim/watchdog.h>
-#include <sim/handover.h>
 
 struct pto_threads_core {
   _Alignas(PTO_CACHE_LINE) struct pto_core view; /* written by its worker; what the kernel sees */
@@ -57,7 +57,6 @@ struct pto_threads_worker {
   /* The worker's own. */
   _Alignas(PTO_CACHE_LINE) uint64_t last_end_ns; /* of the span before, where nothing lies between; 0: unknown */
   uint32_t busy_count;                           /* cores of its that are busy */
-  uint32_t run_count;                            /* with `engine`: kernels it has run */
   uint32_t delay_count;                          /* delays it has had */
   /* Whoever wakes a core of this worker, and the worker: under the meetings' mutex. */
   uint16_t *woken; /* cores to be resumed, oldest first, a ring of as many as there are cores */
@@ -109,16 +108,16 @@ struct pto_threads_engine {
   uint32_t unpublished_total;
   uint32_t next_polled;        /* worker to poll first */
   struct pto_message *claimed; /* a place in an inbox for the next message dispatched; NULL: none */
-  /* Of the kernels timed lately: their number, times, and the least. */
-  uint32_t timed_count, timed_sum_ns, timed_least_ns;
-  bool was_long;                     /* the last one was */
-  bool judges_nothing;               /* a test decides what is fine grained */
-  uint32_t trial_wait, trial_groups; /* groups until it is tried whether work is fine grained, and since the last */
-  struct pto_handover handover;
-  uint64_t row_begin;           /* of the row of kernels run without messages; in ticks, as the next three */
-  uint64_t row_batch, row_long; /* PTO_THREADS_OWN_BATCH_NS, PTO_THREADS_LONG_NS */
-  struct pto_ticks ticks;       /* since the engine was made */
-  bool has_met;                 /* messages of kernels that wait were sent in this run */
+  struct pto_grain grain;
+  uint64_t reading_ns;          /* what a reading of the clock adds to the time between two */
+  uint64_t row_begin;           /* of the row of kernels run without messages, or of what was not looked at of it; in
+                                 * ticks, as the next three */
+  uint64_t row_second;          /* when its second kernel began */
+  uint64_t row_batch, row_long; /* PTO_THREADS_OWN_BATCH_NS, PTO_GRAIN_LONG_NS */
+  uint32_t row_looked;          /* kernels of the row that were looked at */
+  int (*row_run)(const struct pto_kernel_args *); /* the last one looked at in a row */
+  struct pto_ticks ticks;                         /* since the engine was made */
+  bool has_met;                                   /* messages of kernels that wait were sent in this run */
   struct pto_threads_meetings meetings;
 };
 

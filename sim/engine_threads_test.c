@@ -8,6 +8,7 @@
 
 #include <runtime/base/thread.h>
 #include <sim/engine_current.h>
+#include <sim/engine_threads_state.h>
 #include <tests/support/threads_script.h>
 
 static struct script script;
@@ -391,6 +392,66 @@ static void test_a_wait_runs_no_more_short_kernels_than_a_batch(void **state) {
   port->ops->destroy(port);
 }
 
+static uint16_t first_core_of_worker(const struct pto_port *port, uint32_t worker) {
+  uint16_t core = 0;
+  while (port->core_worker[core] != worker) core++;
+  return core;
+}
+
+static void test_a_row_of_shared_kernels_ends_after_a_quarter_of_what_others_hold(void **state) {
+  uint64_t sum = 0;
+  union script_body body;
+  script_fill(&body, &sum, 0, 0);
+  for (uint32_t limit = 1; limit <= PTO_GRAIN_MOST_AWAY; limit++) {
+    struct pto_port *port = script_engine(3, 2);
+    const struct pto_message message = {.payload = &body.payload,
+                                        .run = add_kernel,
+                                        .block_index = 1,
+                                        .tensor_count = 1,
+                                        .core = first_core_of_worker(port, 0)};
+    pto_engine_threads_stop_judging(port); /* what is short must not depend on the machine */
+    script_begin(port);
+    port->away_limit = limit;
+    const uint32_t row = limit < 8 ? 1 : limit / 4;
+    for (uint32_t nth = 0; nth < row; nth++) {
+      bool is_enough = false;
+      assert_int_equal(port->ops->run(port, &message, nth, &is_enough), 0);
+      assert_int_equal(is_enough, nth + 1 == row);
+    }
+    port->ops->end_run(port);
+    port->ops->destroy(port);
+  }
+}
+
+static int very_slow_kernel(const struct pto_kernel_args *args) {
+  const uint64_t begin_ns = pto_clock_ns();
+  while (pto_clock_ns() - begin_ns < 2 * PTO_GRAIN_LONG_NS) {
+  }
+  return 0;
+}
+/* Of many kernels one is timed: the first long one is noticed because it is another one than the last. */
+static void test_shared_kernels_are_shared_no_more_after_the_first_long_one(void **state) {
+  struct pto_port *port = script_engine(3, 2);
+  uint64_t sum = 0;
+  bool is_enough;
+  union script_body body;
+  script_fill(&body, &sum, 0, 0);
+  struct pto_message message = {.payload = &body.payload,
+                                .run = add_kernel,
+                                .block_index = 1,
+                                .tensor_count = 1,
+                                .core = first_core_of_worker(port, 0)};
+  script_begin(port);
+  ((struct pto_threads_engine *)(void *)port)->grain.until_timed = UINT32_MAX;
+  port->away_limit = 32;
+  for (uint32_t nth = 0; nth < 3; nth++) port->ops->run(port, &message, nth, &is_enough);
+  message.run = very_slow_kernel;
+  port->ops->run(port, &message, 3, &is_enough);
+  assert_int_equal(port->away_limit, 0);
+  port->ops->end_run(port);
+  port->ops->destroy(port);
+}
+
 /* A kernel that is told to end by the control thread, which has to come back from waiting for that. */
 static _Atomic uint32_t may_end;
 static int until_told(const struct pto_kernel_args *args) {
@@ -525,6 +586,8 @@ int main(void) {
       cmocka_unit_test(test_idle_workers_sleep_and_wake_for_the_next_message),
       cmocka_unit_test(test_a_wait_runs_one_long_kernel_of_the_control_threads_own_cores),
       cmocka_unit_test(test_a_wait_runs_no_more_short_kernels_than_a_batch),
+      cmocka_unit_test(test_a_row_of_shared_kernels_ends_after_a_quarter_of_what_others_hold),
+      cmocka_unit_test(test_shared_kernels_are_shared_no_more_after_the_first_long_one),
       cmocka_unit_test(test_a_call_from_another_thread_ends_the_wait_that_goes_on_or_the_next_one),
       cmocka_unit_test(test_polls_that_run_out_of_room_take_turns_among_the_workers),
       cmocka_unit_test(test_every_core_takes_all_its_slots_before_the_first_poll),

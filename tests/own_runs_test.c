@@ -383,8 +383,10 @@ static int mixture(struct pto_runtime *rt, struct fixture *f) {
     const uint64_t salt = pto_rng_next(&rng);
     const bool is_aic = pto_rng_below(&rng, 2);
     int status;
-    if (rt->port->worker_count > 1 && pto_rng_below(&rng, 40) == 0)
+    if (rt->port->worker_count > 1 && pto_rng_below(&rng, 40) == 0) {
       rt->port->is_fine_grained = pto_rng_below(&rng, 3) != 0;
+      rt->port->away_limit = pto_rng_below(&rng, 3) ? (uint32_t)pto_rng_below(&rng, 40) : 0;
+    }
     if (kind == 0 || kind == 1) {
       const uint32_t other = at + 1 + (uint32_t)pto_rng_below(&rng, 7);
       status = submit_pair(f, kind, at, other, salt);

@@ -151,7 +151,8 @@ struct pto_port_ops {
   void (*destroy)(struct pto_port *port);
 };
 
-/* What the runtime may know of the machine under it; constant after creation but for `clock` and the three after it. */
+/* What the runtime may know of the machine under it; constant after creation but for `clock` and the three after it,
+ * is_fine_grained and away_limit. */
 struct pto_port {
   const struct pto_port_ops *ops;
   uint64_t clock;              /* ps; see above */
@@ -162,6 +163,8 @@ struct pto_port {
   bool is_virtual;             /* charges count and clock moves */
   bool is_fine_grained;        /* kernels have lately taken less than it takes to hand one to another thread, or there
                                 * is no other: the control thread runs those of its own cores without a message */
+  uint32_t away_limit;         /* messages that each other thread is given at most, where kernels are short: the control
+                                * thread runs what else is ready itself, as above; 0: all cores are given what is ready */
   uint32_t cluster_count;      /* cores = 3 · clusters */
   uint32_t told_cluster_count; /* what programs are told, where that is less than what tasks run on; 0: the same */
   uint32_t slots_per_core;     /* messages a core holds, the running one counted */

@@ -78,10 +78,11 @@ static inline uint32_t first_of_worker(const struct pto_core_tracker *tracker, u
   return UINT32_MAX;
 }
 
+/* Of the workers from `first` on that hold less than `limit`. */
 static inline uint32_t least_loaded(const struct pto_core_tracker *tracker, uint64_t *const set[PTO_LANES], bool is_aic,
-                                    bool may_use_claimed) {
-  uint32_t best = UINT32_MAX, best_load = UINT32_MAX;
-  for (uint32_t worker = 0; worker < tracker->worker_count; worker++) {
+                                    bool may_use_claimed, uint32_t first, uint32_t limit) {
+  uint32_t best = UINT32_MAX, best_load = limit;
+  for (uint32_t worker = first; worker < tracker->worker_count; worker++) {
     if (tracker->worker_load[worker] >= best_load) continue;
     uint32_t core = first_of_worker(tracker, set, worker, is_aic, may_use_claimed);
     if (core == UINT32_MAX) continue;
@@ -124,6 +125,11 @@ static inline uint32_t pick_in_word(const struct pto_core_tracker *tracker, bool
   return cluster * PTO_LANES + (a >> cluster & 1 ? first : second);
 }
 
+uint32_t pto_core_tracker_pick_away(const struct pto_core_tracker *tracker, bool is_aic, uint32_t limit) {
+  const uint32_t core = least_loaded(tracker, tracker->idle, is_aic, false, 1, limit);
+  return core != UINT32_MAX ? core : least_loaded(tracker, tracker->room, is_aic, false, 1, limit);
+}
+
 uint32_t pto_core_tracker_pick_home(const struct pto_core_tracker *tracker, bool is_aic) {
   return first_of_worker(tracker, tracker->idle, 0, is_aic, false);
 }
@@ -143,9 +149,10 @@ uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bo
   if (PTO_LIKELY(tracker->word_count == 1)) return pick_in_word(tracker, is_aic, may_use_claimed, only_idle);
   const uint32_t *idle = tracker->lane_idle, *room = tracker->lane_room;
   uint32_t core = UINT32_MAX;
-  if (is_aic ? idle[0] : idle[1] + idle[2]) core = least_loaded(tracker, tracker->idle, is_aic, may_use_claimed);
+  if (is_aic ? idle[0] : idle[1] + idle[2])
+    core = least_loaded(tracker, tracker->idle, is_aic, may_use_claimed, 0, UINT32_MAX);
   if (core == UINT32_MAX && !only_idle && (is_aic ? room[0] : room[1] + room[2]))
-    core = least_loaded(tracker, tracker->room, is_aic, may_use_claimed);
+    core = least_loaded(tracker, tracker->room, is_aic, may_use_claimed, 0, UINT32_MAX);
   return core;
 }
 

@@ -42,6 +42,9 @@ void pto_core_tracker_reset(struct pto_core_tracker *tracker);
 
 /* The AIC, or the AIV, for one message; UINT32_MAX where none has room.  `may_use_claimed`: for the claimant. */
 uint32_t pto_core_tracker_pick(struct pto_core_tracker *tracker, bool is_aic, bool may_use_claimed, bool only_idle);
+/* The same on another thread than the control thread that nobody has claimed, of one that holds fewer than `limit`
+ * messages. */
+uint32_t pto_core_tracker_pick_away(const struct pto_core_tracker *tracker, bool is_aic, uint32_t limit);
 /* An idle AIC, or AIV, of the control thread that nobody has claimed; UINT32_MAX where there is none. */
 uint32_t pto_core_tracker_pick_home(const struct pto_core_tracker *tracker, bool is_aic);
 /* The same, each in turn: the next one behind core `last`. */

@@ -88,6 +88,20 @@ static uint32_t best_core(uint32_t lanes, bool may_use_claimed, bool only_idle) 
   return UINT32_MAX;
 }
 
+/* The same away from worker 0, of workers that hold less than `limit`. */
+static uint32_t best_core_away(uint32_t lanes, uint32_t limit) {
+  for (uint32_t below = 1; below <= port.slots_per_core; below += pto_max_u64(port.slots_per_core - 1, 1)) {
+    uint32_t best = UINT32_MAX;
+    for (uint32_t core = 0; core < core_count(); core++) {
+      if (!(lanes & (1u << core % PTO_LANES)) || !may_take(core, false, below)) continue;
+      if (core_worker[core] == 0 || worker_load(core_worker[core]) >= limit) continue;
+      if (best == UINT32_MAX || worker_load(core_worker[core]) < worker_load(core_worker[best])) best = core;
+    }
+    if (best != UINT32_MAX) return best;
+  }
+  return UINT32_MAX;
+}
+
 static uint32_t best_cluster(bool needs_aic, uint32_t aiv_count, bool may_use_claimed, bool only_idle,
                              uint32_t *below_out) {
   for (uint32_t below = 1; below <= port.slots_per_core; below += pto_max_u64(port.slots_per_core - 1, 1)) {
@@ -181,6 +195,16 @@ static void check_picks(struct pto_rng *rng) {
     assert_int_equal(worker_load(core_worker[core]), worker_load(core_worker[best]));
     assert_int_equal(load[core] == 0, load[best] == 0);
     assert_true(may_take(core, may_use_claimed, port.slots_per_core) && lanes & (1u << core % PTO_LANES));
+  }
+  const uint32_t limit = (uint32_t)pto_rng_below(rng, 2 * core_count());
+  core = pto_core_tracker_pick_away(&tracker, lanes == 1, limit);
+  best = best_core_away(lanes, limit);
+  assert_int_equal(core == UINT32_MAX, best == UINT32_MAX);
+  if (core != UINT32_MAX) {
+    assert_true(core_worker[core] != 0 && worker_load(core_worker[core]) < limit);
+    assert_int_equal(worker_load(core_worker[core]), worker_load(core_worker[best]));
+    assert_int_equal(load[core] == 0, load[best] == 0);
+    assert_true(may_take(core, false, port.slots_per_core) && lanes & (1u << core % PTO_LANES));
   }
   uint32_t aiv_lanes[2] = {0}, aiv_count = needs_aic ? 1 + (uint32_t)pto_rng_below(rng, 2) : 2, below = 0;
   uint32_t cluster =

@@ -159,13 +159,31 @@ static inline bool is_kept(const struct pto_scheduler *scheduler, const struct p
          scheduler->claimant.slot == PTO_NO_SLOT;
 }
 
+/* Whether tasks like that go to other threads up to a limit, and else are left to the control thread. */
+static inline bool is_shared(const struct pto_scheduler *scheduler) {
+  return scheduler->port->away_limit && scheduler->cores.has_home && scheduler->claimant.slot == PTO_NO_SLOT;
+}
+
+/* A core of another thread for one of `candidates` tasks that are ready: such a thread is to hold no more than are left
+ * for the control thread, so few tasks, or long ones among the short, are shared as they would be without a limit. */
+static inline uint32_t pick_away(const struct pto_scheduler *scheduler, bool is_aic, uint32_t candidates) {
+  const uint32_t most = scheduler->port->away_limit;
+  return pto_core_tracker_pick_away(&scheduler->cores, is_aic, candidates < most ? candidates : most);
+}
+
+/* Whether the control thread takes ready tasks out of their queues and runs them. */
+static inline bool runs_own(const struct pto_scheduler *scheduler) {
+  return scheduler->port->is_fine_grained || scheduler->port->away_limit;
+}
+
 /* Sends a task for one core, of one block and in no group, where it finds one that nobody has claimed; false where
- * there is none now. */
-static inline bool place_single(struct pto_scheduler *scheduler, uint32_t slot_index) {
+ * there is none now.  `candidates`: as of pick_away. */
+static inline bool place_single(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t candidates) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   const bool is_aic = slot->shape == PTO_SHAPE_AIC;
   if (is_kept(scheduler, slot)) return false;
-  const uint32_t core = pto_core_tracker_pick(&scheduler->cores, is_aic, false, false);
+  const uint32_t core = is_shared(scheduler) ? pick_away(scheduler, is_aic, candidates)
+                                             : pto_core_tracker_pick(&scheduler->cores, is_aic, false, false);
   if (core == UINT32_MAX) return false;
   slot->state = PTO_TASK_RUNNING;
   send(scheduler, slot_index, core, is_aic ? 0 : aiv_role(slot->payload, 0), 0);
@@ -316,7 +334,7 @@ static PTO_NOINLINE void offer_to_cores(struct pto_scheduler *scheduler, uint32_
     const bool is_sync = slot->flags & PTO_TASK_SYNC_START;
     if (PTO_UNLIKELY(is_sync)
             ? place_block(scheduler, slot_index, false, false, PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST)
-            : place_single(scheduler, slot_index))
+            : place_single(scheduler, slot_index, scheduler->ready_count + 1))
       return;
   }
   pto_scheduler_push(scheduler, slot_index);
@@ -336,7 +354,9 @@ static PTO_NOINLINE void send_or_push(struct pto_scheduler *scheduler, uint32_t 
   const bool may_be_sent = scheduler->claimant.slot == PTO_NO_SLOT && scheduler->policy == PTO_POLICY_FIFO &&
                            !scheduler->port->is_virtual &&
                            (scheduler->rings->slots[slot_index].flags & PTO_TASK_SINGLE);
-  if (!may_be_sent || !place_single(scheduler, slot_index)) push(scheduler, slot_index);
+  /* One by one they would all go away; together they are shared, and an only one stays where its producers were. */
+  const bool is_shared_later = is_shared(scheduler);
+  if (!may_be_sent || is_shared_later || !place_single(scheduler, slot_index, 1)) push(scheduler, slot_index);
 }
 
 void pto_scheduler_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
@@ -374,8 +394,9 @@ static PTO_NOINLINE uint32_t pick_own(struct pto_scheduler *scheduler, bool is_a
 }
 
 bool pto_scheduler_begin_row(struct pto_scheduler *scheduler) {
-  if (!scheduler->port->is_fine_grained || !scheduler->cores.has_home || scheduler->claimant.slot != PTO_NO_SLOT)
-    return false;
+  if (!runs_own(scheduler) || !scheduler->cores.has_home) return false;
+  if (!scheduler->port->is_fine_grained && scheduler->ready_count > 1) pto_scheduler_dispatch(scheduler);
+  if (scheduler->claimant.slot != PTO_NO_SLOT) return false;
   if (!scheduler->port->trace) scheduler->last_own[0] = scheduler->last_own[1] = UINT32_MAX;
   return true;
 }
@@ -386,7 +407,7 @@ bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message 
   const uint32_t queue = next_queue(scheduler, scheduler->nonempty);
   const uint32_t slot_index = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).slot;
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  if (!(slot->flags & PTO_TASK_SINGLE) || !scheduler->port->is_fine_grained) return false;
+  if (!(slot->flags & PTO_TASK_SINGLE) || !runs_own(scheduler)) return false;
   const bool is_aic = queue == PTO_SHAPE_AIC;
   uint32_t core = scheduler->last_own[is_aic];
   /* The core of the row is warm, and as long as it lasts nothing is sent to it and nobody claims it. */
@@ -414,7 +435,7 @@ void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {
     struct pto_ready_item item = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng);
     if (PTO_LIKELY((scheduler->rings->slots[item.slot].flags & PTO_TASK_SINGLE) &&
                    scheduler->claimant.slot == PTO_NO_SLOT)) {
-      if (place_single(scheduler, item.slot))
+      if (place_single(scheduler, item.slot, scheduler->ready_count > 1 ? scheduler->ready_count : 0))
         take(scheduler, queue);
       else
         blocked |= 1u << queue;

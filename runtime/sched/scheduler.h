@@ -75,8 +75,8 @@ void pto_scheduler_push_again(struct pto_scheduler *scheduler, uint32_t slot);
 /* Before a row of tasks that the control thread runs itself, with no dispatch in between; false where there is none, or
  * a dispatch comes first. */
 bool pto_scheduler_begin_row(struct pto_scheduler *scheduler);
-/* Takes the next task of the row, while work is fine grained, and fills in its message; false where the row ends.  Such
- * tasks are not sent to anybody else. */
+/* Takes the next task of the row, while work is fine grained or short, and fills in its message; false where the row
+ * ends. */
 bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message *message);
 /* A core for pto_scheduler_take_new; UINT32_MAX where none is idle. */
 uint32_t pto_scheduler_pick_new(struct pto_scheduler *scheduler, bool is_aic);

@@ -431,8 +431,10 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
   for (uint32_t i = 0; i < state->program->op_count; i++) {
     if (!state->plan->runs[i]) continue;
     const uint64_t salt = state->program->ops[i].salt;
-    if (rt->port->ops->run && rt->port->worker_count > 1 && salt % 8 == 0) /* as its clock might find now and then */
+    if (rt->port->ops->run && rt->port->worker_count > 1 && salt % 8 == 0) { /* as its clock might find now and then */
       rt->port->is_fine_grained = salt >> 8 & 1;
+      rt->port->away_limit = salt >> 9 & 1 ? salt >> 10 & 31 : 0;
+    }
     int status = run_op(rt, state, i);
     if (status) return status;
     if (state->program->ops[i].kind == OP_SCOPE_BEGIN) depth++;
