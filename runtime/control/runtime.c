@@ -132,8 +132,13 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
   rt->is_told = rt->arena.is_checked;
   if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.memory.addr, rt->arena.memory.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
-  rt->hazards = (struct pto_hazards){
-      .map = &rt->map, .rings = &rt->rings, .chunks = &rt->chunks, .trace = &rt->trace, .rules = config->deps};
+  rt->hazards = (struct pto_hazards){.map = &rt->map,
+                                     .rings = &rt->rings,
+                                     .chunks = &rt->chunks,
+                                     .trace = &rt->trace,
+                                     .rules = config->deps,
+                                     .slots = rt->rings.slots,
+                                     .slot_mask = rt->rings.slot_mask};
   if (config->record) rt->port->trace = &rt->trace;
   rt->config.engine = rt->config.chip = NULL;
   *rt_out = rt;

@@ -95,7 +95,7 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
     pto_region_from_tensor(work->tensor, work->record->addr, &access->region);
-    access->hash = pto_access_map_hash(&access->region);
+    pto_access_set_region(access);
     access->space = work->record->space;
     access->buffer_number = work->record->id;
     access->tag = (uint16_t)(work->index | PTO_TAG_WRITE);

@@ -186,10 +186,7 @@ static inline void detach(struct pto_access_map *map, uint32_t index) {
   while (*at != index) at = &map->entries[*at].next;
   *at = entry->next;
   space->entry_count--;
-  if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_FUZZY)) {
-    space->fuzzy_count--;
-    map->fuzzy_entries--;
-  }
+  if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_FUZZY)) space->fuzzy_count--;
   if (PTO_UNLIKELY(pto_access_entry_ndims(entry) > PTO_ENTRY_DIMS)) {
     map->wide[entry->wide].extents[0] = map->wide_free;
     map->wide_free = entry->wide;
@@ -295,10 +292,7 @@ uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space,
   map->buckets[entry->bucket] = index;
   struct pto_access_space *s = &map->spaces[space];
   s->entry_count++;
-  if (PTO_UNLIKELY(region->is_fuzzy)) {
-    s->fuzzy_count++;
-    map->fuzzy_entries++;
-  }
+  if (PTO_UNLIKELY(region->is_fuzzy)) s->fuzzy_count++;
   pto_access_grid_insert(map, s, index);
   return index;
 }

@@ -6,7 +6,7 @@
  * An *entry* is one region (a canonical byte set) with the accesses made to exactly it, oldest first.  Entries live in
  * an *address space*: one managed buffer, or one range of external memory.  Two ways lead to an entry:
  *   - a hash of its geometry: the same tile again, the common case.  An entry whose ISOLATED flag is set intersects no
- * other entry of its space, so the hash alone answers.
+ * other entry of its space, so the hash alone answers; fuzzy regions, which meet others by their ranges, never have it.
  *   - a grid over rows × bytes within a row × planes of the space, in classes of regions of about the same extents.  A
  * class has cells as large as its regions, so a region lies in at most two cells a dimension (one, where tiles are
  * aligned), and a lookup of a region of the class's size meets the same few cells however many disjoint tiles are live.
@@ -146,7 +146,6 @@ struct pto_access_map {
   uint32_t *buckets, *cells; /* heads; in a cell, numbers above entry_capacity are links */
   uint32_t bucket_mask, cell_mask;
   uint32_t entry_capacity, entries_used, entry_free, live_entries;
-  uint32_t fuzzy_entries;               /* of all spaces */
   uint32_t ample_entries, ample_chunks; /* up to here any submit has room */
   uint32_t link_capacity, links_used, link_free;
   uint32_t wide_used, wide_free;
@@ -227,12 +226,10 @@ static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
   return pto_access_map_hash_at(pto_access_map_geometry_hash(region), region->start);
 }
 
-/* Whether an entry's region is this one, to the field (the end follows from the others). */
-static inline bool pto_access_entry_is(const struct pto_access_map *map, const struct pto_access_entry *entry,
-                                       const struct pto_region *region) {
+/* Whether the dimensions of an entry's region, as many as this one's, are this one's. */
+static inline bool pto_access_entry_has_dims(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                                             const struct pto_region *region) {
   const uint32_t ndims = region->ndims;
-  if (entry->start != region->start || entry->run_bytes != region->run_bytes || entry->kind != pto_access_kind(region))
-    return false;
   const uint64_t *extents = entry->extents, *strides = entry->strides;
   if (PTO_UNLIKELY(ndims > PTO_ENTRY_DIMS)) {
     extents = map->wide[entry->wide].extents;
@@ -243,12 +240,23 @@ static inline bool pto_access_entry_is(const struct pto_access_map *map, const s
   return true;
 }
 
-/* The entry of exactly this region; 0 where there is none. */
+/* Whether an entry's region is this one, which is of `kind`, to the field (the end follows from the others). */
+static inline bool pto_access_entry_is(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                                       const struct pto_region *region, uint8_t kind) {
+  return entry->start == region->start && entry->run_bytes == region->run_bytes && entry->kind == kind &&
+         (PTO_LIKELY(region->ndims == 0) || pto_access_entry_has_dims(map, entry, region));
+}
+
+/* The entry of exactly this region, which is of `kind`; 0 where there is none. */
+static inline uint32_t pto_access_map_find_kind(const struct pto_access_map *map, const struct pto_region *region,
+                                                uint8_t kind, uint64_t hash) {
+  for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
+    if (PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region, kind))) return i;
+  return 0;
+}
 static inline uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region,
                                            uint64_t hash) {
-  for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
-    if (PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region))) return i;
-  return 0;
+  return pto_access_map_find_kind(map, region, pto_access_kind(region), hash);
 }
 /* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own
  * entry. */
@@ -284,14 +292,19 @@ static inline void pto_access_map_clear_accesses(struct pto_access_map *map, str
   entry->count = 0;
   entry->flags &= (uint8_t) ~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
 }
+/* Puts a write in place of all accesses of an entry without chunks, whose other flags are `flags`. */
+static inline void pto_access_entry_replace(struct pto_access_entry *entry, struct pto_task_ref ref, uint16_t tag,
+                                            uint8_t flags) {
+  entry->refs[0] = ref.bits;
+  entry->tags[0] = tag;
+  entry->count = 1;
+  entry->flags = (uint8_t)(flags | PTO_ENTRY_HAS_WRITE);
+}
 /* Puts a write in place of all accesses. */
 static inline void pto_access_map_replace(struct pto_access_map *map, struct pto_access_entry *entry,
                                           struct pto_task_ref ref, uint16_t tag) {
   if (PTO_UNLIKELY(entry->more)) pto_access_map_free_chunks(map, entry);
-  entry->refs[0] = ref.bits;
-  entry->tags[0] = tag;
-  entry->count = 1;
-  entry->flags = (uint8_t)((entry->flags & ~PTO_ENTRY_MANY_WRITES) | PTO_ENTRY_HAS_WRITE);
+  pto_access_entry_replace(entry, ref, tag, (uint8_t)(entry->flags & ~PTO_ENTRY_MANY_WRITES));
 }
 /* Keeps the visible accesses for which `keep(context, ref)` (NULL: all visible ones).  Returns how many are left. */
 uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_entry *entry,

@@ -124,11 +124,18 @@ static void meet_access(struct pto_hazards *hazards, const struct pto_access *ac
   if (pto_trace_has_graph(hazards->trace)) record(hazards, index, reasons, access, entry, tag);
 }
 
-/* The same where is_direct, for an access that is a conflict: a producer that is visible is wired once. */
+/* The same where is_direct, for an access that is a conflict: a producer that is visible is wired once.  Whether it has
+ * been wired already is drawn by chance in some programs, whether it has finished is not: that alone is a branch. */
 static inline void meet_one_directly(struct pto_hazards *hazards, uint32_t ref_bits) {
   const struct pto_task_ref ref = {ref_bits};
-  struct pto_task_slot *producer = &hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)];
-  if (PTO_LIKELY(pto_task_slot_is_of(producer, ref) && producer->mark != hazards->serial)) wire(hazards, producer);
+  struct pto_task_slot *producer = &hazards->slots[ref_bits & hazards->slot_mask];
+  if (PTO_UNLIKELY(!pto_task_slot_is_of(producer, ref))) return;
+  if (PTO_LIKELY(pto_task_state_has_finished(producer->state))) {
+    hazards->edges += producer->mark != hazards->serial;
+    producer->mark = hazards->serial;
+  } else if (producer->mark != hazards->serial) {
+    wire(hazards, producer);
+  }
 }
 
 /* The accesses in an entry's own places: a write meets all of them, a read meets the writes, and there is mostly one,
@@ -217,6 +224,11 @@ static inline void append(struct pto_hazards *hazards, struct pto_access_entry *
     hazards->shortage |= PTO_HAZARDS_OUT_OF_CHUNKS;
 }
 
+/* A search has found nothing else that the entry meets. */
+static inline void isolate(struct pto_access_entry *entry) {
+  if (PTO_LIKELY(!(entry->flags & PTO_ENTRY_FUZZY))) entry->flags |= PTO_ENTRY_ISOLATED;
+}
+
 /* Puts the access into its own entry, once all that it meets is wired. */
 static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own,
                                 bool was_searched) {
@@ -237,13 +249,13 @@ static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_ac
   if (!is_alone)
     entry->flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
   else if (was_searched)
-    entry->flags |= PTO_ENTRY_ISOLATED;
+    isolate(entry);
   append(hazards, entry, access->tag);
 }
 
 /* The access's own entry (0: none yet). */
 static inline uint32_t find_own(const struct pto_hazards *hazards, const struct pto_access *access) {
-  return pto_access_map_find(hazards->map, &access->region, access->hash);
+  return pto_access_map_find_kind(hazards->map, &access->region, access->kind, access->hash);
 }
 
 /* In map->hits all other entries that the access meets; true where these were looked for. */
@@ -252,7 +264,7 @@ static inline bool look_up(struct pto_hazards *hazards, const struct pto_access 
   const struct pto_access_space *space = &map->spaces[access->space];
   map->hit_count = 0;
   map->candidates += own != 0;
-  if (own && (map->entries[own].flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count) return false;
+  if (own && (map->entries[own].flags & PTO_ENTRY_ISOLATED)) return false;
   if (space->entry_count) pto_access_map_search(map, access->space, &access->region, own);
   return true;
 }
@@ -267,7 +279,7 @@ static void meet(struct pto_hazards *hazards, const struct pto_access *access, u
 static void enter_first(struct pto_hazards *hazards, const struct pto_access *access) {
   struct pto_access_map *map = hazards->map;
   const uint32_t own = pto_access_map_insert_found(map, access->space, &access->region, access->hash);
-  map->entries[own].flags |= PTO_ENTRY_ISOLATED;
+  isolate(&map->entries[own]);
   append(hazards, &map->entries[own], access->tag);
 }
 
@@ -299,14 +311,13 @@ static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const stru
 
 /* The rest of enter_alone where the entry has chunks, or one was wanted and there was none. */
 static PTO_NOINLINE void enter_among_chunks(struct pto_hazards *hazards, const struct pto_access *access,
-                                            uint32_t own) {
+                                            struct pto_access_entry *entry) {
   struct pto_access_map *map = hazards->map;
-  struct pto_access_entry *entry = &map->entries[own];
   const bool is_write = access->tag & PTO_TAG_WRITE;
   if (entry->more && (is_write || (entry->flags & PTO_ENTRY_MANY_WRITES))) meet_chunks(hazards, access, entry);
   if (is_short(hazards)) {
     map->hit_count = 0;
-    meet_entries_again(hazards, access, own, 0);
+    meet_entries_again(hazards, access, (uint32_t)(entry - map->entries), 0);
   }
   if (is_write)
     pto_access_map_replace(map, entry, hazards->consumer_ref, access->tag);
@@ -315,23 +326,29 @@ static PTO_NOINLINE void enter_among_chunks(struct pto_hazards *hazards, const s
 }
 
 /* The same tile again, which meets no other, is the usual case. */
-static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
-  struct pto_access_map *map = hazards->map;
-  struct pto_access_entry *entry = &map->entries[own];
-  const uint8_t flags = entry->flags;
-  if (PTO_UNLIKELY(!own || (flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY)) != PTO_ENTRY_ISOLATED)) return false;
-  if (PTO_UNLIKELY(map->fuzzy_entries) && map->spaces[access->space].fuzzy_count) return false;
-  map->candidates++;
+static inline void enter_alone(struct pto_hazards *hazards, const struct pto_access *access,
+                               struct pto_access_entry *entry) {
   const bool is_write = access->tag & PTO_TAG_WRITE;
   meet_directly(hazards, entry, is_write);
-  const bool has_chunks_to_meet = entry->more && (is_write || (flags & PTO_ENTRY_MANY_WRITES));
+  const bool has_chunks_to_meet = entry->more && (is_write || (entry->flags & PTO_ENTRY_MANY_WRITES));
   if (PTO_UNLIKELY(has_chunks_to_meet || is_short(hazards)))
-    enter_among_chunks(hazards, access, own);
+    enter_among_chunks(hazards, access, entry);
   else if (is_write)
-    pto_access_map_replace(map, entry, hazards->consumer_ref, access->tag);
+    pto_access_entry_replace(entry, hazards->consumer_ref, access->tag, PTO_ENTRY_LIVE | PTO_ENTRY_ISOLATED);
   else
     append(hazards, entry, access->tag);
-  return true;
+}
+
+/* Accesses from `access` to `end` whose own entries meet no other; the first one whose entry does, or that has none. */
+static inline const struct pto_access *enter_directly(struct pto_hazards *hazards, const struct pto_access *access,
+                                                      const struct pto_access *end) {
+  const struct pto_access_map *map = hazards->map;
+  for (; access < end; access++) {
+    struct pto_access_entry *entry = &map->entries[find_own(hazards, access)];
+    if (PTO_UNLIKELY(!(entry->flags & PTO_ENTRY_ISOLATED))) break; /* the entry 0 has no flags */
+    enter_alone(hazards, access, entry);
+  }
+  return access;
 }
 
 static bool has_fuzzy(const struct pto_access *accesses, uint32_t count) {
@@ -343,9 +360,12 @@ static bool has_fuzzy(const struct pto_access *accesses, uint32_t count) {
 void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count) {
   hazards->map->lookups += count;
   if (PTO_LIKELY(hazards->is_direct)) {
-    for (uint32_t i = 0; i < count; i++) {
-      const uint32_t own = find_own(hazards, &accesses[i]);
-      if (PTO_UNLIKELY(!enter_alone(hazards, &accesses[i], own))) enter_in_general(hazards, &accesses[i], own);
+    const struct pto_access *access = accesses, *const end = accesses + count;
+    hazards->map->candidates += count;
+    while (PTO_UNLIKELY((access = enter_directly(hazards, access, end)) < end)) {
+      hazards->map->candidates--; /* which the general way counts */
+      enter_in_general(hazards, access, find_own(hazards, access));
+      access++;
     }
   } else if (hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual && !has_fuzzy(accesses, count)) {
     for (uint32_t i = 0; i < count; i++) enter_in_general(hazards, &accesses[i], find_own(hazards, &accesses[i]));

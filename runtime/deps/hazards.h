@@ -32,7 +32,14 @@ struct pto_access {
   uint64_t buffer_number; /* for records */
   uint32_t space;
   uint16_t tag; /* PTO_TAG_… */
+  uint8_t kind; /* pto_access_kind of the region */
 };
+
+/* What follows from the access's region, once that is set. */
+static inline void pto_access_set_region(struct pto_access *access) {
+  access->hash = pto_access_map_hash(&access->region);
+  access->kind = pto_access_kind(&access->region);
+}
 
 struct pto_hazards {
   struct pto_access_map *map;
@@ -40,6 +47,8 @@ struct pto_hazards {
   struct pto_list_chunks *chunks;
   struct pto_trace *trace; /* NULL or without the graph bit: edges are not recorded */
   enum pto_deps_rules rules;
+  struct pto_task_slot *slots; /* of `rings`, as is the next */
+  uint32_t slot_mask;
   uint32_t serial;
   uint32_t consumer; /* slot of the task being submitted */
   struct pto_task_ref consumer_ref;
