@@ -215,9 +215,9 @@ static void end_state(struct pto_runtime *rt) {
   pto_buffers_end_run(rt);
   if (rt->has_failed) give_up_tasks(rt);
   pto_space_retire(rt);
+  pto_submit_forms_forget(rt);
   PTO_ASSERT(rt->chunks.live_count == 0 && rt->payloads.live_count == 0 && rt->map.live_entries == 0);
   pto_buffer_registry_new_epoch(&rt->buffers);
-  pto_submit_forms_forget(rt);
   rt->is_running = false;
 }
 

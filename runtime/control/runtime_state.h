@@ -176,8 +176,9 @@ void pto_progress_resume(struct pto_runtime *rt);
 /* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to
  * run. */
 void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot);
-/* The same for a SINGLE task: where kernels are short the control thread runs it at once. */
-void pto_progress_start(struct pto_runtime *rt, uint32_t slot);
+/* The same for a SINGLE task, whose payload is *payload: where kernels are short the control thread runs it at once,
+ * and the caller has the payload back; elsewhere it goes with the task, and *payload becomes NULL. */
+void pto_progress_start(struct pto_runtime *rt, uint32_t slot, struct pto_payload **payload);
 /* After a failure: waits until no core is busy. */
 void pto_progress_quiesce(struct pto_runtime *rt);
 

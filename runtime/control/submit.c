@@ -287,18 +287,21 @@ static int submit_single(struct pto_runtime *rt, const struct pto_kernel *kernel
   } else {
     char *no_block = NULL;
     status = pto_space_reserve(rt, false, 0, &slot_index, &no_block);
-    if (PTO_UNLIKELY(status)) return give_up(rt, status);
+    if (PTO_UNLIKELY(status)) return status;
   }
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   const uint64_t number = rt->task_count++;
   payload->task_number = number;
   describe_single(slot, shape);
   status = enter(rt, &form->work, NULL, 0, slot_index);
-  if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  if (PTO_UNLIKELY(status)) return status;
   slot->payload = payload;
   if (PTO_UNLIKELY(form->work.held_count)) pto_params_settle(rt, slot_index);
   if (PTO_UNLIKELY(form->is_watched)) note_submit(rt, count, begin_time, number);
-  if (--slot->pending == 0) pto_progress_start(rt, slot_index);
+  if (--slot->pending == 0)
+    pto_progress_start(rt, slot_index, &form->payload);
+  else
+    form->payload = NULL; /* it goes with the task */
   return PTO_OK;
 }
 

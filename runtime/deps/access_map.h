@@ -155,7 +155,8 @@ struct pto_access_map {
   uint32_t hand, hand_credit; /* the entry that it met last, and how many more it may meet */
   struct pto_access_place place;
   uint32_t visit;
-  uint64_t submits_since_sweep;
+  uint64_t submits_since_sweep; /* those that are granted counted */
+  uint32_t ample_submits;       /* granted: so many to come find room without a look */
   const struct pto_task_rings *rings;
   struct pto_list_chunks *chunks;
   uint64_t lookups, candidates, budget_exhausted;
@@ -183,17 +184,15 @@ void pto_access_map_clear_space(struct pto_access_map *map, uint32_t space);
  */
 void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_t from);
 
-/* The rest of pto_access_map_make_room, where room or list chunks run short. */
+/* The rest of pto_access_map_make_room, where room has to be looked at. */
 bool pto_access_map_sweep_for_room(struct pto_access_map *map, uint32_t param_count);
 
 /* Before the lookups of a submit with `param_count` tensors: sweeps where it is due.  False where live work leaves no
  * room. */
 static inline bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count) {
-  map->hit_count = 0;
-  map->submits_since_sweep++;
-  return (PTO_LIKELY(map->live_entries <= map->ample_entries && map->chunks->live_count <= map->ample_chunks &&
-                     map->submits_since_sweep < PTO_SWEEP_SUBMITS)) ||
-         pto_access_map_sweep_for_room(map, param_count);
+  if (PTO_UNLIKELY(map->ample_submits == 0)) return pto_access_map_sweep_for_room(map, param_count);
+  map->ample_submits--;
+  return true;
 }
 
 /* Dimensions of a region, and whether it is fuzzy, in one number. */
