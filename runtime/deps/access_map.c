@@ -448,7 +448,6 @@ bool pto_access_map_is_valid(const struct pto_access_map *map) {
     const struct pto_access_entry *entry = &map->entries[i];
     if (!(entry->flags & PTO_ENTRY_LIVE)) continue;
     live++;
-    if (entry->count == 0 && !entry->more) return false;
     if (!map->spaces[entry->space].is_live) return false;
     struct pto_region region;
     pto_access_entry_region(map, entry, &region);

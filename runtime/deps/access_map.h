@@ -11,8 +11,11 @@
  * class has cells as large as its regions, so a region lies in at most two cells a dimension (one, where tiles are
  * aligned), and a lookup of a region of the class's size meets the same few cells however many disjoint tiles are live.
  *
- * Always true: an entry has at least one access; ISOLATED ⇒ no live entry of the space shares a byte with it; an entry
- * is linked into each cell of its class that its box touches, unless it is the lone one of its space.
+ * Always true: ISOLATED ⇒ no live entry of the space shares a byte with it; an entry is linked into each cell of its
+ * class that its box touches, unless it is the lone one of its space.
+ *
+ * An entry whose accesses a larger write has replaced stays, empty, for the next access to its region: tiles that come
+ * back in turn with their whole are not made anew each time.  Whoever meets it while it is empty removes it.
  *
  * Accesses whose tasks are no longer visible may linger, and count for nothing; which entries linger changes no answer.
  * A *hand* goes round all entries, and an insert that finds no free place moves it on, two entries an insert in the
@@ -282,6 +285,9 @@ static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_
   entry->tags[entry->count] = tag;
   entry->count++;
   return true;
+}
+static inline bool pto_access_entry_is_empty(const struct pto_access_entry *entry) {
+  return entry->count == 0 && !entry->more;
 }
 /* Gives an entry's chunks back. */
 void pto_access_map_free_chunks(struct pto_access_map *map, struct pto_access_entry *entry);

@@ -54,6 +54,7 @@ static uint32_t enter(struct fixture *f, uint32_t space, const struct pto_region
   assert_true(pto_access_map_make_room(&f->map, 1));
   uint64_t hash = pto_access_map_hash(r);
   uint32_t entry = pto_access_map_find(&f->map, r, hash);
+  f->map.hit_count = 0;
   if (!entry) {
     pto_access_map_search(&f->map, space, r, 0);
     entry = pto_access_map_insert_found(&f->map, space, r, hash);

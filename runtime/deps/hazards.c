@@ -138,12 +138,23 @@ static inline void meet_one_directly(struct pto_hazards *hazards, uint32_t ref_b
   }
 }
 
+/* Several accesses, in as many steps however many they are: how many have read a tile since it was written is drawn by
+ * chance in some programs, and a loop's end that cannot be foreseen costs more than two steps. */
+static inline void meet_several_directly(struct pto_hazards *hazards, const struct pto_access_entry *entry,
+                                         uint32_t count) {
+#pragma GCC unroll 4
+  for (uint32_t k = 0; k < PTO_ENTRY_ACCESSES; k++) meet_one_directly(hazards, entry->refs[k < count ? k : 0]);
+}
+
 /* The accesses in an entry's own places: a write meets all of them, a read meets the writes, and there is mostly one,
  * in the first place. */
 static inline void meet_directly(struct pto_hazards *hazards, const struct pto_access_entry *entry, bool is_write) {
   const uint32_t count = entry->count;
   if (is_write) {
-    for (uint32_t k = 0; k < count; k++) meet_one_directly(hazards, entry->refs[k]);
+    if (count > 1)
+      meet_several_directly(hazards, entry, count);
+    else if (count)
+      meet_one_directly(hazards, entry->refs[0]);
   } else if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_MANY_WRITES)) {
     for (uint32_t k = 0; k < count; k++)
       if (entry->tags[k] & PTO_TAG_WRITE) meet_one_directly(hazards, entry->refs[k]);
@@ -200,19 +211,21 @@ static bool has_no_edge(void *context, struct pto_task_ref ref) {
   return hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)].mark != hazards->serial;
 }
 
-/* Replaces what the write covers; what its region still meets afterwards is isolated no more.  True where nothing is
- * left. */
+/* Replaces what the write covers, whose entries stay for the next access to their regions, and removes those that are
+ * empty by now; what its region still meets afterwards is isolated no more.  True where nothing is left. */
 static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *access, bool replaces_all) {
   struct pto_access_map *map = hazards->map;
   bool is_alone = true;
   for (uint32_t i = 0; i < map->hit_count; i++) {
     uint32_t index = map->hits[i].entry;
     struct pto_access_entry *entry = &map->entries[index];
-    if ((access->tag & PTO_TAG_WRITE) && map->hits[i].is_covered &&
-        (replaces_all || pto_access_map_filter(map, entry, has_no_edge, hazards) == 0)) {
+    if (pto_access_entry_is_empty(entry)) {
       pto_access_map_remove(map, index);
       continue;
     }
+    if ((access->tag & PTO_TAG_WRITE) && map->hits[i].is_covered &&
+        (replaces_all || pto_access_map_filter(map, entry, has_no_edge, hazards) == 0))
+      pto_access_map_clear_accesses(map, entry);
     entry->flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
     is_alone = false;
   }
@@ -339,13 +352,17 @@ static inline void enter_alone(struct pto_hazards *hazards, const struct pto_acc
     append(hazards, entry, access->tag);
 }
 
-/* Accesses from `access` to `end` whose own entries meet no other; the first one whose entry does, or that has none. */
+/* Accesses from `access` to `end` whose own entries meet no other.  The first one whose entry, in *own, does, or that
+ * has none. */
 static inline const struct pto_access *enter_directly(struct pto_hazards *hazards, const struct pto_access *access,
-                                                      const struct pto_access *end) {
+                                                      const struct pto_access *end, uint32_t *own) {
   const struct pto_access_map *map = hazards->map;
   for (; access < end; access++) {
     struct pto_access_entry *entry = &map->entries[find_own(hazards, access)];
-    if (PTO_UNLIKELY(!(entry->flags & PTO_ENTRY_ISOLATED))) break; /* the entry 0 has no flags */
+    if (PTO_UNLIKELY(!(entry->flags & PTO_ENTRY_ISOLATED))) { /* the entry 0 has no flags */
+      *own = (uint32_t)(entry - map->entries);
+      break;
+    }
     enter_alone(hazards, access, entry);
   }
   return access;
@@ -362,10 +379,10 @@ void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *acc
   if (PTO_LIKELY(hazards->is_direct)) {
     const struct pto_access *access = accesses, *const end = accesses + count;
     hazards->map->candidates += count;
-    while (PTO_UNLIKELY((access = enter_directly(hazards, access, end)) < end)) {
+    uint32_t own;
+    while (PTO_UNLIKELY((access = enter_directly(hazards, access, end, &own)) < end)) {
       hazards->map->candidates--; /* which the general way counts */
-      enter_in_general(hazards, access, find_own(hazards, access));
-      access++;
+      enter_in_general(hazards, access++, own);
     }
   } else if (hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual && !has_fuzzy(accesses, count)) {
     for (uint32_t i = 0; i < count; i++) enter_in_general(hazards, &accesses[i], find_own(hazards, &accesses[i]));
