@@ -284,6 +284,7 @@ void pto_progress_start(struct pto_runtime *rt, uint32_t index, struct pto_paylo
   rt->completed_count++;
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
   slot->state = PTO_TASK_COMPLETED; /* nobody has come after it yet */
+  pto_task_ring_note_done(rt->ring);
   note_for_reports(slot, payload);
 }
 

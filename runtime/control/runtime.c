@@ -202,7 +202,7 @@ static void give_up_tasks(struct pto_runtime *rt) {
     for (uint64_t s = ring->tail; s != ring->head; s++)
       rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
     ring->high_water = pto_task_ring_high_water(ring);
-    ring->tail = ring->open_begin = ring->head;
+    ring->tail = ring->open_begin = ring->done_end = ring->head;
     pto_heap_ring_retire(&ring->heap, ring->heap.head);
   }
   pto_list_chunks_reset(&rt->chunks);

@@ -90,11 +90,11 @@ bool pto_submit_form_is_elsewhere(const struct pto_runtime *rt, struct pto_submi
 }
 
 bool pto_submit_form_match_mixed(const struct pto_runtime *rt, struct pto_submit_form *form,
-                                 struct pto_payload *payload, const struct pto_param *params, uint32_t count) {
+                                 struct pto_payload *payload, const struct pto_param *params) {
   const uint64_t buffer_changes = form->buffer_changes ^ rt->buffers.changes;
   union pto_scalar *scalar = pto_payload_scalars(payload);
   struct pto_kernel_tensor *out = payload->tensors;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < form->param_count; i++) {
     if (!pto_form_param_is(&form->params[i], &params[i])) return false;
     if (params[i].mode == PTO_SCALAR)
       *scalar++ = params[i].value.scalar;
@@ -177,7 +177,7 @@ int pto_submit_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
   struct pto_submit_form *form = pto_submit_form_at(rt, launch->aic ? launch->aic : launch->aiv0);
   *shape_out = form->shape;
   if (form->kernel && form->param_count == count && params && is_same_launch(form, launch) &&
-      pto_submit_form_match(rt, form, params, count)) {
+      pto_submit_form_match(rt, form, params)) {
     keep_tensors(form, params, count);
     form->payload = NULL; /* it goes with the task */
     const int status = pto_submit_form_ask(rt, form);

@@ -76,7 +76,7 @@ bool pto_submit_form_is_elsewhere(const struct pto_runtime *rt, struct pto_submi
 void pto_submit_form_find_pairs(struct pto_submit_form *form);
 /* pto_submit_form_match_params where scalars stand before tensors, or the registry has changed. */
 bool pto_submit_form_match_mixed(const struct pto_runtime *rt, struct pto_submit_form *form,
-                                 struct pto_payload *payload, const struct pto_param *params, uint32_t count);
+                                 struct pto_payload *payload, const struct pto_param *params);
 /* Gives the form, which has none, a payload with all that it says, parked or new; NULL where the pool has none. */
 struct pto_payload *pto_submit_form_take_payload(struct pto_runtime *rt, struct pto_submit_form *form);
 
@@ -152,10 +152,9 @@ static inline bool pto_form_param_is(const struct pto_form_param *p, const struc
 
 /* Whether the parameters are of the form; fills in payload and accesses. */
 static inline bool pto_submit_form_match_params(const struct pto_runtime *rt, struct pto_submit_form *form,
-                                                struct pto_payload *payload, const struct pto_param *params,
-                                                uint32_t count) {
+                                                struct pto_payload *payload, const struct pto_param *params) {
   if (PTO_UNLIKELY((form->buffer_changes ^ rt->buffers.changes) | form->is_mixed))
-    return pto_submit_form_match_mixed(rt, form, payload, params, count);
+    return pto_submit_form_match_mixed(rt, form, payload, params);
   const size_t tensor_count = form->work.tensor_count;
   for (size_t i = 0; i < tensor_count; i++)
     if (PTO_UNLIKELY(params[i].mode != form->tensors[i].mode) ||
@@ -163,9 +162,10 @@ static inline bool pto_submit_form_match_params(const struct pto_runtime *rt, st
       return false;
   union pto_scalar *scalar = (union pto_scalar *)(void *)&payload->tensors[tensor_count];
   const struct pto_form_param *p = &form->params[tensor_count];
-  for (const struct pto_param *param = params + tensor_count, *end = params + count; param < end; param++, p++) {
-    if (PTO_UNLIKELY(!pto_form_param_is(p, param))) return false;
-    *scalar++ = param->value.scalar;
+  params += tensor_count;
+  for (size_t i = 0; i < form->work.scalar_count; i++) {
+    if (PTO_UNLIKELY(!pto_form_param_is(&p[i], &params[i]))) return false;
+    scalar[i] = params[i].value.scalar;
   }
   return pto_submit_form_is_apart(form);
 }
@@ -173,10 +173,10 @@ static inline bool pto_submit_form_match_params(const struct pto_runtime *rt, st
 /* The payload of a submit whose kernel and count are the form's, in rt->work too; NULL where its parameters are not of
  * the form.  It stays the form's: whoever keeps it for longer than the submit takes it from there. */
 static inline struct pto_payload *pto_submit_form_match(struct pto_runtime *rt, struct pto_submit_form *form,
-                                                        const struct pto_param *params, uint32_t count) {
+                                                        const struct pto_param *params) {
   struct pto_payload *payload = form->payload;
   if (PTO_UNLIKELY(!payload)) payload = pto_submit_form_take_payload(rt, form);
-  if (PTO_UNLIKELY(!payload || !pto_submit_form_match_params(rt, form, payload, params, count))) return NULL;
+  if (PTO_UNLIKELY(!payload || !pto_submit_form_match_params(rt, form, payload, params))) return NULL;
   payload->reserved[1] = 0;
   form->work.payload = payload;
   form->misses = 0;

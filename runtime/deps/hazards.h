@@ -53,10 +53,12 @@ struct pto_hazards {
   uint32_t consumer; /* slot of the task being submitted */
   struct pto_task_ref consumer_ref;
   bool is_manual;
-  bool is_direct;             /* exact rules, not manual, nothing recorded: every conflict is an edge, and no more */
-  uint8_t shortage;           /* enum pto_hazards_shortage of this submit */
-  uint64_t edges, live_edges; /* of the run; live ones are those whose producer has not finished */
-  uint64_t edges_before, live_edges_before; /* the submit that goes on */
+  bool is_direct;   /* exact rules, not manual, nothing recorded: every conflict is an edge, and no more */
+  uint8_t shortage; /* enum pto_hazards_shortage of this submit */
+  /* Of the run, and of it before the submit that goes on.  In this order: a wide load of two numbers of which one has
+   * just been written waits for the store. */
+  uint64_t edges, edges_before;
+  uint64_t live_edges, live_edges_before; /* whose producers have not finished */
 };
 
 enum pto_hazards_shortage {
