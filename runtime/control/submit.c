@@ -124,7 +124,7 @@ static PTO_COLD int fail_chunks(struct pto_runtime *rt) {
 }
 
 /* Puts the task behind `after` and behind what its accesses meet. */
-static inline int enter(struct pto_runtime *rt, const struct pto_submit_work *submit, const struct pto_task *after,
+static inline int enter(struct pto_runtime *rt, struct pto_submit_work *submit, const struct pto_task *after,
                         uint32_t after_count, uint32_t slot_index) {
   struct pto_hazards *hazards = &rt->hazards;
   if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count))) return fail_map(rt);

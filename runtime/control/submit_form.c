@@ -44,11 +44,8 @@ static void remember_tensor(const struct pto_runtime *rt, struct pto_submit_form
   const struct pto_tensor *t = form->work.params[index].tensor;
   const struct pto_region *region = &form->work.accesses[index].region;
   const uint32_t shift = pto_dtype_shift(t->dtype);
-  form->tensors[index] = (struct pto_form_tensor){.like = *t,
-                                                  .mode = form->work.params[index].mode,
-                                                  .geometry_hash = pto_access_map_geometry_hash(region),
-                                                  .span_bytes = region->end - region->start,
-                                                  .shift = shift};
+  form->tensors[index] = (struct pto_form_tensor){
+      .like = *t, .mode = form->work.params[index].mode, .span_bytes = region->end - region->start, .shift = shift};
   const bool is_known = know_buffer(rt, form, index, t);
   PTO_ASSERT(is_known); /* the submit has been accepted */
   (void)is_known;

@@ -30,7 +30,6 @@ struct pto_form_tensor {
   uint32_t mode;
   uint32_t shift;      /* log2 of the bytes of an element */
   uint64_t span_bytes; /* from the first byte to the last, both counted */
-  uint64_t geometry_hash;
   /* of the buffer of `like`, while the form's buffer_changes are the registry's */
   bool is_held;         /* managed: its memory has to be held */
   uint64_t addr;        /* of its first byte */
@@ -116,7 +115,6 @@ static inline bool pto_form_move(const struct pto_form_tensor *f, uint64_t offse
   const uint64_t start = f->addr + (offset << f->shift);
   access->region.start = start;
   access->region.end = start + f->span_bytes;
-  access->hash = pto_access_map_hash_at(f->geometry_hash, start);
   return offset <= f->last_offset;
 }
 

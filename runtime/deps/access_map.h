@@ -260,6 +260,33 @@ static inline uint32_t pto_access_map_find(const struct pto_access_map *map, con
                                            uint64_t hash) {
   return pto_access_map_find_kind(map, region, pto_access_kind(region), hash);
 }
+/* Where somebody who looks up one region after another expects the next one's entry: as far behind the last one's as
+ * that was behind the one before.  Entries of tiles that were made in turn stand in turn, so who walks over them needs
+ * no table, and what he asks for does not wait for what the table says. */
+struct pto_access_hint {
+  uint32_t entry, step; /* modulo 2^32 */
+  uint32_t repeats;     /* how often the step has been made in a row */
+};
+#define PTO_HINT_REPEATS 4u /* from so many on it is relied on: it does no harm where entries are met at random */
+
+/* What the table said: an entry, or 0 for none. */
+static inline void pto_access_hint_learn(struct pto_access_hint *hint, uint32_t entry) {
+  const uint32_t step = entry - hint->entry;
+  hint->repeats = step == hint->step ? hint->repeats + 1 : 0;
+  hint->step = step;
+  hint->entry = entry;
+}
+/* The entry of exactly this region, which is of `kind`, where the hint leads to it; 0 where it does not. */
+static inline uint32_t pto_access_map_find_next(const struct pto_access_map *map, const struct pto_region *region,
+                                                uint8_t kind, struct pto_access_hint *hint) {
+  if (hint->repeats < PTO_HINT_REPEATS) return 0;
+  const uint32_t index = hint->entry + hint->step;
+  if (PTO_UNLIKELY(index > map->entry_capacity)) return 0;
+  const struct pto_access_entry *entry = &map->entries[index];
+  if (PTO_UNLIKELY(!pto_access_entry_is(map, entry, region, kind) || !(entry->flags & PTO_ENTRY_LIVE))) return 0;
+  hint->entry = index;
+  return index;
+}
 /* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own
  * entry. */
 void pto_access_map_search(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint32_t skip);

@@ -266,9 +266,19 @@ static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_ac
   append(hazards, entry, access->tag);
 }
 
-/* The access's own entry (0: none yet). */
-static inline uint32_t find_own(const struct pto_hazards *hazards, const struct pto_access *access) {
+/* The access's own entry (0: none yet), by its hash. */
+static inline uint32_t find_own(const struct pto_hazards *hazards, struct pto_access *access) {
+  access->hash = pto_access_map_hash_at(access->geometry_hash, access->region.start);
   return pto_access_map_find_kind(hazards->map, &access->region, access->kind, access->hash);
+}
+
+/* The same, where the same parameter of earlier submits leads to it, or by its hash. */
+static inline uint32_t find_own_next(const struct pto_hazards *hazards, struct pto_access *access) {
+  const uint32_t next = pto_access_map_find_next(hazards->map, &access->region, access->kind, &access->hint);
+  if (next) return next;
+  const uint32_t own = find_own(hazards, access);
+  pto_access_hint_learn(&access->hint, own);
+  return own;
 }
 
 /* In map->hits all other entries that the access meets; true where these were looked for. */
@@ -308,8 +318,7 @@ static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const str
 
 /* Under pto rules, in manual scopes, and for all reasons of edges where an access is fuzzy: it meets by its range what
  * a write of the same task may have replaced. */
-static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const struct pto_access *accesses,
-                                         uint32_t count) {
+static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, struct pto_access *accesses, uint32_t count) {
   for (uint32_t i = 0; !hazards->is_manual && i < count; i++) {
     const uint32_t own = find_own(hazards, &accesses[i]);
     look_up(hazards, &accesses[i], own);
@@ -354,15 +363,13 @@ static inline void enter_alone(struct pto_hazards *hazards, const struct pto_acc
 
 /* Accesses from `access` to `end` whose own entries meet no other.  The first one whose entry, in *own, does, or that
  * has none. */
-static inline const struct pto_access *enter_directly(struct pto_hazards *hazards, const struct pto_access *access,
-                                                      const struct pto_access *end, uint32_t *own) {
-  const struct pto_access_map *map = hazards->map;
+static inline struct pto_access *enter_directly(struct pto_hazards *hazards, struct pto_access *access,
+                                                const struct pto_access *end, uint32_t *own) {
   for (; access < end; access++) {
-    struct pto_access_entry *entry = &map->entries[find_own(hazards, access)];
-    if (PTO_UNLIKELY(!(entry->flags & PTO_ENTRY_ISOLATED))) { /* the entry 0 has no flags */
-      *own = (uint32_t)(entry - map->entries);
-      break;
-    }
+    const uint32_t index = find_own_next(hazards, access);
+    struct pto_access_entry *entry = &hazards->map->entries[index];
+    *own = index;
+    if (PTO_UNLIKELY(!(entry->flags & PTO_ENTRY_ISOLATED))) break; /* the entry 0 has no flags */
     enter_alone(hazards, access, entry);
   }
   return access;
@@ -374,10 +381,10 @@ static bool has_fuzzy(const struct pto_access *accesses, uint32_t count) {
   return false;
 }
 
-void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count) {
+void pto_hazards_enter(struct pto_hazards *hazards, struct pto_access *accesses, uint32_t count) {
   hazards->map->lookups += count;
   if (PTO_LIKELY(hazards->is_direct)) {
-    const struct pto_access *access = accesses, *const end = accesses + count;
+    struct pto_access *access = accesses, *const end = accesses + count;
     hazards->map->candidates += count;
     uint32_t own;
     while (PTO_UNLIKELY((access = enter_directly(hazards, access, end, &own)) < end)) {
