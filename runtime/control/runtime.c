@@ -72,8 +72,8 @@ static bool reserve_all(struct pto_runtime *rt) {
   uint64_t entries = config->map_entries ? config->map_entries : accesses;
   /* A piece of the payload pool never changes its class: 576 units are one of every class up to the largest payload,
    * for the tasks of the three rings that come round within a run; those of the run's own scope come once.  Together
-   * less than 2048 a slot of the window, so only live tasks can fill it. */
-  uint64_t payload_units = slots * 2 * PTO_PAYLOAD_MAX_UNITS;
+   * less than 2048 a slot of the window, and one payload that each form keeps, so only live tasks can fill it. */
+  uint64_t payload_units = (slots * 2 + PTO_PAYLOAD_FORMS) * PTO_PAYLOAD_MAX_UNITS;
   uint64_t chunks = config->list_chunks ? config->list_chunks : pto_min_u64(slots * 64 + 4096, UINT32_MAX / 2);
   uint32_t buckets = (uint32_t)pto_min_u64(pto_max_u64(2 * slots, 1024), UINT64_C(1) << 24);
   enum pto_policy policy;
