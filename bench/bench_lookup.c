@@ -95,6 +95,7 @@ struct map_side {
   struct pto_list_chunks chunks;
   struct pto_access_map map;
   struct pto_hazards hazards;
+  struct pto_access_hint hint;
   struct pto_task_ref writer; /* of all tiles: a task that has not finished */
   uint32_t space, live;
   uint64_t candidates[2]; /* of all misses, all hits */
@@ -157,7 +158,11 @@ static void destroy_side(struct map_side *side) {
  * wait for. */
 static inline bool look_up(struct map_side *side, const struct pto_region *region) {
   struct pto_access_map *map = &side->map;
-  const uint32_t entry = pto_access_map_find(map, region, pto_access_map_hash(region));
+  uint32_t entry = pto_access_map_find_next(map, region, pto_access_kind(region), &side->hint);
+  if (!entry) {
+    entry = pto_access_map_find(map, region, pto_access_map_hash(region));
+    pto_access_hint_learn(&side->hint, entry);
+  }
   map->candidates += entry != 0;
   if (entry && (map->entries[entry].flags & PTO_ENTRY_ISOLATED)) return true;
   return pto_hazards_find_unfinished(&side->hazards, side->space, region, false) != UINT32_MAX;

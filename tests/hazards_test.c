@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <runtime/control/runtime_state.h>
 #include <tests/support/runtime_fixture.h>
 
 /* ---- mode × mode × relation × rules ---- */
@@ -196,6 +197,30 @@ static void test_a_covering_write_waits_for_all_it_covers_and_takes_their_place(
   run_exact(covering_write);
   assert_int_equal(fixture_edges(fixture.rt), 8 + 1);
   assert_int_equal(fixture_reasons(fixture.rt, 8, 9), PTO_EDGE_RAW);
+  fixture_close(&fixture);
+}
+
+/* Tiles in turn with their whole: entries of what a write has covered stay for the next access, and go where another
+ * one meets them before. */
+static int tiles_and_their_whole(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor whole = fixture_bytes(f, 0, 8 * 16);
+  for (uint32_t round = 0; round < 3; round++) {
+    for (uint64_t i = 0; i < 8; i++) {
+      struct pto_tensor tile = fixture_bytes(f, 16 * i, 16);
+      fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &tile), PTO_OK);
+    }
+    fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &whole), PTO_OK);
+    assert_int_equal(rt->map.live_entries, 8 + 1);
+  }
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &whole), PTO_OK);
+  assert_int_equal(rt->map.live_entries, 1);
+  return 0;
+}
+static void test_tiles_that_a_write_covers_meet_nobody_and_are_forgotten_when_met_again(void **state) {
+  (void)state;
+  run_exact(tiles_and_their_whole);
+  /* the whole after 8 tiles; then each tile after the whole, and the whole after them and the one before; the read */
+  assert_int_equal(fixture_edges(fixture.rt), 8 + 2 * (8 + 8 + 1) + 1);
   fixture_close(&fixture);
 }
 
@@ -572,6 +597,7 @@ int main(void) {
       TEST(test_the_same_bytes_through_another_dtype_and_registration_depend),
       TEST(test_the_task_that_allocates_counts_as_writer_of_the_whole_buffer),
       TEST(test_under_pto_rules_a_second_output_waits_for_the_creator_alone),
+      TEST(test_tiles_that_a_write_covers_meet_nobody_and_are_forgotten_when_met_again),
       TEST(test_under_pto_rules_a_write_replaces_only_what_it_has_an_edge_to),
       TEST(test_in_a_manual_scope_only_explicit_edges_order_and_later_automatic_tasks_see_all),
       TEST(test_an_explicit_and_a_derived_reason_are_one_edge),

@@ -20,7 +20,7 @@ static inline void pto_params_begin(struct pto_submit_work *submit) {
 /* The rest of an access whose region is set. */
 static inline void pto_params_set_access(struct pto_access *access, const struct pto_buffer_record *record,
                                          uint32_t index, uint32_t mode) {
-  access->hash = pto_access_map_hash(&access->region);
+  pto_access_set_region(access);
   access->space = record->space;
   access->buffer_number = record->id;
   access->tag = (uint16_t)(index | (mode & PTO_INOUT) * PTO_TAG_READ);

@@ -121,10 +121,10 @@ static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_t
   }
 }
 
-static inline void drop_payload(struct pto_runtime *rt, struct pto_task_slot *slot, struct pto_payload *payload) {
+/* What reports know of a completed task, in place of its payload. */
+static inline void note_for_reports(struct pto_task_slot *slot, const struct pto_payload *payload) {
   slot->number = (uint32_t)payload->task_number;
-  slot->kernel = pto_payload_first_kernel(payload);
-  pto_payload_pool_free(&rt->payloads, payload);
+  slot->kernel = payload->kernels[payload->first_role];
 }
 
 /* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order, however
@@ -141,7 +141,9 @@ static PTO_INLINE void finish_where(struct pto_runtime *rt, uint32_t index, bool
   if (may_be_virtual && told) charge(rt, PTO_WORK_FANOUT, told);
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
   struct pto_payload *payload = slot->payload;
-  if (payload) drop_payload(rt, slot, payload);
+  if (!payload) return;
+  note_for_reports(slot, payload);
+  pto_payload_pool_free(&rt->payloads, payload);
 }
 
 static PTO_NOINLINE void finish(struct pto_runtime *rt, uint32_t index) { finish_where(rt, index, true); }
@@ -259,13 +261,18 @@ void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot) {
   }
 }
 
-void pto_progress_start(struct pto_runtime *rt, uint32_t index) {
+static PTO_NOINLINE void start_later(struct pto_runtime *rt, uint32_t index, struct pto_payload **payload) {
+  *payload = NULL;
+  offer(rt, index);
+}
+
+void pto_progress_start(struct pto_runtime *rt, uint32_t index, struct pto_payload **payload_inout) {
   struct pto_message message;
   bool is_enough = false;
   struct pto_task_slot *slot = &rt->rings.slots[index];
-  struct pto_payload *payload = slot->payload;
+  const struct pto_payload *payload = *payload_inout;
   if (PTO_UNLIKELY(!pto_scheduler_take_new(&rt->scheduler, index, slot, payload, &message))) {
-    offer(rt, index);
+    start_later(rt, index, payload_inout);
     return;
   }
   const int16_t status = rt->port->ops->run(rt->port, &message, rt->new_count++, &is_enough);
@@ -274,11 +281,11 @@ void pto_progress_start(struct pto_runtime *rt, uint32_t index) {
     return;
   }
   if (PTO_UNLIKELY(is_enough)) rt->since_poll = PTO_POLL_INTERVAL;
-  slot->blocks_left = slot->messages_left = 0;
-  slot->state = PTO_TASK_COMPLETED; /* nobody has come after it yet */
   rt->completed_count++;
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
-  drop_payload(rt, slot, payload);
+  slot->state = PTO_TASK_COMPLETED; /* nobody has come after it yet */
+  pto_task_ring_note_done(rt->ring);
+  note_for_reports(slot, payload);
 }
 
 /* What rows do at their end, for tasks that were run one by one as they came. */

@@ -72,8 +72,8 @@ static bool reserve_all(struct pto_runtime *rt) {
   uint64_t entries = config->map_entries ? config->map_entries : accesses;
   /* A piece of the payload pool never changes its class: 576 units are one of every class up to the largest payload,
    * for the tasks of the three rings that come round within a run; those of the run's own scope come once.  Together
-   * less than 2048 a slot of the window, so only live tasks can fill it. */
-  uint64_t payload_units = slots * 2 * PTO_PAYLOAD_MAX_UNITS;
+   * less than 2048 a slot of the window, and one payload that each form keeps, so only live tasks can fill it. */
+  uint64_t payload_units = (slots * 2 + PTO_PAYLOAD_FORMS) * PTO_PAYLOAD_MAX_UNITS;
   uint64_t chunks = config->list_chunks ? config->list_chunks : pto_min_u64(slots * 64 + 4096, UINT32_MAX / 2);
   uint32_t buckets = (uint32_t)pto_min_u64(pto_max_u64(2 * slots, 1024), UINT64_C(1) << 24);
   enum pto_policy policy;
@@ -132,8 +132,13 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
   rt->is_told = rt->arena.is_checked;
   if (port->ops->place_memory) port->ops->place_memory(port, rt->arena.memory.addr, rt->arena.memory.size_bytes);
   rt->config.policy = NULL; /* the caller's text was needed here alone */
-  rt->hazards = (struct pto_hazards){
-      .map = &rt->map, .rings = &rt->rings, .chunks = &rt->chunks, .trace = &rt->trace, .rules = config->deps};
+  rt->hazards = (struct pto_hazards){.map = &rt->map,
+                                     .rings = &rt->rings,
+                                     .chunks = &rt->chunks,
+                                     .trace = &rt->trace,
+                                     .rules = config->deps,
+                                     .slots = rt->rings.slots,
+                                     .slot_mask = rt->rings.slot_mask};
   if (config->record) rt->port->trace = &rt->trace;
   rt->config.engine = rt->config.chip = NULL;
   *rt_out = rt;
@@ -197,7 +202,7 @@ static void give_up_tasks(struct pto_runtime *rt) {
     for (uint64_t s = ring->tail; s != ring->head; s++)
       rt->rings.slots[pto_task_slot_index(&rt->rings, r, s)].state = PTO_TASK_FREE;
     ring->high_water = pto_task_ring_high_water(ring);
-    ring->tail = ring->open_begin = ring->head;
+    ring->tail = ring->open_begin = ring->done_end = ring->head;
     pto_heap_ring_retire(&ring->heap, ring->heap.head);
   }
   pto_list_chunks_reset(&rt->chunks);
@@ -210,9 +215,9 @@ static void end_state(struct pto_runtime *rt) {
   pto_buffers_end_run(rt);
   if (rt->has_failed) give_up_tasks(rt);
   pto_space_retire(rt);
+  pto_submit_forms_forget(rt);
   PTO_ASSERT(rt->chunks.live_count == 0 && rt->payloads.live_count == 0 && rt->map.live_entries == 0);
   pto_buffer_registry_new_epoch(&rt->buffers);
-  pto_submit_forms_forget(rt);
   rt->is_running = false;
 }
 

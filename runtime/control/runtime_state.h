@@ -107,10 +107,11 @@ struct pto_runtime {
   uint32_t since_poll;
   uint32_t new_count; /* tasks run as they were submitted, since the last poll */
   bool is_running, has_failed;
-  bool is_noted;         /* calls that submit are noted: the graph is recorded, or submits kept */
-  uint16_t tag;          /* of this runtime, in every handle */
-  uint32_t scope_depth;  /* index of the innermost open scope; the run's is 0 */
-  uint32_t scope_serial; /* scopes begun in the run, modulo 2^32: for reports alone */
+  bool is_noted;              /* calls that submit are noted: the graph is recorded, or submits kept */
+  uint16_t tag;               /* of this runtime, in every handle */
+  struct pto_task_ring *ring; /* of the innermost scope */
+  uint32_t scope_depth;       /* index of the innermost open scope; the run's is 0 */
+  uint32_t scope_serial;      /* scopes begun in the run, modulo 2^32: for reports alone */
   struct pto_scope scopes[PTO_MAX_SCOPE_DEPTH + 1];
   uint32_t outside_buffers;   /* registrations made outside runs */
   uint64_t collect_ranges_at; /* look for external ranges to drop when there are this many */
@@ -149,8 +150,8 @@ static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32
 }
 
 /* Whether a submit looks for completions first: in virtual time whenever there may be one, else every so often. */
-static inline bool pto_runtime_has_to_poll(struct pto_runtime *rt) {
-  if (PTO_UNLIKELY(rt->port->is_virtual)) return rt->port->clock >= rt->port->quiet_until;
+static inline bool pto_runtime_has_to_poll(struct pto_runtime *rt, bool may_be_virtual) {
+  if (may_be_virtual && PTO_UNLIKELY(rt->port->is_virtual)) return rt->port->clock >= rt->port->quiet_until;
   return ++rt->since_poll >= PTO_POLL_INTERVAL;
 }
 
@@ -176,8 +177,9 @@ void pto_progress_resume(struct pto_runtime *rt);
 /* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to
  * run. */
 void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot);
-/* The same for a SINGLE task: where kernels are short the control thread runs it at once. */
-void pto_progress_start(struct pto_runtime *rt, uint32_t slot);
+/* The same for a SINGLE task, whose payload is *payload: where kernels are short the control thread runs it at once,
+ * and the caller has the payload back; elsewhere it goes with the task, and *payload becomes NULL. */
+void pto_progress_start(struct pto_runtime *rt, uint32_t slot, struct pto_payload **payload);
 /* After a failure: waits until no core is busy. */
 void pto_progress_quiesce(struct pto_runtime *rt);
 

@@ -29,6 +29,7 @@ void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
                                          .begin_heap = ring->heap.head};
   PTO_ASSERT((depth && rt->scopes[depth - 1].ring == ring_index) || ring->open_begin == ring->head);
   rt->scope_depth = depth;
+  rt->ring = ring;
   if (pto_trace_has_graph(&rt->trace)) record_begin(rt, &rt->scopes[depth], depth);
   pto_hazards_set_scope(&rt->hazards, kind == PTO_SCOPE_MANUAL);
 }
@@ -45,6 +46,7 @@ void pto_scopes_pop(struct pto_runtime *rt) {
     pto_task_ring_retire(&rt->rings, scope->ring);
   }
   if (rt->scope_depth) rt->scope_depth--;
+  rt->ring = &rt->rings.rings[rt->scopes[rt->scope_depth].ring];
   pto_hazards_set_scope(&rt->hazards, rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL);
 }
 

@@ -95,7 +95,7 @@ static int give_memory(struct pto_runtime *rt, uint32_t slot, char *block) {
     if (work->is_empty) continue;
     struct pto_access *access = &submit->accesses[submit->access_count++];
     pto_region_from_tensor(work->tensor, work->record->addr, &access->region);
-    access->hash = pto_access_map_hash(&access->region);
+    pto_access_set_region(access);
     access->space = work->record->space;
     access->buffer_number = work->record->id;
     access->tag = (uint16_t)(work->index | PTO_TAG_WRITE);
@@ -124,7 +124,7 @@ static PTO_COLD int fail_chunks(struct pto_runtime *rt) {
 }
 
 /* Puts the task behind `after` and behind what its accesses meet. */
-static inline int enter(struct pto_runtime *rt, const struct pto_submit_work *submit, const struct pto_task *after,
+static inline int enter(struct pto_runtime *rt, struct pto_submit_work *submit, const struct pto_task *after,
                         uint32_t after_count, uint32_t slot_index) {
   struct pto_hazards *hazards = &rt->hazards;
   if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count))) return fail_map(rt);
@@ -206,7 +206,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
                        const struct pto_param *params, uint32_t count, struct pto_task *task_out) {
   int status = pto_runtime_check(rt);
   if (PTO_UNLIKELY(status)) return status;
-  if (pto_runtime_has_to_poll(rt)) {
+  if (pto_runtime_has_to_poll(rt, true)) {
     pto_progress_poll(rt);
     if (PTO_UNLIKELY(rt->has_failed)) return rt->error.status;
   }
@@ -261,6 +261,22 @@ static PTO_NOINLINE int submit_first(struct pto_runtime *rt, const struct pto_ke
                                     .aiv0 = shape == PTO_SHAPE_AIV ? kernel : NULL};
   return submit_task(rt, PTO_TASK_KERNEL, &launch, params, count, NULL);
 }
+static PTO_NOINLINE int submit_otherwise(struct pto_runtime *rt, const struct pto_submit_form *form,
+                                         const struct pto_param *params) {
+  return submit_first(rt, form->kernel, params, form->param_count, form->shape);
+}
+
+/* What follows where a task has memory to hold, or its submit a place on a timeline. */
+static PTO_NOINLINE void add_rest(struct pto_runtime *rt, const struct pto_submit_form *form, uint32_t slot_index,
+                                  uint64_t begin_time, uint64_t number) {
+  if (form->work.held_count) pto_params_settle(rt, slot_index);
+  if (form->is_watched) note_submit(rt, form->param_count, begin_time, number);
+}
+
+static PTO_NOINLINE int wait_for_slot(struct pto_runtime *rt, uint32_t *slot_out) {
+  char *no_block = NULL;
+  return pto_space_reserve(rt, false, 0, slot_out, &no_block);
+}
 
 /* A task of one kernel on one core, with nothing else said.  What submit_task does for such a task whose form is known,
  * where the graph is not recorded: then it allocates nothing, advances no version and has no predicate.  A form that is
@@ -271,34 +287,34 @@ static int submit_single(struct pto_runtime *rt, const struct pto_kernel *kernel
   if (PTO_UNLIKELY(form->unrecorded_kernel != kernel || form->shape != shape || form->param_count != count || !params ||
                    !kernel))
     return submit_first(rt, kernel, params, count, shape);
-  if (pto_runtime_has_to_poll(rt)) {
+  if (pto_runtime_has_to_poll(rt, form->is_watched)) {
     pto_progress_poll(rt);
     if (PTO_UNLIKELY(rt->has_failed)) return rt->error.status;
   }
   const uint64_t begin_time = form->is_watched ? pto_progress_now(rt) : 0;
-  struct pto_payload *payload = pto_submit_form_match(rt, form, params, count);
-  if (PTO_UNLIKELY(!payload)) return submit_first(rt, kernel, params, count, shape);
+  struct pto_payload *payload = pto_submit_form_match(rt, form, params);
+  if (PTO_UNLIKELY(!payload)) return submit_otherwise(rt, form, params);
   int status = pto_submit_form_ask(rt, form);
   if (PTO_UNLIKELY(status)) return status;
   uint32_t slot_index;
-  const uint32_t ring = rt->scopes[rt->scope_depth].ring;
-  if (PTO_LIKELY(!pto_task_ring_is_full(&rt->rings, ring))) {
-    slot_index = pto_task_ring_alloc(&rt->rings, ring);
+  if (PTO_LIKELY(!pto_task_ring_has_no_slot(&rt->rings, rt->ring))) {
+    slot_index = pto_task_ring_alloc_in(&rt->rings, rt->ring);
   } else {
-    char *no_block = NULL;
-    status = pto_space_reserve(rt, false, 0, &slot_index, &no_block);
-    if (PTO_UNLIKELY(status)) return give_up(rt, status);
+    status = wait_for_slot(rt, &slot_index);
+    if (PTO_UNLIKELY(status)) return status;
   }
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   const uint64_t number = rt->task_count++;
   payload->task_number = number;
-  describe_single(slot, shape);
+  describe_single(slot, form->shape);
   status = enter(rt, &form->work, NULL, 0, slot_index);
-  if (PTO_UNLIKELY(status)) return give_up(rt, status);
+  if (PTO_UNLIKELY(status)) return status;
   slot->payload = payload;
-  if (PTO_UNLIKELY(form->work.held_count)) pto_params_settle(rt, slot_index);
-  if (PTO_UNLIKELY(form->is_watched)) note_submit(rt, count, begin_time, number);
-  if (--slot->pending == 0) pto_progress_start(rt, slot_index);
+  if (PTO_UNLIKELY(form->work.held_count | form->is_watched)) add_rest(rt, form, slot_index, begin_time, number);
+  if (--slot->pending == 0)
+    pto_progress_start(rt, slot_index, &form->payload);
+  else
+    form->payload = NULL; /* it goes with the task */
   return PTO_OK;
 }
 

@@ -9,11 +9,12 @@
 /* ---- making one ---- */
 
 static void remember_params(struct pto_submit_form *form, const struct pto_param *params, uint32_t count) {
-  form->has_tensors_first = true;
+  form->is_mixed = false;
   for (uint32_t i = 0; i < count; i++) {
     const bool is_typed = params[i].mode == PTO_SCALAR && form->kernel->params[i].scalar;
-    form->params[i] = (struct pto_form_param){params[i].mode, is_typed ? params[i].scalar_type : 0};
-    form->has_tensors_first &= (params[i].mode == PTO_SCALAR) == (i >= form->work.tensor_count);
+    struct pto_param mask = {UINT32_MAX, is_typed ? UINT32_MAX : 0, {0}};
+    form->params[i] = (struct pto_form_param){pto_form_two_at(&params[i].mode), pto_form_two_at(&mask.mode)};
+    form->is_mixed |= (params[i].mode == PTO_SCALAR) != (i >= form->work.tensor_count);
   }
 }
 
@@ -43,10 +44,8 @@ static void remember_tensor(const struct pto_runtime *rt, struct pto_submit_form
   const struct pto_tensor *t = form->work.params[index].tensor;
   const struct pto_region *region = &form->work.accesses[index].region;
   const uint32_t shift = pto_dtype_shift(t->dtype);
-  form->tensors[index] = (struct pto_form_tensor){.like = *t,
-                                                  .geometry_hash = pto_access_map_geometry_hash(region),
-                                                  .span_bytes = region->end - region->start,
-                                                  .shift = shift};
+  form->tensors[index] = (struct pto_form_tensor){
+      .like = *t, .mode = form->work.params[index].mode, .span_bytes = region->end - region->start, .shift = shift};
   const bool is_known = know_buffer(rt, form, index, t);
   PTO_ASSERT(is_known); /* the submit has been accepted */
   (void)is_known;
@@ -88,19 +87,18 @@ bool pto_submit_form_is_elsewhere(const struct pto_runtime *rt, struct pto_submi
 }
 
 bool pto_submit_form_match_mixed(const struct pto_runtime *rt, struct pto_submit_form *form,
-                                 struct pto_payload *payload, const struct pto_param *params, uint32_t count) {
+                                 struct pto_payload *payload, const struct pto_param *params) {
   const uint64_t buffer_changes = form->buffer_changes ^ rt->buffers.changes;
   union pto_scalar *scalar = pto_payload_scalars(payload);
-  uint32_t tensor_count = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    const struct pto_form_param *p = &form->params[i];
-    if (params[i].mode != p->mode) return false;
-    if (p->mode == PTO_SCALAR) {
-      if (!pto_submit_form_is_scalar(p, &params[i])) return false;
+  struct pto_kernel_tensor *out = payload->tensors;
+  for (uint32_t i = 0; i < form->param_count; i++) {
+    if (!pto_form_param_is(&form->params[i], &params[i])) return false;
+    if (params[i].mode == PTO_SCALAR)
       *scalar++ = params[i].value.scalar;
-    } else if (!pto_submit_form_match_tensor(rt, form, tensor_count++, buffer_changes, &params[i], payload)) {
+    else if (!pto_submit_form_match_tensor(rt, form, (size_t)(out - payload->tensors), buffer_changes, &params[i], out))
       return false;
-    }
+    else
+      out++;
   }
   form->buffer_changes = rt->buffers.changes;
   return pto_submit_form_is_apart(form);
@@ -120,7 +118,7 @@ void pto_submit_form_find_pairs(struct pto_submit_form *form) {
   form->has_old_pairs = false;
 }
 
-struct pto_payload *pto_submit_form_make_payload(struct pto_runtime *rt, const struct pto_submit_form *form) {
+static struct pto_payload *make_payload(struct pto_runtime *rt, const struct pto_submit_form *form) {
   const uint32_t tensor_count = form->work.tensor_count, scalar_count = form->work.scalar_count;
   struct pto_payload *payload =
       pto_payload_pool_alloc(&rt->payloads, pto_params_payload_bytes(tensor_count, scalar_count, form->work.dim_count));
@@ -138,6 +136,18 @@ struct pto_payload *pto_submit_form_make_payload(struct pto_runtime *rt, const s
   }
   payload->reserved[0] = (uint64_t)(uintptr_t)dims;
   return payload;
+}
+
+struct pto_payload *pto_submit_form_take_payload(struct pto_runtime *rt, struct pto_submit_form *form) {
+  form->payload = pto_payload_pool_take(&rt->payloads, form->payload_form);
+  if (!form->payload) form->payload = make_payload(rt, form);
+  return form->payload;
+}
+
+/* A failed run gives all payloads back at once, and its reports still read that of its task. */
+static void give_payload_back(struct pto_runtime *rt, struct pto_submit_form *form) {
+  if (form->payload && !rt->has_failed) pto_payload_pool_free(&rt->payloads, form->payload);
+  form->payload = NULL;
 }
 
 /* For the record of the task. */
@@ -164,10 +174,14 @@ int pto_submit_prepare(struct pto_runtime *rt, const struct pto_launch *launch, 
   struct pto_submit_form *form = pto_submit_form_at(rt, launch->aic ? launch->aic : launch->aiv0);
   *shape_out = form->shape;
   if (form->kernel && form->param_count == count && params && is_same_launch(form, launch) &&
-      pto_submit_form_match(rt, form, params, count)) {
+      pto_submit_form_match(rt, form, params)) {
     keep_tensors(form, params, count);
-    return pto_submit_form_ask(rt, form);
+    form->payload = NULL; /* it goes with the task */
+    const int status = pto_submit_form_ask(rt, form);
+    if (PTO_UNLIKELY(status)) pto_params_drop(rt);
+    return status;
   }
+  give_payload_back(rt, form);
   form->kernel = form->unrecorded_kernel = NULL;
   rt->work = &form->work;
   const int status = pto_params_prepare(rt, launch, params, count, shape_out);
@@ -192,5 +206,6 @@ void pto_submit_forms_forget(struct pto_runtime *rt) {
   for (uint32_t i = 0; i < PTO_PAYLOAD_FORMS; i++) {
     rt->forms[i].kernel = rt->forms[i].unrecorded_kernel = NULL;
     rt->forms[i].misses = 0;
+    give_payload_back(rt, &rt->forms[i]);
   }
 }

@@ -10,6 +10,10 @@
 /* With the list chunks nearly used up, how many submits between two sweeps. */
 #define SWEEP_CHUNKS 256u
 #define PRUNE_MIN_LOG2 5u
+/* At most so many submits go by between two looks at the room. */
+#define GRANT 256u
+/* List chunks that a submit is taken to need; a short supply is found out in any case. */
+#define SUBMIT_CHUNKS 64u
 /* Entries that the hand meets an insert: places in use stay below twice the visible ones, as half of what it meets may
  * be visible before a place is added. */
 #define HAND_STEPS 2u
@@ -186,10 +190,7 @@ static inline void detach(struct pto_access_map *map, uint32_t index) {
   while (*at != index) at = &map->entries[*at].next;
   *at = entry->next;
   space->entry_count--;
-  if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_FUZZY)) {
-    space->fuzzy_count--;
-    map->fuzzy_entries--;
-  }
+  if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_FUZZY)) space->fuzzy_count--;
   if (PTO_UNLIKELY(pto_access_entry_ndims(entry) > PTO_ENTRY_DIMS)) {
     map->wide[entry->wide].extents[0] = map->wide_free;
     map->wide_free = entry->wide;
@@ -295,10 +296,7 @@ uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space,
   map->buckets[entry->bucket] = index;
   struct pto_access_space *s = &map->spaces[space];
   s->entry_count++;
-  if (PTO_UNLIKELY(region->is_fuzzy)) {
-    s->fuzzy_count++;
-    map->fuzzy_entries++;
-  }
+  if (PTO_UNLIKELY(region->is_fuzzy)) s->fuzzy_count++;
   pto_access_grid_insert(map, s, index);
   return index;
 }
@@ -421,10 +419,25 @@ void pto_access_map_sweep(struct pto_access_map *map) {
   map->submits_since_sweep = 0;
 }
 
+/* Lets submits pass by that need no more than what is left up to where it is ample. */
+static void grant_submits(struct pto_access_map *map) {
+  const uint32_t chunks = map->chunks->live_count;
+  if (map->live_entries > map->ample_entries || chunks > map->ample_chunks) return;
+  const uint64_t by_entries = (map->ample_entries - map->live_entries) / (PTO_MAX_TENSORS + 1);
+  const uint64_t by_chunks = (map->ample_chunks - chunks) / SUBMIT_CHUNKS;
+  const uint64_t until_sweep = PTO_SWEEP_SUBMITS - map->submits_since_sweep;
+  map->ample_submits = (uint32_t)pto_min_u64(pto_min_u64(by_entries, by_chunks), pto_min_u64(until_sweep, GRANT));
+  map->submits_since_sweep += map->ample_submits;
+}
+
 bool pto_access_map_sweep_for_room(struct pto_access_map *map, uint32_t param_count) {
+  map->submits_since_sweep++;
   const bool has_room = map->entry_capacity - map->live_entries >= param_count;
   const bool has_chunks = map->chunks->live_count <= map->ample_chunks || map->submits_since_sweep < SWEEP_CHUNKS;
-  if (has_room && has_chunks && map->submits_since_sweep < PTO_SWEEP_SUBMITS) return true;
+  if (has_room && has_chunks && map->submits_since_sweep < PTO_SWEEP_SUBMITS) {
+    grant_submits(map);
+    return true;
+  }
   pto_access_map_sweep(map);
   return map->entry_capacity - map->live_entries >= param_count;
 }
@@ -435,7 +448,6 @@ bool pto_access_map_is_valid(const struct pto_access_map *map) {
     const struct pto_access_entry *entry = &map->entries[i];
     if (!(entry->flags & PTO_ENTRY_LIVE)) continue;
     live++;
-    if (entry->count == 0 && !entry->more) return false;
     if (!map->spaces[entry->space].is_live) return false;
     struct pto_region region;
     pto_access_entry_region(map, entry, &region);

@@ -6,13 +6,16 @@
  * An *entry* is one region (a canonical byte set) with the accesses made to exactly it, oldest first.  Entries live in
  * an *address space*: one managed buffer, or one range of external memory.  Two ways lead to an entry:
  *   - a hash of its geometry: the same tile again, the common case.  An entry whose ISOLATED flag is set intersects no
- * other entry of its space, so the hash alone answers.
+ * other entry of its space, so the hash alone answers; fuzzy regions, which meet others by their ranges, never have it.
  *   - a grid over rows × bytes within a row × planes of the space, in classes of regions of about the same extents.  A
  * class has cells as large as its regions, so a region lies in at most two cells a dimension (one, where tiles are
  * aligned), and a lookup of a region of the class's size meets the same few cells however many disjoint tiles are live.
  *
- * Always true: an entry has at least one access; ISOLATED ⇒ no live entry of the space shares a byte with it; an entry
- * is linked into each cell of its class that its box touches, unless it is the lone one of its space.
+ * Always true: ISOLATED ⇒ no live entry of the space shares a byte with it; an entry is linked into each cell of its
+ * class that its box touches, unless it is the lone one of its space.
+ *
+ * An entry whose accesses a larger write has replaced stays, empty, for the next access to its region: tiles that come
+ * back in turn with their whole are not made anew each time.  Whoever meets it while it is empty removes it.
  *
  * Accesses whose tasks are no longer visible may linger, and count for nothing; which entries linger changes no answer.
  * A *hand* goes round all entries, and an insert that finds no free place moves it on, two entries an insert in the
@@ -146,7 +149,6 @@ struct pto_access_map {
   uint32_t *buckets, *cells; /* heads; in a cell, numbers above entry_capacity are links */
   uint32_t bucket_mask, cell_mask;
   uint32_t entry_capacity, entries_used, entry_free, live_entries;
-  uint32_t fuzzy_entries;               /* of all spaces */
   uint32_t ample_entries, ample_chunks; /* up to here any submit has room */
   uint32_t link_capacity, links_used, link_free;
   uint32_t wide_used, wide_free;
@@ -156,7 +158,8 @@ struct pto_access_map {
   uint32_t hand, hand_credit; /* the entry that it met last, and how many more it may meet */
   struct pto_access_place place;
   uint32_t visit;
-  uint64_t submits_since_sweep;
+  uint64_t submits_since_sweep; /* those that are granted counted */
+  uint32_t ample_submits;       /* granted: so many to come find room without a look */
   const struct pto_task_rings *rings;
   struct pto_list_chunks *chunks;
   uint64_t lookups, candidates, budget_exhausted;
@@ -184,17 +187,15 @@ void pto_access_map_clear_space(struct pto_access_map *map, uint32_t space);
  */
 void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_t from);
 
-/* The rest of pto_access_map_make_room, where room or list chunks run short. */
+/* The rest of pto_access_map_make_room, where room has to be looked at. */
 bool pto_access_map_sweep_for_room(struct pto_access_map *map, uint32_t param_count);
 
 /* Before the lookups of a submit with `param_count` tensors: sweeps where it is due.  False where live work leaves no
  * room. */
 static inline bool pto_access_map_make_room(struct pto_access_map *map, uint32_t param_count) {
-  map->hit_count = 0;
-  map->submits_since_sweep++;
-  return (PTO_LIKELY(map->live_entries <= map->ample_entries && map->chunks->live_count <= map->ample_chunks &&
-                     map->submits_since_sweep < PTO_SWEEP_SUBMITS)) ||
-         pto_access_map_sweep_for_room(map, param_count);
+  if (PTO_UNLIKELY(map->ample_submits == 0)) return pto_access_map_sweep_for_room(map, param_count);
+  map->ample_submits--;
+  return true;
 }
 
 /* Dimensions of a region, and whether it is fuzzy, in one number. */
@@ -227,12 +228,10 @@ static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
   return pto_access_map_hash_at(pto_access_map_geometry_hash(region), region->start);
 }
 
-/* Whether an entry's region is this one, to the field (the end follows from the others). */
-static inline bool pto_access_entry_is(const struct pto_access_map *map, const struct pto_access_entry *entry,
-                                       const struct pto_region *region) {
+/* Whether the dimensions of an entry's region, as many as this one's, are this one's. */
+static inline bool pto_access_entry_has_dims(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                                             const struct pto_region *region) {
   const uint32_t ndims = region->ndims;
-  if (entry->start != region->start || entry->run_bytes != region->run_bytes || entry->kind != pto_access_kind(region))
-    return false;
   const uint64_t *extents = entry->extents, *strides = entry->strides;
   if (PTO_UNLIKELY(ndims > PTO_ENTRY_DIMS)) {
     extents = map->wide[entry->wide].extents;
@@ -243,12 +242,50 @@ static inline bool pto_access_entry_is(const struct pto_access_map *map, const s
   return true;
 }
 
-/* The entry of exactly this region; 0 where there is none. */
+/* Whether an entry's region is this one, which is of `kind`, to the field (the end follows from the others). */
+static inline bool pto_access_entry_is(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                                       const struct pto_region *region, uint8_t kind) {
+  return entry->start == region->start && entry->run_bytes == region->run_bytes && entry->kind == kind &&
+         (PTO_LIKELY(region->ndims == 0) || pto_access_entry_has_dims(map, entry, region));
+}
+
+/* The entry of exactly this region, which is of `kind`; 0 where there is none. */
+static inline uint32_t pto_access_map_find_kind(const struct pto_access_map *map, const struct pto_region *region,
+                                                uint8_t kind, uint64_t hash) {
+  for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
+    if (PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region, kind))) return i;
+  return 0;
+}
 static inline uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region,
                                            uint64_t hash) {
-  for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
-    if (PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region))) return i;
-  return 0;
+  return pto_access_map_find_kind(map, region, pto_access_kind(region), hash);
+}
+/* Where somebody who looks up one region after another expects the next one's entry: as far behind the last one's as
+ * that was behind the one before.  Entries of tiles that were made in turn stand in turn, so who walks over them needs
+ * no table, and what he asks for does not wait for what the table says. */
+struct pto_access_hint {
+  uint32_t entry, step; /* modulo 2^32 */
+  uint32_t repeats;     /* how often the step has been made in a row */
+};
+#define PTO_HINT_REPEATS 4u /* from so many on it is relied on: it does no harm where entries are met at random */
+
+/* What the table said: an entry, or 0 for none. */
+static inline void pto_access_hint_learn(struct pto_access_hint *hint, uint32_t entry) {
+  const uint32_t step = entry - hint->entry;
+  hint->repeats = step == hint->step ? hint->repeats + 1 : 0;
+  hint->step = step;
+  hint->entry = entry;
+}
+/* The entry of exactly this region, which is of `kind`, where the hint leads to it; 0 where it does not. */
+static inline uint32_t pto_access_map_find_next(const struct pto_access_map *map, const struct pto_region *region,
+                                                uint8_t kind, struct pto_access_hint *hint) {
+  if (hint->repeats < PTO_HINT_REPEATS) return 0;
+  const uint32_t index = hint->entry + hint->step;
+  if (PTO_UNLIKELY(index > map->entry_capacity)) return 0;
+  const struct pto_access_entry *entry = &map->entries[index];
+  if (PTO_UNLIKELY(!pto_access_entry_is(map, entry, region, kind) || !(entry->flags & PTO_ENTRY_LIVE))) return 0;
+  hint->entry = index;
+  return index;
 }
 /* Appends to map->hits every other entry of the space that shares a byte with the region.  `skip` is the region's own
  * entry. */
@@ -276,6 +313,9 @@ static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_
   entry->count++;
   return true;
 }
+static inline bool pto_access_entry_is_empty(const struct pto_access_entry *entry) {
+  return entry->count == 0 && !entry->more;
+}
 /* Gives an entry's chunks back. */
 void pto_access_map_free_chunks(struct pto_access_map *map, struct pto_access_entry *entry);
 /* Drops all accesses. */
@@ -284,14 +324,19 @@ static inline void pto_access_map_clear_accesses(struct pto_access_map *map, str
   entry->count = 0;
   entry->flags &= (uint8_t) ~(PTO_ENTRY_HAS_WRITE | PTO_ENTRY_MANY_WRITES);
 }
+/* Puts a write in place of all accesses of an entry without chunks, whose other flags are `flags`. */
+static inline void pto_access_entry_replace(struct pto_access_entry *entry, struct pto_task_ref ref, uint16_t tag,
+                                            uint8_t flags) {
+  entry->refs[0] = ref.bits;
+  entry->tags[0] = tag;
+  entry->count = 1;
+  entry->flags = (uint8_t)(flags | PTO_ENTRY_HAS_WRITE);
+}
 /* Puts a write in place of all accesses. */
 static inline void pto_access_map_replace(struct pto_access_map *map, struct pto_access_entry *entry,
                                           struct pto_task_ref ref, uint16_t tag) {
   if (PTO_UNLIKELY(entry->more)) pto_access_map_free_chunks(map, entry);
-  entry->refs[0] = ref.bits;
-  entry->tags[0] = tag;
-  entry->count = 1;
-  entry->flags = (uint8_t)((entry->flags & ~PTO_ENTRY_MANY_WRITES) | PTO_ENTRY_HAS_WRITE);
+  pto_access_entry_replace(entry, ref, tag, (uint8_t)(entry->flags & ~PTO_ENTRY_MANY_WRITES));
 }
 /* Keeps the visible accesses for which `keep(context, ref)` (NULL: all visible ones).  Returns how many are left. */
 uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_entry *entry,

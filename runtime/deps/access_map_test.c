@@ -54,6 +54,7 @@ static uint32_t enter(struct fixture *f, uint32_t space, const struct pto_region
   assert_true(pto_access_map_make_room(&f->map, 1));
   uint64_t hash = pto_access_map_hash(r);
   uint32_t entry = pto_access_map_find(&f->map, r, hash);
+  f->map.hit_count = 0;
   if (!entry) {
     pto_access_map_search(&f->map, space, r, 0);
     entry = pto_access_map_insert_found(&f->map, space, r, hash);
@@ -556,6 +557,39 @@ static void live_entries_that_fill_the_map_leave_no_room(void **state) {
   drop(&f);
 }
 
+/* A hint may say anything: what it leads to is the region's own live entry, or none. */
+static void a_hint_leads_to_the_entry_of_the_region_or_to_none(void **state) {
+  struct fixture f;
+  make(&f, 4096, 128);
+  const uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 20, 64, 1 << 20);
+  struct pto_access_hint hint = {0};
+  uint32_t entries[32], led = 0;
+  for (uint32_t i = 0; i < 32; i++) {
+    struct pto_region r = box((uint64_t)i * 64 + 64, 64, 1, 0);
+    entries[i] = enter(&f, space, &r, PTO_TAG_WRITE);
+  }
+  for (uint32_t i = 0; i < 64; i++) {
+    struct pto_region r = box((uint64_t)(i % 32) * 64 + 64, 64, 1, 0);
+    const uint32_t found = pto_access_map_find_next(&f.map, &r, pto_access_kind(&r), &hint);
+    if (!found) pto_access_hint_learn(&hint, entries[i % 32]);
+    led += found != 0;
+    assert_int_equal(hint.entry, entries[i % 32]);
+  }
+  assert_true(led >= 64 - 2 * (PTO_HINT_REPEATS + 2));
+  pto_access_map_remove(&f.map, entries[5]);
+  for (uint32_t i = 0; i < 32; i++)
+    for (uint32_t step = -40u; step != 40; step++) {
+      struct pto_region r = box((uint64_t)i * 64 + 64, 64, 1, 0);
+      hint = (struct pto_access_hint){.entry = entries[16], .step = step, .repeats = PTO_HINT_REPEATS};
+      const uint32_t found = pto_access_map_find_next(&f.map, &r, pto_access_kind(&r), &hint);
+      assert_int_equal(found, i != 5 && entries[16] + step == entries[i] ? entries[i] : 0);
+    }
+  hint = (struct pto_access_hint){.entry = UINT32_MAX - 3, .repeats = PTO_HINT_REPEATS};
+  struct pto_region first = box(64, 64, 1, 0);
+  assert_int_equal(pto_access_map_find_next(&f.map, &first, pto_access_kind(&first), &hint), 0);
+  drop(&f);
+}
+
 static void a_dead_space_forgets_everything(void **state) {
   struct fixture f;
   make(&f, 64, 1024);
@@ -614,6 +648,7 @@ int main(void) {
       cmocka_unit_test(sweeps_do_not_put_off_that_expired_readers_are_dropped),
       cmocka_unit_test(expired_entries_never_exhaust_the_map),
       cmocka_unit_test(live_entries_that_fill_the_map_leave_no_room),
+      cmocka_unit_test(a_hint_leads_to_the_entry_of_the_region_or_to_none),
       cmocka_unit_test(a_dead_space_forgets_everything),
       cmocka_unit_test(merged_spaces_keep_the_entries_of_both),
   };

@@ -124,11 +124,26 @@ static void meet_access(struct pto_hazards *hazards, const struct pto_access *ac
   if (pto_trace_has_graph(hazards->trace)) record(hazards, index, reasons, access, entry, tag);
 }
 
-/* The same where is_direct, for an access that is a conflict: a producer that is visible is wired once. */
+/* The same where is_direct, for an access that is a conflict: a producer that is visible is wired once.  Whether it has
+ * been wired already is drawn by chance in some programs, whether it has finished is not: that alone is a branch. */
 static inline void meet_one_directly(struct pto_hazards *hazards, uint32_t ref_bits) {
   const struct pto_task_ref ref = {ref_bits};
-  struct pto_task_slot *producer = &hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)];
-  if (PTO_LIKELY(pto_task_slot_is_of(producer, ref) && producer->mark != hazards->serial)) wire(hazards, producer);
+  struct pto_task_slot *producer = &hazards->slots[ref_bits & hazards->slot_mask];
+  if (PTO_UNLIKELY(!pto_task_slot_is_of(producer, ref))) return;
+  if (PTO_LIKELY(pto_task_state_has_finished(producer->state))) {
+    hazards->edges += producer->mark != hazards->serial;
+    producer->mark = hazards->serial;
+  } else if (producer->mark != hazards->serial) {
+    wire(hazards, producer);
+  }
+}
+
+/* Several accesses, in as many steps however many they are: how many have read a tile since it was written is drawn by
+ * chance in some programs, and a loop's end that cannot be foreseen costs more than two steps. */
+static inline void meet_several_directly(struct pto_hazards *hazards, const struct pto_access_entry *entry,
+                                         uint32_t count) {
+#pragma GCC unroll 4
+  for (uint32_t k = 0; k < PTO_ENTRY_ACCESSES; k++) meet_one_directly(hazards, entry->refs[k < count ? k : 0]);
 }
 
 /* The accesses in an entry's own places: a write meets all of them, a read meets the writes, and there is mostly one,
@@ -136,7 +151,10 @@ static inline void meet_one_directly(struct pto_hazards *hazards, uint32_t ref_b
 static inline void meet_directly(struct pto_hazards *hazards, const struct pto_access_entry *entry, bool is_write) {
   const uint32_t count = entry->count;
   if (is_write) {
-    for (uint32_t k = 0; k < count; k++) meet_one_directly(hazards, entry->refs[k]);
+    if (count > 1)
+      meet_several_directly(hazards, entry, count);
+    else if (count)
+      meet_one_directly(hazards, entry->refs[0]);
   } else if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_MANY_WRITES)) {
     for (uint32_t k = 0; k < count; k++)
       if (entry->tags[k] & PTO_TAG_WRITE) meet_one_directly(hazards, entry->refs[k]);
@@ -193,19 +211,21 @@ static bool has_no_edge(void *context, struct pto_task_ref ref) {
   return hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)].mark != hazards->serial;
 }
 
-/* Replaces what the write covers; what its region still meets afterwards is isolated no more.  True where nothing is
- * left. */
+/* Replaces what the write covers, whose entries stay for the next access to their regions, and removes those that are
+ * empty by now; what its region still meets afterwards is isolated no more.  True where nothing is left. */
 static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *access, bool replaces_all) {
   struct pto_access_map *map = hazards->map;
   bool is_alone = true;
   for (uint32_t i = 0; i < map->hit_count; i++) {
     uint32_t index = map->hits[i].entry;
     struct pto_access_entry *entry = &map->entries[index];
-    if ((access->tag & PTO_TAG_WRITE) && map->hits[i].is_covered &&
-        (replaces_all || pto_access_map_filter(map, entry, has_no_edge, hazards) == 0)) {
+    if (pto_access_entry_is_empty(entry)) {
       pto_access_map_remove(map, index);
       continue;
     }
+    if ((access->tag & PTO_TAG_WRITE) && map->hits[i].is_covered &&
+        (replaces_all || pto_access_map_filter(map, entry, has_no_edge, hazards) == 0))
+      pto_access_map_clear_accesses(map, entry);
     entry->flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
     is_alone = false;
   }
@@ -215,6 +235,11 @@ static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *ac
 static inline void append(struct pto_hazards *hazards, struct pto_access_entry *entry, uint16_t tag) {
   if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, hazards->consumer_ref, tag)))
     hazards->shortage |= PTO_HAZARDS_OUT_OF_CHUNKS;
+}
+
+/* A search has found nothing else that the entry meets. */
+static inline void isolate(struct pto_access_entry *entry) {
+  if (PTO_LIKELY(!(entry->flags & PTO_ENTRY_FUZZY))) entry->flags |= PTO_ENTRY_ISOLATED;
 }
 
 /* Puts the access into its own entry, once all that it meets is wired. */
@@ -237,13 +262,23 @@ static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_ac
   if (!is_alone)
     entry->flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
   else if (was_searched)
-    entry->flags |= PTO_ENTRY_ISOLATED;
+    isolate(entry);
   append(hazards, entry, access->tag);
 }
 
-/* The access's own entry (0: none yet). */
-static inline uint32_t find_own(const struct pto_hazards *hazards, const struct pto_access *access) {
-  return pto_access_map_find(hazards->map, &access->region, access->hash);
+/* The access's own entry (0: none yet), by its hash. */
+static inline uint32_t find_own(const struct pto_hazards *hazards, struct pto_access *access) {
+  access->hash = pto_access_map_hash_at(access->geometry_hash, access->region.start);
+  return pto_access_map_find_kind(hazards->map, &access->region, access->kind, access->hash);
+}
+
+/* The same, where the same parameter of earlier submits leads to it, or by its hash. */
+static inline uint32_t find_own_next(const struct pto_hazards *hazards, struct pto_access *access) {
+  const uint32_t next = pto_access_map_find_next(hazards->map, &access->region, access->kind, &access->hint);
+  if (next) return next;
+  const uint32_t own = find_own(hazards, access);
+  pto_access_hint_learn(&access->hint, own);
+  return own;
 }
 
 /* In map->hits all other entries that the access meets; true where these were looked for. */
@@ -252,7 +287,7 @@ static inline bool look_up(struct pto_hazards *hazards, const struct pto_access 
   const struct pto_access_space *space = &map->spaces[access->space];
   map->hit_count = 0;
   map->candidates += own != 0;
-  if (own && (map->entries[own].flags & PTO_ENTRY_ISOLATED) && !space->fuzzy_count) return false;
+  if (own && (map->entries[own].flags & PTO_ENTRY_ISOLATED)) return false;
   if (space->entry_count) pto_access_map_search(map, access->space, &access->region, own);
   return true;
 }
@@ -267,7 +302,7 @@ static void meet(struct pto_hazards *hazards, const struct pto_access *access, u
 static void enter_first(struct pto_hazards *hazards, const struct pto_access *access) {
   struct pto_access_map *map = hazards->map;
   const uint32_t own = pto_access_map_insert_found(map, access->space, &access->region, access->hash);
-  map->entries[own].flags |= PTO_ENTRY_ISOLATED;
+  isolate(&map->entries[own]);
   append(hazards, &map->entries[own], access->tag);
 }
 
@@ -283,8 +318,7 @@ static PTO_NOINLINE void enter_in_general(struct pto_hazards *hazards, const str
 
 /* Under pto rules, in manual scopes, and for all reasons of edges where an access is fuzzy: it meets by its range what
  * a write of the same task may have replaced. */
-static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const struct pto_access *accesses,
-                                         uint32_t count) {
+static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, struct pto_access *accesses, uint32_t count) {
   for (uint32_t i = 0; !hazards->is_manual && i < count; i++) {
     const uint32_t own = find_own(hazards, &accesses[i]);
     look_up(hazards, &accesses[i], own);
@@ -299,14 +333,13 @@ static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const stru
 
 /* The rest of enter_alone where the entry has chunks, or one was wanted and there was none. */
 static PTO_NOINLINE void enter_among_chunks(struct pto_hazards *hazards, const struct pto_access *access,
-                                            uint32_t own) {
+                                            struct pto_access_entry *entry) {
   struct pto_access_map *map = hazards->map;
-  struct pto_access_entry *entry = &map->entries[own];
   const bool is_write = access->tag & PTO_TAG_WRITE;
   if (entry->more && (is_write || (entry->flags & PTO_ENTRY_MANY_WRITES))) meet_chunks(hazards, access, entry);
   if (is_short(hazards)) {
     map->hit_count = 0;
-    meet_entries_again(hazards, access, own, 0);
+    meet_entries_again(hazards, access, (uint32_t)(entry - map->entries), 0);
   }
   if (is_write)
     pto_access_map_replace(map, entry, hazards->consumer_ref, access->tag);
@@ -315,23 +348,31 @@ static PTO_NOINLINE void enter_among_chunks(struct pto_hazards *hazards, const s
 }
 
 /* The same tile again, which meets no other, is the usual case. */
-static inline bool enter_alone(struct pto_hazards *hazards, const struct pto_access *access, uint32_t own) {
-  struct pto_access_map *map = hazards->map;
-  struct pto_access_entry *entry = &map->entries[own];
-  const uint8_t flags = entry->flags;
-  if (PTO_UNLIKELY(!own || (flags & (PTO_ENTRY_ISOLATED | PTO_ENTRY_FUZZY)) != PTO_ENTRY_ISOLATED)) return false;
-  if (PTO_UNLIKELY(map->fuzzy_entries) && map->spaces[access->space].fuzzy_count) return false;
-  map->candidates++;
+static inline void enter_alone(struct pto_hazards *hazards, const struct pto_access *access,
+                               struct pto_access_entry *entry) {
   const bool is_write = access->tag & PTO_TAG_WRITE;
   meet_directly(hazards, entry, is_write);
-  const bool has_chunks_to_meet = entry->more && (is_write || (flags & PTO_ENTRY_MANY_WRITES));
+  const bool has_chunks_to_meet = entry->more && (is_write || (entry->flags & PTO_ENTRY_MANY_WRITES));
   if (PTO_UNLIKELY(has_chunks_to_meet || is_short(hazards)))
-    enter_among_chunks(hazards, access, own);
+    enter_among_chunks(hazards, access, entry);
   else if (is_write)
-    pto_access_map_replace(map, entry, hazards->consumer_ref, access->tag);
+    pto_access_entry_replace(entry, hazards->consumer_ref, access->tag, PTO_ENTRY_LIVE | PTO_ENTRY_ISOLATED);
   else
     append(hazards, entry, access->tag);
-  return true;
+}
+
+/* Accesses from `access` to `end` whose own entries meet no other.  The first one whose entry, in *own, does, or that
+ * has none. */
+static inline struct pto_access *enter_directly(struct pto_hazards *hazards, struct pto_access *access,
+                                                const struct pto_access *end, uint32_t *own) {
+  for (; access < end; access++) {
+    const uint32_t index = find_own_next(hazards, access);
+    struct pto_access_entry *entry = &hazards->map->entries[index];
+    *own = index;
+    if (PTO_UNLIKELY(!(entry->flags & PTO_ENTRY_ISOLATED))) break; /* the entry 0 has no flags */
+    enter_alone(hazards, access, entry);
+  }
+  return access;
 }
 
 static bool has_fuzzy(const struct pto_access *accesses, uint32_t count) {
@@ -340,12 +381,15 @@ static bool has_fuzzy(const struct pto_access *accesses, uint32_t count) {
   return false;
 }
 
-void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count) {
+void pto_hazards_enter(struct pto_hazards *hazards, struct pto_access *accesses, uint32_t count) {
   hazards->map->lookups += count;
   if (PTO_LIKELY(hazards->is_direct)) {
-    for (uint32_t i = 0; i < count; i++) {
-      const uint32_t own = find_own(hazards, &accesses[i]);
-      if (PTO_UNLIKELY(!enter_alone(hazards, &accesses[i], own))) enter_in_general(hazards, &accesses[i], own);
+    struct pto_access *access = accesses, *const end = accesses + count;
+    hazards->map->candidates += count;
+    uint32_t own;
+    while (PTO_UNLIKELY((access = enter_directly(hazards, access, end, &own)) < end)) {
+      hazards->map->candidates--; /* which the general way counts */
+      enter_in_general(hazards, access++, own);
     }
   } else if (hazards->rules == PTO_DEPS_EXACT && !hazards->is_manual && !has_fuzzy(accesses, count)) {
     for (uint32_t i = 0; i < count; i++) enter_in_general(hazards, &accesses[i], find_own(hazards, &accesses[i]));

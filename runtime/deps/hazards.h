@@ -28,11 +28,20 @@
 /* What a new task does to one region. */
 struct pto_access {
   struct pto_region region;
-  uint64_t hash;          /* pto_access_map_hash of the region */
+  uint64_t geometry_hash; /* pto_access_map_geometry_hash of the region */
+  uint64_t hash;          /* pto_access_map_hash of the region, once it has been looked for in the table */
   uint64_t buffer_number; /* for records */
   uint32_t space;
-  uint16_t tag; /* PTO_TAG_… */
+  uint16_t tag;                /* PTO_TAG_… */
+  uint8_t kind;                /* pto_access_kind of the region */
+  struct pto_access_hint hint; /* from the same parameter of earlier submits, where there were any */
 };
+
+/* What follows from the access's region, once that is set. */
+static inline void pto_access_set_region(struct pto_access *access) {
+  access->geometry_hash = pto_access_map_geometry_hash(&access->region);
+  access->kind = pto_access_kind(&access->region);
+}
 
 struct pto_hazards {
   struct pto_access_map *map;
@@ -40,14 +49,18 @@ struct pto_hazards {
   struct pto_list_chunks *chunks;
   struct pto_trace *trace; /* NULL or without the graph bit: edges are not recorded */
   enum pto_deps_rules rules;
+  struct pto_task_slot *slots; /* of `rings`, as is the next */
+  uint32_t slot_mask;
   uint32_t serial;
   uint32_t consumer; /* slot of the task being submitted */
   struct pto_task_ref consumer_ref;
   bool is_manual;
-  bool is_direct;             /* exact rules, not manual, nothing recorded: every conflict is an edge, and no more */
-  uint8_t shortage;           /* enum pto_hazards_shortage of this submit */
-  uint64_t edges, live_edges; /* of the run; live ones are those whose producer has not finished */
-  uint64_t edges_before, live_edges_before; /* the submit that goes on */
+  bool is_direct;   /* exact rules, not manual, nothing recorded: every conflict is an edge, and no more */
+  uint8_t shortage; /* enum pto_hazards_shortage of this submit */
+  /* Of the run, and of it before the submit that goes on.  In this order: a wide load of two numbers of which one has
+   * just been written waits for the store. */
+  uint64_t edges, edges_before;
+  uint64_t live_edges, live_edges_before; /* whose producers have not finished */
 };
 
 enum pto_hazards_shortage {
@@ -79,7 +92,7 @@ static inline void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consu
 /* An edge that the orchestration asked for; the reference is visible. */
 void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref producer);
 /* All accesses of the task, in the order of its parameters; pto_access_map_make_room has been called. */
-void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count);
+void pto_hazards_enter(struct pto_hazards *hazards, struct pto_access *accesses, uint32_t count);
 /* Forgets the submit's shortage; false where it was one of live work. */
 static inline bool pto_hazards_overcome_shortage(struct pto_hazards *hazards) {
   const uint8_t shortage = hazards->shortage;

@@ -48,11 +48,6 @@ static inline union pto_scalar *pto_payload_scalars(struct pto_payload *payload)
   return (union pto_scalar *)(void *)&payload->tensors[payload->tensor_count];
 }
 
-static inline const struct pto_kernel *pto_payload_first_kernel(const struct pto_payload *payload) {
-  const struct pto_kernel *kernel = payload->kernels[0] ? payload->kernels[0] : payload->kernels[1];
-  return PTO_LIKELY(kernel != NULL) ? kernel : payload->kernels[2];
-}
-
 enum pto_message_flags {
   PTO_MESSAGE_BLOCKS = 1,   /* block_count > 1: read it from the payload */
   PTO_MESSAGE_TOGETHER = 2, /* member of a sync_start group: starts with the others */

@@ -3,12 +3,16 @@
  * Task rings: the slots that tasks live in, from submit to retirement.
  *
  * PTO_RING_COUNT rings of `window` slots each, kept apart by scope depth; depths beyond share the last.  Sequence
- * numbers run free; slot = ring · window + sequence mod window. tail ≤ open_begin ≤ head,   head − tail ≤ window − 1
+ * numbers run free; slot = ring · window + sequence mod window. tail ≤ open_begin ≤ head,
+ * tail ≤ done_end ≤ head,   head − tail ≤ window − 1
  * Tasks before open_begin belong to scopes that have ended, and the one at open_begin, where there is one, to an open
  * scope: so a task can be CONSUMED when it is completed, nobody holds its memory and its sequence is below open_begin,
  * and the end of a scope costs O(1).  Only the innermost scope submits, so a ring that one open scope uses holds its
  * tasks as one run; in the last ring, which deep scopes share, tasks of ended scopes behind the first one of an open
  * scope wait for that scope, as retirement in order makes them do anyway.
+ *
+ * Tasks before done_end have completed, and have no memory that anybody could hold: they are retired at once, unseen.
+ * The slot of a retired task is FREE, or COMPLETED where it was one of those.
  *
  * A task reference is 32 bits: the slot, and above it the low bits of how often the ring had gone round, which together
  * are the ring and the low 30 bits of the sequence.  It is *visible* while its slot has not come round again:
@@ -94,6 +98,7 @@ _Static_assert(sizeof(struct pto_task_cold) == PTO_CACHE_LINE, "one line a task"
 struct pto_task_ring {
   uint64_t head, tail; /* sequences: next to be given, oldest in use */
   uint64_t open_begin; /* sequences from here on belong to open scopes */
+  uint64_t done_end;   /* sequences before here need not be looked at to be retired */
   uint64_t high_water; /* most slots in use before the last retirement: pto_task_ring_high_water */
   uint32_t first_slot; /* ring · window */
   struct pto_heap_ring heap;
@@ -121,11 +126,15 @@ static inline uint32_t pto_task_ring_of_depth(uint32_t depth) {
 static inline uint32_t pto_task_slot_index(const struct pto_task_rings *rings, uint32_t ring, uint64_t sequence) {
   return (ring << rings->window_log2) | ((uint32_t)sequence & (rings->window - 1));
 }
-static inline struct pto_task_ref pto_task_ref_make(const struct pto_task_rings *rings, uint32_t ring,
-                                                    uint64_t sequence) {
+static inline struct pto_task_ref pto_task_ref_in(const struct pto_task_rings *rings, const struct pto_task_ring *ring,
+                                                  uint64_t sequence) {
   /* the laps stand PTO_RING_BITS higher than in the sequence: as many times more of them */
   const uint32_t laps = (uint32_t)sequence & ~(rings->window - 1);
-  return (struct pto_task_ref){(uint32_t)sequence + (PTO_RING_COUNT - 1) * laps + rings->rings[ring].first_slot};
+  return (struct pto_task_ref){(uint32_t)sequence + (PTO_RING_COUNT - 1) * laps + ring->first_slot};
+}
+static inline struct pto_task_ref pto_task_ref_make(const struct pto_task_rings *rings, uint32_t ring,
+                                                    uint64_t sequence) {
+  return pto_task_ref_in(rings, &rings->rings[ring], sequence);
 }
 static inline uint32_t pto_task_ref_slot(const struct pto_task_rings *rings, struct pto_task_ref ref) {
   return ref.bits & rings->slot_mask;
@@ -141,8 +150,11 @@ static inline bool pto_task_ref_is_visible(const struct pto_task_rings *rings, s
 static inline bool pto_task_slot_is_of(const struct pto_task_slot *slot, struct pto_task_ref ref) {
   return slot->ref.bits == ref.bits;
 }
+static inline bool pto_task_ring_has_no_slot(const struct pto_task_rings *rings, const struct pto_task_ring *ring) {
+  return ring->head - ring->tail >= rings->window - 1;
+}
 static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, uint32_t ring) {
-  return rings->rings[ring].head - rings->rings[ring].tail >= rings->window - 1;
+  return pto_task_ring_has_no_slot(rings, &rings->rings[ring]);
 }
 
 static inline uint64_t pto_task_ring_high_water(const struct pto_task_ring *ring) {
@@ -151,13 +163,12 @@ static inline uint64_t pto_task_ring_high_water(const struct pto_task_ring *ring
 
 /* Takes the next slot of a ring that is not full: WAITING, with one pending for the submit, and nothing of the task
  * before.  The cold half is left as it is. */
-static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring_index) {
-  struct pto_task_ring *ring = &rings->rings[ring_index];
-  PTO_ASSERT(!pto_task_ring_is_full(rings, ring_index));
-  const struct pto_task_ref ref = pto_task_ref_make(rings, ring_index, ring->head);
+static inline uint32_t pto_task_ring_alloc_in(struct pto_task_rings *rings, struct pto_task_ring *ring) {
+  PTO_ASSERT(!pto_task_ring_has_no_slot(rings, ring));
+  const struct pto_task_ref ref = pto_task_ref_in(rings, ring, ring->head);
   const uint32_t index = pto_task_ref_slot(rings, ref);
   struct pto_task_slot *slot = &rings->slots[index];
-  PTO_ASSERT(slot->state == PTO_TASK_FREE);
+  PTO_ASSERT(pto_task_state_has_finished(slot->state));
   slot->ref = ref;
   slot->mark = 0;
   slot->pending = 1;
@@ -171,6 +182,13 @@ static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_
   slot->payload = NULL;
   ring->head++;
   return index;
+}
+static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring_index) {
+  return pto_task_ring_alloc_in(rings, &rings->rings[ring_index]);
+}
+/* The newest task of the ring has completed, before any other was submitted to it, and has no block. */
+static inline void pto_task_ring_note_done(struct pto_task_ring *ring) {
+  if (PTO_LIKELY(ring->done_end == ring->head - 1)) ring->done_end = ring->head;
 }
 /* Retires consumed tasks from the tail on, in order, and gives their heap back.  True where any was retired. */
 bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring);

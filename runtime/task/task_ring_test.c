@@ -223,6 +223,41 @@ static void test_finished_is_what_fan_in_need_not_wait_for(void **state) {
                pto_task_state_has_finished(PTO_TASK_RUNNING));
 }
 
+/* Tasks that are done when the next one comes need not be looked at; those of open scopes stay all the same. */
+static void test_tasks_that_were_done_in_turn_retire_up_to_the_open_scope(void **state) {
+  (void)state;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(starts); i++) {
+    make(starts[i]);
+    struct pto_task_ring *ring = &rings.rings[0];
+    for (uint32_t k = 0; k < 2; k++) {
+      complete(alloc(0));
+      pto_task_ring_note_done(ring);
+    }
+    close_scopes(0);
+    complete(alloc(0)); /* done, but of an open scope */
+    pto_task_ring_note_done(ring);
+    const uint32_t late = alloc(0);
+    complete(alloc(0));
+    pto_task_ring_note_done(ring); /* behind one that is not done */
+    assert_true(pto_task_rings_is_valid(&rings));
+    assert_true(pto_task_ring_retire(&rings, 0));
+    assert_int_equal(ring->tail - starts[i], 2);
+    close_scopes(0);
+    assert_true(pto_task_ring_retire(&rings, 0));
+    assert_int_equal(ring->tail - starts[i], 3);
+    assert_false(pto_task_ring_retire(&rings, 0));
+    complete(late);
+    assert_true(pto_task_ring_retire(&rings, 0));
+    assert_int_equal(ring->tail, ring->head);
+    complete(alloc(0));
+    pto_task_ring_note_done(ring); /* in turn again */
+    assert_int_equal(ring->done_end, ring->head);
+    rings.slots[pto_task_slot_index(&rings, 0, ring->tail)].holders = 1;
+    assert_false(pto_task_rings_is_valid(&rings));
+    pto_task_rings_fini(&rings);
+  }
+}
+
 static void test_what_contradicts_the_formulas_is_not_valid(void **state) {
   (void)state;
   make(0);
@@ -359,6 +394,7 @@ int main(void) {
       cmocka_unit_test(test_a_retired_task_gives_its_heap_back),
       cmocka_unit_test(test_depths_beyond_the_rings_share_the_last),
       cmocka_unit_test(test_finished_is_what_fan_in_need_not_wait_for),
+      cmocka_unit_test(test_tasks_that_were_done_in_turn_retire_up_to_the_open_scope),
       cmocka_unit_test(test_what_contradicts_the_formulas_is_not_valid),
       cmocka_unit_test(test_random_work_retires_what_the_model_retires),
       cmocka_unit_test(test_each_refused_reservation_is_reported_and_leaves_nothing),
