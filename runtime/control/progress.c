@@ -265,6 +265,7 @@ void pto_progress_start(struct pto_runtime *rt, uint32_t index) {
   struct pto_task_slot *slot = &rt->rings.slots[index];
   struct pto_payload *payload = slot->payload;
   if (PTO_UNLIKELY(!pto_scheduler_take_new(&rt->scheduler, index, slot, payload, &message))) {
+    rt->trace.control.last_time = 0;
     offer(rt, index);
     return;
   }

@@ -252,6 +252,7 @@ int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, v
   if (rt->port->elapsed_ps) rt->virtual_ps = rt->port->elapsed_ps(rt->port);
   rt->port->ops->end_run(rt->port);
   end_state(rt);
+  pto_trace_end_run(&rt->trace);
   if (!rt->has_failed) pto_error_clear(&rt->error);
   return rt->has_failed ? rt->error.status : PTO_OK;
 }

@@ -185,10 +185,10 @@ static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *lau
   }
 }
 
-/* Its price in virtual time, and its place on the timeline. */
-static inline void note_submit(struct pto_runtime *rt, uint32_t param_count, uint64_t begin_time, uint64_t number) {
+/* Its price in virtual time, and its place on the timeline.  Gives the end. */
+static inline uint64_t note_submit(struct pto_runtime *rt, uint32_t param_count, uint64_t begin_time, uint64_t number) {
   if (rt->port->is_virtual) charge_submit(rt, param_count);
-  if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, number);
+  return PTO_UNLIKELY(rt->trace.record) ? pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, number) : 0;
 }
 
 /* The handle of the task that was given the ring's last slot. */
@@ -297,8 +297,12 @@ static int submit_single(struct pto_runtime *rt, const struct pto_kernel *kernel
   if (PTO_UNLIKELY(status)) return give_up(rt, status);
   slot->payload = payload;
   if (PTO_UNLIKELY(form->work.held_count)) pto_params_settle(rt, slot_index);
-  if (PTO_UNLIKELY(form->is_watched)) note_submit(rt, count, begin_time, number);
-  if (--slot->pending == 0) pto_progress_start(rt, slot_index);
+  const bool is_ready = --slot->pending == 0;
+  if (PTO_UNLIKELY(form->is_watched)) {
+    const uint64_t end_time = note_submit(rt, count, begin_time, number);
+    rt->trace.control.last_time = is_ready ? end_time : 0; /* the kernel may begin here */
+  }
+  if (is_ready) pto_progress_start(rt, slot_index);
   return PTO_OK;
 }
 
