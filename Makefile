@@ -7,13 +7,14 @@
 #   make bench      benches as JSON lines and tables                        make test-long  with the long cases
 #   make perf PROGRAM=bgemm          make valgrind PROGRAM=bgemm TOOL=memcheck|callgrind|cachegrind|helgrind|drd|massif
 #   make fuzz       make lint        make coverage     make format-check     make deps     make mutants
+#   make regress                     every example's results, counts and virtual times beside tests/regress (LIST=…, ARGS="--update")
 #   make conformance                 the conformance cases of the folder WEBNN_DATA, and a line an operation
 #   make install PREFIX=/usr/local DESTDIR=            make clean
 #
 # Variants build into build-<name>/ and share no object with each other:
 #   SAN=address,undefined   SAN=thread   BUILD=debug   CC=clang   PLAIN=1 (without optional libraries)
 #   ANNOTATE=1 (atomics tell helgrind and drd what they hand over; make valgrind builds it where it is needed)
-# Others: WERROR=1 (for what is compiled), TESTS=pattern (make test), ARGS="…" (make run, perf, valgrind), FUZZ_SECONDS=60,
+# Others: WERROR=1 (for what is compiled), TESTS=pattern (make test), ARGS="…" (make run, regress, perf, valgrind), FUZZ_SECONDS=60,
 # BENCH="task_overhead lookup" and QUICK=1 (make bench: these alone; less of all), V=1 (print commands).
 
 MAKEFLAGS += -rR
@@ -74,7 +75,7 @@ ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(T
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
-UNPROBED := run test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
+UNPROBED := run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
 .PHONY: all programs oracle tests benches $(UNPROBED) run-mutants perf valgrind install FORCE
 all:
 
@@ -233,6 +234,12 @@ run:
 	@scripts/deps
 	$(AGAIN) all
 	@$(B)/ptosim suite --chip a2a3 $(ARGS)
+# Every example in virtual time beside what it came to before; LIST: another list; ARGS="--update", "--filter moe".
+LIST ?= tests/regress/examples.list
+regress:
+	@scripts/deps
+	$(AGAIN) all
+	@$(B)/ptosim regress $(LIST) --jobs $(shell nproc) $(ARGS)
 test:
 	@scripts/deps
 	$(AGAIN) tests

@@ -22,6 +22,7 @@
 #include <sim/timing.h>
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -535,6 +536,9 @@ int main(int argc, char **argv) {
                 {"rows", bench_rows_group},
                 {"strided", bench_strided_group},
                 {"roofline", bench_roofline_group}};
+  /* Freed memory stays: half of the time went into pages of tensors that had just been given back. */
+  (void)!mallopt(M_MMAP_MAX, 0);
+  (void)!mallopt(M_TRIM_THRESHOLD, -1);
   fprintf(stderr, "bench_kernels: %s level\n", pto_level_name(pto_level_best()));
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(groups); i++)
     if (argc < 2 || strcmp(argv[1], groups[i].name) == 0) groups[i].run();

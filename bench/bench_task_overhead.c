@@ -59,7 +59,11 @@ static void print_result(uint32_t s, uint32_t p, uint32_t tasks) {
   pto_bench_line_text(line, "pattern", task_patterns[p].name);
   pto_bench_line_count(line, "workers", system->workers);
   pto_bench_line_count(line, "tasks", tasks / system->fewer);
-  pto_bench_line_real(line, "cpu_ns_per_task", pto_samples_median(&r->cpu_ns));
+  const struct pto_samples_figures cpu = pto_samples_figures(&r->cpu_ns);
+  pto_bench_line_real(line, "cpu_ns_per_task", cpu.median);
+  pto_bench_line_real(line, "cpu_min", cpu.min);
+  pto_bench_line_real(line, "cpu_low", cpu.low);
+  pto_bench_line_real(line, "cpu_high", cpu.high);
   pto_bench_line_real(line, "ns_per_task", pto_samples_median(&r->ns));
   pto_bench_line_print(line, &r->ns);
 }

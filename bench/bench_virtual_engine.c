@@ -4,16 +4,17 @@
  * busy?
  *
  * One JSON line a chip, with and without a timeline, with and without a cost function: nanoseconds of processor time a
- * message (so that other load on the machine counts little), median and minimum of RUNS runs.  Kernels are empty.  No
+ * message (so that other load on the machine counts little).  Kernels are empty.  No
  * peer does this.
  */
+#include <bench/support/bench_clock.h>
+#include <bench/support/bench_line.h>
 #include <runtime/trace/trace.h>
 #include <sim/chip.h>
 #include <sim/engine.h>
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define RUNS 7
 #define MESSAGES 1000000u
@@ -38,17 +39,6 @@ static const struct pto_kernel priced = {
     .name = "priced", .cores = PTO_AIC | PTO_AIV, .run = run_nothing, .cost = a_cost};
 static const struct pto_kernel unpriced = {
     .name = "unpriced", .cores = PTO_AIC | PTO_AIV, .run = run_nothing, .params = params, .param_count = 3};
-
-static double now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 static void make_tasks(const struct pto_kernel *kernel) {
   static const uint64_t shape[2] = {64, 64}, strides[2] = {64, 1};
@@ -76,7 +66,7 @@ static void send(struct pto_port *port, uint32_t ticket, uint32_t core) {
 static double measure(struct pto_port *port) {
   uint32_t sent = 0;
   if (port->ops->begin_run(port, NULL, 0)) exit(1);
-  double begin = now_ns();
+  double begin = pto_bench_cpu_ns();
   for (uint32_t slot = 0; slot < port->slots_per_core; slot++)
     for (uint32_t core = 0; core < 3 * port->cluster_count; core++) send(port, sent++, core);
   for (uint32_t polled = 0; polled < MESSAGES;) {
@@ -89,7 +79,7 @@ static double measure(struct pto_port *port) {
     pto_port_charge(port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
     if (sent < MESSAGES) send(port, sent++, completion.core);
   }
-  double ns = (now_ns() - begin) / MESSAGES;
+  double ns = (pto_bench_cpu_ns() - begin) / MESSAGES;
   port->ops->end_run(port);
   return ns;
 }
@@ -98,21 +88,21 @@ static void bench(const char *chip_name, struct pto_trace *trace, const struct p
   struct pto_chip chip;
   struct pto_error error;
   struct pto_port *port;
-  double ns[RUNS];
+  struct pto_samples ns = {.count = 0};
   if (pto_chip_load(chip_name, &chip, &error)) exit(1);
   const struct pto_engine_config config = {.chip = &chip};
   if (pto_engine_virtual_create(&config, &port, &error)) exit(1);
   make_tasks(kernel);
   port->trace = trace;
-  for (int i = 0; i < RUNS; i++) {
+  for (uint32_t i = 0; i < pto_bench_repeats(RUNS); i++) {
     if (trace) trace->spans[0].count = 0;
-    ns[i] = measure(port);
+    pto_samples_add(&ns, measure(port));
   }
-  qsort(ns, RUNS, sizeof ns[0], compare);
-  printf("{\"bench\": \"virtual_engine\", \"chip\": \"%s\", \"timeline\": %s, \"kernel\": \"%s\", \"median_ns\": %.1f, "
-         "\"minimum_ns\": %.1f, \"runs\": %d}\n",
-         chip_name, trace ? "true" : "false", kernel->name, ns[RUNS / 2], ns[0], RUNS);
-  fflush(stdout);
+  struct pto_bench_line *line = pto_bench_line_begin("virtual_messages", PTO_BENCH_SYSTEM);
+  pto_bench_line_text(line, "chip", chip_name);
+  pto_bench_line_text(line, "record", trace ? "timeline" : "nothing");
+  pto_bench_line_text(line, "kernel", kernel->name);
+  pto_bench_line_print(line, &ns);
   port->ops->destroy(port);
 }
 

@@ -15,6 +15,9 @@
  *
  *   bench_virtual_graph [--repeats N] [--tasks N] [PATTERN…]
  */
+#include <bench/support/bench_clock.h>
+#include <bench/support/bench_line.h>
+#include <bench/support/programs.h>
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
 #include <orchestration/task_patterns.h>
@@ -24,12 +27,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ROUNDS 3
-#define MAX_REPEATS 99
 #define CHIP "a2a3"
+#define MTASKS_AIM 5
 #define PATTERN_COUNT PTO_ARRAY_LENGTH(task_patterns)
 
 struct system {
@@ -48,28 +50,8 @@ static const struct system systems[] = {
 };
 #define SYSTEM_COUNT PTO_ARRAY_LENGTH(systems)
 
-struct result {
-  double ns[MAX_REPEATS]; /* sorted once all are there */
-  uint32_t count;
-};
-static struct result results[SYSTEM_COUNT][PATTERN_COUNT];
+static struct pto_samples results[SYSTEM_COUNT][PATTERN_COUNT];
 static char folder[PATH_MAX]; /* of this program */
-
-static double cpu_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int compare(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median_of(double *values, uint32_t count) {
-  qsort(values, count, sizeof values[0], compare);
-  return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
 
 /* ---- ours ---- */
 
@@ -78,9 +60,9 @@ static int run_rounds(struct pto_program_run *run, struct pto_runtime *rt, uint3
   struct pto_comparison comparison;
   for (int round = -1; round < ROUNDS; round++) {
     pto_program_run_rewind(run);
-    const double begin = cpu_now_ns();
+    const double begin = pto_bench_cpu_ns();
     if (pto_program_run_orchestrate(run, rt) != PTO_OK) return -1;
-    if (round >= 0) ns[round] = (cpu_now_ns() - begin) / tasks;
+    if (round >= 0) ns[round] = (pto_bench_cpu_ns() - begin) / tasks;
     if (round < 0 && pto_program_run_expect(run) != PTO_OK) return -1;
     pto_program_run_compare(run, 0, 0, &comparison);
     pto_runtime_stats(rt, &stats);
@@ -138,28 +120,31 @@ static bool is_there(const struct system *system) {
 
 /* ---- results ---- */
 
-static double figure_of(uint32_t s, uint32_t p) {
-  return results[s][p].count == 0 ? 0 : median_of(results[s][p].ns, results[s][p].count);
-}
+static double figure_of(uint32_t s, uint32_t p) { return pto_samples_median(&results[s][p]); }
 
 static void print_result(uint32_t s, uint32_t p, uint32_t tasks) {
-  const struct system *system = &systems[s];
-  const double median = figure_of(s, p);
-  if (median == 0) return;
-  printf(
-      "{\"bench\": \"virtual_engine\", \"system\": \"%s\", \"pattern\": \"%s\", \"chip\": \"%s\", \"record\": \"%s\", "
-      "\"workers\": 1, \"tasks\": %u, \"ns_per_task\": %.1f, \"runs\": %u, \"median\": %.1f, \"min\": %.1f}\n",
-      system->name, task_patterns[p].name, CHIP, system->record, tasks / system->fewer, median, results[s][p].count,
-      median, results[s][p].ns[0]);
+  if (results[s][p].count == 0) return;
+  struct pto_bench_line *line = pto_bench_line_begin("virtual_engine", systems[s].name);
+  pto_bench_line_text(line, "pattern", task_patterns[p].name);
+  pto_bench_line_text(line, "chip", CHIP);
+  pto_bench_line_text(line, "record", systems[s].record);
+  pto_bench_line_count(line, "workers", 1);
+  pto_bench_line_count(line, "tasks", tasks / systems[s].fewer);
+  pto_bench_line_real(line, "ns_per_task", figure_of(s, p));
+  pto_bench_line_print(line, &results[s][p]);
 }
 
 static void print_ratios(uint32_t p) {
   const double nothing = figure_of(NOTHING_RECORDED, p), timeline = figure_of(WITH_TIMELINE, p);
   if (nothing == 0 || timeline == 0) return;
-  printf("{\"bench\": \"virtual_engine_ratio\", \"pattern\": \"%s\", \"timeline_over_nothing\": %.3f, "
-         "\"all_over_nothing\": %.3f, \"simgrid_over_timeline\": %.2f, \"mtasks_per_s\": %.2f, \"aim\": 5}\n",
-         task_patterns[p].name, timeline / nothing, figure_of(ALL_RECORDED, p) / nothing,
-         figure_of(SIMGRID, p) / timeline, 1e3 / timeline);
+  struct pto_bench_line *line = pto_bench_line_begin("virtual_engine_ratio", PTO_BENCH_SYSTEM);
+  pto_bench_line_text(line, "pattern", task_patterns[p].name);
+  pto_bench_line_real(line, "timeline_over_nothing", timeline / nothing);
+  pto_bench_line_real(line, "all_over_nothing", figure_of(ALL_RECORDED, p) / nothing);
+  pto_bench_line_real(line, "simgrid_over_timeline", figure_of(SIMGRID, p) / timeline);
+  pto_bench_line_real(line, "mtasks_per_s", 1e3 / timeline);
+  pto_bench_line_real(line, "aim", MTASKS_AIM);
+  pto_bench_line_print(line, NULL);
 }
 
 static bool is_wanted(const char *pattern, char **wanted) {
@@ -174,12 +159,12 @@ static bool measure(uint32_t repeats, uint32_t tasks, char **wanted) {
     for (uint32_t p = 0; p < PATTERN_COUNT; p++)
       for (uint32_t s = 0; s < SYSTEM_COUNT; s++) {
         const struct system *system = &systems[s];
-        struct result *r = &results[s][p];
-        double ns[ROUNDS];
+        struct pto_samples *r = &results[s][p], rounds = {.count = ROUNDS};
         /* What failed once is not tried again. */
         if (!is_wanted(task_patterns[p].name, wanted) || !is_there(system) || r->count != repeat) continue;
-        if ((system->is_peer ? run_peer : run_ours)(system, task_patterns[p].name, tasks / system->fewer, ns)) {
-          r->ns[r->count++] = median_of(ns, ROUNDS);
+        if ((system->is_peer ? run_peer : run_ours)(system, task_patterns[p].name, tasks / system->fewer,
+                                                    rounds.values)) {
+          pto_samples_add(r, pto_samples_median(&rounds));
           continue;
         }
         fprintf(stderr, "bench_virtual_graph: %s failed on %s\n", system->name, task_patterns[p].name);
@@ -189,15 +174,13 @@ static bool measure(uint32_t repeats, uint32_t tasks, char **wanted) {
 }
 
 int main(int argc, char **argv) {
-  uint32_t repeats = 7, tasks = 100000;
-  char programs[PATH_MAX + sizeof "/../programs"];
+  uint32_t repeats = pto_bench_repeats(7), tasks = pto_bench_size(100000);
   if (readlink("/proc/self/exe", folder, sizeof folder - 1) < 0) return 1;
   *strrchr(folder, '/') = '\0';
-  snprintf(programs, sizeof programs, "%s/../programs", folder);
-  setenv("PTO_PROGRAM_PATH", programs, 0);
+  pto_bench_find_programs(argv[0]);
   for (argv++; *argv != NULL && argv[1] != NULL; argv += 2) {
     if (strcmp(*argv, "--repeats") == 0 && atoi(argv[1]) > 0)
-      repeats = (uint32_t)pto_min_u64((uint64_t)atoi(argv[1]), MAX_REPEATS);
+      repeats = (uint32_t)pto_min_u64((uint64_t)atoi(argv[1]), PTO_MAX_SAMPLES);
     else if (strcmp(*argv, "--tasks") == 0 && atoi(argv[1]) >= 1000)
       tasks = (uint32_t)atoi(argv[1]);
     else

@@ -81,6 +81,11 @@ static void put_result(struct pto_json_writer *w, const struct pto_run_result *r
   put_times(w, result);
   put_verdict(w, result);
   put_digest(w, "output_digest", result->has_output_digest, result->output_digest);
+  pto_json_key(w, "exact_outputs");
+  if (result->has_output_digest)
+    pto_json_bool(w, result->has_exact_outputs);
+  else
+    pto_json_null(w);
   put_digest(w, "trace_digest", result->has_trace_digest, result->trace_digest);
   put_count(w, result, "window_high_water", stats->window_high_water);
   put_count(w, result, "heap_high_water_bytes", stats->heap_high_water_bytes);

@@ -34,6 +34,7 @@ struct pto_run_result {
   enum pto_verdict verified;
   double max_abs_error; /* where verified was asked */
   bool has_output_digest, has_trace_digest;
+  bool has_exact_outputs; /* all are of integer types; where there is a digest */
   uint64_t output_digest, trace_digest;
   uint64_t h2d_bytes, d2h_bytes, d2d_bytes;            /* of contexts, as the rest of these */
   uint64_t lowering_cache_hits, lowering_cache_misses; /* of dispatches of programs that repeat */

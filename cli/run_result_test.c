@@ -49,6 +49,7 @@ static const char *const keys[] = {"program",
                                    "verified",
                                    "max_abs_error",
                                    "output_digest",
+                                   "exact_outputs",
                                    "trace_digest",
                                    "window_high_water",
                                    "heap_high_water_bytes",
@@ -84,6 +85,7 @@ static struct pto_run_result full(void) {
                                  .verified = PTO_VERDICT_TRUE,
                                  .max_abs_error = 0.5,
                                  .has_output_digest = true,
+                                 .has_exact_outputs = true,
                                  .has_trace_digest = true,
                                  .output_digest = UINT64_C(0xffeeddccbbaa9988),
                                  .trace_digest = 1,
@@ -99,6 +101,7 @@ static void test_a_whole_result_has_every_key_with_its_value(void **state) {
   assert_true(json_number_value(json_object_get(root, "virtual_us")) == 1.234567);
   assert_true(json_integer_value(json_object_get(root, "heap_high_water_bytes")) == INT64_C(5) << 32);
   assert_string_equal(json_string_value(json_object_get(root, "output_digest")), "ffeeddccbbaa9988");
+  assert_true(json_is_true(json_object_get(root, "exact_outputs")));
   assert_string_equal(json_string_value(json_object_get(root, "trace_digest")), "0000000000000001");
   assert_int_equal(json_integer_value(json_object_get(root, "h2d_bytes")), 3);
   assert_string_equal(json_string_value(json_object_get(root, "status")), "PTO_OK");
@@ -109,10 +112,9 @@ static void test_what_is_not_known_is_null_and_still_there(void **state) {
   struct pto_run_result result = {
       .program = "x", .exit_code = 2, .error = {.status = PTO_EINVAL, .sentence = "no \"x\"\n"}};
   json_t *root = write_and_load(&result);
-  static const char *const nulls[] = {"case",          "engine",        "chip",         "tasks",
-                                      "edges",         "wall_seconds",  "virtual_us",   "verified",
-                                      "max_abs_error", "output_digest", "trace_digest", "window_high_water",
-                                      "stopped"};
+  static const char *const nulls[] = {
+      "case",     "engine",        "chip",          "tasks",         "edges",        "wall_seconds",      "virtual_us",
+      "verified", "max_abs_error", "output_digest", "exact_outputs", "trace_digest", "window_high_water", "stopped"};
   for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
     assert_true(json_is_null(json_object_get(root, nulls[i])));
   assert_int_equal(json_object_size(root), sizeof keys / sizeof keys[0]);

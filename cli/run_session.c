@@ -394,6 +394,7 @@ static int run_round(struct pto_run_session *session, uint32_t round, double *se
   if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);
   result->output_digest = pto_program_run_digest(session->run);
   result->has_output_digest = true;
+  result->has_exact_outputs = pto_program_run_is_exact(session->run);
   if (round == 0) return PTO_EXIT_OK;
   if (result->output_digest != output_digest)
     pto_error_set(&result->error, PTO_OK,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cli/critical_path.h>
 #include <cli/run_result.h>
 #include <cli/trace_view.h>
 
@@ -97,6 +98,14 @@ int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_coun
     pto_timeline_stats_fini(timeline);
     return pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
   }
+  struct pto_critical_path path;
+  if (pto_critical_path_find(trace, &path, error)) {
+    pto_timeline_stats_fini(timeline);
+    return PTO_ENOMEM;
+  }
+  timeline->critical_path = (double)path.length * c.unit;
+  timeline->critical_tasks = path.task_count;
+  timeline->critical_last = path.last_task;
   collect_control(&c);
   timeline->makespan = timeline->calls ? (double)(c.last_end - c.first_begin) * c.unit : 0;
   if (timeline->kernel_count)
@@ -125,6 +134,11 @@ void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct p
   for (uint32_t kind = AIC; kind <= AIV; kind++)
     fprintf(to, "             %s  %5.1f %% busy, %" PRIu32 " of %" PRIu32 " cores used\n", kind_names[kind],
             100 * busy_share(t, kind), t->used_count[kind], t->core_count[kind]);
+  if (t->critical_tasks)
+    fprintf(to,
+            "  path     %s in %" PRIu64 " tasks that wait for each other, to task %" PRIu64 ": %.1f %% of that time\n",
+            pto_format_seconds(t->critical_path, text, sizeof text), t->critical_tasks, t->critical_last,
+            100 * share(t->critical_path, t->makespan));
   fprintf(to, "  control  %s in submits, %s waiting; %" PRIu64 " submits had to wait for space\n",
           pto_format_seconds(t->submitting, text, sizeof text), pto_format_seconds(t->waiting, more, sizeof more),
           stats->submit_waits);
@@ -164,6 +178,8 @@ void pto_timeline_stats_write_json(const struct pto_timeline_stats *t, const str
   pto_json_put_u64(w, "calls", t->calls);
   put_kind(w, t, AIC);
   put_kind(w, t, AIV);
+  pto_json_put_double(w, "critical_path_seconds", t->critical_path);
+  pto_json_put_u64(w, "critical_path_tasks", t->critical_tasks);
   pto_json_put_double(w, "submit_seconds", t->submitting);
   pto_json_put_double(w, "wait_seconds", t->waiting);
   pto_json_put_u64(w, "submit_waits", stats->submit_waits);

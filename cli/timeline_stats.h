@@ -30,7 +30,9 @@ struct pto_timeline_stats {
   uint32_t used_count[2]; /* cores that ran something */
   double busy[2];         /* summed over cores of the kind */
   uint64_t calls;
-  double submitting, waiting;      /* of the control CPU */
+  double submitting, waiting; /* of the control CPU */
+  double critical_path;       /* critical_path.h; of critical_tasks tasks, 0 where no graph was recorded */
+  uint64_t critical_tasks, critical_last;
   struct pto_kernel_time *kernels; /* longest total first */
   uint32_t kernel_count;
   uint64_t dropped; /* records that did not fit: then all of this is of a part of the run */

@@ -55,6 +55,8 @@ static void test_times_add_up_by_core_kind_and_by_kernel(void **state) {
   assert_int_equal(pto_timeline_stats_init(trace, 2, &t, &error), PTO_OK);
   assert_int_equal(t.calls, 3);
   assert_true(is_near(t.makespan, 800e-9));
+  assert_true(is_near(t.critical_path, 700e-9));
+  assert_int_equal(t.critical_tasks, 1);
   assert_true(is_near(t.busy[0], 400e-9) && is_near(t.busy[1], 700e-9));
   assert_int_equal(t.core_count[0], 2);
   assert_int_equal(t.core_count[1], 4);
@@ -139,6 +141,8 @@ static void test_the_json_has_the_same_figures(void **state) {
   assert_int_equal(json_integer_value(json_object_get(object, "submit_waits")), 4);
   assert_true(is_near(json_number_value(json_object_get(aic, "busy_share")), 400.0 / (800 * 2)));
   assert_true(is_near(json_number_value(json_object_get(object, "submit_seconds")), 50e-9));
+  assert_true(is_near(json_number_value(json_object_get(object, "critical_path_seconds")), 700e-9));
+  assert_int_equal(json_integer_value(json_object_get(object, "critical_path_tasks")), 1);
   assert_int_equal(json_array_size(json_object_get(object, "kernels")), 2);
   json_decref(root);
   fclose(file);

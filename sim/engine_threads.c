@@ -52,13 +52,25 @@ void pto_threads_append_span(struct pto_threads_worker *worker, const struct pto
                                   .worker = (uint8_t)worker->index};
 }
 
-/* Runs the kernel with a span around it.  Kernels that follow each other share one reading of the clock. */
+/* The end of the submit in which the control thread runs this kernel, where it does and has just read the clock. */
+static inline uint64_t take_submit_end(struct pto_threads_worker *worker) {
+  if (worker->index != 0) return 0;
+  struct pto_trace_log *control = &worker->shared->trace->control;
+  const uint64_t end = control->last_time;
+  control->last_time = 0;
+  return end;
+}
+
+/* Runs the kernel with a span around it.  Kernels that follow each other share one reading of the clock, as do a
+ * kernel and the submit in which it is run. */
 static PTO_NOINLINE int run_recorded(struct pto_threads_worker *worker, const struct pto_message *message,
                                      struct pto_core *view) {
-  uint64_t begin = worker->last_end_ns ? worker->last_end_ns : pto_trace_now_ns(worker->shared->trace);
-  int status = pto_message_run(message, view);
-  worker->last_end_ns = pto_trace_now_ns(worker->shared->trace);
-  pto_threads_append_span(worker, message, begin, worker->last_end_ns);
+  const struct pto_trace *trace = worker->shared->trace;
+  uint64_t begin = take_submit_end(worker);
+  if (!begin) begin = worker->last_end ? worker->last_end : pto_trace_now(trace);
+  const int status = pto_message_run(message, view);
+  worker->last_end = pto_trace_now(trace);
+  pto_threads_append_span(worker, message, begin, worker->last_end);
   return status;
 }
 
@@ -189,7 +201,7 @@ static void work(struct pto_threads_worker *worker) {
       continue;
     }
     if (message) continue;
-    worker->last_end_ns = 0;
+    worker->last_end = 0;
     if (PTO_UNLIKELY(worker->busy_count > 0)) pto_threads_stall(worker);
     pto_wait_until(&worker->wait, worker_is_ready, worker);
     if (PTO_UNLIKELY(worker->busy_count > 0)) pto_threads_unstall(worker);
@@ -320,7 +332,7 @@ static bool others_have_completed(const struct pto_threads_engine *engine) {
  */
 static void run_own(struct pto_threads_engine *engine, const struct pto_message *message) {
   struct pto_threads_worker *self = &engine->workers[0];
-  self->last_end_ns = 0;
+  self->last_end = 0;
   bool has_more = engine->in_flight[0] > 1;
   uint64_t begin_ns = has_more ? pto_clock_ns() : 0;
   for (uint32_t count = 1;; count++) {
@@ -380,7 +392,7 @@ static inline bool ends_shared_row(struct pto_threads_engine *engine, const stru
 
 /* Before the first and the second kernel of a row. */
 static PTO_NOINLINE void begin_row(struct pto_threads_engine *engine, uint32_t nth) {
-  if (nth == 0) engine->workers[0].last_end_ns = 0;
+  if (nth == 0) engine->workers[0].last_end = 0;
   if (engine->port.worker_count == 1) return;
   engine->row_second = pto_ticks_now();
   if (nth == 1) return;

@@ -55,9 +55,9 @@ struct pto_threads_worker {
   struct pto_threads_meetings *meetings;
   struct pto_threads_engine *engine; /* of the control thread's, where there are others; else NULL */
   /* The worker's own. */
-  _Alignas(PTO_CACHE_LINE) uint64_t last_end_ns; /* of the span before, where nothing lies between; 0: unknown */
-  uint32_t busy_count;                           /* cores of its that are busy */
-  uint32_t delay_count;                          /* delays it has had */
+  _Alignas(PTO_CACHE_LINE) uint64_t last_end; /* of the span before, where nothing lies between; 0: unknown */
+  uint32_t busy_count;                        /* cores of its that are busy */
+  uint32_t delay_count;                       /* delays it has had */
   /* Whoever wakes a core of this worker, and the worker: under the meetings' mutex. */
   uint16_t *woken; /* cores to be resumed, oldest first, a ring of as many as there are cores */
   uint32_t woken_first, woken_count;

@@ -67,7 +67,7 @@ static void resume(struct pto_threads_worker *worker, uint32_t index) {
   struct pto_threads_core *core = &worker->cores[index];
   const bool is_watched = worker->shared->has_watchdog;
   const uint64_t begin_ns = is_watched ? pto_watchdog_now_ns() : 0;
-  worker->last_end_ns = 0;
+  worker->last_end = 0;
   if (PTO_UNLIKELY(worker->shared->delay_seed != 0)) pto_threads_delay(worker);
   if (is_watched) pto_watchdog_begin(worker->line, &waiting->message);
   pto_engine_current_set(&waiting->message, &core->view);
@@ -80,7 +80,7 @@ static void resume(struct pto_threads_worker *worker, uint32_t index) {
     return;
   }
   if (worker->shared->trace)
-    pto_threads_append_span(worker, &waiting->message, waiting->begin, pto_trace_now_ns(worker->shared->trace));
+    pto_threads_append_span(worker, &waiting->message, waiting->begin, pto_trace_now(worker->shared->trace));
   core->is_on_fiber = false;
   /* Written once a run: the control thread may be reading it, having polled an earlier completion of the core. */
   if (PTO_UNLIKELY(waiting->status == PTO_EDEADLOCK) && !core->has_deadlocked) core->has_deadlocked = true;
@@ -92,7 +92,7 @@ static void start(struct pto_threads_worker *worker, const struct pto_message *m
   struct pto_threads_core *core = &worker->cores[message->core];
   struct pto_waiting_core *waiting = waiting_at(worker, message->core);
   pto_waiting_core_start(waiting, message, &core->view);
-  waiting->begin = worker->shared->trace ? pto_trace_now_ns(worker->shared->trace) : 0;
+  waiting->begin = worker->shared->trace ? pto_trace_now(worker->shared->trace) : 0;
   core->is_on_fiber = true;
   resume(worker, message->core);
 }

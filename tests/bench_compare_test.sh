@@ -56,6 +56,25 @@ new task pto chain 150 140 140 190 3
 expect 'too few runs' 0 '1 changed within noise'
 expect 'that they say nothing' 0 '1 of them have fewer than 5 runs and say nothing'
 
+cpu() { # WORKERS MEDIAN CPU_MEDIAN CPU_MIN CPU_LOW CPU_HIGH
+  echo "{\"bench\": \"task_overhead\", \"system\": \"pto\", \"pattern\": \"chain\", \"workers\": $1, \"cpu_ns_per_task\": $3," \
+    "\"cpu_min\": $4, \"cpu_low\": $5, \"cpu_high\": $6, \"runs\": 7, \"median\": $2, \"min\": 50, \"low\": 50, \"high\": 400}"
+}
+# On a machine that others use: the clock says nothing, processor time does.
+old cpu 1 120 46 45 45 47.5
+new cpu 1 110 51 49.5 49.6 53
+expect 'of one thread processor time counts' 1 'worse  task_overhead, pto, chain, workers 1: 46 cpu -> 51 cpu (+10.9 %, best +10.0 %)'
+new cpu 1 300 45 44 44.5 48
+expect 'and a busy machine is none' 0 '0 worse, 0 better, 0 changed within noise, 1 the same'
+new cpu 1 110 51 49.5 47 53
+expect 'but for noise' 0 'noise  task_overhead'
+old cpu 2 120 46 45 45 47.5
+new cpu 2 110 51 49.5 49.6 53
+expect 'of two threads, which spin while they wait, it does not count' 0 '0 worse'
+old cpu 1 120 46 45 45 47.5
+new eval 'cpu 1 110 51 49.5 49.6 53 | sed "s/.cpu_low.: [0-9.]*, //"'
+expect 'nor where one file lacks it' 0 'noise  task_overhead, pto, chain, workers 1: 120 -> 110'
+
 old plain pingpong 100 98
 new plain pingpong 110 108
 expect 'medians and minima alone' 1 'worse  mailbox, pingpong: 100 -> 110'

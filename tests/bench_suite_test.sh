@@ -33,8 +33,13 @@ holds 'one that is not there fails' leaves_with 1 run "$work/bench_four" "$work/
 holds 'and is named' says 'there is no bench bench_four'
 holds 'while the others run' has_lines 1
 
+program bench_five 'echo "{\"bench\": \"five\", \"lines\": 1}"; exec tail -f /dev/null'
+holds 'one that does not end is ended' env PTO_BENCH_SECONDS=1 bash -c "! $top/scripts/run_benches $work/results $work/bench_five $work/bench_one >$work/printed 2>$work/said"
+holds 'which is told' says 'bench_five took longer than 1 s'
+holds 'and what it had printed stays, and the others run' has_lines 2
+
 holds 'where none of them is there that is wrong usage' leaves_with 2 run "$work/bench_for" "$work/bench_fiv"
-holds 'and what there is of results is kept' has_lines 1
+holds 'and what there is of results is kept' has_lines 2
 
 task() { # SYSTEM PATTERN MEDIAN MIN
   echo "{\"bench\": \"task_overhead\", \"system\": \"$1\", \"pattern\": \"$2\", \"workers\": 2, \"median\": $3, \"min\": $4}"

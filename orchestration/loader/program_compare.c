@@ -133,3 +133,16 @@ void pto_program_run_compare(const struct pto_program_run *run, double rtol, dou
            (unsigned long long)comparison->mismatches, (unsigned long long)comparison->compared,
            comparison->max_abs_error);
 }
+
+bool pto_program_run_is_exact(const struct pto_program_run *run) {
+  static const char classes[PTO_DTYPE_COUNT] = {
+#define X(constant, value, name, bits, class_) [value] = class_,
+      PTO_DTYPE_LIST(X)
+#undef X
+  };
+  for (uint32_t i = 0; i < run->array_count; i++) {
+    const struct pto_array *array = &run->arrays[i]->array;
+    if (pto_array_is_output(array) && classes[array->dtype] == 'f') return false;
+  }
+  return true;
+}

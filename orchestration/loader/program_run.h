@@ -103,6 +103,9 @@ void pto_program_run_tolerance(const struct pto_program_run *run, double *rtol, 
 void pto_program_run_compare(const struct pto_program_run *run, double rtol, double atol,
                              struct pto_comparison *comparison);
 
+/* Whether all outputs are of integer types, so that two runs that are right have the same bytes. */
+bool pto_program_run_is_exact(const struct pto_program_run *run);
+
 /* Digest of the bytes of all outputs (OUTPUT and INOUT) in order of declaration: XXH64, the digest so far being the
  * seed of the next array's, 0 that of the first.  Shown to users as 16 lower-case hexadecimal digits. */
 uint64_t pto_program_run_digest(const struct pto_program_run *run);

@@ -5,7 +5,8 @@
  *
  * A difference of two readings of one thread counts steps of the processor's time-stamp counter where there is one, and
  * nanoseconds elsewhere; one tick is between 0.1 and 10 ns.  A reading may be taken up to some hundred instructions
- * before or after those around it, and counters of two processors may differ: so nothing but speed may depend on it.
+ * before or after those around it, and counters of two processors may differ: so nothing but speed may depend on it,
+ * unless pto_ticks_are_steady, and then no more than the times of a timeline.
  * Owns nothing; any thread.
  */
 #ifndef PTO_TICKS_H
@@ -29,6 +30,11 @@ static inline uint64_t pto_ticks_now(void) {
   return pto_clock_ns();
 #endif
 }
+
+/* Whether ticks are the same on all processors and come at one rate, whatever the processors' clocks do and however
+ * long they sleep: what the processor says of itself (leaf 0x80000007 of cpuid, bit 8 of EDX: "invariant TSC", Intel's
+ * manual volume 3, chapter 18.17.1).  Takes up to some microseconds; nanoseconds of the clock are always steady. */
+bool pto_ticks_are_steady(void);
 
 /* How many ticks a microsecond has: measured between two moments, the further apart the better. */
 struct pto_ticks {

@@ -263,6 +263,7 @@ void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot) {
 
 static PTO_NOINLINE void start_later(struct pto_runtime *rt, uint32_t index, struct pto_payload **payload) {
   *payload = NULL;
+  rt->trace.control.last_time = 0;
   offer(rt, index);
 }
 

@@ -264,6 +264,7 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
   rt->virtual_ps = pto_host_elapsed_ps(rt);
   rt->port->ops->end_run(rt->port);
   end_state(rt);
+  pto_trace_end_run(&rt->trace);
   if (!rt->has_failed) pto_error_clear(&rt->error);
   return rt->has_failed ? rt->error.status : PTO_OK;
 }

@@ -186,16 +186,18 @@ void pto_progress_quiesce(struct pto_runtime *rt);
 /* The clock that the timeline is kept in; 0 where there is none. */
 static inline uint64_t pto_progress_now(const struct pto_runtime *rt) {
   if (!pto_trace_has_timeline(&rt->trace)) return 0;
-  return rt->port->is_virtual ? rt->port->clock : pto_trace_now_ns(&rt->trace);
+  return rt->port->is_virtual ? rt->port->clock : pto_trace_now(&rt->trace);
 }
-/* What the control thread did since `begin`, for the timeline. */
-static inline void pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin,
-                                       uint64_t task_number) {
-  if (!pto_trace_has_timeline(&rt->trace)) return;
+/* What the control thread did since `begin`, for the timeline.  Gives the end. */
+static inline uint64_t pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin,
+                                           uint64_t task_number) {
+  if (!pto_trace_has_timeline(&rt->trace)) return 0;
+  const uint64_t end = pto_progress_now(rt);
   struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
   if (control)
-    *control = (struct pto_trace_control){
-        .begin = begin, .end = pto_progress_now(rt), .activity = activity, .task = (uint32_t)task_number};
+    *control =
+        (struct pto_trace_control){.begin = begin, .end = end, .activity = activity, .task = (uint32_t)task_number};
+  return end;
 }
 
 /* space.c */

@@ -185,10 +185,10 @@ static void describe_blocks(struct pto_runtime *rt, const struct pto_launch *lau
   }
 }
 
-/* Its price in virtual time, and its place on the timeline. */
-static inline void note_submit(struct pto_runtime *rt, uint32_t param_count, uint64_t begin_time, uint64_t number) {
+/* Its price in virtual time, and its place on the timeline.  Gives the end. */
+static inline uint64_t note_submit(struct pto_runtime *rt, uint32_t param_count, uint64_t begin_time, uint64_t number) {
   if (rt->port->is_virtual) charge_submit(rt, param_count);
-  if (PTO_UNLIKELY(rt->trace.record)) pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, number);
+  return PTO_UNLIKELY(rt->trace.record) ? pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, number) : 0;
 }
 
 /* The handle of the task that was given the ring's last slot. */
@@ -270,7 +270,9 @@ static PTO_NOINLINE int submit_otherwise(struct pto_runtime *rt, const struct pt
 static PTO_NOINLINE void add_rest(struct pto_runtime *rt, const struct pto_submit_form *form, uint32_t slot_index,
                                   uint64_t begin_time, uint64_t number) {
   if (form->work.held_count) pto_params_settle(rt, slot_index);
-  if (form->is_watched) note_submit(rt, form->param_count, begin_time, number);
+  if (!form->is_watched) return;
+  const uint64_t end_time = note_submit(rt, form->param_count, begin_time, number);
+  rt->trace.control.last_time = rt->rings.slots[slot_index].pending == 1 ? end_time : 0; /* its kernel may begin here */
 }
 
 static PTO_NOINLINE int wait_for_slot(struct pto_runtime *rt, uint32_t *slot_out) {

@@ -2,7 +2,6 @@
 #include <runtime/trace/trace.h>
 
 #include <string.h>
-#include <time.h>
 
 /* A capacity costs address space until it is used; these hold runs of 16 M tasks. */
 #define TASK_CAPACITY (UINT64_C(1) << 24)
@@ -18,12 +17,10 @@
 /* What of a log has small pages.  The first touch of one takes about 2 µs on the virtual machine of
  * docs/performance.md: more than what is written there. */
 #define SMALL_BYTES (UINT64_C(1) << 17)
-
-static uint64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
+/* Of the factor from ticks to nanoseconds, which is between 0.1 and 10. */
+#define RATE_BITS 32
+/* A thread is interrupted for longer than a call of the clock takes, but not so often. */
+#define CLOCK_TRIES 4
 
 /* Systems that count address space (an RLIMIT_AS, strict overcommit) get a smaller log instead of none. */
 static bool log_init(struct pto_trace_log *log, size_t record_bytes, uint64_t capacity) {
@@ -57,6 +54,7 @@ static bool timeline_init(struct pto_trace *trace, uint32_t worker_count) {
 int pto_trace_init(struct pto_trace *trace, uint32_t record, uint32_t worker_count) {
   memset(trace, 0, sizeof *trace);
   trace->record = record;
+  trace->has_steady_ticks = (record & PTO_RECORD_TIMELINE) && pto_ticks_are_steady();
   if ((!(record & PTO_RECORD_GRAPH) || graph_init(trace)) &&
       (!(record & PTO_RECORD_TIMELINE) || timeline_init(trace, worker_count)))
     return PTO_OK;
@@ -73,7 +71,19 @@ void pto_trace_fini(struct pto_trace *trace) {
   memset(trace, 0, sizeof *trace);
 }
 
-static void log_empty(struct pto_trace_log *log) { log->count = log->dropped = 0; }
+static void log_empty(struct pto_trace_log *log) { log->count = log->dropped = log->last_time = 0; }
+
+/* Both clocks at one moment: of some tries the one in which they were read closest to each other. */
+static void read_clocks(uint64_t *ns, uint64_t *ticks) {
+  uint64_t least = UINT64_MAX;
+  for (int i = 0; i < CLOCK_TRIES; i++) {
+    const uint64_t before = pto_ticks_now(), now_ns = pto_clock_ns(), after = pto_ticks_now();
+    if (after - before >= least) continue;
+    least = after - before;
+    *ns = now_ns;
+    *ticks = before + least / 2;
+  }
+}
 
 void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual) {
   log_empty(&trace->tasks);
@@ -86,10 +96,52 @@ void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual) {
   for (uint32_t i = 0; i < trace->span_log_count; i++) log_empty(&trace->spans[i]);
   trace->buffer_end = 0;
   trace->is_virtual = is_virtual;
-  trace->start_ns = monotonic_ns();
+  trace->is_in_ticks = trace->has_steady_ticks && !is_virtual;
+  if (trace->record & PTO_RECORD_TIMELINE)
+    read_clocks(&trace->start_ns, &trace->start_ticks);
+  else
+    trace->start_ns = pto_clock_ns();
 }
 
-uint64_t pto_trace_now_ns(const struct pto_trace *trace) { return monotonic_ns() - trace->start_ns; }
+/* A factor from ticks to nanoseconds: ns = ticks · rate / 2^RATE_BITS. */
+static inline uint64_t scaled(uint64_t ticks, uint64_t rate) {
+  return (uint64_t)((unsigned __int128)ticks * rate >> RATE_BITS);
+}
+
+static uint64_t rate_of(const struct pto_trace *trace) {
+  uint64_t ns = 0, ticks = 0;
+  read_clocks(&ns, &ticks);
+  ns -= trace->start_ns;
+  ticks -= trace->start_ticks;
+  return (uint64_t)(((unsigned __int128)ns << RATE_BITS) / pto_max_u64(ticks, 1));
+}
+
+void pto_trace_end_run(struct pto_trace *trace) {
+  if (!trace->is_in_ticks) return;
+  const uint64_t rate = rate_of(trace);
+  for (uint32_t w = 0; w < trace->span_log_count; w++)
+    for (uint64_t i = 0; i < trace->spans[w].count; i++) {
+      struct pto_trace_span *span = pto_trace_log_at(&trace->spans[w], i);
+      span->begin = scaled(span->begin, rate);
+      span->end = scaled(span->end, rate);
+    }
+  for (uint64_t i = 0; i < trace->control.count; i++) {
+    struct pto_trace_control *control = pto_trace_log_at(&trace->control, i);
+    control->begin = scaled(control->begin, rate);
+    control->end = scaled(control->end, rate);
+  }
+  for (uint64_t i = 0; i < trace->samples.count; i++) {
+    struct pto_trace_sample *sample = pto_trace_log_at(&trace->samples, i);
+    sample->time = scaled(sample->time, rate);
+  }
+  for (uint64_t i = 0; i < trace->tasks.count; i++) {
+    struct pto_trace_task *task = pto_trace_log_at(&trace->tasks, i);
+    task->submit_time = scaled(task->submit_time, rate);
+  }
+  trace->is_in_ticks = false;
+}
+
+uint64_t pto_trace_now_ns(const struct pto_trace *trace) { return pto_clock_ns() - trace->start_ns; }
 
 uint64_t pto_trace_dropped(const struct pto_trace *trace) {
   uint64_t dropped = trace->tasks.dropped + trace->params.dropped + trace->edges.dropped + trace->scopes.dropped +

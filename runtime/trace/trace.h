@@ -8,20 +8,26 @@
  * at creation; a log that is full drops records and counts them, and never changes what the run does.  Nothing is
  * written where the matching PTO_RECORD bit is not set.  Readers (command line, tests) come after the run.
  *
- * Times: picoseconds of virtual time, or nanoseconds of the monotonic clock since the run began.
+ * Times: picoseconds of virtual time, or nanoseconds of the monotonic clock since the run began.  While a run in real
+ * time goes on they are readings of pto_trace_now, ticks where the processor's are steady, since a call of the clock
+ * takes as long as a third of an empty task; pto_trace_end_run makes nanoseconds of them, by the two moments at which
+ * both were read.
  */
 #ifndef PTO_TRACE_H
 #define PTO_TRACE_H
 
 #include <pto/runtime.h>
 #include <runtime/base/reserve.h>
+#include <runtime/base/ticks.h>
 
 /* An append-only array of records of one size.  One cache line, so that logs side by side have no line in common. */
 struct pto_trace_log {
   struct pto_reserve memory;
   uint32_t record_bytes;
   uint64_t count, capacity, dropped;
-  uint64_t reserved[2];
+  /* Its writer's last reading of the clock, where the next record may begin with it; 0: there is none. */
+  uint64_t last_time;
+  uint64_t reserved;
 };
 _Static_assert(sizeof(struct pto_trace_log) == PTO_CACHE_LINE, "each worker's log has a line of its own");
 
@@ -133,6 +139,9 @@ struct pto_trace {
   struct pto_trace_log *spans; /* one a worker thread; span_log_count of them */
   uint32_t span_log_count;
   uint64_t start_ns;            /* monotonic clock at the begin of the run */
+  uint64_t start_ticks;         /* at the same moment */
+  bool has_steady_ticks;        /* the processor has */
+  bool is_in_ticks;             /* times of this run are, until it ends */
   uint64_t buffer_end;          /* of a sum of runs (trace_append.h): above all numbers of buffers in it */
   struct pto_reserve span_logs; /* what `spans` points into */
 };
@@ -145,6 +154,9 @@ void pto_trace_fini(struct pto_trace *trace);
 /* Empties all logs for a new run (their pages stay resident, so a further round finds them warm) and starts its clock.
  */
 void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual);
+/* Makes nanoseconds of all times that are in ticks.  No thread writes any more; readers come after this.  Takes a trace
+ * whose run has ended before, too. */
+void pto_trace_end_run(struct pto_trace *trace);
 
 /* Room for one record, zeroed or holding an older run's bytes; NULL where the log is full (counted as dropped). */
 static inline void *pto_trace_log_append(struct pto_trace_log *log) {
@@ -161,6 +173,10 @@ static inline void *pto_trace_log_at(const struct pto_trace_log *log, uint64_t i
 
 /* Nanoseconds of the monotonic clock since the run began.  Any thread. */
 uint64_t pto_trace_now_ns(const struct pto_trace *trace);
+/* What a record in real time has for now; not 0, unless the run has just begun.  Any thread, while the run goes on. */
+static inline uint64_t pto_trace_now(const struct pto_trace *trace) {
+  return PTO_LIKELY(trace->is_in_ticks) ? pto_ticks_now() - trace->start_ticks : pto_trace_now_ns(trace);
+}
 
 /* Records that did not fit into their logs, all logs together. */
 uint64_t pto_trace_dropped(const struct pto_trace *trace);

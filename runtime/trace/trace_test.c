@@ -114,6 +114,52 @@ static void test_the_clock_counts_from_the_begin_of_the_run_and_never_goes_back(
   pto_trace_fini(&trace);
 }
 
+/* A reading between two of the clock is between them in nanoseconds, too; 2 ms is what the two may be off where the
+ * system takes the processor away between readings of both clocks. */
+static void test_times_in_ticks_become_nanoseconds_of_the_clock(void **state) {
+  enum { READINGS = 64, OFF_NS = 2000000, LEAST_NS = 20000000 };
+  uint64_t before[READINGS], after[READINGS];
+  struct pto_trace trace;
+  assert_int_equal(pto_trace_init(&trace, PTO_RECORD_TIMELINE | PTO_RECORD_GRAPH, 1), PTO_OK);
+  pto_trace_begin_run(&trace, false);
+  for (uint64_t i = 0; i < READINGS; i++) {
+    while (pto_trace_now_ns(&trace) < i * LEAST_NS / READINGS) {
+    }
+    before[i] = pto_trace_now_ns(&trace);
+    const uint64_t now = pto_trace_now(&trace);
+    *(struct pto_trace_span *)pto_trace_log_append(&trace.spans[0]) = (struct pto_trace_span){.begin = now, .end = now};
+    *(struct pto_trace_control *)pto_trace_log_append(&trace.control) =
+        (struct pto_trace_control){.begin = now, .end = now};
+    *(struct pto_trace_sample *)pto_trace_log_append(&trace.samples) = (struct pto_trace_sample){.time = now};
+    *(struct pto_trace_task *)pto_trace_log_append(&trace.tasks) = (struct pto_trace_task){.submit_time = now};
+    after[i] = pto_trace_now_ns(&trace);
+  }
+  for (int again = 0; again < 2; again++) pto_trace_end_run(&trace); /* the second changes nothing */
+  for (uint64_t i = 0; i < READINGS; i++) {
+    const struct pto_trace_span *span = pto_trace_log_at(&trace.spans[0], i);
+    const struct pto_trace_control *control = pto_trace_log_at(&trace.control, i);
+    assert_in_range(span->begin + OFF_NS, before[i], after[i] + 2 * OFF_NS);
+    assert_int_equal(span->end, span->begin);
+    assert_int_equal(control->begin, span->begin);
+    assert_int_equal(control->end, span->begin);
+    assert_int_equal(((struct pto_trace_sample *)pto_trace_log_at(&trace.samples, i))->time, span->begin);
+    assert_int_equal(((struct pto_trace_task *)pto_trace_log_at(&trace.tasks, i))->submit_time, span->begin);
+  }
+  pto_trace_fini(&trace);
+}
+
+static void test_virtual_times_are_left_as_they_are(void **state) {
+  struct pto_trace trace;
+  assert_int_equal(pto_trace_init(&trace, PTO_RECORD_TIMELINE, 1), PTO_OK);
+  pto_trace_begin_run(&trace, true);
+  *(struct pto_trace_span *)pto_trace_log_append(&trace.spans[0]) = (struct pto_trace_span){.begin = 7, .end = 70001};
+  pto_trace_end_run(&trace);
+  const struct pto_trace_span *span = pto_trace_log_at(&trace.spans[0], 0);
+  assert_int_equal(span->begin, 7);
+  assert_int_equal(span->end, 70001);
+  pto_trace_fini(&trace);
+}
+
 static void test_a_reserve_that_is_refused_once_gives_half_a_log(void **state) {
   struct pto_trace whole, half;
   assert_int_equal(pto_trace_init(&whole, PTO_RECORD_GRAPH, 1), PTO_OK);
@@ -143,6 +189,8 @@ int main(void) {
       cmocka_unit_test(test_the_last_record_of_each_log_lies_inside_its_memory),
       cmocka_unit_test(test_a_further_run_starts_empty_in_its_own_unit_of_time),
       cmocka_unit_test(test_the_clock_counts_from_the_begin_of_the_run_and_never_goes_back),
+      cmocka_unit_test(test_times_in_ticks_become_nanoseconds_of_the_clock),
+      cmocka_unit_test(test_virtual_times_are_left_as_they_are),
       cmocka_unit_test(test_a_reserve_that_is_refused_once_gives_half_a_log),
       cmocka_unit_test(test_no_memory_for_the_span_logs_leaves_a_zeroed_trace),
   };
