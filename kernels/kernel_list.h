@@ -114,7 +114,7 @@
   X(rsqrt, LANES, PTO_DTYPES_FLOAT, 0.51, rsqrt_lanes(a), 0, pto_exact_rsqrt(a))                                       \
   X(sin, LANES, PTO_DTYPES_FLOAT, 0.95, sin_lanes(a), 0, sin(a))                                                       \
   X(cos, LANES, PTO_DTYPES_FLOAT, 0.95, cos_lanes(a), 0, cos(a))                                                       \
-  X(tan, UNARY, PTO_DTYPES_FLOAT, 0.501, tan_f32(a), 0, tan(a))                                                        \
+  X(tan, LANES, PTO_DTYPES_FLOAT, 1.25, tan_lanes(a), 0, tan(a))                                                        \
   X(asin, UNARY, PTO_DTYPES_FLOAT, 0.501, asin_f32(a), 0, asin(a))                                                     \
   X(acos, UNARY, PTO_DTYPES_FLOAT, 0.501, acos_f32(a), 0, acos(a))                                                     \
   X(atan, UNARY, PTO_DTYPES_FLOAT, 0.501, atan_f32(a), 0, atan(a))                                                     \
@@ -129,9 +129,9 @@
   X(softplus, LANES, PTO_DTYPES_FLOAT, 1, softplus_lanes(a), 0, pto_exact_softplus(a))                               \
   X(softsign, UNARY, PTO_DTYPES_FLOAT, 0.501, softsign_f32(a), 0, pto_exact_softsign(a))                               \
   X(silu, LANES, PTO_DTYPES_FLOAT, 1.75, silu_lanes(a), 0, pto_exact_silu(a))                                          \
-  X(mish, UNARY, PTO_DTYPES_FLOAT, 0.501, mish_f32(a), 0, pto_exact_mish(a))                                           \
+  X(mish, LANES, PTO_DTYPES_FLOAT, 1.75, mish_lanes(a), 0, pto_exact_mish(a))                                           \
   X(gelu, LANES, PTO_DTYPES_FLOAT, 1.75, gelu_lanes(a), 0, pto_exact_gelu(a))                                          \
-  X(gelu_tanh, UNARY, PTO_DTYPES_FLOAT, 0.501, gelu_tanh_f32(a), 0, pto_exact_gelu_tanh(a))                            \
+  X(gelu_tanh, LANES, PTO_DTYPES_FLOAT, 1.75, gelu_tanh_lanes(a), 0, pto_exact_gelu_tanh(a))                            \
   X(elu, LANES_SCALED, PTO_DTYPES_FLOAT, 2, elu_lanes(a, s), 0, pto_exact_elu(a, s))                                   \
   X(pow, BINARY, PTO_DTYPES_NUMBER, 0.501, pow_f32(a, b), PTO_POWER(a, b), reference_pow(a, b))
 /* clang-format on */
