@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <kernels/dense_rows.h>
 
-/* Whether `t` is of f32, in row-major order without gaps. */
-static bool is_dense(const struct pto_kernel_tensor *t) {
-  uint64_t stride = 1;
-  if (t->dtype != PTO_FLOAT32) return false;
-  for (uint32_t d = t->ndims; d-- > 0;) {
-    if (t->shape[d] != 1 && t->strides[d] != stride) return false;
-    stride *= t->shape[d];
-  }
-  return true;
-}
+#include <kernels/kernel_shape.h>
 
 bool pto_dense_rows_make(const struct pto_kernel_args *args, uint32_t row_dims, struct pto_dense_rows *rows) {
   const struct pto_kernel_tensor *t = args->tensors;
@@ -19,7 +10,7 @@ bool pto_dense_rows_make(const struct pto_kernel_args *args, uint32_t row_dims, 
   for (uint32_t d = 0; d < t[0].ndims; d++) *(d + row_dims < t[0].ndims ? &rows->count : &rows->length) *= t[0].shape[d];
   if (rows->length == 0 || rows->length > PTO_DENSE_ROW_LONGEST) return false;
   for (uint32_t i = 0; i <= last; i++)
-    if (!is_dense(&t[i])) return false;
+    if (t[i].dtype != PTO_FLOAT32 || !pto_kernel_is_dense(&t[i])) return false;
   if (last > 1) rows->scale = t[1].addr;
   if (last > 2) rows->bias = t[2].addr;
   return true;

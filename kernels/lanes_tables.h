@@ -15,6 +15,11 @@
  * log (by the upper bits of the mantissa of x, ¾ ≤ x < 1½, where the others have |x| + c): log x, at a point where it
  * is a multiple of 2^-16; the pieces about 1 have the point 1.  Of the points with the best values, the one that gives
  * the least error of all x in the piece.  Within 2^-26.
+ * gelu_tanh near: as gelu near, x about −i/8, |x| / (1 + e^2y) there.  mish: tanh log(1 + e^x), x about i/4 for −16 ≤ i < 16,
+ * by the low 5 bits of i.  2^-26 and 2^-27.
+ *
+ * PTO_POW_…: for the sixteen pieces of m from 0.69921875 to 1.3984375, by the upper bits of its mantissa, 1 / m in 21
+ * bits and the negative of that number's log2; 2^(j/16).
  *
  * Constants.
  */
@@ -405,6 +410,23 @@
   X(-0x1.7f2de2p-1f, 0x1.79f672p-2f, 0x1.1c12b2p-2f, 0x1.f5f16ap-5f, -0x1.123e7ap-6f, -0x1.a2e84ep-7f, -0x1.6a013ep-10f)\
   X(-0x1.ff6218p-2f, 0x1.c4455p-2f, 0x1.374d84p-2f, 0x1.677c3ep-5f, -0x1.e8e8b8p-6f, -0x1.a54966p-7f, 0x1.835fe4p-10f)\
   X(-0x1.00663p-2f, 0x1.0a06d2p-1f, 0x1.473998p-2f, 0x1.19267cp-6f, -0x1.4fff5p-5f, -0x1.1d7586p-7f, 0x1.53f5e8p-8f)
+#define PTO_POW_INVERSES                                                                                              \
+  0x1.661ecp0, 0x1.571edp0, 0x1.4953ap0, 0x1.3c996p0,                                                                 \
+  0x1.30d19p0, 0x1.25e22p0, 0x1.1bb4ap0, 0x1.12359p0,                                                                 \
+  0x1.0953fp0, 0x1p0, 0x1.e573ap-1, 0x1.ca4b4p-1,                                                                     \
+  0x1.b2036p-1, 0x1.9c2d2p-1, 0x1.886e6p-1, 0x1.767dcp-1
+
+#define PTO_POW_LOGARITHMS                                                                                            \
+  -0x1.efec4646ccef2p-2, -0x1.b0b66f1450371p-2, -0x1.7418b4db0f9e4p-2, -0x1.39dea8c5f4464p-2,                         \
+  -0x1.01d9bb7350ffbp-2, -0x1.97c184629c6dbp-3, -0x1.2f9e08ff2e29dp-3, -0x1.960cd0c952063p-4,                         \
+  -0x1.a6f924c591496p-5, 0.0, 0x1.3aa396bf7a15p-4, 0x1.476a3a9b28d4p-3,                                               \
+  0x1.e840d9de2b8d8p-3, 0x1.40643c051e171p-2, 0x1.88e9c392b7fbbp-2, 0x1.ce0a816784a0bp-2
+
+#define PTO_POW_POWERS                                                                                                \
+  0x1p0, 0x1.0b5586cf9890fp0, 0x1.172b83c7d517bp0, 0x1.2387a6e756238p0,                                               \
+  0x1.306fe0a31b715p0, 0x1.3dea64c123422p0, 0x1.4bfdad5362a27p0, 0x1.5ab07dd485429p0,                                 \
+  0x1.6a09e667f3bcdp0, 0x1.7a11473eb0187p0, 0x1.8ace5422aa0dbp0, 0x1.9c49182a3f09p0,                                  \
+  0x1.ae89f995ad3adp0, 0x1.c199bdd85529cp0, 0x1.d5818dcfba487p0, 0x1.ea4afa2a490dap0
 /* clang-format on */
 
 #endif
