@@ -14,7 +14,8 @@
 
 static struct pto_rng rng;
 
-/* x and y of a row kernel, dense or with gaps and one row more, for one row has no gap, and for normalisations scale and bias, which both share. */
+/* x and y of a row kernel, dense or with gaps and one row more, for one row has no gap, and for normalisations scale
+ * and bias, which both share. */
 enum { X, SCALE, BIAS, Y, ROLES };
 static float *dense[ROLES], *gapped[ROLES];
 
@@ -104,7 +105,8 @@ static void check(uint32_t k, uint64_t rows, uint64_t length, bool in_place) {
 static void test_dense_rows_have_the_bits_of_rows_with_gaps_on_every_instruction_set(void **state) {
   (void)state;
   static const uint64_t counts[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33};
-  static const uint64_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 23, 31, 32, 33, 47, 64, 100, 127, 128, 129};
+  static const uint64_t lengths[] = {1,  2,  3,  4,  5,  7,  8,  9,   12,  15,  16,
+                                     17, 23, 31, 32, 33, 47, 64, 100, 127, 128, 129};
   for (uint32_t level = 0; level < PTO_LEVEL_COUNT; level++) {
     pto_level_limit((enum pto_level)level);
     for (uint32_t c = 0; c < PTO_ARRAY_LENGTH(counts); c++)

@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
-/* The answer of pto_level_best, PTO_LEVEL_COUNT before it was asked for: kernels ask several times a call.  Relaxed: the
- * levels differ in speed, and what a kernel reads does not hang on them; threads that ask at once find the same. */
+/* The answer of pto_level_best, PTO_LEVEL_COUNT before it was asked for: kernels ask several times a call.  Relaxed:
+ * the levels differ in speed, and what a kernel reads does not hang on them; threads that ask at once find the same. */
 static _Atomic uint32_t best = PTO_LEVEL_COUNT;
 
 bool pto_level_is_supported(enum pto_level level) {

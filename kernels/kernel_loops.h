@@ -85,8 +85,8 @@ typedef float pto_max_loop(float start, const float *x, uint64_t count);
 
 /* Rows longer than this go the way of row_fold.h, which is as fast from here on. */
 #define PTO_DENSE_ROW_LONGEST 128
-/* `count` rows of `length` elements, 0 < length ≤ PTO_DENSE_ROW_LONGEST, one after the other; scale and bias are one row
- * each.  y may be x. */
+/* `count` rows of `length` elements, 0 < length ≤ PTO_DENSE_ROW_LONGEST, one after the other; scale and bias are one
+ * row each.  y may be x. */
 struct pto_dense_rows {
   const float *x, *scale, *bias;
   float *y;

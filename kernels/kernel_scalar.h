@@ -25,8 +25,8 @@ PTO_MATH float sign_f32(float x) {
   return x < 0 ? -1.0f : above;
 }
 
-/* minimum_f32(maximum_f32(x, low), high), of which compilers make twenty operations where it is written so: of an x and of
- * a low that is NaN the bits are chosen. */
+/* minimum_f32(maximum_f32(x, low), high), of which compilers make twenty operations where it is written so: of an x and
+ * of a low that is NaN the bits are chosen. */
 PTO_MATH float chosen_f32(uint32_t mask, float then, float otherwise) {
   return f32_of_bits((bits_of_f32(then) & mask) | (bits_of_f32(otherwise) & ~mask));
 }
