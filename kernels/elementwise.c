@@ -42,6 +42,7 @@ struct form {
 #define PARAMS_SELECT(dtypes) TENSOR("condition", PTO_INPUT, PTO_DTYPES_BOOL), PARAMS_BINARY(dtypes)
 #define PARAMS_SCALED(dtypes) PARAMS_UNARY(dtypes), SCALAR("value", PTO_SCALAR_F32)
 #define PARAMS_LANES_SCALED(dtypes) PARAMS_SCALED(dtypes)
+#define PARAMS_LANES_BINARY(dtypes) PARAMS_BINARY(dtypes)
 #define PARAMS_SCALED2(dtypes) PARAMS_UNARY(dtypes), SCALAR("value", PTO_SCALAR_F32), SCALAR("value2", PTO_SCALAR_F32)
 #define PARAMS_SCALED_INT(dtypes) PARAMS_UNARY(dtypes), SCALAR("value", PTO_SCALAR_I64)
 #define PARAMS_BOUNDED_INT(dtypes) PARAMS_UNARY(dtypes), SCALAR("bound", PTO_SCALAR_I64)
@@ -54,8 +55,9 @@ static const struct form params_of_FILL = {.input_count = 0}, params_of_FILL_INT
                          params_of_BINARY = {.input_count = 2}, params_of_COMPARE = {.input_count = 2, .is_test = true},
                          params_of_SELECT = {.input_count = 3, .first = 1, .moves_bits = true},
                          params_of_SCALED = {.input_count = 1}, params_of_LANES_SCALED = {.input_count = 1},
-                         params_of_SCALED2 = {.input_count = 1}, params_of_SCALED_INT = {.input_count = 1},
-                         params_of_BOUNDED_INT = {.input_count = 1}, params_of_BOUNDED2_INT = {.input_count = 1},
+                         params_of_LANES_BINARY = {.input_count = 2}, params_of_SCALED2 = {.input_count = 1},
+                         params_of_SCALED_INT = {.input_count = 1}, params_of_BOUNDED_INT = {.input_count = 1},
+                         params_of_BOUNDED2_INT = {.input_count = 1},
                          params_of_INPLACE = {.input_count = 1, .reads_output = true};
 
 /* Whether all that is read and written, bools apart, has one dtype of 16-bit floats. */
@@ -116,6 +118,32 @@ static enum pto_class operand_class(const struct form *form, enum pto_class clas
   return is_bool ? PTO_CLASS_BOOL : class_;
 }
 
+/* Tensors of no more bytes than this that lie as their classes want them are one chunk where they are: their operands
+ * would take longer than the elements, and none is streamed or fetched ahead. */
+#define DENSE_BYTES (UINT64_C(64) << 10)
+static bool is_one_chunk(const struct pto_kernel_args *args, enum pto_class class_, const struct form *form,
+                         uint64_t count) {
+  for (uint32_t i = 0; i <= form->input_count; i++) {
+    const struct pto_kernel_tensor *t = &args->tensors[i];
+    const enum pto_class wanted = operand_class(form, class_, i);
+    const uint64_t bits = pto_dtype_bits(t->dtype);
+    if (bits < 8 || bits != pto_dtype_bits(pto_class_dtype(wanted)) || count * bits > DENSE_BYTES * 8) return false;
+    if ((wanted == PTO_CLASS_F32 && t->dtype != PTO_FLOAT32) || !pto_kernel_is_dense(t)) return false;
+  }
+  return true;
+}
+static void run_chunk(const struct pto_kernel_args *args, pto_op_loop *loop, const struct form *form,
+                      struct pto_chunk *chunk) {
+  const void *read[MAX_INPUTS] = {NULL};
+  for (uint32_t i = 0; i < form->input_count; i++) read[i] = args->tensors[i].addr;
+  chunk->out = args->tensors[form->input_count].addr;
+  if (form->reads_output) read[form->input_count] = chunk->out;
+  chunk->a = read[0];
+  chunk->b = chunk->b == NULL ? read[1] : chunk->b;
+  chunk->c = read[2];
+  loop(chunk);
+}
+
 static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
   const uint32_t last = form->input_count;
   const struct pto_kernel_tensor *y = &args->tensors[last];
@@ -126,6 +154,13 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
   const enum pto_class class_ = table != NULL ? PTO_CLASS_U16 : class_of(args, op, form);
   pto_op_loop *loop = table != NULL ? table_loop(op, y->dtype) : half_loop(args, op, form);
   if (loop == NULL) loop = pto_loops_best()->op[op][class_];
+  struct pto_chunk chunk = {.b = table, .count = left};
+  if (args->scalar_count > 0) chunk.scalar = args->scalars[0];
+  if (args->scalar_count > 1) chunk.scalar2 = args->scalars[1];
+  if (is_one_chunk(args, class_, form, left)) {
+    run_chunk(args, loop, form, &chunk);
+    return 0;
+  }
 
   struct pto_operand operands[MAX_INPUTS + 1]; /* inputs, and the output last; where it is read, once for each */
   uint32_t order_of[PTO_MAX_DIMS];
@@ -139,9 +174,6 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
   struct pto_operand *out = &operands[read_count];
   if (!form->reads_output && !is_long[op]) pto_operand_is_output(out, left, is_streaming(loop, op));
 
-  struct pto_chunk chunk = {.b = table};
-  if (args->scalar_count > 0) chunk.scalar = args->scalars[0];
-  if (args->scalar_count > 1) chunk.scalar2 = args->scalars[1];
   const void *filled = NULL; /* what is not made of inputs, and is in local memory already */
   for (; left > 0; left -= chunk.count) {
     chunk.count = pto_operands_next(operands, read_count + 1, left);

@@ -12,6 +12,7 @@
 #define IS_OF_ONE_UNARY true
 #define IS_OF_ONE_LANES true
 #define IS_OF_ONE_LANES_SCALED false
+#define IS_OF_ONE_LANES_BINARY false
 #define IS_OF_ONE_PREDICATE false
 #define IS_OF_ONE_BINARY false
 #define IS_OF_ONE_COMPARE false

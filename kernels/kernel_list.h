@@ -33,8 +33,8 @@
  *                 FILL (y, value) · UNARY (x, y) · BINARY (a, b, y) · SCALED (x, y, value) · SCALED2 (x, y, two values)
  *                 INPLACE (x, y): y is read and written
  *                 FILL_INT, SCALED_INT: an integer value, of which the low bits count
- *                 LANES (x, y), LANES_SCALED (x, y, value): of floats by a function of whole vectors of lanes_math.inc,
- *                 on `a`, and `s`
+ *                 LANES (x, y), LANES_BINARY (a, b, y), LANES_SCALED (x, y, value): of floats by a function of whole
+ *                 vectors of lanes_math.inc and its like, on `a`, `b` and `s`
  *                 BOUNDED_INT, BOUNDED2_INT: as SCALED and SCALED2, with integers that are saturated to the dtype
  *                 COMPARE (a, b, y), PREDICATE (x, y): y is bool · SELECT (condition, a, b, y): condition is bool
  *   dtypes      of the tensors that the form leaves open
@@ -86,7 +86,7 @@
   X(mul_scalar_int, SCALED_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_WRAP(a, *, s), reference_mul(a, s))                      \
   X(maximum_scalar_int, BOUNDED_INT, PTO_DTYPES_INTEGER, 0, 0, a > s ? a : s, reference_max(a, s))                     \
   X(minimum_scalar_int, BOUNDED_INT, PTO_DTYPES_INTEGER, 0, 0, a < s ? a : s, reference_min(a, s))                     \
-  X(clamp, SCALED2, PTO_DTYPES_FLOAT, 0.5, minimum_f32(maximum_f32(a, s), t), 0, reference_min(reference_max(a, s), t))\
+  X(clamp, SCALED2, PTO_DTYPES_FLOAT, 0.5, clamp_f32(a, s, t), 0, reference_min(reference_max(a, s), t))\
   X(clamp_int, BOUNDED2_INT, PTO_DTYPES_INTEGER, 0, 0, PTO_CLAMP(a, s, t), reference_min(reference_max(a, s), t))      \
   X(linear, SCALED2, PTO_DTYPES_FLOAT, 0.5, a * s + t, 0, RF(a * s) + t)                                               \
   X(hard_sigmoid, SCALED2, PTO_DTYPES_FLOAT, 0.5, unit_f32(a * s + t), 0, reference_unit(RF(a * s) + t))               \
@@ -114,7 +114,7 @@
   X(rsqrt, LANES, PTO_DTYPES_FLOAT, 0.51, rsqrt_lanes(a), 0, pto_exact_rsqrt(a))                                       \
   X(sin, LANES, PTO_DTYPES_FLOAT, 0.95, sin_lanes(a), 0, sin(a))                                                       \
   X(cos, LANES, PTO_DTYPES_FLOAT, 0.95, cos_lanes(a), 0, cos(a))                                                       \
-  X(tan, UNARY, PTO_DTYPES_FLOAT, 0.501, tan_f32(a), 0, tan(a))                                                        \
+  X(tan, LANES, PTO_DTYPES_FLOAT, 1.75, tan_lanes(a), 0, tan(a))                                                        \
   X(asin, UNARY, PTO_DTYPES_FLOAT, 0.501, asin_f32(a), 0, asin(a))                                                     \
   X(acos, UNARY, PTO_DTYPES_FLOAT, 0.501, acos_f32(a), 0, acos(a))                                                     \
   X(atan, UNARY, PTO_DTYPES_FLOAT, 0.501, atan_f32(a), 0, atan(a))                                                     \
@@ -129,11 +129,11 @@
   X(softplus, LANES, PTO_DTYPES_FLOAT, 1, softplus_lanes(a), 0, pto_exact_softplus(a))                               \
   X(softsign, UNARY, PTO_DTYPES_FLOAT, 0.501, softsign_f32(a), 0, pto_exact_softsign(a))                               \
   X(silu, LANES, PTO_DTYPES_FLOAT, 1.75, silu_lanes(a), 0, pto_exact_silu(a))                                          \
-  X(mish, UNARY, PTO_DTYPES_FLOAT, 0.501, mish_f32(a), 0, pto_exact_mish(a))                                           \
+  X(mish, LANES, PTO_DTYPES_FLOAT, 1.75, mish_lanes(a), 0, pto_exact_mish(a))                                           \
   X(gelu, LANES, PTO_DTYPES_FLOAT, 1.75, gelu_lanes(a), 0, pto_exact_gelu(a))                                          \
-  X(gelu_tanh, UNARY, PTO_DTYPES_FLOAT, 0.501, gelu_tanh_f32(a), 0, pto_exact_gelu_tanh(a))                            \
+  X(gelu_tanh, LANES, PTO_DTYPES_FLOAT, 1.75, gelu_tanh_lanes(a), 0, pto_exact_gelu_tanh(a))                            \
   X(elu, LANES_SCALED, PTO_DTYPES_FLOAT, 2, elu_lanes(a, s), 0, pto_exact_elu(a, s))                                   \
-  X(pow, BINARY, PTO_DTYPES_NUMBER, 0.501, pow_f32(a, b), PTO_POWER(a, b), reference_pow(a, b))
+  X(pow, LANES_BINARY, PTO_DTYPES_NUMBER, 0.51, pow_lanes(a, b), PTO_POWER(a, b), reference_pow(a, b))
 /* clang-format on */
 
 /* X(name) */

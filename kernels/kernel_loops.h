@@ -83,6 +83,19 @@ typedef void pto_sum_loop(float lanes[PTO_SUM_LANES], const float *x, uint64_t c
 /* The largest of `x` and `start`; NaN where one of them is. */
 typedef float pto_max_loop(float start, const float *x, uint64_t count);
 
+/* Rows longer than this go the way of row_fold.h, which is as fast from here on. */
+#define PTO_DENSE_ROW_LONGEST 128
+/* `count` rows of `length` elements, 0 < length ≤ PTO_DENSE_ROW_LONGEST, one after the other; scale and bias are one
+ * row each.  y may be x. */
+struct pto_dense_rows {
+  const float *x, *scale, *bias;
+  float *y;
+  uint64_t count, length;
+  float eps;
+};
+/* A whole kernel on such rows, with the operations and the order of row_loops.h. */
+typedef void pto_dense_rows_loop(const struct pto_dense_rows *rows);
+
 struct pto_loops {
   const char *name;
   pto_op_loop *op[PTO_OP_COUNT][PTO_CLASS_COUNT]; /* NULL: the operation takes no dtype of that class */
@@ -103,6 +116,7 @@ struct pto_loops {
   void (*stream_end)(void);
   pto_sum_loop *sum;
   pto_max_loop *max;
+  pto_dense_rows_loop *softmax_rows, *layernorm_rows, *rmsnorm_rows; /* dense_rows.h says who calls them */
 };
 
 /* The fastest loops that this processor can run. */

@@ -25,7 +25,17 @@ PTO_MATH float sign_f32(float x) {
   return x < 0 ? -1.0f : above;
 }
 
-PTO_MATH float unit_f32(float x) { return minimum_f32(maximum_f32(x, 0.0f), 1.0f); }
+/* minimum_f32(maximum_f32(x, low), high), of which compilers make twenty operations where it is written so: of an x and
+ * of a low that is NaN the bits are chosen. */
+PTO_MATH float chosen_f32(uint32_t mask, float then, float otherwise) {
+  return f32_of_bits((bits_of_f32(then) & mask) | (bits_of_f32(otherwise) & ~mask));
+}
+PTO_MATH float clamp_f32(float x, float low, float high) {
+  const float limit = chosen_f32(-(uint32_t)(low != low), low, high);
+  const float larger = x > low ? x : low, within = larger < limit ? larger : limit;
+  return chosen_f32(-(uint32_t)(x != x), x, within);
+}
+PTO_MATH float unit_f32(float x) { return clamp_f32(x, 0.0f, 1.0f); }
 
 /* To a whole number: beyond 2^23 all are; below, the addition of 2^23 rounds to nearest even.  The sign of zero is
  * x's. */

@@ -20,6 +20,15 @@ uint64_t pto_kernel_bytes(const struct pto_kernel_tensor *t) {
   return (numel * pto_dtype_bits(t->dtype) + 7) / 8;
 }
 
+bool pto_kernel_is_dense(const struct pto_kernel_tensor *t) {
+  uint64_t stride = 1;
+  for (uint32_t d = t->ndims; d-- > 0;) {
+    if (t->shape[d] != 1 && t->strides[d] != stride) return false;
+    stride *= t->shape[d];
+  }
+  return true;
+}
+
 uint64_t pto_tile_bytes(uint64_t total_bytes, uint64_t least_bytes) {
   return pto_max_u64(pto_min_u64(total_bytes, PTO_TILE_BYTES), least_bytes);
 }

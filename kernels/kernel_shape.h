@@ -15,6 +15,8 @@
 uint64_t pto_kernel_numel(const struct pto_kernel_tensor *t);
 /* Bytes of the distinct elements: a dimension of stride 0 counts once. */
 uint64_t pto_kernel_bytes(const struct pto_kernel_tensor *t);
+/* Whether all elements lie in row-major order without gaps.  The stride of an extent of 1 has no meaning. */
+bool pto_kernel_is_dense(const struct pto_kernel_tensor *t);
 
 /* Local memory that a kernel asks for when it works through `total_bytes` in pieces of no less than `least_bytes`: all
  * of it, or a tile of PTO_TILE_BYTES. */

@@ -15,6 +15,11 @@
  * log (by the upper bits of the mantissa of x, ¾ ≤ x < 1½, where the others have |x| + c): log x, at a point where it
  * is a multiple of 2^-16; the pieces about 1 have the point 1.  Of the points with the best values, the one that gives
  * the least error of all x in the piece.  Within 2^-26.
+ * gelu_tanh near: as gelu near, x about −i/8, |x| / (1 + e^2y) there.  mish: tanh log(1 + e^x), x about i/4 for −16 ≤ i
+ * < 16, by the low 5 bits of i.  2^-26 and 2^-27.
+ *
+ * PTO_POW_…: for the sixteen pieces of m from 0.69921875 to 1.3984375, by the upper bits of its mantissa, 1 / m in 21
+ * bits and −16 times that number's log2; 2^(j/16).
  *
  * Constants.
  */
@@ -337,6 +342,91 @@
   X(-0x1.cfffp2f, 0x1.7439fap-11f, 0x1.741828p-11f, 0x1.73d488p-12f, 0x1.ef11eap-14f, 0x1.edfae6p-16f, 0x1.88d78ep-18f) \
   X(-0x1.dffffap2f, 0x1.21e55p-11f, 0x1.21d0ccp-11f, 0x1.21a7c6p-12f, 0x1.81c7bcp-14f, 0x1.812ca2p-16f, 0x1.32b77p-18f) \
   X(-0x1.efff56p2f, 0x1.c3965cp-12f, 0x1.c37d78p-12f, 0x1.c34baep-13f, 0x1.2c9acep-14f, 0x1.2c47cp-16f, 0x1.deaf76p-19f)
+
+#define PTO_GELU_TANH_NEAR_PIECES(X)                                                                                  \
+  X(0.0f, 0.0f, -0x1p-1f, -0x1.988452p-2f, 0x1.04b196p-19f, 0x1.120c9p-4f, 0x1.a16bc2p-10f)                           \
+  X(-0x1.fe85e8p-4f, 0x1.cbe26ap-5f, -0x1.9ab186p-2f, -0x1.922d44p-2f, -0x1.0daf28p-5f, 0x1.07d914p-4f, 0x1.ebf584p-8f)\
+  X(-0x1.004238p-2f, 0x1.9b3ebp-4f, -0x1.37c382p-2f, -0x1.7f6986p-2f, -0x1.0525ccp-4f, 0x1.d74cf2p-5f, 0x1.d26df4p-7f)\
+  X(-0x1.7f4c72p-2f, 0x1.0f73dap-3f, -0x1.b826c8p-3f, -0x1.61f9cap-2f, -0x1.6ffef8p-4f, 0x1.80f61cp-5f, 0x1.3f219cp-6f)\
+  X(-0x1.ff9652p-2f, 0x1.3bde3cp-3f, -0x1.10227ep-3f, -0x1.3b46a6p-2f, -0x1.c32b4ep-4f, 0x1.13bf86p-5f, 0x1.750d64p-6f)\
+  X(-0x1.3feeeap-1f, 0x1.5485d4p-3f, -0x1.f50756p-5f, -0x1.0e1b6ep-2f, -0x1.f949a2p-4f, 0x1.3665b4p-6f, 0x1.8701fcp-6f)\
+  X(-0x1.8069aep-1f, 0x1.5c3e04p-3f, -0x1.760c1p-11f, -0x1.ba0b0ep-3f, -0x1.087dbep-3f, 0x1.0fd372p-8f, 0x1.75c69cp-6f)\
+  X(-0x1.c011b8p-1f, 0x1.561994p-3f, 0x1.80b90ap-5f, -0x1.577b0ep-3f, -0x1.05bd8ep-3f, -0x1.2de356p-7f, 0x1.4687dep-6f)\
+  X(-0x1.fff38p-1f, 0x1.454148p-3f, 0x1.53b9eep-4f, -0x1.f00f84p-4f, -0x1.ecb9eep-4f, -0x1.4df3e8p-6f, 0x1.017644p-6f)\
+  X(-0x1.1fe8ep0f, 0x1.2cac6ap-3f, 0x1.b934f6p-4f, -0x1.40a142p-4f, -0x1.ba02aep-4f, -0x1.d5b4b4p-6f, 0x1.610634p-7f) \
+  X(-0x1.3fde9p0f, 0x1.0f0c9ep-3f, 0x1.f58f54p-4f, -0x1.4dac3ap-5f, -0x1.79806ep-4f, -0x1.150346p-5f, 0x1.766c6p-8f)  \
+  X(-0x1.6021cp0f, 0x1.dcf5aap-4f, 0x1.07611cp-3f, -0x1.2d8b28p-7f, -0x1.30f10ap-4f, -0x1.2634fep-5f, 0x1.12c0ap-10f) \
+  X(-0x1.7fe25p0f, 0x1.9b978p-4f, 0x1.059478p-3f, 0x1.f17cc4p-7f, -0x1.d0389cp-5f, -0x1.214f68p-5f, -0x1.727d9p-9f)   \
+  X(-0x1.9fe66p0f, 0x1.5b8e58p-4f, 0x1.f1d46ep-4f, 0x1.0ff496p-5f, -0x1.445e9cp-5f, -0x1.0b09d2p-5f, -0x1.76b6f4p-8f) \
+  X(-0x1.bfdb2p0f, 0x1.1fd0bcp-4f, 0x1.c94f28p-4f, 0x1.717244p-5f, -0x1.8e5578p-6f, -0x1.d1612ap-6f, -0x1.efc25cp-8f) \
+  X(-0x1.dfecp0f, 0x1.d3334ep-5f, 0x1.9738b8p-4f, 0x1.a7a422p-5f, -0x1.72fc68p-7f, -0x1.7e8c86p-6f, -0x1.14890ep-7f)  \
+  X(-0x1.001c48p1f, 0x1.7353c8p-5f, 0x1.6047fcp-4f, 0x1.b9e03ep-5f, -0x1.d46a12p-11f, -0x1.267236p-6f, -0x1.16486ap-7f)\
+  X(-0x1.100d2p1f, 0x1.226abep-5f, 0x1.299ba8p-4f, 0x1.b03d5p-5f, 0x1.bb3fbcp-8f, -0x1.a4a3bp-7f, -0x1.03859cp-7f)    \
+  X(-0x1.1ff9cp1f, 0x1.bdda96p-6f, 0x1.eaf93ep-5f, 0x1.93035ap-5f, 0x1.883ae6p-7f, -0x1.0cd4f8p-7f, -0x1.c5c994p-8f)  \
+  X(-0x1.2ffd8p1f, 0x1.4f33a2p-6f, 0x1.8b311cp-5f, 0x1.68f71p-5f, 0x1.ed28e2p-7f, -0x1.168adcp-8f, -0x1.74e2a6p-8f)   \
+  X(-0x1.40073p1f, 0x1.ee022ep-7f, 0x1.36c328p-5f, 0x1.38368ap-5f, 0x1.0be66ep-6f, -0x1.1fb7e6p-10f, -0x1.1ea892p-8f) \
+  X(-0x1.4ffd08p1f, 0x1.6562d4p-7f, 0x1.de5b98p-6f, 0x1.05eabcp-5f, 0x1.0ac2cep-6f, 0x1.41ccfp-10f, -0x1.966606p-9f)  \
+  X(-0x1.601aep1f, 0x1.f8f722p-8f, 0x1.66e978p-6f, 0x1.a9e928p-6f, 0x1.f31856p-7f, 0x1.701f3p-9f, -0x1.0003d2p-9f)    \
+  X(-0x1.6ff8dp1f, 0x1.5f536cp-8f, 0x1.08703ep-6f, 0x1.51e3ccp-6f, 0x1.bd3cacp-7f, 0x1.e63d42p-9f, -0x1.03bc46p-10f)  \
+  X(-0x1.801d6p1f, 0x1.db669ap-9f, 0x1.7aa86p-7f, 0x1.03bab4p-6f, 0x1.7c13f4p-7f, 0x1.0ba6f4p-8f, -0x1.ea9d14p-13f)   \
+  X(-0x1.8ffd58p1f, 0x1.3cbd6ap-9f, 0x1.0a5222p-7f, 0x1.8674dcp-7f, 0x1.3975fp-7f, 0x1.095bep-8f, 0x1.45c8p-12f)      \
+  X(-0x1.9ff628p1f, 0x1.9ba504p-10f, 0x1.6d01f2p-8f, 0x1.1d417ep-7f, 0x1.f2e8dp-8f, 0x1.e9cee4p-9f, 0x1.5ac302p-11f)  \
+  X(-0x1.aff678p1f, 0x1.051fd8p-10f, 0x1.e7cd44p-9f, 0x1.95756ep-8f, 0x1.7fee7ep-8f, 0x1.ab1d52p-9f, 0x1.bb6e7ep-11f) \
+  X(-0x1.c015ep1f, 0x1.4237d6p-11f, 0x1.3ccb2p-9f, 0x1.17939ep-8f, 0x1.1d6578p-8f, 0x1.6259b8p-9f, 0x1.d75c4cp-11f)   \
+  X(-0x1.cfe408p1f, 0x1.87bc7ap-12f, 0x1.9490e4p-10f, 0x1.79eb02p-9f, 0x1.9d9c76p-9f, 0x1.1abc7p-9f, 0x1.c22dbep-11f) \
+  X(-0x1.e00c08p1f, 0x1.cb12aap-13f, 0x1.f2102cp-11f, 0x1.ec391p-10f, 0x1.203918p-9f, 0x1.af0884p-10f, 0x1.8e2f16p-11f)\
+  X(-0x1.f015b8p1f, 0x1.07008ep-13f, 0x1.2b5cccp-11f, 0x1.385e78p-10f, 0x1.8611f6p-10f, 0x1.3ca8e2p-10f, 0x1.4b3494p-11f)
+
+#define PTO_MISH_PIECES(X)                                                                                            \
+  X(0x1.d33336p-10f, 0x1.337df2p-1f, 0x1.479f04p-2f, -0x1.0a29cp-6f, -0x1.77c20cp-5f, -0x1.2d26bp-12f, 0x1.fee1cep-8f)\
+  X(0x1.00a0f2p-2f, 0x1.5b6134p-1f, 0x1.36c13ep-2f, -0x1.94739ep-5f, -0x1.51e5fap-5f, 0x1.358dd6p-7f, 0x1.dbd77ep-8f) \
+  X(0x1.ff2c9cp-2f, 0x1.80238ap-1f, 0x1.168486p-2f, -0x1.35b7a2p-4f, -0x1.ca5472p-6f, 0x1.0c160ap-6f, 0x1.c6744cp-9f) \
+  X(0x1.7fb76ap-1f, 0x1.a05fbep-1f, 0x1.d6f90ep-3f, -0x1.7103f4p-4f, -0x1.5422e6p-7f, 0x1.21295ap-6f, -0x1.63adaep-10f)\
+  X(0x1.00732cp0f, 0x1.bb1882p-1f, 0x1.780ba4p-3f, -0x1.770c5ap-4f, 0x1.7c4df8p-8f, 0x1.bf9e7cp-7f, -0x1.2a1fdcp-8f)  \
+  X(0x1.3fc34p0f, 0x1.cf8c3p-1f, 0x1.1efb0cp-3f, -0x1.53e158p-4f, 0x1.0b192p-6f, 0x1.e78facp-8f, -0x1.4f2ba8p-8f)     \
+  X(0x1.803d62p0f, 0x1.df1192p-1f, 0x1.a0ffbep-4f, -0x1.190c44p-4f, 0x1.53d998p-6f, 0x1.b82b4ap-10f, -0x1.f8be42p-9f) \
+  X(0x1.c01dbep0f, 0x1.ea0dd2p-1f, 0x1.24c286p-4f, -0x1.b22922p-5f, 0x1.4dbf9ep-6f, -0x1.07266ep-9f, -0x1.0fd80ap-9f) \
+  X(0x1.0028ap1f, 0x1.f1af32p-1f, 0x1.8de95ap-5f, -0x1.3d0a58p-5f, 0x1.1c7eecp-6f, -0x1.de234p-9f, -0x1.4fcb38p-11f)  \
+  X(0x1.2020dp1f, 0x1.f6ca6cp-1f, 0x1.0839c2p-5f, -0x1.bc56d2p-6f, 0x1.badf68p-7f, -0x1.fa1e42p-9f, 0x1.a273a6p-13f)  \
+  X(0x1.3fe16p1f, 0x1.fa218ep-1f, 0x1.591aacp-6f, -0x1.2e257ep-6f, 0x1.44358p-7f, -0x1.b80ad2p-9f, 0x1.20534ap-11f)   \
+  X(0x1.601aep1f, 0x1.fc5268p-1f, 0x1.b8f0c8p-7f, -0x1.8e407p-7f, 0x1.c31c66p-8f, -0x1.56033cp-9f, 0x1.3d91ep-11f)    \
+  X(0x1.7ffd3p1f, 0x1.fdb39cp-1f, 0x1.179cd8p-7f, -0x1.02861ep-7f, 0x1.30975p-8f, -0x1.f15fe6p-10f, 0x1.1381cep-11f)  \
+  X(0x1.a03bbp1f, 0x1.fe948ap-1f, 0x1.5d6ec6p-8f, -0x1.48f806p-8f, 0x1.8f3adap-9f, -0x1.57959cp-10f, 0x1.a8e9d6p-12f) \
+  X(0x1.c0091p1f, 0x1.ff1f14p-1f, 0x1.b44966p-9f, -0x1.a061b2p-9f, 0x1.02417ap-9f, -0x1.cd7fp-11f, 0x1.31a582p-12f)   \
+  X(0x1.e018bp1f, 0x1.ff75ep-1f, 0x1.0dc3d4p-9f, -0x1.04322p-9f, 0x1.48367ep-10f, -0x1.2d8536p-11f, 0x1.a3b1ccp-13f)  \
+  X(-0x1.fff218p1f, 0x1.2975f8p-6f, 0x1.26b634p-6f, 0x1.213758p-7f, 0x1.72fb28p-9f, 0x1.55dd68p-11f, 0x1.c58p-14f)    \
+  X(-0x1.dfe3ep1f, 0x1.7d1bb2p-6f, 0x1.7892bcp-6f, 0x1.6f82a8p-7f, 0x1.d1e268p-9f, 0x1.a1dc78p-11f, 0x1.018cb4p-13f)  \
+  X(-0x1.c032p1f, 0x1.e68e34p-6f, 0x1.df1e2cp-6f, 0x1.d043p-7f, 0x1.21bff8p-8f, 0x1.f4e31cp-11f, 0x1.13ef1cp-13f)     \
+  X(-0x1.9ffa1p1f, 0x1.378a3ep-5f, 0x1.316494p-5f, 0x1.251fd6p-6f, 0x1.664036p-8f, 0x1.258f32p-10f, 0x1.09cd0ap-13f)  \
+  X(-0x1.7fe98p1f, 0x1.8dfb1cp-5f, 0x1.83d972p-5f, 0x1.6fa7a8p-6f, 0x1.b4b5dcp-8f, 0x1.4aec48p-10f, 0x1.8f8ea4p-14f)  \
+  X(-0x1.60343p1f, 0x1.fa3598p-5f, 0x1.e99de6p-5f, 0x1.c89c7p-6f, 0x1.04dcc6p-7f, 0x1.5eb66ap-10f, 0x1.168cd8p-16f)   \
+  X(-0x1.4000fp1f, 0x1.42747p-4f, 0x1.34c802p-4f, 0x1.19aba4p-5f, 0x1.3078dap-7f, 0x1.4d0618p-10f, -0x1.25fbfcp-13f)  \
+  X(-0x1.1fef2p1f, 0x1.9946e4p-4f, 0x1.82d50cp-4f, 0x1.568e74p-5f, 0x1.55c48ap-7f, 0x1.eb0832p-11f, -0x1.b2d8f2p-12f) \
+  X(-0x1.ffc9fp0f, 0x1.02c28p-3f, 0x1.e0cf5ep-4f, 0x1.98f60ep-5f, 0x1.697904p-7f, 0x1.55c9ap-13f, -0x1.bc5ee4p-11f)   \
+  X(-0x1.c07146p0f, 0x1.44d962p-3f, 0x1.272324p-3f, 0x1.db554p-5f, 0x1.5a3b74p-7f, -0x1.45abaap-10f, -0x1.7c9ddep-10f)\
+  X(-0x1.80032ap0f, 0x1.96fcfap-3f, 0x1.66d6c8p-3f, 0x1.0b5d2p-4f, 0x1.0e9cf6p-7f, -0x1.cc2f2p-9f, -0x1.1b4eep-9f)    \
+  X(-0x1.403b7cp0f, 0x1.f8eab2p-3f, 0x1.ac10bcp-3f, 0x1.1dd478p-4f, 0x1.af7922p-9f, -0x1.aff12ep-8f, -0x1.66071ep-9f) \
+  X(-0x1.ff9142p-1f, 0x1.36e4f8p-2f, 0x1.f45488p-3f, 0x1.1bee28p-4f, -0x1.4f11bcp-8f, -0x1.4aaae6p-7f, -0x1.5f5372p-9f)\
+  X(-0x1.7f2de2p-1f, 0x1.79f672p-2f, 0x1.1c12b2p-2f, 0x1.f5f16ap-5f, -0x1.123e7ap-6f, -0x1.a2e84ep-7f, -0x1.6a013ep-10f)\
+  X(-0x1.ff6218p-2f, 0x1.c4455p-2f, 0x1.374d84p-2f, 0x1.677c3ep-5f, -0x1.e8e8b8p-6f, -0x1.a54966p-7f, 0x1.835fe4p-10f)\
+  X(-0x1.00663p-2f, 0x1.0a06d2p-1f, 0x1.473998p-2f, 0x1.19267cp-6f, -0x1.4fff5p-5f, -0x1.1d7586p-7f, 0x1.53f5e8p-8f)
+#define PTO_POW_INVERSES                                                                                              \
+  0x1.661ecp0, 0x1.571edp0, 0x1.4953ap0, 0x1.3c996p0,                                                                 \
+  0x1.30d19p0, 0x1.25e22p0, 0x1.1bb4ap0, 0x1.12359p0,                                                                 \
+  0x1.0953fp0, 0x1p0, 0x1.e573ap-1, 0x1.ca4b4p-1,                                                                     \
+  0x1.b2036p-1, 0x1.9c2d2p-1, 0x1.886e6p-1, 0x1.767dcp-1
+
+#define PTO_POW_LOGARITHMS                                                                                            \
+  -0x1.efec4646ccef2p2, -0x1.b0b66f1450371p2, -0x1.7418b4db0f9e4p2, -0x1.39dea8c5f4464p2,                             \
+  -0x1.01d9bb7350ffbp2, -0x1.97c184629c6dbp1, -0x1.2f9e08ff2e29dp1, -0x1.960cd0c952063p0,                             \
+  -0x1.a6f924c591496p-1, 0.0, 0x1.3aa396bf7a15p0, 0x1.476a3a9b28d4p1,                                                 \
+  0x1.e840d9de2b8d8p1, 0x1.40643c051e171p2, 0x1.88e9c392b7fbbp2, 0x1.ce0a816784a0bp2
+
+#define PTO_POW_POWERS                                                                                                \
+  0x1p0, 0x1.0b5586cf9890fp0, 0x1.172b83c7d517bp0, 0x1.2387a6e756238p0,                                               \
+  0x1.306fe0a31b715p0, 0x1.3dea64c123422p0, 0x1.4bfdad5362a27p0, 0x1.5ab07dd485429p0,                                 \
+  0x1.6a09e667f3bcdp0, 0x1.7a11473eb0187p0, 0x1.8ace5422aa0dbp0, 0x1.9c49182a3f09p0,                                  \
+  0x1.ae89f995ad3adp0, 0x1.c199bdd85529cp0, 0x1.d5818dcfba487p0, 0x1.ea4afa2a490dap0
 /* clang-format on */
 
 #endif

@@ -15,6 +15,7 @@
  * makes r 0 and y bias.  y may be x.  A row that local memory does not hold is read three times (rmsnorm: twice).  Any
  * thread.
  */
+#include <kernels/dense_rows.h>
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_shape.h>
 #include <kernels/row_fold.h>
@@ -111,10 +112,20 @@ static int check_last(const struct pto_kernel_args *args, const char *kernel) {
   return 0;
 }
 
-static int layernorm_run(const struct pto_kernel_args *args) {
+static int run_last(const struct pto_kernel_args *args, pto_dense_rows_loop *dense, normalize_group *run_group) {
   struct pto_row_plan plan;
+  struct pto_dense_rows rows;
+  if (pto_dense_rows_make(args, args->tensors[SCALE].ndims, &rows)) {
+    rows.eps = args->scalars[0].f32;
+    dense(&rows);
+    return 0;
+  }
   plan_last(&plan, args);
-  return run_rows(args, &plan, layernorm_group);
+  return run_rows(args, &plan, run_group);
+}
+
+static int layernorm_run(const struct pto_kernel_args *args) {
+  return run_last(args, pto_loops_best()->layernorm_rows, layernorm_group);
 }
 static int layernorm_check(const struct pto_kernel_args *args) { return check_last(args, "layernorm"); }
 /* The mean, a difference, a square and its sum, and four more. */
@@ -125,9 +136,7 @@ static struct pto_cost layernorm_cost(const struct pto_kernel_args *args) {
 }
 
 static int rmsnorm_run(const struct pto_kernel_args *args) {
-  struct pto_row_plan plan;
-  plan_last(&plan, args);
-  return run_rows(args, &plan, rmsnorm_group);
+  return run_last(args, pto_loops_best()->rmsnorm_rows, rmsnorm_group);
 }
 static int rmsnorm_check(const struct pto_kernel_args *args) { return check_last(args, "rmsnorm"); }
 /* A square and its sum, and two products. */

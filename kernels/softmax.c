@@ -8,6 +8,7 @@
  * NaN or a +∞, and a row of nothing but −∞, is NaN throughout; any other −∞ has weight 0.  The result may overwrite x.
  * A row that local memory does not hold is read three times, and its exponentials are computed twice.  Any thread.
  */
+#include <kernels/dense_rows.h>
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_math.h>
 #include <kernels/kernel_shape.h>
@@ -83,7 +84,13 @@ static struct pto_cost cost(const struct pto_kernel_args *args, uint32_t elem_op
                            .local_bytes = pto_row_work_bytes(&plan, true, 0)};
 }
 
-static int softmax_run(const struct pto_kernel_args *args) { return run(args, softmax_group); }
+static int softmax_run(const struct pto_kernel_args *args) {
+  struct pto_dense_rows rows;
+  if (pto_row_axis(args) + 1 != args->tensors[0].ndims || !pto_dense_rows_make(args, 1, &rows))
+    return run(args, softmax_group);
+  pto_loops_best()->softmax_rows(&rows);
+  return 0;
+}
 static int softmax_check(const struct pto_kernel_args *args) { return check(args, "softmax"); }
 static struct pto_cost softmax_cost(const struct pto_kernel_args *args) { return cost(args, 5); }
 static int log_softmax_run(const struct pto_kernel_args *args) { return run(args, log_softmax_group); }
