@@ -10,7 +10,7 @@
  * those of the result.
  *
  * Lowered tile by tile: some rows of a head, or the rows of several small heads, with all their scores in float32.  The
- * scores live as long as the tile does.  The scale goes to the query.
+ * scores live as long as the tile does.  The scale goes to the product where a mask is added, else to the query.
  */
 #include <graph/fusion_match.h>
 
@@ -150,6 +150,7 @@ static struct pto_tensor in_rank(const struct pto_tensor *t, uint32_t ndims) {
 struct attention {
   struct pto_tensor query, keys, values, mask, other, y; /* in one rank; mask and other in the shape of the scores */
   bool has_mask, has_other, is_inverted;
+  float scale; /* of scores that a mask is added to */
   struct pto_tiles tiles;
 };
 
@@ -160,7 +161,7 @@ static struct pto_tensor scores_of(struct pto_graph_lowering *l, const struct pt
   return pto_graph_lowering_temporary(l, PTO_FLOAT32, y->ndims, shape);
 }
 
-/* query · keys, with the mask added where that is a sum. */
+/* query · keys; where a mask is added, the scale and the mask too. */
 static int submit_scores(struct pto_graph_lowering *l, const struct attention *a, uint64_t index,
                          const struct pto_tensor *scores) {
   const struct pto_tensor query = part_of(&a->tiles, index, &a->query, true),
@@ -170,8 +171,8 @@ static int submit_scores(struct pto_graph_lowering *l, const struct attention *a
     return pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
   }
   const struct pto_tensor mask = part_of(&a->tiles, index, &a->mask, true);
-  const struct pto_param params[] = {pto_input(&query),  pto_input(&keys),  pto_input(&mask),
-                                     pto_output(scores), pto_scalar_f32(1), pto_scalar_f32(1)};
+  const struct pto_param params[] = {pto_input(&query),  pto_input(&keys),         pto_input(&mask),
+                                     pto_output(scores), pto_scalar_f32(a->scale), pto_scalar_f32(1)};
   return pto_graph_lowering_submit(l, &pto_general_gemm, params, 6);
 }
 
@@ -218,7 +219,9 @@ int pto_lower_fused_attention(struct pto_graph_lowering *l, const struct pto_gra
   struct attention a = {.y = pto_graph_lowering_result(l, group, 0, PTO_IN_PLACE_NONE),
                         .has_mask = group->operands[MASK] != 0,
                         .has_other = group->operands[OTHER] != 0,
-                        .is_inverted = options->is_inverted};
+                        .is_inverted = options->is_inverted,
+                        .scale = (float)options->scale};
+  const bool has_sum = a.has_mask && !a.has_other;
   uint64_t shape[PTO_MAX_DIMS];
   a.query = in_rank(pto_graph_lowering_operand(l, group, QUERY), a.y.ndims);
   a.keys = in_rank(pto_graph_lowering_operand(l, group, KEYS), a.y.ndims);
@@ -232,7 +235,7 @@ int pto_lower_fused_attention(struct pto_graph_lowering *l, const struct pto_gra
   }
   make_tiles(&a.tiles, &a.y, &a.keys);
   int status = pto_graph_lowering_allocate(l, &a.y);
-  if (status == PTO_OK && options->scale != 1) status = scale_query(l, &a, options->scale);
+  if (status == PTO_OK && options->scale != 1 && !has_sum) status = scale_query(l, &a, options->scale);
   for (uint64_t i = 0; i < a.tiles.count && status == PTO_OK; i++) {
     status = pto_graph_lowering_tile(l);
     if (status == PTO_OK) status = submit_tile(l, &a, i);

@@ -187,11 +187,7 @@ int pto_graph_reference_run_fused(const struct pto_graph *graph, const bool *is_
 int pto_graph_reference_run_judged(const struct pto_graph *graph, const bool *is_inside, const void *const *inputs,
                                    void *const *outputs, pto_reference_judge *judge, void *context,
                                    struct pto_error *error) {
-  struct run run = {.graph = graph,
-                    .is_inside = is_inside,
-                    .outputs = outputs,
-                    .judge = judge,
-                    .context = context,
-                    .error = error};
+  struct run run = {
+      .graph = graph, .is_inside = is_inside, .outputs = outputs, .judge = judge, .context = context, .error = error};
   return run_all(&run, inputs);
 }

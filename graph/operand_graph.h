@@ -52,7 +52,7 @@ struct pto_graph {
   struct pto_graph_instances *instances;                /* graph_dispatch.h: made by build */
   const struct pto_graph_lowering_watch *watch;         /* graph_lowering.h; NULL: nobody; borrowed while it is set */
   bool reuses_at_once; /* as PTO_VALUE_MEMORY_FREE_BYTES were 0 (value_memory.h): for tests */
-  bool is_unfused;                                      /* every node is lowered by itself (pto_graph_set_fusion) */
+  bool is_unfused;     /* every node is lowered by itself (pto_graph_set_fusion) */
 };
 
 static inline const struct pto_graph_value *
