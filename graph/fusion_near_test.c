@@ -4,6 +4,7 @@
  */
 #include <graph/fusion.h>
 
+#include <math.h>
 #include <tests/support/form_graph.h>
 
 #define B f->builder
@@ -33,6 +34,10 @@ static form_operand near_epsilon_of_a_row(struct form_maker *f) {
 static form_operand near_epsilon_that_is_an_input(struct form_maker *f) {
   const form_operand x = IN("x", 4, 4);
   return MUL(DIV(x, SQRT(ADD(MEAN(MUL(x, x), YES, 1), IN("eps", 1)))), IN("w", 4));
+}
+static form_operand near_epsilon_without_end(struct form_maker *f) {
+  const form_operand x = IN("x", 4, 4);
+  return DIV(x, POW(ADD(MEAN(MUL(x, x), YES, 1), NUMBER(-(double)INFINITY)), NUMBER(0.5)));
 }
 static form_operand near_third_power(struct form_maker *f) {
   const form_operand x = IN("x", 4, 4);
@@ -139,6 +144,12 @@ static form_operand near_attention_of_fewer_heads(struct form_maker *f) {
   return pto_graph_builder_matmul(B, pto_graph_builder_softmax(B, scores, &(struct pto_softmax_options){.axis = 2}),
                                   IN("v", 3, 4, 4), NULL);
 }
+/* 1 / 1e−40 is beyond float32. */
+static form_operand near_attention_over_next_to_nothing(struct form_maker *f) {
+  const form_operand scores = DIV(pto_graph_builder_matmul(B, IN("q", 4, 4), IN("k", 4, 4), NULL), NUMBER(1e-40));
+  return pto_graph_builder_matmul(B, pto_graph_builder_softmax(B, scores, &(struct pto_softmax_options){.axis = 1}),
+                                  IN("v", 4, 4), NULL);
+}
 static form_operand near_attention_scaled_by_an_input(struct form_maker *f) {
   const form_operand scores = MUL(pto_graph_builder_matmul(B, IN("q", 4, 4), IN("k", 4, 4), NULL), IN("s", 1));
   return pto_graph_builder_matmul(B, pto_graph_builder_softmax(B, scores, &(struct pto_softmax_options){.axis = 1}),
@@ -179,6 +190,7 @@ static make_form *const near[] = {near_weight_that_is_the_root,
                                   near_values_that_are_the_shares,
                                   near_epsilon_of_a_row,
                                   near_epsilon_that_is_an_input,
+                                  near_epsilon_without_end,
                                   near_third_power,
                                   near_third_root,
                                   near_product_of_two,
@@ -203,6 +215,7 @@ static make_form *const near[] = {near_weight_that_is_the_root,
                                   near_attention_along_rows,
                                   near_attention_to_the_left,
                                   near_attention_of_fewer_heads,
+                                  near_attention_over_next_to_nothing,
                                   near_attention_scaled_by_an_input};
 
 static void test_what_only_looks_like_a_pattern_is_no_group(void **state) {
