@@ -10,8 +10,8 @@
  * those of the result.
  *
  * Lowered tile by tile: some rows of a head, or the rows of several small heads, with all their scores in float32.  The
- * scores live as long as the tile does.  A scale goes to the product, with a zero where no mask is added: beforehand, to
- * the query, it could overflow what the scores do not.
+ * scores live as long as the tile does.  A scale goes to the product, with a zero where no mask is added: beforehand,
+ * to the query, it could overflow what the scores do not.
  */
 #include <graph/fusion_match.h>
 

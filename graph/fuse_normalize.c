@@ -93,8 +93,8 @@ struct norm {
 /* mean(z²) + eps, which is finite: √−∞ is NaN, as a power it is ∞. */
 static bool is_mean_square_and_epsilon(struct pto_fusion_match *m, uint32_t value, struct norm *norm) {
   uint32_t mean;
-  return pto_match_with_constant(m, value, PTO_GRAPH_OP_add, &mean, &norm->epsilon) &&
-         isfinite(norm->epsilon) && pto_match_mean_square(m, mean, &norm->z, &norm->axes);
+  return pto_match_with_constant(m, value, PTO_GRAPH_OP_add, &mean, &norm->epsilon) && isfinite(norm->epsilon) &&
+         pto_match_mean_square(m, mean, &norm->z, &norm->axes);
 }
 
 /* z over its root, by one division. */
