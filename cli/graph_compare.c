@@ -48,8 +48,9 @@ struct comparison {
   void **kept;     /* by value: what the engine made */
   void **expected; /* by output: what the reference makes */
   struct pto_fusion_plan plan;
-  bool *is_inside;         /* by node: of a group, and the engine told nothing */
-  struct rounding *bounds; /* by element, of the product within the group that is gone through; NULL: there is none */
+  bool *is_inside;              /* by node: of a group, and the engine told nothing */
+  struct rounding **bounds;     /* by group, and element: of the product within it; NULL: there is none, or not yet */
+  const struct rounding *bound; /* those of the node at hand, where it ends such a group */
   struct pto_graph_names *names;
   struct pto_error error;
 };
@@ -124,7 +125,7 @@ static void compare_elements(const struct comparison *c, const struct pto_refere
     /* 64-bit integers that one double stands for may differ. */
     const bool is_other = got->whole ? got->whole[i] != expected->whole[i] : a != b;
     const double ulps = got->whole && is_other ? fmax(1, fabs(a - b)) : pto_graph_ulps(dtype, a, b);
-    const struct rounding rounding = c->bounds ? c->bounds[i] : rounding_of(sums, dtype, b, i);
+    const struct rounding rounding = c->bound ? c->bound[i] : rounding_of(sums, dtype, b, i);
     const double tolerance = tolerance_of(&c->command->options, dtype, b, &rounding);
     const bool is_far = got->whole && a == b ? is_other : is_beyond(a, b, tolerance);
     worst->ulps_of_all = fmax(worst->ulps_of_all, ulps);
@@ -263,16 +264,20 @@ static bool has_bounds_of_product(const struct pto_fused_group *group) {
   return group->pattern == PTO_FUSION_product_sum || group->pattern == PTO_FUSION_conv2d_clamp;
 }
 
-/* What rounding makes of a product within a group, for the group's end. */
+/* Those of the group that the node is in; NULL where it is in none. */
+static struct rounding **bounds_of(const struct comparison *c, uint32_t node) {
+  return c->plan.group_of[node] == 0 ? NULL : &c->bounds[c->plan.group_of[node] - 1];
+}
+
+/* What rounding makes of a product within a group, for the group's end: other nodes may come before that. */
 static int keep_bounds(struct comparison *c, uint32_t node, const struct pto_reference_tensor *result,
                        const struct pto_reference_sums *sums) {
-  const struct pto_fused_group *group = pto_fusion_group_at(&c->plan, pto_fusion_place(&c->plan, node));
-  if (!has_bounds_of_product(group)) return PTO_OK;
+  if (!has_bounds_of_product(pto_fusion_group_at(&c->plan, pto_fusion_place(&c->plan, node)))) return PTO_OK;
   const uint64_t numel = pto_graph_desc_numel(&result->desc);
-  free(c->bounds);
-  c->bounds = calloc(numel, sizeof *c->bounds);
-  if (!c->bounds) return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
-  for (uint64_t i = 0; i < numel; i++) c->bounds[i] = rounding_of(sums, result->desc.dtype, element_of(result, i), i);
+  struct rounding *bounds = calloc(numel, sizeof *bounds);
+  if (!bounds) return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
+  for (uint64_t i = 0; i < numel; i++) bounds[i] = rounding_of(sums, result->desc.dtype, element_of(result, i), i);
+  *bounds_of(c, node) = bounds;
   return PTO_OK;
 }
 
@@ -318,9 +323,12 @@ static int compare_results(void *context, uint32_t node, const struct pto_refere
     c->command->divergence.fused_nodes++;
     return keep_bounds(c, node, results, sums);
   }
+  struct rounding **bounds = bounds_of(c, node);
+  c->bound = bounds ? *bounds : NULL;
   const int status = compare_node(c, node, results, pattern_name(c, node) ? NULL : sums);
-  free(c->bounds);
-  c->bounds = NULL;
+  if (!bounds) return status;
+  free(*bounds);
+  *bounds = NULL;
   return status;
 }
 
@@ -352,6 +360,7 @@ static int alloc_arrays(struct comparison *c) {
   c->expected = calloc(graph->output_count, sizeof *c->expected);
   c->is_inside = calloc(graph->node_count + 1u, sizeof *c->is_inside);
   bool has_room = c->kept && c->expected && c->is_inside && pto_fusion_plan_init(&c->plan, graph) == PTO_OK;
+  has_room = has_room && (c->bounds = calloc(c->plan.group_count + 1u, sizeof *c->bounds)) != NULL;
   for (uint32_t o = 0; has_room && o < graph->output_count; o++)
     has_room = (c->expected[o] = calloc(1, graph->values[graph->outputs[o]].size_bytes + 1)) != NULL;
   return has_room ? pto_graph_names_create(graph, &c->names) : PTO_ENOMEM;
@@ -366,8 +375,9 @@ int pto_graph_command_compare(struct pto_graph_command *command, const struct pt
     status = run_both(&c);
   for (uint32_t v = 0; c.kept && v < command->graph->value_count; v++) free(c.kept[v]);
   for (uint32_t o = 0; c.expected && o < command->graph->output_count; o++) free(c.expected[o]);
-  pto_fusion_plan_fini(&c.plan);
+  for (uint32_t g = 0; c.bounds && g < c.plan.group_count; g++) free(c.bounds[g]);
   free(c.bounds);
+  pto_fusion_plan_fini(&c.plan);
   free(c.is_inside);
   free(c.kept);
   free(c.expected);

@@ -144,6 +144,26 @@ static struct pto_graph *build_norm(void) {
   return graph;
 }
 
+#define DEPTH 500
+
+/* A sum of `DEPTH` products and a bias, nodes 0 and 2, and between them in the order of the calls a node of more
+ * elements: nodes 0 and 2 are a group. */
+static struct pto_graph *build_interrupted_sum(void) {
+  struct pto_graph_builder *b = NULL;
+  struct pto_graph *graph = NULL;
+  const struct pto_graph_desc row = {PTO_FLOAT32, 2, {1, DEPTH}}, matrix = {PTO_FLOAT32, 2, {DEPTH, 4}};
+  const struct pto_graph_desc bias = {PTO_FLOAT32, 1, {4}}, many = {PTO_FLOAT32, 1, {4096}};
+  assert_int_equal(pto_graph_builder_create(NULL, &b), PTO_OK);
+  const struct pto_graph_operand product = pto_graph_builder_matmul(b, pto_graph_builder_input(b, "a", &row),
+                                                                    pto_graph_builder_input(b, "b", &matrix), NULL);
+  const struct pto_graph_operand other = pto_graph_builder_abs(b, pto_graph_builder_input(b, "x", &many), NULL);
+  const struct pto_graph_output outputs[] = {
+      {"y", pto_graph_builder_add(b, product, pto_graph_builder_input(b, "c", &bias), NULL)}, {"z", other}};
+  assert_int_equal(pto_graph_builder_build(b, outputs, 2, &graph), PTO_OK);
+  pto_graph_builder_destroy(b);
+  return graph;
+}
+
 static struct pto_fusion_plan plan;
 
 /* What a chip does: nodes inside a group have no results that it tells. */
@@ -159,9 +179,10 @@ static int run_fused_with_mistake(const struct pto_graph_job *job, struct pto_er
   return pto_graph_reference_run_fused(job->graph, is_inside, job->inputs, job->outputs, observe_as_fused, NULL, error);
 }
 
-static struct pto_graph_divergence compare_fused(uint32_t node, double factor, const char *dir) {
+static struct pto_graph_divergence compare_graph(struct pto_graph *graph, uint32_t node, double factor,
+                                                 const char *dir) {
   static const struct pto_graph_engine engine = {"fused", run_fused_with_mistake};
-  struct pto_graph_command command = {.graph = build_norm(), .first_divergence = dir != NULL, .output_dir = dir};
+  struct pto_graph_command command = {.graph = graph, .first_divergence = dir != NULL, .output_dir = dir};
   mistake.node = node;
   mistake.element = 3;
   mistake.factor = factor;
@@ -172,6 +193,10 @@ static struct pto_graph_divergence compare_fused(uint32_t node, double factor, c
   pto_fusion_plan_fini(&plan);
   pto_graph_command_fini(&command);
   return divergence;
+}
+
+static struct pto_graph_divergence compare_fused(uint32_t node, double factor, const char *dir) {
+  return compare_graph(build_norm(), node, factor, dir);
 }
 
 static void test_a_fused_group_is_compared_at_its_last_node_without_rounding_inside(void **state) {
@@ -206,6 +231,22 @@ static void test_the_operands_of_a_fused_group_are_written_and_nothing_from_insi
     found += unlink(path) == 0;
   }
   if (rmdir(dir) != 0 || found != PTO_ARRAY_LENGTH(names)) fail_msg("%u of them; see %s", found, dir);
+}
+
+/* As much as terms of both signs may make of it, and far more than the other node is allowed. */
+static void test_bounds_of_a_product_are_those_of_its_group_whatever_node_comes_between(void **state) {
+  struct pto_graph_divergence d = compare_graph(build_interrupted_sum(), 99, 1, NULL);
+  assert_false(d.is_found);
+  assert_int_equal(d.nodes, 2);
+  assert_int_equal(d.fused_nodes, 1);
+  d = compare_graph(build_interrupted_sum(), 1, 1 + 1e-4, NULL);
+  assert_true(d.is_found);
+  assert_int_equal(d.node, 1);
+  assert_true(fabs(d.tolerance - (1e-5 + 1.3e-6 * fabs(d.expected))) < 1e-12);
+  d = compare_graph(build_interrupted_sum(), 2, 1.5, NULL);
+  assert_true(d.is_found);
+  assert_string_equal(d.fused, "product_sum");
+  assert_true(d.tolerance > 1.01 * (1e-5 + 1.3e-6 * fabs(d.expected))); /* what roundings of 500 terms may come to */
 }
 
 /* ---- sums ---- */
@@ -345,6 +386,7 @@ int main(void) {
       cmocka_unit_test(test_a_fused_group_is_compared_at_its_last_node_without_rounding_inside),
       cmocka_unit_test(test_a_mistake_in_a_fused_group_is_told_at_its_last_node),
       cmocka_unit_test(test_the_operands_of_a_fused_group_are_written_and_nothing_from_inside),
+      cmocka_unit_test(test_bounds_of_a_product_are_those_of_its_group_whatever_node_comes_between),
       cmocka_unit_test(test_a_product_missing_among_17408_is_found_but_for_the_smallest),
       cmocka_unit_test(test_sums_in_float32_do_not_diverge),
       cmocka_unit_test(test_a_short_sum_of_small_terms_is_held_to_their_size),

@@ -10,10 +10,12 @@
  * those of the result.
  *
  * Lowered tile by tile: some rows of a head, or the rows of several small heads, with all their scores in float32.  The
- * scores live as long as the tile does.  The scale goes to the product where a mask is added, else to the query.
+ * scores live as long as the tile does.  A scale goes to the product, with a zero where no mask is added: beforehand,
+ * to the query, it could overflow what the scores do not.
  */
 #include <graph/fusion_match.h>
 
+#include <float.h>
 #include <kernels/kernel_list.h>
 #include <math.h>
 #include <string.h>
@@ -43,23 +45,25 @@ static bool is_product(struct pto_fusion_match *m, uint32_t value) {
   return true;
 }
 
+/* Whether kernels can have it. */
+static bool take_scale(struct pto_fusion_match *m, double scale) {
+  m->group.options.scale = scale;
+  return fabs(scale) <= (double)FLT_MAX;
+}
+
 static bool is_scaled_product(struct pto_fusion_match *m, uint32_t value) {
   const uint32_t mark = pto_match_mark(m);
   uint32_t x;
   double number;
   m->group.options.scale = 1;
   if (is_product(m, value)) return true;
-  if (pto_match_with_constant(m, value, PTO_GRAPH_OP_mul, &x, &number) && isfinite(number) && is_product(m, x)) {
-    m->group.options.scale = number;
+  if (pto_match_with_constant(m, value, PTO_GRAPH_OP_mul, &x, &number) && take_scale(m, number) && is_product(m, x))
     return true;
-  }
   pto_match_rewind(m, mark);
   const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_div);
-  if (node != NULL && pto_match_constant(m, node->operands[1], &number) && isfinite(1 / number) &&
-      pto_match_same_shape(m, value, node->operands[0]) && is_product(m, node->operands[0])) {
-    m->group.options.scale = 1 / number;
+  if (node != NULL && pto_match_constant(m, node->operands[1], &number) && take_scale(m, 1 / number) &&
+      pto_match_same_shape(m, value, node->operands[0]) && is_product(m, node->operands[0]))
     return true;
-  }
   pto_match_rewind(m, mark);
   return false;
 }
@@ -148,9 +152,11 @@ static struct pto_tensor in_rank(const struct pto_tensor *t, uint32_t ndims) {
 /* ---- tasks ---- */
 
 struct attention {
-  struct pto_tensor query, keys, values, mask, other, y; /* in one rank; mask and other in the shape of the scores */
-  bool has_mask, has_other, is_inverted;
-  float scale; /* of scores that a mask is added to */
+  struct pto_tensor query, keys, values, y; /* in one rank */
+  struct pto_tensor addend;                 /* of the scores, in their shape: a mask, or zero where they are scaled */
+  struct pto_tensor mask, other;            /* in their shape: which scores count, and what stands for the others */
+  bool has_addend, has_other, is_inverted;
+  float scale;
   struct pto_tiles tiles;
 };
 
@@ -161,17 +167,17 @@ static struct pto_tensor scores_of(struct pto_graph_lowering *l, const struct pt
   return pto_graph_lowering_temporary(l, PTO_FLOAT32, y->ndims, shape);
 }
 
-/* query · keys; where a mask is added, the scale and the mask too. */
+/* query · keys, scaled, and what is added. */
 static int submit_scores(struct pto_graph_lowering *l, const struct attention *a, uint64_t index,
                          const struct pto_tensor *scores) {
   const struct pto_tensor query = part_of(&a->tiles, index, &a->query, true),
                           keys = part_of(&a->tiles, index, &a->keys, false);
-  if (!a->has_mask || a->has_other) {
+  if (!a->has_addend) {
     const struct pto_param params[] = {pto_input(&query), pto_input(&keys), pto_output(scores)};
     return pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
   }
-  const struct pto_tensor mask = part_of(&a->tiles, index, &a->mask, true);
-  const struct pto_param params[] = {pto_input(&query),  pto_input(&keys),         pto_input(&mask),
+  const struct pto_tensor addend = part_of(&a->tiles, index, &a->addend, true);
+  const struct pto_param params[] = {pto_input(&query),  pto_input(&keys),         pto_input(&addend),
                                      pto_output(scores), pto_scalar_f32(a->scale), pto_scalar_f32(1)};
   return pto_graph_lowering_submit(l, &pto_general_gemm, params, 6);
 }
@@ -204,38 +210,43 @@ static int submit_tile(struct pto_graph_lowering *l, const struct attention *a, 
   return status ? status : pto_graph_lowering_submit(l, &pto_general_matmul, sums, 3);
 }
 
-/* The query times the scale, in f32. */
-static int scale_query(struct pto_graph_lowering *l, struct attention *a, double scale) {
-  const struct pto_tensor *query = &a->query;
-  const struct pto_tensor scaled = pto_graph_lowering_temporary(l, PTO_FLOAT32, query->ndims, query->shape);
-  const struct pto_param factor = pto_scalar_f32((float)scale);
-  const int status = pto_graph_lowering_elementwise(l, &pto_general_mul_scalar, &query, 1, &scaled, &factor, 1);
-  a->query = scaled;
+/* What is added to the scores, in their shape: a mask, or a zero beside a scale. */
+static int take_addend(struct pto_graph_lowering *l, const struct pto_graph_node *group, const uint64_t *shape,
+                       struct attention *a) {
+  const struct pto_tensor *mask = a->has_other ? NULL : pto_graph_lowering_operand(l, group, MASK);
+  struct pto_tensor zero;
+  int status = PTO_OK;
+  a->has_addend = mask != NULL || a->scale != 1;
+  if (!a->has_addend) return PTO_OK;
+  if (mask == NULL) {
+    zero = pto_graph_lowering_temporary(l, a->query.dtype, 0, NULL);
+    status = pto_graph_lowering_fill(l, (struct pto_number){0}, &zero);
+    mask = &zero;
+  }
+  a->addend = pto_tensor_broadcast(mask, a->y.ndims, shape);
   return status;
 }
 
 int pto_lower_fused_attention(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
   const struct pto_fused_options *options = group->options;
   struct attention a = {.y = pto_graph_lowering_result(l, group, 0, PTO_IN_PLACE_NONE),
-                        .has_mask = group->operands[MASK] != 0,
                         .has_other = group->operands[OTHER] != 0,
                         .is_inverted = options->is_inverted,
                         .scale = (float)options->scale};
-  const bool has_sum = a.has_mask && !a.has_other;
-  uint64_t shape[PTO_MAX_DIMS];
+  uint64_t shape[PTO_MAX_DIMS]; /* of the scores */
   a.query = in_rank(pto_graph_lowering_operand(l, group, QUERY), a.y.ndims);
   a.keys = in_rank(pto_graph_lowering_operand(l, group, KEYS), a.y.ndims);
   a.values = in_rank(pto_graph_lowering_operand(l, group, VALUES), a.y.ndims);
   memcpy(shape, a.y.shape, sizeof shape);
   shape[a.y.ndims - 1] = a.keys.shape[a.y.ndims - 1];
-  if (a.has_mask) a.mask = pto_tensor_broadcast(pto_graph_lowering_operand(l, group, MASK), a.y.ndims, shape);
   if (a.has_other) {
-    a.mask = pto_graph_lowering_as_bool(&a.mask);
+    const struct pto_tensor mask = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, group, MASK));
+    a.mask = pto_tensor_broadcast(&mask, a.y.ndims, shape);
     a.other = pto_tensor_broadcast(pto_graph_lowering_operand(l, group, OTHER), a.y.ndims, shape);
   }
   make_tiles(&a.tiles, &a.y, &a.keys);
   int status = pto_graph_lowering_allocate(l, &a.y);
-  if (status == PTO_OK && options->scale != 1 && !has_sum) status = scale_query(l, &a, options->scale);
+  if (status == PTO_OK) status = take_addend(l, group, shape, &a);
   for (uint64_t i = 0; i < a.tiles.count && status == PTO_OK; i++) {
     status = pto_graph_lowering_tile(l);
     if (status == PTO_OK) status = submit_tile(l, &a, i);

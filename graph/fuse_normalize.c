@@ -14,6 +14,7 @@
 #include <graph/lower_normalize.h>
 #include <graph/op_options.h>
 #include <kernels/kernel_list.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- softmax ---- */
@@ -89,10 +90,10 @@ struct norm {
   double epsilon;
 };
 
-/* mean(z²) + eps. */
+/* mean(z²) + eps, which is finite: √−∞ is NaN, as a power it is ∞. */
 static bool is_mean_square_and_epsilon(struct pto_fusion_match *m, uint32_t value, struct norm *norm) {
   uint32_t mean;
-  return pto_match_with_constant(m, value, PTO_GRAPH_OP_add, &mean, &norm->epsilon) &&
+  return pto_match_with_constant(m, value, PTO_GRAPH_OP_add, &mean, &norm->epsilon) && isfinite(norm->epsilon) &&
          pto_match_mean_square(m, mean, &norm->z, &norm->axes);
 }
 

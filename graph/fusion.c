@@ -38,6 +38,16 @@ static bool is_closed(const struct pto_fusion_match *m) {
   return true;
 }
 
+/* Whether an operand is made by a node of the group, which as a group makes only its result. */
+static bool reads_itself(const struct pto_fusion_match *m) {
+  for (uint32_t i = 0; i < m->group.operand_count; i++) {
+    const uint32_t producer = m->graph->values[m->group.operands[i]].producer;
+    for (uint32_t k = 0; producer != 0 && k < m->group.node_count; k++)
+      if (m->group.nodes[k] == producer - 1) return true;
+  }
+  return false;
+}
+
 static int compare_numbers(const void *a, const void *b) {
   const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
   return x < y ? -1 : x > y;
@@ -46,7 +56,7 @@ static int compare_numbers(const void *a, const void *b) {
 static bool match(struct pto_fusion_match *m, uint32_t pattern, uint32_t node) {
   m->group = (struct pto_fused_group){.pattern = pattern};
   m->is_full = false;
-  if (!patterns[pattern].match(m, node) || m->is_full || !is_closed(m)) return false;
+  if (!patterns[pattern].match(m, node) || m->is_full || !is_closed(m) || reads_itself(m)) return false;
   qsort(m->group.nodes, m->group.node_count, sizeof *m->group.nodes, compare_numbers);
   return true;
 }

@@ -9,10 +9,10 @@
  * Owns its arrays, from init to fini.  The graph is borrowed and does not change.
  *
  * Always true: a node is in one group at most; results of nodes inside a group are used by nodes of that group alone,
- * and none is an output of the graph; operands of a group are made before its last node; a group computes what its
- * nodes do, but for values between them, which are not rounded to their dtype (docs/graph.md has what that means for
- * overflow, NaN and infinities).  The plan depends on the graph alone.  Of a graph that is_unfused it has no groups.
- * Making a result that is not inside a group an output leaves all groups as they are.
+ * and none is an output of the graph; operands of a group are made before its last node, and by none of its nodes; a
+ * group computes what its nodes do, but for values between them, which are not rounded to their dtype (docs/graph.md
+ * has what that means for overflow, NaN and infinities).  The plan depends on the graph alone.  Of a graph that
+ * is_unfused it has no groups. Making a result that is not inside a group an output leaves all groups as they are.
  *
  * Any thread.  To add a pattern: a line in PTO_FUSION_LIST, pto_match_ID in the fuse_*.c of its subject, by the
  * functions of graph/fusion_match.h, and pto_lower_fused_ID beside it.

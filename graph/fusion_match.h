@@ -5,8 +5,8 @@
  *
  * Owns nothing.  A question that is answered with yes has taken the nodes that it stands on; one that is answered with
  * no may have taken some, so that whoever tries another way goes back to where it was (pto_match_mark, _rewind).  A
- * node that is in another group makes nothing here.  Whether results within the group are used by others, or are
- * outputs, is asked once, when the group is whole (graph/fusion.c).
+ * node that is in another group makes nothing here.  Whether results within the group are used by others, are
+ * outputs, or are operands of the group is asked once, when the group is whole (graph/fusion.c).
  *
  * Always true of an answer: constants are single elements that do not change the shape of what they meet; shapes and
  * axes are those that the sentence says.

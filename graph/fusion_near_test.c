@@ -4,6 +4,7 @@
  */
 #include <graph/fusion.h>
 
+#include <math.h>
 #include <tests/support/form_graph.h>
 
 #define B f->builder
@@ -33,6 +34,10 @@ static form_operand near_epsilon_of_a_row(struct form_maker *f) {
 static form_operand near_epsilon_that_is_an_input(struct form_maker *f) {
   const form_operand x = IN("x", 4, 4);
   return MUL(DIV(x, SQRT(ADD(MEAN(MUL(x, x), YES, 1), IN("eps", 1)))), IN("w", 4));
+}
+static form_operand near_epsilon_without_end(struct form_maker *f) {
+  const form_operand x = IN("x", 4, 4);
+  return DIV(x, POW(ADD(MEAN(MUL(x, x), YES, 1), NUMBER(-(double)INFINITY)), NUMBER(0.5)));
 }
 static form_operand near_third_power(struct form_maker *f) {
   const form_operand x = IN("x", 4, 4);
@@ -139,14 +144,53 @@ static form_operand near_attention_of_fewer_heads(struct form_maker *f) {
   return pto_graph_builder_matmul(B, pto_graph_builder_softmax(B, scores, &(struct pto_softmax_options){.axis = 2}),
                                   IN("v", 3, 4, 4), NULL);
 }
+/* 1 / 1e−40 is beyond float32. */
+static form_operand near_attention_over_next_to_nothing(struct form_maker *f) {
+  const form_operand scores = DIV(pto_graph_builder_matmul(B, IN("q", 4, 4), IN("k", 4, 4), NULL), NUMBER(1e-40));
+  return pto_graph_builder_matmul(B, pto_graph_builder_softmax(B, scores, &(struct pto_softmax_options){.axis = 1}),
+                                  IN("v", 4, 4), NULL);
+}
 static form_operand near_attention_scaled_by_an_input(struct form_maker *f) {
   const form_operand scores = MUL(pto_graph_builder_matmul(B, IN("q", 4, 4), IN("k", 4, 4), NULL), IN("s", 1));
   return pto_graph_builder_matmul(B, pto_graph_builder_softmax(B, scores, &(struct pto_softmax_options){.axis = 1}),
                                   IN("v", 4, 4), NULL);
 }
 
-static make_form *const near[] = {near_epsilon_of_a_row,
+/* ---- operands that the group would make itself ---- */
+
+static form_operand near_weight_that_is_the_root(struct form_maker *f) {
+  const form_operand x = IN("x", 1, 4), r = POW(ADD(MEAN(MUL(x, x), YES, 1), NUMBER(1)), NUMBER(-0.5));
+  return MUL(MUL(x, r), r);
+}
+static form_operand near_gate_of_its_own_sigmoid(struct form_maker *f) {
+  const form_operand x = IN("x", 4, 4), s = pto_graph_builder_sigmoid(B, x, NULL);
+  return MUL(MUL(x, s), s);
+}
+static form_operand near_mask_that_is_the_scores(struct form_maker *f) {
+  const form_operand scores = pto_graph_builder_matmul(B, IN("q", 4, 4), IN("k", 4, 4), NULL);
+  const form_operand masked = ADD(MUL(scores, NUMBER(0.5)), scores);
+  return pto_graph_builder_matmul(B, pto_graph_builder_softmax(B, masked, &(struct pto_softmax_options){.axis = 1}),
+                                  IN("v", 4, 4), NULL);
+}
+static form_operand near_values_that_are_the_scores(struct form_maker *f) {
+  const form_operand scores = pto_graph_builder_matmul(B, IN("q", 4, 4), IN("k", 4, 4), NULL);
+  return pto_graph_builder_matmul(B, pto_graph_builder_softmax(B, scores, &(struct pto_softmax_options){.axis = 1}),
+                                  scores, NULL);
+}
+static form_operand near_values_that_are_the_shares(struct form_maker *f) {
+  const form_operand scores = pto_graph_builder_matmul(B, IN("q", 4, 4), IN("k", 4, 4), NULL);
+  const form_operand shares = pto_graph_builder_softmax(B, scores, &(struct pto_softmax_options){.axis = 1});
+  return pto_graph_builder_matmul(B, shares, shares, NULL);
+}
+
+static make_form *const near[] = {near_weight_that_is_the_root,
+                                  near_gate_of_its_own_sigmoid,
+                                  near_mask_that_is_the_scores,
+                                  near_values_that_are_the_scores,
+                                  near_values_that_are_the_shares,
+                                  near_epsilon_of_a_row,
                                   near_epsilon_that_is_an_input,
+                                  near_epsilon_without_end,
                                   near_third_power,
                                   near_third_root,
                                   near_product_of_two,
@@ -171,6 +215,7 @@ static make_form *const near[] = {near_epsilon_of_a_row,
                                   near_attention_along_rows,
                                   near_attention_to_the_left,
                                   near_attention_of_fewer_heads,
+                                  near_attention_over_next_to_nothing,
                                   near_attention_scaled_by_an_input};
 
 static void test_what_only_looks_like_a_pattern_is_no_group(void **state) {
@@ -201,6 +246,12 @@ static form_operand less_silu_of_a_product(struct form_maker *f) {
   return form_silu(f, MUL(IN("x", 4, 4), IN("y", 4, 4)));
 }
 
+/* The mean would be the bias, and is made by the group. */
+static form_operand less_bias_that_is_the_mean(struct form_maker *f) {
+  const form_operand x = IN("x", 1, 4), mean = MEAN(x, YES, 1);
+  return ADD(form_rms_norm(f, SUB(x, mean), (form_operand){0, 0}, AXES(1)), mean);
+}
+
 static void test_what_does_not_fit_the_whole_pattern_is_left_out(void **state) {
   (void)state;
   static const struct {
@@ -209,7 +260,8 @@ static void test_what_does_not_fit_the_whole_pattern_is_left_out(void **state) {
     uint32_t left_out; /* nodes */
   } cases[] = {{less_mean_of_another_axis, PTO_FUSION_rms_norm, 2},
                {less_silu_of_a_product, PTO_FUSION_silu, 1},
-               {less_gate_of_one_row, PTO_FUSION_silu, 1}};
+               {less_gate_of_one_row, PTO_FUSION_silu, 1},
+               {less_bias_that_is_the_mean, PTO_FUSION_rms_norm, 3}};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++)
     for (uint64_t seed = 1; seed <= 20; seed++) {
       struct pto_graph *graph = build(cases[i].make, seed, PTO_FLOAT32);

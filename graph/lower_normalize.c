@@ -15,15 +15,12 @@ static int operand_or(struct pto_graph_lowering *l, const struct pto_tensor *giv
   return pto_graph_lowering_fill(l, pto_number_f64(value), out);
 }
 
-/* Dimension `axis` brought to place 1 (0 → 1 by a leading extent of 1), as kernels of [n, c, …] want it. */
+/* Dimension `axis` brought to place 1, behind the first of the others, as kernels of [n, c, …] want it; of rank 1
+ * behind an extent of 1. */
 static struct pto_tensor with_channels(const struct pto_tensor *t, uint32_t axis) {
-  uint32_t order[PTO_MAX_DIMS] = {0, axis}, at = 2;
-  if (axis == 0) {
-    uint64_t shape[PTO_MAX_DIMS] = {1};
-    for (uint32_t d = 0; d < t->ndims; d++) shape[d + 1] = t->shape[d];
-    return pto_tensor_broadcast(t, t->ndims + 1, shape);
-  }
-  for (uint32_t d = 1; d < t->ndims; d++)
+  uint32_t order[PTO_MAX_DIMS] = {axis == 0 ? 1 : 0, axis}, at = 2;
+  if (t->ndims == 1) return pto_tensor_broadcast(t, 2, (const uint64_t[]){1, t->shape[0]});
+  for (uint32_t d = order[0] + 1; d < t->ndims; d++)
     if (d != axis) order[at++] = d;
   return pto_tensor_permute(t, order);
 }

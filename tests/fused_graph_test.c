@@ -357,6 +357,40 @@ static void test_silu_and_gelu_of_minus_infinity_are_zero(void **state) {
   pto_context_destroy(context);
 }
 
+static form_operand attention_scaled_up(struct form_maker *f) {
+  f->scale = 16;
+  return form_attention(f, IN("q", 3, 20, 16), IN("k", 3, 16, 30), IN("v", 3, 30, 20), none);
+}
+static form_operand chosen_attention_scaled_up(struct form_maker *f) {
+  f->scale = 16;
+  return form_attention(f, IN("q", 3, 20, 16), IN("k", 3, 16, 30), IN("v", 3, 30, 20),
+                        form_input(f, "m", PTO_UINT8, SHAPE(20, 30)));
+}
+
+/* A query near the end of float32, and keys as small: no score is large. */
+static void test_a_scale_of_attention_overflows_no_query(void **state) {
+  (void)state;
+  const struct form scaled_up[] = {{"attention_scaled_up", attention_scaled_up, false},
+                                   {"chosen_attention_scaled_up", chosen_attention_scaled_up, false}};
+  struct pto_context *context = lowered_graph_open(&configs[0]);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(scaled_up); i++)
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+      struct trial t = open_trial(&scaled_up[i], seed, PTO_FLOAT32, NULL, 0);
+      for (uint32_t k = 0; k < t.graph->input_count; k++) {
+        const char name = t.graph->input_operands[k].name[0];
+        const float factor = name == 'q' ? 1e38f : name == 'k' ? 1e-38f : 1;
+        for (uint64_t e = 0; name != 'm' && e < pto_graph_desc_numel(input_desc(&t, k)); e++)
+          ((float *)t.inputs[k])[e] *= factor;
+      }
+      (void)run(&t, context, false);
+      (void)run(&t, context, true);
+      expect_alike(&t);
+      for (uint64_t e = 0; e < pto_graph_desc_numel(&t.desc); e++) assert_true(isfinite(((float *)t.fused)[e]));
+      close_trial(&t);
+    }
+  pto_context_destroy(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_fused_nodes_are_within_tolerance_of_double_precision_and_of_themselves_one_by_one),
@@ -364,6 +398,7 @@ int main(void) {
       cmocka_unit_test(test_a_graph_that_was_saved_and_loaded_is_fused_alike),
       cmocka_unit_test(test_special_values_are_those_of_the_nodes_one_by_one),
       cmocka_unit_test(test_silu_and_gelu_of_minus_infinity_are_zero),
+      cmocka_unit_test(test_a_scale_of_attention_overflows_no_query),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

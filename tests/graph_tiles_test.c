@@ -421,6 +421,26 @@ static void test_small_products_of_a_batch_are_one_task_as_far_as_they_are_littl
   }
 }
 
+/* ---- ranks ---- */
+
+static void test_batch_normalizations_of_every_rank_and_axis_are_the_references(void **state) {
+  (void)state;
+  for (uint32_t ndims = 1; ndims <= PTO_MAX_DIMS; ndims++)
+    for (uint32_t axis = 0; axis < ndims; axis++) {
+      const uint64_t shape[PTO_MAX_DIMS] = {3, 4, 1, 5, 2, 1, 3, 40}, channels[] = {shape[axis]};
+      const struct pto_batch_normalization_options options = {.axis = pto_number_u64(axis),
+                                                              .epsilon = pto_number_f64(2)};
+      char what[32];
+      snprintf(what, sizeof what, "axis %u of rank %u", axis, ndims);
+      builder *b = begin();
+      const operand x = input(b, "x", PTO_FLOAT32, ndims, shape);
+      const operand mean = input(b, "m", PTO_FLOAT32, 1, channels), variance = input(b, "v", PTO_FLOAT32, 1, channels);
+      struct pto_graph *graph = built(b, pto_graph_builder_batch_normalization(b, x, mean, variance, &options));
+      expect_right(graph, 0, what);
+      pto_graph_destroy(graph);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_depthwise_tile_is_all_rows_of_some_channels_first_and_some_rows_of_all_last),
@@ -431,6 +451,7 @@ int main(void) {
       cmocka_unit_test(test_a_pad_of_any_mode_is_cut_into_boxes_that_have_what_they_mirror),
       cmocka_unit_test(test_nodes_of_more_parts_than_the_window_has_slots_fit_it),
       cmocka_unit_test(test_small_products_of_a_batch_are_one_task_as_far_as_they_are_little_work),
+      cmocka_unit_test(test_batch_normalizations_of_every_rank_and_axis_are_the_references),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
