@@ -251,7 +251,7 @@ static int open_program_run(struct pto_run_session *session) {
       .config = &session->config,
       .on_report = take_recording,
       .on_report_argument = session,
-      .text = options->json_path && strcmp(options->json_path, "-") == 0 ? stderr : stdout};
+      .text = pto_run_options_take_stdout(options) ? stderr : stdout};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   describe(session);
@@ -336,6 +336,9 @@ static void take_counters(struct pto_run_session *session) {
   result->stats = (struct pto_stats){.size = sizeof result->stats,
                                      .tasks = counters->tasks,
                                      .edges = counters->edges,
+                                     .lookups = counters->lookups,
+                                     .candidates = counters->candidates,
+                                     .submit_waits = counters->submit_waits,
                                      .wall_ns = counters->wall_ns,
                                      .virtual_ps = counters->virtual_ps,
                                      .window_high_water = counters->window_high_water,
