@@ -324,10 +324,6 @@ bool pto_run_options_take_stdout(const struct pto_run_options *options) {
                                options->waits_path};
   bool takes = false;
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(paths); i++) takes |= is_stdout(paths[i]);
-  for (uint32_t i = 0; i < options->outputs.count; i++) {
-    const char *equals = strchr(options->outputs.items[i], '=');
-    takes |= equals && is_stdout(equals + 1);
-  }
   return takes;
 }
 

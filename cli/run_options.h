@@ -66,7 +66,7 @@ void pto_run_options_fini(struct pto_run_options *options);
  * have to ignore. */
 const char *pto_run_options_given_of(const struct pto_run_options *options, const char *const *names);
 
-/* Whether a report of the run, or an output, goes to standard output ("-"): text for people would spoil it. */
+/* Whether a report of the run goes to standard output ("-"): text for people would spoil it. */
 bool pto_run_options_take_stdout(const struct pto_run_options *options);
 
 /* The options, one a line, for --help; those for one run only where the verb takes them, and none of `refused` (names,

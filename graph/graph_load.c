@@ -43,7 +43,8 @@ struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_
   pto_json_read_u64s(reader, object, "shape", PTO_MAX_DIMS, UINT32_MAX, desc.shape, &desc.ndims);
   const int dtype = pto_graph_dtype_find(name);
   desc.dtype = (uint32_t)dtype;
-  if (dtype < 0) pto_json_read_refuse(reader, "\"%.40s\" is no data type of graphs, which have %s", name, pto_graph_dtype_names());
+  if (dtype < 0)
+    pto_json_read_refuse(reader, "\"%.40s\" is no data type of graphs, which have %s", name, pto_graph_dtype_names());
   return reader->status ? (struct pto_graph_desc){0} : desc;
 }
 

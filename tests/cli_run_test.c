@@ -289,6 +289,8 @@ static void test_a_file_that_cannot_be_opened_is_said_before_the_run(void **stat
     pto_ptosim_assert_complaint(2, "/nonexistent/f.npy");
     assert_null(strstr(pto_ptosim_last.out, "verified"));
   }
+  pto_ptosim_run("run vector_example --output f=-");
+  pto_ptosim_assert_complaint(2, "--output f=-: an array goes to a file");
 }
 
 static void test_a_report_that_cannot_be_written_is_a_failure(void **state) {
