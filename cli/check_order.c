@@ -105,8 +105,7 @@ static int finish(struct check *check, const struct pto_run_options *options, in
   const struct pto_error *failure = &check->run.session.result.error;
   struct pto_error error;
   if (code == PTO_EXIT_OK && !pto_findings_is_clean(&check->findings)) code = PTO_EXIT_FINDINGS;
-  if (check->run.trace && !options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0))
-    print(check, code);
+  if (check->run.trace && !options->quiet && !pto_run_options_take_stdout(options)) print(check, code);
   fflush(stdout);
   if (code > PTO_EXIT_FINDINGS) pto_complain(0, "%s", failure->sentence);
   if (!options->quiet) pto_stopped_say(check->run.session.result.stopped);

@@ -223,8 +223,8 @@ static int act(struct pto_graph_command *command) {
 
 static int run_command(struct pto_graph_command *command) {
   const char *json_path = command->options.json_path;
-  const bool is_stdout_taken = (json_path && strcmp(json_path, "-") == 0) ||
-                               (command->options.dot_path && strcmp(command->options.dot_path, "-") == 0);
+  const bool is_stdout_taken = pto_run_options_take_stdout(&command->options) ||
+                               (command->dot_tasks_path && strcmp(command->dot_tasks_path, "-") == 0);
   struct pto_error error;
   const int status = act(command);
   if (status) command->exit_code = exit_of(status);
@@ -249,6 +249,8 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (command->steps.count && o->engine && strcmp(o->engine, "reference") == 0)
     return "--steps is for --engine threads or virtual";
   if (command->has_kv && !command->steps.count) return "--kv and --state are for --steps";
+  if (command->save_path && strcmp(command->save_path, "-") == 0)
+    return "--save needs a file: that of the weights stands beside it";
   if (command->save_weights && !command->save_path) return "--save-weights is for --save";
   if (command->first_divergence && !command->compare) return "--first-divergence is for --compare reference";
   if (o->inputs.count && !runs) return "--input is for --run or --compare";

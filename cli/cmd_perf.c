@@ -202,7 +202,7 @@ static int finish(struct perf *perf) {
                                          .frequency_hz = perf->request.frequency_hz,
                                          .top = perf->top};
   struct pto_error error;
-  if (!options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0)) {
+  if (!options->quiet && !pto_run_options_take_stdout(options)) {
     if (result->has_time) pto_run_result_print(result, stdout);
     if (perf->has_join) pto_perf_report_print(&report);
   }

@@ -167,8 +167,9 @@ static void print(const struct regress *r) {
            r->baseline_path, count_of(r, PTO_REGRESS_CHANGED), count_of(r, PTO_REGRESS_NEW),
            count_of(r, PTO_REGRESS_FAILED));
   else
-    printf("%zu cases: %zu right, %zu failed; there is no baseline %s (--update makes one)\n", r->list.count,
-           count_of(r, PTO_REGRESS_SAME), count_of(r, PTO_REGRESS_FAILED), r->baseline_path);
+    printf("%zu cases: %zu right, %zu failed; there is no baseline %s%s\n", r->list.count,
+           count_of(r, PTO_REGRESS_SAME), count_of(r, PTO_REGRESS_FAILED), r->baseline_path,
+           r->is_update ? " yet" : " (--update makes one)");
 }
 
 static int update(struct regress *r) {

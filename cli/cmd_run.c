@@ -135,8 +135,7 @@ static int finish(struct pto_run_session *session) {
   struct pto_error error;
   /* A program that prints has standard output to itself. */
   FILE *to = session->run && pto_program_run_has_printed(session->run) ? stderr : stdout;
-  /* Text beside JSON on standard output would spoil it for whoever parses that. */
-  bool has_text = !options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0);
+  bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
   if (result->has_time && has_text) pto_run_result_print(result, to);
   fflush(to);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))

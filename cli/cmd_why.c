@@ -317,7 +317,7 @@ static int answer(struct why *why, const struct pto_run_options *options) {
   why->end_rules = options->has_deps ? options->deps + 1 : (uint32_t)PTO_DEPS_PTO + 1;
   for (uint32_t rules = why->first_rules; rules < why->end_rules; rules++)
     if (explain_side(why, rules, &error)) return pto_complain(PTO_EXIT_FAILED, "why: %s", error.sentence);
-  if (!options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0)) print(why);
+  if (!options->quiet && !pto_run_options_take_stdout(options)) print(why);
   fflush(stdout);
   if (options->json_path && write_json(why, options->json_path, &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);

@@ -152,7 +152,12 @@ int pto_graph_records_end(struct pto_graph_records *records, struct pto_context 
                                               .chip = info.chip,
                                               .cluster_count = info.clusters,
                                               .groups = &groups};
-  records->stats = (struct pto_stats){.size = sizeof records->stats, .tasks = counters.tasks, .edges = counters.edges};
+  records->stats = (struct pto_stats){.size = sizeof records->stats,
+                                      .tasks = counters.tasks,
+                                      .edges = counters.edges,
+                                      .lookups = counters.lookups,
+                                      .candidates = counters.candidates,
+                                      .submit_waits = counters.submit_waits};
   const int status = write_files(records, trace, &export_info, error);
   return status == PTO_OK && records->options->stats ? take_times(records, trace, info.clusters, error) : status;
 }

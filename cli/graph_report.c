@@ -117,8 +117,9 @@ static void print_divergence(const struct pto_graph_command *command) {
   char name[160], fused[64] = "";
   printf("compared   %" PRIu64 " nodes, ", d->nodes);
   if (d->fused_nodes) printf("and %" PRIu64 " inside them, ", d->fused_nodes);
-  printf("%" PRIu64 " elements: the worst is %.4g ulp off, %.2g of what is allowed", d->elements, d->worst_ulps,
-         d->worst_of_tolerance);
+  printf("%" PRIu64 " elements: the worst is %.4g ulp off", d->elements, d->worst_ulps);
+  if (d->worst_of_tolerance > 0 || d->worst_ulps == 0) /* else nothing is allowed */
+    printf(", %.2g of what is allowed", d->worst_of_tolerance);
   if (!d->is_found || !command->first_divergence) printf("; outputs come apart by %.3g of their size", d->end_error);
   putchar('\n');
   if (!d->is_found) return;
@@ -142,6 +143,7 @@ static void print_record(const struct pto_graph_record *record, const char *engi
     printf(", %s on the chip", pto_format_seconds((double)c->virtual_ps * 1e-12, text, sizeof text));
   printf("\nmoved      %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", c->h2d_bytes,
          c->d2h_bytes, c->d2d_bytes);
+  if (c->lowering_cache_hits == 0 && c->lowering_cache_misses == 0) return; /* nothing was there to repeat */
   printf("lowered    %" PRIu64 " dispatches; %" PRIu64 " submitted what was kept\n", c->lowering_cache_misses,
          c->lowering_cache_hits);
 }

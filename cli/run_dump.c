@@ -53,7 +53,7 @@ static void report(const struct pto_run_dump *dump, struct pto_run_session *sess
   const struct pto_task_term *unmet = pto_task_choice_unmet(&dump->choice);
   char term[128], sentence[200];
   uint64_t count = pto_task_capture_count(dump->capture);
-  if (!options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0))
+  if (!options->quiet && !pto_run_options_take_stdout(options))
     printf("kept       %" PRIu64 " task%s in %s\n", count, count == 1 ? "" : "s", options->dump_path);
   if (session->result.exit_code != PTO_EXIT_OK) return;
   if (error->status) {

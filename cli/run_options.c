@@ -317,6 +317,16 @@ const char *pto_run_options_given_of(const struct pto_run_options *options, cons
   return NULL;
 }
 
+static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+
+bool pto_run_options_take_stdout(const struct pto_run_options *options) {
+  const char *const paths[] = {options->json_path, options->trace_path, options->dot_path, options->deps_path,
+                               options->waits_path};
+  bool takes = false;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(paths); i++) takes |= is_stdout(paths[i]);
+  return takes;
+}
+
 void pto_run_options_help(const struct pto_option_spec *extra, bool is_for_one_run, const char *const *refused) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(extra); i++) {
     const struct pto_option_spec *spec = spec_at(extra, i);

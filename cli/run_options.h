@@ -66,6 +66,9 @@ void pto_run_options_fini(struct pto_run_options *options);
  * have to ignore. */
 const char *pto_run_options_given_of(const struct pto_run_options *options, const char *const *names);
 
+/* Whether a report of the run goes to standard output ("-"): text for people would spoil it. */
+bool pto_run_options_take_stdout(const struct pto_run_options *options);
+
 /* The options, one a line, for --help; those for one run only where the verb takes them, and none of `refused` (names,
  * ended by NULL; may be NULL). */
 void pto_run_options_help(const struct pto_option_spec *extra, bool is_for_one_run, const char *const *refused);

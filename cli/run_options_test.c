@@ -68,6 +68,17 @@ static void test_every_option_arrives_wherever_the_program_stands(void **state) 
   assert_string_equal(options.json_path, "-");
 }
 
+static void test_a_report_on_standard_output_takes_it(void **state) {
+  static const char *const taking[][2] = {
+      {"--json", "-"}, {"--trace", "-"}, {"--dot", "-"}, {"--deps-json", "-"}, {"--waits-dot", "-"}};
+  for (size_t i = 0; i < sizeof taking / sizeof taking[0]; i++) {
+    assert_int_equal(parse("p", taking[i][0], taking[i][1], NULL), PTO_OK);
+    assert_true(pto_run_options_take_stdout(&options));
+  }
+  assert_int_equal(parse("p", "--json", "a-", "--dot", "./-", "--set", "k=-", NULL), PTO_OK);
+  assert_false(pto_run_options_take_stdout(&options));
+}
+
 static void test_repeatable_options_keep_their_order(void **state) {
   char words[20][16];
   char *argv[48] = {(char *)"run", (char *)"p"};
@@ -151,6 +162,7 @@ int main(void) {
       TEST(test_repeatable_options_keep_their_order),       TEST(test_a_bad_value_is_refused_with_option_and_value),
       TEST(test_unknown_and_incomplete_options_are_named),  TEST(test_bytes_have_suffixes),
       TEST(test_a_timeout_that_is_not_zero_is_never_never), TEST(test_a_verb_adds_options_of_its_own),
+      TEST(test_a_report_on_standard_output_takes_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

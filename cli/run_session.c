@@ -242,16 +242,15 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
 
 static int open_program_run(struct pto_run_session *session) {
   const struct pto_run_options *options = session->options;
-  const struct pto_program_request request = {
-      .case_name = options->case_name,
-      .settings = options->settings.items,
-      .setting_count = options->settings.count,
-      .seed = options->seed,
-      .margin_bytes = options->array_margin_bytes,
-      .config = &session->config,
-      .on_report = take_recording,
-      .on_report_argument = session,
-      .text = options->json_path && strcmp(options->json_path, "-") == 0 ? stderr : stdout};
+  const struct pto_program_request request = {.case_name = options->case_name,
+                                              .settings = options->settings.items,
+                                              .setting_count = options->settings.count,
+                                              .seed = options->seed,
+                                              .margin_bytes = options->array_margin_bytes,
+                                              .config = &session->config,
+                                              .on_report = take_recording,
+                                              .on_report_argument = session,
+                                              .text = pto_run_options_take_stdout(options) ? stderr : stdout};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   describe(session);
@@ -267,6 +266,9 @@ static int open_program_run(struct pto_run_session *session) {
     struct pto_array *array;
     const char *path;
     status = find_array(session, options->outputs.items[i], PTO_ARRAY_OUTPUT, &array, &path);
+    if (status == PTO_OK && strcmp(path, "-") == 0)
+      status = pto_error_set(&session->result.error, PTO_EINVAL, "--output %s: an array goes to a file",
+                             options->outputs.items[i]);
     if (status == PTO_OK && pto_output_probe(path, &session->result.error)) status = PTO_EINVAL;
     if (status) return end(session, exit_of_setup(status));
   }
@@ -336,6 +338,9 @@ static void take_counters(struct pto_run_session *session) {
   result->stats = (struct pto_stats){.size = sizeof result->stats,
                                      .tasks = counters->tasks,
                                      .edges = counters->edges,
+                                     .lookups = counters->lookups,
+                                     .candidates = counters->candidates,
+                                     .submit_waits = counters->submit_waits,
                                      .wall_ns = counters->wall_ns,
                                      .virtual_ps = counters->virtual_ps,
                                      .window_high_water = counters->window_high_water,

@@ -198,6 +198,9 @@ static int execute_dispatch(struct pto_context *context, struct pto_command *com
   context->counters.bindings += flight->input_count + flight->output_count;
   context->counters.tasks += after.tasks - before.tasks;
   context->counters.edges += after.edges - before.edges;
+  context->counters.lookups += after.lookups - before.lookups;
+  context->counters.candidates += after.candidates - before.candidates;
+  context->counters.submit_waits += after.submit_waits - before.submit_waits;
   context->counters.window_high_water = pto_max_u64(context->counters.window_high_water, after.window_high_water);
   context->counters.heap_high_water_bytes =
       pto_max_u64(context->counters.heap_high_water_bytes, after.heap_high_water_bytes);

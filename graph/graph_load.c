@@ -37,12 +37,14 @@ struct pto_graph_desc pto_graph_load_desc(struct pto_graph_loader *loader, json_
   json_t *shape = pto_json_read_array(reader, object, "shape", PTO_MAX_DIMS), *size;
   size_t i;
   json_array_foreach(shape, i, size) {
-    if (json_is_object(size)) pto_json_read_refuse(reader, "sizes that are known later only are not supported");
+    if (json_is_object(size) || json_is_string(size))
+      pto_json_read_refuse(reader, "sizes that are known later only are not supported");
   }
   pto_json_read_u64s(reader, object, "shape", PTO_MAX_DIMS, UINT32_MAX, desc.shape, &desc.ndims);
   const int dtype = pto_graph_dtype_find(name);
   desc.dtype = (uint32_t)dtype;
-  if (dtype < 0) pto_json_read_refuse(reader, "\"%.40s\" is no data type of graphs", name);
+  if (dtype < 0)
+    pto_json_read_refuse(reader, "\"%.40s\" is no data type of graphs, which have %s", name, pto_graph_dtype_names());
   return reader->status ? (struct pto_graph_desc){0} : desc;
 }
 

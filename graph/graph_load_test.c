@@ -199,10 +199,12 @@ static void test_mistakes_of_inputs_and_constants_say_where(void **state) {
     const char *inputs, *consts, *part;
   } rows[] = {
       {"\"x\": {\"dataType\": \"float8\", \"shape\": []}", "", "inputs \"x\": \"float8\" is no data type"},
-      {"\"x\": {\"dataType\": \"f32\", \"shape\": []}", "", "inputs \"x\": \"f32\" is no data type"},
+      {"\"x\": {\"dataType\": \"f32\", \"shape\": []}", "",
+       "\"f32\" is no data type of graphs, which have float32, float16, int32, uint32"},
       {"\"x\": {\"dataType\": \"float32\", \"shape\": [-1]}", "", "inputs \"x\""},
       {"\"x\": {\"dataType\": \"float32\", \"shape\": [1,1,1,1,1,1,1,1,1]}", "", "at most 8"},
       {"\"x\": {\"dataType\": \"float32\", \"shape\": [{\"name\": \"n\", \"maxSize\": 4}]}", "", "known later"},
+      {"\"x\": {\"dataType\": \"float32\", \"shape\": [\"n\", 4]}", "", "known later"},
       {"\"x\": {\"dataType\": \"float32\", \"shape\": [65536, 65536, 65536, 65536]}", "", "inputs \"x\""},
       {"\"x\": {\"dataType\": \"float32\", \"shape\": [0]}", "", "inputs \"x\""},
       {"\"\": {\"dataType\": \"float32\", \"shape\": []}", "", "empty"},

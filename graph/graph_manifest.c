@@ -67,7 +67,8 @@ static void read_tensor(struct source *source, const char *name, json_t *entry, 
   if (reader->status) return;
   tensor->dtype = pto_graph_dtype_find(tensor->dtype_name);
   if (tensor->dtype < 0)
-    pto_json_read_refuse(reader, "\"%.40s\" is no data type of graphs", tensor->dtype_name);
+    pto_json_read_refuse(reader, "\"%.40s\" is no data type of graphs, which have %s", tensor->dtype_name,
+                         pto_graph_dtype_names());
   else if (pto_json_has(entry, "layout") && strcmp(pto_json_read_string(reader, entry, "layout"), "row-major") != 0)
     pto_json_read_refuse(reader, "a layout other than row-major is not supported");
   else if (!pto_graph_tensor_holds((uint32_t)tensor->dtype, tensor->ndims, tensor->shape, tensor->size_bytes, &is_wide))

@@ -460,6 +460,13 @@ static const char *const dtype_names[PTO_DTYPE_COUNT] = {
 
 const char *pto_graph_dtype_name(uint32_t dtype) { return dtype < PTO_DTYPE_COUNT ? dtype_names[dtype] : NULL; }
 
+const char *pto_graph_dtype_names(void) {
+#define X(dtype, name) ", " name
+  static const char names[] = DTYPE_NAMES(X);
+#undef X
+  return names + 2;
+}
+
 int pto_graph_dtype_find(const char *name) {
   for (int dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++)
     if (dtype_names[dtype] && strcmp(dtype_names[dtype], name) == 0) return dtype;

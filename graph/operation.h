@@ -102,6 +102,8 @@ uint32_t pto_op_find(const char *name);
  * another name. */
 const char *pto_graph_dtype_name(uint32_t dtype);
 int pto_graph_dtype_find(const char *name);
+/* All of them, for sentences: "float32, float16, …". */
+const char *pto_graph_dtype_names(void);
 
 /* One call as files make it.  operands[i] is of parameters[i]; with a list parameter there are operand_count of them.
  * Copies all it keeps.  result_count results are written to `results`; PTO_OK, or the refusal (left in the builder). */

@@ -346,6 +346,7 @@ static void test_what_is_wrong_is_said_in_a_sentence(void **state) {
       {"graph " ALL " --run --input x=/nowhere.npy", "/nowhere.npy"},
       {"graph " ALL " --output-dir d", "--output-dir is for --run"},
       {"graph " ALL " --save-weights inline", "--save-weights is for --save"},
+      {"graph " ALL " --save -", "--save needs a file"},
       {"graph " ALL " --save a --save-weights zip", "none of inline, safetensors, manifest"},
       {"graph " ALL " --run --engine fast", "none of reference, threads, virtual"},
       {"graph " ALL " --no-fusion", "--no-fusion is for --run"},

@@ -149,6 +149,24 @@ static void test_stats_say_where_the_time_went(void **state) {
   json_decref(root);
 }
 
+static void test_stats_of_contexts_count_what_their_tasks_looked_up(void **state) {
+  assert_int_equal(pto_ptosim_run("run kv_cache --set steps=8 --engine virtual --stats --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *stats = json_object_get(root, "stats");
+  assert_true(pto_json_integer(stats, "lookups") > 0 && pto_json_integer(stats, "candidates") > 0);
+  json_decref(root);
+}
+
+static void test_a_report_on_standard_output_stands_there_alone(void **state) {
+  assert_int_equal(pto_ptosim_run("run vector_example --deps-json -"), 0);
+  json_decref(pto_ptosim_parse(pto_ptosim_last.out));
+  assert_int_equal(pto_ptosim_run("run vector_example --trace -"), 0);
+  json_decref(pto_ptosim_parse(pto_ptosim_last.out));
+  assert_int_equal(pto_ptosim_run("why vector_example 0 1 --deps-json -"), 0);
+  json_decref(pto_ptosim_parse(pto_ptosim_last.out));
+  assert_int_equal(pto_ptosim_run("graph --model llama --set layers=1 --run --deps-json -"), 0);
+  json_decref(pto_ptosim_parse(pto_ptosim_last.out));
+}
+
 /* ---- run: files ---- */
 
 static void write_matrix(const char *name, uint64_t rows, float value) {
@@ -271,6 +289,8 @@ static void test_a_file_that_cannot_be_opened_is_said_before_the_run(void **stat
     pto_ptosim_assert_complaint(2, "/nonexistent/f.npy");
     assert_null(strstr(pto_ptosim_last.out, "verified"));
   }
+  pto_ptosim_run("run vector_example --output f=-");
+  pto_ptosim_assert_complaint(2, "--output f=-: an array goes to a file");
 }
 
 static void test_a_report_that_cannot_be_written_is_a_failure(void **state) {
@@ -384,6 +404,8 @@ int main(void) {
       cmocka_unit_test(test_weaker_rules_that_break_a_program_leave_with_1),
       cmocka_unit_test(test_quiet_means_nothing),
       cmocka_unit_test(test_stats_say_where_the_time_went),
+      cmocka_unit_test(test_stats_of_contexts_count_what_their_tasks_looked_up),
+      cmocka_unit_test(test_a_report_on_standard_output_stands_there_alone),
       cmocka_unit_test(test_inputs_come_from_files),
       cmocka_unit_test(test_a_golden_from_a_file_decides_and_tolerances_move_it),
       cmocka_unit_test(test_an_output_goes_to_a_file_and_comes_back_as_a_golden),

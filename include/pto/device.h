@@ -91,6 +91,8 @@ struct pto_context_counters {
    * orchestration was called, and of these the ones whose calls cannot be repeated; what is in the cache now. */
   uint64_t lowering_cache_hits, lowering_cache_misses, lowering_cache_unusable;
   uint64_t lowering_cache_entries, lowering_cache_bytes;
+  /* Of the tasks: region lookups, entries whose overlap had to be decided, submits that had to wait for space. */
+  uint64_t lookups, candidates, submit_waits;
 };
 PTO_API void pto_context_counters(struct pto_context *context, struct pto_context_counters *counters);
 

@@ -116,6 +116,9 @@ void pto_program_report(struct pto_program_run *run, struct pto_context *context
     (void)pto_program_fail_as(run, error.status, "%s", error.sentence);
   pto_context_counters(context, &all);
   sum->h2d_bytes += all.h2d_bytes;
+  sum->lookups += all.lookups;
+  sum->candidates += all.candidates;
+  sum->submit_waits += all.submit_waits;
   sum->d2h_bytes += all.d2h_bytes;
   sum->d2d_bytes += all.d2d_bytes;
   sum->lowering_cache_hits += all.lowering_cache_hits;
