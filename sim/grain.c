@@ -37,6 +37,13 @@ static void begin_trial(struct pto_grain *grain) {
   grain->until_timed = PTO_GRAIN_TRIAL_SKIP;
 }
 
+/* A trial that fails makes the next one wait longer. */
+static void end_trial(struct pto_grain *grain, bool is_fine) {
+  grain->trial_wait = is_fine ? 1 : (uint32_t)pto_min_u64(2 * (uint64_t)grain->trial_wait, PTO_GRAIN_TRIAL_WAIT);
+  grain->trial_groups = 0;
+  grain->is_trial = false;
+}
+
 static void judge_group(struct pto_grain *grain) {
   const uint32_t mean_ns = (grain->timed_sum_ns - grain->timed_most_ns) / (PTO_GRAIN_GROUP - 1);
   const bool is_fine = grain->timed_least_ns < PTO_GRAIN_FINE_NS && mean_ns < PTO_GRAIN_COARSE_NS;
@@ -44,9 +51,7 @@ static void judge_group(struct pto_grain *grain) {
   grain->port->away_limit = limit_of(mean_ns);
   if (grain->port->is_fine_grained) {
     grain->port->is_fine_grained = is_fine;
-    grain->trial_wait = is_fine ? 1 : (uint32_t)pto_min_u64(2 * (uint64_t)grain->trial_wait, PTO_GRAIN_TRIAL_WAIT);
-    grain->trial_groups = 0;
-    grain->is_trial = false;
+    end_trial(grain, is_fine);
   } else if (mean_ns < PTO_GRAIN_COARSE_NS && ++grain->trial_groups >= grain->trial_wait) {
     begin_trial(grain);
   }
@@ -72,7 +77,8 @@ static void note_length(struct pto_grain *grain, uint64_t took_ns) {
   const bool is_too_long = took_ns >= PTO_GRAIN_SHORT_NS && grain->port->away_limit;
   if (!grain->port->is_fine_grained && !is_too_long) return;
   if (is_too_long) grain->port->away_limit = 0;
-  grain->port->is_fine_grained = grain->is_trial = false;
+  grain->port->is_fine_grained = false;
+  if (grain->is_trial) end_trial(grain, false);
   begin_group(grain); /* those before were not like that */
 }
 

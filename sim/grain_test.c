@@ -138,6 +138,21 @@ static void test_what_a_tile_from_elsewhere_hides_is_tried_ever_more_seldom(void
   run_until(false, 200);
   assert_true(count_trials(GROUPS(3), 200) >= 1);
 }
+static void test_trials_that_a_long_kernel_ends_come_ever_more_seldom_too(void **state) {
+  (void)state;
+  uint32_t trials[2] = {0};
+  begin();
+  for (uint32_t i = 0; i < 2 * GROUPS(16); i++) {
+    run(1, 200);
+    if (!port.is_fine_grained) continue;
+    trials[i / GROUPS(16)]++;
+    pto_grain_note_long(&grain, PTO_GRAIN_LONG_NS, 5);
+    assert_false(port.is_fine_grained);
+    while (port.away_limit == 0) run(1, 200); /* the others are short again */
+  }
+  assert_in_range(trials[0], 3, 6);
+  assert_in_range(trials[1], 0, 1);
+}
 static void test_a_trial_times_nothing_until_tiles_have_come_home_and_is_then_short(void **state) {
   (void)state;
   begin();
@@ -200,6 +215,7 @@ int main(void) {
       cmocka_unit_test(test_one_kernel_in_a_group_that_met_an_interrupt_changes_nothing),
       cmocka_unit_test(test_work_that_has_become_long_is_shared_no_more_at_once),
       cmocka_unit_test(test_what_a_tile_from_elsewhere_hides_is_tried_ever_more_seldom),
+      cmocka_unit_test(test_trials_that_a_long_kernel_ends_come_ever_more_seldom_too),
       cmocka_unit_test(test_a_trial_times_nothing_until_tiles_have_come_home_and_is_then_short),
       cmocka_unit_test(test_kernels_stay_where_waiting_for_others_is_a_loss_until_the_time_is_over),
       cmocka_unit_test(test_kernels_that_stay_because_of_a_loss_and_are_long_stay_no_more),

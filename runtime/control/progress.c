@@ -240,6 +240,7 @@ static bool run_own(struct pto_runtime *rt) {
     if (PTO_UNLIKELY(!run_taken(rt, &message, count, &is_enough))) return true;
   }
   if (count == 0) return false;
+  rt->new_count = 0; /* that row is over: the next task that is run as it comes is the first of another */
   pto_space_retire(rt);
   if (pto_trace_has_timeline(&rt->trace)) sample(rt);
   return true;

@@ -105,7 +105,7 @@ struct pto_runtime {
   uint32_t *finished; /* slots whose completion has to be told to their consumers */
   uint32_t finished_count;
   uint32_t since_poll;
-  uint32_t new_count; /* tasks run as they were submitted, since the last poll */
+  uint32_t new_count; /* tasks run as they were submitted, since the last poll or row of ready ones */
   bool is_running, has_failed;
   bool is_noted;              /* calls that submit are noted: the graph is recorded, or submits kept */
   uint16_t tag;               /* of this runtime, in every handle */

@@ -454,11 +454,13 @@ bool pto_access_map_is_valid(const struct pto_access_map *map) {
     if (pto_access_map_find(map, &region, pto_access_map_hash(&region)) != i) return false;
     if (!pto_access_grid_has(map, i)) return false;
     if (!(entry->flags & PTO_ENTRY_ISOLATED)) continue;
+    if (region.is_fuzzy) return false;
     for (uint32_t j = 1; j <= map->entries_used; j++) {
       if (j == i || !(map->entries[j].flags & PTO_ENTRY_LIVE) || map->entries[j].space != entry->space) continue;
       struct pto_region other;
       pto_access_entry_region(map, &map->entries[j], &other);
-      if (!region.is_fuzzy && !other.is_fuzzy && pto_region_intersects(&region, &other, NULL)) return false;
+      if (region.start >= other.end || other.start >= region.end) continue;
+      if (other.is_fuzzy || pto_region_intersects(&region, &other, NULL)) return false;
     }
   }
   return live == map->live_entries;

@@ -58,7 +58,7 @@ static uint32_t enter(struct fixture *f, uint32_t space, const struct pto_region
   if (!entry) {
     pto_access_map_search(&f->map, space, r, 0);
     entry = pto_access_map_insert_found(&f->map, space, r, hash);
-    if (f->map.hit_count == 0) f->map.entries[entry].flags |= PTO_ENTRY_ISOLATED;
+    if (f->map.hit_count == 0 && !r->is_fuzzy) f->map.entries[entry].flags |= PTO_ENTRY_ISOLATED;
     for (uint32_t i = 0; i < f->map.hit_count; i++)
       f->map.entries[f->map.hits[i].entry].flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
   }

@@ -19,7 +19,7 @@ void fixture_open(struct fixture *f) {
   if (!c->window) c->window = 64;
   if (!c->heap_bytes) c->heap_bytes = 65536;
   if (!c->policy) c->policy = "fifo";
-  if (!c->record) c->record = PTO_RECORD_GRAPH;
+  if (!c->record && !f->records_nothing) c->record = PTO_RECORD_GRAPH;
   struct pto_error error = {0};
   if (c->engine) {
     if (pto_runtime_create_explained(c, &f->rt, error.sentence, sizeof error.sentence)) fail_msg("%s", error.sentence);

@@ -18,6 +18,7 @@
 struct fixture {
   struct pto_runtime *rt;
   struct pto_config config;
+  bool records_nothing; /* else the graph, where config.record is 0 */
   struct pto_serial_port_config port;
   _Alignas(1024) uint8_t memory[FIXTURE_MEMORY_BYTES];
 };
