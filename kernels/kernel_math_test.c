@@ -3,10 +3,10 @@
  * Every function of the list that is not just rounded, of one float, of two, or of one and a scalar: against its
  * reference in double, and each instruction set against the plainest.
  *
- * No function is named but where a result is written down.  Of one float: every argument there is where PTO_TEST_LONG
- * is set, else one in 4099.  Of two: random pairs, 64 times as many in the long form.  In both cases all pairs of
- * special values besides.  What is printed: how many results are not the correctly rounded ones, and the worst error in
- * units of the last place of f32.
+ * No function is named but where a result is written down; the program's argument is the one to try alone.  Of one
+ * float: every argument there is where PTO_TEST_LONG is set, else one in 4099.  Of two: random pairs, 64 times as many
+ * in the long form.  In both cases all pairs of special values besides.  What is printed: how many results are not the
+ * correctly rounded ones, and the worst error in units of the last place of f32.
  */
 #include <kernels/kernel_loops.h>
 #include <kernels/kernel_math.h>
@@ -38,12 +38,17 @@ static const struct function {
 #undef X
 };
 
+static const char *only; /* the name of the function that is tried, or NULL */
+
 static enum kind kind_of(uint32_t op) {
   const char *form = functions[op].form;
   if (functions[op].ulps <= 0.5) return OTHER;
   if (strcmp(form, "UNARY") == 0 || strcmp(form, "LANES") == 0) return OF_ONE;
   if (strcmp(form, "BINARY") == 0 || strcmp(form, "LANES_BINARY") == 0) return OF_TWO;
   return strcmp(form, "SCALED") == 0 || strcmp(form, "LANES_SCALED") == 0 ? OF_ONE_AND_SCALAR : OTHER;
+}
+static enum kind kind_tried(uint32_t op) {
+  return only == NULL || strcmp(only, functions[op].name) == 0 ? kind_of(op) : OTHER;
 }
 
 /* Arguments and results of up to BATCH elements, a scalar, and what was found so far. */
@@ -161,7 +166,7 @@ static void test_every_function_is_within_its_ulps_and_has_the_same_bits_on_ever
   (void)state;
   static const float scalars[] = {1.0f, 0.25f, -1.7f, 0x1p-130f};
   for (uint32_t op = 0; op < PTO_OP_COUNT; op++) {
-    const enum kind kind = kind_of(op);
+    const enum kind kind = kind_tried(op);
     trial_begin(op);
     if (kind == OF_TWO) check_pairs();
     if (kind == OF_ONE) check_all_floats();
@@ -200,6 +205,7 @@ static uint64_t special_values(float *values) {
                                  4.125f,
                                  7.875f,
                                  9.25f,
+                                 172.0f,
                                  14.875f,
                                  18.5f,
                                  110.0f,
@@ -265,7 +271,7 @@ static void test_special_values_and_every_pair_of_them_are_right(void **state) {
   static float values[BATCH];
   const uint64_t count = special_values(values);
   for (uint32_t op = 0; op < PTO_OP_COUNT; op++) {
-    const enum kind kind = kind_of(op);
+    const enum kind kind = kind_tried(op);
     trial_begin(op);
     for (uint64_t i = 0; i < (kind == OTHER ? 0 : kind == OF_ONE ? 1 : count); i++) {
       trial.scalar = values[i];
@@ -354,7 +360,8 @@ static void test_limits_at_infinity_and_exact_results_are_those_of_the_books(voi
               isnan(value_of(PTO_OP_atanh, 2, 0)));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  only = argc > 1 ? argv[1] : NULL;
   print_message("seed %" PRIu64 "\n", SEED);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_limits_at_infinity_and_exact_results_are_those_of_the_books),
