@@ -122,7 +122,7 @@
   X(cosh, LANES, PTO_DTYPES_FLOAT, 0.9, cosh_lanes(a), 0, cosh(a))                                                     \
   X(tanh, LANES, PTO_DTYPES_FLOAT, 0.8, tanh_lanes(a), 0, tanh(a))                                                     \
   X(asinh, LANES, PTO_DTYPES_FLOAT, 0.8, asinh_lanes(a), 0, asinh(a))                                                  \
-  X(acosh, LANES, PTO_DTYPES_FLOAT, 1.5, acosh_lanes(a), 0, acosh(a))                                                  \
+  X(acosh, LANES, PTO_DTYPES_FLOAT, 1.75, acosh_lanes(a), 0, acosh(a))                                                 \
   X(atanh, LANES, PTO_DTYPES_FLOAT, 1.5, atanh_lanes(a), 0, atanh(a))                                                  \
   X(erf, LANES, PTO_DTYPES_FLOAT, 1, erf_lanes(a), 0, erf(a))                                                          \
   X(sigmoid, LANES, PTO_DTYPES_FLOAT, 1, sigmoid_lanes(a), 0, pto_exact_sigmoid(a))                                    \
