@@ -294,8 +294,9 @@ static void bench_mixed_streams(void) {
 
 static void bench_stream_group(void) {
   static const char *const names[] = {"copy", "neg", "relu", "add", "mul", "maximum"};
-  static const char *const float_names[] = {"mul_scalar", "add_scalar", "sqrt", "exp",  "gelu",      "tanh", "erf",
-                                            "sigmoid",    "silu",       "log",  "mish", "gelu_tanh", "tan",  "pow"};
+  static const char *const float_names[] = {"mul_scalar", "add_scalar", "sqrt", "exp",   "gelu",      "tanh", "erf",
+                                            "sigmoid",    "silu",       "log",  "mish",  "gelu_tanh", "tan",  "pow",
+                                            "asin",       "atan",       "sinh", "asinh", "acosh",     "atanh"};
   static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_FLOAT16, PTO_BFLOAT16, PTO_INT8};
   if (!make_arrays()) {
     fprintf(stderr, "bench_kernels: there is no memory for arrays out of cache\n");

@@ -115,15 +115,15 @@
   X(sin, LANES, PTO_DTYPES_FLOAT, 0.95, sin_lanes(a), 0, sin(a))                                                       \
   X(cos, LANES, PTO_DTYPES_FLOAT, 0.95, cos_lanes(a), 0, cos(a))                                                       \
   X(tan, LANES, PTO_DTYPES_FLOAT, 1.75, tan_lanes(a), 0, tan(a))                                                        \
-  X(asin, UNARY, PTO_DTYPES_FLOAT, 0.501, asin_f32(a), 0, asin(a))                                                     \
-  X(acos, UNARY, PTO_DTYPES_FLOAT, 0.501, acos_f32(a), 0, acos(a))                                                     \
-  X(atan, UNARY, PTO_DTYPES_FLOAT, 0.501, atan_f32(a), 0, atan(a))                                                     \
-  X(sinh, UNARY, PTO_DTYPES_FLOAT, 0.501, sinh_f32(a), 0, sinh(a))                                                     \
-  X(cosh, UNARY, PTO_DTYPES_FLOAT, 0.501, cosh_f32(a), 0, cosh(a))                                                     \
+  X(asin, LANES, PTO_DTYPES_FLOAT, 1.25, asin_lanes(a), 0, asin(a))                                                    \
+  X(acos, LANES, PTO_DTYPES_FLOAT, 1.25, acos_lanes(a), 0, acos(a))                                                    \
+  X(atan, LANES, PTO_DTYPES_FLOAT, 0.8, atan_lanes(a), 0, atan(a))                                                     \
+  X(sinh, LANES, PTO_DTYPES_FLOAT, 0.9, sinh_lanes(a), 0, sinh(a))                                                     \
+  X(cosh, LANES, PTO_DTYPES_FLOAT, 0.9, cosh_lanes(a), 0, cosh(a))                                                     \
   X(tanh, LANES, PTO_DTYPES_FLOAT, 0.8, tanh_lanes(a), 0, tanh(a))                                                     \
-  X(asinh, UNARY, PTO_DTYPES_FLOAT, 0.501, asinh_f32(a), 0, asinh(a))                                                  \
-  X(acosh, UNARY, PTO_DTYPES_FLOAT, 0.501, acosh_f32(a), 0, acosh(a))                                                  \
-  X(atanh, UNARY, PTO_DTYPES_FLOAT, 0.501, atanh_f32(a), 0, atanh(a))                                                  \
+  X(asinh, LANES, PTO_DTYPES_FLOAT, 0.8, asinh_lanes(a), 0, asinh(a))                                                  \
+  X(acosh, LANES, PTO_DTYPES_FLOAT, 1.75, acosh_lanes(a), 0, acosh(a))                                                 \
+  X(atanh, LANES, PTO_DTYPES_FLOAT, 1.5, atanh_lanes(a), 0, atanh(a))                                                  \
   X(erf, LANES, PTO_DTYPES_FLOAT, 1, erf_lanes(a), 0, erf(a))                                                          \
   X(sigmoid, LANES, PTO_DTYPES_FLOAT, 1, sigmoid_lanes(a), 0, pto_exact_sigmoid(a))                                    \
   X(softplus, LANES, PTO_DTYPES_FLOAT, 1, softplus_lanes(a), 0, pto_exact_softplus(a))                               \

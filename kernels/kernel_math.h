@@ -192,23 +192,6 @@ PTO_MATH double sin_half_turn_f64(double f) {
 /* The sign bit is that of (−1)^n. */
 PTO_MATH double sign_of_turn_f64(struct pto_turn turn) { return f64_of_bits(bits_of_f64(turn.shifted) << 63); }
 
-/* atan x for |x| ≤ tan π/8: 2^-40.2. */
-PTO_MATH double atan_reduced_f64(double x) {
-  const double z = x * x, z2 = z * z;
-  const double low =
-      (0x1.5555554edf0ccp-2 - 0x1.999991fbda853p-3 * z) + z2 * (0x1.2490c2f9c989fp-3 - 0x1.c6d1e9d44248p-4 * z);
-  const double high = (0x1.7082a67caf894p-4 - 0x1.1e5bfafaff38bp-4 * z) + z2 * 0x1.36ac31e1d36cdp-5;
-  return x - x * z * (low + z2 * z2 * high);
-}
-/* asin √z / √z for 0 ≤ z ≤ ¼: 2^-39.9. */
-PTO_MATH double asin_over_f64(double z) {
-  const double z2 = z * z, z4 = z2 * z2;
-  const double low =
-      (0x1.55555547de741p-3 + 0x1.3333408753c86p-4 * z) + z2 * (0x1.6db25ce71bb38p-5 + 0x1.f2819ea68fb31p-6 * z);
-  const double high =
-      (0x1.6643de02b8ccbp-6 + 0x1.522e99e980314p-6 * z) + z2 * (0x1.0546586645e55p-9 + 0x1.0d7ce49532ae7p-5 * z);
-  return 1.0 + z * (low + z4 * high);
-}
 /* ---- exponentials and logarithms ---- */
 
 /* Beyond these, e^x and 2^x are 0 or ∞ in f32; within, in double, they are neither, nor are their squares. */
@@ -280,53 +263,6 @@ PTO_MATH float tan_f32(float x) {
   const double c = c_low + z2 * c_high;
   const double magnitude = (f > 0.25 ? c : s) / (f > 0.25 ? s : c);
   return (float)with_sign_f64(with_sign_f64(magnitude, turn.fraction), x);
-}
-
-/* From π/8 and from 3π/8 up, by the difference to π/4 and π/2. */
-PTO_MATH float atan_f32(float x) {
-  const double a = __builtin_fabs((double)x), low = 0x1.a827999fcef32p-2, high = 0x1.3504f333f9de6p1;
-  const double numerator = a > high ? -1.0 : a > low ? a - 1.0 : a;
-  const double denominator = a > high ? a : a > low ? a + 1.0 : 1.0;
-  const double base = a > high ? 0x1.921fb54442d18p0 : a > low ? 0x1.921fb54442d18p-1 : 0.0;
-  return __builtin_copysignf((float)(base + atan_reduced_f64(numerator / denominator)), x);
-}
-/* asin a for 0 ≤ a ≤ ½, and beyond half of acos a = 2 asin √((1 − a) / 2). */
-PTO_MATH double asin_part_f64(double a) {
-  const double z = a > 0.5 ? (1.0 - a) * 0.5 : a * a;
-  return (a > 0.5 ? __builtin_sqrt(z) : a) * asin_over_f64(z);
-}
-PTO_MATH float asin_f32(float x) {
-  const double a = __builtin_fabs((double)x), part = asin_part_f64(a);
-  return __builtin_copysignf((float)(a > 0.5 ? 0x1.921fb54442d18p0 - 2.0 * part : part), x);
-}
-PTO_MATH float acos_f32(float x) {
-  const double a = __builtin_fabs((double)x), part = asin_part_f64(a);
-  const double beyond_half = x < 0 ? 0x1.921fb54442d18p1 - 2.0 * part : 2.0 * part;
-  return (float)(a > 0.5 ? beyond_half : 0x1.921fb54442d18p0 - with_sign_f64(part, x));
-}
-
-/* ---- hyperbolic functions ---- */
-
-PTO_MATH float sinh_f32(float x) {
-  const double t = expm1_f64(at_most_f64(__builtin_fabs((double)x), 300.0));
-  return __builtin_copysignf((float)(0.5 * (t + t / (t + 1.0))), x);
-}
-PTO_MATH float cosh_f32(float x) {
-  const double e = exp_f64(exp_range_f64(x));
-  return (float)(0.5 * (e + 1.0 / e));
-}
-PTO_MATH float asinh_f32(float x) {
-  const double a = __builtin_fabs((double)x), square = a * a;
-  const double y = log1p_f64(a + square / (1.0 + __builtin_sqrt(square + 1.0)));
-  return __builtin_copysignf((float)(a == __builtin_inf() ? a : y), x);
-}
-PTO_MATH float acosh_f32(float x) {
-  const double t = x < 1 ? __builtin_nan("") : (double)x - 1.0;
-  return (float)log1p_f64(t + __builtin_sqrt(t * (t + 2.0)));
-}
-PTO_MATH float atanh_f32(float x) {
-  const double a = __builtin_fabs((double)x);
-  return __builtin_copysignf((float)(0.5 * log1p_f64(2.0 * a / (1.0 - a))), x);
 }
 
 /* ---- activations ---- */

@@ -3,10 +3,10 @@
  * Every function of the list that is not just rounded, of one float, of two, or of one and a scalar: against its
  * reference in double, and each instruction set against the plainest.
  *
- * No function is named but where a result is written down.  Of one float: every argument there is where PTO_TEST_LONG
- * is set, else one in 4099.  Of two: random pairs, 64 times as many in the long form.  In both cases all pairs of
- * special values besides.  What is printed: how many results are not the correctly rounded ones, and the worst error in
- * units of the last place of f32.
+ * No function is named but where a result is written down; the program's argument is the one to try alone.  Of one
+ * float: every argument there is where PTO_TEST_LONG is set, else one in 4099.  Of two: random pairs, 64 times as many
+ * in the long form.  In both cases all pairs of special values besides.  What is printed: how many results are not the
+ * correctly rounded ones, and the worst error in units of the last place of f32.
  */
 #include <kernels/kernel_loops.h>
 #include <kernels/kernel_math.h>
@@ -38,12 +38,17 @@ static const struct function {
 #undef X
 };
 
+static const char *only; /* the name of the function that is tried, or NULL */
+
 static enum kind kind_of(uint32_t op) {
   const char *form = functions[op].form;
   if (functions[op].ulps <= 0.5) return OTHER;
   if (strcmp(form, "UNARY") == 0 || strcmp(form, "LANES") == 0) return OF_ONE;
   if (strcmp(form, "BINARY") == 0 || strcmp(form, "LANES_BINARY") == 0) return OF_TWO;
   return strcmp(form, "SCALED") == 0 || strcmp(form, "LANES_SCALED") == 0 ? OF_ONE_AND_SCALAR : OTHER;
+}
+static enum kind kind_tried(uint32_t op) {
+  return only == NULL || strcmp(only, functions[op].name) == 0 ? kind_of(op) : OTHER;
 }
 
 /* Arguments and results of up to BATCH elements, a scalar, and what was found so far. */
@@ -161,7 +166,7 @@ static void test_every_function_is_within_its_ulps_and_has_the_same_bits_on_ever
   (void)state;
   static const float scalars[] = {1.0f, 0.25f, -1.7f, 0x1p-130f};
   for (uint32_t op = 0; op < PTO_OP_COUNT; op++) {
-    const enum kind kind = kind_of(op);
+    const enum kind kind = kind_tried(op);
     trial_begin(op);
     if (kind == OF_TWO) check_pairs();
     if (kind == OF_ONE) check_all_floats();
@@ -176,79 +181,17 @@ static void test_every_function_is_within_its_ulps_and_has_the_same_bits_on_ever
 /* What the samples may miss: both neighbours of where a function changes its formula or its range, ends of the range,
  * subnormals, integers about 2^24, and the f32 that are nearest to multiples of π/2. */
 static uint64_t special_values(float *values) {
-  static const float points[] = {0.0f,
-                                 0x1p-149f,
-                                 0x1p-127f,
-                                 0x1p-126f,
-                                 0x1p-63f,
-                                 0x1p-25f,
-                                 0x1p-24f,
-                                 0x1p-12f,
-                                 0.25f,
-                                 0.41421356f,
-                                 0.5f,
-                                 0.70710678f,
-                                 1.0f,
-                                 1.41421356f,
-                                 1.5f,
-                                 2.0f,
-                                 0.75f,
-                                 0.984375f,
-                                 1.03125f,
-                                 0.125f,
-                                 3.9375f,
-                                 4.125f,
-                                 7.875f,
-                                 9.25f,
-                                 14.875f,
-                                 18.5f,
-                                 110.0f,
-                                 2.4142135f,
-                                 3.0f,
-                                 3.95f,
-                                 4.0f,
-                                 9.01f,
-                                 10.0f,
-                                 13.0f,
-                                 14.7f,
-                                 17.0f,
-                                 18.7f,
-                                 20.0f,
-                                 40.0f,
-                                 87.336544f,
-                                 88.72284f,
-                                 89.41599f,
-                                 90.0f,
-                                 103.9721f,
-                                 104.0f,
-                                 127.0f,
-                                 128.0f,
-                                 149.0f,
-                                 150.0f,
-                                 151.0f,
-                                 255.0f,
-                                 300.0f,
-                                 700.0f,
-                                 8388607.5f,
-                                 16777215.0f,
-                                 16777216.0f,
-                                 33554432.0f,
-                                 0x1p31f,
-                                 0x1p52f,
-                                 0x1p53f,
-                                 0x1p63f,
-                                 0x1p80f,
-                                 0x1p108f,
-                                 0x1p127f,
-                                 0x1.fffffep127f,
-                                 INFINITY,
-                                 NAN,
-                                 1.57079633f,
-                                 3.14159265f,
-                                 0x1.f9cbe2p82f,
-                                 0x1.f37f6ap95f,
-                                 0x1.6ac5b2p85f,
-                                 0x1.fef4c6p20f};
+  static const float points[] = {
+      0.0f,           0x1p-149f,       0x1p-127f, 0x1p-126f,   0x1p-63f,    0x1p-25f,    0x1p-24f,       0x1p-12f,
+      0.25f,          0.41421356f,     0.5f,      0.70710678f, 1.0f,        1.41421356f, 1.5f,           2.0f,
+      0.75f,          0.984375f,       1.03125f,  0.125f,      3.9375f,     4.125f,      7.875f,         9.25f,
+      172.0f,         14.875f,         18.5f,     110.0f,      2.4142135f,  3.0f,        3.95f,          4.0f,
+      9.01f,          10.0f,           13.0f,     14.7f,       17.0f,       18.7f,       20.0f,          40.0f,
+      87.336544f,     88.72284f,       89.41599f, 90.0f,       103.9721f,   104.0f,      127.0f,         128.0f,
+      149.0f,         150.0f,          151.0f,    255.0f,      300.0f,      700.0f,      8388607.5f,     16777215.0f,
+      16777216.0f,    33554432.0f,     0x1p31f,   0x1p52f,     0x1p53f,     0x1p63f,     0x1p80f,        0x1p108f,
+      0x1p127f,       0x1.fffffep127f, INFINITY,  NAN,         1.57079633f, 3.14159265f, 0x1.f9cbe2p82f, 0x1.f37f6ap95f,
+      0x1.6ac5b2p85f, 0x1.fef4c6p20f};
   uint64_t count = 0;
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(points); i++)
     for (int32_t step = -1; step <= 1; step++) {
@@ -265,7 +208,7 @@ static void test_special_values_and_every_pair_of_them_are_right(void **state) {
   static float values[BATCH];
   const uint64_t count = special_values(values);
   for (uint32_t op = 0; op < PTO_OP_COUNT; op++) {
-    const enum kind kind = kind_of(op);
+    const enum kind kind = kind_tried(op);
     trial_begin(op);
     for (uint64_t i = 0; i < (kind == OTHER ? 0 : kind == OF_ONE ? 1 : count); i++) {
       trial.scalar = values[i];
@@ -354,7 +297,8 @@ static void test_limits_at_infinity_and_exact_results_are_those_of_the_books(voi
               isnan(value_of(PTO_OP_atanh, 2, 0)));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  only = argc > 1 ? argv[1] : NULL;
   print_message("seed %" PRIu64 "\n", SEED);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_limits_at_infinity_and_exact_results_are_those_of_the_books),
