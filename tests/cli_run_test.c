@@ -149,6 +149,27 @@ static void test_stats_say_where_the_time_went(void **state) {
   json_decref(root);
 }
 
+static void test_stats_say_what_submits_had_to_wait_for(void **state) {
+  static const char *const rows[][2] = {{"--window 16", "window"}, {"--heap 256K", "heap"}};
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(pto_ptosim_run("run bgemm --engine virtual %s --stats --json -", rows[i][0]), 0);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *stats = json_object_get(root, "stats"),
+           *stalls = json_object_get(stats, "stalls");
+    const int64_t waits = pto_json_integer(stats, "submit_waits");
+    double seconds = 0, waiting = json_number_value(json_object_get(stats, "wait_seconds"));
+    const char *reason;
+    json_t *stall;
+    assert_true(waits > 0);
+    json_object_foreach(stalls, reason, stall) {
+      const bool is_it = strcmp(reason, rows[i][1]) == 0, is_end = strcmp(reason, "drain") == 0;
+      assert_int_equal(pto_json_integer(stall, "count"), is_it ? waits : is_end ? 1 : 0);
+      seconds += json_number_value(json_object_get(stall, "seconds"));
+    }
+    assert_true(fabs(seconds - waiting) <= 1e-9 * waiting);
+    json_decref(root);
+  }
+}
+
 /* ---- run: files ---- */
 
 static void write_matrix(const char *name, uint64_t rows, float value) {
@@ -384,6 +405,7 @@ int main(void) {
       cmocka_unit_test(test_weaker_rules_that_break_a_program_leave_with_1),
       cmocka_unit_test(test_quiet_means_nothing),
       cmocka_unit_test(test_stats_say_where_the_time_went),
+      cmocka_unit_test(test_stats_say_what_submits_had_to_wait_for),
       cmocka_unit_test(test_inputs_come_from_files),
       cmocka_unit_test(test_a_golden_from_a_file_decides_and_tolerances_move_it),
       cmocka_unit_test(test_an_output_goes_to_a_file_and_comes_back_as_a_golden),

@@ -316,6 +316,27 @@ void pto_progress_poll(struct pto_runtime *rt) {
   if (rt->scheduler.ready_count && !rt->port->is_virtual && !rt->has_failed) pto_scheduler_dispatch(&rt->scheduler);
 }
 
+void pto_stall_for(struct pto_runtime *rt, struct pto_stall *stall, enum pto_stall_reason reason) {
+  if (stall->reason == reason) return;
+  pto_stall_end(rt, stall);
+  *stall = (struct pto_stall){.begin = pto_progress_now(rt), .reason = reason};
+  rt->stall_count += reason != PTO_STALL_drain;
+}
+
+void pto_stall_end(struct pto_runtime *rt, struct pto_stall *stall) {
+  if (stall->reason == PTO_STALL_none) return;
+  const uint64_t end = pto_progress_now(rt);
+  struct pto_trace_control *control =
+      pto_trace_has_timeline(&rt->trace) ? pto_trace_log_append(&rt->trace.control) : NULL;
+  if (control)
+    *control = (struct pto_trace_control){.begin = stall->begin,
+                                          .end = end,
+                                          .activity = PTO_CONTROL_WAIT,
+                                          .stall = (uint16_t)stall->reason,
+                                          .task = (uint32_t)rt->task_count};
+  stall->reason = PTO_STALL_none;
+}
+
 void pto_progress_resume(struct pto_runtime *rt) { rt->port->ops->resume(rt->port, rt->port->clock); }
 
 int pto_progress_wait(struct pto_runtime *rt) {

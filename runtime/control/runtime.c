@@ -175,7 +175,7 @@ static uint64_t monotonic_ns(void) {
 static void begin_state(struct pto_runtime *rt) {
   pto_error_clear(&rt->error);
   rt->has_failed = false;
-  rt->task_count = rt->completed_count = rt->submit_waits = 0;
+  rt->task_count = rt->completed_count = rt->submit_waits = rt->stall_count = 0;
   rt->finished_count = rt->since_poll = rt->new_count = 0;
   rt->doing = pto_doing_nothing;
   rt->failed_slot = PTO_PICTURE_NONE;
@@ -222,7 +222,8 @@ static void end_state(struct pto_runtime *rt) {
 }
 
 void pto_host_drain(struct pto_runtime *rt) {
-  uint64_t begin_time = pto_progress_now(rt);
+  struct pto_stall stall = {0};
+  pto_stall_for(rt, &stall, PTO_STALL_drain);
   rt->doing.kind = PTO_DOING_END;
   while (!rt->has_failed && rt->completed_count < rt->task_count) pto_progress_wait(rt);
   if (rt->has_failed)
@@ -230,7 +231,7 @@ void pto_host_drain(struct pto_runtime *rt) {
   else
     pto_progress_resume(rt);
   if (!rt->has_failed) rt->doing = pto_doing_nothing;
-  pto_progress_record(rt, PTO_CONTROL_WAIT, begin_time, rt->task_count);
+  pto_stall_end(rt, &stall);
 }
 
 uint64_t pto_host_elapsed_ps(const struct pto_runtime *rt) {

@@ -117,6 +117,7 @@ struct pto_runtime {
   uint64_t collect_ranges_at; /* look for external ranges to drop when there are this many */
   uint64_t first_sequence;    /* where rings start; tests begin just below the wrap */
   uint64_t task_count, completed_count, submit_waits;
+  uint64_t stall_count; /* waits of the orchestration, whatever for, but for the last tasks */
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps, begin_ns;
   struct pto_error error;       /* the run's first error, else the last refused call's */
@@ -195,10 +196,20 @@ static inline uint64_t pto_progress_record(struct pto_runtime *rt, enum pto_cont
   const uint64_t end = pto_progress_now(rt);
   struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
   if (control)
-    *control =
-        (struct pto_trace_control){.begin = begin, .end = end, .activity = activity, .task = (uint32_t)task_number};
+    *control = (struct pto_trace_control){
+        .begin = begin, .end = end, .activity = (uint16_t)activity, .task = (uint32_t)task_number};
   return end;
 }
+
+/* A time that the orchestration waits for something; zeroed: it does not.  Counted where it begins. */
+struct pto_stall {
+  uint64_t begin;
+  uint32_t reason; /* enum pto_stall_reason */
+};
+/* Begins to wait, or goes on waiting, for this. */
+void pto_stall_for(struct pto_runtime *rt, struct pto_stall *stall, enum pto_stall_reason reason);
+/* No longer; on the timeline it is a PTO_CONTROL_WAIT.  Takes one that has not begun. */
+void pto_stall_end(struct pto_runtime *rt, struct pto_stall *stall);
 
 /* space.c */
 /* A slot of the current scope's ring and, where `allocates`, a heap block of `block_bytes`: together or not at all. */

@@ -63,6 +63,7 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
                                   .first_edge = rt->trace.edges.count,
                                   .submit_time = begin_time,
                                   .is_sync_start = launch->sync_start,
+                                  .is_serial = (rt->rings.slots[slot_index].flags & PTO_TASK_SERIAL_BLOCKS) != 0,
                                   .has_predicate = launch->predicate.tensor != NULL,
                                   .call = rt->call,
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
