@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <runtime/base/probe.h>
 #include <runtime/tensor/tensor_make.h>
 
 static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buffer_record *record,
@@ -30,7 +31,13 @@ static void note_access(struct pto_runtime *rt, const struct pto_buffer_record *
                                  .awaited_slot = slot};
 }
 
+static void begin_waiting(struct pto_runtime *rt) {
+  rt->stall_count++;
+  PTO_PROBE2(stall_begin, PTO_STALL_host_access, rt->task_count);
+}
+
 static void record_host_access(struct pto_runtime *rt, uint64_t begin, bool has_waited) {
+  if (has_waited) PTO_PROBE1(stall_end, PTO_STALL_host_access);
   struct pto_trace_control *control =
       pto_trace_has_timeline(&rt->trace) ? pto_trace_log_append(&rt->trace.control) : NULL;
   if (!control) return;
@@ -52,7 +59,7 @@ static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record
     uint32_t slot = pto_hazards_find_unfinished(&rt->hazards, record->space, region, is_write);
     if (slot == UINT32_MAX) break;
     note_access(rt, record, region, is_write, slot);
-    if (!has_waited) rt->stall_count++;
+    if (!has_waited) begin_waiting(rt);
     has_waited = true;
     /* the scope is open or not, the slot cannot be given to another task while the host waits */
     while (!pto_task_state_has_finished(rt->rings.slots[slot].state)) {
@@ -178,6 +185,8 @@ uint32_t pto_host_scope_depth(const struct pto_runtime *rt) { return rt->scope_d
 void pto_host_move(struct pto_runtime *rt, const struct pto_host_move *move) {
   const uint64_t begin = pto_progress_now(rt);
   memcpy(move->to, move->from, move->size_bytes);
+  rt->move_count++;
+  rt->moved_bytes += move->size_bytes;
   if (rt->port->is_virtual) rt->port->clock += move->ps;
   if (!pto_trace_has_timeline(&rt->trace)) return;
   struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);

@@ -26,6 +26,7 @@
 #include <runtime/control/kernel_guard.h>
 #include <runtime/control/kept_submits.h>
 #include <runtime/control/payload_pool.h>
+#include <runtime/control/published_counters.h>
 #include <runtime/control/wait_picture.h>
 #include <runtime/deps/hazards.h>
 #include <runtime/memory/buffer_registry.h>
@@ -107,6 +108,7 @@ struct pto_runtime {
   uint32_t since_poll;
   uint32_t new_count; /* tasks run as they were submitted, since the last poll */
   bool is_running, has_failed;
+  bool is_in_orchestration;   /* of pto_run, or behind it at the run's end */
   bool is_noted;              /* calls that submit are noted: the graph is recorded, or submits kept */
   uint16_t tag;               /* of this runtime, in every handle */
   struct pto_task_ring *ring; /* of the innermost scope */
@@ -117,6 +119,7 @@ struct pto_runtime {
   uint64_t collect_ranges_at; /* look for external ranges to drop when there are this many */
   uint64_t first_sequence;    /* where rings start; tests begin just below the wrap */
   uint64_t task_count, completed_count, submit_waits;
+  uint64_t move_count, moved_bytes;
   uint64_t stall_count; /* waits of the orchestration, whatever for, but for the last tasks */
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps, begin_ns;
@@ -126,8 +129,9 @@ struct pto_runtime {
   struct pto_kept_submits *kept_submits; /* that are being made; NULL */
   struct pto_submit_form *forms;         /* PTO_PAYLOAD_FORMS of them, and one for tasks that have none */
   struct pto_reserve forms_memory;
-  struct pto_doing doing; /* where the orchestration waits, or has been refused for ever */
-  uint32_t failed_slot;   /* of the task whose kernel failed; PTO_PICTURE_NONE */
+  struct pto_published_counters *published; /* NULL: nobody reads them by PAPI */
+  struct pto_doing doing;                   /* where the orchestration waits, or has been refused for ever */
+  uint32_t failed_slot;                     /* of the task whose kernel failed; PTO_PICTURE_NONE */
   struct pto_stopped *stopped;
   struct pto_reserve stopped_memory;
   struct pto_core asking[2]; /* what kernels see of an AIC and of an AIV when they are asked before they run */

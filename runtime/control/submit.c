@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/control/submit_form.h>
 
+#include <runtime/base/probe.h>
+
 /* ---- explicit dependencies ---- */
 
 static int check_after(struct pto_runtime *rt, const struct pto_task *after, uint32_t count) {
@@ -249,6 +251,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   if (PTO_UNLIKELY(rt->work->allocates || rt->work->held_count)) pto_params_settle(rt, slot_index);
   if (task_out) *task_out = newest_task(rt, slot_index >> rt->rings.window_log2);
   note_submit(rt, count, begin_time, number);
+  PTO_PROBE2(submit, number, slot_index);
   if (--slot->pending == 0) pto_progress_submitted(rt, slot_index);
   return PTO_OK;
 }
@@ -314,6 +317,7 @@ static int submit_single(struct pto_runtime *rt, const struct pto_kernel *kernel
   if (PTO_UNLIKELY(status)) return status;
   slot->payload = payload;
   if (PTO_UNLIKELY(form->work.held_count | form->is_watched)) add_rest(rt, form, slot_index, begin_time, number);
+  PTO_PROBE2(submit, number, slot_index);
   if (--slot->pending == 0)
     pto_progress_start(rt, slot_index, &form->payload);
   else
