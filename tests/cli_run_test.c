@@ -170,6 +170,24 @@ static void test_stats_say_what_submits_had_to_wait_for(void **state) {
   }
 }
 
+static void test_counters_are_those_of_the_run_and_what_cannot_be_counted_is_said_once(void **state) {
+  assert_int_equal(pto_ptosim_run("run bgemm --case 32x64x4 --engine virtual --rounds 2 --json - --counters "
+                                  "pto::tasks,NO_SUCH_EVENT,pto::edges,NEITHER"),
+                   0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *counters = json_object_get(root, "counters");
+  assert_int_equal(json_object_size(counters), 4);
+  assert_true(json_is_null(json_object_get(counters, "NO_SUCH_EVENT")));
+  assert_true(json_is_null(json_object_get(counters, "NEITHER")));
+  assert_non_null(strstr(pto_ptosim_last.err, "--counters: "));
+  assert_null(strstr(strstr(pto_ptosim_last.err, "--counters: ") + 1, "--counters: "));
+  if (!json_is_null(json_object_get(counters, "pto::tasks"))) { /* else it is built without PAPI or libsde */
+    assert_int_equal(pto_json_integer(counters, "pto::tasks"), 2 * pto_json_integer(root, "tasks"));
+    assert_int_equal(pto_json_integer(counters, "pto::edges"), 2 * pto_json_integer(root, "edges"));
+  }
+  json_decref(root);
+  assert_int_equal(pto_ptosim_run("run bgemm --counters pto::tasks,,pto::edges"), 2);
+}
+
 /* ---- run: files ---- */
 
 static void write_matrix(const char *name, uint64_t rows, float value) {
@@ -406,6 +424,7 @@ int main(void) {
       cmocka_unit_test(test_quiet_means_nothing),
       cmocka_unit_test(test_stats_say_where_the_time_went),
       cmocka_unit_test(test_stats_say_what_submits_had_to_wait_for),
+      cmocka_unit_test(test_counters_are_those_of_the_run_and_what_cannot_be_counted_is_said_once),
       cmocka_unit_test(test_inputs_come_from_files),
       cmocka_unit_test(test_a_golden_from_a_file_decides_and_tolerances_move_it),
       cmocka_unit_test(test_an_output_goes_to_a_file_and_comes_back_as_a_golden),
