@@ -108,10 +108,16 @@ HWLOC_HOME := sim/place.c
 NUMA_HOME := sim/place.c
 DW_HOME := check/source_lines.c
 VALGRIND_HOME := runtime/base/valgrind_requests.c
+PAPI_HOME := cli/papi_events.c
+SDE_HOME := runtime/base/software_events.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
 $(call obj,$(DW_HOME)): DEFINES += $(HAVE_DW)
 $(call obj,$(VALGRIND_HOME)): DEFINES += $(HAVE_VALGRIND)
+$(call obj,$(PAPI_HOME)): DEFINES += $(HAVE_PAPI)
+$(call obj,$(SDE_HOME)): DEFINES += $(HAVE_SDE)
+# That of static probes is a header, runtime/base/probe.h.
+DEFINES += $(HAVE_SDT)
 
 # Objects are made again when the flags change, archives and programs also when the list of sources does.
 FLAGS = $(shell $(CC) -dumpfullversion -dumpversion 2>&1) $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(HAVE_ALL) $(LIBS)

@@ -14,6 +14,7 @@
 
 #include <cli/fault_report.h>
 #include <cli/progress_line.h>
+#include <cli/run_counters.h>
 #include <cli/run_dump.h>
 #include <cli/run_session.h>
 #include <cli/stopped.h>
@@ -23,10 +24,19 @@
 
 #define PICTURE_SECONDS 2 /* that telling who waited for whom may take where a kernel is stuck or gone */
 
+static int set_counters(void *target, const char *value, struct pto_error *error) {
+  return pto_run_counters_parse(value, target, error);
+}
+
+static const struct pto_option_spec own_options[] = {
+    {"counters", "EVENTS", "counts events by PAPI, with commas between them: PAPI_TOT_CYC, pto::stalls", set_counters,
+     true},
+    {0}};
+
 static int help(const char *program) {
   printf("ptosim run PROGRAM [OPTION...]\n\n"
          "PROGRAM is a name of `ptosim list programs`, or a path that ends in .so.\n\n");
-  pto_run_options_help(NULL, true, NULL);
+  pto_run_options_help(own_options, true, NULL);
   if (program)
     printf("\n`ptosim list programs %s` shows its own options and cases.\n", program);
   else
@@ -147,7 +157,15 @@ static int finish(struct pto_run_session *session) {
   return result->exit_code;
 }
 
-static int run_program(const struct pto_run_options *options) {
+static void begin_counters(struct pto_run_counters *counters, struct pto_run_session *session) {
+  char sentence[PTO_SENTENCE_SIZE];
+  if (!counters->count) return;
+  pto_run_counters_begin(counters, session->rt, sentence, sizeof sentence);
+  if (sentence[0] && !session->options->quiet) pto_complain(0, "--counters: %s", sentence);
+  session->result.counters = counters;
+}
+
+static int run_program(const struct pto_run_options *options, struct pto_run_counters *counters) {
   static struct pto_run_session session; /* last_words reads it while other threads run */
   struct pto_error error;
   session.options = options;
@@ -156,7 +174,9 @@ static int run_program(const struct pto_run_options *options) {
   struct pto_run_dump dump = {.capture = NULL};
   int code = pto_run_session_open(&session, options, options->programs.items[0], 0);
   if (code == PTO_EXIT_OK) code = pto_run_dump_begin(&dump, &session);
+  if (code == PTO_EXIT_OK) begin_counters(counters, &session);
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&session);
+  pto_run_counters_end(counters);
   pto_run_dump_end(&dump, &session);
   if (code == PTO_EXIT_OK) (void)pto_run_session_verify(&session);
   write_outputs(&session);
@@ -169,10 +189,11 @@ static int run_program(const struct pto_run_options *options) {
 }
 
 int pto_cmd_run(int argc, char **argv) {
+  static struct pto_run_counters counters; /* last_words reads it while other threads run */
   struct pto_run_options options;
   struct pto_error error;
   int code;
-  if (pto_run_options_parse(argc, argv, NULL, NULL, &options, &error))
+  if (pto_run_options_parse(argc, argv, own_options, &counters, &options, &error))
     code = pto_complain(PTO_EXIT_USAGE, "run: %s", error.sentence);
   else if (options.help)
     code = help(options.programs.count ? options.programs.items[0] : NULL);
@@ -181,7 +202,7 @@ int pto_cmd_run(int argc, char **argv) {
   else if (options.programs.count > 1)
     code = pto_complain(PTO_EXIT_USAGE, "run: one program at a time, not also \"%s\"", options.programs.items[1]);
   else
-    code = run_program(&options);
+    code = run_program(&options, &counters);
   pto_run_options_fini(&options);
   return code;
 }

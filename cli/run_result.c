@@ -6,6 +6,7 @@
 
 #include <formats/json_writer.h>
 #include <cli/output_file.h>
+#include <cli/run_counters.h>
 #include <cli/stopped.h>
 #include <cli/timeline_stats.h>
 
@@ -96,6 +97,7 @@ static void put_result(struct pto_json_writer *w, const struct pto_run_result *r
   pto_json_put_u64(w, "lowering_cache_misses", result->lowering_cache_misses);
   if (result->figure_count) put_figures(w, result);
   if (result->timeline) pto_timeline_stats_write_json(result->timeline, stats, w);
+  if (result->counters) pto_run_counters_write_json(result->counters, w);
   pto_json_key(w, "stopped");
   pto_stopped_write_json(result->stopped, w);
   pto_json_put_string(w, "status", pto_status_name(result->error.status));
@@ -189,4 +191,5 @@ void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
   if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result, to);
   if (result->has_output_digest) fprintf(to, "  digest   %016" PRIx64 "\n", result->output_digest);
   if (result->timeline) pto_timeline_stats_print(result->timeline, stats, to);
+  if (result->counters) pto_run_counters_print(result->counters, to);
 }

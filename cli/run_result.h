@@ -16,6 +16,7 @@
 #include <pto/runtime.h>
 #include <runtime/base/error.h>
 
+struct pto_run_counters;
 struct pto_timeline_stats;
 struct pto_wait_picture;
 
@@ -43,6 +44,7 @@ struct pto_run_result {
   int exit_code;                             /* enum pto_exit */
   struct pto_error error;                    /* status and sentence; PTO_OK and a sentence for a wrong result */
   const struct pto_timeline_stats *timeline; /* of --stats; NULL: not asked */
+  const struct pto_run_counters *counters;   /* of --counters; NULL: not asked */
   const struct pto_wait_picture *stopped;    /* who waited for whom when it stopped; NULL: it did not */
 };
 

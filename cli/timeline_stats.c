@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <cli/critical_path.h>
+#include <cli/ready_waits.h>
 #include <cli/run_result.h>
 #include <cli/trace_view.h>
 
@@ -69,7 +70,26 @@ static void collect_control(struct collector *c) {
     double seconds = (double)(control->end - control->begin) * c->unit;
     if (control->activity == PTO_CONTROL_WAIT) c->timeline->waiting += seconds;
     if (control->activity == PTO_CONTROL_SUBMIT) c->timeline->submitting += seconds;
+    if (control->stall == PTO_STALL_none || control->stall >= PTO_STALL_COUNT) continue;
+    c->timeline->stalls[control->stall].count++;
+    c->timeline->stalls[control->stall].seconds += seconds;
   }
+}
+
+static int collect_graph(struct collector *c, struct pto_error *error) {
+  struct pto_timeline_stats *t = c->timeline;
+  struct pto_critical_path path;
+  struct pto_ready_waits waits;
+  if (pto_critical_path_find(c->trace, &path, error)) return PTO_ENOMEM;
+  if (pto_ready_waits_find(c->trace, t->core_count, &waits, error)) return PTO_ENOMEM;
+  t->critical_path = (double)path.length * c->unit;
+  t->critical_tasks = path.task_count;
+  t->critical_last = path.last_task;
+  for (uint32_t kind = AIC; kind <= AIV; kind++) {
+    t->idle_ready[kind] = (double)waits.idle_ready[kind] * c->unit;
+    t->any_ready[kind] = (double)waits.any_ready[kind] * c->unit;
+  }
+  return PTO_OK;
 }
 
 static int order_kernels(const void *left, const void *right) {
@@ -98,14 +118,10 @@ int pto_timeline_stats_init(const struct pto_trace *trace, uint32_t cluster_coun
     pto_timeline_stats_fini(timeline);
     return pto_error_set(error, PTO_ENOMEM, "no memory for --stats");
   }
-  struct pto_critical_path path;
-  if (pto_critical_path_find(trace, &path, error)) {
+  if (collect_graph(&c, error)) {
     pto_timeline_stats_fini(timeline);
     return PTO_ENOMEM;
   }
-  timeline->critical_path = (double)path.length * c.unit;
-  timeline->critical_tasks = path.task_count;
-  timeline->critical_last = path.last_task;
   collect_control(&c);
   timeline->makespan = timeline->calls ? (double)(c.last_end - c.first_begin) * c.unit : 0;
   if (timeline->kernel_count)
@@ -121,10 +137,40 @@ void pto_timeline_stats_fini(struct pto_timeline_stats *timeline) {
 /* ---- telling ---- */
 
 static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
-static double busy_share(const struct pto_timeline_stats *t, uint32_t kind) {
-  return share(t->busy[kind], t->makespan * t->core_count[kind]);
+static double core_share(const struct pto_timeline_stats *t, const double part[2], uint32_t kind) {
+  return share(part[kind], t->makespan * t->core_count[kind]);
 }
 static const char *kernel_name(const struct pto_kernel_time *row) { return row->kernel ? row->kernel->name : "?"; }
+
+static void print_idle(const struct pto_timeline_stats *t, FILE *to) {
+  char text[32], more[32];
+  for (uint32_t kind = AIC; kind <= AIV; kind++)
+    if (t->idle_ready[kind] > 0)
+      fprintf(to, "             %s  %5.1f %% idle while work was ready for them: %s of cores, within %s\n",
+              kind_names[kind], 100 * core_share(t, t->idle_ready, kind),
+              pto_format_seconds(t->idle_ready[kind], text, sizeof text),
+              pto_format_seconds(t->any_ready[kind], more, sizeof more));
+}
+
+static const struct {
+  const char *key, *text;
+} stall_reasons[PTO_STALL_COUNT] = {[PTO_STALL_none] = {"none", "nothing"},
+#define X(name, text) {#name, text},
+                                    PTO_STALL_LIST(X)
+#undef X
+};
+
+static void print_stalls(const struct pto_timeline_stats *t, FILE *to) {
+  const char *label = "stalls";
+  char text[32];
+  for (uint32_t reason = PTO_STALL_none + 1; reason < PTO_STALL_COUNT; reason++) {
+    const struct pto_stall_time *stall = &t->stalls[reason];
+    if (!stall->count) continue;
+    fprintf(to, "  %-8s %s for %s, %" PRIu64 " %s\n", label, pto_format_seconds(stall->seconds, text, sizeof text),
+            stall_reasons[reason].text, stall->count, stall->count == 1 ? "time" : "times");
+    label = "";
+  }
+}
 
 void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct pto_stats *stats, FILE *to) {
   char text[32], more[32];
@@ -133,7 +179,8 @@ void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct p
           t->is_virtual ? " of the chip's time" : "");
   for (uint32_t kind = AIC; kind <= AIV; kind++)
     fprintf(to, "             %s  %5.1f %% busy, %" PRIu32 " of %" PRIu32 " cores used\n", kind_names[kind],
-            100 * busy_share(t, kind), t->used_count[kind], t->core_count[kind]);
+            100 * core_share(t, t->busy, kind), t->used_count[kind], t->core_count[kind]);
+  print_idle(t, to);
   if (t->critical_tasks)
     fprintf(to,
             "  path     %s in %" PRIu64 " tasks that wait for each other, to task %" PRIu64 ": %.1f %% of that time\n",
@@ -142,6 +189,7 @@ void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct p
   fprintf(to, "  control  %s in submits, %s waiting; %" PRIu64 " submits had to wait for space\n",
           pto_format_seconds(t->submitting, text, sizeof text), pto_format_seconds(t->waiting, more, sizeof more),
           stats->submit_waits);
+  print_stalls(t, to);
   fprintf(to, "  regions  %" PRIu64 " lookups, %.2f candidates a lookup\n", stats->lookups,
           share((double)stats->candidates, (double)stats->lookups));
   fprintf(to, "  kernels  %-28s %10s %8s %12s %12s %12s\n", "", "calls", "share", "total", "mean", "longest");
@@ -165,7 +213,23 @@ static void put_kind(struct pto_json_writer *w, const struct pto_timeline_stats 
   pto_json_put_u64(w, "cores", t->core_count[kind]);
   pto_json_put_u64(w, "used", t->used_count[kind]);
   pto_json_put_double(w, "busy_seconds", t->busy[kind]);
-  pto_json_put_double(w, "busy_share", busy_share(t, kind));
+  pto_json_put_double(w, "busy_share", core_share(t, t->busy, kind));
+  pto_json_put_double(w, "idle_ready_seconds", t->idle_ready[kind]);
+  pto_json_put_double(w, "idle_ready_share", core_share(t, t->idle_ready, kind));
+  pto_json_put_double(w, "any_ready_seconds", t->any_ready[kind]);
+  pto_json_object_end(w);
+}
+
+static void put_stalls(struct pto_json_writer *w, const struct pto_timeline_stats *t) {
+  pto_json_key(w, "stalls");
+  pto_json_object_begin(w);
+  for (uint32_t reason = PTO_STALL_none + 1; reason < PTO_STALL_COUNT; reason++) {
+    pto_json_key(w, stall_reasons[reason].key);
+    pto_json_object_begin(w);
+    pto_json_put_u64(w, "count", t->stalls[reason].count);
+    pto_json_put_double(w, "seconds", t->stalls[reason].seconds);
+    pto_json_object_end(w);
+  }
   pto_json_object_end(w);
 }
 
@@ -183,6 +247,7 @@ void pto_timeline_stats_write_json(const struct pto_timeline_stats *t, const str
   pto_json_put_double(w, "submit_seconds", t->submitting);
   pto_json_put_double(w, "wait_seconds", t->waiting);
   pto_json_put_u64(w, "submit_waits", stats->submit_waits);
+  put_stalls(w, t);
   pto_json_put_u64(w, "lookups", stats->lookups);
   pto_json_put_u64(w, "candidates", stats->candidates);
   pto_json_put_u64(w, "overlap_budget_exhausted", stats->overlap_budget_exhausted);

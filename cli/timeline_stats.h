@@ -5,7 +5,8 @@
  * Owns the rows of a pto_timeline_stats until fini.  Made from a trace after the run; kernels are borrowed from the
  * program.
  *
- * Always true: busy[kind] ≤ makespan · cores of that kind; the kernels' times add up to the busy times.
+ * Always true: busy[kind] + idle_ready[kind] ≤ makespan · cores of that kind; the kernels' times add up to the busy
+ * times.
  */
 #ifndef PTO_TIMELINE_STATS_H
 #define PTO_TIMELINE_STATS_H
@@ -29,9 +30,15 @@ struct pto_timeline_stats {
   uint32_t core_count[2]; /* AIC, AIV, of the chip */
   uint32_t used_count[2]; /* cores that ran something */
   double busy[2];         /* summed over cores of the kind */
+  double idle_ready[2];   /* of cores that were idle while a call was ready for them, summed; ready_waits.h */
+  double any_ready[2];    /* while there was such a core */
   uint64_t calls;
   double submitting, waiting; /* of the control CPU */
-  double critical_path;       /* critical_path.h; of critical_tasks tasks, 0 where no graph was recorded */
+  struct pto_stall_time {
+    uint64_t count;
+    double seconds;
+  } stalls[PTO_STALL_COUNT]; /* of the orchestration, by enum pto_stall_reason */
+  double critical_path;      /* critical_path.h; of critical_tasks tasks, 0 where no graph was recorded */
   uint64_t critical_tasks, critical_last;
   struct pto_kernel_time *kernels; /* longest total first */
   uint32_t kernel_count;

@@ -117,6 +117,57 @@ static void test_a_cut_off_trace_says_so_and_unnamed_tasks_do_no_harm(void **sta
   pto_timeline_stats_fini(&t);
 }
 
+static void add_stall(struct pto_trace *trace, uint32_t activity, uint32_t stall, uint64_t begin, uint64_t end) {
+  *(struct pto_trace_control *)pto_trace_log_append(&trace->control) =
+      (struct pto_trace_control){.begin = begin, .end = end, .activity = (uint16_t)activity, .stall = (uint16_t)stall};
+}
+
+static void test_waits_of_the_orchestration_are_told_by_reason(void **state) {
+  struct pto_trace *trace = *state;
+  struct pto_timeline_stats t;
+  struct pto_error error;
+  make_run(trace);
+  add_stall(trace, PTO_CONTROL_WAIT, PTO_STALL_window, 10, 30);
+  add_stall(trace, PTO_CONTROL_WAIT, PTO_STALL_heap, 30, 60);
+  add_stall(trace, PTO_CONTROL_WAIT, PTO_STALL_window, 70, 75);
+  add_stall(trace, PTO_CONTROL_HOST_ACCESS, PTO_STALL_host_access, 80, 100);
+  add_stall(trace, PTO_CONTROL_HOST_ACCESS, PTO_STALL_none, 100, 101); /* it was there already */
+  add_stall(trace, PTO_CONTROL_WAIT, PTO_STALL_drain, 200, 900);
+  assert_int_equal(pto_timeline_stats_init(trace, 2, &t, &error), PTO_OK);
+  const struct {
+    uint64_t count;
+    double seconds;
+  } expected[PTO_STALL_COUNT] = {[PTO_STALL_window] = {2, 25e-9},
+                                 [PTO_STALL_heap] = {1, 30e-9},
+                                 [PTO_STALL_host_access] = {1, 20e-9},
+                                 [PTO_STALL_drain] = {1, 700e-9}};
+  for (uint32_t reason = 0; reason < PTO_STALL_COUNT; reason++) {
+    assert_int_equal(t.stalls[reason].count, expected[reason].count);
+    assert_true(fabs(t.stalls[reason].seconds - expected[reason].seconds) < 1e-15);
+  }
+  assert_true(is_near(t.waiting, 755e-9));
+  pto_timeline_stats_fini(&t);
+}
+
+/* Both tasks are submitted at 0: AIC core 3 waits for task 1's matmul from 100, when the first call of all begins, to
+ * 200; so does one of the AIV cores for its add. */
+static void test_cores_that_idle_while_work_is_ready_are_told_by_kind(void **state) {
+  struct pto_trace *trace = *state;
+  struct pto_timeline_stats t;
+  struct pto_error error;
+  char text[4096] = "";
+  make_run(trace);
+  assert_int_equal(pto_timeline_stats_init(trace, 2, &t, &error), PTO_OK);
+  assert_true(is_near(t.idle_ready[0], 100e-9) && is_near(t.idle_ready[1], 100e-9));
+  assert_true(is_near(t.any_ready[0], 100e-9) && is_near(t.any_ready[1], 100e-9));
+  FILE *file = fmemopen(text, sizeof text, "w");
+  pto_timeline_stats_print(&t, &(struct pto_stats){0}, file);
+  fclose(file);
+  assert_non_null(strstr(text, "AIC    6.2 % idle while work was ready for them: 100 ns of cores, within 100 ns"));
+  assert_non_null(strstr(text, "AIV    3.1 % idle while work was ready for them"));
+  pto_timeline_stats_fini(&t);
+}
+
 static void test_the_json_has_the_same_figures(void **state) {
   static struct pto_json_writer w;
   const struct pto_stats stats = {.submit_waits = 4, .lookups = 10, .candidates = 5};
@@ -127,6 +178,7 @@ static void test_the_json_has_the_same_figures(void **state) {
   make_run(trace);
   *(struct pto_trace_control *)pto_trace_log_append(&trace->control) =
       (struct pto_trace_control){.begin = 0, .end = 50, .activity = PTO_CONTROL_SUBMIT};
+  add_stall(trace, PTO_CONTROL_WAIT, PTO_STALL_heap, 100, 160);
   assert_int_equal(pto_timeline_stats_init(trace, 2, &t, &error), PTO_OK);
   FILE *file = tmpfile();
   pto_json_init(&w, fileno(file));
@@ -144,6 +196,13 @@ static void test_the_json_has_the_same_figures(void **state) {
   assert_true(is_near(json_number_value(json_object_get(object, "critical_path_seconds")), 700e-9));
   assert_int_equal(json_integer_value(json_object_get(object, "critical_path_tasks")), 1);
   assert_int_equal(json_array_size(json_object_get(object, "kernels")), 2);
+  json_t *stalls = json_object_get(object, "stalls"), *heap = json_object_get(stalls, "heap");
+  assert_int_equal(json_object_size(stalls), PTO_STALL_COUNT - 1);
+  assert_int_equal(json_integer_value(json_object_get(heap, "count")), 1);
+  assert_true(is_near(json_number_value(json_object_get(heap, "seconds")), 60e-9));
+  assert_true(is_near(json_number_value(json_object_get(aic, "idle_ready_seconds")), t.idle_ready[0]));
+  assert_true(is_near(json_number_value(json_object_get(aic, "idle_ready_share")), t.idle_ready[0] / (800e-9 * 2)));
+  assert_true(is_near(json_number_value(json_object_get(aic, "any_ready_seconds")), t.any_ready[0]));
   json_decref(root);
   fclose(file);
   pto_timeline_stats_fini(&t);
@@ -157,6 +216,8 @@ int main(void) {
       TEST(test_an_empty_timeline_has_no_shares),
       TEST(test_more_kernels_than_fit_at_first_are_all_there),
       TEST(test_a_cut_off_trace_says_so_and_unnamed_tasks_do_no_harm),
+      TEST(test_waits_of_the_orchestration_are_told_by_reason),
+      TEST(test_cores_that_idle_while_work_is_ready_are_told_by_kind),
       TEST(test_the_json_has_the_same_figures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,6 +167,45 @@ static void test_a_report_on_standard_output_stands_there_alone(void **state) {
   json_decref(pto_ptosim_parse(pto_ptosim_last.out));
 }
 
+static void test_stats_say_what_submits_had_to_wait_for(void **state) {
+  static const char *const rows[][2] = {{"--window 16", "window"}, {"--heap 256K", "heap"}};
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(pto_ptosim_run("run bgemm --engine virtual %s --stats --json -", rows[i][0]), 0);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *stats = json_object_get(root, "stats"),
+           *stalls = json_object_get(stats, "stalls");
+    const int64_t waits = pto_json_integer(stats, "submit_waits");
+    double seconds = 0, waiting = json_number_value(json_object_get(stats, "wait_seconds"));
+    const char *reason;
+    json_t *stall;
+    assert_true(waits > 0);
+    json_object_foreach(stalls, reason, stall) {
+      const bool is_it = strcmp(reason, rows[i][1]) == 0, is_end = strcmp(reason, "drain") == 0;
+      assert_int_equal(pto_json_integer(stall, "count"), is_it ? waits : is_end ? 1 : 0);
+      seconds += json_number_value(json_object_get(stall, "seconds"));
+    }
+    assert_true(fabs(seconds - waiting) <= 1e-9 * waiting);
+    json_decref(root);
+  }
+}
+
+static void test_counters_are_those_of_the_run_and_what_cannot_be_counted_is_said_once(void **state) {
+  assert_int_equal(pto_ptosim_run("run bgemm --case 32x64x4 --engine virtual --rounds 2 --json - --counters "
+                                  "pto::tasks,NO_SUCH_EVENT,pto::edges,NEITHER"),
+                   0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *counters = json_object_get(root, "counters");
+  assert_int_equal(json_object_size(counters), 4);
+  assert_true(json_is_null(json_object_get(counters, "NO_SUCH_EVENT")));
+  assert_true(json_is_null(json_object_get(counters, "NEITHER")));
+  assert_non_null(strstr(pto_ptosim_last.err, "--counters: "));
+  assert_null(strstr(strstr(pto_ptosim_last.err, "--counters: ") + 1, "--counters: "));
+  if (!json_is_null(json_object_get(counters, "pto::tasks"))) { /* else it is built without PAPI or libsde */
+    assert_int_equal(pto_json_integer(counters, "pto::tasks"), 2 * pto_json_integer(root, "tasks"));
+    assert_int_equal(pto_json_integer(counters, "pto::edges"), 2 * pto_json_integer(root, "edges"));
+  }
+  json_decref(root);
+  assert_int_equal(pto_ptosim_run("run bgemm --counters pto::tasks,,pto::edges"), 2);
+}
+
 /* ---- run: files ---- */
 
 static void write_matrix(const char *name, uint64_t rows, float value) {
@@ -406,6 +445,8 @@ int main(void) {
       cmocka_unit_test(test_stats_say_where_the_time_went),
       cmocka_unit_test(test_stats_of_contexts_count_what_their_tasks_looked_up),
       cmocka_unit_test(test_a_report_on_standard_output_stands_there_alone),
+      cmocka_unit_test(test_stats_say_what_submits_had_to_wait_for),
+      cmocka_unit_test(test_counters_are_those_of_the_run_and_what_cannot_be_counted_is_said_once),
       cmocka_unit_test(test_inputs_come_from_files),
       cmocka_unit_test(test_a_golden_from_a_file_decides_and_tolerances_move_it),
       cmocka_unit_test(test_an_output_goes_to_a_file_and_comes_back_as_a_golden),

@@ -194,6 +194,13 @@ PTO_API PTO_MUST_CHECK int pto_run(struct pto_runtime *rt, int (*orchestration)(
 PTO_API void pto_runtime_destroy(struct pto_runtime *rt);
 /* Fills what fits into stats->size bytes. */
 PTO_API void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats);
+/* Makes counters of this runtime events of PAPI, readable by its calls in this process until the runtime is destroyed,
+ * while runs go on too, as sde:::pto::tasks, pto::edges, pto::stalls, pto::transfers and pto::transfer_bytes (PAPI
+ * gives their growth since PAPI_start), pto::ready and pto::heap_bytes (their values now).  Any thread may read; the
+ * control thread reads what is true now, others what was true at most 32 submits ago.  Those of a second runtime at the
+ * same time are pto2::tasks and so on, up to pto8.  PTO_OK (again, too), PTO_ENOMEM, or PTO_ENOTSUP where the library
+ * is built without libsde. */
+PTO_API PTO_MUST_CHECK int pto_runtime_publish_counters(struct pto_runtime *rt);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <runtime/base/probe.h>
 #include <runtime/tensor/tensor_make.h>
 
 static PTO_COLD void record_access(struct pto_runtime *rt, const struct pto_buffer_record *record,
@@ -30,30 +31,48 @@ static void note_access(struct pto_runtime *rt, const struct pto_buffer_record *
                                  .awaited_slot = slot};
 }
 
+static void begin_waiting(struct pto_runtime *rt) {
+  rt->stall_count++;
+  PTO_PROBE2(stall_begin, PTO_STALL_host_access, rt->task_count);
+}
+
+static void record_host_access(struct pto_runtime *rt, uint64_t begin, bool has_waited) {
+  if (has_waited) PTO_PROBE1(stall_end, PTO_STALL_host_access);
+  struct pto_trace_control *control =
+      pto_trace_has_timeline(&rt->trace) ? pto_trace_log_append(&rt->trace.control) : NULL;
+  if (!control) return;
+  *control = (struct pto_trace_control){.begin = begin,
+                                        .end = pto_progress_now(rt),
+                                        .activity = PTO_CONTROL_HOST_ACCESS,
+                                        .stall = has_waited ? PTO_STALL_host_access : PTO_STALL_none,
+                                        .task = (uint32_t)rt->task_count};
+}
+
 /* Waits until nobody has these bytes any more that the rules make the host wait for. */
 static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record *record,
                           const struct pto_region *region, bool is_write) {
   pto_progress_poll(rt);
   bool has_waited = false;
-  uint64_t begin_time = pto_progress_now(rt);
+  const uint64_t begin_time = pto_progress_now(rt);
   for (;;) {
     if (rt->has_failed) return rt->error.status;
     uint32_t slot = pto_hazards_find_unfinished(&rt->hazards, record->space, region, is_write);
     if (slot == UINT32_MAX) break;
     note_access(rt, record, region, is_write, slot);
+    if (!has_waited) begin_waiting(rt);
+    has_waited = true;
     /* the scope is open or not, the slot cannot be given to another task while the host waits */
     while (!pto_task_state_has_finished(rt->rings.slots[slot].state)) {
       int status = pto_progress_wait(rt);
       if (status) return status;
     }
-    has_waited = true;
   }
   if (has_waited) {
     rt->doing = pto_doing_nothing;
     pto_progress_resume(rt);
   }
   if (rt->port->is_virtual) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_HOST_ACCESS, 1);
-  pto_progress_record(rt, PTO_CONTROL_HOST_ACCESS, begin_time, rt->task_count);
+  record_host_access(rt, begin_time, has_waited);
   return PTO_OK;
 }
 
@@ -143,8 +162,11 @@ bool pto_host_help(struct pto_runtime *rt) {
 }
 
 void pto_host_finish_tasks(struct pto_runtime *rt) {
+  struct pto_stall stall = {0};
+  if (rt->completed_count < rt->task_count) pto_stall_for(rt, &stall, PTO_STALL_sync);
   while (pto_host_help(rt)) {
   }
+  pto_stall_end(rt, &stall);
   struct pto_trace_host_access *sync =
       pto_trace_has_graph(&rt->trace) ? pto_trace_log_append(&rt->trace.host_accesses) : NULL;
   if (sync) *sync = (struct pto_trace_host_access){.task_count = rt->task_count, .is_sync = true};
@@ -163,6 +185,8 @@ uint32_t pto_host_scope_depth(const struct pto_runtime *rt) { return rt->scope_d
 void pto_host_move(struct pto_runtime *rt, const struct pto_host_move *move) {
   const uint64_t begin = pto_progress_now(rt);
   memcpy(move->to, move->from, move->size_bytes);
+  rt->move_count++;
+  rt->moved_bytes += move->size_bytes;
   if (rt->port->is_virtual) rt->port->clock += move->ps;
   if (!pto_trace_has_timeline(&rt->trace)) return;
   struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
@@ -170,7 +194,7 @@ void pto_host_move(struct pto_runtime *rt, const struct pto_host_move *move) {
     *control = (struct pto_trace_control){.begin = begin,
                                           .end = pto_progress_now(rt),
                                           .moved_bytes = move->size_bytes,
-                                          .activity = move->activity,
+                                          .activity = (uint16_t)move->activity,
                                           .task = (uint32_t)rt->task_count};
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/base/probe.h>
+
 static void sample(struct pto_runtime *rt) {
   struct pto_trace_sample *s = pto_trace_log_append(&rt->trace.samples);
   if (!s) return;
@@ -18,6 +20,12 @@ static void sample(struct pto_runtime *rt) {
                                  .window_used = (uint32_t)window_used,
                                  .in_flight = rt->scheduler.cores.in_flight,
                                  .heap_used_bytes = heap_used_bytes};
+}
+
+/* What the control thread does after each batch of completions, for those who look on. */
+static inline void note_progress(struct pto_runtime *rt) {
+  if (pto_trace_has_timeline(&rt->trace)) sample(rt);
+  if (PTO_UNLIKELY(rt->published != NULL)) pto_published_counters_update(rt->published);
 }
 
 static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t count) {
@@ -141,8 +149,9 @@ static PTO_INLINE void finish_where(struct pto_runtime *rt, uint32_t index, bool
   if (may_be_virtual && told) charge(rt, PTO_WORK_FANOUT, told);
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
   struct pto_payload *payload = slot->payload;
+  if (payload) note_for_reports(slot, payload);
+  PTO_PROBE2(complete, slot->number, index);
   if (!payload) return;
-  note_for_reports(slot, payload);
   pto_payload_pool_free(&rt->payloads, payload);
 }
 
@@ -204,7 +213,7 @@ static bool take_in(struct pto_runtime *rt) {
   if (PTO_LIKELY(!rt->has_failed)) {
     pto_space_retire(rt);
     if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
-    if (pto_trace_has_timeline(&rt->trace)) sample(rt);
+    note_progress(rt);
   }
   return true;
 }
@@ -242,7 +251,7 @@ static bool run_own(struct pto_runtime *rt) {
   if (count == 0) return false;
   rt->new_count = 0; /* that row is over: the next task that is run as it comes is the first of another */
   pto_space_retire(rt);
-  if (pto_trace_has_timeline(&rt->trace)) sample(rt);
+  note_progress(rt);
   return true;
 }
 
@@ -288,6 +297,7 @@ void pto_progress_start(struct pto_runtime *rt, uint32_t index, struct pto_paylo
   slot->state = PTO_TASK_COMPLETED; /* nobody has come after it yet */
   pto_task_ring_note_done(rt->ring);
   note_for_reports(slot, payload);
+  PTO_PROBE2(complete, slot->number, index);
 }
 
 /* What rows do at their end, for tasks that were run one by one as they came. */
@@ -295,7 +305,7 @@ static PTO_NOINLINE void end_new(struct pto_runtime *rt) {
   rt->new_count = 0;
   if (rt->has_failed) return;
   pto_space_retire(rt);
-  if (pto_trace_has_timeline(&rt->trace)) sample(rt);
+  note_progress(rt);
 }
 
 /* Whether the control thread runs tasks of its own cores before it goes on with the orchestration. */
@@ -306,6 +316,7 @@ static inline bool has_to_help(const struct pto_runtime *rt) {
 
 void pto_progress_poll(struct pto_runtime *rt) {
   rt->since_poll = 0;
+  if (PTO_UNLIKELY(rt->published != NULL)) pto_published_counters_update(rt->published);
   if (rt->port->clock < rt->port->quiet_until) return;
   if (rt->new_count) end_new(rt);
   do {
@@ -315,6 +326,29 @@ void pto_progress_poll(struct pto_runtime *rt) {
   /* What was kept for a row is for all once work is no longer fine grained; and what ended the row may be a task for
    * several cores, which nobody else sends. */
   if (rt->scheduler.ready_count && !rt->port->is_virtual && !rt->has_failed) pto_scheduler_dispatch(&rt->scheduler);
+}
+
+void pto_stall_for(struct pto_runtime *rt, struct pto_stall *stall, enum pto_stall_reason reason) {
+  if (stall->reason == reason) return;
+  pto_stall_end(rt, stall);
+  PTO_PROBE2(stall_begin, reason, rt->task_count);
+  *stall = (struct pto_stall){.begin = pto_progress_now(rt), .reason = reason};
+  rt->stall_count += reason != PTO_STALL_drain;
+}
+
+void pto_stall_end(struct pto_runtime *rt, struct pto_stall *stall) {
+  if (stall->reason == PTO_STALL_none) return;
+  PTO_PROBE1(stall_end, stall->reason);
+  const uint64_t end = pto_progress_now(rt);
+  struct pto_trace_control *control =
+      pto_trace_has_timeline(&rt->trace) ? pto_trace_log_append(&rt->trace.control) : NULL;
+  if (control)
+    *control = (struct pto_trace_control){.begin = stall->begin,
+                                          .end = end,
+                                          .activity = PTO_CONTROL_WAIT,
+                                          .stall = (uint16_t)stall->reason,
+                                          .task = (uint32_t)rt->task_count};
+  stall->reason = PTO_STALL_none;
 }
 
 void pto_progress_resume(struct pto_runtime *rt) { rt->port->ops->resume(rt->port, rt->port->clock); }

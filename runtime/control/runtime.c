@@ -150,6 +150,7 @@ void pto_runtime_destroy(struct pto_runtime *rt) {
   PTO_ASSERT(!rt->is_running);
   if (rt->port) rt->port->ops->destroy(rt->port);
   pto_kernel_guard_destroy(rt->guard);
+  pto_published_counters_destroy(rt->published);
   pto_trace_fini(&rt->trace);
   pto_scheduler_fini(&rt->scheduler);
   pto_reserve_fini(&rt->finished_memory);
@@ -175,7 +176,9 @@ static uint64_t monotonic_ns(void) {
 static void begin_state(struct pto_runtime *rt) {
   pto_error_clear(&rt->error);
   rt->has_failed = false;
-  rt->task_count = rt->completed_count = rt->submit_waits = 0;
+  if (rt->published) pto_published_counters_next_run(rt->published);
+  rt->move_count = rt->moved_bytes = 0;
+  rt->task_count = rt->completed_count = rt->submit_waits = rt->stall_count = 0;
   rt->finished_count = rt->since_poll = rt->new_count = 0;
   rt->doing = pto_doing_nothing;
   rt->failed_slot = PTO_PICTURE_NONE;
@@ -222,7 +225,8 @@ static void end_state(struct pto_runtime *rt) {
 }
 
 void pto_host_drain(struct pto_runtime *rt) {
-  uint64_t begin_time = pto_progress_now(rt);
+  struct pto_stall stall = {0};
+  pto_stall_for(rt, &stall, PTO_STALL_drain);
   rt->doing.kind = PTO_DOING_END;
   while (!rt->has_failed && rt->completed_count < rt->task_count) pto_progress_wait(rt);
   if (rt->has_failed)
@@ -230,7 +234,7 @@ void pto_host_drain(struct pto_runtime *rt) {
   else
     pto_progress_resume(rt);
   if (!rt->has_failed) rt->doing = pto_doing_nothing;
-  pto_progress_record(rt, PTO_CONTROL_WAIT, begin_time, rt->task_count);
+  pto_stall_end(rt, &stall);
 }
 
 uint64_t pto_host_elapsed_ps(const struct pto_runtime *rt) {
@@ -265,14 +269,33 @@ int pto_host_end_run(struct pto_runtime *rt, int returned) {
   rt->port->ops->end_run(rt->port);
   end_state(rt);
   pto_trace_end_run(&rt->trace);
+  if (rt->published) pto_published_counters_update(rt->published);
   if (!rt->has_failed) pto_error_clear(&rt->error);
   return rt->has_failed ? rt->error.status : PTO_OK;
 }
 
 int pto_run(struct pto_runtime *rt, int (*orchestration)(struct pto_runtime *, void *), void *context) {
   if (!orchestration && !rt->is_running) return PTO_REFUSE(rt, PTO_EINVAL, "no orchestration");
-  const int status = pto_host_begin_run(rt);
-  return status ? status : pto_host_end_run(rt, orchestration(rt, context));
+  int status = pto_host_begin_run(rt);
+  if (status) return status;
+  rt->is_in_orchestration = true;
+  if (rt->published) pto_published_counters_set_control(rt->published, true);
+  status = pto_host_end_run(rt, orchestration(rt, context));
+  rt->is_in_orchestration = false;
+  if (rt->published) pto_published_counters_set_control(rt->published, false);
+  return status;
+}
+
+int pto_runtime_publish_counters(struct pto_runtime *rt) {
+  if (rt->published) return PTO_OK;
+  const int status = pto_published_counters_create(rt, &rt->published);
+  if (status)
+    return PTO_REFUSE(rt, status, "counters cannot be published: %s",
+                      status == PTO_ENOMEM ? "no memory"
+                                           : "this library is built without libsde, or 8 runtimes publish theirs");
+  pto_published_counters_update(rt->published);
+  if (rt->is_in_orchestration) pto_published_counters_set_control(rt->published, true);
+  return PTO_OK;
 }
 
 /* ---- questions ---- */

@@ -26,6 +26,7 @@
 #include <runtime/control/kernel_guard.h>
 #include <runtime/control/kept_submits.h>
 #include <runtime/control/payload_pool.h>
+#include <runtime/control/published_counters.h>
 #include <runtime/control/wait_picture.h>
 #include <runtime/deps/hazards.h>
 #include <runtime/memory/buffer_registry.h>
@@ -107,6 +108,7 @@ struct pto_runtime {
   uint32_t since_poll;
   uint32_t new_count; /* tasks run as they were submitted, since the last poll or row of ready ones */
   bool is_running, has_failed;
+  bool is_in_orchestration;   /* of pto_run, or behind it at the run's end */
   bool is_noted;              /* calls that submit are noted: the graph is recorded, or submits kept */
   uint16_t tag;               /* of this runtime, in every handle */
   struct pto_task_ring *ring; /* of the innermost scope */
@@ -117,6 +119,8 @@ struct pto_runtime {
   uint64_t collect_ranges_at; /* look for external ranges to drop when there are this many */
   uint64_t first_sequence;    /* where rings start; tests begin just below the wrap */
   uint64_t task_count, completed_count, submit_waits;
+  uint64_t move_count, moved_bytes;
+  uint64_t stall_count; /* waits of the orchestration, whatever for, but for the last tasks */
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps, begin_ns;
   struct pto_error error;       /* the run's first error, else the last refused call's */
@@ -125,8 +129,9 @@ struct pto_runtime {
   struct pto_kept_submits *kept_submits; /* that are being made; NULL */
   struct pto_submit_form *forms;         /* PTO_PAYLOAD_FORMS of them, and one for tasks that have none */
   struct pto_reserve forms_memory;
-  struct pto_doing doing; /* where the orchestration waits, or has been refused for ever */
-  uint32_t failed_slot;   /* of the task whose kernel failed; PTO_PICTURE_NONE */
+  struct pto_published_counters *published; /* NULL: nobody reads them by PAPI */
+  struct pto_doing doing;                   /* where the orchestration waits, or has been refused for ever */
+  uint32_t failed_slot;                     /* of the task whose kernel failed; PTO_PICTURE_NONE */
   struct pto_stopped *stopped;
   struct pto_reserve stopped_memory;
   struct pto_core asking[2]; /* what kernels see of an AIC and of an AIV when they are asked before they run */
@@ -195,10 +200,20 @@ static inline uint64_t pto_progress_record(struct pto_runtime *rt, enum pto_cont
   const uint64_t end = pto_progress_now(rt);
   struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
   if (control)
-    *control =
-        (struct pto_trace_control){.begin = begin, .end = end, .activity = activity, .task = (uint32_t)task_number};
+    *control = (struct pto_trace_control){
+        .begin = begin, .end = end, .activity = (uint16_t)activity, .task = (uint32_t)task_number};
   return end;
 }
+
+/* A time that the orchestration waits for something; zeroed: it does not.  Counted where it begins. */
+struct pto_stall {
+  uint64_t begin;
+  uint32_t reason; /* enum pto_stall_reason */
+};
+/* Begins to wait, or goes on waiting, for this. */
+void pto_stall_for(struct pto_runtime *rt, struct pto_stall *stall, enum pto_stall_reason reason);
+/* No longer; on the timeline it is a PTO_CONTROL_WAIT.  Takes one that has not begun. */
+void pto_stall_end(struct pto_runtime *rt, struct pto_stall *stall);
 
 /* space.c */
 /* A slot of the current scope's ring and, where `allocates`, a heap block of `block_bytes`: together or not at all. */

@@ -104,8 +104,8 @@ int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_byt
                       char **block_out) {
   uint32_t ring_index = rt->scopes[rt->scope_depth].ring;
   struct pto_task_ring *ring = &rt->rings.rings[ring_index];
-  bool has_waited = false;
-  uint64_t heap_end = 0, begin_time = 0;
+  struct pto_stall stall = {0};
+  uint64_t heap_end = 0;
   if (PTO_UNLIKELY(block_bytes > ring->heap.size_bytes)) return fail_size(rt, ring_index, block_bytes);
   for (;;) {
     bool is_full = pto_task_ring_is_full(&rt->rings, ring_index);
@@ -114,16 +114,15 @@ int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_byt
     note_space(rt, ring_index, is_full, block_bytes);
     if (ring->tail == ring->open_begin)
       return is_full ? fail_window(rt, ring_index) : fail_heap(rt, ring_index, block_bytes);
-    if (!has_waited) begin_time = pto_progress_now(rt);
-    has_waited = true;
+    pto_stall_for(rt, &stall, is_full ? PTO_STALL_window : PTO_STALL_heap);
     int status = pto_progress_wait(rt);
     if (status) return status;
   }
-  if (has_waited) {
+  if (stall.reason) {
     rt->submit_waits++;
     rt->doing = pto_doing_nothing;
     pto_progress_resume(rt);
-    pto_progress_record(rt, PTO_CONTROL_WAIT, begin_time, rt->task_count);
+    pto_stall_end(rt, &stall);
   }
   *slot_out = pto_task_ring_alloc(&rt->rings, ring_index);
   if (allocates) {

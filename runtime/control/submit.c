@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/control/submit_form.h>
 
+#include <runtime/base/probe.h>
+
 /* ---- explicit dependencies ---- */
 
 static int check_after(struct pto_runtime *rt, const struct pto_task *after, uint32_t count) {
@@ -63,6 +65,7 @@ static PTO_COLD void record_task(struct pto_runtime *rt, const struct pto_launch
                                   .first_edge = rt->trace.edges.count,
                                   .submit_time = begin_time,
                                   .is_sync_start = launch->sync_start,
+                                  .is_serial = (rt->rings.slots[slot_index].flags & PTO_TASK_SERIAL_BLOCKS) != 0,
                                   .has_predicate = launch->predicate.tensor != NULL,
                                   .call = rt->call,
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
@@ -248,6 +251,7 @@ static int submit_task(struct pto_runtime *rt, enum pto_task_kind kind, const st
   if (PTO_UNLIKELY(rt->work->allocates || rt->work->held_count)) pto_params_settle(rt, slot_index);
   if (task_out) *task_out = newest_task(rt, slot_index >> rt->rings.window_log2);
   note_submit(rt, count, begin_time, number);
+  PTO_PROBE2(submit, number, slot_index);
   if (--slot->pending == 0) pto_progress_submitted(rt, slot_index);
   return PTO_OK;
 }
@@ -313,6 +317,7 @@ static int submit_single(struct pto_runtime *rt, const struct pto_kernel *kernel
   if (PTO_UNLIKELY(status)) return status;
   slot->payload = payload;
   if (PTO_UNLIKELY(form->work.held_count | form->is_watched)) add_rest(rt, form, slot_index, begin_time, number);
+  PTO_PROBE2(submit, number, slot_index);
   if (--slot->pending == 0)
     pto_progress_start(rt, slot_index, &form->payload);
   else

@@ -21,6 +21,7 @@
 
 #include <pto/kernel.h>
 #include <runtime/base/base.h>
+#include <runtime/base/probe.h>
 
 struct pto_port;
 struct pto_trace;
@@ -203,7 +204,10 @@ static inline void pto_message_args(const struct pto_message *message, struct pt
 static inline int pto_message_run(const struct pto_message *message, struct pto_core *core) {
   struct pto_kernel_args args;
   pto_message_args(message, core, &args);
-  return message->run(&args);
+  PTO_PROBE3(kernel_begin, message->payload, message->core, message->run);
+  const int status = message->run(&args);
+  PTO_PROBE3(kernel_end, message->payload, message->core, status);
+  return status;
 }
 
 #endif

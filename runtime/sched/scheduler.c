@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <runtime/base/probe.h>
+
 static const struct {
   bool needs_aic;
   uint32_t aiv_count;
@@ -145,6 +147,7 @@ static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, ui
   fill_message(scheduler, slot_index, core, role, group, message);
   pto_core_tracker_push(&scheduler->cores, core, slot_index);
   scheduler->dispatched++;
+  PTO_PROBE2(dispatch, message->payload->task_number, core);
   const uint64_t ready_at = PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->ready_at[slot_index] : 0;
   ops->dispatch(scheduler->port, message, ready_at);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/task/task_ring.h>
 
+#include <runtime/base/probe.h>
+
 bool pto_task_rings_init(struct pto_task_rings *rings, uint32_t window, void *arena, uint64_t heap_bytes) {
   *rings = (struct pto_task_rings){
       .window = window, .window_log2 = pto_log2_floor(window), .slot_mask = window * PTO_RING_COUNT - 1};
@@ -44,6 +46,7 @@ bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring_index) {
     tail++;
   }
   bool any = tail != ring->tail;
+  if (any) PTO_PROBE3(retire, ring_index, tail, tail - ring->tail);
   if ((int64_t)(ring->done_end - tail) < 0) ring->done_end = tail;
   ring->tail = tail;
   return any;

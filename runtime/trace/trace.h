@@ -46,7 +46,9 @@ struct pto_trace_task {
   uint64_t first_edge;  /* index into edges */
   uint64_t edge_count;
   uint64_t submit_time;
-  uint32_t is_sync_start, has_predicate;
+  uint16_t is_sync_start, has_predicate;
+  uint16_t is_serial; /* its blocks run one after another */
+  uint16_t reserved;
   const void *call;              /* where the program's call of the public function returns to */
   uint64_t ring_heap_used_bytes; /* of its heap ring, with its own outputs */
   uint64_t ring_slots_used;      /* of its task ring, with its own */
@@ -125,12 +127,28 @@ enum pto_control_activity {
   PTO_CONTROL_TO_HOST,
   PTO_CONTROL_ON_DEVICE
 };
+/* What the orchestration had to wait for before it could go on.  X(name in reports, what). */
+#define PTO_STALL_LIST(X)                                                                                              \
+  X(window, "a task slot")                                                                                             \
+  X(heap, "heap bytes")                                                                                                \
+  X(host_access, "what the host reads or writes")                                                                      \
+  X(sync, "all tasks so far")                                                                                          \
+  X(drain, "the last tasks")
+enum pto_stall_reason {
+  PTO_STALL_none = 0,
+#define X(name, text) PTO_STALL_##name,
+  PTO_STALL_LIST(X)
+#undef X
+      PTO_STALL_COUNT
+};
 struct pto_trace_control {
   uint64_t begin, end;
   uint64_t moved_bytes; /* 0 where nothing is moved */
-  uint32_t activity;    /* enum pto_control_activity */
+  uint16_t activity;    /* enum pto_control_activity */
+  uint16_t stall;       /* enum pto_stall_reason: all of it, but for what a host access itself takes, was waiting */
   uint32_t task;        /* low 32 bits of the task number, where there is one */
 };
+_Static_assert(sizeof(struct pto_trace_control) == 32, "two a cache line: one is written at each recorded submit");
 
 struct pto_trace {
   uint32_t record; /* enum pto_record bits */

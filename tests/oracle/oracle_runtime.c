@@ -336,6 +336,8 @@ void pto_runtime_destroy(struct pto_runtime *rt) {
   free(rt);
 }
 
+int pto_runtime_publish_counters(struct pto_runtime *rt) { return PTO_ENOTSUP; }
+
 void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
   struct pto_stats all = {.size = stats->size, .tasks = rt->task_count, .workers = 1, .cores = 3 * rt->clusters};
   memcpy(stats, &all, stats->size < sizeof all ? stats->size : sizeof all);
