@@ -27,7 +27,7 @@ typedef struct pto_graph_operand operand;
 
 static operand input(builder *b, const char *name, uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
   struct pto_graph_desc desc = {.dtype = dtype, .ndims = ndims};
-  memcpy(desc.shape, shape, ndims * sizeof *shape);
+  if (ndims > 0) memcpy(desc.shape, shape, ndims * sizeof *shape); /* of rank 0 there is no shape */
   return pto_graph_builder_input(b, name, &desc);
 }
 
