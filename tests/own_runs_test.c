@@ -213,6 +213,8 @@ static void test_a_kernel_that_fails_without_a_message_ends_the_run_with_its_sen
       for (int kind = 0; kind < 4; kind++) {
         const bool is_large = kind % 2;
         is_recorded = kind / 2;
+        /* Quick submits fill the window before another thread gets a CPU. */
+        if (!is_recorded && fails_when == IN_A_POLL && workers > 1) continue;
         open_threads(workers, is_large ? "a2a3" : "tiny", "fifo");
         if (!fixture.rt->scheduler.cores.has_home) { /* no kernel is run without a message there */
           close_threads();
