@@ -14,13 +14,7 @@
 #include <cmocka.h>
 
 #include <runtime/tensor/tensor_make.h>
-
-#define SHAPE(...)                                                                                                     \
-  (uint32_t) PTO_ARRAY_LENGTH(((const uint64_t[]){__VA_ARGS__})), (const uint64_t[]) { __VA_ARGS__ }
-#define LIST(...)                                                                                                      \
-  (const uint64_t[]) { __VA_ARGS__ }
-#define ORDER(...)                                                                                                     \
-  (const uint32_t[]) { __VA_ARGS__ }
+#include <tests/support/shape_list.h>
 
 static inline struct pto_buffer memory(uint64_t base, uint64_t size_bytes) {
   return (struct pto_buffer){.id = 5, .generation = 1, .base = base, .size_bytes = size_bytes};
