@@ -198,7 +198,9 @@ static const struct action {
 static int help(void) {
   puts("ptosim op test NAME [OPTION...]       a kernel against its double-precision reference: the worst error in ulp\n"
        "ptosim op perf NAME [OPTION...]       how fast it is here, what it costs, and what bounds it on a chip\n"
-       "ptosim op support [NAME]              what there is: dtypes, modes, ranks, and the errors that are stated\n\n"
+       "ptosim op support [NAME]              what there is: dtypes, modes, ranks, and the errors that are stated; "
+       "with --dtype\n"
+       "                                      or --shape, of the kernels that take these\n\n"
        "NAME is a kernel of `ptosim list kernels`, a pattern with * and ?, or all.\n");
   pto_op_options_help();
   puts("\nLeaves with 0 where all is right, 1 where a result is wrong, 2 for bad arguments or what the kernel does not "
@@ -230,6 +232,9 @@ int pto_cmd_op(int argc, char **argv) {
   if (options.help) return help();
   for (size_t i = 0; options.action != NULL && i < PTO_ARRAY_LENGTH(actions); i++) {
     if (strcmp(options.action, actions[i].name) != 0) continue;
+    const char *ignored = pto_op_options_ignored(&options);
+    if (ignored != NULL)
+      return pto_complain(PTO_EXIT_USAGE, "op: --%s means nothing to op %s", ignored, actions[i].name);
     if (options.name == NULL && actions[i].needs_name)
       return pto_complain(PTO_EXIT_USAGE, "op %s: which kernel?  `ptosim list kernels` names them", actions[i].name);
     if (!names_any(&options)) return pto_complain_no_kernel("op", options.name);

@@ -20,12 +20,16 @@ struct pto_op_options {
   const char *dtypes, *shapes, *scalars; /* NULL: not given */
   const char *layout, *level, *chip, *json_path;
   uint64_t seed;
+  uint32_t given; /* a bit for each option of `specs` that was there */
   bool help;
 };
 
 /* Reads argv[1] …; PTO_OK, or PTO_EINVAL with one sentence. */
 PTO_MUST_CHECK int pto_op_options_parse(int argc, char **argv, struct pto_op_options *options, struct pto_error *error);
 void pto_op_options_help(void);
+/* The name of an option that was given and means nothing to the action, which is a known one; NULL where there is none.
+ */
+const char *pto_op_options_ignored(const struct pto_op_options *options);
 
 /* Whether NAME means more than one kernel: then those that do not take what is asked for are left out. */
 bool pto_op_is_pattern(const struct pto_op_options *options);

@@ -20,6 +20,7 @@
 
 struct spec {
   const char *name, *argument, *help;
+  const char *actions; /* that it means something to; NULL: all */
 };
 enum { DTYPE, SHAPE, SCALAR, LAYOUT, LEVEL, SEED, CHIP, JSON, HELP, SPEC_COUNT };
 static const struct spec specs[SPEC_COUNT] = {
@@ -27,10 +28,10 @@ static const struct spec specs[SPEC_COUNT] = {
                "one for all tensors that may have it, or one each (default: all that it takes)"},
     [SHAPE] = {"shape", "MxN[,...]", "sizes that the shapes follow from, as 64x32x16 for m, k and n; or a shape each"},
     [SCALAR] = {"scalar", "X[,...]", "its scalars (default: drawn from the seed)"},
-    [LAYOUT] = {"layout", "LAYOUT", "of all tensors, or all (default: test all, perf contiguous)"},
-    [LEVEL] = {"level", "LEVEL", "no instruction set above plain, avx2 or avx512"},
-    [SEED] = {"seed", "N", "of the inputs (default 0)"},
-    [CHIP] = {"chip", "CHIP", "perf: whose bounds are shown (default a2a3)"},
+    [LAYOUT] = {"layout", "LAYOUT", "of all tensors, or all (default: test all, perf contiguous)", "test perf"},
+    [LEVEL] = {"level", "LEVEL", "no instruction set above plain, avx2 or avx512", "test perf"},
+    [SEED] = {"seed", "N", "of the inputs (default 0)", "test perf"},
+    [CHIP] = {"chip", "CHIP", "perf: whose bounds are shown (default a2a3)", "perf"},
     [JSON] = {"json", "FILE", "writes the results as one JSON object; - is standard output"},
     [HELP] = {"help", NULL, "this text"},
 };
@@ -113,8 +114,16 @@ int pto_op_options_parse(int argc, char **argv, struct pto_op_options *options, 
     }
     const int status = set_option(options, which, value, error);
     if (status != PTO_OK) return status;
+    options->given |= UINT32_C(1) << which;
   }
   return PTO_OK;
+}
+
+const char *pto_op_options_ignored(const struct pto_op_options *options) {
+  for (int i = 0; i < SPEC_COUNT; i++)
+    if ((options->given >> i & 1) != 0 && specs[i].actions != NULL && !strstr(specs[i].actions, options->action))
+      return specs[i].name;
+  return NULL;
 }
 
 void pto_op_options_help(void) {
@@ -247,14 +256,22 @@ static int plan_scalars(const struct pto_op_options *options, const struct pto_t
 
 /* ---- dtypes ---- */
 
+static int refuse_dtype(const char *word, struct pto_error *error) {
+  char names[128] = "";
+  size_t used = 0;
+  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT && used < sizeof names; dtype++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", dtype == 0 ? "" : ", ", pto_dtype_name(dtype));
+  return pto_error_set(error, PTO_EINVAL, "--dtype: \"%s\" is no dtype; there are %s", word, names);
+}
+
 static int parse_dtypes(const char *text, uint32_t *dtypes, uint32_t *count, struct pto_error *error) {
   for (*count = 0;; text++) {
     char word[16];
     const size_t length = strcspn(text, ",");
     snprintf(word, sizeof word, "%.*s", (int)length, text);
     const int dtype = pto_dtype_from_name(word);
-    if (dtype < 0 || *count == PTO_MAX_TENSORS)
-      return pto_error_set(error, PTO_EINVAL, "--dtype: \"%s\" is no dtype", word);
+    if (dtype < 0) return refuse_dtype(word, error);
+    if (*count == PTO_MAX_TENSORS) return pto_error_set(error, PTO_EINVAL, "--dtype: too many dtypes");
     dtypes[(*count)++] = (uint32_t)dtype;
     text += length;
     if (*text == '\0') return PTO_OK;

@@ -77,6 +77,13 @@ static void test_op_perf_measures_and_says_what_bounds_the_kernel(void **state) 
   json_decref(root);
 }
 
+static void test_op_perf_names_the_layout_of_each_row(void **state) {
+  static const char *const layouts[] = {" contiguous ", " transposed ", " stepped ", " sub-box "};
+  assert_int_equal(pto_ptosim_run("op perf add --dtype f32 --shape 3x4 --layout all"), 0);
+  for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
+    assert_non_null(strstr(pto_ptosim_last.out, layouts[i]));
+}
+
 /* ---- support ---- */
 
 static void test_op_support_lists_every_kernel_with_what_it_takes(void **state) {
@@ -88,6 +95,35 @@ static void test_op_support_lists_every_kernel_with_what_it_takes(void **state) 
   json_decref(root);
   assert_int_equal(pto_ptosim_run("op support matmul"), 0);
   assert_non_null(strstr(pto_ptosim_last.out, "| matmul | AIC | in a[2+], in b[2+], out c[2+] | floats |"));
+}
+
+static void test_op_support_says_whether_a_kernel_takes_what_is_asked_for(void **state) {
+  assert_int_equal(pto_ptosim_run("op support add --dtype i8 --shape 0x7"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "| add | AIV |"));
+  pto_ptosim_run("op support add --dtype bool");
+  pto_ptosim_assert_complaint(2, "add does not take bool");
+  pto_ptosim_run("op support matmul --shape 3x4,5x6,3x6");
+  pto_ptosim_assert_complaint(2, "matmul: inner sizes 4 and 5 differ (params 0 and 1)");
+  assert_int_equal(pto_ptosim_run("op support logical* --dtype bool"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "| logical_not |"));
+  assert_int_equal(pto_ptosim_run("op support --dtype i4"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "| copy |"));
+  assert_null(strstr(pto_ptosim_last.out, "| add |"));
+  pto_ptosim_run("op support e* --dtype i4");
+  pto_ptosim_assert_complaint(2, "no kernel that \"e*\" means takes that");
+}
+
+static void test_op_refuses_options_that_the_action_would_ignore(void **state) {
+  static const char *const ignored[][2] = {{"support exp --layout stepped", "--layout"},
+                                           {"support exp --level plain", "--level"},
+                                           {"support exp --seed 3", "--seed"},
+                                           {"support exp --chip tiny", "--chip"},
+                                           {"test exp --chip tiny", "--chip"}};
+  for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
+    pto_ptosim_run("op %s", ignored[i][0]);
+    pto_ptosim_assert_complaint(2, ignored[i][1]);
+    assert_non_null(strstr(pto_ptosim_last.err, "means nothing to op"));
+  }
 }
 
 static void test_the_page_about_kernels_holds_the_table_of_the_list(void **state) {
@@ -109,7 +145,7 @@ static void test_op_refuses_what_it_does_not_understand_or_the_kernel_does_not_t
                   {"op test nope", "no kernel \"nope\""},
                   {"op test exp log", "not also \"log\""},
                   {"op test exp --dtype i32", "exp does not take i32"},
-                  {"op test exp --dtype f33", "\"f33\" is no dtype"},
+                  {"op test exp --dtype f33", "\"f33\" is no dtype; there are f32, fp16"},
                   {"op test exp --dtype f32,f32,f32", "exp has 2 tensors, --dtype gives 3"},
                   {"op test exp --shape 3xy", "no shape"},
                   {"op test exp --shape 3x4,3x5", "exp: shapes [3,4] and [3,5] differ (params 0 and 1)"},
@@ -137,7 +173,10 @@ int main(void) {
       cmocka_unit_test(test_op_test_gives_the_same_bytes_again_and_others_for_another_seed),
       cmocka_unit_test(test_op_takes_shapes_scalars_and_levels),
       cmocka_unit_test(test_op_perf_measures_and_says_what_bounds_the_kernel),
+      cmocka_unit_test(test_op_perf_names_the_layout_of_each_row),
       cmocka_unit_test(test_op_support_lists_every_kernel_with_what_it_takes),
+      cmocka_unit_test(test_op_support_says_whether_a_kernel_takes_what_is_asked_for),
+      cmocka_unit_test(test_op_refuses_options_that_the_action_would_ignore),
       cmocka_unit_test(test_the_page_about_kernels_holds_the_table_of_the_list),
       cmocka_unit_test(test_op_refuses_what_it_does_not_understand_or_the_kernel_does_not_take),
   };
