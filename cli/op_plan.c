@@ -26,17 +26,18 @@ struct spec {
 };
 enum { DTYPE, SHAPE, SCALAR, SET, LAYOUT, LEVEL, SEED, CHIP, JSON, HELP, SPEC_COUNT };
 static const struct spec specs[SPEC_COUNT] = {
-    [DTYPE] = {"dtype", "DTYPE[,...]",
-               "one for all tensors that may have it, or one each (default: all that it takes)"},
-    [SHAPE] = {"shape", "MxN[,...]", "sizes that the shapes follow from, as 64x32x16 for m, k and n; or a shape each"},
+    [DTYPE] = {"dtype", "DTYPE[,...]", "one for all tensors that may have it, or one each (default: all that it takes)",
+               NULL, NULL},
+    [SHAPE] = {"shape", "MxN[,...]", "sizes that the shapes follow from, as 64x32x16 for m, k and n; or a shape each",
+               NULL, NULL},
     [SCALAR] = {"scalar", "X[,...]", "its scalars (default: drawn from the seed)", NULL, ""},
     [SET] = {"set", "NAME=VALUE", "an option of an operation of graphs, as strides=2,2; may be repeated", "", NULL},
     [LAYOUT] = {"layout", "LAYOUT", "of all tensors, or all (default: test all, perf contiguous)", "test perf", ""},
     [LEVEL] = {"level", "LEVEL", "no instruction set above plain, avx2 or avx512", "test perf", "test perf"},
     [SEED] = {"seed", "N", "of the inputs (default 0)", "test perf", "test perf"},
     [CHIP] = {"chip", "CHIP", "perf: whose bounds are shown (default a2a3)", "perf", "perf"},
-    [JSON] = {"json", "FILE", "writes the results as one JSON object; - is standard output"},
-    [HELP] = {"help", NULL, "this text"},
+    [JSON] = {"json", "FILE", "writes the results as one JSON object; - is standard output", NULL, NULL},
+    [HELP] = {"help", NULL, "this text", NULL, NULL},
 };
 
 static int refuse_layout(const char *value, struct pto_error *error) {
