@@ -2,9 +2,9 @@
 /*
  * The numbers of the logarithms in lanes_math.inc and of lanes_pow.inc.
  *
- * PTO_LOG_PIECES, PTO_LOG2_PIECES: pieces as those of lanes_tables.h, by the upper bits of the mantissa of x, ¾ ≤ x < 1½,
- * where the others have |x| + c: log x, at a point where it is a multiple of 2^-16; the pieces about 1 have the point 1.
- * Of the points with the best values, the one that gives the least error of all x in the piece.  Within 2^-26.
+ * PTO_LOG_PIECES, PTO_LOG2_PIECES: pieces as those of lanes_tables.h, by the upper bits of the mantissa of x, ¾ ≤ x <
+ * 1½, where the others have |x| + c: log x, at a point where it is a multiple of 2^-16; the pieces about 1 have the
+ * point 1. Of the points with the best values, the one that gives the least error of all x in the piece.  Within 2^-26.
  *
  * PTO_POW_…: for the sixteen pieces of m from 0.69921875 to 1.3984375, by the upper bits of its mantissa, 1 / m in 21
  * bits and −16 times that number's log2; 2^(j/16).

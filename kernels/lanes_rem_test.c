@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Remainders of f32, bit for bit those of C's fmod, on every instruction set: random pairs of bits, quotients about whole
- * numbers and about 2^24, subnormals, and all pairs of special values.  With PTO_TEST_LONG 64 times as many.
+ * Remainders of f32, bit for bit those of C's fmod, on every instruction set: random pairs of bits, quotients about
+ * whole numbers and about 2^24, subnormals, and all pairs of special values.  With PTO_TEST_LONG 64 times as many.
  */
 #include <kernels/kernel_loops.h>
 #include <kernels/kernel_math.h>
@@ -61,10 +61,10 @@ static void test_remainders_of_random_pairs_are_those_of_fmod(void **state) {
 
 static void test_remainders_of_special_values_are_those_of_fmod(void **state) {
   (void)state;
-  static const float values[] = {0.0f,           0x1p-149f,     0x1.8p-148f, 0x1.fffffcp-127f, 0x1p-126f,
-                                 0x1.000002p0f,  1.0f,          3.0f,        0x1.fffffep23f,   0x1p24f,
-                                 0x1.000002p24f, 0x1p103f,      0x1p104f,    0x1p127f,         0x1.fffffep127f,
-                                 INFINITY,       NAN,           0x1p-102f,   0x1p-103f,        0x1.fffffep-1f};
+  static const float values[] = {0.0f,           0x1p-149f, 0x1.8p-148f, 0x1.fffffcp-127f, 0x1p-126f,
+                                 0x1.000002p0f,  1.0f,      3.0f,        0x1.fffffep23f,   0x1p24f,
+                                 0x1.000002p24f, 0x1p103f,  0x1p104f,    0x1p127f,         0x1.fffffep127f,
+                                 INFINITY,       NAN,       0x1p-102f,   0x1p-103f,        0x1.fffffep-1f};
   const uint64_t side = PTO_ARRAY_LENGTH(values);
   for (uint32_t signs = 0; signs < 4; signs++) {
     for (uint64_t i = 0; i < side * side; i++) {
