@@ -34,6 +34,7 @@ struct form {
 #define PARAMS_FILL_INT(dtypes) TENSOR("y", PTO_OUTPUT, dtypes), SCALAR("value", PTO_SCALAR_I64)
 #define PARAMS_UNARY(dtypes) TENSOR("x", PTO_INPUT, dtypes), TENSOR("y", PTO_OUTPUT, dtypes)
 #define PARAMS_LANES(dtypes) PARAMS_UNARY(dtypes)
+#define PARAMS_LANES_STEPS(dtypes) PARAMS_UNARY(dtypes)
 #define PARAMS_PREDICATE(dtypes) TENSOR("x", PTO_INPUT, dtypes), TENSOR("y", PTO_OUTPUT, PTO_DTYPES_BOOL)
 #define PARAMS_BINARY(dtypes)                                                                                          \
   TENSOR("a", PTO_INPUT, dtypes), TENSOR("b", PTO_INPUT, dtypes), TENSOR("y", PTO_OUTPUT, dtypes)
@@ -51,6 +52,7 @@ struct form {
 
 static const struct form params_of_FILL = {.input_count = 0}, params_of_FILL_INT = {.input_count = 0},
                          params_of_UNARY = {.input_count = 1}, params_of_LANES = {.input_count = 1},
+                         params_of_LANES_STEPS = {.input_count = 1},
                          params_of_PREDICATE = {.input_count = 1, .is_test = true},
                          params_of_BINARY = {.input_count = 2}, params_of_COMPARE = {.input_count = 2, .is_test = true},
                          params_of_SELECT = {.input_count = 3, .first = 1, .moves_bits = true},

@@ -11,6 +11,7 @@
 #define IS_OF_ONE_FILL_INT false
 #define IS_OF_ONE_UNARY true
 #define IS_OF_ONE_LANES true
+#define IS_OF_ONE_LANES_STEPS true
 #define IS_OF_ONE_LANES_SCALED false
 #define IS_OF_ONE_LANES_BINARY false
 #define IS_OF_ONE_PREDICATE false

@@ -34,7 +34,7 @@
  *                 INPLACE (x, y): y is read and written
  *                 FILL_INT, SCALED_INT: an integer value, of which the low bits count
  *                 LANES (x, y), LANES_BINARY (a, b, y), LANES_SCALED (x, y, value): of floats by a function of whole
- *                 vectors of lanes_math.inc and its like, on `a`, `b` and `s`
+ *                 vectors of lanes_math.inc and its like, on `a`, `b` and `s`; LANES_STEPS (x, y) by one in two steps
  *                 BOUNDED_INT, BOUNDED2_INT: as SCALED and SCALED2, with integers that are saturated to the dtype
  *                 COMPARE (a, b, y), PREDICATE (x, y): y is bool · SELECT (condition, a, b, y): condition is bool
  *   dtypes      of the tensors that the form leaves open
@@ -53,7 +53,7 @@
   X(sub, BINARY, PTO_DTYPES_NUMBER, 0.5, a - b, PTO_WRAP(a, -, b), a - b)                                              \
   X(mul, BINARY, PTO_DTYPES_NUMBER, 0.5, a * b, PTO_WRAP(a, *, b), reference_mul(a, b))                                \
   X(div, BINARY, PTO_DTYPES_NUMBER, 0.5, a / b, PTO_DIVIDE(a, b), reference_div(a, b))                                 \
-  X(rem, BINARY, PTO_DTYPES_NUMBER, 0.5, rem_f32(a, b), PTO_REMAINDER(a, b), reference_rem(a, b))                      \
+  X(rem, LANES_BINARY, PTO_DTYPES_NUMBER, 0.5, rem_lanes(a, b), PTO_REMAINDER(a, b), reference_rem(a, b))              \
   X(maximum, BINARY, PTO_DTYPES_NUMBER, 0.5, maximum_f32(a, b), a > b ? a : b, reference_max(a, b))                    \
   X(minimum, BINARY, PTO_DTYPES_NUMBER, 0.5, minimum_f32(a, b), a < b ? a : b, reference_min(a, b))                    \
   X(bit_and, BINARY, PTO_DTYPES_INTEGER, 0, 0, a & b, (wide)a & (wide)b)                                               \
@@ -112,9 +112,9 @@
   X(log1p, LANES, PTO_DTYPES_FLOAT, 0.8, log1p_lanes(a), 0, log1p(a))                                                  \
   X(sqrt, UNARY, PTO_DTYPES_FLOAT, 0.5, __builtin_sqrtf(a), 0, sqrt(a))                                                \
   X(rsqrt, LANES, PTO_DTYPES_FLOAT, 0.51, rsqrt_lanes(a), 0, pto_exact_rsqrt(a))                                       \
-  X(sin, LANES, PTO_DTYPES_FLOAT, 0.95, sin_lanes(a), 0, sin(a))                                                       \
-  X(cos, LANES, PTO_DTYPES_FLOAT, 0.95, cos_lanes(a), 0, cos(a))                                                       \
-  X(tan, LANES, PTO_DTYPES_FLOAT, 1.75, tan_lanes(a), 0, tan(a))                                                        \
+  X(sin, LANES_STEPS, PTO_DTYPES_FLOAT, 0.95, sin_lanes(a), 0, sin(a))                                                       \
+  X(cos, LANES_STEPS, PTO_DTYPES_FLOAT, 0.95, cos_lanes(a), 0, cos(a))                                                       \
+  X(tan, LANES_STEPS, PTO_DTYPES_FLOAT, 1.75, tan_lanes(a), 0, tan(a))                                                        \
   X(asin, LANES, PTO_DTYPES_FLOAT, 1.25, asin_lanes(a), 0, asin(a))                                                    \
   X(acos, LANES, PTO_DTYPES_FLOAT, 1.25, acos_lanes(a), 0, acos(a))                                                    \
   X(atan, LANES, PTO_DTYPES_FLOAT, 0.8, atan_lanes(a), 0, atan(a))                                                     \

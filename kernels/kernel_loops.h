@@ -5,9 +5,9 @@
  *
  * Arithmetic is done in a class: f32 for all floats, and for each integer dtype its own type, so that contiguous f32
  * and integers are worked on where they lie.  Each set of loops is compiled for one instruction set of kernel_level.h,
- * in a file of its own.  No multiply and add is fused, and conversions by an instruction are those whose every bit,
- * NaN payloads included, equals the portable one's: every set gives the same bytes.  Functions of whole vectors
- * (lanes_math.inc) are one text for all sets as well.
+ * in a file of its own.  No multiply and add is fused but where no bit shows it, and conversions by an instruction are
+ * those whose every bit, NaN payloads included, equals the portable one's: every set gives the same bytes.  Functions
+ * of whole vectors (lanes_math.inc) are one text for all sets as well.
  *
  * To add an operation, see kernel_list.h; to add an instruction set, kernel_level.h and a file beside
  * kernel_loops_avx2.c.  Owns constant tables; any thread.

@@ -97,14 +97,6 @@ PTO_MATH double exp2_f64(double x) {
 }
 #define PTO_LOG2_E 0x1.71547652b82fep0
 #define PTO_LN_2 0x1.62e42fefa39efp-1
-PTO_MATH double exp_f64(double x) { return exp2_f64(x * PTO_LOG2_E); }
-/* Near 0, k = 0 and nothing cancels. */
-PTO_MATH double expm1_f64(double x) {
-  const struct pto_exp e = exp2_parts_f64(x * PTO_LOG2_E);
-  const double scale = f64_of_bits((bits_of_f64(e.shifted) + 1023) << 52);
-  return (scale - 1.0) + scale * e.tail;
-}
-
 /* x = 2^k · m, m in [√½, √2), for positive normal x. */
 struct pto_log {
   double k, m;
@@ -145,15 +137,6 @@ PTO_MATH double log1p_f64(double x) {
   const double m_less_1 = l.k == 0 ? x : l.m - 1.0;
   return log_special_f64(y, l.k * PTO_LN_2 + log_reduced_f64(m_less_1, l.m + 1.0));
 }
-/* log(1 + x) for 0 ≤ x ≤ 1, without reduction: 2^-38.4. */
-PTO_MATH double log1p_of_fraction_f64(double x) {
-  const double s = x / (2.0 + x), s2 = s + s, z = s * s, z2 = z * z;
-  const double low =
-      (0x1.5555553b48869p-2 + 0x1.9999bccdf653fp-3 * z) + z2 * (0x1.248a6509890f8p-3 + 0x1.c8b9fd42189afp-4 * z);
-  const double high = 0x1.5f4141bf716f5p-4 + 0x1.be1ae6cce0313p-4 * z;
-  return s2 + s2 * z * (low + z2 * z2 * high);
-}
-
 /* |x| / π − offset = n + fraction, for x that an f32 holds and an offset of 0 or ½: n in the low bits of `shifted`, but
  * for multiples of 2; fraction in [−½, ½].
  *
@@ -215,8 +198,6 @@ PTO_MATH float exp_f32(float x) {
   const float below = x > 90.0f ? __builtin_inff() : y; /* there and below −110, y is of no meaning */
   return x < -110.0f ? 0.0f : below;
 }
-PTO_MATH float exp2_f32(float x) { return (float)exp2_f64(exp_range_f64(x)); }
-PTO_MATH float expm1_f32(float x) { return __builtin_copysignf((float)expm1_f64(exp_range_f64(x)), x); }
 PTO_MATH float log_f32(float x) { return (float)log_f64(x); }
 PTO_MATH float log2_f32(float x) { return (float)log2_f64(x); }
 PTO_MATH float log1p_f32(float x) { return __builtin_copysignf((float)log1p_f64(x), x); }
@@ -267,31 +248,10 @@ PTO_MATH float tan_f32(float x) {
 
 /* ---- activations ---- */
 
-/* log(1 + e^x). */
-PTO_MATH float softplus_f32(float x) {
-  const double e = exp_f64(at_least_f64(-__builtin_fabs((double)x), -300.0));
-  return (float)(at_least_f64(x, 0.0) + log1p_of_fraction_f64(e));
-}
 PTO_MATH float softsign_f32(float x) {
   const double v = at_least_f64(at_most_f64(x, 0x1p60), -0x1p60);
   return (float)(v / (1.0 + __builtin_fabs(v)));
 }
-PTO_MATH float elu_f32(float x, float alpha) {
-  const double below = __builtin_copysign(expm1_f64(exp_range_f64(x)), x) * (double)alpha;
-  return (float)(x > 0 ? (double)x : below);
-}
-/* In the functions below, x is held at where their lower tail is 0 in f32, so that −∞ gives 0. */
-/* x · tanh(softplus x); with e = e^x, tanh log(1 + e) = n / (n + 2), n = e (e + 2). */
-PTO_MATH float mish_f32(float x) {
-  const double v = at_least_f64(x, -300.0), e = exp_f64(at_most_f64(v, 40.0)), n = e * (e + 2.0);
-  return (float)(v * (n / (n + 2.0)));
-}
-/* x · (1 + tanh y) / 2 = x / (1 + e^−2y), y = √(2/π) (x + 0.044715 x³). */
-PTO_MATH float gelu_tanh_f32(float x) {
-  const double v = at_least_f64(x, -300.0), y2 = v * (0x1.9884533d43651p0 + 0x1.2444f2a4d8b4bp-4 * (v * v));
-  return (float)(v / (1.0 + exp_f64(exp_range_f64(-y2))));
-}
-
 /* ---- formats ---- */
 
 /* IEEE 754 binary16: the fields shifted into place and rebiased by a multiplication, which also makes subnormals right.

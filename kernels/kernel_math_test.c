@@ -43,7 +43,7 @@ static const char *only; /* the name of the function that is tried, or NULL */
 static enum kind kind_of(uint32_t op) {
   const char *form = functions[op].form;
   if (functions[op].ulps <= 0.5) return OTHER;
-  if (strcmp(form, "UNARY") == 0 || strcmp(form, "LANES") == 0) return OF_ONE;
+  if (strcmp(form, "UNARY") == 0 || strcmp(form, "LANES") == 0 || strcmp(form, "LANES_STEPS") == 0) return OF_ONE;
   if (strcmp(form, "BINARY") == 0 || strcmp(form, "LANES_BINARY") == 0) return OF_TWO;
   return strcmp(form, "SCALED") == 0 || strcmp(form, "LANES_SCALED") == 0 ? OF_ONE_AND_SCALAR : OTHER;
 }
@@ -191,7 +191,7 @@ static uint64_t special_values(float *values) {
       149.0f,         150.0f,          151.0f,    255.0f,      300.0f,      700.0f,      8388607.5f,     16777215.0f,
       16777216.0f,    33554432.0f,     0x1p31f,   0x1p52f,     0x1p53f,     0x1p63f,     0x1p80f,        0x1p108f,
       0x1p127f,       0x1.fffffep127f, INFINITY,  NAN,         1.57079633f, 3.14159265f, 0x1.f9cbe2p82f, 0x1.f37f6ap95f,
-      0x1.6ac5b2p85f, 0x1.fef4c6p20f};
+      0x1.6ac5b2p85f, 0x1.fef4c6p20f,  200.0f,    3216.0f};
   uint64_t count = 0;
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(points); i++)
     for (int32_t step = -1; step <= 1; step++) {

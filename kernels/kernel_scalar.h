@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One element of the operations that need more than an operator: rounding, sign and remainder of floats, and what
- * integers do where C leaves it undefined.
+ * One element of the operations that need more than an operator: rounding and sign of floats, and what integers do
+ * where C leaves it undefined.
  *
- * Always true: defined for every operand, without a branch (the remainder of floats and powers apart), so that a loop
- * over them vectorises; the same bits with every compiler and instruction set.  In the macros, T is the type of the
+ * Always true: defined for every operand, without a branch (powers apart), so that a loop over them
+ * vectorises; the same bits with every compiler and instruction set.  In the macros, T is the type of the
  * elements and U an unsigned one of at least int's width, in which arithmetic wraps.  Pure functions; any thread.
  */
 #ifndef PTO_KERNEL_SCALAR_H
@@ -35,7 +35,11 @@ PTO_MATH float clamp_f32(float x, float low, float high) {
   const float larger = x > low ? x : low, within = larger < limit ? larger : limit;
   return chosen_f32(-(uint32_t)(x != x), x, within);
 }
-PTO_MATH float unit_f32(float x) { return clamp_f32(x, 0.0f, 1.0f); }
+/* The same between 0 and 1; the sum turns −0 into 0. */
+PTO_MATH float unit_f32(float x) {
+  const float from = x + 0.0f, above = 0.0f > from ? 0.0f : from;
+  return 1.0f < above ? 1.0f : above;
+}
 
 /* To a whole number: beyond 2^23 all are; below, the addition of 2^23 rounds to nearest even.  The sign of zero is
  * x's. */
@@ -52,14 +56,6 @@ PTO_MATH float ceil_f32(float x) {
   return copysign_f32(rounded < x ? rounded + 1.0f : rounded, x);
 }
 PTO_MATH float trunc_f32(float x) { return copysign_f32(floor_f32(abs_f32(x)), x); }
-
-/* a − b · trunc(a / b) exactly, as fmod: the sign is a's.  Quotients below 2^26 are truncated rightly in double, and
- * their product with b and the difference are exact there. */
-PTO_MATH float rem_f32(float a, float b) {
-  const double quotient = (double)a / (double)b;
-  if (!(quotient < 0x1p26 && quotient > -0x1p26) || abs_f32(b) == __builtin_inff()) return __builtin_fmodf(a, b);
-  return copysign_f32((float)((double)a - (double)(int32_t)quotient * (double)b), a);
-}
 
 /* ---- integers ---- */
 

@@ -7,7 +7,9 @@
 #include <emmintrin.h>
 #endif
 
-#define RATIO_LIST(X) X(0, 1) X(1, 1) X(1, 2) X(1, 4) X(2, 1) X(3, 1) X(4, 1) X(8, 1) X(5, 2) X(9, 4)
+#define RATIO_LIST(X)                                                                                                  \
+  X(0, 1)                                                                                                              \
+  X(1, 1) X(1, 2) X(1, 4) X(1, 8) X(1, 16) X(2, 1) X(3, 1) X(4, 1) X(8, 1) X(16, 1) X(5, 2) X(9, 4) X(17, 8) X(2, 3)
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
