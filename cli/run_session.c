@@ -55,6 +55,7 @@ static void make_config(struct pto_run_session *session, uint32_t record) {
   if (options->has_timeout || !config->timeout_ms) config->timeout_ms = options->timeout_ms;
   config->on_timeout = pto_fault_report_on_timeout;
   config->record |= record;
+  config->meter = options->meter;
   /* The graph has the names of the kernels in a timeline. */
   if (options->trace_path || options->stats || options->dot_path || options->deps_path || options->dump_tasks)
     config->record |= PTO_RECORD_GRAPH;
