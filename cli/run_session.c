@@ -233,6 +233,7 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
       sum->start_ns = recording->start_ns;
     else
       part_contexts(sum);
+    if (session->after_context) session->after_context(session->after_argument, recording, sum->tasks.count);
     status = pto_trace_append(sum, recording,
                               recording->is_virtual ? session->reported_ps : recording->start_ns - sum->start_ns);
   }
@@ -394,7 +395,7 @@ static int run_round(struct pto_run_session *session, uint32_t round, double *se
   int status = pto_program_run_orchestrate(session->run, session->rt);
   *seconds = monotonic_seconds() - begin;
   if (session->after_round && session->rt)
-    session->after_round(session->after_round_context, pto_run_session_trace(session));
+    session->after_round(session->after_argument, pto_run_session_trace(session));
   take_stats(session);
   if (result->has_run && result->stats.wall_ns) *seconds = (double)result->stats.wall_ns * 1e-9;
   if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);

@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <runtime/base/thread.h>
 #include <runtime/trace/trace.h>
@@ -41,8 +42,10 @@ static const struct pto_threads_engine *const_engine_of(const struct pto_port *p
 
 void pto_threads_append_span(struct pto_threads_worker *worker, const struct pto_message *message, uint64_t begin,
                              uint64_t end) {
-  struct pto_trace_span *span = pto_trace_log_append(&worker->shared->trace->spans[worker->index]);
+  struct pto_trace_log *log = &worker->shared->trace->spans[worker->index];
+  struct pto_trace_span *span = pto_trace_log_append(log);
   if (!span) return;
+  if (PTO_UNLIKELY(!log->writer_tid)) log->writer_tid = (uint32_t)gettid();
   *span = (struct pto_trace_span){.begin = begin,
                                   .end = end,
                                   .task = (uint32_t)message->payload->task_number,
