@@ -61,7 +61,7 @@ static int refuse(const char *name, int status, struct pto_error *error) {
 static int refuse_beside(const char *name, const struct set *set, int status, struct pto_error *error) {
   if (status != PAPI_ECNFLCT && status != PAPI_ECOUNT) return refuse(name, status, error);
   const int limit = PAPI_num_cmp_hwctrs(set->component);
-  pto_error_set(error, PTO_EINVAL, "%s cannot be counted beside the %u events of its kind before it", name, set->count);
+  pto_error_set(error, PTO_EINVAL, "%s cannot be counted beside the %u of its kind before it", name, set->count);
   if (limit > 0) pto_error_append(error, "; this machine counts %d at once", limit);
   return PTO_EINVAL;
 }
