@@ -2,8 +2,9 @@
 /*
  * `ptosim perf`: runs a program with perf attached, and says whose time the samples were.
  *
- * perf samples this process while the rounds go on; the timeline of each round is kept when it ends, by perf's own
- * clock, and the samples are joined with it afterwards.  Making inputs and verifying are outside of it.
+ * perf samples this process while the rounds go on; the timeline of each round, or of each context that the program
+ * drives and reports, is kept when it ends, by perf's own clock, and the samples are joined with it afterwards.  Making
+ * inputs and verifying are outside of it.
  *
  * Whatever happens after the options were understood ends in one place, finish; a kernel that crashes or does not come
  * back ends in last_words, on another thread.
@@ -109,14 +110,9 @@ static int end(struct perf *perf, int exit_code, int status, const char *sentenc
   return perf->session.result.exit_code = exit_code;
 }
 
-static void keep_round(void *context, const struct pto_trace *trace) {
-  struct perf *perf = context;
-  if (trace) pto_perf_join_add_round(&perf->join, trace, trace->start_ns + pto_trace_now_ns(trace));
-}
-
-/* Workers name their threads; the control thread is this one. */
+/* Workers name their threads, so those are found that have not run a kernel; the program's own thread is this one. */
 static void find_threads(struct pto_perf_join *join) {
-  pto_perf_join_set_thread(join, 0, (uint32_t)gettid());
+  pto_perf_join_add_thread(join, (uint32_t)gettid(), true);
   DIR *threads = opendir("/proc/self/task");
   if (!threads) return;
   for (struct dirent *entry = readdir(threads); entry; entry = readdir(threads)) {
@@ -126,10 +122,23 @@ static void find_threads(struct pto_perf_join *join) {
     FILE *file = fopen(path, "re");
     if (!file) continue;
     if (fgets(name, sizeof name, file) && sscanf(name, "pto-worker-%u", &worker) == 1)
-      pto_perf_join_set_thread(join, worker, (uint32_t)strtoul(entry->d_name, NULL, 10));
+      pto_perf_join_add_thread(join, (uint32_t)strtoul(entry->d_name, NULL, 10), false);
     fclose(file);
   }
   closedir(threads);
+}
+
+static void keep_context(void *context, const struct pto_trace *trace, uint64_t first_task) {
+  struct perf *perf = context;
+  pto_perf_join_add_round(&perf->join, trace, first_task, trace->start_ns + pto_trace_now_ns(trace));
+  find_threads(&perf->join); /* its workers end with it */
+}
+
+static void keep_round(void *context, const struct pto_trace *trace) {
+  struct perf *perf = context;
+  if (!trace) return;
+  pto_perf_join_add_round(&perf->join, trace, 0, trace->start_ns + pto_trace_now_ns(trace));
+  find_threads(&perf->join);
 }
 
 static int prepare(struct perf *perf) {
@@ -142,12 +151,10 @@ static int prepare(struct perf *perf) {
     return end(perf, PTO_EXIT_USAGE, PTO_ENOTSUP,
                "perf samples real time, which the virtual engine's timeline does not have: --engine threads, or `make "
                "valgrind TOOL=callgrind`");
-  if (!session->rt)
-    return end(perf, PTO_EXIT_USAGE, PTO_ENOTSUP,
-               "the program drives contexts of its own, whose timeline ptosim does not see: `perf record` alone works");
   session->after_round = keep_round;
-  session->after_round_context = perf;
-  if (pto_perf_join_init(&perf->join, session->result.workers, session->chip.cluster_count * LANES, &error))
+  session->after_context = keep_context;
+  session->after_argument = perf;
+  if (pto_perf_join_init(&perf->join, session->chip.cluster_count * LANES, &error))
     return end(perf, PTO_EXIT_FAILED, error.status, error.sentence);
   pto_progress_line_stage("starting perf", 0, 0);
   int status = pto_perf_recording_start(&perf->recording, &perf->request, &error);
@@ -160,7 +167,6 @@ static int sample_rounds(struct perf *perf) {
   int status = pto_perf_recording_enable(&perf->recording, true, &error);
   if (status) return end(perf, PTO_EXIT_FAILED, status, error.sentence);
   int code = pto_run_session_execute(&perf->session);
-  find_threads(&perf->join);
   status = pto_perf_recording_enable(&perf->recording, false, &error);
   if (status == PTO_OK) status = pto_perf_recording_stop(&perf->recording, &error);
   if (status && code == PTO_EXIT_OK) return end(perf, PTO_EXIT_FAILED, status, error.sentence);

@@ -28,9 +28,15 @@ static int set_counters(void *target, const char *value, struct pto_error *error
   return pto_run_counters_parse(value, target, error);
 }
 
+static int set_counters_by(void *target, const char *value, struct pto_error *error) {
+  return pto_run_counters_parse_by(value, target, error);
+}
+
 static const struct pto_option_spec own_options[] = {
     {"counters", "EVENTS", "counts events by PAPI, with commas between them: PAPI_TOT_CYC, pto::stalls", set_counters,
      true},
+    {"counters-by", "WHAT", "kernel: events of each kernel, on all threads; run: of the control thread (default run)",
+     set_counters_by, true},
     {0}};
 
 static int help(const char *program) {
@@ -165,10 +171,12 @@ static void begin_counters(struct pto_run_counters *counters, struct pto_run_ses
   session->result.counters = counters;
 }
 
-static int run_program(const struct pto_run_options *options, struct pto_run_counters *counters) {
+static int run_program(struct pto_run_options *options, struct pto_run_counters *counters) {
   static struct pto_run_session session; /* last_words reads it while other threads run */
   struct pto_error error;
   session.options = options;
+  if (pto_run_counters_prepare(counters, &options->meter, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   if (pto_fault_report_init(last_words, &session, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
   struct pto_run_dump dump = {.capture = NULL};
@@ -184,6 +192,7 @@ static int run_program(const struct pto_run_options *options, struct pto_run_cou
   pto_progress_line_end();
   code = finish(&session);
   pto_run_session_close(&session);
+  pto_run_counters_fini(counters);
   pto_fault_report_fini();
   return code;
 }
@@ -201,6 +210,9 @@ int pto_cmd_run(int argc, char **argv) {
     code = pto_complain(PTO_EXIT_USAGE, "run: which program?  `ptosim list programs` names them");
   else if (options.programs.count > 1)
     code = pto_complain(PTO_EXIT_USAGE, "run: one program at a time, not also \"%s\"", options.programs.items[1]);
+  else if (counters.is_by_kernel && !counters.count)
+    code =
+        pto_complain(PTO_EXIT_USAGE, "run: --counters-by kernel counts the events of --counters, which is not there");
   else
     code = run_program(&options, &counters);
   pto_run_options_fini(&options);

@@ -57,6 +57,15 @@ static int refuse(const char *name, int status, struct pto_error *error) {
   return pto_error_set(error, PTO_EINVAL, "PAPI has no event \"%s\" here: %s", name, PAPI_strerror(status));
 }
 
+/* PAPI knows the event, but not beside those that are in the set. */
+static int refuse_beside(const char *name, const struct set *set, int status, struct pto_error *error) {
+  if (status != PAPI_ECNFLCT && status != PAPI_ECOUNT) return refuse(name, status, error);
+  const int limit = PAPI_num_cmp_hwctrs(set->component);
+  pto_error_set(error, PTO_EINVAL, "%s cannot be counted beside the %u of its kind before it", name, set->count);
+  if (limit > 0) pto_error_append(error, "; this machine counts %d at once", limit);
+  return PTO_EINVAL;
+}
+
 static struct set *set_of(struct pto_papi_events *events, int component) {
   for (uint32_t i = 0; i < events->set_count; i++)
     if (events->sets[i].component == component) return &events->sets[i];
@@ -78,7 +87,7 @@ static int add(struct pto_papi_events *events, const char *name, uint32_t place,
   struct set *set = set_of(events, PAPI_get_event_component(code));
   if (!set) return pto_error_set(error, PTO_ENOMEM, "PAPI has no room for events of a further kind (%s)", name);
   status = PAPI_add_event(set->handle, code);
-  if (status != PAPI_OK) return refuse(name, status, error);
+  if (status != PAPI_OK) return refuse_beside(name, set, status, error);
   set->places[set->count++] = place;
   return PTO_OK;
 }
@@ -130,6 +139,8 @@ void pto_papi_events_close(struct pto_papi_events *events) {
   }
   free(events);
 }
+
+void pto_papi_events_leave_thread(void) { (void)PAPI_unregister_thread(); }
 #else
 int pto_papi_events_open(const char *const *names, uint32_t count, struct pto_papi_events **out,
                          struct pto_error *error) {
@@ -140,4 +151,5 @@ int pto_papi_events_read(struct pto_papi_events *events, int64_t *values, struct
   return PTO_ENOTSUP;
 }
 void pto_papi_events_close(struct pto_papi_events *events) {}
+void pto_papi_events_leave_thread(void) {}
 #endif

@@ -20,7 +20,8 @@
 struct pto_papi_events;
 
 /* Counts nothing yet.  PTO_OK; PTO_ENOTSUP where there is no PAPI, or it has none of the hardware's events here, with
- * why; PTO_EINVAL where an event of that name is none; PTO_ENOMEM. */
+ * why; PTO_EINVAL where an event of that name is none, or cannot be counted beside
+ * those before it, with how many can; PTO_ENOMEM. */
 PTO_MUST_CHECK int pto_papi_events_open(const char *const *names, uint32_t count, struct pto_papi_events **out,
                                         struct pto_error *error);
 /* From 0.  PTO_OK or PTO_ESYSTEM. */
@@ -29,5 +30,8 @@ PTO_MUST_CHECK int pto_papi_events_start(struct pto_papi_events *events, struct 
 PTO_MUST_CHECK int pto_papi_events_read(struct pto_papi_events *events, int64_t *values, struct pto_error *error);
 /* Takes NULL too. */
 void pto_papi_events_close(struct pto_papi_events *events);
+
+/* The calling thread, which has closed its events, is about to end. */
+void pto_papi_events_leave_thread(void);
 
 #endif

@@ -131,21 +131,41 @@ static const struct pto_perf_interval *find_interval(const struct pto_perf_inter
 
 /* ---- rounds ---- */
 
-int pto_perf_join_init(struct pto_perf_join *join, uint32_t worker_count, uint32_t core_count,
-                       struct pto_error *error) {
+int pto_perf_join_init(struct pto_perf_join *join, uint32_t core_count, struct pto_error *error) {
   memset(join, 0, sizeof *join);
-  join->worker_count = worker_count;
   join->core_count = core_count;
-  join->worker_tids = calloc(worker_count + 1, sizeof *join->worker_tids);
-  join->calls = calloc(worker_count + 1, sizeof *join->calls);
   join->cores = calloc(core_count + 1, sizeof *join->cores);
-  if (join->worker_tids && join->calls && join->cores) return PTO_OK;
-  pto_perf_join_fini(join);
-  return pto_error_set(error, PTO_ENOMEM, "no memory for %u workers and %u cores", worker_count, core_count);
+  if (join->cores) return PTO_OK;
+  return pto_error_set(error, PTO_ENOMEM, "no memory for %u cores", core_count);
 }
 
-void pto_perf_join_set_thread(struct pto_perf_join *join, uint32_t worker, uint32_t tid) {
-  if (worker < join->worker_count) join->worker_tids[worker] = tid;
+/* NULL where nothing is known of it. */
+static struct pto_perf_thread *find_thread(const struct pto_perf_join *join, uint32_t tid) {
+  for (uint32_t i = 0; i < join->thread_count; i++)
+    if (join->threads[i].tid == tid) return &join->threads[i];
+  return NULL;
+}
+
+/* The same, made where there is none; NULL where there is no memory for it. */
+static struct pto_perf_thread *thread_of(struct pto_perf_join *join, uint32_t tid) {
+  struct pto_perf_thread *thread = find_thread(join, tid);
+  if (thread) return thread;
+  size_t capacity = join->thread_capacity;
+  void *threads = with_room(join->threads, join->thread_count, &capacity, sizeof *join->threads);
+  if (!threads) {
+    join->is_out_of_memory = true;
+    return NULL;
+  }
+  join->threads = threads;
+  join->thread_capacity = (uint32_t)capacity;
+  thread = &join->threads[join->thread_count++];
+  *thread = (struct pto_perf_thread){.tid = tid};
+  return thread;
+}
+
+void pto_perf_join_add_thread(struct pto_perf_join *join, uint32_t tid, bool is_control) {
+  struct pto_perf_thread *thread = thread_of(join, tid);
+  if (thread) thread->is_control |= is_control;
 }
 
 /* The row's index; UINT32_MAX where there is no memory for it. */
@@ -161,8 +181,8 @@ static uint32_t kernel_row(struct pto_perf_join *join, const struct pto_kernel *
   return join->kernel_count++;
 }
 
-static void add_call(struct pto_perf_join *join, const struct pto_trace *trace, uint32_t worker,
-                     const struct pto_trace_span *span) {
+static void add_call(struct pto_perf_join *join, const struct pto_trace *trace, uint64_t first_task,
+                     struct pto_perf_thread *thread, const struct pto_trace_span *span) {
   const uint64_t took = span->end - span->begin;
   uint32_t row = kernel_row(join, pto_trace_task_kernel(trace, span->task, span->role));
   if (row == UINT32_MAX) {
@@ -175,35 +195,46 @@ static void add_call(struct pto_perf_join *join, const struct pto_trace *trace, 
     join->cores[span->core].calls++;
     join->cores[span->core].call_ns += took;
   }
-  add_interval(join, &join->calls[worker],
+  add_interval(join, &thread->calls,
                &(struct pto_perf_interval){.begin = trace->start_ns + span->begin,
                                            .end = trace->start_ns + span->end,
-                                           .task = span->task,
+                                           .task = (uint32_t)first_task + span->task,
                                            .row = row,
                                            .core = span->core});
 }
 
-void pto_perf_join_add_round(struct pto_perf_join *join, const struct pto_trace *trace, uint64_t end_ns) {
-  PTO_ASSERT(!trace->is_virtual && !join->is_sorted);
-  add_interval(join, &join->round_spans, &(struct pto_perf_interval){.begin = trace->start_ns, .end = end_ns});
-  for (uint32_t worker = 0; worker < trace->span_log_count && worker < join->worker_count; worker++)
-    for (uint64_t i = 0; i < trace->spans[worker].count; i++)
-      add_call(join, trace, worker, pto_trace_log_at(&trace->spans[worker], i));
+static void add_control(struct pto_perf_join *join, const struct pto_trace *trace) {
+  struct pto_perf_thread *thread = thread_of(join, trace->control.writer_tid);
+  if (!thread) return;
+  thread->is_control = true;
   for (uint64_t i = 0; i < trace->control.count; i++) {
     const struct pto_trace_control *control = pto_trace_log_at(&trace->control, i);
-    add_interval(join, &join->control,
+    add_interval(join, &thread->control,
                  &(struct pto_perf_interval){.begin = trace->start_ns + control->begin,
                                              .end = trace->start_ns + control->end,
                                              .task = control->task,
                                              .row = control->activity});
   }
+}
+
+void pto_perf_join_add_round(struct pto_perf_join *join, const struct pto_trace *trace, uint64_t first_task,
+                             uint64_t end_ns) {
+  PTO_ASSERT(!trace->is_virtual && !join->is_sorted);
+  add_interval(join, &join->round_spans, &(struct pto_perf_interval){.begin = trace->start_ns, .end = end_ns});
+  for (uint32_t worker = 0; worker < trace->span_log_count; worker++) {
+    const struct pto_trace_log *log = &trace->spans[worker];
+    struct pto_perf_thread *thread = log->count ? thread_of(join, log->writer_tid) : NULL;
+    for (uint64_t i = 0; i < log->count && thread; i++)
+      add_call(join, trace, first_task, thread, pto_trace_log_at(log, i));
+  }
+  add_control(join, trace);
   join->dropped += pto_trace_dropped(trace);
 }
 
 static void sort_all(struct pto_perf_join *join) {
-  bool is_complete = sort_intervals(&join->round_spans) && sort_intervals(&join->control);
-  for (uint32_t worker = 0; worker < join->worker_count && is_complete; worker++)
-    is_complete = sort_intervals(&join->calls[worker]);
+  bool is_complete = sort_intervals(&join->round_spans);
+  for (uint32_t i = 0; i < join->thread_count && is_complete; i++)
+    is_complete = sort_intervals(&join->threads[i].calls) && sort_intervals(&join->threads[i].control);
   join->is_sorted = true;
   if (!is_complete) join->is_out_of_memory = true;
 }
@@ -225,14 +256,13 @@ static size_t find_function(const char *symbol) {
 }
 
 /* Of a sample in no kernel. */
-static enum pto_perf_work work_of(const struct pto_perf_join *join, uint32_t worker,
-                                  const struct pto_perf_sample *sample) {
+static enum pto_perf_work work_of(const struct pto_perf_thread *thread, const struct pto_perf_sample *sample) {
   size_t function = find_function(sample->symbol);
   if (strncmp(sample->module, "[kernel", 7) == 0 || strncmp(sample->module, "[guest.kernel", 13) == 0)
     return PTO_PERF_WORK_system;
   if (function < PTO_ARRAY_LENGTH(functions)) return functions[function].work;
-  if (worker != 0) return PTO_PERF_WORK_worker;
-  const struct pto_perf_interval *control = find_interval(&join->control, sample->time_ns);
+  if (!thread->is_control) return PTO_PERF_WORK_worker;
+  const struct pto_perf_interval *control = find_interval(&thread->control, sample->time_ns);
   if (!control) return PTO_PERF_WORK_orchestration;
   switch (control->row) {
   case PTO_CONTROL_SUBMIT:
@@ -249,12 +279,12 @@ static enum pto_perf_work work_of(const struct pto_perf_join *join, uint32_t wor
   }
 }
 
-/* The kernel call that a worker's sample is of; NULL for control work. */
-static const struct pto_perf_interval *call_of(const struct pto_perf_join *join, uint32_t worker,
+/* The kernel call that a thread's sample is of; NULL for control work. */
+static const struct pto_perf_interval *call_of(const struct pto_perf_thread *thread,
                                                const struct pto_perf_sample *sample) {
   size_t function = find_function(sample->symbol);
   if (function < PTO_ARRAY_LENGTH(functions) && functions[function].is_never_in_kernel) return NULL;
-  return find_interval(&join->calls[worker], sample->time_ns);
+  return find_interval(&thread->calls, sample->time_ns);
 }
 
 static void add_weight(struct pto_perf_weight *weight, const struct pto_perf_sample *sample) {
@@ -303,19 +333,18 @@ void pto_perf_join_add_sample(struct pto_perf_join *join, const struct pto_perf_
     return;
   }
   add_weight(&join->rounds, sample);
-  uint32_t worker = 0;
-  while (worker < join->worker_count && join->worker_tids[worker] != sample->tid) worker++;
-  if (worker == join->worker_count) {
+  const struct pto_perf_thread *thread = find_thread(join, sample->tid);
+  if (!thread) {
     add_weight(&join->strangers, sample);
     return;
   }
   bool has_room;
-  const struct pto_perf_interval *call = call_of(join, worker, sample);
+  const struct pto_perf_interval *call = call_of(thread, sample);
   if (call) {
     if (call->core < join->core_count) add_weight(&join->cores[call->core].weight, sample);
     has_room = add_to_row(&join->kernels[call->row], sample) && add_to_task(join, call, sample);
   } else {
-    has_room = add_to_row(&join->works[work_of(join, worker, sample)], sample);
+    has_room = add_to_row(&join->works[work_of(thread, sample)], sample);
   }
   if (!has_room) join->is_out_of_memory = true;
 }
@@ -392,13 +421,14 @@ static void free_intervals(struct pto_perf_intervals *list) {
 void pto_perf_join_fini(struct pto_perf_join *join) {
   for (uint32_t i = 0; i < join->kernel_count; i++) free_row(&join->kernels[i]);
   for (uint32_t i = 0; i < PTO_PERF_WORK_COUNT; i++) free_row(&join->works[i]);
-  for (uint32_t worker = 0; worker < join->worker_count && join->calls; worker++) free_intervals(&join->calls[worker]);
-  free_intervals(&join->control);
+  for (uint32_t i = 0; i < join->thread_count; i++) {
+    free_intervals(&join->threads[i].calls);
+    free_intervals(&join->threads[i].control);
+  }
+  free(join->threads);
   free_intervals(&join->round_spans);
   free(join->kernels);
   free(join->tasks);
   free(join->cores);
-  free(join->calls);
-  free(join->worker_tids);
   memset(join, 0, sizeof *join);
 }

@@ -3,17 +3,19 @@
  * Samples of a profiler joined with the timeline of the run that they were taken of: whose time was it?
  *
  * The threads that simulated cores live on do many kernels' work in turn, so a thread's name says nothing; the moment
- * does.  A sample of worker w at time t belongs to the kernel call on w that holds t (the one that began last where
- * kernels that wait have several open), unless it is in a function of the runtime that no kernel calls; else to the
- * control work of that moment.  All intervals are [begin, end).
+ * does.  A sample of a thread at time t belongs to the kernel call on that thread that holds t (the one that began last
+ * where kernels that wait have several open), unless it is in a function of the runtime that no kernel calls; else to
+ * the control work of that moment.  All intervals are [begin, end).  A timeline says which thread wrote which of its
+ * logs, so timelines of several runtimes, as contexts have them, at once or one after another, are joined alike; cores
+ * of the same number are one row then.
  *
  * Owns its rows and lists until fini.  Kernels are borrowed from the program.
  *
  * Always true after the last sample: each sample is counted once, in `outside` (of every round), `strangers` (threads
- * that are no worker), one of `kernels` or one of `works`; rounds = strangers + kernels + works; the symbols of a row
- * add up to it, cores and tasks to the kernels.
+ * that are no runtime's), one of `kernels` or one of `works`; rounds = strangers + kernels + works; the symbols of a
+ * row add up to it, cores and tasks to the kernels.
  *
- * Use: init, a worker's thread each, a round each, samples in any order, finish.  One thread.  Where memory ran out,
+ * Use: init, threads, a round each, samples in any order, finish.  One thread.  Where memory ran out,
  * finish says so.  To add a kind of control work: a line in PTO_PERF_WORK_LIST, and what finds it in perf_join.c.
  */
 #ifndef PTO_PERF_JOIN_H
@@ -73,7 +75,7 @@ struct pto_perf_core {
 };
 
 struct pto_perf_task {
-  uint32_t task; /* low 32 bits of its number, which is the same in every round */
+  uint32_t task; /* low 32 bits of its number, which is the same in every round; of all contexts together */
   const struct pto_kernel *kernel;
   struct pto_perf_weight weight;
 };
@@ -91,11 +93,18 @@ struct pto_perf_intervals {
   size_t count, capacity;
 };
 
+/* One that a runtime's work is done on. */
+struct pto_perf_thread {
+  uint32_t tid;
+  bool is_control; /* it has been a control thread, or is the program's own */
+  struct pto_perf_intervals calls, control;
+};
+
 struct pto_perf_join {
-  uint32_t worker_count, core_count;
-  uint32_t *worker_tids;
-  struct pto_perf_intervals *calls; /* by worker */
-  struct pto_perf_intervals control, round_spans;
+  uint32_t core_count;
+  struct pto_perf_thread *threads;
+  uint32_t thread_count, thread_capacity;
+  struct pto_perf_intervals round_spans;
   struct pto_perf_weight outside, strangers, rounds;
   struct pto_perf_row *kernels; /* heaviest first, once finished */
   uint32_t kernel_count, kernel_capacity;
@@ -108,12 +117,14 @@ struct pto_perf_join {
   bool is_sorted, is_out_of_memory;
 };
 
-/* PTO_OK or PTO_ENOMEM.  Worker 0 is the control thread. */
-PTO_MUST_CHECK int pto_perf_join_init(struct pto_perf_join *join, uint32_t worker_count, uint32_t core_count,
-                                      struct pto_error *error);
-void pto_perf_join_set_thread(struct pto_perf_join *join, uint32_t worker, uint32_t tid);
-/* The round that `trace`, which is of real time, holds; it ended at `end_ns` of the monotonic clock. */
-void pto_perf_join_add_round(struct pto_perf_join *join, const struct pto_trace *trace, uint64_t end_ns);
+/* PTO_OK or PTO_ENOMEM. */
+PTO_MUST_CHECK int pto_perf_join_init(struct pto_perf_join *join, uint32_t core_count, struct pto_error *error);
+/* A thread that belongs to a runtime, or to the program itself (is_control), whether or not a timeline names it. */
+void pto_perf_join_add_thread(struct pto_perf_join *join, uint32_t tid, bool is_control);
+/* The round, or the life of a context, that `trace`, which is of real time, holds; it ended at `end_ns` of the
+ * monotonic clock.  `first_task` is added to the numbers of its tasks. */
+void pto_perf_join_add_round(struct pto_perf_join *join, const struct pto_trace *trace, uint64_t first_task,
+                             uint64_t end_ns);
 /* After all rounds and threads. */
 void pto_perf_join_add_sample(struct pto_perf_join *join, const struct pto_perf_sample *sample);
 /* Puts rows and symbols in order.  PTO_OK, or PTO_ENOMEM where something had no room. */

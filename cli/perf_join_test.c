@@ -26,9 +26,9 @@ static int setup(void **state) {
   if (pto_trace_init(&trace, PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE, 2)) return -1;
   pto_trace_begin_run(&trace, false);
   trace.start_ns = START;
-  if (pto_perf_join_init(&join, 2, 6, &error)) return -1;
-  pto_perf_join_set_thread(&join, 0, CONTROL_TID);
-  pto_perf_join_set_thread(&join, 1, WORKER_TID);
+  trace.control.writer_tid = trace.spans[0].writer_tid = CONTROL_TID;
+  trace.spans[1].writer_tid = WORKER_TID;
+  if (pto_perf_join_init(&join, 6, &error)) return -1;
   return 0;
 }
 static int teardown(void **state) {
@@ -101,7 +101,7 @@ static void make_round(void) {
   add_call(0, 80, 120, 2, 1);
   add_control(10, 50, PTO_CONTROL_SUBMIT);
   add_control(60, 400, PTO_CONTROL_WAIT);
-  pto_perf_join_add_round(&join, &trace, trace.start_ns + 500);
+  pto_perf_join_add_round(&join, &trace, 0, trace.start_ns + 500);
 }
 
 static void test_a_sample_belongs_to_the_call_of_its_worker_and_moment(void **state) {
@@ -128,7 +128,7 @@ static void test_a_sample_belongs_to_the_call_of_its_worker_and_moment(void **st
 static void test_calls_and_their_time_are_of_all_rounds_sampled_or_not(void **state) {
   make_round();
   trace.start_ns += 1000;
-  pto_perf_join_add_round(&join, &trace, trace.start_ns + 500);
+  pto_perf_join_add_round(&join, &trace, 0, trace.start_ns + 500);
   sample(WORKER_TID, 1150, 1, "gemm"); /* in the second round */
   sample(WORKER_TID, 150, 1, "gemm");
   assert_int_equal(pto_perf_join_finish(&join, &error), PTO_OK);
@@ -138,6 +138,49 @@ static void test_calls_and_their_time_are_of_all_rounds_sampled_or_not(void **st
   assert_int_equal(row_of(&matmul)->weight.samples, 2);
   assert_int_equal(join.task_count, 1); /* the same task of both rounds */
   assert_int_equal(join.tasks[0].weight.samples, 2);
+  assert_all_is_counted(2);
+}
+
+/* A second runtime, as contexts have them: its worker 1 and its control thread are threads of its own, and its task 0
+ * is number 3 of both.  It runs add on core 3 at [100, 200) and matmul on core 1 at [80, 120). */
+static void test_timelines_of_runtimes_that_run_at_once_are_told_apart_by_thread(void **state) {
+  enum { OTHER_CONTROL = 200, OTHER_WORKER = 201 };
+  make_round();
+  pto_trace_begin_run(&trace, false);
+  trace.start_ns = START;
+  trace.control.writer_tid = trace.spans[0].writer_tid = OTHER_CONTROL;
+  trace.spans[1].writer_tid = OTHER_WORKER;
+  add_task(&add, &matmul);
+  add_call(1, 100, 200, 0, 3);
+  add_call(0, 80, 120, 0, 1);
+  add_control(60, 400, PTO_CONTROL_WAIT);
+  pto_perf_join_add_round(&join, &trace, 3, trace.start_ns + 500);
+  sample(WORKER_TID, 150, 1, "gemm");
+  sample(OTHER_WORKER, 150, 10, "vector_add");
+  sample(CONTROL_TID, 100, 100, "vector_add");
+  sample(OTHER_CONTROL, 100, 1000, "gemm");
+  sample(CONTROL_TID, 30, 1, "f");   /* in its submit */
+  sample(OTHER_CONTROL, 30, 1, "f"); /* in none */
+  assert_int_equal(pto_perf_join_finish(&join, &error), PTO_OK);
+  assert_int_equal(row_of(&matmul)->weight.period, 1001);
+  assert_int_equal(row_of(&add)->weight.period, 110);
+  assert_int_equal(join.cores[3].weight.period, 11); /* those of that number of both */
+  assert_int_equal(join.cores[1].weight.period, 1100);
+  assert_int_equal(join.tasks[0].task, 3);
+  assert_int_equal(join.works[PTO_PERF_WORK_submit].weight.samples, 1);
+  assert_int_equal(join.works[PTO_PERF_WORK_orchestration].weight.samples, 1);
+  assert_int_equal(join.strangers.samples, 0);
+  assert_all_is_counted(6);
+}
+
+static void test_a_thread_that_no_timeline_names_is_a_worker_from_when_it_is_said(void **state) {
+  make_round();
+  sample(300, 150, 1, "f");
+  pto_perf_join_add_thread(&join, 300, false);
+  sample(300, 150, 1, "f");
+  assert_int_equal(pto_perf_join_finish(&join, &error), PTO_OK);
+  assert_int_equal(join.strangers.samples, 1);
+  assert_int_equal(join.works[PTO_PERF_WORK_worker].weight.samples, 1);
   assert_all_is_counted(2);
 }
 
@@ -178,7 +221,7 @@ static void test_nested_control_work_counts_as_the_inner_one(void **state) {
   add_control(10, 100, PTO_CONTROL_SUBMIT);
   add_control(10, 20, PTO_CONTROL_SCOPE);       /* begins with it */
   add_control(90, 95, PTO_CONTROL_HOST_ACCESS); /* reads an element */
-  pto_perf_join_add_round(&join, &trace, trace.start_ns + 200);
+  pto_perf_join_add_round(&join, &trace, 0, trace.start_ns + 200);
   sample(CONTROL_TID, 60, 1, "f");
   sample(CONTROL_TID, 30, 1, "f");
   sample(CONTROL_TID, 80, 1, "f");
@@ -195,7 +238,7 @@ static void test_of_kernels_that_wait_the_one_that_began_last_has_the_sample(voi
   add_task(NULL, &add);
   add_call(1, 100, 900, 0, 3); /* suspended while the other runs */
   add_call(1, 300, 400, 1, 4);
-  pto_perf_join_add_round(&join, &trace, trace.start_ns + 1000);
+  pto_perf_join_add_round(&join, &trace, 0, trace.start_ns + 1000);
   sample(WORKER_TID, 200, 1, "f");
   sample(WORKER_TID, 350, 2, "f");
   sample(WORKER_TID, 500, 4, "f");
@@ -233,7 +276,7 @@ static void test_symbols_are_told_apart_by_module_and_sorted_by_weight(void **st
 }
 
 static void test_a_run_without_calls_or_samples_gives_empty_rows(void **state) {
-  pto_perf_join_add_round(&join, &trace, trace.start_ns + 10);
+  pto_perf_join_add_round(&join, &trace, 0, trace.start_ns + 10);
   assert_int_equal(pto_perf_join_finish(&join, &error), PTO_OK);
   assert_all_is_counted(0);
   assert_int_equal(join.kernel_count, 0);
@@ -267,7 +310,7 @@ static void test_the_call_found_is_that_of_a_search_through_all_of_them(void **s
     add_task(&matmul, NULL);
     add_call(1, calls[i].begin, calls[i].end, i, 3);
   }
-  pto_perf_join_add_round(&join, &trace, trace.start_ns + 2 * LENGTH);
+  pto_perf_join_add_round(&join, &trace, 0, trace.start_ns + 2 * LENGTH);
   for (uint32_t i = 0; i < SAMPLES; i++) {
     uint64_t time = draw(&seed, LENGTH + 100);
     const struct call *found = NULL;
@@ -295,6 +338,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_sample_belongs_to_the_call_of_its_worker_and_moment),
       TEST(calls_and_their_time_are_of_all_rounds_sampled_or_not),
+      TEST(timelines_of_runtimes_that_run_at_once_are_told_apart_by_thread),
+      TEST(a_thread_that_no_timeline_names_is_a_worker_from_when_it_is_said),
       TEST(what_is_in_no_call_is_the_control_work_of_the_moment),
       TEST(nested_control_work_counts_as_the_inner_one),
       TEST(of_kernels_that_wait_the_one_that_began_last_has_the_sample),

@@ -38,9 +38,10 @@ struct pto_run_options {
   uint64_t seed, window, heap_bytes;
   uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
   bool poison, stats, quiet, help;
-  uint64_t array_margin_bytes; /* no option: of verbs that watch arrays (pto_program_request) */
-  const char *one_run_option;  /* the first option given that is for one run; NULL: none was */
-  uint64_t given;              /* bit i: entry i of `specs` (run_options.c) was */
+  uint64_t array_margin_bytes;          /* no option: of verbs that watch arrays (pto_program_request) */
+  const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
+  const char *one_run_option;           /* the first option given that is for one run; NULL: none was */
+  uint64_t given;                       /* bit i: entry i of `specs` (run_options.c) was */
 };
 
 /* How one option is taken in.  `set` gets the option's argument (NULL where `argument` is) and returns PTO_OK, or

@@ -55,6 +55,7 @@ static void make_config(struct pto_run_session *session, uint32_t record) {
   if (options->has_timeout || !config->timeout_ms) config->timeout_ms = options->timeout_ms;
   config->on_timeout = pto_fault_report_on_timeout;
   config->record |= record;
+  config->meter = options->meter;
   /* The graph has the names of the kernels in a timeline. */
   if (options->trace_path || options->stats || options->dot_path || options->deps_path || options->dump_tasks)
     config->record |= PTO_RECORD_GRAPH;
@@ -232,6 +233,7 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
       sum->start_ns = recording->start_ns;
     else
       part_contexts(sum);
+    if (session->after_context) session->after_context(session->after_argument, recording, sum->tasks.count);
     status = pto_trace_append(sum, recording,
                               recording->is_virtual ? session->reported_ps : recording->start_ns - sum->start_ns);
   }
@@ -393,7 +395,7 @@ static int run_round(struct pto_run_session *session, uint32_t round, double *se
   int status = pto_program_run_orchestrate(session->run, session->rt);
   *seconds = monotonic_seconds() - begin;
   if (session->after_round && session->rt)
-    session->after_round(session->after_round_context, pto_run_session_trace(session));
+    session->after_round(session->after_argument, pto_run_session_trace(session));
   take_stats(session);
   if (result->has_run && result->stats.wall_ns) *seconds = (double)result->stats.wall_ns * 1e-9;
   if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);

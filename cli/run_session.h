@@ -37,7 +37,10 @@ struct pto_run_session {
   struct pto_run_result result;
   /* Called when a round has ended, well or not, while its trace is there; NULL: nobody is.  Set it after open. */
   void (*after_round)(void *context, const struct pto_trace *trace);
-  void *after_round_context;
+  /* Called instead with what a context that the program drives has recorded, when the program reports it, before it is
+   * destroyed; `first_task` is the number of its first task among those of all contexts of the round. */
+  void (*after_context)(void *context, const struct pto_trace *trace, uint64_t first_task);
+  void *after_argument; /* of both */
 };
 
 /* `record` is added to what the options need.  Returns an enum pto_exit, as do the others; close is due in any case. */

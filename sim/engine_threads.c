@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <runtime/base/thread.h>
 #include <runtime/trace/trace.h>
@@ -41,8 +42,10 @@ static const struct pto_threads_engine *const_engine_of(const struct pto_port *p
 
 void pto_threads_append_span(struct pto_threads_worker *worker, const struct pto_message *message, uint64_t begin,
                              uint64_t end) {
-  struct pto_trace_span *span = pto_trace_log_append(&worker->shared->trace->spans[worker->index]);
+  struct pto_trace_log *log = &worker->shared->trace->spans[worker->index];
+  struct pto_trace_span *span = pto_trace_log_append(log);
   if (!span) return;
+  if (PTO_UNLIKELY(!log->writer_tid)) log->writer_tid = (uint32_t)gettid();
   *span = (struct pto_trace_span){.begin = begin,
                                   .end = end,
                                   .task = (uint32_t)message->payload->task_number,
@@ -61,6 +64,14 @@ static inline uint64_t take_submit_end(struct pto_threads_worker *worker) {
   return end;
 }
 
+static int run_metered(const struct pto_threads_shared *shared, const struct pto_message *message,
+                       struct pto_core *view) {
+  pto_meter_begin(shared->meter);
+  const int status = pto_message_run(message, view);
+  pto_meter_end(shared->meter, message, view, true);
+  return status;
+}
+
 /* Runs the kernel with a span around it.  Kernels that follow each other share one reading of the clock, as do a
  * kernel and the submit in which it is run. */
 static PTO_NOINLINE int run_recorded(struct pto_threads_worker *worker, const struct pto_message *message,
@@ -68,7 +79,7 @@ static PTO_NOINLINE int run_recorded(struct pto_threads_worker *worker, const st
   const struct pto_trace *trace = worker->shared->trace;
   uint64_t begin = take_submit_end(worker);
   if (!begin) begin = worker->last_end ? worker->last_end : pto_trace_now(trace);
-  const int status = pto_message_run(message, view);
+  const int status = run_metered(worker->shared, message, view);
   worker->last_end = pto_trace_now(trace);
   pto_threads_append_span(worker, message, begin, worker->last_end);
   return status;
@@ -102,7 +113,7 @@ static PTO_NOINLINE int run_with_extras(struct pto_threads_worker *worker, const
                                         struct pto_core *view) {
   const struct pto_threads_shared *shared = worker->shared;
   if (shared->delay_seed) pto_threads_delay(worker);
-  const int status = shared->trace ? run_recorded(worker, message, view) : pto_message_run(message, view);
+  const int status = shared->trace ? run_recorded(worker, message, view) : run_metered(shared, message, view);
   if (shared->delay_seed) pto_threads_delay(worker);
   return status;
 }
@@ -469,7 +480,8 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
              port->worker_count);
     return PTO_EINVAL;
   }
-  engine->shared.has_extras = engine->shared.trace || engine->shared.delay_seed;
+  engine->shared.meter = engine->meetings.waiting.meter = port->meter;
+  engine->shared.has_extras = engine->shared.trace || engine->shared.meter || engine->shared.delay_seed;
   engine->shared.is_observed = engine->shared.has_extras || engine->shared.has_watchdog;
   for (uint32_t c = 0; c < engine->core_count; c++) {
     if (!engine->cores[c].has_failed) continue;

@@ -36,8 +36,9 @@ struct pto_threads_core {
  * first message hands it over. */
 struct pto_threads_shared {
   _Alignas(PTO_CACHE_LINE) struct pto_trace *trace; /* NULL: no timeline */
+  const struct pto_kernel_meter *meter;             /* NULL: none */
   bool has_watchdog;
-  bool has_extras;     /* a timeline or delays: calls go the long way */
+  bool has_extras;     /* a timeline, a meter or delays: calls go the long way */
   uint64_t delay_seed; /* of engine_delays.h; 0: no delays */
   bool is_observed;    /* has extras, or the watchdog */
 };

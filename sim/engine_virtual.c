@@ -178,7 +178,7 @@ static uint64_t engine_elapsed_ps(const struct pto_port *port) {
 
 static int engine_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
   struct engine_virtual *engine = engine_of(port);
-  pto_virtual_cores_reset(&engine->cores, port->trace);
+  pto_virtual_cores_reset(&engine->cores, port->trace, port->meter);
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct pto_virtual_scheduler *scheduler = &engine->schedulers[i];
     scheduler->clock = 0;
@@ -309,6 +309,7 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   }
   if (engine->watchdog.is_running) {
     engine->cores.watchdog_line = &engine->line;
+    engine->cores.is_looked_at = true;
     engine->cores.watchdog = &engine->watchdog;
   }
   *port_out = &engine->port;

@@ -72,7 +72,7 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chi
     cores->views[i].message = cores->message;
     cores->views[i].message_size = sizeof cores->message;
   }
-  pto_virtual_cores_reset(cores, NULL);
+  pto_virtual_cores_reset(cores, NULL, NULL);
   return PTO_OK;
 }
 
@@ -82,11 +82,14 @@ void pto_virtual_cores_fini(struct pto_virtual_cores *cores) {
   pto_reserve_fini(&cores->memory);
 }
 
-void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_trace *trace) {
+void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_trace *trace,
+                             const struct pto_kernel_meter *meter) {
   for (uint32_t i = 0; i < cores->core_count; i++)
     cores->cores[i] = (struct pto_virtual_core){.slots = &cores->slots[(size_t)i * (cores->slot_mask + 1)],
                                                 .scheduler = cores->cores[i].scheduler};
   pto_waiting_cores_reset(&cores->waiting);
+  cores->waiting.meter = meter;
+  cores->is_looked_at = meter || cores->watchdog_line;
   pto_event_queue_reset(&cores->ends);
   pto_event_queue_reset(&cores->begins);
   cores->spans = pto_trace_has_timeline(trace) ? &trace->spans[0] : NULL;
@@ -167,6 +170,17 @@ static inline void record_span(const struct pto_virtual_cores *cores, const stru
                                   .role = message->role};
 }
 
+/* The call where somebody looks at it. */
+static PTO_NOINLINE int run_looked_at(struct pto_virtual_cores *cores, const struct pto_message *message,
+                                      const struct pto_kernel_args *args) {
+  if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, message);
+  pto_meter_begin(cores->waiting.meter);
+  const int status = message->run(args);
+  pto_meter_end(cores->waiting.meter, message, args->core, true);
+  if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
+  return status;
+}
+
 /* Runs the front message of `index`.  Inlined where the compiler would not: once for nearly every message. */
 static inline __attribute__((always_inline)) void run_front(struct pto_virtual_cores *cores, uint32_t index,
                                                             const struct pto_kernel_args *args,
@@ -176,11 +190,10 @@ static inline __attribute__((always_inline)) void run_front(struct pto_virtual_c
   const uint64_t end = time + pto_timing_work_ps(&cores->timing, load, cores->sharers);
   record_span(cores, &slot->message, time, end);
   cores->message[0] = '\0';
-  if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, &slot->message);
   pto_engine_current_set(&slot->message, args->core);
-  const int status = slot->message.run(args);
+  const int status =
+      PTO_UNLIKELY(cores->is_looked_at) ? run_looked_at(cores, &slot->message, args) : slot->message.run(args);
   pto_engine_current_clear();
-  if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
   slot->status = PTO_UNLIKELY(status != 0) ? keep_failure(cores, index, core->begun, status) : 0;
   core->begun++;
   core->free_at = end + cores->kernel_end_ps;

@@ -72,6 +72,7 @@ struct pto_virtual_cores {
   uint64_t kernel_start_ps, kernel_end_ps;
   uint32_t slot_mask;                      /* a core has slot_mask + 1 slots, a power of two */
   uint32_t sharers;                        /* cores whose kernel moves bytes now */
+  bool is_looked_at;                       /* kernel calls are, by the watchdog or the run's meter */
   uint64_t now;                            /* of the event being taken */
   struct pto_trace_log *spans;             /* of the run's timeline; NULL: it has none */
   struct pto_watchdog_line *watchdog_line; /* NULL: nobody watches */
@@ -98,8 +99,10 @@ struct pto_virtual_cores {
 /* PTO_OK or PTO_ENOMEM, half-made parts freed.  `chip` is borrowed for the call. */
 PTO_MUST_CHECK int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chip *chip);
 void pto_virtual_cores_fini(struct pto_virtual_cores *cores);
-/* Forgets everything, messages in flight too.  Spans go into `trace` from then on, where that has a timeline. */
-void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_trace *trace);
+/* Forgets everything, messages in flight too.  Spans go into `trace` from then on, where that has a timeline; `meter`,
+ * which may be NULL, is told of kernel calls. */
+void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_trace *trace,
+                             const struct pto_kernel_meter *meter);
 
 /* What the kernel of the completion polled last on `core` left; "" where it left nothing or did not fail. */
 const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, uint32_t core);

@@ -229,7 +229,10 @@ void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_mess
 }
 
 bool pto_waiting_core_resume(struct pto_waiting_core *core) {
-  if (!pto_fiber_resume(&core->fiber)) return false;
+  pto_meter_begin(core->all->meter);
+  const bool has_returned = pto_fiber_resume(&core->fiber);
+  pto_meter_end(core->all->meter, &core->message, core->view, has_returned);
+  if (!has_returned) return false;
   core->view->message = core->usual_message;
   core->view->port = NULL;
   return true;

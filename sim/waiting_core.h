@@ -51,6 +51,7 @@ struct pto_waiting_cores {
   uint32_t core_count;
   const struct pto_waiting_hooks *hooks;
   void *engine;
+  const struct pto_kernel_meter *meter; /* told of each stretch of a kernel; NULL: nobody is.  Set between runs */
   struct pto_meetings meetings;
   char deadlock[PTO_DEADLOCK_SENTENCE_BYTES]; /* who waited for whom when it was broken; "": it was not */
   struct pto_core_waits deadlock_waits;       /* the same as data */

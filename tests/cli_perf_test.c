@@ -199,6 +199,36 @@ static void test_the_samples_of_a_kernels_function_fall_to_that_kernel(void **st
   json_decref(root);
 }
 
+/* Two contexts at once, with as many workers of the same names.  The hot kernel spins ten times as long as the mild
+ * one, each in a function of its own. */
+static void test_samples_of_contexts_that_run_at_once_fall_to_their_kernels(void **state) {
+  char arguments[512];
+  snprintf(arguments, sizeof arguments, "%s/planted/planted_hot.so --set calls=200 --rounds 3 --workers 3 --chip a2a3",
+           pto_ptosim_build());
+  json_t *root = sample(arguments), *row, *symbol;
+  if (!root) skip();
+  size_t i, k;
+  double of_hot = 0, of_mild = 0, elsewhere = 0;
+  json_array_foreach(json_object_get(root, "kernels"), i, row) {
+    char function[64];
+    snprintf(function, sizeof function, "%s_spin", pto_json_text(row, "name"));
+    assert_int_equal(pto_json_integer(row, "calls"), 3 * 200);
+    *(strcmp(pto_json_text(row, "name"), "hot") == 0 ? &of_hot : &of_mild) += real_of(row, "share");
+    json_array_foreach(json_object_get(row, "symbols"), k, symbol) {
+      const char *name = pto_json_text(symbol, "name");
+      if (strstr(name, "_spin") && strcmp(name, function) != 0 &&
+          strstr(pto_json_text(symbol, "module"), "planted_hot"))
+        elsewhere += real_of(symbol, "share");
+    }
+  }
+  print_message("%" JSON_INTEGER_FORMAT " samples: %.3f hot, %.3f mild, %.4f in the other one's function\n",
+                pto_json_integer(root, "round_samples"), of_hot, of_mild, elsewhere);
+  assert_true(of_hot > 3 * of_mild);
+  assert_true(elsewhere <= 0.03 * of_hot);
+  assert_int_equal(pto_json_integer(root, "other_thread_samples"), 0);
+  json_decref(root);
+}
+
 /* How long kernels took by the timeline and how often they were sampled are two measures of one thing. */
 static void test_shares_of_samples_agree_with_the_times_of_the_timeline(void **state) {
   json_t *root = sample("bgemm --chip a2a3 --workers 1 --rounds 60 --event cpu-clock"), *row;
@@ -247,6 +277,7 @@ int main(void) {
       TEST(bad_arguments_leave_with_2),
       TEST(a_program_that_fails_leaves_with_3_and_its_sentence),
       TEST(the_samples_of_a_kernels_function_fall_to_that_kernel),
+      TEST(samples_of_contexts_that_run_at_once_fall_to_their_kernels),
       TEST(shares_of_samples_agree_with_the_times_of_the_timeline),
       TEST(the_report_for_people_and_the_data_for_perf_are_written),
   };

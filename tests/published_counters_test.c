@@ -208,6 +208,18 @@ static void test_an_event_that_there_is_not_is_refused_by_name(void **state) {
   assert_non_null(strstr(error.sentence, "PAPI"));
 }
 
+/* PAPI answers for an event that is in the set already as for one that has no counter left. */
+static void test_an_event_beside_which_there_is_no_room_is_refused_by_name_and_limit(void **state) {
+  struct fixture f;
+  open_published(&f);
+  const char *const twice[] = {"pto::tasks", "pto::edges", "pto::tasks"};
+  struct pto_papi_events *opened;
+  assert_int_equal(pto_papi_events_open(twice, 3, &opened, &error), PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, "pto::tasks cannot be counted beside the 2 of its kind before it"));
+  assert_non_null(strstr(error.sentence, "at once"));
+  close_published(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_orchestration_reads_what_is_true_at_that_moment_and_sums_go_on_over_runs),
@@ -216,6 +228,7 @@ int main(void) {
       cmocka_unit_test(test_runtimes_at_the_same_time_have_names_of_their_own_and_give_them_back),
       cmocka_unit_test(test_another_thread_reads_while_runs_go_on),
       cmocka_unit_test(test_an_event_that_there_is_not_is_refused_by_name),
+      cmocka_unit_test(test_an_event_beside_which_there_is_no_room_is_refused_by_name_and_limit),
   };
   return cmocka_run_group_tests_name("published counters", tests, NULL, NULL);
 }

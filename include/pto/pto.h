@@ -4,7 +4,8 @@
  * chip.  C17; C++ programs can include it too.  Reading order: tensor.h (what a task touches), kernel.h (what runs),
  * core.h (kernels that wait for each other), runtime.h (how tasks are submitted), program.h (how a program is packed
  * for ptosim), device.h (tensors that stay on the device, and what is dispatched on them), language_model.h and
- * tokenizer.h (models in files, and their texts), graph.h (models as graphs of typed operations).
+ * tokenizer.h (models in files, and their texts), graph.h (models as graphs of typed operations), kernel_meter.h (what
+ * profilers are told).
  */
 #ifndef PTO_PTO_H
 #define PTO_PTO_H
@@ -13,6 +14,7 @@
 #include <pto/device.h>
 #include <pto/graph.h>
 #include <pto/kernel.h>
+#include <pto/kernel_meter.h>
 #include <pto/language_model.h>
 #include <pto/program.h>
 #include <pto/runtime.h>

@@ -16,6 +16,7 @@
 #define PTO_RUNTIME_H
 
 #include <pto/kernel.h>
+#include <pto/kernel_meter.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -157,9 +158,10 @@ struct pto_config {
   /* Called once, on the watchdog's thread, with the sentence of PTO_ETIMEOUT; the process must leave soon after. */
   void (*on_timeout)(void *context, const char *sentence);
   void *on_timeout_context;
-  uint64_t list_chunks; /* chunks of 13 consumers or 8 readers beyond the inline ones [64 a slot] */
-  uint64_t map_entries; /* regions that the map can hold [never short] */
-  uint32_t clusters;    /* of the chip's, the first so many are used [all] */
+  uint64_t list_chunks;                 /* chunks of 13 consumers or 8 readers beyond the inline ones [64 a slot] */
+  uint64_t map_entries;                 /* regions that the map can hold [never short] */
+  uint32_t clusters;                    /* of the chip's, the first so many are used [all] */
+  const struct pto_kernel_meter *meter; /* told of kernel calls; borrowed for the runtime's life [nobody] */
 };
 
 /* Counts of the last run, or of the one that is going on. */

@@ -140,6 +140,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
                                      .slots = rt->rings.slots,
                                      .slot_mask = rt->rings.slot_mask};
   if (config->record) rt->port->trace = &rt->trace;
+  rt->port->meter = config->meter;
   rt->config.engine = rt->config.chip = NULL;
   *rt_out = rt;
   return PTO_OK;

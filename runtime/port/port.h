@@ -20,6 +20,7 @@
 #define PTO_PORT_H
 
 #include <pto/kernel.h>
+#include <pto/kernel_meter.h>
 #include <runtime/base/base.h>
 #include <runtime/base/probe.h>
 
@@ -169,6 +170,7 @@ struct pto_port {
   uint64_t aiv_local_bytes;    /* UB */
   uint64_t aic_local_bytes;    /* L1 */
   struct pto_trace *trace;     /* where to record spans; NULL: nowhere */
+  const struct pto_kernel_meter *meter;                /* told of kernel calls from the next run on; NULL: nobody is */
   uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
   const char *name;                                    /* "threads", "virtual" */
   const char *chip_name;                               /* for sentences */
@@ -208,6 +210,16 @@ static inline int pto_message_run(const struct pto_message *message, struct pto_
   const int status = message->run(&args);
   PTO_PROBE3(kernel_end, message->payload, message->core, status);
   return status;
+}
+
+/* Around a stretch in which a message's kernel runs; `meter` may be NULL. */
+static inline void pto_meter_begin(const struct pto_kernel_meter *meter) {
+  if (meter) meter->begin(meter->context);
+}
+static inline void pto_meter_end(const struct pto_kernel_meter *meter, const struct pto_message *message,
+                                 const struct pto_core *core, bool has_returned) {
+  if (meter)
+    meter->end(meter->context, message->payload->kernels[message->role], (enum pto_core_kind)core->kind, has_returned);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include <runtime/trace/trace.h>
 
 #include <string.h>
+#include <unistd.h>
 
 /* A capacity costs address space until it is used; these hold runs of 16 M tasks. */
 #define TASK_CAPACITY (UINT64_C(1) << 24)
@@ -71,7 +72,10 @@ void pto_trace_fini(struct pto_trace *trace) {
   memset(trace, 0, sizeof *trace);
 }
 
-static void log_empty(struct pto_trace_log *log) { log->count = log->dropped = log->last_time = 0; }
+static void log_empty(struct pto_trace_log *log) {
+  log->count = log->dropped = log->last_time = 0;
+  log->writer_tid = 0;
+}
 
 /* Both clocks at one moment: of some tries the one in which they were read closest to each other. */
 static void read_clocks(uint64_t *ns, uint64_t *ticks) {
@@ -97,10 +101,13 @@ void pto_trace_begin_run(struct pto_trace *trace, bool is_virtual) {
   trace->buffer_end = 0;
   trace->is_virtual = is_virtual;
   trace->is_in_ticks = trace->has_steady_ticks && !is_virtual;
-  if (trace->record & PTO_RECORD_TIMELINE)
-    read_clocks(&trace->start_ns, &trace->start_ticks);
-  else
+  if (!(trace->record & PTO_RECORD_TIMELINE)) {
     trace->start_ns = pto_clock_ns();
+    return;
+  }
+  trace->control.writer_tid = (uint32_t)gettid();
+  if (trace->span_log_count) trace->spans[0].writer_tid = trace->control.writer_tid; /* worker 0 */
+  read_clocks(&trace->start_ns, &trace->start_ticks);
 }
 
 /* A factor from ticks to nanoseconds: ns = ticks · rate / 2^RATE_BITS. */

@@ -27,7 +27,8 @@ struct pto_trace_log {
   uint64_t count, capacity, dropped;
   /* Its writer's last reading of the clock, where the next record may begin with it; 0: there is none. */
   uint64_t last_time;
-  uint64_t reserved;
+  uint32_t writer_tid; /* of a timeline: the thread that wrote what is in it; 0: none has, or it is not known */
+  uint32_t reserved;
 };
 _Static_assert(sizeof(struct pto_trace_log) == PTO_CACHE_LINE, "each worker's log has a line of its own");
 

@@ -76,6 +76,7 @@ static void append_control(struct pto_trace *sum, const struct pto_trace *part, 
     *sample = *(const struct pto_trace_sample *)pto_trace_log_at(&part->samples, i);
     sample->time += shift->time;
   }
+  if (part->control.writer_tid) sum->control.writer_tid = part->control.writer_tid;
   for (uint64_t i = 0; i < part->control.count; i++) {
     struct pto_trace_control *control = pto_trace_log_append(&sum->control);
     if (!control) continue;
@@ -91,6 +92,7 @@ static void append_spans(struct pto_trace *sum, const struct pto_trace *part, co
     const struct pto_trace_log *from = &part->spans[worker];
     struct pto_trace_log *to = &sum->spans[worker % sum->span_log_count];
     to->dropped += from->dropped;
+    if (from->writer_tid) to->writer_tid = from->writer_tid;
     for (uint64_t i = 0; i < from->count; i++) {
       struct pto_trace_span *span = pto_trace_log_append(to);
       if (!span) continue;

@@ -12,7 +12,8 @@
 
 /* Adds copies of all records of `part` to `sum`.  A zeroed `sum` becomes a recording of the same kind and the same
  * number of span logs.  `shift` is added to all times of the part, in its unit.  Records that find a log full are
- * counted as dropped; what a part has dropped counts as well.  PTO_OK, or PTO_ENOMEM with `sum` still zeroed. */
+ * counted as dropped; what a part has dropped counts as well.  Writers' threads are those of the part.  PTO_OK, or
+ * PTO_ENOMEM with `sum` still zeroed. */
 PTO_MUST_CHECK int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64_t shift);
 
 #endif
