@@ -182,7 +182,7 @@ static void bench_streams(void) {
     }
     printf("{\"bench\": \"kernels_stream\", \"system\": \"stream\", \"name\": \"STREAM %s\", \"dtype\": \"f64\", "
            "\"array_mib\": %" PRIu64 ", \"gb_per_s\": %.2f, \"max_gb_per_s\": %.2f, \"nontemporal_gb_per_s\": %.2f, "
-                                     "\"runs\": %d, \"median\": %.0f, \"min\": %.0f}\n",
+           "\"runs\": %d, \"median\": %.0f, \"min\": %.0f}\n",
            stream_names[stream], bytes >> 20, moved / median(&plain), moved / minimum(&plain),
            median(&past) > 0 ? moved / median(&past) : 0, RUNS, median(&plain), minimum(&plain));
     fflush(stdout);

@@ -3,9 +3,9 @@
  * A bench's results: one JSON line each on standard output, and how often a bench repeats what it measures.
  *
  * A line is an object without objects in it.  Its texts and sizes say what was measured (`bench` and `system` always;
- * our own system is "pto"); `runs`, `median`, `min`, `low` and `high` are of the samples, in nanoseconds where there is no
- * `unit`.  A line of what follows from other lines has no samples and says so by `summary`.  scripts/bench_compare finds
- * the same line of another run by the texts and sizes, so these may not depend on what was measured.
+ * our own system is "pto"); `runs`, `median`, `min`, `low` and `high` are of the samples, in nanoseconds where there is
+ * no `unit`.  A line of what follows from other lines has no samples and says so by `summary`.  scripts/bench_compare
+ * finds the same line of another run by the texts and sizes, so these may not depend on what was measured.
  *
  * `make bench QUICK=1` sets PTO_BENCH_QUICK: fewer repeats of less, to see that everything runs.
  *
