@@ -72,6 +72,7 @@ static bool bench(const struct pto_system *system, const char *pattern) {
   pto_bench_line_text(line, "pattern", pattern);
   pto_bench_line_count(line, "workers", system->workers);
   pto_bench_line_count(line, "tasks", TASKS);
+  pto_bench_line_text(line, "unit", "instructions");
   pto_bench_line_bool(line, "exact", true);
   pto_bench_line_real(line, "instructions_per_task", per_task);
   pto_bench_line_print(line, &samples);

@@ -180,10 +180,11 @@ static void bench_streams(void) {
       plain.ns[i] = time_stream(stream, bytes, false);
       past.ns[i] = time_stream(stream, bytes, true);
     }
-    printf("{\"bench\": \"kernels_stream\", \"name\": \"STREAM %s\", \"dtype\": \"f64\", \"array_mib\": %" PRIu64
-           ", \"gb_per_s\": %.2f, \"max_gb_per_s\": %.2f, \"nontemporal_gb_per_s\": %.2f, \"runs\": %d}\n",
+    printf("{\"bench\": \"kernels_stream\", \"system\": \"stream\", \"name\": \"STREAM %s\", \"dtype\": \"f64\", "
+           "\"array_mib\": %" PRIu64 ", \"gb_per_s\": %.2f, \"max_gb_per_s\": %.2f, \"nontemporal_gb_per_s\": %.2f, "
+           "\"runs\": %d, \"median\": %.0f, \"min\": %.0f}\n",
            stream_names[stream], bytes >> 20, moved / median(&plain), moved / minimum(&plain),
-           median(&past) > 0 ? moved / median(&past) : 0, RUNS);
+           median(&past) > 0 ? moved / median(&past) : 0, RUNS, median(&plain), minimum(&plain));
     fflush(stdout);
   }
 }
@@ -213,12 +214,13 @@ static void bench_beside_stream(const char *name, uint32_t dtype) {
   const double gb = (double)moved / median(&ours);
   const double peer = (double)(bytes * stream_arrays(stream)) / median(&plain);
   const double best = (double)(bytes * stream_arrays(stream)) / median(&past);
-  printf("{\"bench\": \"kernels_stream\", \"name\": \"%s\", \"dtype\": \"%s\", \"gb_per_s\": %.2f, \"max_gb_per_s\": "
+  printf("{\"bench\": \"kernels_stream\", \"system\": \"pto\", \"name\": \"%s\", \"dtype\": \"%s\", \"gb_per_s\": "
+         "%.2f, \"max_gb_per_s\": "
          "%.2f, "
          "\"peer\": \"STREAM %s\", \"peer_gb_per_s\": %.2f, \"nontemporal_gb_per_s\": %.2f, \"of_peer\": %.2f, "
-         "\"of_nontemporal\": %.2f}\n",
+         "\"of_nontemporal\": %.2f, \"runs\": %d, \"median\": %.0f, \"min\": %.0f}\n",
          name, pto_dtype_name(dtype), gb, (double)moved / minimum(&ours), stream_names[stream], peer,
-         isfinite(best) ? best : 0, gb / peer, isfinite(best) ? gb / best : 0);
+         isfinite(best) ? best : 0, gb / peer, isfinite(best) ? gb / best : 0, RUNS, median(&ours), minimum(&ours));
   fflush(stdout);
   pto_trial_fini(&trial);
 }
@@ -260,12 +262,15 @@ static void bench_beside_ratio(const struct mixed_case *mixed) {
     past.ns[i] = time_ratio(ratio, turns, true);
   }
   const double moved = (double)(elems * (in_bytes + out_bytes));
-  printf("{\"bench\": \"kernels_stream\", \"name\": \"%s\", \"dtype\": \"%s to %s\", \"gb_per_s\": %.2f, "
+  printf("{\"bench\": \"kernels_stream\", \"system\": \"pto\", \"name\": \"%s\", \"dtype\": \"%s to %s\", "
+         "\"gb_per_s\": %.2f, "
          "\"max_gb_per_s\": %.2f, \"peer\": \"STREAM %" PRIu32 ":%" PRIu32
-         "\", \"peer_gb_per_s\": %.2f, \"nontemporal_gb_per_s\": %.2f, \"of_peer\": %.2f, \"of_nontemporal\": %.2f}\n",
+         "\", \"peer_gb_per_s\": %.2f, \"nontemporal_gb_per_s\": %.2f, \"of_peer\": %.2f, \"of_nontemporal\": %.2f, "
+         "\"runs\": %d, \"median\": %.0f, \"min\": %.0f}\n",
          mixed->name, pto_dtype_name(mixed->dtypes[last > 1 ? 1 : 0]), pto_dtype_name(mixed->dtypes[last]),
          moved / median(&ours), moved / minimum(&ours), ratio.reads, ratio.writes, moved / median(&plain),
-         moved / median(&past), median(&plain) / median(&ours), median(&past) / median(&ours));
+         moved / median(&past), median(&plain) / median(&ours), median(&past) / median(&ours), RUNS, median(&ours),
+         minimum(&ours));
   fflush(stdout);
   pto_trial_fini(&trial);
 }
@@ -365,9 +370,9 @@ static void bench_rows(const char *name, plain_rows_loop *plain, const struct ro
   plain_y.addr = peer.y;
   for (uint64_t i = 0; i < rows->rows * rows->columns; i++)
     furthest = fmax(furthest, fabs(pto_reference_element(&plain_y, i) - pto_reference_element(&trial.views[y], i)));
-  printf("{\"bench\": \"kernels_rows\", \"name\": \"%s\", \"dtype\": \"%s\", \"rows\": %" PRIu64
+  printf("{\"bench\": \"kernels_rows\", \"system\": \"pto\", \"name\": \"%s\", \"dtype\": \"%s\", \"rows\": %" PRIu64
          ", \"columns\": %" PRIu64 ", \"axis\": %" PRIu32
-         ", \"median_ns\": %.0f, \"minimum_ns\": %.0f, \"peer\": \"plain C loop\", \"peer_ns\": %.0f, "
+         ", \"median\": %.0f, \"min\": %.0f, \"peer\": \"plain C loop\", \"peer_ns\": %.0f, "
          "\"times_faster\": %.2f, \"largest_difference\": %.1e, \"runs\": %d}\n",
          name, pto_dtype_name(rows->dtype), rows->rows, rows->columns, rows->axis, median(&ours), minimum(&ours),
          median(&loop), median(&loop) / median(&ours), furthest, RUNS);
@@ -422,12 +427,13 @@ static void bench_beside_contiguous(uint32_t dtype, const char *layout, uint64_t
   bool is_inner_dense = true;
   for (uint32_t i = 0; i < other.args.tensor_count; i++)
     is_inner_dense = is_inner_dense && other.tensors[i].strides[other.tensors[i].t.ndims - 1] == 1;
-  printf("{\"bench\": \"kernels_strided\", \"name\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", "
-         "\"row_bytes\": %" PRIu64
-         ", \"innermost_stride_1\": %s, \"median_ns\": %.0f, \"minimum_ns\": %.0f, \"contiguous_ns\": %.0f, "
-         "\"times_slower\": %.2f, \"runs\": %d}\n",
-         other.kernel->name, pto_dtype_name(dtype), layout, row_bytes, is_inner_dense ? "true" : "false",
-         median(&laid_out), minimum(&laid_out), median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);
+  printf(
+      "{\"bench\": \"kernels_strided\", \"system\": \"pto\", \"name\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", "
+      "\"row_bytes\": %" PRIu64
+      ", \"innermost_stride_1\": %s, \"median\": %.0f, \"min\": %.0f, \"contiguous_ns\": %.0f, "
+      "\"times_slower\": %.2f, \"runs\": %d}\n",
+      other.kernel->name, pto_dtype_name(dtype), layout, row_bytes, is_inner_dense ? "true" : "false",
+      median(&laid_out), minimum(&laid_out), median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);
   fflush(stdout);
   pto_trial_fini(&trial);
   pto_trial_fini(&other);
@@ -516,8 +522,8 @@ static void bench_roofline_group(void) {
       continue;
     const struct pto_cost cost = pto_timing_cost(trial.kernel, &trial.args);
     const struct pto_timing_bound bound = pto_timing_bound(&timing, &cost, trial.core.kind);
-    printf("{\"bench\": \"kernels_roofline\", \"name\": \"%s\", \"dtype\": \"%s\", \"bytes\": %" PRIu64
-           ", \"elements\": %" PRIu64 ", \"multiply_adds\": %" PRIu64 ", \"median_ns\": %.0f, \"minimum_ns\": %.0f, "
+    printf("{\"bench\": \"kernels_roofline\", \"system\": \"pto\", \"name\": \"%s\", \"dtype\": \"%s\", \"bytes\": "
+           "%" PRIu64 ", \"elements\": %" PRIu64 ", \"multiply_adds\": %" PRIu64 ", \"median\": %.0f, \"min\": %.0f, "
            "\"gb_per_s\": %.2f, \"gop_per_s\": %.2f, \"a2a3_core_ns\": %.1f, \"bound\": \"%s\", \"runs\": %d}\n",
            trial.kernel->name, pto_dtype_name(c.dtypes[0]), cost.bytes_in + cost.bytes_out, cost.vector_elems,
            cost.multiply_adds, time.median_ns, time.minimum_ns,

@@ -143,6 +143,7 @@ static void keep(struct pto_samples *samples, double bytes) {
 static void print(const char *what, uint64_t stated, const struct pto_samples *bytes) {
   struct pto_bench_line *line = pto_bench_line_begin("memory", PTO_BENCH_SYSTEM);
   pto_bench_line_text(line, "what", what);
+  pto_bench_line_text(line, "unit", "bytes");
   pto_bench_line_count(line, "stated_bytes", stated);
   pto_bench_line_print(line, bytes);
 }

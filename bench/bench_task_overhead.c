@@ -111,7 +111,7 @@ static void print_ratios(uint32_t workers) {
     const struct ratio r = ratio_to(aim, workers, MEDIAN), of_minima = ratio_to(aim, workers, MINIMUM);
     const struct ratio of_cpu = ratio_to(aim, workers, CPU);
     if (r.count == 0) continue;
-    struct pto_bench_line *line = pto_bench_line_begin("task_overhead_ratio", NULL);
+    struct pto_bench_line *line = pto_bench_line_begin("task_overhead_ratio", PTO_BENCH_SYSTEM);
     pto_bench_line_text(line, "peer", aims[aim].name);
     pto_bench_line_count(line, "workers", workers);
     pto_bench_line_count(line, "patterns", r.count);

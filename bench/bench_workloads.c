@@ -75,6 +75,7 @@ static void print_result(const struct pto_program_run *run, const struct engine 
   pto_bench_line_text(line, "case", pto_program_run_case(run)->name);
   pto_bench_line_text(line, "set", setting ? setting : "");
   pto_bench_line_text(line, "engine", engine->name);
+  pto_bench_line_text(line, "unit", "seconds");
   pto_bench_line_count(line, "workers", stats->workers);
   pto_bench_line_count(line, "tasks", stats->tasks);
   pto_bench_line_count(line, "edges", stats->edges);

@@ -10,9 +10,10 @@
  * Always true: core c lives on worker core_worker[c] for ever, and a worker runs its messages in the order sent; so
  * does a core.  And because
  *
- *     in_flight[w] = dispatched to w − polled from w ≤ slots_per_core · cores of w ≤ capacity of its mailboxes,
+ *     in_flight[w] = dispatched to w − polled from w ≤ slots_per_core · cores of w + taken[w] ≤ capacity of its
+ * mailboxes,
  *
- * no mailbox is ever full.
+ * no mailbox is ever full.  A message that MAY_MOVE can be taken back by the control thread (engine_threads_taking.c).
  *
  * Threads.  The control thread calls every operation of the port but `call`, which is for all others.  A worker reads
  * `shared` and its own struct, writes its own lines and records, and sleeps where its inbox is empty; between runs all
@@ -95,13 +96,14 @@ static PTO_COLD int16_t keep_failure(struct pto_threads_core *core, int status, 
 }
 
 /* Claims a completion without publishing it. */
-inline void pto_threads_complete(struct pto_threads_worker *worker, const struct pto_message *message, int status,
-                                 const char *sentence) {
+inline struct pto_completion *pto_threads_complete(struct pto_threads_worker *worker, const struct pto_message *message,
+                                                   int status, const char *sentence) {
   struct pto_completion *completion = pto_completion_mailbox_claim(&worker->outbox);
   completion->ticket = message->ticket;
   completion->core = message->core;
   completion->status = 0;
   if (PTO_UNLIKELY(status != 0)) completion->status = keep_failure(&worker->cores[message->core], status, sentence);
+  return completion;
 }
 
 /* The clock, where the judging of kernels asks for it. */
@@ -157,16 +159,22 @@ static PTO_INLINE int run_kernel(struct pto_threads_worker *worker, const struct
 }
 
 /* Runs a message of a kernel that does not wait, and claims its completion. */
-inline void pto_threads_run_message(struct pto_threads_worker *worker, const struct pto_message *message) {
+inline struct pto_completion *pto_threads_run_message(struct pto_threads_worker *worker,
+                                                      const struct pto_message *message) {
   const int status = run_kernel(worker, message);
-  pto_threads_complete(worker, message, status, worker->sentence);
+  struct pto_completion *completion = pto_threads_complete(worker, message, status, worker->sentence);
   if (PTO_UNLIKELY(worker->sentence[0] != '\0')) worker->sentence[0] = '\0'; /* also of one that succeeded after all */
+  return completion;
 }
 
 /* The inbox's oldest message.  It is popped before its completion is published, so that whoever has seen a completion
  * finds the message's slot free. */
 static void take_message(struct pto_threads_worker *worker, const struct pto_message *message) {
   const bool is_usual = !(message->flags & PTO_MESSAGE_MEETS) && worker->busy_count == 0;
+  if ((message->flags & PTO_MESSAGE_MAY_MOVE) && !pto_threads_keeps(worker, message)) {
+    pto_mailbox_pop(&worker->inbox);
+    return;
+  }
   if (PTO_LIKELY(is_usual) || (!(message->flags & PTO_MESSAGE_MEETS) && !worker->cores[message->core].is_busy))
     pto_threads_run_message(worker, message);
   else
@@ -284,6 +292,7 @@ static void threads_dispatch(struct pto_port *port, const struct pto_message *me
   engine->claimed = NULL;
   engine->in_flight[w]++;
   engine->grain.handover.sent += w != 0;
+  if (slot->flags & PTO_MESSAGE_MAY_MOVE) pto_threads_offer(engine, slot, w);
   if (PTO_UNLIKELY(slot->flags & PTO_MESSAGE_MEETS)) {
     dispatch_meeting(engine, slot, w);
     return;
@@ -304,10 +313,13 @@ static uint32_t poll_worker(struct pto_threads_engine *engine, uint32_t w, struc
   const struct pto_completion *completion;
   uint32_t count = 0;
   while (count < max && (completion = pto_completion_mailbox_peek(outbox))) {
-    completions[count++] = *completion;
+    completions[count] = *completion;
     pto_mailbox_pop(outbox);
+    engine->in_flight[w]--;
+    if (PTO_LIKELY(!engine->taken_total && !completions[count].status) ||
+        pto_threads_is_completion(engine, w, &completions[count]))
+      count++;
   }
-  engine->in_flight[w] -= count;
   return count;
 }
 
@@ -455,7 +467,7 @@ static PTO_NOINLINE void wait_for_others(struct pto_threads_engine *engine) {
 static void threads_wait(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
-  if (!control_is_ready(engine) && !threads_help(port)) {
+  if (!control_is_ready(engine) && !threads_help(port) && !pto_threads_take_back(engine)) {
     if (PTO_UNLIKELY(engine->has_met))
       wait_with_waiting(engine);
     else
@@ -492,6 +504,7 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
   port->is_fine_grained |= port->worker_count == 1;
   pto_ticks_measure(&engine->ticks);
   engine->row_run = NULL;
+  engine->has_polled_failure = engine->has_failed_taken = false;
   engine->row_batch = pto_ticks_of_ns(&engine->ticks, PTO_THREADS_OWN_BATCH_NS);
   engine->row_long = pto_ticks_of_ns(&engine->ticks, PTO_GRAIN_LONG_NS);
   pto_threads_meetings_reset(engine);
@@ -501,8 +514,22 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
   return PTO_OK;
 }
 
+/* What was taken back is done, but still in its inbox until the worker has passed over it. */
+static void await_taken(struct pto_threads_engine *engine) {
+  struct pto_completion none;
+  while (engine->taken_total) {
+    pto_wait_until(&engine->completed, control_is_ready, engine);
+    for (uint32_t w = 1; w < engine->port.worker_count; w++) {
+      const uint32_t count = poll_worker(engine, w, &none, 1);
+      PTO_ASSERT(count == 0);
+      (void)count;
+    }
+  }
+}
+
 static void threads_end_run(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
+  await_taken(engine);
   PTO_INTERNAL(pto_engine_threads_is_valid(port));
   pto_place_unpin(&engine->place, &engine->control_affinity);
 }
@@ -511,6 +538,7 @@ static void threads_resume(struct pto_port *port, uint64_t not_before) {}
 
 static const char *threads_kernel_message(struct pto_port *port, uint32_t core) {
   const struct pto_threads_engine *engine = engine_of(port);
+  if (engine->has_failed_taken) core = pto_threads_home(engine, core);
   if (engine->cores[core].has_deadlocked) return engine->meetings.waiting.deadlock;
   return engine->cores[core].has_failed ? engine->cores[core].sentence : "";
 }
@@ -574,11 +602,12 @@ bool pto_engine_threads_is_asleep(const struct pto_port *port, uint32_t worker) 
 
 bool pto_engine_threads_is_valid(const struct pto_port *port) {
   const struct pto_threads_engine *engine = const_engine_of(port);
-  bool is_valid = engine->unpublished_total == 0 && engine->meetings.waiting.meetings.live_count == 0;
+  bool is_valid =
+      engine->unpublished_total == 0 && engine->taken_total == 0 && engine->meetings.waiting.meetings.live_count == 0;
   for (uint32_t w = 0; w < port->worker_count; w++) {
     const struct pto_threads_worker *worker = &engine->workers[w];
     /* The control thread's ends only: an idle worker still looks at its own. */
-    is_valid = is_valid && engine->in_flight[w] == 0 && engine->unpublished[w] == 0 &&
+    is_valid = is_valid && engine->in_flight[w] == 0 && engine->taken[w] == 0 && engine->unpublished[w] == 0 &&
                pto_mailbox_is_taken(&worker->inbox) && !pto_mailbox_has_element(&worker->outbox);
   }
   return is_valid;

@@ -41,12 +41,17 @@ static uint32_t worker_of(uint32_t core, uint32_t cluster_count, uint32_t worker
   return worker_count - 1 - position % worker_count;
 }
 
-/* Capacity of both mailboxes of a worker. */
-static uint32_t mailbox_capacity(uint32_t w, uint32_t cluster_count, uint32_t worker_count, uint32_t slots_per_core) {
+/* Messages that the cores of a worker hold. */
+static uint32_t message_count(uint32_t w, uint32_t cluster_count, uint32_t worker_count, uint32_t slots_per_core) {
   uint32_t cores = 0;
   for (uint32_t c = 0; c < 3 * cluster_count; c++) cores += worker_of(c, cluster_count, worker_count) == w;
-  uint32_t messages = cores * slots_per_core;
-  return pto_is_power_of_two(messages) ? messages : UINT32_C(2) << pto_log2_floor(messages);
+  return cores * slots_per_core;
+}
+
+/* Capacity of both mailboxes of a worker: a quarter more, for what was taken back and not yet passed over. */
+static uint32_t mailbox_capacity(uint32_t messages) {
+  const uint32_t places = messages + messages / 4;
+  return pto_is_power_of_two(places) ? places : UINT32_C(2) << pto_log2_floor(places);
 }
 
 /* Where everything is.  Called twice: with an empty engine to learn the size, and with the one at the reserve's start.
@@ -62,19 +67,24 @@ static void lay_out(struct layout *layout, struct pto_threads_engine *engine, ui
   engine->threads = layout_take(layout, worker_count * sizeof(pthread_t), PTO_CACHE_LINE);
   struct pto_watchdog_line *lines = layout_take(layout, worker_count * sizeof *lines, PTO_CACHE_LINE);
   for (uint32_t w = 0; w < worker_count; w++) {
-    uint32_t capacity = mailbox_capacity(w, cluster_count, worker_count, slots_per_core);
+    const uint32_t held = message_count(w, cluster_count, worker_count, slots_per_core);
+    const uint32_t capacity = mailbox_capacity(held);
     char *sentence = layout_take(layout, PTO_THREADS_SENTENCE_BYTES, PTO_CACHE_LINE);
     uint16_t *woken = layout_take(layout, core_count * sizeof(uint16_t), PTO_CACHE_LINE);
     void *messages = layout_take(layout, capacity * sizeof(struct pto_message), PTO_CACHE_LINE);
     void *completions = layout_take(layout, capacity * sizeof(struct pto_completion), PTO_CACHE_LINE);
+    void *claims = layout_take(layout, capacity * sizeof(_Atomic uint32_t), PTO_CACHE_LINE);
     if (!is_real) continue;
     engine->workers[w].sentence = sentence;
     engine->workers[w].woken = woken;
+    engine->workers[w].claims = claims;
+    engine->workers[w].spare_count = capacity - held;
     engine->workers[w].line = &lines[w];
     pto_mailbox_init(&engine->workers[w].inbox, messages, capacity, sizeof(struct pto_message), 0);
     pto_mailbox_init(&engine->workers[w].outbox, completions, capacity, sizeof(struct pto_completion), 0);
   }
   engine->in_flight = layout_take(layout, worker_count * sizeof(uint32_t), PTO_CACHE_LINE);
+  engine->taken = layout_take(layout, worker_count * sizeof(uint32_t), PTO_CACHE_LINE);
   engine->unpublished = layout_take(layout, worker_count * sizeof(uint32_t), PTO_CACHE_LINE);
   for (uint32_t c = 0; c < core_count; c++) {
     char *sentence = layout_take(layout, PTO_THREADS_SENTENCE_BYTES, PTO_CACHE_LINE);
@@ -123,6 +133,7 @@ static bool init_local_memory(struct pto_threads_engine *engine, const struct pt
 }
 
 static void init_cores(struct pto_threads_engine *engine) {
+  engine->home_core[0] = engine->home_core[1] = UINT16_MAX;
   for (uint32_t c = 0; c < engine->core_count; c++) {
     struct pto_core *view = &engine->cores[c].view;
     uint32_t w = worker_of(c, engine->port.cluster_count, engine->port.worker_count);
@@ -133,6 +144,8 @@ static void init_cores(struct pto_threads_engine *engine) {
     view->lane = c % 3;
     view->message = engine->workers[w].sentence;
     view->message_size = PTO_THREADS_SENTENCE_BYTES;
+    uint16_t *home = &engine->home_core[view->kind == PTO_AIC];
+    if (w == 0 && *home == UINT16_MAX) *home = (uint16_t)c;
   }
 }
 
@@ -166,6 +179,7 @@ static void init_workers(struct pto_threads_engine *engine) {
     worker->index = w;
     worker->is_pinned = can_pin;
     pto_wait_init(&worker->wait, spin_rounds);
+    for (uint32_t i = 0; i < worker->inbox.capacity; i++) pto_atomic_init(&worker->claims[i], 0);
     pto_atomic_init(&worker->has_woken, 0);
     pto_atomic_init(&worker->is_stopping, 0);
   }

@@ -54,6 +54,9 @@ struct pto_threads_worker {
   uint32_t index;
   bool is_pinned;
   struct pto_threads_meetings *meetings;
+  /* By place in the inbox; engine_threads_taking.c. */
+  _Atomic uint32_t *claims;
+  uint32_t spare_count;              /* places in the mailboxes beyond what its cores hold */
   struct pto_threads_engine *engine; /* of the control thread's, where there are others; else NULL */
   /* The worker's own. */
   _Alignas(PTO_CACHE_LINE) uint64_t last_end; /* of the span before, where nothing lies between; 0: unknown */
@@ -107,6 +110,11 @@ struct pto_threads_engine {
   _Alignas(PTO_CACHE_LINE) uint32_t *in_flight; /* by worker */
   uint32_t *unpublished;                        /* by worker: claimed in the inbox and not yet published */
   uint32_t unpublished_total;
+  uint32_t *taken; /* by worker: messages taken back from it, counted in in_flight until it has passed over them */
+  uint32_t taken_total;
+  uint16_t home_core[2]; /* of the control thread: an AIV, an AIC; UINT16_MAX where it has none */
+  bool has_failed_taken; /* the first failed kernel that was polled in this run had been taken back */
+  bool has_polled_failure;
   uint32_t next_polled;        /* worker to poll first */
   struct pto_message *claimed; /* a place in an inbox for the next message dispatched; NULL: none */
   struct pto_grain grain;
@@ -128,9 +136,9 @@ void *pto_threads_worker_main(void *worker);
 void pto_threads_delay(struct pto_threads_worker *worker);
 
 /* engine_threads.c, for the running of kernels that wait.  The worker's thread. */
-void pto_threads_run_message(struct pto_threads_worker *worker, const struct pto_message *message);
-void pto_threads_complete(struct pto_threads_worker *worker, const struct pto_message *message, int status,
-                          const char *sentence);
+struct pto_completion *pto_threads_run_message(struct pto_threads_worker *worker, const struct pto_message *message);
+struct pto_completion *pto_threads_complete(struct pto_threads_worker *worker, const struct pto_message *message,
+                                            int status, const char *sentence);
 void pto_threads_append_span(struct pto_threads_worker *worker, const struct pto_message *message, uint64_t begin,
                              uint64_t end);
 
@@ -151,6 +159,20 @@ bool pto_threads_sit(struct pto_threads_engine *engine, struct pto_message *mess
 /* Where no thread runs a kernel and none has one to run, but cores wait: answers them that they do so for ever. */
 bool pto_threads_break_deadlock(struct pto_threads_engine *engine);
 void pto_threads_find_waits(struct pto_port *port, struct pto_core_waits *waits);
+
+/* The control thread's core on which kernels of `core` run that were taken back; UINT16_MAX where it has none. */
+static inline uint16_t pto_threads_home(const struct pto_threads_engine *engine, uint32_t core) {
+  return engine->home_core[engine->cores[core].view.kind == PTO_AIC];
+}
+/* engine_threads_taking.c.  The worker's thread: whether it is to run this message, which MAY_MOVE. */
+bool pto_threads_keeps(struct pto_threads_worker *worker, const struct pto_message *message);
+/* The control thread, in dispatch, before the message is published: */
+void pto_threads_offer(struct pto_threads_engine *engine, struct pto_message *message, uint32_t w);
+/* The control thread, which has nothing to run: takes a message back and runs it; false where there is none. */
+bool pto_threads_take_back(struct pto_threads_engine *engine);
+/* The control thread: a completion that was polled from outbox w; false where it only says that the worker has passed
+ * over a message that was taken back. */
+bool pto_threads_is_completion(struct pto_threads_engine *engine, uint32_t w, const struct pto_completion *completion);
 
 /* Stops and frees everything; takes half-built engines too. */
 void pto_threads_destroy(struct pto_port *port);

@@ -100,7 +100,10 @@ void pto_grain_note_timed(struct pto_grain *grain, uint64_t took_ns, uint64_t no
   }
   if (grain->own_count < PTO_GRAIN_FIRST) grain->own_count++;
   set_next_timed(grain);
-  if (note_own(grain, took_ns, now_ns) || took_ns >= PTO_GRAIN_LONG_NS) return;
+  const bool is_keeping = note_own(grain, took_ns, now_ns);
+  if (took_ns >= PTO_GRAIN_LONG_NS || grain->port->is_long)
+    grain->port->is_long = pto_handover_own_ns(&grain->handover) >= PTO_GRAIN_LONG_NS;
+  if (is_keeping || took_ns >= PTO_GRAIN_LONG_NS) return;
   grain->timed_sum_ns += (uint32_t)took_ns;
   if (took_ns < grain->timed_least_ns) grain->timed_least_ns = (uint32_t)took_ns;
   if (took_ns > grain->timed_most_ns) grain->timed_most_ns = (uint32_t)took_ns;

@@ -5,7 +5,9 @@
  *     fine    shorter than handing one over costs: all stay with the control thread      (port: is_fine_grained)
  *     short   up to some microseconds: the others are given enough to last while the control thread does other things,
  *             and it runs the rest itself, without messages, a few between two looks      (port: away_limit > 0)
- *     long    everything is spread over all threads, by how many each holds               (port: away_limit = 0)
+ *     long    everything is spread over all threads, by how many each holds, and the control thread takes back from
+ *             others what these have not begun when it has nothing left                   (port: away_limit = 0)
+ *             From 40 µs on, by the median of its last kernels, others are given all      (port: is_long besides)
  *
  * Judged from kernels of the control thread's own, of which some are timed: over a group their least, and their mean
  * without the longest, which may have met an interrupt.
@@ -13,9 +15,9 @@
  * that is tried where the mean allows it, ever more seldom where it fails.  A long kernel shows at once.  Besides, all
  * stay where waiting for others takes longer than their kernels would have taken here (handover.h).
  *
- * Owns its counts, writes is_fine_grained and away_limit of the port that it is made for.  Called by the engine's
- * control thread.  Nothing but speed depends on what is judged here.  Times in nanoseconds, without what a reading of
- * time adds to them.
+ * Owns its counts, writes is_fine_grained, away_limit and is_long of the port that it is made for.  Called by the
+ * engine's control thread.  Nothing but speed depends on what is judged here.  Times in nanoseconds, without what a
+ * reading of time adds to them.
  */
 #ifndef PTO_GRAIN_H
 #define PTO_GRAIN_H
@@ -49,7 +51,6 @@
 #define PTO_GRAIN_AWAY_NS 6400u
 #define PTO_GRAIN_LEAST_AWAY 2u
 #define PTO_GRAIN_MOST_AWAY 64u
-
 struct pto_grain {
   struct pto_port *port;
   uint32_t until_timed;                                              /* kernels, the next timed one counted */

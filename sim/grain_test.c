@@ -190,6 +190,21 @@ static void test_kernels_that_stay_because_of_a_loss_and_are_long_stay_no_more(v
   assert_int_equal(port.away_limit, 0);
 }
 
+static void test_work_is_long_while_most_of_the_last_kernels_were(void **state) {
+  (void)state;
+  begin();
+  run(GROUPS(2), PTO_GRAIN_LONG_NS - 1);
+  assert_false(port.is_long);
+  run(GROUPS(1), PTO_GRAIN_LONG_NS);
+  assert_true(port.is_long);
+  run((PTO_HANDOVER_OWN / 2 - 1) * PTO_GRAIN_TIMED, 1000);
+  assert_true(port.is_long);
+  run(PTO_GRAIN_TIMED, 1000);
+  assert_false(port.is_long);
+  pto_grain_note_timed(&grain, 1000 * PTO_GRAIN_LONG_NS, 5); /* one that another job has kept from its CPU */
+  assert_false(port.is_long);
+}
+
 static void test_a_test_that_decides_itself_is_not_overruled(void **state) {
   (void)state;
   begin();
@@ -219,6 +234,7 @@ int main(void) {
       cmocka_unit_test(test_a_trial_times_nothing_until_tiles_have_come_home_and_is_then_short),
       cmocka_unit_test(test_kernels_stay_where_waiting_for_others_is_a_loss_until_the_time_is_over),
       cmocka_unit_test(test_kernels_that_stay_because_of_a_loss_and_are_long_stay_no_more),
+      cmocka_unit_test(test_work_is_long_while_most_of_the_last_kernels_were),
       cmocka_unit_test(test_a_test_that_decides_itself_is_not_overruled),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,10 +12,11 @@ void pto_handover_note_own(struct pto_handover *handover, uint64_t took_ns) {
   handover->own_ns[handover->own_count++ % PTO_HANDOVER_OWN] = took_ns;
 }
 
-/* The lower one of two.  A mean would be that of the kernel in which another job had the CPU. */
-static uint64_t median_own(const struct pto_handover *handover) {
+/* A mean would be that of the kernel in which another job had the CPU. */
+uint64_t pto_handover_own_ns(const struct pto_handover *handover) {
   uint64_t sorted[PTO_HANDOVER_OWN];
   const uint64_t count = pto_min_u64(handover->own_count, PTO_HANDOVER_OWN);
+  if (count == 0) return 0;
   for (uint64_t i = 0; i < count; i++) {
     uint64_t place = i;
     for (; place > 0 && sorted[place - 1] > handover->own_ns[i]; place--) sorted[place] = sorted[place - 1];
@@ -30,7 +31,7 @@ bool pto_handover_note_wait(struct pto_handover *handover, uint64_t waited_ns, u
   const uint64_t waited = handover->waited_ns, sent = handover->sent;
   handover->sent = handover->waited_ns = 0;
   if (sent == 0 || handover->own_count < PTO_HANDOVER_OWN) return false;
-  if (waited <= sent * median_own(handover)) {
+  if (waited <= sent * pto_handover_own_ns(handover)) {
     handover->keep = PTO_HANDOVER_KEEP;
     return false;
   }

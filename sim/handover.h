@@ -37,6 +37,8 @@ struct pto_handover {
 void pto_handover_init(struct pto_handover *handover);
 /* A kernel of the control thread's own has taken so long. */
 void pto_handover_note_own(struct pto_handover *handover, uint64_t took_ns);
+/* What most of its last kernels took: their median, the lower one of two; 0 where there was none. */
+uint64_t pto_handover_own_ns(const struct pto_handover *handover);
 /* It has waited for others, until now.  True where kernels had best be kept from here on. */
 bool pto_handover_note_wait(struct pto_handover *handover, uint64_t waited_ns, uint64_t now_ns);
 /* Kernels are kept no longer: they are long, or it is time to find out again. */

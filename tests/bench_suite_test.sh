@@ -16,9 +16,12 @@ says() { grep -qF -- "$1" "$work/said"; }
 has_lines() { [ "$(wc -l <"$work/results")" = "$1" ]; }
 
 echo 'of a run before' >"$work/results"
-program bench_one 'echo "{\"bench\": \"one\", \"system\": \"pto\", \"what\": \"a\", \"ns\": 1.5}"; echo noise; echo "without that" >&2'
-program bench_two 'echo "{\"bench\": \"two\", \"lines\": 1}"; exit 1'
-program bench_three 'echo "{\"bench\": \"two\", \"lines\": 300}"; echo "{\"bench\": \"two\", \"lines\": 2}"'
+line() { # BENCH KEYS: a command that prints a line
+  echo "echo '{\"bench\": \"$1\", \"system\": \"pto\", $2, \"runs\": 7, \"median\": 2, \"min\": 1}';"
+}
+program bench_one "$(line one '"what": "a", "ns": 1.5') echo noise; echo without that >&2"
+program bench_two "$(line two '"lines": 1') exit 1"
+program bench_three "$(line two '"lines": 300') $(line two '"lines": 2')"
 holds 'benches that succeed succeed' run "$work/bench_one" "$work/bench_three"
 holds 'the results are made afresh and have lines of JSON alone' has_lines 3
 holds 'each is an object' bash -c "! grep -v '^{.*}\$' $work/results"
@@ -33,13 +36,21 @@ holds 'one that is not there fails' leaves_with 1 run "$work/bench_four" "$work/
 holds 'and is named' says 'there is no bench bench_four'
 holds 'while the others run' has_lines 1
 
-program bench_five 'echo "{\"bench\": \"five\", \"lines\": 1}"; exec tail -f /dev/null'
+program bench_five "$(line five '"lines": 1') exec tail -f /dev/null"
 holds 'one that does not end is ended' env PTO_BENCH_SECONDS=1 bash -c "! $top/scripts/run_benches $work/results $work/bench_five $work/bench_one >$work/printed 2>$work/said"
 holds 'which is told' says 'bench_five took longer than 1 s'
 holds 'and what it had printed stays, and the others run' has_lines 2
 
 holds 'where none of them is there that is wrong usage' leaves_with 2 run "$work/bench_for" "$work/bench_fiv"
 holds 'and what there is of results is kept' has_lines 2
+
+for key in bench system runs median min; do
+  program bench_six "$(line six '"lines": 1' | sed "s/\"$key\": [^,}]*/\"other\": 1/")"
+  holds "a line without $key fails" leaves_with 1 run "$work/bench_six"
+  holds 'which is told' says "bench_six: a line without $key"
+done
+program bench_seven "echo '{\"bench\": \"seven\", \"system\": \"pto\", \"mean\": 1.5, \"summary\": true}'"
+holds 'a line of what follows from others has no runs' run "$work/bench_seven"
 
 task() { # SYSTEM PATTERN MEDIAN MIN
   echo "{\"bench\": \"task_overhead\", \"system\": \"$1\", \"pattern\": \"$2\", \"workers\": 2, \"median\": $3, \"min\": $4}"

@@ -46,6 +46,8 @@ void pto_bench_line_print(struct pto_bench_line *line, const struct pto_samples 
     pto_bench_line_real(line, "min", figures.min);
     pto_bench_line_real(line, "low", figures.low);
     pto_bench_line_real(line, "high", figures.high);
+  } else {
+    pto_bench_line_bool(line, "summary", true);
   }
   char *text = json_dumps(object_of(line), JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(DIGITS));
   if (text == NULL) {

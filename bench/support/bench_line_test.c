@@ -60,6 +60,7 @@ static void a_number_that_json_has_not_is_null(void **state) {
   assert_true(json_is_null(json_object_get(root, "virtual_us")));
   assert_null(json_object_get(root, "system"));
   assert_null(json_object_get(root, "median"));
+  assert_true(json_is_true(json_object_get(root, "summary")));
   json_decref(root);
 }
 

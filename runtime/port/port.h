@@ -54,7 +54,9 @@ enum pto_message_flags {
   PTO_MESSAGE_BLOCKS = 1,   /* block_count > 1: read it from the payload */
   PTO_MESSAGE_TOGETHER = 2, /* member of a sync_start group: starts with the others */
   PTO_MESSAGE_LAST = 4,     /* the last message of that group */
-  PTO_MESSAGE_MEETS = 8     /* a kernel of its task waits: it runs on a stack of its own */
+  PTO_MESSAGE_MEETS = 8,    /* a kernel of its task waits: it runs on a stack of its own */
+  PTO_MESSAGE_MAY_MOVE = 16 /* all of its task, and ordered by nothing: the engine may run it on another core of its
+                             * kind, before or after others of its core; its completion says the core it was sent to */
 };
 
 /* One kernel call for one core.  Two fit a cache line. */
@@ -149,7 +151,7 @@ struct pto_port_ops {
 };
 
 /* What the runtime may know of the machine under it; constant after creation but for `clock` and the three after it,
- * is_fine_grained and away_limit. */
+ * is_fine_grained, away_limit and is_long. */
 struct pto_port {
   const struct pto_port_ops *ops;
   uint64_t clock;              /* ps; see above */
@@ -162,6 +164,8 @@ struct pto_port {
                                 * is no other: the control thread runs those of its own cores without a message */
   uint32_t away_limit;         /* messages that each other thread is given at most, where kernels are short: the control
                                 * thread runs what else is ready itself, as above; 0: all cores are given what is ready */
+  bool is_long;                /* kernels have lately been so long that the control thread's own cores are sent none of
+                                * those that MAY_MOVE while others have room: it takes back what it comes to */
   uint32_t cluster_count;      /* cores = 3 · clusters */
   uint32_t told_cluster_count; /* what programs are told, where that is less than what tasks run on; 0: the same */
   uint32_t slots_per_core;     /* messages a core holds, the running one counted */

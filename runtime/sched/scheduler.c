@@ -179,17 +179,29 @@ static inline bool runs_own(const struct pto_scheduler *scheduler) {
   return scheduler->port->is_fine_grained || scheduler->port->away_limit;
 }
 
+/* Where tasks go of which there is no limit.  Long ones go to other threads as long as these have room: they live on
+ * what they were sent while the control thread is off its CPU, and it takes back what it comes to. */
+static inline uint32_t pick_anywhere(struct pto_scheduler *scheduler, bool is_aic) {
+  if (scheduler->port->is_long && scheduler->cores.has_home && scheduler->claimant.slot == PTO_NO_SLOT) {
+    const uint32_t core = pto_core_tracker_pick_away(&scheduler->cores, is_aic, UINT32_MAX);
+    if (core != UINT32_MAX) return core;
+  }
+  return pto_core_tracker_pick(&scheduler->cores, is_aic, false, false);
+}
+
 /* Sends a task for one core, of one block and in no group, where it finds one that nobody has claimed; false where
  * there is none now.  `candidates`: as of pick_away. */
 static inline bool place_single(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t candidates) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   const bool is_aic = slot->shape == PTO_SHAPE_AIC;
   if (is_kept(scheduler, slot)) return false;
-  const uint32_t core = is_shared(scheduler) ? pick_away(scheduler, is_aic, candidates)
-                                             : pto_core_tracker_pick(&scheduler->cores, is_aic, false, false);
+  const uint32_t core =
+      is_shared(scheduler) ? pick_away(scheduler, is_aic, candidates) : pick_anywhere(scheduler, is_aic);
   if (core == UINT32_MAX) return false;
   slot->state = PTO_TASK_RUNNING;
-  send(scheduler, slot_index, core, is_aic ? 0 : aiv_role(slot->payload, 0), 0);
+  /* Short ones would cost more to take back than they take. */
+  const uint8_t may_move = scheduler->port->away_limit ? 0 : PTO_MESSAGE_MAY_MOVE;
+  send(scheduler, slot_index, core, is_aic ? 0 : aiv_role(slot->payload, 0), may_move);
   slot->blocks_left = 0;
   return true;
 }

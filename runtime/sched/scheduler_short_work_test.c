@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Short work: what the control thread takes for itself and what it gives to other threads, over a port that only keeps
- * what it is sent.
+ * Short work, and long: what the control thread takes for itself and what it gives to other threads, over a port that
+ * only keeps what it is sent.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,6 +157,45 @@ static void test_what_has_more_than_one_kernel_goes_to_all_threads_while_work_is
   close_all();
 }
 
+static void test_long_tasks_go_to_other_threads_as_long_as_these_have_room(void **state) {
+  (void)state;
+  open_fifo(2, 2);
+  port.is_long = true;
+  for (uint32_t i = 0; i < 8; i++) push(PTO_SHAPE_AIV, 1, 0);
+  dispatch();
+  assert_int_equal(sent_count, 8);
+  for (uint32_t i = 0; i < sent_count; i++) {
+    assert_int_equal(core_worker[sent[i].core], i < 4 ? 1 : 0); /* which has two AIVs of two places */
+    assert_true(sent[i].flags & PTO_MESSAGE_MAY_MOVE);
+  }
+  close_all();
+  open_fifo(2, 2); /* where nothing could be taken back, they are spread */
+  port.is_long = true;
+  scheduler.cores.has_home = false;
+  push(PTO_SHAPE_AIV, 1, 0);
+  push(PTO_SHAPE_AIV, 1, 0);
+  dispatch();
+  assert_int_not_equal(core_worker[sent[0].core], core_worker[sent[1].core]);
+  close_all();
+}
+static void test_only_what_is_alone_and_not_short_may_move(void **state) {
+  (void)state;
+  open_fifo(2, 8);
+  push(PTO_SHAPE_AIV, 1, 0);
+  dispatch();
+  assert_int_equal(sent[0].flags, PTO_MESSAGE_MAY_MOVE);
+  push(PTO_SHAPE_AIV, 2, 0);
+  push(PTO_SHAPE_AIV, 1, PTO_TASK_SYNC_START);
+  push(PTO_SHAPE_MIX_X2, 1, 0);
+  port.away_limit = 8;
+  push(PTO_SHAPE_AIV, 1, 0);
+  push(PTO_SHAPE_AIV, 1, 0);
+  dispatch();
+  assert_true(sent_count > 5);
+  for (uint32_t i = 1; i < sent_count; i++) assert_false(sent[i].flags & PTO_MESSAGE_MAY_MOVE);
+  close_all();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_short_work_is_taken_as_it_comes_on_an_idle_core_of_the_control_thread),
@@ -166,6 +205,8 @@ int main(void) {
       cmocka_unit_test(test_short_tasks_that_others_made_ready_are_shared_before_a_row_of_them_begins),
       cmocka_unit_test(test_a_short_task_that_is_new_goes_to_another_thread_that_has_nothing),
       cmocka_unit_test(test_what_has_more_than_one_kernel_goes_to_all_threads_while_work_is_short),
+      cmocka_unit_test(test_long_tasks_go_to_other_threads_as_long_as_these_have_room),
+      cmocka_unit_test(test_only_what_is_alone_and_not_short_may_move),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
