@@ -110,7 +110,8 @@ static void test_what_kernels_of_dispatches_touch_is_held_against_what_they_decl
     const int code =
         pto_ptosim_run("check %s/planted/planted_contexts.so --observe %s", pto_ptosim_build(), rows[i].settings);
     if (strstr(pto_ptosim_last.out, "not compared")) skip();
-    if (code != (rows[i].found ? 1 : 0)) fail_msg("%s: %d: %s%s", rows[i].settings, code, pto_ptosim_last.out, pto_ptosim_last.err);
+    if (code != (rows[i].found ? 1 : 0))
+      fail_msg("%s: %d: %s%s", rows[i].settings, code, pto_ptosim_last.out, pto_ptosim_last.err);
     assert_non_null(strstr(pto_ptosim_last.out, "observed 2 kernel calls of 2 tasks"));
     assert_true((strstr(pto_ptosim_last.out, "in 2 contexts, one after another") != NULL) == (rows[i].contexts == 2));
     if (rows[i].found && !strstr(pto_ptosim_last.out, rows[i].found)) fail_msg("%s", pto_ptosim_last.out);
