@@ -87,11 +87,6 @@ static int run_once(void *context, struct pto_ring_trial *trial) {
   advise->run.heap_bytes = trial->heap_bytes;
   int code =
       pto_run_session_open(&session, &advise->run, advise->run.programs.items[0], is_first ? PTO_RECORD_GRAPH : 0);
-  if (code == PTO_EXIT_OK && !session.rt) {
-    code = PTO_EXIT_USAGE;
-    pto_error_set(&session.result.error, PTO_ENOTSUP, "%s drives contexts of its own: there are no rings to size",
-                  session.result.program);
-  }
   if (code == PTO_EXIT_OK) code = pto_run_session_execute(&session);
   trial->completes = code == PTO_EXIT_OK;
   if (code == PTO_EXIT_OK && is_first) code = judge_first(advise, &session);
@@ -316,6 +311,7 @@ static void make_run_options(struct advise *advise) {
   advise->run = *advise->options;
   advise->run.engine = "virtual";
   advise->run.rounds = 1;
+  advise->run.is_mute = true;
   advise->run.stats = false;
   advise->run.trace_path = advise->run.dot_path = advise->run.deps_path = NULL;
   advise->run.waits_path = advise->run.json_path = NULL;

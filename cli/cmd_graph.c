@@ -53,6 +53,10 @@ OPTION(run) {
   COMMAND->run = true;
   return PTO_OK;
 }
+OPTION(check) {
+  COMMAND->run = COMMAND->check = true;
+  return PTO_OK;
+}
 OPTION(explain) {
   COMMAND->explain = true;
   return PTO_OK;
@@ -99,6 +103,8 @@ static const struct pto_option_spec extra[] = {
     {"weights", "FILE", "of the graph's constants, to read (default: beside it)", set_weights, false},
     {"manifest", "FILE.json", "of these weights (default: beside the graph)", set_manifest, false},
     {"run", NULL, "runs it", set_run, false},
+    {"check", NULL, "runs it, and judges the order of its tasks by what they access, as `ptosim check` does", set_check,
+     false},
     {"steps", "N", "runs it N times, states fed back: past_NAME is what NAME was, token the largest logit", set_steps,
      false},
     {"kv", "HOW", "pingpong (default): two tensors a state take turns; inplace: one, which the step consumes", set_kv,
@@ -117,8 +123,8 @@ static const struct pto_option_spec extra[] = {
     {0}};
 
 /* Of a run of tasks, not of a graph. */
-static const char *const refused[] = {"deps",   "policy", "case",      "expect",  "output",
-                                      "rounds", "dump",   "waits-dot", "timeout", NULL};
+static const char *const refused[] = {"policy", "case",      "expect",  "output", "rounds",
+                                      "dump",   "waits-dot", "timeout", NULL};
 /* And what means something else here and is told by itself. */
 static const char *const not_shown[] = {"deps", "policy", "case",      "expect",  "output", "rounds",
                                         "dump", "seed",   "waits-dot", "timeout", "engine", "set",
@@ -128,7 +134,8 @@ static int help(void) {
   puts("ptosim graph FILE.json [OPTION...]         what is in a graph of operations (webnn-graph-json)\n"
        "ptosim graph --model NAME [OPTION...]      the same of a model\n");
   pto_run_options_help(extra, true, not_shown);
-  puts("  --engine ENGINE          runs on: threads (default) or virtual, a simulated chip; reference, the host in "
+  puts("  --deps RULES             of --check: exact (default) or pto, by which it is lowered and judged\n"
+       "  --engine ENGINE          runs on: threads (default) or virtual, a simulated chip; reference, the host in "
        "doubles\n"
        "  --rtol X, --atol X       of --compare (default: by dtype)\n"
        "  --set KEY=VALUE          an option of the model; may be repeated\n"
@@ -206,6 +213,7 @@ static int execute(struct pto_graph_command *command) {
   if (status == PTO_OK && command->run) status = pto_graph_command_run(command, engine);
   if (status == PTO_OK && command->compare && !command->steps.count)
     status = pto_graph_command_compare(command, engine);
+  if (status == PTO_OK && pto_graph_check_has_found(&command->records.check)) command->exit_code = PTO_EXIT_FINDINGS;
   if (status == PTO_OK && command->divergence.is_found) command->exit_code = PTO_EXIT_FINDINGS;
   return status;
 }
@@ -259,7 +267,10 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if ((o->has_rtol || o->has_atol) && !command->compare) return "--rtol and --atol are for --compare";
   if ((o->engine || o->chip || o->workers) && !runs && !command->explain) return "--engine is for --run or --compare";
   if (command->is_unfused && !runs && !command->explain) return "--no-fusion is for --run, --compare or --explain";
-  if (pto_graph_records_wanted(o, command->dot_tasks_path) &&
+  if (o->has_deps && !command->check) return "--deps is for --check";
+  if (command->check && o->engine && strcmp(o->engine, "reference") == 0)
+    return "--check is for --engine threads or virtual";
+  if (pto_graph_records_wanted(o, command->dot_tasks_path, false) &&
       (!command->run || (o->engine && strcmp(o->engine, "reference") == 0)))
     return "--trace, --stats, --dot-tasks and --deps-json are for --run on a chip";
   if (command->validate && (runs || command->explain || command->save_path || o->dot_path))

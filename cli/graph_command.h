@@ -77,7 +77,7 @@ struct pto_graph_command {
   const char *path; /* of the graph; NULL: a model */
   const char *model, *save_path, *weights_path, *manifest_path, *output_dir, *compare, *dot_tasks_path;
   uint32_t save_weights; /* enum pto_graph_weights_form */
-  bool validate, run, explain, first_divergence, has_kv, is_unfused;
+  bool validate, run, check, explain, first_divergence, has_kv, is_unfused;
   struct pto_graph *graph;
   void **inputs, **outputs; /* dense bytes, in the graph's order */
   const char *engine;       /* that it ran on; NULL: on none */

@@ -175,6 +175,7 @@ struct pto_config pto_graph_command_config(const struct pto_graph_command *comma
                              .engine = o->engine ? o->engine : "threads",
                              .chip = o->chip ? o->chip : "tiny",
                              .workers = o->workers,
+                             .deps = o->has_deps ? o->deps : PTO_DEPS_EXACT,
                              .window = o->window,
                              .heap_bytes = o->heap_bytes,
                              .poison = o->poison};
@@ -182,7 +183,7 @@ struct pto_config pto_graph_command_config(const struct pto_graph_command *comma
 
 int pto_graph_command_run(struct pto_graph_command *command, const struct pto_graph_engine *engine) {
   struct pto_config config = pto_graph_command_config(command);
-  config.record = pto_graph_records_wanted(&command->options, command->dot_tasks_path);
+  config.record = pto_graph_records_wanted(&command->options, command->dot_tasks_path, command->check);
   const struct pto_graph_job job = {.graph = command->graph,
                                     .inputs = (const void *const *)command->inputs,
                                     .outputs = command->outputs,
@@ -191,6 +192,7 @@ int pto_graph_command_run(struct pto_graph_command *command, const struct pto_gr
                                     .records = config.record ? &command->records : NULL};
   command->records = (struct pto_graph_records){.options = &command->options,
                                                 .dot_tasks_path = command->dot_tasks_path,
+                                                .check = {.is_wanted = command->check, .rules = config.deps},
                                                 .program = command->model ? command->model : command->path};
   int status = command->steps.count ? pto_graph_command_steps(command) : engine->run(&job, &command->error);
   command->has_run = status == PTO_OK;

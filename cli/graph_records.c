@@ -15,10 +15,10 @@
 
 #define MOST_NODES_PRINTED 12u
 
-uint32_t pto_graph_records_wanted(const struct pto_run_options *o, const char *dot_tasks_path) {
+uint32_t pto_graph_records_wanted(const struct pto_run_options *o, const char *dot_tasks_path, bool is_checked) {
   const bool has_timeline = o->trace_path || o->stats;
   /* The graph has the names of the kernels in a timeline. */
-  return (has_timeline || dot_tasks_path || o->deps_path ? PTO_RECORD_GRAPH : 0u) |
+  return (has_timeline || dot_tasks_path || o->deps_path || is_checked ? PTO_RECORD_GRAPH : 0u) |
          (has_timeline ? PTO_RECORD_TIMELINE : 0u);
 }
 
@@ -158,7 +158,11 @@ int pto_graph_records_end(struct pto_graph_records *records, struct pto_context 
                                       .lookups = counters.lookups,
                                       .candidates = counters.candidates,
                                       .submit_waits = counters.submit_waits};
-  const int status = write_files(records, trace, &export_info, error);
+  int status = write_files(records, trace, &export_info, error);
+  if (status == PTO_OK && records->check.is_wanted) {
+    const struct pto_graph_task_nodes nodes = {records->node_of, records->task_count, records->name_list};
+    status = pto_graph_check_judge(&records->check, trace, &nodes, error);
+  }
   return status == PTO_OK && records->options->stats ? take_times(records, trace, info.clusters, error) : status;
 }
 
@@ -204,5 +208,6 @@ void pto_graph_records_fini(struct pto_graph_records *records) {
   free(records->name_list);
   free(records->times);
   pto_timeline_stats_fini(&records->timeline);
+  pto_graph_check_fini(&records->check);
   *records = (struct pto_graph_records){0};
 }

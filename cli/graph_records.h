@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `ptosim graph --run` with --trace, --stats, --dot-tasks, --deps-json: what the run's context recorded, with the node
- * that each task is of.
+ * `ptosim graph --run` with --trace, --stats, --dot-tasks, --deps-json, --check: what the run's context recorded, with
+ * the node that each task is of.
  *
  * Owns the nodes of the tasks and the times until fini; the graph, the options and the texts are the command's.
  *
@@ -16,6 +16,7 @@
 #ifndef PTO_GRAPH_RECORDS_H
 #define PTO_GRAPH_RECORDS_H
 
+#include <cli/graph_check.h>
 #include <cli/run_options.h>
 #include <cli/timeline_stats.h>
 #include <formats/json_writer.h>
@@ -42,10 +43,11 @@ struct pto_graph_records {
   struct pto_timeline_stats timeline;
   struct pto_graph_node_time *times; /* longest first; of all nodes */
   bool has_times;
+  struct pto_graph_check check;
 };
 
 /* Which enum pto_record bits the options ask for; 0: nothing is to be recorded. */
-uint32_t pto_graph_records_wanted(const struct pto_run_options *options, const char *dot_tasks_path);
+uint32_t pto_graph_records_wanted(const struct pto_run_options *options, const char *dot_tasks_path, bool is_checked);
 /* Whether the files can be written.  PTO_OK, or PTO_EINVAL with the sentence. */
 PTO_MUST_CHECK int pto_graph_records_probe(const struct pto_run_options *options, const char *dot_tasks_path,
                                            struct pto_error *error);

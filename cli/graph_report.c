@@ -169,6 +169,7 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
     printf("digest     %016" PRIx64 "\n", pto_graph_output_digest(command));
   }
   pto_graph_records_print(&command->records);
+  pto_graph_check_print(&command->records.check);
   if (command->has_compared) print_divergence(command);
   if (command->has_explained) pto_graph_explain_print(command);
 }
@@ -317,6 +318,7 @@ int pto_graph_report_write_json(const struct pto_graph_command *command, struct 
   else
     pto_json_put_null(&w, "explained");
   pto_graph_records_put(&w, &command->records);
+  pto_graph_check_put(&w, &command->records.check);
   pto_json_put_string(&w, "status", pto_status_name(command->error.status));
   pto_json_put_u64(&w, "exit", (uint64_t)command->exit_code);
   pto_json_put_string(&w, "error", command->error.sentence[0] ? command->error.sentence : NULL);

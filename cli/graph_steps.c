@@ -369,7 +369,7 @@ static void free_arrays(struct stepping *s) {
 int pto_graph_command_steps(struct pto_graph_command *command) {
   struct stepping s = {.command = command, .graph = command->graph};
   struct pto_config config = pto_graph_command_config(command);
-  config.record = pto_graph_records_wanted(&command->options, command->dot_tasks_path);
+  config.record = pto_graph_records_wanted(&command->options, command->dot_tasks_path, command->check);
   int status =
       alloc_arrays(&s) ? sort_inputs(&s) : pto_error_set(&command->error, PTO_ENOMEM, "no memory for the steps");
   if (status == PTO_OK) status = pto_graph_open_context(command->graph, &config, &s.context, &command->error);

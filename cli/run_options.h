@@ -39,6 +39,7 @@ struct pto_run_options {
   uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
   bool poison, stats, quiet, help;
   uint64_t array_margin_bytes;          /* no option: of verbs that watch arrays (pto_program_request) */
+  bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
   const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
   const char *one_run_option;           /* the first option given that is for one run; NULL: none was */
   uint64_t given;                       /* bit i: entry i of `specs` (run_options.c) was */

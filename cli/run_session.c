@@ -242,6 +242,12 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
   return status == PTO_ENOMEM ? pto_error_set(error, status, "no memory for what the context has recorded") : PTO_OK;
 }
 
+/* Where the program's own text goes. */
+static FILE *text_of(struct pto_run_session *session) {
+  if (session->options->is_mute) return session->nowhere = fopen("/dev/null", "w");
+  return pto_run_options_take_stdout(session->options) ? stderr : stdout;
+}
+
 static int open_program_run(struct pto_run_session *session) {
   const struct pto_run_options *options = session->options;
   const struct pto_program_request request = {.case_name = options->case_name,
@@ -252,7 +258,7 @@ static int open_program_run(struct pto_run_session *session) {
                                               .config = &session->config,
                                               .on_report = take_recording,
                                               .on_report_argument = session,
-                                              .text = pto_run_options_take_stdout(options) ? stderr : stdout};
+                                              .text = text_of(session)};
   int status = pto_program_run_create(session->loaded->program, &request, &session->run, &session->result.error);
   if (status) return end(session, exit_of_setup(status));
   describe(session);
@@ -495,6 +501,7 @@ void pto_run_session_close(struct pto_run_session *session) {
   pto_runtime_destroy(session->rt);
   pto_trace_fini(&session->recording);
   pto_program_run_destroy(session->run);
+  if (session->nowhere) fclose(session->nowhere);
   pto_program_unload(session->loaded);
   memset(session, 0, sizeof *session);
 }

@@ -15,6 +15,8 @@
 #ifndef PTO_RUN_SESSION_H
 #define PTO_RUN_SESSION_H
 
+#include <stdio.h>
+
 #include <cli/export.h>
 #include <cli/run_options.h>
 #include <cli/run_result.h>
@@ -32,6 +34,7 @@ struct pto_run_session {
   struct pto_config config;
   struct pto_trace recording; /* of contexts that the program drives and reports, where it is asked for; else zeroed */
   uint64_t reported_ps, reported_count; /* virtual time of the contexts in it, and how many they are */
+  FILE *nowhere;                        /* where the program's text goes that is to be seen by nobody */
   struct pto_chip chip;
   struct pto_timeline_stats timeline;
   struct pto_run_result result;

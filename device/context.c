@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <device/context_watch.h>
 #include <runtime/base/thread.h>
 
 #define DEFAULT_MEMORY_BYTES (UINT64_C(1) << 30)
@@ -39,6 +40,14 @@ static int copy_options(const struct pto_context_options *given, struct pto_cont
   return PTO_OK;
 }
 
+static int begin_watch(struct pto_context *context, struct pto_error *error) {
+  const struct pto_context_watch *watch = context->config.context_watch;
+  const struct pto_reserve *memory = &context->tensors.memory.reserve;
+  const int status = watch->created(watch->argument, context->rt, memory->addr, memory->size_bytes, error);
+  context->is_watched = status == PTO_OK;
+  return status;
+}
+
 static int create_parts(struct pto_context *context, const struct pto_context_options *options,
                         struct pto_error *error) {
   context->config = options->runtime;
@@ -58,6 +67,10 @@ static int create_parts(struct pto_context *context, const struct pto_context_op
   /* The names were the caller's. */
   context->config.engine = context->backend->engine;
   context->config.chip = context->chip.name;
+  if (context->config.context_watch) {
+    status = begin_watch(context, error);
+    if (status) return status;
+  }
   int reason = 0;
   if (context->backend->has_thread) {
     context->has_thread = pto_thread_start(&context->thread, pto_executor_main, context, &reason);
@@ -84,6 +97,10 @@ static void destroy_parts(struct pto_context *context) {
     free(flight->output_ids);
   }
   pto_lowering_cache_fini(&context->lowerings);
+  if (context->is_watched) {
+    const struct pto_context_watch *watch = context->config.context_watch;
+    watch->destroyed(watch->argument, context->rt, &context->counters);
+  }
   pto_runtime_destroy(context->rt);
   pto_trace_fini(&context->recording);
   pto_device_tensors_fini(&context->tensors);

@@ -69,7 +69,8 @@ struct pto_context {
   pthread_cond_t is_queued, is_done;
   pthread_t thread;
   bool has_thread, is_ending;
-  bool has_run; /* the executor's: a run goes on, or pauses */
+  bool is_watched; /* whoever the configuration names knows of it */
+  bool has_run;    /* the executor's: a run goes on, or pauses */
   struct pto_device_tensors tensors;
   struct pto_command queue[PTO_CONTEXT_QUEUE]; /* by number modulo its length */
   uint64_t queued, done;                       /* commands so far */

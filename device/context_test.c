@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <device/context_watch.h>
 #include <runtime/base/reserve.h>
 #include <runtime/base/thread.h>
 
@@ -152,6 +153,57 @@ static void test_creation_gives_everything_back_whichever_part_fails(void **stat
   }
 }
 
+/* ---- who is told of contexts ---- */
+
+static struct told {
+  struct pto_runtime *rt;
+  uint64_t memory_bytes, tasks;
+  uint32_t created, destroyed;
+  int answer;
+} told;
+
+static int tell_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
+                        struct pto_error *error) {
+  struct told *t = argument;
+  t->created++;
+  t->rt = rt;
+  t->memory_bytes = memory_bytes;
+  assert_non_null(memory);
+  return t->answer ? pto_error_set(error, t->answer, "not this one") : PTO_OK;
+}
+static void tell_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *of_all) {
+  struct told *t = argument;
+  t->destroyed++;
+  t->tasks = of_all->tasks;
+  assert_ptr_equal(rt, t->rt);
+}
+
+static void test_a_watch_of_the_configuration_is_told_of_each_context_and_may_refuse_it(void **state) {
+  static const char *const engines[] = {"threads", "virtual", "observe"};
+  const struct pto_context_watch watch = {tell_created, tell_destroyed, &told};
+  for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++) {
+    const struct pto_context_options options = {
+        .size = sizeof options,
+        .memory_bytes = 1 << 20,
+        .runtime = {.engine = engines[e], .chip = "tiny", .context_watch = &watch}};
+    char sentence[64] = "";
+    told = (struct told){0};
+    assert_int_equal(pto_context_create(&options, &context, sentence, sizeof sentence), PTO_OK);
+    assert_true(told.created == 1 && told.destroyed == 0 && told.memory_bytes >= 1 << 20);
+    struct pto_device_tensor a = host_tensor(), b = host_tensor();
+    write4(a, 1, 2, 3, 4);
+    dispatch1(&times_2, a, b);
+    reads4(b, 2, 4, 6, 8);
+    assert_int_equal(counters().transfer_ps != 0, strcmp(engines[e], "virtual") == 0);
+    pto_context_destroy(context);
+    assert_true(told.created == 1 && told.destroyed == 1 && told.tasks == 1);
+    told.answer = PTO_ENOTSUP;
+    assert_int_equal(pto_context_create(&options, &context, sentence, sizeof sentence), PTO_ENOTSUP);
+    assert_string_equal(sentence, "not this one");
+    assert_true(told.created == 2 && told.destroyed == 1);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_counters_say_exactly_what_moved),
@@ -159,6 +211,7 @@ int main(void) {
       cmocka_unit_test(test_threads_may_share_a_context),
       cmocka_unit_test(test_hints_choose_the_device_and_the_context_says_what_came_of_them),
       cmocka_unit_test(test_options_that_mean_nothing_are_refused_with_a_sentence),
+      cmocka_unit_test(test_a_watch_of_the_configuration_is_told_of_each_context_and_may_refuse_it),
       cmocka_unit_test(test_creation_gives_everything_back_whichever_part_fails),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static int run(struct pto_runtime *rt, const struct pto_device_program *program,
   return program->orchestrate(rt, bound);
 }
 
-enum backend { NPU_THREADS, NPU_VIRTUAL, HOST };
+enum backend { NPU_THREADS, NPU_VIRTUAL, NPU_OBSERVED, HOST };
 
 /* What the three have in common: the memory is this process's, and tasks work on it. */
 #define COMMON                                                                                                         \
@@ -70,7 +70,9 @@ enum backend { NPU_THREADS, NPU_VIRTUAL, HOST };
 
 static const struct pto_device_backend backends[] = {
     [NPU_THREADS] = {.name = "npu-threads", .is_accelerated = true, .has_thread = true, .engine = "threads", COMMON},
-    [NPU_VIRTUAL] = {.name = "npu-virtual", .is_accelerated = true, .engine = "virtual", COMMON},
+    [NPU_VIRTUAL] = {.name = "npu-virtual", .is_accelerated = true, .has_clock = true, .engine = "virtual", COMMON},
+    /* For tools: kernels run one at a time, on the thread of whoever waits. */
+    [NPU_OBSERVED] = {.name = "npu-observed", .is_accelerated = true, .engine = "observe", COMMON},
     /* One cluster on one thread: tasks run one at a time. */
     [HOST] = {.name = "host", .has_thread = true, .engine = "threads", COMMON},
 };
@@ -106,7 +108,10 @@ int pto_device_backend_choose(const struct pto_context_options *options, struct 
     return use_host(options, config, error);
   }
   if (!config->engine) config->engine = "threads";
-  *backend_out = &backends[strcmp(config->engine, "virtual") == 0 ? NPU_VIRTUAL : NPU_THREADS];
+  uint32_t backend = NPU_THREADS;
+  for (uint32_t b = NPU_VIRTUAL; b <= NPU_OBSERVED; b++)
+    if (strcmp(config->engine, backends[b].engine) == 0) backend = b;
+  *backend_out = &backends[backend];
   if (config->chip) return PTO_OK; /* said by name: all of it */
   config->chip = "a2a3";
   return options->power_preference == PTO_POWER_LOW_POWER ? use_few_clusters(config, error) : PTO_OK;

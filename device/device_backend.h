@@ -18,6 +18,7 @@ struct pto_device_backend {
   const char *name;
   bool is_accelerated;
   bool has_thread; /* the executor is a thread of its own; else whoever waits runs what is queued */
+  bool has_clock;  /* of virtual time */
   const char *engine;
   uint32_t dtypes; /* bit 1 << enum pto_dtype: what tensors may have */
   uint32_t max_rank;

@@ -15,7 +15,7 @@ static void count(struct pto_context *context, uint64_t *bytes, uint64_t *calls,
   pto_context_lock(context);
   *bytes += size_bytes;
   ++*calls;
-  if (is_on_link && size_bytes && !context->has_thread)
+  if (is_on_link && size_bytes && context->backend->has_clock)
     context->counters.transfer_ps += pto_device_transfer_ps(&context->chip, size_bytes);
   pto_context_unlock(context);
 }

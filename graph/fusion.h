@@ -55,6 +55,7 @@ struct pto_fused_options {
   uint32_t axis_count;
   bool is_centred;                     /* the mean is taken off first */
   bool is_inverted;                    /* the mask is true where scores do not count */
+  bool is_other_finite;                /* a number stands for these */
   const struct pto_graph_node *node;   /* whose options hold for the group as well */
   const struct pto_graph_node *bounds; /* a clamp or relu */
 };

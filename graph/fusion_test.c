@@ -216,6 +216,27 @@ static void test_what_an_output_or_another_node_sees_is_inside_no_group(void **s
     }
 }
 
+static void test_of_two_products_in_a_sum_the_one_that_nobody_else_sees_is_in_its_group(void **state) {
+  (void)state;
+  for (uint32_t seen = 0; seen < 2; seen++) {
+    struct form_maker maker = open_maker(1, PTO_FLOAT32), *f = &maker;
+    const form_operand x = IN("x", 3, 5), products[] = {
+                                              pto_graph_builder_matmul(f->builder, x, IN("a", 5, 4), NULL),
+                                              pto_graph_builder_matmul(f->builder, x, IN("b", 5, 4), NULL),
+                                          };
+    const struct pto_graph_output outputs[] = {{"y", pto_graph_builder_add(f->builder, products[0], products[1], NULL)},
+                                               {"z", products[seen]}};
+    struct pto_graph *graph = close_maker(f, outputs, 2);
+    struct pto_fusion_plan plan = plan_of(graph);
+    assert_int_equal(plan.group_count, 1);
+    assert_int_equal(plan.groups[0].pattern, PTO_FUSION_product_sum);
+    assert_false(pto_fusion_is_inside(&plan, seen));
+    assert_true(pto_fusion_is_inside(&plan, 1 - seen));
+    pto_fusion_plan_fini(&plan);
+    pto_graph_destroy(graph);
+  }
+}
+
 static void test_plans_of_random_graphs_are_valid(void **state) {
   (void)state;
   const struct random_graph_form form = {.call_count = 12, .has_patterns = true};
@@ -281,6 +302,7 @@ int main(void) {
       cmocka_unit_test(test_every_pattern_has_a_spelling_here),
       cmocka_unit_test(test_a_graph_that_is_unfused_has_no_groups),
       cmocka_unit_test(test_what_an_output_or_another_node_sees_is_inside_no_group),
+      cmocka_unit_test(test_of_two_products_in_a_sum_the_one_that_nobody_else_sees_is_in_its_group),
       cmocka_unit_test(test_plans_of_random_graphs_are_valid),
       cmocka_unit_test(test_a_product_of_many_factors_is_no_group_and_takes_no_time),
       cmocka_unit_test(test_each_allocation_may_fail),

@@ -106,8 +106,6 @@ static void test_what_cannot_be_advised_says_why(void **state) {
   assert_int_equal(pto_ptosim_run("check errors/scope --advise --window 16"), 3);
   pto_ptosim_assert_complaint(3, "use a window of at least 32");
   assert_int_equal(pto_ptosim_run("check no_such --advise"), 2);
-  assert_int_equal(pto_ptosim_run("check kv_cache --advise"), 2);
-  pto_ptosim_assert_complaint(2, "drives contexts of its own");
   assert_int_equal(pto_ptosim_run("check --advise"), 2);
   const char *path = pto_ptosim_path("advice.json");
   assert_int_equal(pto_ptosim_run("check errors/user --advise --json %s", path), 3);
@@ -116,6 +114,23 @@ static void test_what_cannot_be_advised_says_why(void **state) {
   assert_int_equal(pto_json_integer(root, "exit"), 3);
   assert_null(json_object_get(root, "windows"));
   json_decref(root);
+}
+
+/* Of their runs in contexts; a context fails as its program does, and what it prints is printed by none of the runs. */
+static void test_programs_that_drive_contexts_are_advised_as_well(void **state) {
+  assert_int_equal(pto_ptosim_run("check kv_cache --set steps=8 --advise --json -"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  const int window = (int)pto_json_integer(root, "least_window"),
+            heap = (int)pto_json_integer(root, "least_heap_bytes");
+  assert_int_equal(pto_json_integer(root, "tasks"), 128);
+  assert_int_equal(pto_json_integer(root, "wrong"), 0);
+  json_decref(root);
+  assert_int_equal(pto_ptosim_run("run kv_cache --set steps=8 --engine virtual --window %d", window), 0);
+  assert_int_equal(pto_ptosim_run("run kv_cache --set steps=8 --engine virtual --window %d", window / 2), 3);
+  assert_int_equal(pto_ptosim_run("run kv_cache --set steps=8 --engine virtual --heap %d", heap), 0);
+  assert_int_equal(pto_ptosim_run("run kv_cache --set steps=8 --engine virtual --heap %d", heap - 1024), 3);
+  assert_int_equal(pto_ptosim_run("check llm --set steps=4 --advise"), 0);
+  assert_int_equal(strncmp(pto_ptosim_last.out, "llm on tiny, virtual engine, ", 29), 0);
 }
 
 static void test_the_same_advice_every_time(void **state) {
@@ -133,6 +148,7 @@ int main(void) {
       cmocka_unit_test(test_people_get_tables_and_the_line_to_add),
       cmocka_unit_test(test_rings_that_were_asked_for_are_the_largest),
       cmocka_unit_test(test_what_cannot_be_advised_says_why),
+      cmocka_unit_test(test_programs_that_drive_contexts_are_advised_as_well),
       cmocka_unit_test(test_the_same_advice_every_time),
   };
   return cmocka_run_group_tests_name("check_advise", tests, pto_ptosim_setup, pto_ptosim_teardown);

@@ -391,6 +391,49 @@ static void test_a_scale_of_attention_overflows_no_query(void **state) {
   pto_context_destroy(context);
 }
 
+/* Where the mask is 0 a score does not count: of ∞ and of a finite number, on either side. */
+static form_operand chosen_attention(struct form_maker *f, double never, bool is_inverted) {
+  const form_operand scores =
+      pto_graph_builder_mul(f->builder, pto_graph_builder_matmul(f->builder, IN("q", 2, 5, 8), IN("k", 2, 8, 6), NULL),
+                            form_number(f, 0.25, 0), NULL);
+  const form_operand mask = form_input(f, "m", PTO_UINT8, SHAPE(5, 6)), other = form_number(f, never, 0);
+  const form_operand chosen =
+      pto_graph_builder_where(f->builder, mask, is_inverted ? other : scores, is_inverted ? scores : other, NULL);
+  const struct pto_softmax_options last = {.axis = 2};
+  return pto_graph_builder_matmul(f->builder, pto_graph_builder_softmax(f->builder, chosen, &last), IN("v", 2, 6, 8),
+                                  NULL);
+}
+static form_operand never_infinite(struct form_maker *f) { return chosen_attention(f, -(double)INFINITY, false); }
+static form_operand never_infinite_inverted(struct form_maker *f) {
+  return chosen_attention(f, -(double)INFINITY, true);
+}
+static form_operand never_finite(struct form_maker *f) { return chosen_attention(f, -1e30, false); }
+static form_operand never_finite_inverted(struct form_maker *f) { return chosen_attention(f, -1e30, true); }
+static form_operand never_little(struct form_maker *f) { return chosen_attention(f, 3, false); }
+
+static void test_what_stands_for_scores_that_do_not_count_may_be_infinite(void **state) {
+  (void)state;
+  const struct form choices[] = {{"never_infinite", never_infinite, false},
+                                 {"never_infinite_inverted", never_infinite_inverted, false},
+                                 {"never_finite", never_finite, false},
+                                 {"never_finite_inverted", never_finite_inverted, false},
+                                 {"never_little", never_little, false}};
+  struct pto_context *context = lowered_graph_open(&configs[0]);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(choices); i++)
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+      struct trial t = open_trial(&choices[i], seed, PTO_FLOAT32, NULL, 0);
+      for (uint32_t k = 0; k < t.graph->input_count; k++)
+        for (uint64_t row = 0; t.graph->input_operands[k].name[0] == 'm' && row < 5; row++)
+          memcpy((uint8_t *)t.inputs[k] + 6 * row, (const uint8_t[]){0, 1}, 2); /* one that counts, and one not */
+      (void)run(&t, context, false);
+      (void)run(&t, context, true);
+      expect_reference(&t);
+      expect_alike(&t);
+      close_trial(&t);
+    }
+  pto_context_destroy(context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_fused_nodes_are_within_tolerance_of_double_precision_and_of_themselves_one_by_one),
@@ -399,6 +442,7 @@ int main(void) {
       cmocka_unit_test(test_special_values_are_those_of_the_nodes_one_by_one),
       cmocka_unit_test(test_silu_and_gelu_of_minus_infinity_are_zero),
       cmocka_unit_test(test_a_scale_of_attention_overflows_no_query),
+      cmocka_unit_test(test_what_stands_for_scores_that_do_not_count_may_be_infinite),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

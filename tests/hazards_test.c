@@ -436,6 +436,33 @@ static void test_a_fuzzy_region_meets_whatever_its_bounding_range_meets(void **s
   fixture_close(&fixture);
 }
 
+/* A fuzzy write again, in the place of the first, is as fuzzy as that was. */
+static uint64_t edges_between_fuzzy_writes;
+static int fuzzy_writes_of_one_region(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor matrix = fixture_matrix(f, 8, 16);
+  struct pto_tensor left = fixture_box(&matrix, 0, 8, 0, 8), right = fixture_box(&matrix, 0, 8, 8, 8);
+  struct pto_tensor fuzzy = pto_tensor_with_overlap(&right, PTO_OVERLAP_FUZZY);
+  for (int i = 0; i < 3; i++) fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &fuzzy), PTO_OK);
+  edges_between_fuzzy_writes = fixture_edges(rt);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &left), PTO_OK);
+  return 0;
+}
+static void test_a_fuzzy_region_that_is_written_again_is_still_fuzzy_whether_edges_are_recorded_or_not(void **state) {
+  (void)state;
+  uint64_t edges[2];
+  for (int is_recorded = 0; is_recorded < 2; is_recorded++) {
+    memset(&fixture, 0, sizeof fixture);
+    fixture.records_nothing = !is_recorded;
+    fixture_open(&fixture);
+    fixture_run(&fixture, fuzzy_writes_of_one_region, PTO_OK);
+    edges[is_recorded] = fixture_edges(fixture.rt);
+    assert_true(edges_between_fuzzy_writes >= 2);
+    assert_true(edges[is_recorded] > edges_between_fuzzy_writes);
+    fixture_close(&fixture);
+  }
+  assert_int_equal(edges[0], edges[1]);
+}
+
 static int recycled_memory(struct pto_runtime *rt, struct fixture *f) {
   (void)f;
   for (int i = 0; i < 3; i++) {
@@ -527,6 +554,7 @@ int main(void) {
       TEST(test_a_read_has_an_edge_to_each_unordered_write_of_a_manual_scope),
       TEST(test_a_fuzzy_region_meets_whatever_its_bounding_range_meets),
       TEST(test_a_fuzzy_read_states_its_reason_beside_a_write_that_replaces_what_it_meets),
+      TEST(test_a_fuzzy_region_that_is_written_again_is_still_fuzzy_whether_edges_are_recorded_or_not),
       TEST(test_recycled_memory_of_a_dead_buffer_orders_nothing),
       TEST(test_readers_of_a_long_lived_tensor_cost_no_more_edges_than_the_window_has_slots),
       TEST(test_the_host_waits_and_makes_no_edges),

@@ -142,6 +142,8 @@ enum pto_deps_rules { PTO_DEPS_EXACT = 0, PTO_DEPS_PTO = 1 };
 /* What is kept of a run for later: costs memory and a little time, changes no result. */
 enum pto_record { PTO_RECORD_GRAPH = 1 /* tasks, parameters, edges with reasons */, PTO_RECORD_TIMELINE = 2 };
 
+struct pto_context_watch;
+
 /* Zeroed fields mean the default in brackets.  Start with `struct pto_config config = {.size = sizeof config};`. */
 struct pto_config {
   size_t size;
@@ -162,6 +164,9 @@ struct pto_config {
   uint64_t map_entries;                 /* regions that the map can hold [never short] */
   uint32_t clusters;                    /* of the chip's, the first so many are used [all] */
   const struct pto_kernel_meter *meter; /* told of kernel calls; borrowed for the runtime's life [nobody] */
+  /* Of ptosim's own, which is told of contexts (pto/device.h) that are made of this configuration; borrowed.  Without
+   * contexts it means nothing. */
+  const struct pto_context_watch *context_watch;
 };
 
 /* Counts of the last run, or of the one that is going on. */

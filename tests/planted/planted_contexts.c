@@ -2,7 +2,8 @@
 /*
  * A program that drives contexts of its own, in which memory is read by one dispatch and written by a later one: what
  * orders the two is a sync, or that they are of two contexts.  Rules pto order no write behind a read: without the sync
- * (`sync=false`) there is a mistake.  For tests/cli_check_test.c.
+ * (`sync=false`) there is a mistake.  For tests/cli_check_test.c.  And, with `touch`, kernels that touch what they do
+ * not declare, for tests/cli_observe_test.c.
  */
 #include <pto/pto.h>
 
@@ -15,32 +16,58 @@ static int copy_run(const struct pto_kernel_args *a) {
   return 0;
 }
 
+/* One element behind the end of either tensor, and one that is left out. */
+static int write_beyond_run(const struct pto_kernel_args *a) {
+  memcpy(a->tensors[1].addr, a->tensors[0].addr, NUMEL * sizeof(float));
+  ((float *)a->tensors[1].addr)[NUMEL] = 1.5f;
+  return 0;
+}
+static int read_beyond_run(const struct pto_kernel_args *a) {
+  float *z = a->tensors[1].addr;
+  memcpy(z, a->tensors[0].addr, NUMEL * sizeof *z);
+  z[0] += ((const float *)a->tensors[0].addr)[NUMEL];
+  return 0;
+}
+static int leave_out_run(const struct pto_kernel_args *a) {
+  memcpy(a->tensors[1].addr, a->tensors[0].addr, (NUMEL - 1) * sizeof(float));
+  return 0;
+}
+
 #define F32(parameter, way)                                                                                            \
   { .name = parameter, .mode = way, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32) }
 static const struct pto_kernel_param of_copy[] = {F32("x", PTO_INPUT), F32("z", PTO_OUTPUT)};
-static const struct pto_kernel copy = {
-    .name = "copy", .cores = PTO_AIV, .params = of_copy, .param_count = 2, .run = copy_run};
+#define COPY(function)                                                                                                 \
+  { .name = "copy", .cores = PTO_AIV, .params = of_copy, .param_count = 2, .run = function }
+static const struct pto_kernel copies[] = {COPY(copy_run), COPY(write_beyond_run), COPY(read_beyond_run),
+                                           COPY(leave_out_run)};
 
 static int submit_copy(struct pto_runtime *rt, const struct pto_bound *bound) {
   const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0])};
-  return pto_submit_aiv(rt, &copy, params, 2);
-}
-
-static int dispatch(struct pto_context *context, struct pto_device_tensor from, struct pto_device_tensor to) {
-  static const struct pto_operand x = {.name = "x", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}},
-                                  z = {.name = "z", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}};
-  static const struct pto_device_program program = {
-      .name = "copy", .inputs = &x, .outputs = &z, .input_count = 1, .output_count = 1, .orchestrate = submit_copy};
-  const struct pto_binding in = {"x", from}, out = {"z", to};
-  const struct pto_dispatch_bindings bindings = {.inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
-  return pto_context_dispatch(context, &program, &bindings);
+  return pto_submit_aiv(rt, bound->context, params, 2);
 }
 
 struct pass {
   struct pto_program_run *run;
   struct pto_context *context;
   struct pto_device_tensor tensors[3];
+  struct pto_device_program program;
 };
+
+static int dispatch(struct pass *pass, struct pto_device_tensor from, struct pto_device_tensor to) {
+  static const struct pto_operand x = {.name = "x", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}},
+                                  z = {.name = "z", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}};
+  pass->program =
+      (struct pto_device_program){.name = "copy",
+                                  .inputs = &x,
+                                  .outputs = &z,
+                                  .input_count = 1,
+                                  .output_count = 1,
+                                  .orchestrate = submit_copy,
+                                  .context = (void *)(uintptr_t)&copies[pto_option_int(pass->run, "touch")]};
+  const struct pto_binding in = {"x", from}, out = {"z", to};
+  const struct pto_dispatch_bindings bindings = {.inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
+  return pto_context_dispatch(pass->context, &pass->program, &bindings);
+}
 
 static int create_tensors(struct pass *pass) {
   static const struct pto_device_tensor_desc desc = {.dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}};
@@ -74,14 +101,14 @@ static int recreate_tensors(struct pass *pass) {
 static int host(struct pto_program_run *run) {
   struct pass pass;
   int status = open_pass(&pass, run);
-  if (!status) status = dispatch(pass.context, pass.tensors[0], pass.tensors[1]);
+  if (!status) status = dispatch(&pass, pass.tensors[0], pass.tensors[1]);
   if (!status && pto_option_bool(run, "sync")) status = pto_context_sync(pass.context);
   if (pto_option_bool(run, "contexts")) {
     close_pass(&pass);
     if (!status) status = open_pass(&pass, run);
   }
   if (!status && pto_option_bool(run, "recreate")) status = recreate_tensors(&pass);
-  if (!status) status = dispatch(pass.context, pass.tensors[2], pass.tensors[0]);
+  if (!status) status = dispatch(&pass, pass.tensors[2], pass.tensors[0]);
   if (!status) status = pto_context_sync(pass.context);
   close_pass(&pass);
   return status;
@@ -96,6 +123,9 @@ const struct pto_program pto_program = {
     .options = (const struct pto_option[]){{"sync", PTO_OPTION_BOOL, "false", "sync between the dispatches"},
                                            {"contexts", PTO_OPTION_BOOL, "false", "each in a context of its own"},
                                            {"recreate", PTO_OPTION_BOOL, "false", "destroy the tensors in between"},
+                                           {"touch", PTO_OPTION_INT, "0",
+                                            "what kernels touch: 0 what they declare, 1 z beyond its end, 2 x beyond, "
+                                            "3 not all of z"},
                                            {0}},
     .prepare = prepare,
     .host = host,

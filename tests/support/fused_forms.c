@@ -175,7 +175,7 @@ form_operand form_gelu_tanh(struct form_maker *f, form_operand x) {
 /* ---- products ---- */
 
 form_operand form_product_sum(struct form_maker *f, form_operand a, form_operand b, form_operand c) {
-  const struct pto_gemm_options options = {.alpha = pto_number_f64(0.5)};
+  const struct pto_gemm_options options = {.alpha = pto_number_f64(0.5), .beta = pto_number_f64(3)}; /* of no c */
   const bool are_matrices = desc_of(f, a).ndims == 2 && desc_of(f, b).ndims == 2;
   return sum(f,
              are_matrices && draw(f, 2) ? pto_graph_builder_gemm(f->builder, a, b, &options)
