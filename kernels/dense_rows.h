@@ -3,7 +3,8 @@
  * Short rows of f32 that lie one after the other without gaps, as most small tensors do: what a kernel on rows tries
  * before it makes a plan (row_plan.h), which takes longer than the elements of a small tensor.
  *
- * Always true: the loops (lanes_rows.inc) give the bits that the general way gives; they take no local memory.
+ * Always true: the loops (lanes_rows.inc, lanes_short_rows.inc) give the bits that the general way gives; they take no
+ * local memory.
  * Functions of their arguments alone; any thread.
  */
 #ifndef PTO_DENSE_ROWS_H

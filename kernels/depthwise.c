@@ -15,6 +15,7 @@
  */
 #include <kernels/depthwise_plane.h>
 #include <kernels/kernel_level.h>
+#include <kernels/kernel_level_sets.h>
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_local.h>
 #include <kernels/kernel_loops.h>
@@ -75,13 +76,7 @@ PTO_TARGET_POP
 #endif
 
 static const struct loops *best_loops(void) {
-  static const struct loops *const sets[PTO_LEVEL_COUNT] = {
-    [PTO_LEVEL_PLAIN] = &loops_plain,
-#if defined(__x86_64__)
-    [PTO_LEVEL_AVX2] = &loops_avx2,
-    [PTO_LEVEL_AVX512] = &loops_avx512,
-#endif
-  };
+  static const struct loops *const sets[PTO_LEVEL_COUNT] = PTO_LEVEL_SETS(loops);
   return sets[pto_level_best()];
 }
 

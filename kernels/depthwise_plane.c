@@ -2,6 +2,7 @@
 #include <kernels/depthwise_plane.h>
 
 #include <kernels/kernel_level.h>
+#include <kernels/kernel_level_sets.h>
 #include <kernels/kernel_loops.h>
 #include <runtime/base/base.h>
 
@@ -61,13 +62,7 @@ PTO_TARGET_POP
 #endif
 
 static const struct pto_depthwise_loops *best_loops(void) {
-  static const struct pto_depthwise_loops *const sets[PTO_LEVEL_COUNT] = {
-    [PTO_LEVEL_PLAIN] = &loops_plain,
-#if defined(__x86_64__)
-    [PTO_LEVEL_AVX2] = &loops_avx2,
-    [PTO_LEVEL_AVX512] = &loops_avx512,
-#endif
-  };
+  static const struct pto_depthwise_loops *const sets[PTO_LEVEL_COUNT] = PTO_LEVEL_SETS(loops);
   return sets[pto_level_best()];
 }
 

@@ -14,6 +14,7 @@
  */
 #include <kernels/gemm_block.h>
 
+#include <kernels/kernel_level_sets.h>
 #include <kernels/kernel_math.h>
 #include <runtime/base/base.h>
 
@@ -97,12 +98,6 @@ PTO_TARGET_POP
 #endif
 
 const struct pto_gemm_set *pto_gemm_float_set(uint32_t set) {
-  static const struct pto_gemm_set *const sets[PTO_LEVEL_COUNT] = {
-    [PTO_LEVEL_PLAIN] = &set_plain,
-#if defined(__x86_64__)
-    [PTO_LEVEL_AVX2] = &set_avx2,
-    [PTO_LEVEL_AVX512] = &set_avx512,
-#endif
-  };
+  static const struct pto_gemm_set *const sets[PTO_LEVEL_COUNT] = PTO_LEVEL_SETS(set);
   return set < PTO_LEVEL_COUNT && pto_level_is_supported(set) ? sets[set] : NULL;
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <kernels/kernel_loops.h>
 
+#include <kernels/kernel_level_sets.h>
 #include <kernels/kernel_loops_build.h>
 
-static const struct pto_loops *const sets[PTO_LEVEL_COUNT] = {
-    [PTO_LEVEL_PLAIN] = &pto_loops_plain,
-#if defined(__x86_64__)
-    [PTO_LEVEL_AVX2] = &pto_loops_avx2,
-    [PTO_LEVEL_AVX512] = &pto_loops_avx512,
-#endif
-};
+static const struct pto_loops *const sets[PTO_LEVEL_COUNT] = PTO_LEVEL_SETS(pto_loops);
 
 const struct pto_loops *pto_loops_at(uint32_t index) {
   return index < PTO_LEVEL_COUNT && pto_level_is_supported((enum pto_level)index) ? sets[index] : NULL;

@@ -93,8 +93,9 @@ struct pto_dense_rows {
   uint64_t count, length;
   float eps;
 };
-/* A whole kernel on such rows, with the operations and the order of row_loops.h. */
-typedef void pto_dense_rows_loop(const struct pto_dense_rows *rows);
+/* A whole kernel on such rows, with the operations and the order of row_loops.h.  x, y and count are used up: a copy
+ * would wait until `rows`, just written, is stored. */
+typedef void pto_dense_rows_loop(struct pto_dense_rows *rows);
 
 struct pto_loops {
   const char *name;

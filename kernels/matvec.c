@@ -15,6 +15,7 @@
  * To add an instruction set: include matvec.inc once more, and add its line to the table.
  */
 #include <kernels/kernel_level.h>
+#include <kernels/kernel_level_sets.h>
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_local.h>
 #include <kernels/kernel_loops.h>
@@ -93,13 +94,7 @@ PTO_TARGET_POP
 #endif
 
 static const struct row_set *best_set(void) {
-  static const struct row_set *const sets[PTO_LEVEL_COUNT] = {
-    [PTO_LEVEL_PLAIN] = &row_set_plain,
-#if defined(__x86_64__)
-    [PTO_LEVEL_AVX2] = &row_set_avx2,
-    [PTO_LEVEL_AVX512] = &row_set_avx512,
-#endif
-  };
+  static const struct row_set *const sets[PTO_LEVEL_COUNT] = PTO_LEVEL_SETS(row_set);
   return sets[pto_level_best()];
 }
 

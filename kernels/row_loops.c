@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <kernels/row_loops.h>
 
+#include <kernels/kernel_level_sets.h>
 #include <kernels/kernel_math.h>
 #include <runtime/base/base.h>
 
@@ -43,13 +44,7 @@ PTO_TARGET_PUSH(PTO_AVX512_TARGET)
 PTO_TARGET_POP
 #endif
 
-static const struct pto_row_loops *const levels[PTO_LEVEL_COUNT] = {
-    [PTO_LEVEL_PLAIN] = &row_loops_plain,
-#if defined(__x86_64__)
-    [PTO_LEVEL_AVX2] = &row_loops_avx2,
-    [PTO_LEVEL_AVX512] = &row_loops_avx512,
-#endif
-};
+static const struct pto_row_loops *const levels[PTO_LEVEL_COUNT] = PTO_LEVEL_SETS(row_loops);
 
 const struct pto_row_loops *pto_row_loops_at(enum pto_level level) {
   return level < PTO_LEVEL_COUNT && pto_level_is_supported(level) ? levels[level] : NULL;
