@@ -3,7 +3,6 @@
 
 /* A space with more classes than this rounds the cells of new ones up to powers of two, which bounds their number. */
 #define EXACT_CLASSES 8u
-_Static_assert(sizeof(uint32_t) * PTO_BUCKETS_A_LINE == PTO_CACHE_LINE, "as many heads as a line holds");
 
 /* ---- boxes ---- */
 
@@ -99,6 +98,9 @@ static PTO_NOINLINE uint32_t add_class(struct pto_access_map *map, struct pto_ac
     const uint64_t extent = box->hi[a] - box->lo[a] + 1;
     class->cell[a] = pto_divisor_make(is_exact ? extent : round_up_to_power_of_two(extent), limits[a]);
   }
+  class->cells_a_row = limits[0] / class->cell[0].value + 1;
+  class->cells_a_plane = space->coordinates < 3 ? 0 : class->cells_a_row * (limits[1] / class->cell[1].value + 1);
+  class->salt = index * UINT64_C(0xff51afd7ed558ccd);
   class->first_entry = class->entry_count = 0;
   class->next_in_space = space->first_class;
   space->first_class = index;
@@ -148,12 +150,11 @@ static inline void cells_of(const struct pto_access_class *class, const struct p
     cells->is_single &= cells_along(&class->cell[a], box->lo[a], box->hi[a], &cells->lo[a], &cells->hi[a]);
 }
 
-/* Where the list of a cell begins: the heads of a line are those of cells side by side, in some order. */
-static inline uint32_t head_of(const struct pto_access_map *map, uint32_t class, uint64_t x, uint64_t y, uint64_t z) {
-  uint64_t h = (x / PTO_BUCKETS_A_LINE) * UINT64_C(0x9e3779b97f4a7c15) + y * UINT64_C(0xc2b2ae3d27d4eb4f) +
-               z * UINT64_C(0x165667b19e3779f9) + class;
-  h *= UINT64_C(0xff51afd7ed558ccd);
-  return (uint32_t)((h >> 32) ^ (x % PTO_BUCKETS_A_LINE)) & map->cell_mask;
+/* Where the list of a cell begins.  Cells are numbered row by row, so those of tiles side by side have theirs side by
+ * side. */
+static inline uint32_t head_of(const struct pto_access_map *map, const struct pto_access_class *class, uint64_t x,
+                               uint64_t y, uint64_t z) {
+  return pto_access_map_head(map, x + y * class->cells_a_row + z * class->cells_a_plane, class->salt);
 }
 
 static inline uint32_t entry_of(const struct pto_access_map *map, uint32_t number) {
@@ -184,7 +185,7 @@ void pto_access_grid_drop_links(struct pto_access_map *map, struct pto_access_en
 }
 
 static PTO_NOINLINE void link_into_all(struct pto_access_map *map, uint32_t index, const struct cell_range *cells) {
-  const uint32_t class = map->entries[index].class_index;
+  const struct pto_access_class *class = &map->classes[map->entries[index].class_index];
   bool is_first = true;
   for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
     for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
@@ -260,7 +261,7 @@ bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
   for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
     for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
       for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++) {
-        uint32_t number = map->cells[head_of(map, class, x, y, z)];
+        uint32_t number = map->cells[head_of(map, &map->classes[class], x, y, z)];
         while (number && entry_of(map, number) != index) number = *pto_access_grid_next(map, number);
         if (!number) return false;
       }
@@ -319,7 +320,7 @@ static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class
   for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
     for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
       for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++)
-        for (uint32_t i = map->cells[head_of(map, class_index, x, y, z)]; i; i = *pto_access_grid_next(map, i)) {
+        for (uint32_t i = map->cells[head_of(map, class, x, y, z)]; i; i = *pto_access_grid_next(map, i)) {
           const uint32_t index = entry_of(map, i);
           struct pto_access_entry *entry = &map->entries[index];
           if (entry->visit == map->visit || entry->class_index != class_index) continue;
@@ -354,7 +355,7 @@ static inline void search_class(struct pto_access_map *map, uint32_t class_index
     search_cells(map, class_index, &cells, region, skip);
     return;
   }
-  const uint32_t cell = head_of(map, class_index, cells.lo[0], cells.lo[1], cells.lo[2]);
+  const uint32_t cell = head_of(map, class, cells.lo[0], cells.lo[1], cells.lo[2]);
   if (is_own) set_own_cell(place, cell);
   if (map->cells[cell]) search_cell(map, class_index, cell, region, skip);
 }
@@ -393,7 +394,7 @@ static inline void search_row(struct pto_access_map *map, const struct pto_acces
       search_cells_of_row(map, c, x, region, skip);
       continue;
     }
-    const uint32_t head = head_of(map, c, x, 0, 0);
+    const uint32_t head = head_of(map, class, x, 0, 0);
     if (is_own) set_own_cell(place, head);
     if (map->cells[head]) search_cell(map, c, head, region, skip);
   }

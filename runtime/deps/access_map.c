@@ -20,14 +20,13 @@
 
 bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity,
                          uint32_t bucket_count, const struct pto_task_rings *rings, struct pto_list_chunks *chunks) {
-  PTO_ASSERT(pto_is_power_of_two(bucket_count));
+  PTO_ASSERT(pto_is_power_of_two(bucket_count) && bucket_count >= PTO_HEADS_A_RUN);
   *map = (struct pto_access_map){
       .entry_capacity = entry_capacity,
       .link_capacity = (uint32_t)pto_min_u64((uint64_t)entry_capacity * LINKS_PER_ENTRY, UINT32_MAX - entry_capacity),
       .space_capacity = space_capacity,
       .class_capacity = entry_capacity,
-      .bucket_mask = bucket_count - 1,
-      .cell_mask = bucket_count - 1,
+      .head_shift = 64 - pto_log2_floor(bucket_count),
       .rings = rings,
       .chunks = chunks,
       .space_free = UINT32_MAX,
@@ -275,13 +274,13 @@ static inline void set_geometry(struct pto_access_map *map, struct pto_access_en
 }
 
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                               uint64_t hash) {
+                               uint32_t bucket) {
   map->place.has_box = map->place.has_cell = false;
-  return pto_access_map_insert_found(map, space, region, hash);
+  return pto_access_map_insert_found(map, space, region, bucket);
 }
 
 uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                                     uint64_t hash) {
+                                     uint32_t bucket) {
   const uint32_t index = take_place(map);
   struct pto_access_entry *entry = &map->entries[index];
   set_geometry(map, entry, region);
@@ -291,9 +290,9 @@ uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space,
   entry->prune_log2 = PRUNE_MIN_LOG2;
   entry->more = 0;
   entry->visit = 0;
-  entry->bucket = (uint32_t)hash & map->bucket_mask;
-  entry->next = map->buckets[entry->bucket];
-  map->buckets[entry->bucket] = index;
+  entry->bucket = bucket;
+  entry->next = map->buckets[bucket];
+  map->buckets[bucket] = index;
   struct pto_access_space *s = &map->spaces[space];
   s->entry_count++;
   if (PTO_UNLIKELY(region->is_fuzzy)) s->fuzzy_count++;
@@ -451,7 +450,7 @@ bool pto_access_map_is_valid(const struct pto_access_map *map) {
     if (!map->spaces[entry->space].is_live) return false;
     struct pto_region region;
     pto_access_entry_region(map, entry, &region);
-    if (pto_access_map_find(map, &region, pto_access_map_hash(&region)) != i) return false;
+    if (pto_access_map_find(map, &region, pto_access_map_bucket(map, &region)) != i) return false;
     if (!pto_access_grid_has(map, i)) return false;
     if (!(entry->flags & PTO_ENTRY_ISOLATED)) continue;
     if (region.is_fuzzy) return false;

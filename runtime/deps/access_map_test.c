@@ -52,12 +52,12 @@ static struct pto_region box(uint64_t start, uint64_t run, uint64_t rows, uint64
 
 static uint32_t enter(struct fixture *f, uint32_t space, const struct pto_region *r, uint16_t tag) {
   assert_true(pto_access_map_make_room(&f->map, 1));
-  uint64_t hash = pto_access_map_hash(r);
-  uint32_t entry = pto_access_map_find(&f->map, r, hash);
+  const uint32_t bucket = pto_access_map_bucket(&f->map, r);
+  uint32_t entry = pto_access_map_find(&f->map, r, bucket);
   f->map.hit_count = 0;
   if (!entry) {
     pto_access_map_search(&f->map, space, r, 0);
-    entry = pto_access_map_insert_found(&f->map, space, r, hash);
+    entry = pto_access_map_insert_found(&f->map, space, r, bucket);
     if (f->map.hit_count == 0 && !r->is_fuzzy) f->map.entries[entry].flags |= PTO_ENTRY_ISOLATED;
     for (uint32_t i = 0; i < f->map.hit_count; i++)
       f->map.entries[f->map.hits[i].entry].flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
@@ -72,8 +72,8 @@ static void the_same_region_is_found_by_its_geometry(void **state) {
   uint32_t space = pto_access_map_add_space(&f.map, 0x10000, 4096, 64, 4096);
   struct pto_region a = box(0x10000, 16, 4, 64), b = box(0x10010, 16, 4, 64);
   uint32_t entry = enter(&f, space, &a, PTO_TAG_WRITE);
-  assert_int_equal(pto_access_map_find(&f.map, &a, pto_access_map_hash(&a)), entry);
-  assert_int_equal(pto_access_map_find(&f.map, &b, pto_access_map_hash(&b)), 0);
+  assert_int_equal(pto_access_map_find(&f.map, &a, pto_access_map_bucket(&f.map, &a)), entry);
+  assert_int_equal(pto_access_map_find(&f.map, &b, pto_access_map_bucket(&f.map, &b)), 0);
   assert_true(pto_access_map_is_valid(&f.map));
   drop(&f);
 }
@@ -92,7 +92,7 @@ static void regions_of_more_than_two_dimensions_keep_all_of_them(void **state) {
   assert_memory_equal(back.extents, r.extents, 4 * sizeof back.extents[0]);
   assert_memory_equal(back.strides, r.strides, 4 * sizeof back.strides[0]);
   r.extents[3] = 3;
-  assert_int_equal(pto_access_map_find(&f.map, &r, pto_access_map_hash(&r)), 0);
+  assert_int_equal(pto_access_map_find(&f.map, &r, pto_access_map_bucket(&f.map, &r)), 0);
   pto_access_map_remove(&f.map, entry);
   assert_int_equal(f.map.live_entries, 0);
   assert_true(pto_access_map_is_valid(&f.map));
@@ -196,7 +196,7 @@ static void a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_cl
     assert_int_equal(f.map.hit_count, 1);
     assert_true(f.map.hits[0].is_covered);
     pto_access_map_remove(&f.map, victim);
-    const uint32_t entry = pto_access_map_insert_found(&f.map, space, &all, pto_access_map_hash(&all));
+    const uint32_t entry = pto_access_map_insert_found(&f.map, space, &all, pto_access_map_bucket(&f.map, &all));
     assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], submit(&f), PTO_TAG_WRITE));
     assert_true(pto_access_map_is_valid(&f.map));
     f.map.hit_count = 0;
@@ -218,7 +218,7 @@ static void the_first_region_of_a_space_is_not_put_where_the_last_search_of_anot
   }
   assert_true(f.map.place.has_cell);
   struct pto_region r = box(8192, 64, 1, 0);
-  const uint32_t entry = pto_access_map_insert_found(&f.map, empty, &r, pto_access_map_hash(&r));
+  const uint32_t entry = pto_access_map_insert_found(&f.map, empty, &r, pto_access_map_bucket(&f.map, &r));
   assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], submit(&f), PTO_TAG_WRITE));
   assert_true(pto_access_map_is_valid(&f.map));
   f.map.hit_count = 0;
@@ -316,7 +316,7 @@ static void random_regions_are_found_as_by_comparing_with_all(void **state) {
     uint32_t entries[512], count = 0;
     for (int step = 0; step < 400; step++) {
       struct pto_region r = random_region(&rng, base);
-      uint32_t own = pto_access_map_find(&f.map, &r, pto_access_map_hash(&r)), expected = 0;
+      uint32_t own = pto_access_map_find(&f.map, &r, pto_access_map_bucket(&f.map, &r)), expected = 0;
       f.map.hit_count = 0;
       pto_access_map_search(&f.map, space, &r, own);
       for (uint32_t i = 0; i < count; i++) {
@@ -402,7 +402,7 @@ static void expired_entries_make_room_for_many_parameters_at_once(void **state) 
   for (uint32_t i = 0; i < 90; i++) {
     struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
     assert_true(pto_access_map_make_room(&f.map, 1));
-    const uint32_t entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_hash(&r));
+    const uint32_t entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_bucket(&f.map, &r));
     const struct pto_task_ref ref = pto_task_ref_make(&f.rings, 0, f.rings.rings[0].head);
     assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], ref, PTO_TAG_WRITE));
   }
@@ -489,7 +489,7 @@ static void places_in_use_stay_below_twice_the_visible_entries(void **state) {
     for (uint32_t i = 0; i < 40000; i++) {
       struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
       assert_true(pto_access_map_make_room(&f.map, 1));
-      const uint32_t ring = i >= outer, entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_hash(&r));
+      const uint32_t ring = i >= outer, entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_bucket(&f.map, &r));
       const struct pto_task_ref ref = pto_task_ref_make(&f.rings, ring, f.rings.rings[ring].head++);
       assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], ref, PTO_TAG_WRITE));
     }
@@ -515,7 +515,7 @@ static void an_entry_keeps_its_place_for_one_visible_reader_behind_expired_ones(
   struct pto_region next = box(1024, 64, 1, 0);
   enter(&f, space, &next, PTO_TAG_WRITE);
   assert_int_equal(f.map.hand, entry + 1); /* it has been met, and the next one taken */
-  assert_int_equal(pto_access_map_find(&f.map, &shared, pto_access_map_hash(&shared)), entry);
+  assert_int_equal(pto_access_map_find(&f.map, &shared, pto_access_map_bucket(&f.map, &shared)), entry);
   assert_int_equal(pto_access_map_filter(&f.map, &f.map.entries[entry], NULL, NULL), 1);
   drop(&f);
 }
@@ -600,7 +600,7 @@ static void a_dead_space_forgets_everything(void **state) {
   enter(&f, second, &b, PTO_TAG_WRITE);
   pto_access_map_remove_space(&f.map, first);
   assert_int_equal(f.map.live_entries, 1);
-  assert_int_equal(pto_access_map_find(&f.map, &a, pto_access_map_hash(&a)), 0);
+  assert_int_equal(pto_access_map_find(&f.map, &a, pto_access_map_bucket(&f.map, &a)), 0);
   assert_int_equal(pto_access_map_add_space(&f.map, 0, 4096, 64, 4096), first); /* its place is free again */
   drop(&f);
 }
