@@ -64,11 +64,10 @@ static inline void box_of(const struct pto_access_space *space, const struct pto
   }
 }
 
-static void box_of_entry(const struct pto_access_map *map, const struct pto_access_entry *entry,
-                         struct pto_access_box *box) {
+static void box_of_entry(const struct pto_access_map *map, uint32_t index, struct pto_access_box *box) {
   struct pto_region region;
-  pto_access_entry_region(map, entry, &region);
-  box_of(&map->spaces[entry->space], &region, box);
+  pto_access_map_region(map, index, &region);
+  box_of(&map->spaces[map->cold[index].space], &region, box);
 }
 
 /* ---- classes ---- */
@@ -168,13 +167,13 @@ static PTO_NOINLINE void add_link(struct pto_access_map *map, uint32_t entry, ui
   else
     index = ++map->links_used;
   PTO_ASSERT(index <= map->link_capacity);
-  map->links[index] = (struct pto_access_link){entry, map->cells[cell], map->entries[entry].links, cell};
+  map->links[index] = (struct pto_access_link){entry, map->cells[cell], map->cold[entry].links, cell};
   map->cells[cell] = map->entry_capacity + index;
-  map->entries[entry].links = index;
+  map->cold[entry].links = index;
 }
 
-void pto_access_grid_drop_links(struct pto_access_map *map, struct pto_access_entry *entry) {
-  for (uint32_t i = entry->links; i;) {
+void pto_access_grid_drop_links(struct pto_access_map *map, uint32_t entry) {
+  for (uint32_t i = map->cold[entry].links; i;) {
     struct pto_access_link *link = &map->links[i];
     const uint32_t sibling = link->sibling;
     pto_access_grid_unlink(map, link->cell, map->entry_capacity + i);
@@ -185,7 +184,7 @@ void pto_access_grid_drop_links(struct pto_access_map *map, struct pto_access_en
 }
 
 static PTO_NOINLINE void link_into_all(struct pto_access_map *map, uint32_t index, const struct cell_range *cells) {
-  const struct pto_access_class *class = &map->classes[map->entries[index].class_index];
+  const struct pto_access_class *class = &map->classes[map->cold[index].class_index];
   bool is_first = true;
   for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
     for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
@@ -220,26 +219,26 @@ static void insert_into_class(struct pto_access_map *map, struct pto_access_spac
 }
 
 void pto_access_grid_insert_generally(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry *entry = &map->entries[index];
-  struct pto_access_space *space = &map->spaces[entry->space];
+  struct pto_access_entry_cold *cold = &map->cold[index];
+  struct pto_access_space *space = &map->spaces[cold->space];
   struct pto_access_box box;
   if (!space->first_class) {
     const uint32_t other = space->lone_entry;
     if (!other) {
       space->lone_entry = index;
-      entry->class_index = 0;
+      cold->class_index = 0;
       return;
     }
     space->lone_entry = 0;
     if (!space->rows_in_plane) prepare_space(space);
-    box_of_entry(map, &map->entries[other], &box);
+    box_of_entry(map, other, &box);
     insert_into_class(map, space, other, &box);
     map->place.has_box = false;
   }
   if (map->place.has_box) {
     insert_into_class(map, space, index, &map->place.box);
   } else {
-    box_of_entry(map, entry, &box);
+    box_of_entry(map, index, &box);
     insert_into_class(map, space, index, &box);
   }
 }
@@ -250,12 +249,11 @@ uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space)
 }
 
 bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
-  const struct pto_access_entry *entry = &map->entries[index];
-  const struct pto_access_space *space = &map->spaces[entry->space];
-  const uint32_t class = entry->class_index;
+  const struct pto_access_space *space = &map->spaces[map->cold[index].space];
+  const uint32_t class = map->cold[index].class_index;
   if (!class) return space->lone_entry == index && !space->first_class;
   struct pto_access_box box;
-  box_of_entry(map, entry, &box);
+  box_of_entry(map, index, &box);
   struct cell_range cells;
   cells_of(&map->classes[class], &box, space->coordinates, &cells);
   for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
@@ -276,7 +274,7 @@ static inline void add_hit(struct pto_access_map *map, uint32_t entry, bool is_c
 
 static PTO_NOINLINE void compare(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
   struct pto_region other;
-  pto_access_entry_region(map, &map->entries[index], &other);
+  pto_access_map_region(map, index, &other);
   const enum pto_overlap overlap = pto_region_overlap(region, &other, &map->budget_exhausted);
   if (overlap != PTO_DISJOINT) add_hit(map, index, overlap == PTO_EQUAL || overlap == PTO_COVERS);
 }
@@ -284,9 +282,10 @@ static PTO_NOINLINE void compare(struct pto_access_map *map, uint32_t index, con
 /* A run covers whatever its range holds, and meets every run that its range meets. */
 static inline void consider(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
   const struct pto_access_entry *entry = &map->entries[index];
-  if (entry->start >= region->end || region->start >= entry->end) return;
+  const uint64_t end = map->cold[index].end;
+  if (entry->start >= region->end || region->start >= end) return;
   map->candidates++;
-  const bool is_held = region->start <= entry->start && entry->end <= region->end;
+  const bool is_held = region->start <= entry->start && end <= region->end;
   if (PTO_LIKELY(region->ndims == 0 && (is_held || pto_access_entry_ndims(entry) == 0)))
     add_hit(map, index, is_held);
   else
@@ -295,7 +294,7 @@ static inline void consider(struct pto_access_map *map, uint32_t index, const st
 
 static PTO_NOINLINE void search_list(struct pto_access_map *map, const struct pto_access_class *class,
                                      const struct pto_region *region, uint32_t skip) {
-  for (uint32_t i = class->first_entry; i; i = map->entries[i].next_in_class)
+  for (uint32_t i = class->first_entry; i; i = map->cold[i].next_in_class)
     if (i != skip) consider(map, i, region);
 }
 
@@ -314,7 +313,7 @@ static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class
     count *= extent;
   }
   if (++map->visit == 0) { /* stamps of 2^32 walks ago must not look like this one's */
-    for (uint32_t i = 1; i <= map->entries_used; i++) map->entries[i].visit = 0;
+    for (uint32_t i = 1; i <= map->entries_used; i++) map->cold[i].visit = 0;
     map->visit = 1;
   }
   for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
@@ -322,9 +321,9 @@ static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class
       for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++)
         for (uint32_t i = map->cells[head_of(map, class, x, y, z)]; i; i = *pto_access_grid_next(map, i)) {
           const uint32_t index = entry_of(map, i);
-          struct pto_access_entry *entry = &map->entries[index];
-          if (entry->visit == map->visit || entry->class_index != class_index) continue;
-          entry->visit = map->visit;
+          struct pto_access_entry_cold *cold = &map->cold[index];
+          if (cold->visit == map->visit || cold->class_index != class_index) continue;
+          cold->visit = map->visit;
           if (index != skip) consider(map, index, region);
         }
 }
@@ -333,7 +332,7 @@ static PTO_NOINLINE void search_cell(struct pto_access_map *map, uint32_t class_
                                      const struct pto_region *region, uint32_t skip) {
   for (uint32_t i = map->cells[cell]; i; i = *pto_access_grid_next(map, i)) {
     const uint32_t index = entry_of(map, i);
-    if (map->entries[index].class_index == class_index && index != skip) consider(map, index, region);
+    if (map->cold[index].class_index == class_index && index != skip) consider(map, index, region);
   }
 }
 
@@ -403,7 +402,8 @@ static inline void search_row(struct pto_access_map *map, const struct pto_acces
 /* Bounding ranges may meet where boxes do not, and a fuzzy run covers nothing. */
 static void consider_fuzzy(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
   const struct pto_access_entry *entry = &map->entries[index];
-  if (entry->start >= region->end || region->start >= entry->end) return;
+  const uint64_t end = map->cold[index].end;
+  if (entry->start >= region->end || region->start >= end) return;
   map->candidates++;
   compare(map, index, region);
 }
@@ -418,7 +418,7 @@ static PTO_NOINLINE void search_all(struct pto_access_map *map, const struct pto
       consider(map, space->lone_entry, region);
   }
   for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
-    for (uint32_t i = map->classes[c].first_entry; i; i = map->entries[i].next_in_class)
+    for (uint32_t i = map->classes[c].first_entry; i; i = map->cold[i].next_in_class)
       if (i != skip) consider_fuzzy(map, i, region);
 }
 

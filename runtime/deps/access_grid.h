@@ -22,7 +22,7 @@
  * map->place.has_box, any entry. */
 void pto_access_grid_insert_generally(struct pto_access_map *map, uint32_t entry);
 /* The rest of pto_access_grid_remove. */
-void pto_access_grid_drop_links(struct pto_access_map *map, struct pto_access_entry *entry);
+void pto_access_grid_drop_links(struct pto_access_map *map, uint32_t entry);
 void pto_access_grid_drop_class(struct pto_access_map *map, uint32_t space, uint32_t class_index);
 /* Some entry of the space; 0 where there is none. */
 uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space);
@@ -30,26 +30,26 @@ uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space)
 bool pto_access_grid_has(const struct pto_access_map *map, uint32_t entry);
 
 static inline void pto_access_grid_join(struct pto_access_map *map, uint32_t index, uint32_t class_index) {
-  struct pto_access_entry *entry = &map->entries[index];
+  struct pto_access_entry_cold *cold = &map->cold[index];
   struct pto_access_class *class = &map->classes[class_index];
-  entry->class_index = class_index;
-  entry->previous_in_class = 0;
-  entry->next_in_class = class->first_entry;
-  map->entries[class->first_entry].previous_in_class = index; /* of entry 0, which is none, it means nothing */
+  cold->class_index = class_index;
+  cold->previous_in_class = 0;
+  cold->next_in_class = class->first_entry;
+  map->cold[class->first_entry].previous_in_class = index; /* of entry 0, which is none, it means nothing */
   class->first_entry = index;
   class->entry_count++;
 }
 
 static inline void pto_access_grid_link_first(struct pto_access_map *map, uint32_t index, uint32_t cell) {
-  struct pto_access_entry *entry = &map->entries[index];
-  entry->cell = cell;
-  entry->next_in_cell = map->cells[cell];
+  struct pto_access_entry_cold *cold = &map->cold[index];
+  cold->cell = cell;
+  cold->next_in_cell = map->cells[cell];
   map->cells[cell] = index;
 }
 
 /* The lists are of entries, by their first cells, and of links, whose numbers begin behind those of the entries. */
 static inline uint32_t *pto_access_grid_next(const struct pto_access_map *map, uint32_t number) {
-  return PTO_LIKELY(number <= map->entry_capacity) ? &map->entries[number].next_in_cell
+  return PTO_LIKELY(number <= map->entry_capacity) ? &map->cold[number].next_in_cell
                                                    : &map->links[number - map->entry_capacity].next_in_cell;
 }
 
@@ -64,7 +64,7 @@ static inline void pto_access_grid_unlink(struct pto_access_map *map, uint32_t c
 static inline void pto_access_grid_insert(struct pto_access_map *map, const struct pto_access_space *space,
                                           uint32_t index) {
   const struct pto_access_place *place = &map->place;
-  map->entries[index].links = 0;
+  map->cold[index].links = 0;
   /* what was removed since the search may have been the last of its class, or of the space */
   if (PTO_LIKELY(place->has_cell && map->classes[place->class_index].entry_count && space->first_class)) {
     pto_access_grid_join(map, index, place->class_index);
@@ -75,21 +75,21 @@ static inline void pto_access_grid_insert(struct pto_access_map *map, const stru
 }
 
 static inline void pto_access_grid_remove(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry *entry = &map->entries[index];
-  const uint32_t class_index = entry->class_index;
+  const struct pto_access_entry_cold *cold = &map->cold[index];
+  const uint32_t class_index = cold->class_index;
   if (PTO_UNLIKELY(!class_index)) {
-    map->spaces[entry->space].lone_entry = 0;
+    map->spaces[cold->space].lone_entry = 0;
     return;
   }
-  pto_access_grid_unlink(map, entry->cell, index);
-  if (PTO_UNLIKELY(entry->links)) pto_access_grid_drop_links(map, entry);
+  pto_access_grid_unlink(map, cold->cell, index);
+  if (PTO_UNLIKELY(cold->links)) pto_access_grid_drop_links(map, index);
   struct pto_access_class *class = &map->classes[class_index];
-  if (entry->previous_in_class)
-    map->entries[entry->previous_in_class].next_in_class = entry->next_in_class;
+  if (cold->previous_in_class)
+    map->cold[cold->previous_in_class].next_in_class = cold->next_in_class;
   else
-    class->first_entry = entry->next_in_class;
-  map->entries[entry->next_in_class].previous_in_class = entry->previous_in_class;
-  if (--class->entry_count == 0) pto_access_grid_drop_class(map, entry->space, class_index);
+    class->first_entry = cold->next_in_class;
+  map->cold[cold->next_in_class].previous_in_class = cold->previous_in_class;
+  if (--class->entry_count == 0) pto_access_grid_drop_class(map, cold->space, class_index);
 }
 
 #endif

@@ -56,37 +56,39 @@ enum pto_access_entry_flags {
   PTO_ENTRY_MANY_WRITES = 16 /* a write may stand behind the first place */
 };
 
+/* What an exact hit touches, of regions of up to one stride. */
 struct pto_access_entry {
-  /* what an exact hit touches */
   uint64_t start;
   uint64_t run_bytes;
-  uint32_t next; /* of the bucket */
-  uint32_t space;
+  uint64_t extent, stride;           /* of the outermost dimension, where there is one */
   uint32_t refs[PTO_ENTRY_ACCESSES]; /* struct pto_task_ref bits, oldest first; then the chunks, newest chunk first */
   uint16_t tags[PTO_ENTRY_ACCESSES];
+  uint32_t more; /* chunk list */
   uint8_t count; /* inline accesses */
   uint8_t kind;  /* pto_access_kind of the region */
   uint8_t flags;
   uint8_t prune_log2; /* prune the chunks at this many accesses */
-  uint32_t more;      /* chunk list */
-  uint32_t bucket;
-  uint32_t visit;     /* stamp of the last walk over several cells that met it */
-  /* geometry and links */
+};
+_Static_assert(sizeof(struct pto_access_entry) == PTO_CACHE_LINE, "an exact hit touches one line");
+
+/* The rest of an entry, of the same index: geometry and links. */
+struct pto_access_entry_cold {
   uint64_t end;
   union {
     struct {
-      uint64_t extents[PTO_ENTRY_DIMS], strides[PTO_ENTRY_DIMS]; /* outermost first */
+      uint64_t extent, stride; /* of the second dimension, where there is one */
     };
-    uint32_t wide; /* where ndims is larger: all of them in map->wide[wide] */
+    uint32_t wide; /* where ndims is larger than PTO_ENTRY_DIMS: all dimensions in map->wide[wide] */
   };
+  uint32_t space;
+  uint32_t bucket, next; /* of the bucket */
+  uint32_t visit;        /* stamp of the last walk over several cells that met it */
   uint32_t class_index; /* 0: the lone entry of its space, which no cell leads to */
   uint32_t next_in_class, previous_in_class;
   uint32_t cell, next_in_cell; /* its first cell */
   uint32_t links;              /* its other cells; through sibling */
 };
-_Static_assert(sizeof(struct pto_access_entry) == 2 * PTO_CACHE_LINE,
-               "an exact hit touches the first line and the geometry");
-_Static_assert(offsetof(struct pto_access_entry, end) == PTO_CACHE_LINE, "the first line ends before the geometry");
+_Static_assert(sizeof(struct pto_access_entry_cold) == PTO_CACHE_LINE, "an entry is two lines");
 
 /* An address space: memory whose accesses can only meet each other. */
 struct pto_access_space {
@@ -139,9 +141,10 @@ struct pto_access_hit {
 };
 
 struct pto_access_map {
-  struct pto_reserve entries_memory, wide_memory, links_memory, spaces_memory, classes_memory, hits_memory,
+  struct pto_reserve entries_memory, cold_memory, wide_memory, links_memory, spaces_memory, classes_memory, hits_memory,
       buckets_memory, cells_memory;
-  struct pto_access_entry *entries; /* from 1 */
+  struct pto_access_entry *entries; /* from 1, as is the next */
+  struct pto_access_entry_cold *cold;
   struct pto_region_dims {
     uint64_t extents[PTO_MAX_DIMS], strides[PTO_MAX_DIMS];
   } * wide;
@@ -238,18 +241,15 @@ static inline uint32_t pto_access_map_bucket(const struct pto_access_map *map, c
   return pto_access_map_bucket_at(map, pto_access_map_geometry_hash(region), region->start);
 }
 
+/* The rest of pto_access_entry_has_dims where there are several. */
+bool pto_access_entry_has_further_dims(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                                       const struct pto_region *region);
+
 /* Whether the dimensions of an entry's region, as many as this one's, are this one's. */
 static inline bool pto_access_entry_has_dims(const struct pto_access_map *map, const struct pto_access_entry *entry,
                                              const struct pto_region *region) {
-  const uint32_t ndims = region->ndims;
-  const uint64_t *extents = entry->extents, *strides = entry->strides;
-  if (PTO_UNLIKELY(ndims > PTO_ENTRY_DIMS)) {
-    extents = map->wide[entry->wide].extents;
-    strides = map->wide[entry->wide].strides;
-  }
-  for (uint32_t i = 0; i < ndims; i++)
-    if (extents[i] != region->extents[i] || strides[i] != region->strides[i]) return false;
-  return true;
+  if (entry->extent != region->extents[0] || entry->stride != region->strides[0]) return false;
+  return PTO_LIKELY(region->ndims == 1) || pto_access_entry_has_further_dims(map, entry, region);
 }
 
 /* Whether an entry's region is this one, which is of `kind`, to the field (the end follows from the others). */
@@ -262,7 +262,7 @@ static inline bool pto_access_entry_is(const struct pto_access_map *map, const s
 /* The entry of exactly this region, which is of `kind`; 0 where there is none. */
 static inline uint32_t pto_access_map_find_kind(const struct pto_access_map *map, const struct pto_region *region,
                                                 uint8_t kind, uint32_t bucket) {
-  for (uint32_t i = map->buckets[bucket]; i; i = map->entries[i].next)
+  for (uint32_t i = map->buckets[bucket]; i; i = map->cold[i].next)
     if (PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region, kind))) return i;
   return 0;
 }
@@ -357,8 +357,7 @@ void pto_access_map_sweep(struct pto_access_map *map);
  * accesses of entries with chunks, so nobody may be on his way through them. */
 void pto_access_map_release_chunks(struct pto_access_map *map);
 
-void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry,
-                             struct pto_region *region);
+void pto_access_map_region(const struct pto_access_map *map, uint32_t entry, struct pto_region *region);
 bool pto_access_map_is_valid(const struct pto_access_map *map);
 
 #endif

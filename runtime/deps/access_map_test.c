@@ -87,7 +87,7 @@ static void regions_of_more_than_two_dimensions_keep_all_of_them(void **state) {
   r.end = 128 + 65536 + 2 * 4096 + 128 + 16 + 8;
   uint32_t entry = enter(&f, space, &r, PTO_TAG_READ);
   struct pto_region back;
-  pto_access_entry_region(&f.map, &f.map.entries[entry], &back);
+  pto_access_map_region(&f.map, entry, &back);
   assert_int_equal(back.ndims, 4);
   assert_memory_equal(back.extents, r.extents, 4 * sizeof back.extents[0]);
   assert_memory_equal(back.strides, r.strides, 4 * sizeof back.strides[0]);
@@ -269,7 +269,7 @@ static struct pto_region random_region(struct pto_rng *rng, uint64_t base) {
 /* Cells that lead to an entry: at most two a coordinate, which is what the links are counted for. */
 static uint32_t cell_count(const struct fixture *f, uint32_t entry) {
   uint32_t count = 1;
-  for (uint32_t i = f->map.entries[entry].links; i; i = f->map.links[i].sibling) count++;
+  for (uint32_t i = f->map.cold[entry].links; i; i = f->map.links[i].sibling) count++;
   return count;
 }
 
@@ -321,7 +321,7 @@ static void random_regions_are_found_as_by_comparing_with_all(void **state) {
       pto_access_map_search(&f.map, space, &r, own);
       for (uint32_t i = 0; i < count; i++) {
         struct pto_region other;
-        pto_access_entry_region(&f.map, &f.map.entries[entries[i]], &other);
+        pto_access_map_region(&f.map, entries[i], &other);
         enum pto_overlap relation = pto_region_overlap(&r, &other, NULL);
         if (entries[i] == own || relation == PTO_DISJOINT) continue;
         expected++;

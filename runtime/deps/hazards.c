@@ -74,7 +74,7 @@ static PTO_COLD void record(struct pto_hazards *hazards, uint32_t producer_slot,
     edge->producer_param = param_of(producer_tag);
     edge->consumer_param = param_of(access->tag);
     edge->begin = pto_max_u64(access->region.start, entry->start);
-    edge->end = pto_min_u64(access->region.end, entry->end);
+    edge->end = pto_min_u64(access->region.end, hazards->map->cold[entry - hazards->map->entries].end);
     edge->buffer_number = access->buffer_number;
   }
 }
