@@ -32,7 +32,7 @@
 
 #define RUNS 9
 #define LOOKUPS 65536u
-#define BATCH 512u /* whose regions are made before the clock runs, and stay in the cache */
+#define BATCH 128u /* whose regions are made before the clock runs, and stay in the first-level cache: 20 KiB */
 #define LEAST_LIVE 64u
 #define MOST_LIVE 65536u
 #define TILE_BYTES UINT64_C(64)
@@ -78,10 +78,11 @@ static void place_of(const struct grid *grid, uint64_t i, bool is_live, uint64_t
 
 enum order { IN_TURN, SCATTERED, ORDER_COUNT };
 static const char *const order_names[ORDER_COUNT] = {"in_turn", "scattered"};
-static uint64_t order[LOOKUPS]; /* of tiles, modulo the live ones */
+static uint32_t order[LOOKUPS]; /* of tiles, modulo the live ones */
 static void make_order(enum order which) {
   struct pto_rng rng = {20240607};
-  for (uint32_t i = 0; i < LOOKUPS; i++) order[i] = which == IN_TURN ? i : pto_rng_below(&rng, UINT64_C(1) << 32);
+  for (uint32_t i = 0; i < LOOKUPS; i++)
+    order[i] = which == IN_TURN ? i : (uint32_t)pto_rng_below(&rng, UINT64_C(1) << 32);
 }
 
 /* ---- the map by itself ---- */
@@ -202,7 +203,8 @@ static double measure_inserts(struct map_side *side) {
     const double begin = pto_bench_now_ns();
     for (uint32_t k = 0; k < count; k++) {
       const uint32_t bucket = pto_access_map_bucket(&side->map, &regions[k]);
-      if (pto_access_map_find(&side->map, &regions[k], bucket) == 0) entries[entered++] = enter(side, &regions[k], bucket);
+      if (pto_access_map_find(&side->map, &regions[k], bucket) == 0)
+        entries[entered++] = enter(side, &regions[k], bucket);
     }
     ns += pto_bench_now_ns() - begin;
     for (uint32_t k = 0; k < entered; k++) pto_access_map_remove(&side->map, entries[k]);

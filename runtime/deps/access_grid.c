@@ -168,7 +168,7 @@ static PTO_NOINLINE void add_link(struct pto_access_map *map, uint32_t entry, ui
     index = ++map->links_used;
   PTO_ASSERT(index <= map->link_capacity);
   map->links[index] = (struct pto_access_link){entry, map->cells[cell], map->cold[entry].links, cell};
-  map->cells[cell] = map->entry_capacity + index;
+  pto_access_grid_set_head(map, cell, map->entry_capacity + index);
   map->cold[entry].links = index;
 }
 
@@ -259,7 +259,8 @@ bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
   for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
     for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
       for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++) {
-        uint32_t number = map->cells[head_of(map, &map->classes[class], x, y, z)];
+        const uint32_t head = head_of(map, &map->classes[class], x, y, z);
+        uint32_t number = pto_access_grid_is_filled(map, head) ? map->cells[head] : 0;
         while (number && entry_of(map, number) != index) number = *pto_access_grid_next(map, number);
         if (!number) return false;
       }
@@ -356,7 +357,7 @@ static inline void search_class(struct pto_access_map *map, uint32_t class_index
   }
   const uint32_t cell = head_of(map, class, cells.lo[0], cells.lo[1], cells.lo[2]);
   if (is_own) set_own_cell(place, cell);
-  if (map->cells[cell]) search_cell(map, class_index, cell, region, skip);
+  if (pto_access_grid_is_filled(map, cell)) search_cell(map, class_index, cell, region, skip);
 }
 
 static PTO_NOINLINE void search_cells_of_row(struct pto_access_map *map, uint32_t class, uint64_t first,
@@ -395,7 +396,7 @@ static inline void search_row(struct pto_access_map *map, const struct pto_acces
     }
     const uint32_t head = head_of(map, class, x, 0, 0);
     if (is_own) set_own_cell(place, head);
-    if (map->cells[head]) search_cell(map, c, head, region, skip);
+    if (pto_access_grid_is_filled(map, head)) search_cell(map, c, head, region, skip);
   }
 }
 

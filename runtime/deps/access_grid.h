@@ -40,11 +40,20 @@ static inline void pto_access_grid_join(struct pto_access_map *map, uint32_t ind
   class->entry_count++;
 }
 
+/* A list gets a new first member. */
+static inline void pto_access_grid_set_head(struct pto_access_map *map, uint32_t cell, uint32_t number) {
+  map->cells[cell] = number;
+  map->filled[cell / 64] |= UINT64_C(1) << cell % 64;
+}
+static inline bool pto_access_grid_is_filled(const struct pto_access_map *map, uint32_t cell) {
+  return map->filled[cell / 64] >> cell % 64 & 1;
+}
+
 static inline void pto_access_grid_link_first(struct pto_access_map *map, uint32_t index, uint32_t cell) {
   struct pto_access_entry_cold *cold = &map->cold[index];
   cold->cell = cell;
   cold->next_in_cell = map->cells[cell];
-  map->cells[cell] = index;
+  pto_access_grid_set_head(map, cell, index);
 }
 
 /* The lists are of entries, by their first cells, and of links, whose numbers begin behind those of the entries. */
@@ -58,6 +67,7 @@ static inline void pto_access_grid_unlink(struct pto_access_map *map, uint32_t c
   uint32_t *at = &map->cells[cell];
   while (*at != number) at = pto_access_grid_next(map, *at);
   *at = *pto_access_grid_next(map, number);
+  if (PTO_LIKELY(!map->cells[cell])) map->filled[cell / 64] ^= UINT64_C(1) << cell % 64;
 }
 
 /* The entry of the region that was searched for last, or the first of its space. */

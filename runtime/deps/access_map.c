@@ -42,6 +42,7 @@ bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, ui
     return false;
   if (!pto_reserve_init(&map->buckets_memory, (uint64_t)bucket_count * sizeof *map->buckets)) return false;
   if (!pto_reserve_init(&map->cells_memory, (uint64_t)bucket_count * sizeof *map->cells)) return false;
+  if (!pto_reserve_init(&map->filled_memory, (uint64_t)bucket_count / 8)) return false;
   map->entries = map->entries_memory.addr;
   map->cold = map->cold_memory.addr;
   map->wide = map->wide_memory.addr;
@@ -51,6 +52,7 @@ bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, ui
   map->hits = map->hits_memory.addr;
   map->buckets = map->buckets_memory.addr;
   map->cells = map->cells_memory.addr;
+  map->filled = map->filled_memory.addr;
   return true;
 }
 
@@ -64,6 +66,7 @@ void pto_access_map_fini(struct pto_access_map *map) {
   pto_reserve_fini(&map->hits_memory);
   pto_reserve_fini(&map->buckets_memory);
   pto_reserve_fini(&map->cells_memory);
+  pto_reserve_fini(&map->filled_memory);
 }
 
 /* ---- spaces ---- */

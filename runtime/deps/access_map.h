@@ -83,7 +83,7 @@ struct pto_access_entry_cold {
   uint32_t space;
   uint32_t bucket, next; /* of the bucket */
   uint32_t visit;        /* stamp of the last walk over several cells that met it */
-  uint32_t class_index; /* 0: the lone entry of its space, which no cell leads to */
+  uint32_t class_index;  /* 0: the lone entry of its space, which no cell leads to */
   uint32_t next_in_class, previous_in_class;
   uint32_t cell, next_in_cell; /* its first cell */
   uint32_t links;              /* its other cells; through sibling */
@@ -142,7 +142,7 @@ struct pto_access_hit {
 
 struct pto_access_map {
   struct pto_reserve entries_memory, cold_memory, wide_memory, links_memory, spaces_memory, classes_memory, hits_memory,
-      buckets_memory, cells_memory;
+      buckets_memory, cells_memory, filled_memory;
   struct pto_access_entry *entries; /* from 1, as is the next */
   struct pto_access_entry_cold *cold;
   struct pto_region_dims {
@@ -153,6 +153,7 @@ struct pto_access_map {
   struct pto_access_class *classes; /* from 1 */
   struct pto_access_hit *hits;
   uint32_t *buckets, *cells; /* heads; in a cell, numbers above entry_capacity are links */
+  uint64_t *filled; /* a bit a cell, in order: its list is not empty; that stays in the cache where the heads do not */
   uint32_t head_shift; /* of a hash, to the number of a head */
   uint32_t entry_capacity, entries_used, entry_free, live_entries;
   uint32_t ample_entries, ample_chunks; /* up to here any submit has room */

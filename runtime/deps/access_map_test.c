@@ -489,7 +489,8 @@ static void places_in_use_stay_below_twice_the_visible_entries(void **state) {
     for (uint32_t i = 0; i < 40000; i++) {
       struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
       assert_true(pto_access_map_make_room(&f.map, 1));
-      const uint32_t ring = i >= outer, entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_bucket(&f.map, &r));
+      const uint32_t ring = i >= outer,
+                     entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_bucket(&f.map, &r));
       const struct pto_task_ref ref = pto_task_ref_make(&f.rings, ring, f.rings.rings[ring].head++);
       assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], ref, PTO_TAG_WRITE));
     }
