@@ -5,8 +5,8 @@
  * A region has a box of bytes within a row × rows × planes of its space: its bounding box in the coordinates of the
  * dense tensor that the space was made with (a region that does not follow those strides gets a larger box, never a
  * smaller one). Regions whose boxes have about the same extents form a class; a class has cells of the extents of its
- * first region, so aligned tiles take one cell each.  Cells of all classes share one hash table, in which 16 cells side
- * by side in a row have their heads on one cache line.
+ * first region, so aligned tiles take one cell each.  Cells of all classes share one hash table, in which cells side by
+ * side in a row have their heads side by side; a bit says of each whether its list is empty.
  *
  * A space with one region, and a class with one in a space of one row, need no cells to be searched; so the lone entry
  * of a space is linked into the grid when a second one comes.

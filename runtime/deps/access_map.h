@@ -5,8 +5,9 @@
  *
  * An *entry* is one region (a canonical byte set) with the accesses made to exactly it, oldest first.  Entries live in
  * an *address space*: one managed buffer, or one range of external memory.  Two ways lead to an entry:
- *   - a hash of its geometry: the same tile again, the common case.  An entry whose ISOLATED flag is set intersects no
- * other entry of its space, so the hash alone answers; fuzzy regions, which meet others by their ranges, never have it.
+ *   - a bucket, by a hash of its geometry: the same tile again, the common case.  An entry whose ISOLATED flag is set
+ * intersects no other entry of its space, so the hash alone answers; fuzzy regions, which meet others by their ranges,
+ * never have it.
  *   - a grid over rows × bytes within a row × planes of the space, in classes of regions of about the same extents.  A
  * class has cells as large as its regions, so a region lies in at most two cells a dimension (one, where tiles are
  * aligned), and a lookup of a region of the class's size meets the same few cells however many disjoint tiles are live.

@@ -301,7 +301,7 @@ static void each_refused_reservation_is_reported_and_leaves_nothing(void **state
     pto_access_map_fini(&f.map);
     assert_null(f.map.entries_memory.addr);
   }
-  assert_int_equal(refused, 8);
+  assert_int_equal(refused, 10);
   drop(&f);
 }
 
