@@ -14,6 +14,7 @@ static struct pto_hidden_piece *next_piece(struct pto_hidden_list *list, char *a
 }
 
 #if PTO_HAS_ASAN
+#include <pthread.h>
 #include <sanitizer/asan_interface.h>
 
 #define GRANULE 8u
@@ -22,8 +23,16 @@ bool pto_memory_is_checked(void) { return true; }
 void pto_memory_mark_reserved(void *addr, uint64_t size_bytes) {}
 void pto_memory_mark_free(void *addr, uint64_t size_bytes) { ASAN_POISON_MEMORY_REGION(addr, size_bytes); }
 void pto_memory_mark_fresh(void *addr, uint64_t size_bytes) { ASAN_POISON_MEMORY_REGION(addr, size_bytes); }
-void pto_memory_mark_written(void *addr, uint64_t size_bytes) { ASAN_UNPOISON_MEMORY_REGION(addr, size_bytes); }
 void pto_memory_forget(void *addr, uint64_t size_bytes) { ASAN_UNPOISON_MEMORY_REGION(addr, size_bytes); }
+
+/* Two writers may have a half each of one granule, whose state is read and then written: one at a time. */
+void pto_memory_mark_written(void *addr, uint64_t size_bytes) {
+  static pthread_mutex_t shared_granules = PTHREAD_MUTEX_INITIALIZER;
+  const bool is_whole = ((uintptr_t)addr | size_bytes) % GRANULE == 0;
+  if (!is_whole) pthread_mutex_lock(&shared_granules);
+  ASAN_UNPOISON_MEMORY_REGION(addr, size_bytes);
+  if (!is_whole) pthread_mutex_unlock(&shared_granules);
+}
 
 /* How many bytes from a granule's first on are open. */
 static uint32_t open_bytes(const char *granule) {

@@ -26,7 +26,7 @@ bool pto_memory_is_checked(void);
  * forgotten range is a multiple of 8. */
 void pto_memory_mark_free(void *addr, uint64_t size_bytes);
 void pto_memory_mark_fresh(void *addr, uint64_t size_bytes);
-/* Somebody begins to write them. */
+/* Somebody begins to write them; ranges of several threads may lie next to each other within 8 bytes. */
 void pto_memory_mark_written(void *addr, uint64_t size_bytes);
 /* A large range is free as a whole, before anything else is said of it.  For memcheck; AddressSanitizer would write an
  * eighth of its size, so there it stays open except where something is marked. */

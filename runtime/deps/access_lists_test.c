@@ -5,38 +5,11 @@
  */
 #include <runtime/deps/access_grid.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include <tests/support/access_map_fixture.h>
 
-#include <cmocka.h>
-
-#define HEADS (1u << 17)
+#define HEADS (1u << 17) /* of the fixture's tables */
 #define LIVE (HEADS / 4) /* every other tile of the buffer */
 #define BASE_ADDR (UINT64_C(1) << 40)
-
-struct fixture {
-  struct pto_reserve arena;
-  struct pto_task_rings rings;
-  struct pto_list_chunks chunks;
-  struct pto_access_map map;
-};
-
-static void make(struct fixture *f) {
-  memset(f, 0, sizeof *f);
-  assert_true(pto_reserve_init(&f->arena, 4 * 4096));
-  assert_true(pto_task_rings_init(&f->rings, LIVE, f->arena.addr, 4096));
-  assert_true(pto_list_chunks_init(&f->chunks, 1024));
-  assert_true(pto_access_map_init(&f->map, 2 * LIVE, 16, HEADS, &f->rings, &f->chunks));
-}
-
-static void drop(struct fixture *f) {
-  pto_access_map_fini(&f->map);
-  pto_list_chunks_fini(&f->chunks);
-  pto_task_rings_fini(&f->rings);
-  pto_reserve_fini(&f->arena);
-}
 
 /* A buffer of `across` · `down` tiles of `rows` rows of `run_bytes`; of each `step` side by side, one is entered. */
 struct tiles {
@@ -109,7 +82,7 @@ static void regular_tiles_share_hardly_a_list(void **state) {
                                        {"strips", 64, 64, 2 * LIVE, 1, 2}};
   struct fixture f;
   (void)state;
-  make(&f);
+  make(&f, LIVE, 2 * LIVE);
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(tiles); i++) {
     const struct lengths lengths = measure(&f, &tiles[i]);
     print_message("%s: %.3f entries in vain a lookup, the longest list has %u\n", tiles[i].name,
@@ -131,7 +104,7 @@ static void tiles_far_apart_have_short_lists(void **state) {
                                        {"four columns", 64, 16, 1024, LIVE / 4, 256}};
   struct fixture f;
   (void)state;
-  make(&f);
+  make(&f, LIVE, 2 * LIVE);
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(tiles); i++) {
     const struct lengths lengths = measure(&f, &tiles[i]);
     print_message("%s: %.3f entries in vain a lookup, the longest list has %u\n", tiles[i].name,
@@ -147,7 +120,7 @@ static void cells_that_are_emptied_say_so(void **state) {
   struct fixture f;
   struct pto_rng rng = {20241122};
   (void)state;
-  make(&f);
+  make(&f, LIVE, 2 * LIVE);
   const uint32_t space = pto_access_map_add_space(&f.map, BASE_ADDR, 1 << 20, 1 << 10, 1 << 20);
   uint32_t entries[512], count = 0;
   for (uint32_t i = 0; i < 4096; i++) {
