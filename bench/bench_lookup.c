@@ -32,7 +32,7 @@
 
 #define RUNS 9
 #define LOOKUPS 65536u
-#define BATCH 512u /* whose regions are made before the clock runs, and stay in the cache */
+#define BATCH 128u /* whose regions are made before the clock runs, and stay in the first-level cache: 20 KiB */
 #define LEAST_LIVE 64u
 #define MOST_LIVE 65536u
 #define TILE_BYTES UINT64_C(64)
@@ -78,10 +78,11 @@ static void place_of(const struct grid *grid, uint64_t i, bool is_live, uint64_t
 
 enum order { IN_TURN, SCATTERED, ORDER_COUNT };
 static const char *const order_names[ORDER_COUNT] = {"in_turn", "scattered"};
-static uint64_t order[LOOKUPS]; /* of tiles, modulo the live ones */
+static uint32_t order[LOOKUPS]; /* of tiles, modulo the live ones */
 static void make_order(enum order which) {
   struct pto_rng rng = {20240607};
-  for (uint32_t i = 0; i < LOOKUPS; i++) order[i] = which == IN_TURN ? i : pto_rng_below(&rng, UINT64_C(1) << 32);
+  for (uint32_t i = 0; i < LOOKUPS; i++)
+    order[i] = which == IN_TURN ? i : (uint32_t)pto_rng_below(&rng, UINT64_C(1) << 32);
 }
 
 /* ---- the map by itself ---- */
@@ -116,8 +117,8 @@ static struct pto_region region_of(const struct grid *grid, uint64_t i, bool is_
 }
 
 /* As hazards.c enters a region that meets no other. */
-static uint32_t enter(struct map_side *side, const struct pto_region *region, uint64_t hash) {
-  const uint32_t entry = pto_access_map_insert(&side->map, side->space, region, hash);
+static uint32_t enter(struct map_side *side, const struct pto_region *region, uint32_t bucket) {
+  const uint32_t entry = pto_access_map_insert(&side->map, side->space, region, bucket);
   struct pto_access_entry *made = &side->map.entries[entry];
   made->flags |= PTO_ENTRY_ISOLATED;
   (void)pto_access_map_append(&side->map, made, side->writer, PTO_TAG_WRITE);
@@ -140,7 +141,7 @@ static struct map_side *make_side(enum shape shape, uint32_t live) {
   side->hazards = (struct pto_hazards){.map = &side->map, .rings = &side->rings, .chunks = &side->chunks};
   for (uint32_t i = 0; i < live; i++) {
     const struct pto_region region = region_of(&side->grid, i, true);
-    enter(side, &region, pto_access_map_hash(&region));
+    enter(side, &region, pto_access_map_bucket(&side->map, &region));
   }
   return side;
 }
@@ -160,7 +161,7 @@ static inline bool look_up(struct map_side *side, const struct pto_region *regio
   struct pto_access_map *map = &side->map;
   uint32_t entry = pto_access_map_find_next(map, region, pto_access_kind(region), &side->hint);
   if (!entry) {
-    entry = pto_access_map_find(map, region, pto_access_map_hash(region));
+    entry = pto_access_map_find(map, region, pto_access_map_bucket(map, region));
     pto_access_hint_learn(&side->hint, entry);
   }
   map->candidates += entry != 0;
@@ -201,8 +202,9 @@ static double measure_inserts(struct map_side *side) {
     for (uint32_t k = 0; k < BATCH && count < side->live; k++) regions[count++] = regions[k];
     const double begin = pto_bench_now_ns();
     for (uint32_t k = 0; k < count; k++) {
-      const uint64_t hash = pto_access_map_hash(&regions[k]);
-      if (pto_access_map_find(&side->map, &regions[k], hash) == 0) entries[entered++] = enter(side, &regions[k], hash);
+      const uint32_t bucket = pto_access_map_bucket(&side->map, &regions[k]);
+      if (pto_access_map_find(&side->map, &regions[k], bucket) == 0)
+        entries[entered++] = enter(side, &regions[k], bucket);
     }
     ns += pto_bench_now_ns() - begin;
     for (uint32_t k = 0; k < entered; k++) pto_access_map_remove(&side->map, entries[k]);

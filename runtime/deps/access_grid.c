@@ -3,7 +3,6 @@
 
 /* A space with more classes than this rounds the cells of new ones up to powers of two, which bounds their number. */
 #define EXACT_CLASSES 8u
-_Static_assert(sizeof(uint32_t) * PTO_BUCKETS_A_LINE == PTO_CACHE_LINE, "as many heads as a line holds");
 
 /* ---- boxes ---- */
 
@@ -65,11 +64,10 @@ static inline void box_of(const struct pto_access_space *space, const struct pto
   }
 }
 
-static void box_of_entry(const struct pto_access_map *map, const struct pto_access_entry *entry,
-                         struct pto_access_box *box) {
+static void box_of_entry(const struct pto_access_map *map, uint32_t index, struct pto_access_box *box) {
   struct pto_region region;
-  pto_access_entry_region(map, entry, &region);
-  box_of(&map->spaces[entry->space], &region, box);
+  pto_access_map_region(map, index, &region);
+  box_of(&map->spaces[map->cold[index].space], &region, box);
 }
 
 /* ---- classes ---- */
@@ -99,6 +97,9 @@ static PTO_NOINLINE uint32_t add_class(struct pto_access_map *map, struct pto_ac
     const uint64_t extent = box->hi[a] - box->lo[a] + 1;
     class->cell[a] = pto_divisor_make(is_exact ? extent : round_up_to_power_of_two(extent), limits[a]);
   }
+  class->cells_a_row = limits[0] / class->cell[0].value + 1;
+  class->cells_a_plane = space->coordinates < 3 ? 0 : class->cells_a_row * (limits[1] / class->cell[1].value + 1);
+  class->salt = index * UINT64_C(0xff51afd7ed558ccd);
   class->first_entry = class->entry_count = 0;
   class->next_in_space = space->first_class;
   space->first_class = index;
@@ -148,12 +149,11 @@ static inline void cells_of(const struct pto_access_class *class, const struct p
     cells->is_single &= cells_along(&class->cell[a], box->lo[a], box->hi[a], &cells->lo[a], &cells->hi[a]);
 }
 
-/* Where the list of a cell begins: the heads of a line are those of cells side by side, in some order. */
-static inline uint32_t head_of(const struct pto_access_map *map, uint32_t class, uint64_t x, uint64_t y, uint64_t z) {
-  uint64_t h = (x / PTO_BUCKETS_A_LINE) * UINT64_C(0x9e3779b97f4a7c15) + y * UINT64_C(0xc2b2ae3d27d4eb4f) +
-               z * UINT64_C(0x165667b19e3779f9) + class;
-  h *= UINT64_C(0xff51afd7ed558ccd);
-  return (uint32_t)((h >> 32) ^ (x % PTO_BUCKETS_A_LINE)) & map->cell_mask;
+/* Where the list of a cell begins.  Cells are numbered row by row, so those of tiles side by side have theirs side by
+ * side. */
+static inline uint32_t head_of(const struct pto_access_map *map, const struct pto_access_class *class, uint64_t x,
+                               uint64_t y, uint64_t z) {
+  return pto_access_map_head(map, x + y * class->cells_a_row + z * class->cells_a_plane, class->salt);
 }
 
 static inline uint32_t entry_of(const struct pto_access_map *map, uint32_t number) {
@@ -167,13 +167,13 @@ static PTO_NOINLINE void add_link(struct pto_access_map *map, uint32_t entry, ui
   else
     index = ++map->links_used;
   PTO_ASSERT(index <= map->link_capacity);
-  map->links[index] = (struct pto_access_link){entry, map->cells[cell], map->entries[entry].links, cell};
-  map->cells[cell] = map->entry_capacity + index;
-  map->entries[entry].links = index;
+  map->links[index] = (struct pto_access_link){entry, map->cells[cell], map->cold[entry].links, cell};
+  pto_access_grid_set_head(map, cell, map->entry_capacity + index);
+  map->cold[entry].links = index;
 }
 
-void pto_access_grid_drop_links(struct pto_access_map *map, struct pto_access_entry *entry) {
-  for (uint32_t i = entry->links; i;) {
+void pto_access_grid_drop_links(struct pto_access_map *map, uint32_t entry) {
+  for (uint32_t i = map->cold[entry].links; i;) {
     struct pto_access_link *link = &map->links[i];
     const uint32_t sibling = link->sibling;
     pto_access_grid_unlink(map, link->cell, map->entry_capacity + i);
@@ -184,7 +184,7 @@ void pto_access_grid_drop_links(struct pto_access_map *map, struct pto_access_en
 }
 
 static PTO_NOINLINE void link_into_all(struct pto_access_map *map, uint32_t index, const struct cell_range *cells) {
-  const uint32_t class = map->entries[index].class_index;
+  const struct pto_access_class *class = &map->classes[map->cold[index].class_index];
   bool is_first = true;
   for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
     for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
@@ -219,26 +219,26 @@ static void insert_into_class(struct pto_access_map *map, struct pto_access_spac
 }
 
 void pto_access_grid_insert_generally(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry *entry = &map->entries[index];
-  struct pto_access_space *space = &map->spaces[entry->space];
+  struct pto_access_entry_cold *cold = &map->cold[index];
+  struct pto_access_space *space = &map->spaces[cold->space];
   struct pto_access_box box;
   if (!space->first_class) {
     const uint32_t other = space->lone_entry;
     if (!other) {
       space->lone_entry = index;
-      entry->class_index = 0;
+      cold->class_index = 0;
       return;
     }
     space->lone_entry = 0;
     if (!space->rows_in_plane) prepare_space(space);
-    box_of_entry(map, &map->entries[other], &box);
+    box_of_entry(map, other, &box);
     insert_into_class(map, space, other, &box);
     map->place.has_box = false;
   }
   if (map->place.has_box) {
     insert_into_class(map, space, index, &map->place.box);
   } else {
-    box_of_entry(map, entry, &box);
+    box_of_entry(map, index, &box);
     insert_into_class(map, space, index, &box);
   }
 }
@@ -249,18 +249,18 @@ uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space)
 }
 
 bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
-  const struct pto_access_entry *entry = &map->entries[index];
-  const struct pto_access_space *space = &map->spaces[entry->space];
-  const uint32_t class = entry->class_index;
+  const struct pto_access_space *space = &map->spaces[map->cold[index].space];
+  const uint32_t class = map->cold[index].class_index;
   if (!class) return space->lone_entry == index && !space->first_class;
   struct pto_access_box box;
-  box_of_entry(map, entry, &box);
+  box_of_entry(map, index, &box);
   struct cell_range cells;
   cells_of(&map->classes[class], &box, space->coordinates, &cells);
   for (uint64_t z = cells.lo[2]; z <= cells.hi[2]; z++)
     for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
       for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++) {
-        uint32_t number = map->cells[head_of(map, class, x, y, z)];
+        const uint32_t head = head_of(map, &map->classes[class], x, y, z);
+        uint32_t number = pto_access_grid_is_filled(map, head) ? map->cells[head] : 0;
         while (number && entry_of(map, number) != index) number = *pto_access_grid_next(map, number);
         if (!number) return false;
       }
@@ -275,7 +275,7 @@ static inline void add_hit(struct pto_access_map *map, uint32_t entry, bool is_c
 
 static PTO_NOINLINE void compare(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
   struct pto_region other;
-  pto_access_entry_region(map, &map->entries[index], &other);
+  pto_access_map_region(map, index, &other);
   const enum pto_overlap overlap = pto_region_overlap(region, &other, &map->budget_exhausted);
   if (overlap != PTO_DISJOINT) add_hit(map, index, overlap == PTO_EQUAL || overlap == PTO_COVERS);
 }
@@ -283,9 +283,10 @@ static PTO_NOINLINE void compare(struct pto_access_map *map, uint32_t index, con
 /* A run covers whatever its range holds, and meets every run that its range meets. */
 static inline void consider(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
   const struct pto_access_entry *entry = &map->entries[index];
-  if (entry->start >= region->end || region->start >= entry->end) return;
+  const uint64_t end = map->cold[index].end;
+  if (entry->start >= region->end || region->start >= end) return;
   map->candidates++;
-  const bool is_held = region->start <= entry->start && entry->end <= region->end;
+  const bool is_held = region->start <= entry->start && end <= region->end;
   if (PTO_LIKELY(region->ndims == 0 && (is_held || pto_access_entry_ndims(entry) == 0)))
     add_hit(map, index, is_held);
   else
@@ -294,7 +295,7 @@ static inline void consider(struct pto_access_map *map, uint32_t index, const st
 
 static PTO_NOINLINE void search_list(struct pto_access_map *map, const struct pto_access_class *class,
                                      const struct pto_region *region, uint32_t skip) {
-  for (uint32_t i = class->first_entry; i; i = map->entries[i].next_in_class)
+  for (uint32_t i = class->first_entry; i; i = map->cold[i].next_in_class)
     if (i != skip) consider(map, i, region);
 }
 
@@ -313,17 +314,17 @@ static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class
     count *= extent;
   }
   if (++map->visit == 0) { /* stamps of 2^32 walks ago must not look like this one's */
-    for (uint32_t i = 1; i <= map->entries_used; i++) map->entries[i].visit = 0;
+    for (uint32_t i = 1; i <= map->entries_used; i++) map->cold[i].visit = 0;
     map->visit = 1;
   }
   for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
     for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
       for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++)
-        for (uint32_t i = map->cells[head_of(map, class_index, x, y, z)]; i; i = *pto_access_grid_next(map, i)) {
+        for (uint32_t i = map->cells[head_of(map, class, x, y, z)]; i; i = *pto_access_grid_next(map, i)) {
           const uint32_t index = entry_of(map, i);
-          struct pto_access_entry *entry = &map->entries[index];
-          if (entry->visit == map->visit || entry->class_index != class_index) continue;
-          entry->visit = map->visit;
+          struct pto_access_entry_cold *cold = &map->cold[index];
+          if (cold->visit == map->visit || cold->class_index != class_index) continue;
+          cold->visit = map->visit;
           if (index != skip) consider(map, index, region);
         }
 }
@@ -332,7 +333,7 @@ static PTO_NOINLINE void search_cell(struct pto_access_map *map, uint32_t class_
                                      const struct pto_region *region, uint32_t skip) {
   for (uint32_t i = map->cells[cell]; i; i = *pto_access_grid_next(map, i)) {
     const uint32_t index = entry_of(map, i);
-    if (map->entries[index].class_index == class_index && index != skip) consider(map, index, region);
+    if (map->cold[index].class_index == class_index && index != skip) consider(map, index, region);
   }
 }
 
@@ -354,9 +355,9 @@ static inline void search_class(struct pto_access_map *map, uint32_t class_index
     search_cells(map, class_index, &cells, region, skip);
     return;
   }
-  const uint32_t cell = head_of(map, class_index, cells.lo[0], cells.lo[1], cells.lo[2]);
+  const uint32_t cell = head_of(map, class, cells.lo[0], cells.lo[1], cells.lo[2]);
   if (is_own) set_own_cell(place, cell);
-  if (map->cells[cell]) search_cell(map, class_index, cell, region, skip);
+  if (pto_access_grid_is_filled(map, cell)) search_cell(map, class_index, cell, region, skip);
 }
 
 static PTO_NOINLINE void search_cells_of_row(struct pto_access_map *map, uint32_t class, uint64_t first,
@@ -393,16 +394,17 @@ static inline void search_row(struct pto_access_map *map, const struct pto_acces
       search_cells_of_row(map, c, x, region, skip);
       continue;
     }
-    const uint32_t head = head_of(map, c, x, 0, 0);
+    const uint32_t head = head_of(map, class, x, 0, 0);
     if (is_own) set_own_cell(place, head);
-    if (map->cells[head]) search_cell(map, c, head, region, skip);
+    if (pto_access_grid_is_filled(map, head)) search_cell(map, c, head, region, skip);
   }
 }
 
 /* Bounding ranges may meet where boxes do not, and a fuzzy run covers nothing. */
 static void consider_fuzzy(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
   const struct pto_access_entry *entry = &map->entries[index];
-  if (entry->start >= region->end || region->start >= entry->end) return;
+  const uint64_t end = map->cold[index].end;
+  if (entry->start >= region->end || region->start >= end) return;
   map->candidates++;
   compare(map, index, region);
 }
@@ -417,7 +419,7 @@ static PTO_NOINLINE void search_all(struct pto_access_map *map, const struct pto
       consider(map, space->lone_entry, region);
   }
   for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
-    for (uint32_t i = map->classes[c].first_entry; i; i = map->entries[i].next_in_class)
+    for (uint32_t i = map->classes[c].first_entry; i; i = map->cold[i].next_in_class)
       if (i != skip) consider_fuzzy(map, i, region);
 }
 

@@ -20,20 +20,20 @@
 
 bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity,
                          uint32_t bucket_count, const struct pto_task_rings *rings, struct pto_list_chunks *chunks) {
-  PTO_ASSERT(pto_is_power_of_two(bucket_count));
+  PTO_ASSERT(pto_is_power_of_two(bucket_count) && bucket_count >= PTO_HEADS_A_RUN);
   *map = (struct pto_access_map){
       .entry_capacity = entry_capacity,
       .link_capacity = (uint32_t)pto_min_u64((uint64_t)entry_capacity * LINKS_PER_ENTRY, UINT32_MAX - entry_capacity),
       .space_capacity = space_capacity,
       .class_capacity = entry_capacity,
-      .bucket_mask = bucket_count - 1,
-      .cell_mask = bucket_count - 1,
+      .head_shift = 64 - pto_log2_floor(bucket_count),
       .rings = rings,
       .chunks = chunks,
       .space_free = UINT32_MAX,
       .ample_entries = entry_capacity > PTO_MAX_TENSORS ? entry_capacity - PTO_MAX_TENSORS - 1 : 0,
       .ample_chunks = chunks->capacity / 8 * 7};
   if (!pto_reserve_init(&map->entries_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->entries)) return false;
+  if (!pto_reserve_init(&map->cold_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->cold)) return false;
   if (!pto_reserve_init(&map->wide_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->wide)) return false;
   if (!pto_reserve_init(&map->links_memory, ((uint64_t)map->link_capacity + 1) * sizeof *map->links)) return false;
   if (!pto_reserve_init(&map->spaces_memory, (uint64_t)space_capacity * sizeof *map->spaces)) return false;
@@ -42,7 +42,9 @@ bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, ui
     return false;
   if (!pto_reserve_init(&map->buckets_memory, (uint64_t)bucket_count * sizeof *map->buckets)) return false;
   if (!pto_reserve_init(&map->cells_memory, (uint64_t)bucket_count * sizeof *map->cells)) return false;
+  if (!pto_reserve_init(&map->filled_memory, (uint64_t)bucket_count / 8)) return false;
   map->entries = map->entries_memory.addr;
+  map->cold = map->cold_memory.addr;
   map->wide = map->wide_memory.addr;
   map->links = map->links_memory.addr;
   map->spaces = map->spaces_memory.addr;
@@ -50,11 +52,13 @@ bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, ui
   map->hits = map->hits_memory.addr;
   map->buckets = map->buckets_memory.addr;
   map->cells = map->cells_memory.addr;
+  map->filled = map->filled_memory.addr;
   return true;
 }
 
 void pto_access_map_fini(struct pto_access_map *map) {
   pto_reserve_fini(&map->entries_memory);
+  pto_reserve_fini(&map->cold_memory);
   pto_reserve_fini(&map->wide_memory);
   pto_reserve_fini(&map->links_memory);
   pto_reserve_fini(&map->spaces_memory);
@@ -62,6 +66,7 @@ void pto_access_map_fini(struct pto_access_map *map) {
   pto_reserve_fini(&map->hits_memory);
   pto_reserve_fini(&map->buckets_memory);
   pto_reserve_fini(&map->cells_memory);
+  pto_reserve_fini(&map->filled_memory);
 }
 
 /* ---- spaces ---- */
@@ -107,8 +112,8 @@ void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_
     uint32_t entry = pto_access_grid_first(map, from);
     bool is_fuzzy = map->entries[entry].flags & PTO_ENTRY_FUZZY;
     pto_access_grid_remove(map, entry);
-    map->entries[entry].space = to;
-    map->entries[entry].links = 0;
+    map->cold[entry].space = to;
+    map->cold[entry].links = 0;
     map->place.has_box = false;
     pto_access_grid_insert_generally(map, entry);
     source->entry_count--;
@@ -162,38 +167,55 @@ static inline bool has_visible(struct pto_access_map *map, struct pto_access_ent
 
 /* ---- entries ---- */
 
-void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry,
-                             struct pto_region *region) {
+void pto_access_map_region(const struct pto_access_map *map, uint32_t index, struct pto_region *region) {
+  const struct pto_access_entry *entry = &map->entries[index];
+  const struct pto_access_entry_cold *cold = &map->cold[index];
   region->start = entry->start;
-  region->end = entry->end;
+  region->end = cold->end;
   region->run_bytes = entry->run_bytes;
   region->ndims = pto_access_entry_ndims(entry);
   region->is_fuzzy = (entry->flags & PTO_ENTRY_FUZZY) != 0;
-  const uint64_t *extents = entry->extents, *strides = entry->strides;
-  if (region->ndims > PTO_ENTRY_DIMS) {
-    extents = map->wide[entry->wide].extents;
-    strides = map->wide[entry->wide].strides;
+  if (region->ndims == 0) return;
+  region->extents[0] = entry->extent;
+  region->strides[0] = entry->stride;
+  if (region->ndims == 1) return;
+  if (region->ndims <= PTO_ENTRY_DIMS) {
+    region->extents[1] = cold->extent;
+    region->strides[1] = cold->stride;
+    return;
   }
-  for (uint32_t i = 0; i < region->ndims; i++) {
-    region->extents[i] = extents[i];
-    region->strides[i] = strides[i];
+  const struct pto_region_dims *wide = &map->wide[cold->wide];
+  for (uint32_t i = 1; i < region->ndims; i++) {
+    region->extents[i] = wide->extents[i];
+    region->strides[i] = wide->strides[i];
   }
+}
+
+bool pto_access_entry_has_further_dims(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                                       const struct pto_region *region) {
+  const struct pto_access_entry_cold *cold = &map->cold[entry - map->entries];
+  if (region->ndims <= PTO_ENTRY_DIMS) return cold->extent == region->extents[1] && cold->stride == region->strides[1];
+  const struct pto_region_dims *wide = &map->wide[cold->wide];
+  for (uint32_t i = 1; i < region->ndims; i++)
+    if (wide->extents[i] != region->extents[i] || wide->strides[i] != region->strides[i]) return false;
+  return true;
 }
 
 /* Takes an entry out of grid, table and space. */
 static inline void detach(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry *entry = &map->entries[index];
-  struct pto_access_space *space = &map->spaces[entry->space];
+  const struct pto_access_entry *entry = &map->entries[index];
+  const struct pto_access_entry_cold *cold = &map->cold[index];
+  struct pto_access_space *space = &map->spaces[cold->space];
   PTO_ASSERT(entry->flags & PTO_ENTRY_LIVE);
   pto_access_grid_remove(map, index);
-  uint32_t *at = &map->buckets[entry->bucket];
-  while (*at != index) at = &map->entries[*at].next;
-  *at = entry->next;
+  uint32_t *at = &map->buckets[cold->bucket];
+  while (*at != index) at = &map->cold[*at].next;
+  *at = cold->next;
   space->entry_count--;
   if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_FUZZY)) space->fuzzy_count--;
   if (PTO_UNLIKELY(pto_access_entry_ndims(entry) > PTO_ENTRY_DIMS)) {
-    map->wide[entry->wide].extents[0] = map->wide_free;
-    map->wide_free = entry->wide;
+    map->wide[cold->wide].extents[0] = map->wide_free;
+    map->wide_free = cold->wide;
   }
 }
 
@@ -205,11 +227,11 @@ static inline void detach(struct pto_access_map *map, uint32_t index) {
 static inline bool step_hand(struct pto_access_map *map) {
   map->hand = map->hand < map->entries_used ? map->hand + 1 : 1;
   if (PTO_LIKELY(map->hand + HAND_AHEAD <= map->entries_used)) {
-    const struct pto_access_entry *ahead = &map->entries[map->hand + HAND_AHEAD];
-    const struct pto_access_entry *near = &map->entries[map->hand + HAND_NEAR];
+    const struct pto_access_entry_cold *ahead = &map->cold[map->hand + HAND_AHEAD];
+    const struct pto_access_entry_cold *near = &map->cold[map->hand + HAND_NEAR];
     __builtin_prefetch(&map->buckets[ahead->bucket], 1);
     __builtin_prefetch(&map->cells[ahead->cell], 1);
-    __builtin_prefetch(&map->entries[map->buckets[near->bucket]], 1);
+    __builtin_prefetch(&map->cold[map->buckets[near->bucket]], 1);
   }
   return !has_visible(map, &map->entries[map->hand]);
 }
@@ -234,7 +256,7 @@ static PTO_NOINLINE uint32_t take_further_place(struct pto_access_map *map) {
 static inline uint32_t take_place(struct pto_access_map *map) {
   const uint32_t index = map->entry_free;
   if (index) {
-    map->entry_free = map->entries[index].next;
+    map->entry_free = map->cold[index].next;
     map->live_entries++;
     return index;
   }
@@ -245,55 +267,62 @@ static inline uint32_t take_place(struct pto_access_map *map) {
   return map->hand;
 }
 
-static PTO_NOINLINE struct pto_region_dims *take_wide(struct pto_access_map *map, struct pto_access_entry *entry) {
+/* The dimensions of a region with more than PTO_ENTRY_DIMS. */
+static PTO_NOINLINE void set_wide(struct pto_access_map *map, struct pto_access_entry_cold *cold,
+                                  const struct pto_region *region) {
   if (map->wide_free) {
-    entry->wide = map->wide_free;
-    map->wide_free = (uint32_t)map->wide[entry->wide].extents[0];
+    cold->wide = map->wide_free;
+    map->wide_free = (uint32_t)map->wide[cold->wide].extents[0];
   } else {
-    entry->wide = ++map->wide_used;
+    cold->wide = ++map->wide_used;
   }
-  return &map->wide[entry->wide];
+  struct pto_region_dims *wide = &map->wide[cold->wide];
+  for (uint32_t i = 0; i < region->ndims; i++) {
+    wide->extents[i] = region->extents[i];
+    wide->strides[i] = region->strides[i];
+  }
 }
 
-static inline void set_geometry(struct pto_access_map *map, struct pto_access_entry *entry,
-                                const struct pto_region *region) {
+static inline void set_geometry(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
+  struct pto_access_entry *entry = &map->entries[index];
+  struct pto_access_entry_cold *cold = &map->cold[index];
   entry->start = region->start;
-  entry->end = region->end;
   entry->run_bytes = region->run_bytes;
   entry->kind = pto_access_kind(region);
+  cold->end = region->end;
   if (PTO_LIKELY(region->ndims == 0)) return;
-  uint64_t *extents = entry->extents, *strides = entry->strides;
+  entry->extent = region->extents[0];
+  entry->stride = region->strides[0];
+  if (PTO_LIKELY(region->ndims == 1)) return;
   if (PTO_UNLIKELY(region->ndims > PTO_ENTRY_DIMS)) {
-    struct pto_region_dims *wide = take_wide(map, entry);
-    extents = wide->extents;
-    strides = wide->strides;
-  }
-  for (uint32_t i = 0; i < region->ndims; i++) {
-    extents[i] = region->extents[i];
-    strides[i] = region->strides[i];
+    set_wide(map, cold, region);
+  } else {
+    cold->extent = region->extents[1];
+    cold->stride = region->strides[1];
   }
 }
 
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                               uint64_t hash) {
+                               uint32_t bucket) {
   map->place.has_box = map->place.has_cell = false;
-  return pto_access_map_insert_found(map, space, region, hash);
+  return pto_access_map_insert_found(map, space, region, bucket);
 }
 
 uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                                     uint64_t hash) {
+                                     uint32_t bucket) {
   const uint32_t index = take_place(map);
   struct pto_access_entry *entry = &map->entries[index];
-  set_geometry(map, entry, region);
-  entry->space = space;
+  struct pto_access_entry_cold *cold = &map->cold[index];
+  set_geometry(map, index, region);
   entry->count = 0;
   entry->flags = (uint8_t)(PTO_ENTRY_LIVE | (region->is_fuzzy ? PTO_ENTRY_FUZZY : 0));
   entry->prune_log2 = PRUNE_MIN_LOG2;
   entry->more = 0;
-  entry->visit = 0;
-  entry->bucket = (uint32_t)hash & map->bucket_mask;
-  entry->next = map->buckets[entry->bucket];
-  map->buckets[entry->bucket] = index;
+  cold->space = space;
+  cold->visit = 0;
+  cold->bucket = bucket;
+  cold->next = map->buckets[bucket];
+  map->buckets[bucket] = index;
   struct pto_access_space *s = &map->spaces[space];
   s->entry_count++;
   if (PTO_UNLIKELY(region->is_fuzzy)) s->fuzzy_count++;
@@ -306,7 +335,7 @@ void pto_access_map_remove(struct pto_access_map *map, uint32_t index) {
   detach(map, index);
   pto_access_map_clear_accesses(map, entry);
   entry->flags = 0;
-  entry->next = map->entry_free;
+  map->cold[index].next = map->entry_free;
   map->entry_free = index;
   map->live_entries--;
 }
@@ -446,19 +475,20 @@ bool pto_access_map_is_valid(const struct pto_access_map *map) {
   uint32_t live = 0;
   for (uint32_t i = 1; i <= map->entries_used; i++) {
     const struct pto_access_entry *entry = &map->entries[i];
+    const uint32_t space = map->cold[i].space;
     if (!(entry->flags & PTO_ENTRY_LIVE)) continue;
     live++;
-    if (!map->spaces[entry->space].is_live) return false;
+    if (!map->spaces[space].is_live) return false;
     struct pto_region region;
-    pto_access_entry_region(map, entry, &region);
-    if (pto_access_map_find(map, &region, pto_access_map_hash(&region)) != i) return false;
+    pto_access_map_region(map, i, &region);
+    if (pto_access_map_find(map, &region, pto_access_map_bucket(map, &region)) != i) return false;
     if (!pto_access_grid_has(map, i)) return false;
     if (!(entry->flags & PTO_ENTRY_ISOLATED)) continue;
     if (region.is_fuzzy) return false;
     for (uint32_t j = 1; j <= map->entries_used; j++) {
-      if (j == i || !(map->entries[j].flags & PTO_ENTRY_LIVE) || map->entries[j].space != entry->space) continue;
+      if (j == i || !(map->entries[j].flags & PTO_ENTRY_LIVE) || map->cold[j].space != space) continue;
       struct pto_region other;
-      pto_access_entry_region(map, &map->entries[j], &other);
+      pto_access_map_region(map, j, &other);
       if (region.start >= other.end || other.start >= region.end) continue;
       if (other.is_fuzzy || pto_region_intersects(&region, &other, NULL)) return false;
     }

@@ -5,8 +5,9 @@
  *
  * An *entry* is one region (a canonical byte set) with the accesses made to exactly it, oldest first.  Entries live in
  * an *address space*: one managed buffer, or one range of external memory.  Two ways lead to an entry:
- *   - a hash of its geometry: the same tile again, the common case.  An entry whose ISOLATED flag is set intersects no
- * other entry of its space, so the hash alone answers; fuzzy regions, which meet others by their ranges, never have it.
+ *   - a bucket, by a hash of its geometry: the same tile again, the common case.  An entry whose ISOLATED flag is set
+ * intersects no other entry of its space, so the hash alone answers; fuzzy regions, which meet others by their ranges,
+ * never have it.
  *   - a grid over rows × bytes within a row × planes of the space, in classes of regions of about the same extents.  A
  * class has cells as large as its regions, so a region lies in at most two cells a dimension (one, where tiles are
  * aligned), and a lookup of a region of the class's size meets the same few cells however many disjoint tiles are live.
@@ -35,8 +36,9 @@
 
 #define PTO_ENTRY_ACCESSES 4u
 #define PTO_ENTRY_DIMS 2u
-/* Heads of buckets, and of cells, that share a cache line. */
-#define PTO_BUCKETS_A_LINE 16u
+/* Heads of buckets, and of cells, that stand together where their regions do: a kilobyte, whose lines the processor
+ * fetches ahead when regions are met in turn. */
+#define PTO_HEADS_A_RUN 256u
 /* References are compared modulo 2^30; long before that everything invisible has to be gone. */
 #define PTO_SWEEP_SUBMITS (UINT64_C(1) << 28)
 
@@ -55,37 +57,39 @@ enum pto_access_entry_flags {
   PTO_ENTRY_MANY_WRITES = 16 /* a write may stand behind the first place */
 };
 
+/* What an exact hit touches, of regions of up to one stride. */
 struct pto_access_entry {
-  /* what an exact hit touches */
   uint64_t start;
   uint64_t run_bytes;
-  uint32_t next; /* of the bucket */
-  uint32_t space;
+  uint64_t extent, stride;           /* of the outermost dimension, where there is one */
   uint32_t refs[PTO_ENTRY_ACCESSES]; /* struct pto_task_ref bits, oldest first; then the chunks, newest chunk first */
   uint16_t tags[PTO_ENTRY_ACCESSES];
+  uint32_t more; /* chunk list */
   uint8_t count; /* inline accesses */
   uint8_t kind;  /* pto_access_kind of the region */
   uint8_t flags;
   uint8_t prune_log2; /* prune the chunks at this many accesses */
-  uint32_t more;      /* chunk list */
-  uint32_t bucket;    /* of the hash */
-  uint32_t visit;     /* stamp of the last walk over several cells that met it */
-  /* geometry and links */
+};
+_Static_assert(sizeof(struct pto_access_entry) == PTO_CACHE_LINE, "an exact hit touches one line");
+
+/* The rest of an entry, of the same index: geometry and links. */
+struct pto_access_entry_cold {
   uint64_t end;
   union {
     struct {
-      uint64_t extents[PTO_ENTRY_DIMS], strides[PTO_ENTRY_DIMS]; /* outermost first */
+      uint64_t extent, stride; /* of the second dimension, where there is one */
     };
-    uint32_t wide; /* where ndims is larger: all of them in map->wide[wide] */
+    uint32_t wide; /* where ndims is larger than PTO_ENTRY_DIMS: all dimensions in map->wide[wide] */
   };
-  uint32_t class_index; /* 0: the lone entry of its space, which no cell leads to */
+  uint32_t space;
+  uint32_t bucket, next; /* of the bucket */
+  uint32_t visit;        /* stamp of the last walk over several cells that met it */
+  uint32_t class_index;  /* 0: the lone entry of its space, which no cell leads to */
   uint32_t next_in_class, previous_in_class;
   uint32_t cell, next_in_cell; /* its first cell */
   uint32_t links;              /* its other cells; through sibling */
 };
-_Static_assert(sizeof(struct pto_access_entry) == 2 * PTO_CACHE_LINE,
-               "an exact hit touches the first line and the geometry");
-_Static_assert(offsetof(struct pto_access_entry, end) == PTO_CACHE_LINE, "the first line ends before the geometry");
+_Static_assert(sizeof(struct pto_access_entry_cold) == PTO_CACHE_LINE, "an entry is two lines");
 
 /* An address space: memory whose accesses can only meet each other. */
 struct pto_access_space {
@@ -106,6 +110,8 @@ struct pto_access_space {
 
 struct pto_access_class {
   struct pto_divisor cell[3]; /* extents: bytes within a row, rows, planes; as many as the space has coordinates */
+  uint64_t cells_a_row, cells_a_plane;
+  uint64_t salt; /* of the heads of its cells */
   uint32_t next_in_space;
   uint32_t first_entry, entry_count;
 };
@@ -136,9 +142,10 @@ struct pto_access_hit {
 };
 
 struct pto_access_map {
-  struct pto_reserve entries_memory, wide_memory, links_memory, spaces_memory, classes_memory, hits_memory,
-      buckets_memory, cells_memory;
-  struct pto_access_entry *entries; /* from 1 */
+  struct pto_reserve entries_memory, cold_memory, wide_memory, links_memory, spaces_memory, classes_memory, hits_memory,
+      buckets_memory, cells_memory, filled_memory;
+  struct pto_access_entry *entries; /* from 1, as is the next */
+  struct pto_access_entry_cold *cold;
   struct pto_region_dims {
     uint64_t extents[PTO_MAX_DIMS], strides[PTO_MAX_DIMS];
   } * wide;
@@ -147,7 +154,8 @@ struct pto_access_map {
   struct pto_access_class *classes; /* from 1 */
   struct pto_access_hit *hits;
   uint32_t *buckets, *cells; /* heads; in a cell, numbers above entry_capacity are links */
-  uint32_t bucket_mask, cell_mask;
+  uint64_t *filled; /* a bit a cell, in order: its list is not empty; that stays in the cache where the heads do not */
+  uint32_t head_shift; /* of a hash, to the number of a head */
   uint32_t entry_capacity, entries_used, entry_free, live_entries;
   uint32_t ample_entries, ample_chunks; /* up to here any submit has room */
   uint32_t link_capacity, links_used, link_free;
@@ -165,7 +173,8 @@ struct pto_access_map {
   uint64_t lookups, candidates, budget_exhausted;
 };
 
-/* Room for `entry_capacity` entries in up to `space_capacity` spaces; `bucket_count` (a power of two) heads a table. */
+/* Room for `entry_capacity` entries in up to `space_capacity` spaces; `bucket_count` (a power
+ * of two, from PTO_HEADS_A_RUN on) heads a table. */
 bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity,
                          uint32_t bucket_count, const struct pto_task_rings *rings, struct pto_list_chunks *chunks);
 void pto_access_map_fini(struct pto_access_map *map);
@@ -208,9 +217,16 @@ static inline uint32_t pto_access_entry_ndims(const struct pto_access_entry *ent
   return entry->kind & ~PTO_KIND_FUZZY;
 }
 
-/* A hash of the canonical fields, equal regions have equal ones: of all but the start, and of the whole.  The low bits
- * of the first say how long a run is about; runs side by side get hashes that differ in the low bits alone, so that
- * their buckets share a line. */
+/* The head of a list, of what has this number: numbers that follow each other have heads side by side, in some order,
+ * and the runs of these are spread evenly by multiples of the golden ratio (Knuth, The Art of Computer Programming 3,
+ * 6.4); so lists of regular tiles are hardly longer than one where the table has twice as many heads. */
+static inline uint32_t pto_access_map_head(const struct pto_access_map *map, uint64_t number, uint64_t salt) {
+  const uint64_t hash = number / PTO_HEADS_A_RUN * UINT64_C(0x9e3779b97f4a7c15) + salt;
+  return (uint32_t)(hash >> map->head_shift) ^ (uint32_t)(number % PTO_HEADS_A_RUN);
+}
+
+/* A hash of the canonical fields but for the start, equal regions have equal ones.  Its low bits say how long a run is
+ * about. */
 static inline uint64_t pto_access_map_geometry_hash(const struct pto_region *region) {
   uint64_t h = region->run_bytes * UINT64_C(0x9e3779b97f4a7c15) + region->is_fuzzy;
   for (uint32_t i = 0; i < region->ndims; i++)
@@ -218,28 +234,24 @@ static inline uint64_t pto_access_map_geometry_hash(const struct pto_region *reg
         region->strides[i] * UINT64_C(0x165667b19e3779f9);
   return (h & ~UINT64_C(63)) | pto_log2_floor(region->run_bytes | 1);
 }
-static inline uint64_t pto_access_map_hash_at(uint64_t geometry_hash, uint64_t start) {
-  const uint32_t shift = geometry_hash & 63;
-  const uint64_t neighbour = start >> shift & (PTO_BUCKETS_A_LINE - 1);
-  const uint64_t h = (geometry_hash + start - (neighbour << shift)) * UINT64_C(0x9e3779b97f4a7c15);
-  return (h >> 32) ^ neighbour;
+/* The bucket of a region; runs side by side have buckets side by side. */
+static inline uint32_t pto_access_map_bucket_at(const struct pto_access_map *map, uint64_t geometry_hash,
+                                                uint64_t start) {
+  return pto_access_map_head(map, start >> (geometry_hash & 63), geometry_hash);
 }
-static inline uint64_t pto_access_map_hash(const struct pto_region *region) {
-  return pto_access_map_hash_at(pto_access_map_geometry_hash(region), region->start);
+static inline uint32_t pto_access_map_bucket(const struct pto_access_map *map, const struct pto_region *region) {
+  return pto_access_map_bucket_at(map, pto_access_map_geometry_hash(region), region->start);
 }
+
+/* The rest of pto_access_entry_has_dims where there are several. */
+bool pto_access_entry_has_further_dims(const struct pto_access_map *map, const struct pto_access_entry *entry,
+                                       const struct pto_region *region);
 
 /* Whether the dimensions of an entry's region, as many as this one's, are this one's. */
 static inline bool pto_access_entry_has_dims(const struct pto_access_map *map, const struct pto_access_entry *entry,
                                              const struct pto_region *region) {
-  const uint32_t ndims = region->ndims;
-  const uint64_t *extents = entry->extents, *strides = entry->strides;
-  if (PTO_UNLIKELY(ndims > PTO_ENTRY_DIMS)) {
-    extents = map->wide[entry->wide].extents;
-    strides = map->wide[entry->wide].strides;
-  }
-  for (uint32_t i = 0; i < ndims; i++)
-    if (extents[i] != region->extents[i] || strides[i] != region->strides[i]) return false;
-  return true;
+  if (entry->extent != region->extents[0] || entry->stride != region->strides[0]) return false;
+  return PTO_LIKELY(region->ndims == 1) || pto_access_entry_has_further_dims(map, entry, region);
 }
 
 /* Whether an entry's region is this one, which is of `kind`, to the field (the end follows from the others). */
@@ -251,14 +263,14 @@ static inline bool pto_access_entry_is(const struct pto_access_map *map, const s
 
 /* The entry of exactly this region, which is of `kind`; 0 where there is none. */
 static inline uint32_t pto_access_map_find_kind(const struct pto_access_map *map, const struct pto_region *region,
-                                                uint8_t kind, uint64_t hash) {
-  for (uint32_t i = map->buckets[hash & map->bucket_mask]; i; i = map->entries[i].next)
+                                                uint8_t kind, uint32_t bucket) {
+  for (uint32_t i = map->buckets[bucket]; i; i = map->cold[i].next)
     if (PTO_LIKELY(pto_access_entry_is(map, &map->entries[i], region, kind))) return i;
   return 0;
 }
 static inline uint32_t pto_access_map_find(const struct pto_access_map *map, const struct pto_region *region,
-                                           uint64_t hash) {
-  return pto_access_map_find_kind(map, region, pto_access_kind(region), hash);
+                                           uint32_t bucket) {
+  return pto_access_map_find_kind(map, region, pto_access_kind(region), bucket);
 }
 /* Where somebody who looks up one region after another expects the next one's entry: as far behind the last one's as
  * that was behind the one before.  Entries of tiles that were made in turn stand in turn, so who walks over them needs
@@ -292,10 +304,10 @@ static inline uint32_t pto_access_map_find_next(const struct pto_access_map *map
 void pto_access_map_search(struct pto_access_map *map, uint32_t space, const struct pto_region *region, uint32_t skip);
 /* Makes the entry of a region that has none; it still needs an access.  make_room has been called. */
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                               uint64_t hash);
+                               uint32_t bucket);
 /* The same where the last search was for this region, unless the space had no entry: it goes where that came by. */
 uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                                     uint64_t hash);
+                                     uint32_t bucket);
 void pto_access_map_remove(struct pto_access_map *map, uint32_t entry);
 
 /* The rest of pto_access_map_append, for entries whose own places are full. */
@@ -347,8 +359,7 @@ void pto_access_map_sweep(struct pto_access_map *map);
  * accesses of entries with chunks, so nobody may be on his way through them. */
 void pto_access_map_release_chunks(struct pto_access_map *map);
 
-void pto_access_entry_region(const struct pto_access_map *map, const struct pto_access_entry *entry,
-                             struct pto_region *region);
+void pto_access_map_region(const struct pto_access_map *map, uint32_t entry, struct pto_region *region);
 bool pto_access_map_is_valid(const struct pto_access_map *map);
 
 #endif

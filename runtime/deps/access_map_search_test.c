@@ -20,8 +20,8 @@ static void the_same_region_is_found_by_its_geometry(void **state) {
   uint32_t space = pto_access_map_add_space(&f.map, 0x10000, 4096, 64, 4096);
   struct pto_region a = box(0x10000, 16, 4, 64), b = box(0x10010, 16, 4, 64);
   uint32_t entry = enter(&f, space, &a, PTO_TAG_WRITE);
-  assert_int_equal(pto_access_map_find(&f.map, &a, pto_access_map_hash(&a)), entry);
-  assert_int_equal(pto_access_map_find(&f.map, &b, pto_access_map_hash(&b)), 0);
+  assert_int_equal(pto_access_map_find(&f.map, &a, pto_access_map_bucket(&f.map, &a)), entry);
+  assert_int_equal(pto_access_map_find(&f.map, &b, pto_access_map_bucket(&f.map, &b)), 0);
   assert_true(pto_access_map_is_valid(&f.map));
   drop(&f);
 }
@@ -35,12 +35,12 @@ static void regions_of_more_than_two_dimensions_keep_all_of_them(void **state) {
   r.end = 128 + 65536 + 2 * 4096 + 128 + 16 + 8;
   uint32_t entry = enter(&f, space, &r, PTO_TAG_READ);
   struct pto_region back;
-  pto_access_entry_region(&f.map, &f.map.entries[entry], &back);
+  pto_access_map_region(&f.map, entry, &back);
   assert_int_equal(back.ndims, 4);
   assert_memory_equal(back.extents, r.extents, 4 * sizeof back.extents[0]);
   assert_memory_equal(back.strides, r.strides, 4 * sizeof back.strides[0]);
   r.extents[3] = 3;
-  assert_int_equal(pto_access_map_find(&f.map, &r, pto_access_map_hash(&r)), 0);
+  assert_int_equal(pto_access_map_find(&f.map, &r, pto_access_map_bucket(&f.map, &r)), 0);
   pto_access_map_remove(&f.map, entry);
   assert_int_equal(f.map.live_entries, 0);
   assert_true(pto_access_map_is_valid(&f.map));
@@ -144,7 +144,7 @@ static void a_region_finds_its_place_where_what_it_covers_was_the_last_of_its_cl
     assert_int_equal(f.map.hit_count, 1);
     assert_true(f.map.hits[0].is_covered);
     pto_access_map_remove(&f.map, victim);
-    const uint32_t entry = pto_access_map_insert_found(&f.map, space, &all, pto_access_map_hash(&all));
+    const uint32_t entry = pto_access_map_insert_found(&f.map, space, &all, pto_access_map_bucket(&f.map, &all));
     assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], submit(&f), PTO_TAG_WRITE));
     assert_true(pto_access_map_is_valid(&f.map));
     f.map.hit_count = 0;
@@ -166,7 +166,7 @@ static void the_first_region_of_a_space_is_not_put_where_the_last_search_of_anot
   }
   assert_true(f.map.place.has_cell);
   struct pto_region r = box(8192, 64, 1, 0);
-  const uint32_t entry = pto_access_map_insert_found(&f.map, empty, &r, pto_access_map_hash(&r));
+  const uint32_t entry = pto_access_map_insert_found(&f.map, empty, &r, pto_access_map_bucket(&f.map, &r));
   assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], submit(&f), PTO_TAG_WRITE));
   assert_true(pto_access_map_is_valid(&f.map));
   f.map.hit_count = 0;
@@ -217,7 +217,7 @@ static struct pto_region random_region(struct pto_rng *rng, uint64_t base) {
 /* Cells that lead to an entry: at most two a coordinate, which is what the links are counted for. */
 static uint32_t cell_count(const struct fixture *f, uint32_t entry) {
   uint32_t count = 1;
-  for (uint32_t i = f->map.entries[entry].links; i; i = f->map.links[i].sibling) count++;
+  for (uint32_t i = f->map.cold[entry].links; i; i = f->map.links[i].sibling) count++;
   return count;
 }
 
@@ -246,12 +246,12 @@ static void random_regions_are_found_as_by_comparing_with_all(void **state) {
     uint32_t entries[512], count = 0;
     for (int step = 0; step < 400; step++) {
       struct pto_region r = random_region(&rng, base);
-      uint32_t own = pto_access_map_find(&f.map, &r, pto_access_map_hash(&r)), expected = 0;
+      uint32_t own = pto_access_map_find(&f.map, &r, pto_access_map_bucket(&f.map, &r)), expected = 0;
       f.map.hit_count = 0;
       pto_access_map_search(&f.map, space, &r, own);
       for (uint32_t i = 0; i < count; i++) {
         struct pto_region other;
-        pto_access_entry_region(&f.map, &f.map.entries[entries[i]], &other);
+        pto_access_map_region(&f.map, entries[i], &other);
         enum pto_overlap relation = pto_region_overlap(&r, &other, NULL);
         if (entries[i] == own || relation == PTO_DISJOINT) continue;
         expected++;

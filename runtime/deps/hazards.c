@@ -74,7 +74,7 @@ static PTO_COLD void record(struct pto_hazards *hazards, uint32_t producer_slot,
     edge->producer_param = param_of(producer_tag);
     edge->consumer_param = param_of(access->tag);
     edge->begin = pto_max_u64(access->region.start, entry->start);
-    edge->end = pto_min_u64(access->region.end, entry->end);
+    edge->end = pto_min_u64(access->region.end, hazards->map->cold[entry - hazards->map->entries].end);
     edge->buffer_number = access->buffer_number;
   }
 }
@@ -251,7 +251,7 @@ static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_ac
   if (hazards->rules == PTO_DEPS_PTO && !is_write) return; /* nobody ever waits for a reader */
   const bool is_alone = settle_hits(hazards, access, replaces_all);
   if (!own) {
-    own = pto_access_map_insert_found(map, access->space, &access->region, access->hash);
+    own = pto_access_map_insert_found(map, access->space, &access->region, access->bucket);
   } else if (is_write && !access->region.is_fuzzy) {
     if (replaces_all)
       pto_access_map_clear_accesses(map, &map->entries[own]);
@@ -268,8 +268,8 @@ static PTO_NOINLINE void settle(struct pto_hazards *hazards, const struct pto_ac
 
 /* The access's own entry (0: none yet), by its hash. */
 static inline uint32_t find_own(const struct pto_hazards *hazards, struct pto_access *access) {
-  access->hash = pto_access_map_hash_at(access->geometry_hash, access->region.start);
-  return pto_access_map_find_kind(hazards->map, &access->region, access->kind, access->hash);
+  access->bucket = pto_access_map_bucket_at(hazards->map, access->geometry_hash, access->region.start);
+  return pto_access_map_find_kind(hazards->map, &access->region, access->kind, access->bucket);
 }
 
 /* The same, where the same parameter of earlier submits leads to it, or by its hash. */
@@ -301,7 +301,7 @@ static void meet(struct pto_hazards *hazards, const struct pto_access *access, u
 /* A region that is new, and meets no other. */
 static void enter_first(struct pto_hazards *hazards, const struct pto_access *access) {
   struct pto_access_map *map = hazards->map;
-  const uint32_t own = pto_access_map_insert_found(map, access->space, &access->region, access->hash);
+  const uint32_t own = pto_access_map_insert_found(map, access->space, &access->region, access->bucket);
   isolate(&map->entries[own]);
   append(hazards, &map->entries[own], access->tag);
 }

@@ -29,8 +29,8 @@
 struct pto_access {
   struct pto_region region;
   uint64_t geometry_hash; /* pto_access_map_geometry_hash of the region */
-  uint64_t hash;          /* pto_access_map_hash of the region, once it has been looked for in the table */
   uint64_t buffer_number; /* for records */
+  uint32_t bucket;        /* of the region, once it has been looked for in the table */
   uint32_t space;
   uint16_t tag;                /* PTO_TAG_… */
   uint8_t kind;                /* pto_access_kind of the region */

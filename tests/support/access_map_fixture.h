@@ -58,12 +58,12 @@ static inline struct pto_region box(uint64_t start, uint64_t run, uint64_t rows,
 
 static inline uint32_t enter(struct fixture *f, uint32_t space, const struct pto_region *r, uint16_t tag) {
   assert_true(pto_access_map_make_room(&f->map, 1));
-  uint64_t hash = pto_access_map_hash(r);
-  uint32_t entry = pto_access_map_find(&f->map, r, hash);
+  const uint32_t bucket = pto_access_map_bucket(&f->map, r);
+  uint32_t entry = pto_access_map_find(&f->map, r, bucket);
   f->map.hit_count = 0;
   if (!entry) {
     pto_access_map_search(&f->map, space, r, 0);
-    entry = pto_access_map_insert_found(&f->map, space, r, hash);
+    entry = pto_access_map_insert_found(&f->map, space, r, bucket);
     if (f->map.hit_count == 0 && !r->is_fuzzy) f->map.entries[entry].flags |= PTO_ENTRY_ISOLATED;
     for (uint32_t i = 0; i < f->map.hit_count; i++)
       f->map.entries[f->map.hits[i].entry].flags &= (uint8_t)~PTO_ENTRY_ISOLATED;
