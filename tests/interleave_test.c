@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every interleaving of small scenarios over the mailbox, the wait module and the taking back of messages, and the proof
- * that the scenarios can fail: each mutant (an order weakened, a bound shifted, a step left out) must be found by one of them.
+ * Every interleaving of small scenarios over the mailbox, the wait module and the taking back of messages, and the
+ * proof that the scenarios can fail: each mutant (an order weakened, a bound shifted, a step left out) must be found by
+ * one of them.
  *
  * The modules are compiled into this file with their atomics taken over by tests/interleave.  A new scenario is an
  * entry in `scenarios`, a new mutant one in `mutants` and a PTO_MUTANT or PTO_ORDER in the module.
@@ -270,7 +271,8 @@ static void finish_taking(void) {
     poll_completion(0);
     poll_completion(1);
   }
-  for (uint32_t i = 0; i < sent_count; i++) interleave_check(run_count[i] == 1, "a message was run twice, or by nobody");
+  for (uint32_t i = 0; i < sent_count; i++)
+    interleave_check(run_count[i] == 1, "a message was run twice, or by nobody");
   interleave_check(completed_count == sent_count, "a completion came twice, or not at all");
   interleave_check(in_flight[0] + in_flight[1] + engine.taken_total == 0, "something was left behind");
 }
