@@ -131,10 +131,15 @@ static int exit_code(void) {
   return code != PTO_EXIT_OK || pto_findings_is_clean(&observed.findings) ? code : PTO_EXIT_FINDINGS;
 }
 
+/* Those of contexts are counted as they are observed: the program need not report all. */
+static uint64_t task_count(void) {
+  return observed.context_count ? observed.task_count : observed.session.result.stats.tasks;
+}
+
 /* Once the run is known, which has told its number of tasks. */
 static int check_range(const struct pto_observe_options *observe) {
   struct pto_run_result *result = &observed.session.result;
-  const uint64_t tasks = result->stats.tasks;
+  const uint64_t tasks = pto_max_u64(task_count(), result->stats.tasks);
   if (!observe->has_tasks || observe->last_task < tasks) return result->exit_code;
   pto_error_set(&result->error, PTO_EINVAL,
                 "--observe-tasks: there is no task %" PRIu64 ": the run has %" PRIu64 ", and the first is 0",
@@ -143,11 +148,6 @@ static int check_range(const struct pto_observe_options *observe) {
 }
 
 /* ---- the report ---- */
-
-/* Those of contexts are counted as they are observed: the program need not report all. */
-static uint64_t task_count(void) {
-  return observed.context_count ? observed.task_count : observed.session.result.stats.tasks;
-}
 
 static double factor_of(const struct pto_observe_summary *summary) {
   return summary->kernel_ns ? (double)summary->total_ns / (double)summary->kernel_ns : 0;

@@ -86,7 +86,7 @@ static int open_pass(struct pass *pass, struct pto_program_run *run) {
 
 static void close_pass(struct pass *pass) {
   if (!pass->context) return;
-  pto_program_report(pass->run, pass->context);
+  if (pto_option_bool(pass->run, "report")) pto_program_report(pass->run, pass->context);
   pto_context_destroy(pass->context);
 }
 
@@ -123,6 +123,7 @@ const struct pto_program pto_program = {
     .options = (const struct pto_option[]){{"sync", PTO_OPTION_BOOL, "false", "sync between the dispatches"},
                                            {"contexts", PTO_OPTION_BOOL, "false", "each in a context of its own"},
                                            {"recreate", PTO_OPTION_BOOL, "false", "destroy the tensors in between"},
+                                           {"report", PTO_OPTION_BOOL, "true", "report the contexts"},
                                            {"touch", PTO_OPTION_INT, "0",
                                             "what kernels touch: 0 what they declare, 1 z beyond its end, 2 x beyond, "
                                             "3 not all of z"},
