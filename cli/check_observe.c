@@ -38,7 +38,7 @@ static struct observed {
   struct pto_context_watch watch;
   struct pto_runtime *rt;            /* that the observation is of */
   struct pto_observe_summary so_far; /* of contexts that are gone */
-  uint64_t task_count;
+  uint64_t task_count, most_tasks;   /* of all contexts that are gone, and of one: numbers begin anew with each */
   uint32_t context_count, contexts_left_out;
 } observed;
 static const char *json_path;
@@ -99,6 +99,7 @@ static void context_destroyed(void *argument, struct pto_runtime *rt, const stru
   if (rt != observed.rt) return;
   observed.so_far = summary_of_all();
   observed.task_count += counters->tasks;
+  observed.most_tasks = pto_max_u64(observed.most_tasks, counters->tasks);
   pto_observation_destroy(observed.observation);
   observed.observation = NULL;
   observed.rt = NULL;
@@ -131,15 +132,10 @@ static int exit_code(void) {
   return code != PTO_EXIT_OK || pto_findings_is_clean(&observed.findings) ? code : PTO_EXIT_FINDINGS;
 }
 
-/* Those of contexts are counted as they are observed: the program need not report all. */
-static uint64_t task_count(void) {
-  return observed.context_count ? observed.task_count : observed.session.result.stats.tasks;
-}
-
 /* Once the run is known, which has told its number of tasks. */
 static int check_range(const struct pto_observe_options *observe) {
   struct pto_run_result *result = &observed.session.result;
-  const uint64_t tasks = pto_max_u64(task_count(), result->stats.tasks);
+  const uint64_t tasks = observed.most_tasks ? observed.most_tasks : result->stats.tasks;
   if (!observe->has_tasks || observe->last_task < tasks) return result->exit_code;
   pto_error_set(&result->error, PTO_EINVAL,
                 "--observe-tasks: there is no task %" PRIu64 ": the run has %" PRIu64 ", and the first is 0",
@@ -148,6 +144,11 @@ static int check_range(const struct pto_observe_options *observe) {
 }
 
 /* ---- the report ---- */
+
+/* Those of contexts are counted as they are observed: the program need not report all. */
+static uint64_t task_count(void) {
+  return observed.context_count ? observed.task_count : observed.session.result.stats.tasks;
+}
 
 static double factor_of(const struct pto_observe_summary *summary) {
   return summary->kernel_ns ? (double)summary->total_ns / (double)summary->kernel_ns : 0;
