@@ -38,7 +38,7 @@ static struct observed {
   struct pto_context_watch watch;
   struct pto_runtime *rt;            /* that the observation is of */
   struct pto_observe_summary so_far; /* of contexts that are gone */
-  uint64_t task_count;
+  uint64_t task_count, most_tasks;   /* of all contexts that are gone, and of one: numbers begin anew with each */
   uint32_t context_count, contexts_left_out;
 } observed;
 static const char *json_path;
@@ -99,6 +99,7 @@ static void context_destroyed(void *argument, struct pto_runtime *rt, const stru
   if (rt != observed.rt) return;
   observed.so_far = summary_of_all();
   observed.task_count += counters->tasks;
+  observed.most_tasks = pto_max_u64(observed.most_tasks, counters->tasks);
   pto_observation_destroy(observed.observation);
   observed.observation = NULL;
   observed.rt = NULL;
@@ -134,7 +135,7 @@ static int exit_code(void) {
 /* Once the run is known, which has told its number of tasks. */
 static int check_range(const struct pto_observe_options *observe) {
   struct pto_run_result *result = &observed.session.result;
-  const uint64_t tasks = result->stats.tasks;
+  const uint64_t tasks = observed.most_tasks ? observed.most_tasks : result->stats.tasks;
   if (!observe->has_tasks || observe->last_task < tasks) return result->exit_code;
   pto_error_set(&result->error, PTO_EINVAL,
                 "--observe-tasks: there is no task %" PRIu64 ": the run has %" PRIu64 ", and the first is 0",

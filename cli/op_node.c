@@ -59,7 +59,9 @@ static int set_attribute(struct pto_op_attributes *attributes, const struct pto_
   if (strchr(word, ',') == NULL && !is_list(info, text)) {
     value = value_of(word);
   } else {
-    while (word != NULL && *word != '\0' && count < MOST_ITEMS) {
+    while (word != NULL && *word != '\0') {
+      if (count == MOST_ITEMS)
+        return pto_error_set(error, PTO_EINVAL, "--set: %s has more than %u items", text, MOST_ITEMS);
       char *comma = strchr(word, ',');
       if (comma != NULL) *comma = '\0';
       items[count++] = value_of(word);

@@ -6,6 +6,7 @@
 
 #include <cli/kernel_counters_report.h>
 #include <cli/machine_events.h>
+#include <runtime/base/software_events.h>
 
 int pto_run_counters_parse(const char *list, struct pto_run_counters *counters, struct pto_error *error) {
   *counters = (struct pto_run_counters){.is_by_kernel = counters->is_by_kernel};
@@ -50,6 +51,31 @@ static bool is_of_kernels(const struct pto_run_counters *counters, const char *n
   return counters->is_by_kernel && strncmp(name, "pto", 3) != 0 && strncmp(name, "sde:::", 6) != 0;
 }
 
+/* What stands behind "pto::" or "sde:::pto2::"; NULL: it is no counter of a runtime. */
+static const char *counter_of_runtime(const char *name) {
+  if (strncmp(name, "sde:::", 6) == 0) name += 6;
+  if (strncmp(name, "pto", 3) != 0) return NULL;
+  name += 3 + strspn(name + 3, "0123456789");
+  return strncmp(name, "::", 2) == 0 ? name + 2 : NULL;
+}
+
+/* PAPI takes any name of a counter of a library, which may come to be, and counts 0 of one that never does. */
+static int check_counter(const char *name, struct pto_error *error) {
+  static const char *const counters[] = {
+#define X(counter, is_sum, text) #counter,
+      PTO_SOFTWARE_EVENT_LIST(X)
+#undef X
+  };
+  const char *counter = counter_of_runtime(name);
+  if (!counter) return PTO_OK;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(counters); i++)
+    if (strcmp(counter, counters[i]) == 0) return PTO_OK;
+  pto_error_set(error, PTO_EINVAL, "no counter of a runtime is called \"%s\"; there are", name);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(counters); i++)
+    pto_error_append(error, "%s pto::%s", i ? "," : "", counters[i]);
+  return PTO_EINVAL;
+}
+
 /* Whether PAPI knows it here, and can count it beside those that were accepted before. */
 static int try_one(const struct pto_run_counters *counters, uint32_t i, bool has_runtime, struct pto_error *error) {
   const char *names[PTO_RUN_COUNTERS_MAX];
@@ -57,10 +83,12 @@ static int try_one(const struct pto_run_counters *counters, uint32_t i, bool has
   void *tried;
   if (!has_runtime && strncmp(counters->names[i], "pto::", 5) == 0)
     return pto_error_set(error, PTO_ENOTSUP, "%s: there are no counters of a runtime to read", counters->names[i]);
+  int status = check_counter(counters->names[i], error);
+  if (status) return status;
   for (uint32_t k = 0; k < i; k++)
     if (counters->is_counted[k]) names[count++] = counters->names[k];
   names[count++] = counters->names[i];
-  const int status = pto_machine_events.open(names, count, &tried, error);
+  status = pto_machine_events.open(names, count, &tried, error);
   if (status == PTO_OK) pto_machine_events.close(tried);
   return status;
 }

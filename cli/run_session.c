@@ -235,7 +235,8 @@ static int take_recording(void *argument, struct pto_context *context, struct pt
       part_contexts(sum);
     if (session->after_context) session->after_context(session->after_argument, recording, sum->tasks.count);
     status = pto_trace_append(sum, recording,
-                              recording->is_virtual ? session->reported_ps : recording->start_ns - sum->start_ns);
+                              recording->is_virtual ? session->reported_ps
+                                                    : pto_trace_append_place(sum, recording->start_ns));
   }
   pto_context_counters(context, &counters);
   session->reported_ps += counters.virtual_ps;

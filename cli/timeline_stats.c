@@ -175,8 +175,9 @@ static void print_stalls(const struct pto_timeline_stats *t, FILE *to) {
 void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct pto_stats *stats, FILE *to) {
   char text[32], more[32];
   double all = t->busy[AIC] + t->busy[AIV];
-  fprintf(to, "  cores    %" PRIu64 " calls in %s%s\n", t->calls, pto_format_seconds(t->makespan, text, sizeof text),
+  fprintf(to, "  makespan %s%s\n", pto_format_seconds(t->makespan, text, sizeof text),
           t->is_virtual ? " of the chip's time" : "");
+  fprintf(to, "  cores    %" PRIu64 " calls\n", t->calls);
   for (uint32_t kind = AIC; kind <= AIV; kind++)
     fprintf(to, "             %s  %5.1f %% busy, %" PRIu32 " of %" PRIu32 " cores used\n", kind_names[kind],
             100 * core_share(t, t->busy, kind), t->used_count[kind], t->core_count[kind]);

@@ -163,6 +163,7 @@ static void test_cores_that_idle_while_work_is_ready_are_told_by_kind(void **sta
   FILE *file = fmemopen(text, sizeof text, "w");
   pto_timeline_stats_print(&t, &(struct pto_stats){0}, file);
   fclose(file);
+  assert_ptr_equal(strstr(text, "  makespan 800 ns\n  cores    "), text);
   assert_non_null(strstr(text, "AIC    6.2 % idle while work was ready for them: 100 ns of cores, within 100 ns"));
   assert_non_null(strstr(text, "AIV    3.1 % idle while work was ready for them"));
   pto_timeline_stats_fini(&t);

@@ -514,11 +514,14 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
   return PTO_OK;
 }
 
-/* What was taken back is done, but still in its inbox until the worker has passed over it. */
+static bool others_are_ready(void *context) { return others_have_completed(context); }
+
+/* What was taken back is done, but still in its inbox until the worker has passed over it.  A call from outside, which
+ * nobody takes now, must not keep it awake. */
 static void await_taken(struct pto_threads_engine *engine) {
   struct pto_completion none;
   while (engine->taken_total) {
-    pto_wait_until(&engine->completed, control_is_ready, engine);
+    pto_wait_until(&engine->completed, others_are_ready, engine);
     for (uint32_t w = 1; w < engine->port.worker_count; w++) {
       const uint32_t count = poll_worker(engine, w, &none, 1);
       PTO_ASSERT(count == 0);

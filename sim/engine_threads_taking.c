@@ -19,6 +19,8 @@
  *
  * Owns the claims.  pto_threads_keeps is called by the worker, everything else by the control thread.  While kernels
  * that wait are about nothing is taken back: who waits for whom is known by the threads that cores live on.
+ *
+ * Interleavings are explored by tests/interleave_test.c; PTO_MUTANT 28 … 31 are what goes wrong without the claim.
  */
 #include <sim/engine_threads_state.h>
 
@@ -35,11 +37,16 @@ static _Atomic uint32_t *claim_of(const struct pto_threads_worker *worker, const
 
 /* Relaxed: an exchange of one word gives it to one, and hands over nothing. */
 static bool take_claim(_Atomic uint32_t *claim) {
+  if (PTO_MUTANT == 28) { /* looked at and taken in two steps */
+    const bool is_free = pto_atomic_load(claim, memory_order_relaxed) == PTO_CLAIM_FREE;
+    pto_atomic_store(claim, PTO_CLAIM_TAKEN, memory_order_relaxed);
+    return is_free;
+  }
   return pto_atomic_exchange(claim, PTO_CLAIM_TAKEN, memory_order_relaxed) == PTO_CLAIM_FREE;
 }
 
 bool pto_threads_keeps(struct pto_threads_worker *worker, const struct pto_message *message) {
-  if (take_claim(claim_of(worker, message))) return true;
+  if (PTO_MUTANT == 29 || take_claim(claim_of(worker, message))) return true;
   struct pto_completion *completion = pto_completion_mailbox_claim(&worker->outbox);
   *completion = (struct pto_completion){.ticket = PTO_THREADS_PASSED, .core = message->core};
   return false;
@@ -48,7 +55,7 @@ bool pto_threads_keeps(struct pto_threads_worker *worker, const struct pto_messa
 void pto_threads_offer(struct pto_threads_engine *engine, struct pto_message *message, uint32_t w) {
   if (w == 0)
     message->flags &= (uint8_t)~PTO_MESSAGE_MAY_MOVE; /* nobody takes from the control thread */
-  else                                                /* relaxed: the message's publication makes it visible */
+  else if (PTO_MUTANT != 31)                          /* relaxed: the message's publication makes it visible */
     pto_atomic_store(claim_of(&engine->workers[w], message), PTO_CLAIM_FREE, memory_order_relaxed);
 }
 
@@ -64,7 +71,8 @@ static const struct pto_message *claim_oldest(struct pto_threads_engine *engine,
     const struct pto_message *message = &places[(inbox->written - i) & (inbox->capacity - 1)];
     if (!(message->flags & PTO_MESSAGE_MAY_MOVE) || pto_threads_home(engine, message->core) == UINT16_MAX) continue;
     _Atomic uint32_t *claim = claim_of(worker, message);
-    if (pto_atomic_load(claim, memory_order_relaxed) == PTO_CLAIM_FREE && take_claim(claim)) return message;
+    if (pto_atomic_load(claim, memory_order_relaxed) == PTO_CLAIM_FREE && (PTO_MUTANT == 30 || take_claim(claim)))
+      return message;
   }
   return NULL;
 }

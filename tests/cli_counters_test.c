@@ -115,6 +115,19 @@ static void test_an_event_of_a_thread_that_is_none_is_told_with_those_that_are(v
   assert_non_null(strstr(pto_ptosim_last.err, "thread::cpu_ns, thread::wall_ns"));
 }
 
+/* PAPI alone takes such names and counts 0. */
+static void test_a_counter_of_a_runtime_that_is_none_is_not_counted(void **state) {
+  static const char *const names[] = {"pto::nope", "pto::", "pto2::task", "sde:::pto::nope"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    assert_int_equal(pto_ptosim_run("run vector_example --json - --counters %s,thread::wall_ns", names[i]), 0);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *counters = json_object_get(root, "counters");
+    assert_true(json_is_null(json_object_get(counters, names[i])));
+    assert_true(pto_json_integer(counters, "thread::wall_ns") > 0);
+    assert_non_null(strstr(pto_ptosim_last.err, names[i]));
+    json_decref(root);
+  }
+}
+
 static void test_bad_arguments_leave_with_2(void **state) {
   static const struct {
     const char *line, *part;
@@ -135,6 +148,7 @@ int main(void) {
       cmocka_unit_test(test_the_text_has_each_kernel_with_its_events_and_what_reading_costs),
       cmocka_unit_test(test_what_is_not_counted_is_named_once_and_the_rest_is_counted),
       cmocka_unit_test(test_an_event_of_a_thread_that_is_none_is_told_with_those_that_are),
+      cmocka_unit_test(test_a_counter_of_a_runtime_that_is_none_is_not_counted),
       cmocka_unit_test(test_bad_arguments_leave_with_2),
   };
   return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);

@@ -101,6 +101,7 @@ static void test_what_kernels_of_dispatches_touch_is_held_against_what_they_decl
     int contexts;
   } rows[] = {{"--set touch=0", NULL, 1},
               {"--set contexts=true", NULL, 2},
+              {"--set report=false --observe-tasks 0-1", NULL, 1},
               {"--set recreate=true", NULL, 1},
               {"--set touch=1", "write outside: task 0 (copy) writes bytes [64, 68)", 1},
               {"--set touch=2", "read outside: task 0 (copy) reads bytes [64, 68)", 1},

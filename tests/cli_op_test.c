@@ -174,6 +174,8 @@ static void test_op_support_knows_every_operation_of_graphs(void **state) {
   assert_non_null(strstr(pto_ptosim_last.out, "uint8[7,2] → uint8[3,2] uint8[4,2]"));
 }
 
+#define SIXTEEN "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+
 static void test_op_refuses_what_an_operation_does_not_take(void **state) {
   static const struct {
     const char *words, *part;
@@ -184,6 +186,8 @@ static void test_op_refuses_what_an_operation_does_not_take(void **state) {
                   {"test conv2d --shape 1x3x8x8,4x3x3x3 --set strides=a,b", "strides[0] is \"a\""},
                   {"test conv2d --shape 1x3x8x8,4x3x3x3 --set what=1", "there is no attribute \"what\""},
                   {"test conv2d --set what", "\"what\" is not of the form name=value"},
+                  {"test split --dtype u8 --shape 65x1 --set splits=" SIXTEEN SIXTEEN SIXTEEN SIXTEEN "1",
+                   "splits has more than 64 items"},
                   {"test split", "split: splits is missing"},
                   {"test graph:nope", "no operation is called \"nope\""},
                   {"test isNaN --layout stepped", "--layout means nothing to op test of an operation of graphs"},

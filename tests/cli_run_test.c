@@ -156,6 +156,22 @@ static void test_stats_of_contexts_count_what_their_tasks_looked_up(void **state
   json_decref(root);
 }
 
+/* Whose times begin before those of all that were reported before it: a minute is what no such run takes, and little
+ * of what times below 0 would come to. */
+static void test_times_of_a_context_that_began_first_and_is_reported_second_are_told(void **state) {
+  static const char *const settings[] = {"--engine threads", "--engine virtual"};
+  for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+    assert_int_equal(pto_ptosim_run("run %s/planted/planted_contexts.so --set both=true --stats --json - %s",
+                                    pto_ptosim_build(), settings[i]),
+                     0);
+    json_t *root = pto_ptosim_parse(pto_ptosim_last.out), *stats = json_object_get(root, "stats");
+    const double makespan = json_number_value(json_object_get(stats, "makespan_seconds"));
+    assert_int_equal(pto_json_integer(stats, "calls"), 2);
+    assert_true(makespan > 0 && makespan < 60);
+    json_decref(root);
+  }
+}
+
 static void test_a_report_on_standard_output_stands_there_alone(void **state) {
   assert_int_equal(pto_ptosim_run("run vector_example --deps-json -"), 0);
   json_decref(pto_ptosim_parse(pto_ptosim_last.out));
@@ -444,6 +460,7 @@ int main(void) {
       cmocka_unit_test(test_quiet_means_nothing),
       cmocka_unit_test(test_stats_say_where_the_time_went),
       cmocka_unit_test(test_stats_of_contexts_count_what_their_tasks_looked_up),
+      cmocka_unit_test(test_times_of_a_context_that_began_first_and_is_reported_second_are_told),
       cmocka_unit_test(test_a_report_on_standard_output_stands_there_alone),
       cmocka_unit_test(test_stats_say_what_submits_had_to_wait_for),
       cmocka_unit_test(test_counters_are_those_of_the_run_and_what_cannot_be_counted_is_said_once),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every interleaving of small scenarios over the mailbox and the wait module, and the proof that the scenarios can
- * fail: each mutant (an order weakened, a bound shifted, a step left out) must be found by one of them.
+ * Every interleaving of small scenarios over the mailbox, the wait module and the taking back of messages, and the
+ * proof that the scenarios can fail: each mutant (an order weakened, a bound shifted, a step left out) must be found by
+ * one of them.
  *
  * The modules are compiled into this file with their atomics taken over by tests/interleave.  A new scenario is an
  * entry in `scenarios`, a new mutant one in `mutants` and a PTO_MUTANT or PTO_ORDER in the module.
@@ -14,6 +15,8 @@ static int interleave_mutant;
 
 #include <runtime/base/wait.c>
 #include <sim/mailbox.c>
+#define pto_threads_run_message pto_interleave_run_message /* what follows runs what is here */
+#include <sim/engine_threads_taking.c>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -179,6 +182,101 @@ static void worker_life(void) {
   wait_for_stop();
 }
 
+/* ---- messages that both threads come to ---- */
+
+/* Of the engine what the taking back of messages uses: a core of each of two threads, and two places in the second
+ * one's mailboxes. */
+static struct pto_threads_engine engine;
+static struct pto_threads_worker workers[2];
+static struct pto_threads_core cores[2];
+static struct pto_message messages[2];
+static struct pto_completion completions[2][2];
+static _Atomic uint32_t claims[2];
+static uint32_t in_flight[2], taken[2];
+static uint32_t sent_count, completed_count, run_count[3]; /* the last by message */
+
+static void init_taking(void) {
+  memset(&engine, 0, sizeof engine);
+  memset(workers, 0, sizeof workers);
+  memset(in_flight, 0, sizeof in_flight);
+  memset(taken, 0, sizeof taken);
+  memset(run_count, 0, sizeof run_count);
+  sent_count = completed_count = 0;
+  engine.port.worker_count = 2;
+  engine.workers = workers;
+  engine.cores = cores;
+  engine.in_flight = in_flight;
+  engine.taken = taken;
+  for (uint32_t w = 0; w < 2; w++) {
+    cores[w].view.kind = PTO_AIV;
+    pto_mailbox_init(&workers[w].outbox, completions[w], 2, sizeof completions[w][0], UINT32_MAX);
+    atomic_init(&claims[w], PTO_CLAIM_FREE);
+  }
+  pto_mailbox_init(&workers[1].inbox, messages, 2, sizeof messages[0], UINT32_MAX - 1);
+  workers[1].claims = claims;
+  workers[1].spare_count = 2;
+}
+
+struct pto_completion *pto_interleave_run_message(struct pto_threads_worker *worker,
+                                                  const struct pto_message *message) {
+  struct pto_completion *completion = pto_completion_mailbox_claim(&worker->outbox);
+  run_count[message->block_index]++;
+  *completion = (struct pto_completion){.ticket = message->block_index, .core = message->core};
+  return completion;
+}
+
+static void send_message(void) {
+  if (in_flight[1] == 2) return; /* as many as the mailboxes hold */
+  struct pto_message *message = pto_message_mailbox_claim(&workers[1].inbox);
+  interleave_check(message != NULL, "a place is not free though its completion was seen");
+  pto_atomic_note_write(message);
+  *message = (struct pto_message){.block_index = sent_count++, .core = 1, .flags = PTO_MESSAGE_MAY_MOVE};
+  in_flight[1]++;
+  pto_threads_offer(&engine, message, 1);
+  pto_mailbox_publish(&workers[1].inbox);
+}
+static void poll_completion(uint32_t w) {
+  const struct pto_completion *oldest = pto_completion_mailbox_peek(&workers[w].outbox);
+  if (!oldest) return;
+  const struct pto_completion completion = *oldest;
+  pto_mailbox_pop(&workers[w].outbox);
+  in_flight[w]--;
+  completed_count += pto_threads_is_completion(&engine, w, &completion);
+}
+/* As the engine's worker does. */
+static void try_run(uint32_t tries) {
+  while (tries--) {
+    const struct pto_message *message = pto_message_mailbox_peek(&workers[1].inbox);
+    if (!message) continue;
+    pto_atomic_note_read(message);
+    if (pto_threads_keeps(&workers[1], message)) pto_threads_run_message(&workers[1], message);
+    pto_mailbox_pop(&workers[1].inbox);
+    pto_mailbox_publish(&workers[1].outbox);
+  }
+}
+
+static void send_and_take_back(void) {
+  send_message();
+  send_message();
+  (void)pto_threads_take_back(&engine);
+  poll_completion(0);
+  poll_completion(1);
+  send_message(); /* in the place of one that is gone, if one is */
+  (void)pto_threads_take_back(&engine);
+}
+static void run_or_pass(void) { try_run(2); }
+static void finish_taking(void) {
+  try_run(3);
+  for (uint32_t i = 0; i < 3; i++) {
+    poll_completion(0);
+    poll_completion(1);
+  }
+  for (uint32_t i = 0; i < sent_count; i++)
+    interleave_check(run_count[i] == 1, "a message was run twice, or by nobody");
+  interleave_check(completed_count == sent_count, "a completion came twice, or not at all");
+  interleave_check(in_flight[0] + in_flight[1] + engine.taken_total == 0, "something was left behind");
+}
+
 static const struct interleave_scenario scenarios[] = {
     {"a ring of one slot", 2, init_capacity_1, {send_3, take_3}, finish_mailbox},
     {"a ring of two slots", 2, init_capacity_2, {send_4, take_4}, finish_mailbox},
@@ -193,6 +291,7 @@ static const struct interleave_scenario scenarios[] = {
      NULL},
     {"a worker is stopped", 2, init_capacity_1, {stop_worker, wait_for_stop}, NULL},
     {"a worker's life", 2, init_capacity_1, {control_life, worker_life}, NULL},
+    {"messages that are taken back", 2, init_taking, {send_and_take_back, run_or_pass}, finish_taking},
 };
 
 static const struct {
@@ -215,6 +314,10 @@ static const struct {
     {25, "the notifier takes the announcement back and does not wake"},
     {26, "the publish to a sleeper is a release store only"},
     {27, "the sleeper's look reads tail with acquire only"},
+    {28, "a claim is looked at and taken in two steps"},
+    {29, "the worker runs what it comes to without the claim"},
+    {30, "the control thread takes back without the claim"},
+    {31, "a place keeps the claim of the message before"},
 };
 
 static void skip_under_thread_sanitizer(void) {

@@ -138,3 +138,29 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
   add_dropped(sum, part);
   return PTO_OK;
 }
+
+/* Adds `by` to all times. */
+static void delay(struct pto_trace *trace, uint64_t by) {
+  for (uint64_t i = 0; i < trace->tasks.count; i++)
+    ((struct pto_trace_task *)pto_trace_log_at(&trace->tasks, i))->submit_time += by;
+  for (uint64_t i = 0; i < trace->samples.count; i++)
+    ((struct pto_trace_sample *)pto_trace_log_at(&trace->samples, i))->time += by;
+  for (uint64_t i = 0; i < trace->control.count; i++) {
+    struct pto_trace_control *control = pto_trace_log_at(&trace->control, i);
+    control->begin += by;
+    control->end += by;
+  }
+  for (uint32_t worker = 0; worker < trace->span_log_count; worker++)
+    for (uint64_t i = 0; i < trace->spans[worker].count; i++) {
+      struct pto_trace_span *span = pto_trace_log_at(&trace->spans[worker], i);
+      span->begin += by;
+      span->end += by;
+    }
+}
+
+uint64_t pto_trace_append_place(struct pto_trace *sum, uint64_t start_ns) {
+  if (start_ns >= sum->start_ns) return start_ns - sum->start_ns;
+  delay(sum, sum->start_ns - start_ns);
+  sum->start_ns = start_ns;
+  return 0;
+}

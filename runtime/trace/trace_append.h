@@ -16,4 +16,8 @@
  * PTO_ENOMEM with `sum` still zeroed. */
 PTO_MUST_CHECK int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64_t shift);
 
+/* The `shift`, in nanoseconds, of a part that began at `start_ns` of the clock by which the sum began at its own.  One
+ * that began before the sum moves the sum's begin, and with it all times in it, to a later place: then it is 0. */
+uint64_t pto_trace_append_place(struct pto_trace *sum, uint64_t start_ns);
+
 #endif

@@ -102,11 +102,38 @@ static void test_spans_of_more_workers_share_the_logs_that_there_are(void **stat
   pto_trace_fini(&two);
 }
 
+/* As a context that is reported after another one and began before it. */
+static void test_a_run_that_began_before_the_sum_moves_what_is_there_already(void **state) {
+  struct pto_trace part, sum = {0};
+  make_run(&part);
+  part.start_ns = 1000;
+  assert_int_equal(pto_trace_append(&sum, &part, 0), PTO_OK);
+  assert_int_equal(pto_trace_append_place(&sum, 1000), 0);
+  assert_int_equal(pto_trace_append_place(&sum, 1050), 50);
+  assert_int_equal(((struct pto_trace_task *)pto_trace_log_at(&sum.tasks, 0))->submit_time, 5);
+  assert_int_equal(pto_trace_append_place(&sum, 900), 0);
+  assert_int_equal(sum.start_ns, 900);
+  assert_int_equal(pto_trace_append(&sum, &part, 0), PTO_OK);
+  for (uint64_t i = 0; i < 2; i++) { /* 100 ns apart, the one that began first behind */
+    const uint64_t begin = i ? 0 : 100;
+    const struct pto_trace_control *control = pto_trace_log_at(&sum.control, i);
+    const struct pto_trace_span *span = pto_trace_log_at(&sum.spans[1], i);
+    assert_int_equal(((struct pto_trace_task *)pto_trace_log_at(&sum.tasks, 2 * i))->submit_time, begin + 5);
+    assert_int_equal(((struct pto_trace_sample *)pto_trace_log_at(&sum.samples, i))->time, begin + 7);
+    assert_true(control->begin == begin + 1 && control->end == begin + 4);
+    assert_true(span->begin == begin + 13 && span->end == begin + 15);
+  }
+  assert_int_equal(pto_trace_append_place(&sum, 1000), 100);
+  pto_trace_fini(&sum);
+  pto_trace_fini(&part);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_numbers_and_times_of_a_further_run_go_on),
       cmocka_unit_test(test_what_a_run_has_dropped_is_not_forgotten),
       cmocka_unit_test(test_spans_of_more_workers_share_the_logs_that_there_are),
+      cmocka_unit_test(test_a_run_that_began_before_the_sum_moves_what_is_there_already),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

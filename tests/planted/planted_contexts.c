@@ -3,7 +3,8 @@
  * A program that drives contexts of its own, in which memory is read by one dispatch and written by a later one: what
  * orders the two is a sync, or that they are of two contexts.  Rules pto order no write behind a read: without the sync
  * (`sync=false`) there is a mistake.  For tests/cli_check_test.c.  And, with `touch`, kernels that touch what they do
- * not declare, for tests/cli_observe_test.c.
+ * not declare, for tests/cli_observe_test.c; with `both`, contexts that live at the same time, for
+ * tests/cli_run_test.c.
  */
 #include <pto/pto.h>
 
@@ -86,7 +87,7 @@ static int open_pass(struct pass *pass, struct pto_program_run *run) {
 
 static void close_pass(struct pass *pass) {
   if (!pass->context) return;
-  pto_program_report(pass->run, pass->context);
+  if (pto_option_bool(pass->run, "report")) pto_program_report(pass->run, pass->context);
   pto_context_destroy(pass->context);
 }
 
@@ -97,9 +98,24 @@ static int recreate_tensors(struct pass *pass) {
   return status ? status : create_tensors(pass);
 }
 
+/* Two contexts at a time, of which the one that began later is reported first. */
+static int drive_both(struct pto_program_run *run) {
+  struct pass first, second = {.run = run};
+  int status = open_pass(&first, run);
+  if (!status) status = dispatch(&first, first.tensors[0], first.tensors[1]);
+  if (!status) status = pto_context_sync(first.context);
+  if (!status) status = open_pass(&second, run);
+  if (!status) status = dispatch(&second, second.tensors[0], second.tensors[1]);
+  if (!status) status = pto_context_sync(second.context);
+  close_pass(&second);
+  close_pass(&first);
+  return status;
+}
+
 /* Tensor 0 is read, and then written. */
 static int host(struct pto_program_run *run) {
   struct pass pass;
+  if (pto_option_bool(run, "both")) return drive_both(run);
   int status = open_pass(&pass, run);
   if (!status) status = dispatch(&pass, pass.tensors[0], pass.tensors[1]);
   if (!status && pto_option_bool(run, "sync")) status = pto_context_sync(pass.context);
@@ -123,6 +139,8 @@ const struct pto_program pto_program = {
     .options = (const struct pto_option[]){{"sync", PTO_OPTION_BOOL, "false", "sync between the dispatches"},
                                            {"contexts", PTO_OPTION_BOOL, "false", "each in a context of its own"},
                                            {"recreate", PTO_OPTION_BOOL, "false", "destroy the tensors in between"},
+                                           {"both", PTO_OPTION_BOOL, "false", "two at a time, reported backwards"},
+                                           {"report", PTO_OPTION_BOOL, "true", "report the contexts"},
                                            {"touch", PTO_OPTION_INT, "0",
                                             "what kernels touch: 0 what they declare, 1 z beyond its end, 2 x beyond, "
                                             "3 not all of z"},
