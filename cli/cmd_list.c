@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cli/op.h>
 #include <cli/run_result.h>
 #include <cli/trace_view.h>
 #include <graph/fusion.h>
@@ -188,46 +189,15 @@ static int list_kernels(int count, char **names) {
 
 /* ---- operations of graphs ---- */
 
-static void print_dtypes(uint32_t dtypes) {
-  const char *separator = "";
-  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++) {
-    if (!(dtypes & PTO_DTYPE_BIT(dtype)) || !pto_graph_dtype_name(dtype)) continue;
-    printf("%s%s", separator, pto_graph_dtype_name(dtype));
-    separator = " ";
-  }
-}
-
-static void print_operand(const struct pto_op_info *info, const struct pto_op_parameter *parameter) {
-  printf("    %-24s ", parameter->name);
-  if (parameter->same_dtype)
-    printf("of %s's dtype", info->parameters[parameter->same_dtype - 1].name);
-  else
-    print_dtypes(parameter->dtypes);
-  printf(", rank %" PRIu32, parameter->min_rank);
-  if (parameter->max_rank != parameter->min_rank) printf(" to %" PRIu32, parameter->max_rank);
-  printf("%s%s\n", parameter->is_optional ? ", optional" : "", parameter->is_list ? ", one or more" : "");
-}
-
-/* "conv2d  input filter [bias] | padding strides …": optional operands in brackets, options behind the bar. */
-static void print_op(const struct pto_op_info *info) {
-  printf("%-*s", NAME_COLUMN, info->name);
-  for (uint32_t i = 0; i < info->parameter_count; i++)
-    printf(info->parameters[i].is_optional ? " [%s]" : " %s", info->parameters[i].name);
-  for (uint32_t i = 0; i < info->attribute_count; i++) printf("%s %s", i ? "" : " |", info->attributes[i].name);
-  putchar('\n');
-}
-
 /* A line each, or those named with the dtypes and ranks of their operands. */
 static int list_ops(int count, char **names) {
-  for (uint32_t op = 0; count == 0 && op < PTO_GRAPH_OP_COUNT; op++) print_op(pto_op_info(op));
+  for (uint32_t op = 0; count == 0 && op < PTO_GRAPH_OP_COUNT; op++) pto_op_print_operation(op, false);
   for (int i = 0; i < count; i++) {
     const uint32_t op = pto_op_find(names[i]);
     if (op == PTO_GRAPH_OP_COUNT)
       return pto_complain(PTO_EXIT_USAGE, "list: no operation is called \"%s\"; `ptosim list ops` names them",
                           names[i]);
-    const struct pto_op_info *info = pto_op_info(op);
-    print_op(info);
-    for (uint32_t k = 0; k < info->parameter_count; k++) print_operand(info, &info->parameters[k]);
+    pto_op_print_operation(op, true);
   }
   return PTO_EXIT_OK;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <formats/json_writer.h>
+#include <graph/operation.h>
 #include <cli/output_file.h>
 #include <cli/verb.h>
 #include <kernels/kernel_level.h>
@@ -198,8 +199,12 @@ static const struct action {
 static int help(void) {
   puts("ptosim op test NAME [OPTION...]       a kernel against its double-precision reference: the worst error in ulp\n"
        "ptosim op perf NAME [OPTION...]       how fast it is here, what it costs, and what bounds it on a chip\n"
-       "ptosim op support [NAME]              what there is: dtypes, modes, ranks, and the errors that are stated\n\n"
-       "NAME is a kernel of `ptosim list kernels`, a pattern with * and ?, or all.\n");
+       "ptosim op support [NAME]              what there is: dtypes, modes, ranks, and the errors that are stated; "
+       "with --dtype\n"
+       "                                      or --shape, of the kernels that take these\n\n"
+       "NAME is a kernel of `ptosim list kernels`, a pattern with * and ?, or all; or an operation of graphs "
+       "of\n`ptosim list ops`, as "
+       "graph:NAME where a kernel is called the same.\n");
   pto_op_options_help();
   puts("\nLeaves with 0 where all is right, 1 where a result is wrong, 2 for bad arguments or what the kernel does not "
        "take, "
@@ -223,6 +228,14 @@ static bool names_any(const struct pto_op_options *options) {
   return false;
 }
 
+/* Where a kernel and an operation have one name, the operation may be what is meant. */
+static int refuse_ignored(const struct pto_op_options *options, const char *ignored, bool is_operation) {
+  const bool has_both = !is_operation && options->name != NULL && pto_op_find(options->name) < PTO_GRAPH_OP_COUNT;
+  return pto_complain(PTO_EXIT_USAGE, "op: --%s means nothing to op %s of %s%s%s", ignored, options->action,
+                      is_operation ? "an operation of graphs" : "a kernel",
+                      has_both ? "; the operation of graphs is graph:" : "", has_both ? options->name : "");
+}
+
 int pto_cmd_op(int argc, char **argv) {
   struct pto_op_options options;
   struct pto_error error;
@@ -230,11 +243,19 @@ int pto_cmd_op(int argc, char **argv) {
   if (options.help) return help();
   for (size_t i = 0; options.action != NULL && i < PTO_ARRAY_LENGTH(actions); i++) {
     if (strcmp(options.action, actions[i].name) != 0) continue;
+    const uint32_t operation = pto_op_operation_of(&options);
+    const bool is_operation = operation < PTO_GRAPH_OP_COUNT;
+    const char *ignored = pto_op_options_ignored(&options, is_operation);
+    if (ignored != NULL) return refuse_ignored(&options, ignored, is_operation);
     if (options.name == NULL && actions[i].needs_name)
       return pto_complain(PTO_EXIT_USAGE, "op %s: which kernel?  `ptosim list kernels` names them", actions[i].name);
-    if (!names_any(&options)) return pto_complain_no_kernel("op", options.name);
+    if (!is_operation && options.name != NULL && strncmp(options.name, "graph:", 6) == 0)
+      return pto_complain(PTO_EXIT_USAGE, "op: no operation is called \"%s\"; `ptosim list ops` names them",
+                          options.name + 6);
+    if (!is_operation && !names_any(&options)) return pto_complain_no_kernel("op", options.name);
     const int code = limit_level(&options);
-    return code != PTO_EXIT_OK ? code : actions[i].run(&options);
+    if (code != PTO_EXIT_OK) return code;
+    return is_operation ? pto_op_operation(&options, operation) : actions[i].run(&options);
   }
   if (options.action == NULL) return pto_complain(PTO_EXIT_USAGE, "op: which of test, perf, support?");
   return pto_complain(PTO_EXIT_USAGE, "op: \"%s\" is none of test, perf, support", options.action);

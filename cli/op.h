@@ -1,31 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `ptosim op`: kernels of the list tried, timed and listed one by one, without a runtime.
+ * `ptosim op`: kernels of the list tried, timed and listed one by one, without a runtime; and operations of graphs,
+ * each as a graph of one node, on a simulated chip.
  *
  * What the files of the verb share: the options, and the plan, which says what calls of one kernel they ask for.  The
- * tries themselves are kernels/kernel_trial.h.  Owns nothing; strings are argv's.  One thread.
+ * tries themselves are kernels/kernel_trial.h, those of operations cli/graph_command.h.  Owns nothing; strings are
+ * argv's.  One thread.
  *
  * To add an action: a function and a line in `actions` of cmd_op.c.  To add an option: a line in `specs` of op_plan.c.
  */
 #ifndef PTO_OP_H
 #define PTO_OP_H
 
+#include <graph/operand_graph.h>
 #include <kernels/kernel_trial.h>
 #include <runtime/base/error.h>
 
 #define PTO_OP_MAX_TUPLES 256
+#define PTO_OP_MAX_SETTINGS 32
 
 struct pto_op_options {
   const char *action, *name;             /* NAME: of a kernel, a pattern with * and ?, or "all" */
   const char *dtypes, *shapes, *scalars; /* NULL: not given */
   const char *layout, *level, *chip, *json_path;
+  const char *settings[PTO_OP_MAX_SETTINGS]; /* of --set, of an operation */
+  uint32_t setting_count;
   uint64_t seed;
+  uint32_t given; /* a bit for each option of `specs` that was there */
   bool help;
 };
 
 /* Reads argv[1] …; PTO_OK, or PTO_EINVAL with one sentence. */
 PTO_MUST_CHECK int pto_op_options_parse(int argc, char **argv, struct pto_op_options *options, struct pto_error *error);
 void pto_op_options_help(void);
+/* The name of an option that was given and means nothing to the action, which is a known one, of a kernel or of an
+ * operation; NULL where there is none. */
+const char *pto_op_options_ignored(const struct pto_op_options *options, bool is_operation);
+/* "64x32,32x16", "f32,float16": at most PTO_MAX_TENSORS; PTO_OK or PTO_EINVAL. */
+PTO_MUST_CHECK int pto_op_parse_shapes(const char *text, struct pto_reference_shape *shapes, uint32_t *count,
+                                       struct pto_error *error);
+PTO_MUST_CHECK int pto_op_parse_dtypes(const char *text, uint32_t *dtypes, uint32_t *count, struct pto_error *error);
 
 /* Whether NAME means more than one kernel: then those that do not take what is asked for are left out. */
 bool pto_op_is_pattern(const struct pto_op_options *options);
@@ -52,5 +66,20 @@ void pto_op_format_shapes(const struct pto_trial *trial, const struct pto_trial_
 int pto_op_test(const struct pto_op_options *options);
 int pto_op_perf(const struct pto_op_options *options);
 int pto_op_support(const struct pto_op_options *options);
+
+/* ---- operations of graphs ---- */
+
+/* The operation that NAME means: "conv2d", or "graph:exp" where there is a kernel of that name too; PTO_GRAPH_OP_COUNT
+ * where it means none. */
+uint32_t pto_op_operation_of(const struct pto_op_options *options);
+/* The action of the options, of an operation. */
+int pto_op_operation(const struct pto_op_options *options, uint32_t op);
+/* "conv2d  input filter [bias] | padding strides …": optional operands in brackets, options behind the bar; then a line
+ * an operand. */
+void pto_op_print_operation(uint32_t op, bool with_operands);
+/* A graph of one node.  Without --shape its operands are 128x128 each, without --dtype they have `dtype` where they
+ * may. PTO_OK, or PTO_EINVAL with the sentence of who refused; destroyed by the caller. */
+PTO_MUST_CHECK int pto_op_node_create(const struct pto_op_options *options, uint32_t op, uint32_t dtype,
+                                      struct pto_graph **graph_out, struct pto_error *error);
 
 #endif

@@ -40,10 +40,10 @@ static void print_measured(const struct pto_trial *trial, const struct pto_trial
   const double ns = m->time.median_ns;
   pto_op_format_dtypes(trial, c, dtypes, sizeof dtypes);
   pto_op_format_shapes(trial, c, shapes, sizeof shapes);
-  printf("%-20s %-24s %-36s %11.0f %11.0f %8.2f %8.2f %-7s %11.1f %-7s %10" PRIu64 " %10" PRIu64 " %10" PRIu64
+  printf("%-20s %-24s %-36s %-11s %11.0f %11.0f %8.2f %8.2f %-7s %11.1f %-7s %10" PRIu64 " %10" PRIu64 " %10" PRIu64
          " %8" PRIu64 "\n",
-         trial->kernel->name, dtypes, shapes, ns, m->time.minimum_ns, gigabytes(m, ns), rate(m, ns),
-         m->cost.multiply_adds > 0 ? "GFLOP/s" : "Gelem/s", (double)m->bound.ps / 1000, m->bound.resource,
+         trial->kernel->name, dtypes, shapes, pto_layout_name(c->layout), ns, m->time.minimum_ns, gigabytes(m, ns),
+         rate(m, ns), m->cost.multiply_adds > 0 ? "GFLOP/s" : "Gelem/s", (double)m->bound.ps / 1000, m->bound.resource,
          m->cost.bytes_in + m->cost.bytes_out, m->cost.vector_elems, m->cost.multiply_adds, m->cost.local_bytes);
   fflush(stdout);
 }
@@ -135,11 +135,10 @@ int pto_op_perf(const struct pto_op_options *options) {
   int fd;
   if (pto_chip_load(options->chip, &chip, &error)) return pto_complain(PTO_EXIT_USAGE, "op: %s", error.sentence);
   if (options->json_path == NULL || strcmp(options->json_path, "-") != 0)
-    printf("%s level, %s layout; median and minimum of %d batches; bounds of one core of %s\n"
-           "%-20s %-24s %-36s %11s %11s %8s %16s %11s %-7s %10s %10s %10s %8s\n",
-           pto_level_name(pto_level_best()), options->layout == NULL ? "contiguous" : options->layout, BATCHES,
-           chip.name, "kernel", "dtypes", "shapes", "ns", "min ns", "GB/s", "rate", "chip ns", "bound", "bytes",
-           "elements", "macs", "local");
+    printf("%s level; median and minimum of %d batches; bounds of one core of %s\n"
+           "%-20s %-24s %-36s %-11s %11s %11s %8s %16s %11s %-7s %10s %10s %10s %8s\n",
+           pto_level_name(pto_level_best()), BATCHES, chip.name, "kernel", "dtypes", "shapes", "layout", "ns", "min ns",
+           "GB/s", "rate", "chip ns", "bound", "bytes", "elements", "macs", "local");
   if (options->json_path == NULL) return measure_kernels(options, &chip, NULL);
   if (pto_output_open(options->json_path, &fd, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_json_init(&w, fd);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <cli/run_options.h>
+#include <graph/operation.h>
 #include <kernels/kernel_level.h>
 
 #define DRAWS 16
@@ -20,19 +21,23 @@
 
 struct spec {
   const char *name, *argument, *help;
+  const char *actions;   /* that it means something to, of a kernel; NULL: all, "": none */
+  const char *of_graphs; /* the same of an operation of graphs */
 };
-enum { DTYPE, SHAPE, SCALAR, LAYOUT, LEVEL, SEED, CHIP, JSON, HELP, SPEC_COUNT };
+enum { DTYPE, SHAPE, SCALAR, SET, LAYOUT, LEVEL, SEED, CHIP, JSON, HELP, SPEC_COUNT };
 static const struct spec specs[SPEC_COUNT] = {
-    [DTYPE] = {"dtype", "DTYPE[,...]",
-               "one for all tensors that may have it, or one each (default: all that it takes)"},
-    [SHAPE] = {"shape", "MxN[,...]", "sizes that the shapes follow from, as 64x32x16 for m, k and n; or a shape each"},
-    [SCALAR] = {"scalar", "X[,...]", "its scalars (default: drawn from the seed)"},
-    [LAYOUT] = {"layout", "LAYOUT", "of all tensors, or all (default: test all, perf contiguous)"},
-    [LEVEL] = {"level", "LEVEL", "no instruction set above plain, avx2 or avx512"},
-    [SEED] = {"seed", "N", "of the inputs (default 0)"},
-    [CHIP] = {"chip", "CHIP", "perf: whose bounds are shown (default a2a3)"},
-    [JSON] = {"json", "FILE", "writes the results as one JSON object; - is standard output"},
-    [HELP] = {"help", NULL, "this text"},
+    [DTYPE] = {"dtype", "DTYPE[,...]", "one for all tensors that may have it, or one each (default: all that it takes)",
+               NULL, NULL},
+    [SHAPE] = {"shape", "MxN[,...]", "sizes that the shapes follow from, as 64x32x16 for m, k and n; or a shape each",
+               NULL, NULL},
+    [SCALAR] = {"scalar", "X[,...]", "its scalars (default: drawn from the seed)", NULL, ""},
+    [SET] = {"set", "NAME=VALUE", "an option of an operation of graphs, as strides=2,2; may be repeated", "", NULL},
+    [LAYOUT] = {"layout", "LAYOUT", "of all tensors, or all (default: test all, perf contiguous)", "test perf", ""},
+    [LEVEL] = {"level", "LEVEL", "no instruction set above plain, avx2 or avx512", "test perf", "test perf"},
+    [SEED] = {"seed", "N", "of the inputs (default 0)", "test perf", "test perf"},
+    [CHIP] = {"chip", "CHIP", "perf: whose bounds are shown (default a2a3)", "perf", "perf"},
+    [JSON] = {"json", "FILE", "writes the results as one JSON object; - is standard output", NULL, NULL},
+    [HELP] = {"help", NULL, "this text", NULL, NULL},
 };
 
 static int refuse_layout(const char *value, struct pto_error *error) {
@@ -53,6 +58,11 @@ static int set_option(struct pto_op_options *options, int which, const char *val
     break;
   case SCALAR:
     options->scalars = value;
+    break;
+  case SET:
+    if (options->setting_count == PTO_OP_MAX_SETTINGS)
+      return pto_error_set(error, PTO_EINVAL, "--set: too many of them");
+    options->settings[options->setting_count++] = value;
     break;
   case LAYOUT:
     if (strcmp(value, "all") != 0 && pto_layout_from_name(value) < 0) return refuse_layout(value, error);
@@ -113,8 +123,18 @@ int pto_op_options_parse(int argc, char **argv, struct pto_op_options *options, 
     }
     const int status = set_option(options, which, value, error);
     if (status != PTO_OK) return status;
+    options->given |= UINT32_C(1) << which;
   }
   return PTO_OK;
+}
+
+const char *pto_op_options_ignored(const struct pto_op_options *options, bool is_operation) {
+  for (int i = 0; i < SPEC_COUNT; i++) {
+    const char *actions = is_operation ? specs[i].of_graphs : specs[i].actions;
+    if ((options->given >> i & 1) != 0 && actions != NULL && strstr(actions, options->action) == NULL)
+      return specs[i].name;
+  }
+  return NULL;
 }
 
 void pto_op_options_help(void) {
@@ -163,6 +183,19 @@ static int parse_shape(const char *text, const char **end, struct pto_reference_
   return PTO_OK;
 }
 
+int pto_op_parse_shapes(const char *text, struct pto_reference_shape *shapes, uint32_t *count,
+                        struct pto_error *error) {
+  const char *at = text;
+  for (*count = 0;; at++) {
+    if (*count == PTO_MAX_TENSORS) return pto_error_set(error, PTO_EINVAL, "--shape: too many shapes");
+    const int status = parse_shape(at, &at, &shapes[(*count)++], error);
+    if (status != PTO_OK) return status;
+    if (*at != ',') break;
+  }
+  if (*at == '\0') return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "--shape: \"%s\" is no shape such as 128x64", text);
+}
+
 /* What else a case has (an axis, groups) follows from a draw, and not every draw goes with every size. */
 static bool try_sizes(const struct pto_trial *trial, const struct pto_reference_shape *shape, uint64_t seed,
                       struct pto_trial_case *c) {
@@ -200,16 +233,9 @@ static int refuse_shapes(const struct pto_op_options *options, const struct pto_
 static int plan_given_shapes(const struct pto_op_options *options, struct pto_trial *trial, struct pto_trial_case *c,
                              struct pto_error *error) {
   struct pto_reference_shape shapes[PTO_MAX_TENSORS] = {{0, {0}}};
-  const char *at = options->shapes;
   uint32_t count = 0;
-  for (;; at++) {
-    if (count == PTO_MAX_TENSORS) return pto_error_set(error, PTO_EINVAL, "--shape: too many shapes");
-    const int status = parse_shape(at, &at, &shapes[count++], error);
-    if (status != PTO_OK) return status;
-    if (*at != ',') break;
-  }
-  if (*at != '\0')
-    return pto_error_set(error, PTO_EINVAL, "--shape: \"%s\" is no shape such as 128x64", options->shapes);
+  const int status = pto_op_parse_shapes(options->shapes, shapes, &count, error);
+  if (status != PTO_OK) return status;
   if (count == 1 && try_sizes(trial, &shapes[0], options->seed, c)) return PTO_OK;
   if (count != trial->args.tensor_count) return refuse_shapes(options, trial, count, error);
   /* Scalars as for sizes that are one of these shapes, or for any sizes. */
@@ -247,14 +273,22 @@ static int plan_scalars(const struct pto_op_options *options, const struct pto_t
 
 /* ---- dtypes ---- */
 
-static int parse_dtypes(const char *text, uint32_t *dtypes, uint32_t *count, struct pto_error *error) {
+static int refuse_dtype(const char *word, struct pto_error *error) {
+  char names[128] = "";
+  size_t used = 0;
+  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT && used < sizeof names; dtype++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", dtype == 0 ? "" : ", ", pto_dtype_name(dtype));
+  return pto_error_set(error, PTO_EINVAL, "--dtype: \"%s\" is no dtype; there are %s", word, names);
+}
+
+int pto_op_parse_dtypes(const char *text, uint32_t *dtypes, uint32_t *count, struct pto_error *error) {
   for (*count = 0;; text++) {
     char word[16];
     const size_t length = strcspn(text, ",");
     snprintf(word, sizeof word, "%.*s", (int)length, text);
-    const int dtype = pto_dtype_from_name(word);
-    if (dtype < 0 || *count == PTO_MAX_TENSORS)
-      return pto_error_set(error, PTO_EINVAL, "--dtype: \"%s\" is no dtype", word);
+    const int general = pto_dtype_from_name(word), dtype = general >= 0 ? general : pto_graph_dtype_find(word);
+    if (dtype < 0) return refuse_dtype(word, error);
+    if (*count == PTO_MAX_TENSORS) return pto_error_set(error, PTO_EINVAL, "--dtype: too many dtypes");
     dtypes[(*count)++] = (uint32_t)dtype;
     text += length;
     if (*text == '\0') return PTO_OK;
@@ -265,7 +299,7 @@ static int plan_given_dtypes(const struct pto_op_options *options, struct pto_tr
                              struct pto_error *error) {
   uint32_t dtypes[PTO_MAX_TENSORS], count;
   bool is_used = false;
-  const int status = parse_dtypes(options->dtypes, dtypes, &count, error);
+  const int status = pto_op_parse_dtypes(options->dtypes, dtypes, &count, error);
   if (status != PTO_OK) return status;
   if (count != 1 && count != trial->args.tensor_count)
     return pto_error_set(error, PTO_EINVAL, "%s has %" PRIu32 " tensors, --dtype gives %" PRIu32, trial->kernel->name,

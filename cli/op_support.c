@@ -151,31 +151,50 @@ static void write_line(struct pto_json_writer *w, const struct pto_trial *trial,
   pto_json_object_end(w);
 }
 
-static void list_kernels(const struct pto_op_options *options, struct pto_json_writer *w, bool has_text) {
+/* Whether the kernel takes the dtypes, shapes and scalars that were given; where not, and it is the one that was named,
+ * the sentence is in `error`. */
+static bool takes(const struct pto_op_options *options, uint32_t kernel, struct pto_trial *trial,
+                  struct pto_error *error) {
+  static struct pto_op_plan plan;
+  if (options->dtypes == NULL && options->shapes == NULL && options->scalars == NULL) {
+    pto_trial_init(trial, kernel);
+    return true;
+  }
+  return pto_op_plan(options, kernel, trial, &plan, error) == PTO_OK;
+}
+
+/* Kernels of a pattern that do not take what was given are left out; PTO_EXIT_USAGE where none is left. */
+static int list_kernels(const struct pto_op_options *options, struct pto_json_writer *w, bool has_text) {
   static struct pto_trial trial;
   struct line line;
-  if (has_text)
-    puts("| kernel | core | parameters | dtypes | error in ulp of f32 | same bits on every level |\n"
-         "|---|---|---|---|---|---|");
+  struct pto_error error;
+  uint32_t count = 0;
   for (uint32_t k = 0; k < pto_kernel_count(); k++) {
     if (!pto_op_names(options, k)) continue;
-    pto_trial_init(&trial, k);
+    if (!takes(options, k, &trial, &error)) {
+      if (pto_op_is_pattern(options)) continue;
+      return pto_complain(PTO_EXIT_USAGE, "op: %s", error.sentence);
+    }
+    if (has_text && count == 0)
+      puts("| kernel | core | parameters | dtypes | error in ulp of f32 | same bits on every level |\n"
+           "|---|---|---|---|---|---|");
     describe(&trial, &line);
     if (has_text)
       printf("| %s | %s | %s | %s | %s | %s |\n", trial.kernel->name, line.cores, line.params, line.dtypes, line.error,
              line.bits);
     if (w != NULL) write_line(w, &trial, &line);
+    count++;
   }
+  if (count > 0) return PTO_EXIT_OK;
+  return pto_complain(PTO_EXIT_USAGE, "op: no kernel that \"%s\" means takes that",
+                      options->name ? options->name : "all");
 }
 
 int pto_op_support(const struct pto_op_options *options) {
   static struct pto_json_writer w;
   struct pto_error error;
   int fd;
-  if (options->json_path == NULL) {
-    list_kernels(options, NULL, true);
-    return PTO_EXIT_OK;
-  }
+  if (options->json_path == NULL) return list_kernels(options, NULL, true);
   fflush(stdout);
   if (pto_output_open(options->json_path, &fd, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_json_init(&w, fd);
@@ -183,11 +202,12 @@ int pto_op_support(const struct pto_op_options *options) {
   pto_json_put_string(&w, "op", "support");
   pto_json_key(&w, "kernels");
   pto_json_array_begin(&w);
-  list_kernels(options, &w, strcmp(options->json_path, "-") != 0);
+  const int code = list_kernels(options, &w, strcmp(options->json_path, "-") != 0);
   pto_json_array_end(&w);
+  pto_json_put_u64(&w, "exit", (uint64_t)code);
   pto_json_object_end(&w);
   fflush(stdout);
   if (pto_output_close(options->json_path, fd, pto_json_finish(&w), &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return PTO_EXIT_OK;
+  return code;
 }

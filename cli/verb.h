@@ -24,7 +24,7 @@ typedef int pto_verb_main(int argc, char **argv);
 /* X(name, what it takes, one line of what it does) */
 #define PTO_VERB_LIST(X)                                                                                               \
   X(list, "[programs|kernels|ops|...] [NAME...]", "what there is to run, and on what")                                 \
-  X(op, "test|perf|support NAME [OPTION...]", "tries, times or lists kernels one by one")                              \
+  X(op, "test|perf|support NAME [OPTION...]", "tries, times or lists kernels, and operations of graphs")               \
   X(run, "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")                  \
   X(check, "PROGRAM [OPTION...]", "tells conflicting accesses that nothing orders, whatever order happened")           \
   X(why, "PROGRAM A B [OPTION...]", "tells why task B comes after task A, or why nothing orders them")                 \

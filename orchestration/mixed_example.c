@@ -130,9 +130,10 @@ static const struct pto_case cases[] = {
 
 static int prepare(struct pto_program_run *run) {
   int64_t iterations = pto_option_int(run, "iterations"), tile = pto_option_int(run, "tile");
-  if (iterations < 1 || iterations > 100000 || tile < 1 || tile > 1024)
-    return pto_program_fail(run, "mixed_example: iterations %lld is not in 1 … 100000, or tile %lld not in 1 … 1024",
-                            (long long)iterations, (long long)tile);
+  if (iterations < 1 || iterations > 100000)
+    return pto_program_fail(run, "mixed_example: iterations %lld is not in 1 … 100000", (long long)iterations);
+  if (tile < 1 || tile > 1024)
+    return pto_program_fail(run, "mixed_example: tile %lld is not in 1 … 1024", (long long)tile);
   struct mixed *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
   state->iterations = (uint64_t)iterations;

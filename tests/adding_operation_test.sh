@@ -9,40 +9,14 @@ build=${PTO_BUILD_DIR:-build}
 case $build in *address* | *thread* | *coverage*) echo 'what is linked here has no instrumentation'; exit 77 ;; esac
 [ -e "$build/libpto.a" ] || { echo "there is no $build/libpto.a"; exit 77; }
 . tests/support/holds.sh
+. tests/support/page_pieces.sh
 cc=${CC:-cc}
 
 mkdir -p "$work/include" "$work/objects"
 cp -r graph "$work/graph"
 cp -r include/pto "$work/include/pto"
 
-# Pieces: a line of path, word and anchor, then the block.  "it" is the file itself.
-awk -v work="$work" '
-  /^`[a-z\/_0-9.]*`, (behind|before|at the end of) `/ {
-    split($0, part, "`")
-    path = part[2]
-    anchor = part[4]
-    how = part[3]
-    next
-  }
-  path != "" && /^```c$/ { file = work "/piece." ++count; inside = 1; next }
-  inside && /^```$/ { inside = 0; print path "\t" how "\t" anchor "\t" file > (work "/pieces"); path = ""; close(file); next }
-  inside { print > file }' docs/adding.md
-
-put_pieces() {
-  local path how anchor file
-  while IFS=$'\t' read -r path how anchor file; do
-    case $how in
-    *end*) cat "$file" >>"$work/$path" ;;
-    *) awk -v how="$how" -v anchor="$anchor" -v file="$file" '
-        function piece(  line) { while ((getline line < file) > 0) print line; close(file); found = 1 }
-        index($0, anchor) && !found { if (how ~ /before/) { piece(); print } else { print; piece() } next }
-        { print }
-        END { exit !found }' "$work/$path" >"$work/with" || { echo "no $anchor in $path"; return 1; }
-      cat "$work/with" >"$work/$path" ;;
-    esac
-  done <"$work/pieces"
-}
-is_nine() { [ "$(wc -l <"$work/pieces")" = 9 ] || { cat "$work/pieces"; return 1; }; }
+take_pieces docs/adding.md 'An operation of graphs'
 
 compile() { # FILE.c
   $cc -std=c17 -D_GNU_SOURCE -O0 -Wall -Wextra -Werror -Wno-unused-parameter -I"$work" -I"$work/include" -I. -c "$1" -o "$work/objects/$(basename "$1" .c).o"
@@ -94,7 +68,7 @@ int main(void) {
 END
 says() { "$work/use" >"$work/said" 2>&1; grep -qF "$1" "$work/said" || { cat "$work/said"; return 1; }; }
 
-holds 'docs/adding.md has nine pieces' is_nine
+holds 'docs/adding.md has nine pieces' has_pieces 9
 holds 'each has its place' put_pieces
 holds 'they compile without a warning' compile_all
 holds 'nothing of the operation is missing' link_all

@@ -322,6 +322,9 @@ static void fifty_failed_runs(struct fixture *f) {
     fixture_run(f, leaves_scopes_open, PTO_EUSER);
   }
 }
+/* A program that asks why there is no runtime does not crash on the answer. */
+static void no_runtime_has_no_error(struct fixture *f) { assert_string_equal(pto_last_error(NULL), ""); }
+
 static void names_have_numbers(struct fixture *f) {
   static const struct {
     int status, number;
@@ -496,6 +499,7 @@ static const struct fixture_case cases[] = {
      .after = only_what_was_on_cores_ran},
     {.name = "a run's error stays until the next run begins", .body = fine, .after = error_stays_until_the_next_run},
     {.name = "a hundred and fifty failed runs leave nothing behind", .body = fine, .after = fifty_failed_runs},
+    {.name = "the last error of no runtime is empty", .body = fine, .after = no_runtime_has_no_error},
     {.name = "errors that the existing runtime knows have its numbers", .body = fine, .after = names_have_numbers},
 };
 

@@ -44,8 +44,11 @@ static int refuse_setting(const struct pto_graph_model_info *info, const char *s
   snprintf(name, sizeof name, "%.*s", (int)length, setting);
   pto_closest_begin(&closest, name);
   for (const struct pto_graph_model_option *o = info->options; o->name; o++) pto_closest_consider(&closest, o->name);
-  return pto_error_set(error, PTO_EINVAL, "model %s has no option \"%s\"%s", info->name, name,
-                       pto_closest_question(&closest, question));
+  (void)pto_error_set(error, PTO_EINVAL, "model %s has no option \"%s\"; it has", info->name, name);
+  for (const struct pto_graph_model_option *o = info->options; o->name; o++)
+    pto_error_append(error, "%s %s", o == info->options ? "" : ",", o->name);
+  pto_error_append(error, "%s", pto_closest_question(&closest, question));
+  return PTO_EINVAL;
 }
 
 static int apply_setting(const struct pto_graph_model_info *info, struct pto_graph_model_option *options,

@@ -484,7 +484,7 @@ static void test_settings_that_do_not_fit_are_refused_with_a_sentence(void **sta
   static const struct {
     const char *model, *setting, *part;
     int status;
-  } rows[] = {{"gpt2", "depth=1", "model gpt2 has no option \"depth\"", PTO_EINVAL},
+  } rows[] = {{"gpt2", "depth=1", "model gpt2 has no option \"depth\"; it has layers, ", PTO_EINVAL},
               {"gpt2", "layers=many", "layers is no number from 1 to 48: \"many\"", PTO_EINVAL},
               {"gpt2", "layers", "layers is no number", PTO_EINVAL},
               {"gpt2", "heads=5", "the width is no multiple of the heads", PTO_EINVAL},

@@ -48,7 +48,7 @@ int pto_report_error(struct pto_runtime *rt, const char *sentence) {
   return pto_runtime_fail(rt, PTO_EUSER, "%s", sentence ? sentence : "the orchestration reported an error");
 }
 
-const char *pto_last_error(struct pto_runtime *rt) { return rt->error.sentence; }
+const char *pto_last_error(struct pto_runtime *rt) { return rt ? rt->error.sentence : ""; }
 
 void pto_host_append_error(struct pto_runtime *rt, const char *text) { pto_error_append(&rt->error, "%s", text); }
 
