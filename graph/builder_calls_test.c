@@ -2,6 +2,8 @@
 /*
  * Each operation once through its typed call and once through pto_graph_builder_call: the same node.  And what the
  * table says of dtypes, ranks and builders, tried on each operand of each operation.
+ *
+ * Long: half of it is one list, a sample of a valid call of each operation, with the call that it is of.
  */
 #include <setjmp.h>
 #include <stdarg.h>

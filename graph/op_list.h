@@ -9,7 +9,7 @@
  *   pto_infer_ID                   dtype and shape of its results                            graph/infer_*.c
  *   pto_graph_reference_ID         its results in double precision                           graph/graph_reference_*.c
  *   pto_lower_ID                   its tasks                                                 graph/lower_*.c
- *   pto_graph_builder_ID           the call                                                  include/pto/graph.h,
+ *   pto_graph_builder_ID           the call                                                  <pto/graph_operations.h>,
  *                                                                                            graph/builder_calls.c
  *
  * Operations of one form share a list, and whatever the form says once: those of the first three have no attributes or

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheduler over a port that only keeps what it is sent: which core, which role, which block, in which order.  A
- * test completes messages when it likes.  Random work is checked message by message, and must come to its end.
+ * The scheduler over a port that only keeps what it is sent: which core, which role, which block, in which order. A
+ * test completes messages when it likes. Random work is checked message by message, and must come to its end.
+ * Tasks on several cores at once are in scheduler_together_test.c, short ones in scheduler_short_work_test.c.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,112 +13,7 @@
 #include <string.h>
 
 #include <runtime/sched/scheduler.h>
-
-#define WINDOW 128u
-#define MAX_CLUSTERS 70u
-#define MAX_CORES (MAX_CLUSTERS * PTO_LANES)
-#define MAX_SENT 100000u
-
-/* ---- the port ---- */
-
-static struct pto_port port;
-static uint16_t core_worker[MAX_CORES];
-static struct pto_message sent[MAX_SENT];
-static bool is_done[MAX_SENT];
-static uint8_t load_then[MAX_SENT]; /* of the core, the message counted */
-static uint32_t sent_count, done_count;
-static uint64_t last_ready_at;
-
-static void keep(struct pto_port *self, const struct pto_message *message, uint64_t ready_at);
-static const struct pto_port_ops ops = {.dispatch = keep};
-
-/* ---- a scheduler with tasks ---- */
-
-static struct pto_task_rings rings;
-static struct pto_scheduler scheduler;
-static _Alignas(PTO_OUTPUT_ALIGN) char arena[PTO_RING_COUNT * PTO_OUTPUT_ALIGN];
-static struct pto_payload payloads[WINDOW * PTO_RING_COUNT];
-
-static void keep(struct pto_port *self, const struct pto_message *message, uint64_t ready_at) {
-  (void)self;
-  last_ready_at = ready_at;
-  assert_true(sent_count < MAX_SENT);
-  is_done[sent_count] = false;
-  load_then[sent_count] = scheduler.cores.load[message->core];
-  sent[sent_count++] = *message;
-}
-
-static int run_nothing(const struct pto_kernel_args *a) {
-  (void)a;
-  return 0;
-}
-static const struct pto_kernel kernel = {.name = "nothing", .cores = PTO_AIC | PTO_AIV, .run = run_nothing};
-
-static void open_policy(uint32_t clusters, uint32_t slots, enum pto_policy policy, uint64_t seed) {
-  for (uint32_t i = 0; i < clusters * PTO_LANES; i++) core_worker[i] = (uint16_t)(i % 2);
-  port = (struct pto_port){
-      .ops = &ops, .cluster_count = clusters, .slots_per_core = slots, .worker_count = 2, .core_worker = core_worker};
-  sent_count = done_count = 0;
-  assert_true(pto_task_rings_init(&rings, WINDOW, arena, PTO_OUTPUT_ALIGN));
-  pto_task_rings_reset(&rings, 0);
-  assert_true(pto_scheduler_init(&scheduler, &port, &rings, policy, seed));
-}
-static void open_fifo(uint32_t clusters, uint32_t slots) { open_policy(clusters, slots, PTO_POLICY_FIFO, 0); }
-static void close_all(void) {
-  pto_scheduler_fini(&scheduler);
-  pto_task_rings_fini(&rings);
-}
-
-/* A task that lacks nothing, as submit leaves it; not pushed yet. */
-static uint32_t make_task(enum pto_shape shape, uint32_t blocks, uint32_t flags) {
-  static const bool roles[PTO_SHAPE_COUNT][3] = {
-      {true, false, false}, {false, true, false}, {false, true, true}, {true, true, false}, {true, true, true}};
-  uint32_t index = pto_task_ring_alloc(&rings, 0);
-  struct pto_task_slot *slot = &rings.slots[index];
-  slot->shape = (uint8_t)shape;
-  const bool is_single = shape <= PTO_SHAPE_AIV && blocks == 1 && !(flags & (PTO_TASK_SYNC_START | PTO_TASK_MEETS));
-  slot->flags = (uint8_t)(flags | (is_single ? PTO_TASK_SINGLE : 0));
-  slot->block_count = slot->blocks_left = blocks;
-  slot->messages_left = blocks * pto_shape_message_count(shape);
-  slot->pending = 0;
-  slot->payload = &payloads[index];
-  payloads[index] = (struct pto_payload){.block_count = blocks,
-                                         .first_role = roles[shape][0]   ? 0
-                                                       : roles[shape][1] ? 1
-                                                                         : 2};
-  for (uint32_t i = 0; i < 3; i++) payloads[index].kernels[i] = roles[shape][i] ? &kernel : NULL;
-  return index;
-}
-static uint32_t push(enum pto_shape shape, uint32_t blocks, uint32_t flags) {
-  uint32_t slot = make_task(shape, blocks, flags);
-  pto_scheduler_push(&scheduler, slot);
-  assert_int_equal(rings.slots[slot].state, PTO_TASK_READY);
-  return slot;
-}
-static void dispatch(void) {
-  pto_scheduler_dispatch(&scheduler);
-  assert_true(pto_core_tracker_is_valid(&scheduler.cores));
-}
-
-/* What the control thread does with a completion. */
-static void complete(uint32_t at) {
-  struct pto_task_slot *slot = &rings.slots[sent[at].ticket];
-  assert_false(is_done[at]);
-  is_done[at] = true;
-  done_count++;
-  pto_core_tracker_pop(&scheduler.cores, sent[at].core);
-  if (--slot->messages_left == 0) {
-    slot->state = PTO_TASK_COMPLETED;
-    rings.rings[0].open_begin = rings.rings[0].head;
-    pto_task_ring_retire(&rings, 0);
-  } else if (slot->flags & PTO_TASK_SERIAL_BLOCKS && slot->blocks_left &&
-             slot->messages_left == slot->blocks_left * pto_shape_message_count(slot->shape)) {
-    pto_scheduler_push_again(&scheduler, sent[at].ticket);
-  }
-}
-
-static uint32_t lane_of(uint32_t at) { return sent[at].core % PTO_LANES; }
-static uint32_t cluster_of(uint32_t at) { return sent[at].core / PTO_LANES; }
+#include <tests/support/scheduler_fixture.h>
 
 /* ---- shapes and cores ---- */
 
@@ -281,118 +177,6 @@ static void test_a_reset_starts_the_random_order_again(void **state) {
   close_all();
 }
 
-/* ---- several cores at once ---- */
-
-static void test_sync_start_waits_until_all_its_blocks_have_idle_cores_and_marks_the_last(void **state) {
-  (void)state;
-  open_fifo(2, 2);
-  push(PTO_SHAPE_AIC, 1, 0);
-  dispatch();
-  uint32_t together = push(PTO_SHAPE_MIX_X2, 2, PTO_TASK_SYNC_START);
-  dispatch();
-  assert_int_equal(sent_count, 1); /* cluster 0's AIC is busy, though it has room */
-  complete(0);
-  dispatch();
-  assert_int_equal(sent_count, 1 + 6);
-  for (uint32_t i = 1; i < 7; i++) {
-    assert_int_equal(sent[i].ticket, together);
-    assert_true(sent[i].flags & PTO_MESSAGE_TOGETHER);
-    assert_int_equal((sent[i].flags & PTO_MESSAGE_LAST) != 0, i == 6);
-  }
-  close_all();
-}
-
-static void test_a_waiting_sync_start_lets_older_tasks_have_its_cores(void **state) {
-  (void)state;
-  open_fifo(1, 1);
-  uint32_t older = push(PTO_SHAPE_AIV, 3, 0);
-  dispatch(); /* two of its blocks are on their cores */
-  uint32_t together = push(PTO_SHAPE_AIV, 2, PTO_TASK_SYNC_START);
-  dispatch();
-  assert_int_equal(scheduler.cores.claim_count, 2);
-  complete(0);
-  dispatch();
-  assert_int_equal(sent_count, 3);
-  assert_int_equal(sent[2].ticket, older);
-  complete(1);
-  complete(2);
-  dispatch();
-  assert_int_equal(sent_count, 5);
-  assert_int_equal(sent[3].ticket, together);
-  close_all();
-}
-
-static void test_a_waiting_sync_start_keeps_its_cores_from_younger_tasks_and_nothing_else(void **state) {
-  (void)state;
-  open_fifo(1, 1);
-  push(PTO_SHAPE_AIV, 1, 0);
-  dispatch(); /* one AIV is busy */
-  uint32_t together = push(PTO_SHAPE_AIV, 2, PTO_TASK_SYNC_START);
-  dispatch();
-  assert_int_equal(sent_count, 1);
-  push(PTO_SHAPE_AIV, 1, 0); /* fits the idle AIV, which is claimed */
-  uint32_t cube = push(PTO_SHAPE_AIC, 1, 0);
-  dispatch();
-  assert_int_equal(sent_count, 2);
-  assert_int_equal(sent[1].ticket, cube);
-  complete(0);
-  dispatch();
-  assert_int_equal(sent_count, 4);
-  assert_int_equal(sent[2].ticket, together);
-  assert_int_equal(sent[3].ticket, together);
-  close_all();
-}
-
-static void test_a_mix_task_is_not_starved_by_a_stream_of_single_core_tasks(void **state) {
-  (void)state;
-  static const enum pto_policy policies[] = {PTO_POLICY_FIFO, PTO_POLICY_LIFO, PTO_POLICY_RANDOM};
-  for (size_t p = 0; p < PTO_ARRAY_LENGTH(policies); p++) {
-    open_policy(1, 1, policies[p], 3);
-    for (uint32_t i = 0; i < 4; i++) push(i % 2 ? PTO_SHAPE_AIC : PTO_SHAPE_AIV, 1, 0);
-    dispatch();
-    uint32_t mix = push(PTO_SHAPE_MIX_X2, 1, 0), steps = 0, at = 0;
-    dispatch();
-    while (rings.slots[mix].state != PTO_TASK_RUNNING) { /* one completes, one more of each kind becomes ready */
-      assert_true(++steps < 20);
-      complete(at++);
-      push(PTO_SHAPE_AIC, 1, 0);
-      push(PTO_SHAPE_AIV, 1, 0);
-      dispatch();
-    }
-    close_all();
-  }
-}
-
-/* Cluster 1 does, whether its AIC counts or not. */
-static void test_a_task_of_several_cores_claims_the_cluster_that_holds_least(void **state) {
-  (void)state;
-  static const uint32_t busy[] = {1, 2, 3, 6, 7, 8};
-  for (int needs_aic = 0; needs_aic < 2; needs_aic++) {
-    open_fifo(3, 1);
-    for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(busy); i++) pto_core_tracker_push(&scheduler.cores, busy[i], 0);
-    if (!needs_aic) pto_core_tracker_push(&scheduler.cores, 5, 0); /* or it would be sent at once */
-    push(needs_aic ? PTO_SHAPE_MIX_X2 : PTO_SHAPE_AIV_X2, 1, 0);
-    dispatch();
-    assert_int_equal(sent_count, 0);
-    const uint64_t cluster = 1u << 1;
-    assert_int_equal(scheduler.cores.claimed[0][0], needs_aic ? cluster : 0);
-    assert_int_equal(scheduler.cores.claimed[1][0], cluster);
-    assert_int_equal(scheduler.cores.claimed[2][0], cluster);
-    close_all();
-  }
-}
-
-static void test_a_sync_start_task_of_one_block_needs_no_idle_core(void **state) {
-  (void)state;
-  open_fifo(1, 2);
-  pto_core_tracker_push(&scheduler.cores, 0, 0);
-  pto_scheduler_offer(&scheduler, make_task(PTO_SHAPE_AIC, 1, PTO_TASK_SYNC_START));
-  assert_int_equal(sent_count, 1);
-  assert_int_equal(load_then[0], 2);
-  assert_int_equal(sent[0].flags, PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST);
-  close_all();
-}
-
 static void test_in_virtual_time_a_message_says_when_its_task_became_ready(void **state) {
   (void)state;
   for (int is_virtual = 0; is_virtual < 2; is_virtual++) {
@@ -421,19 +205,6 @@ static void test_a_random_order_draws_the_first_task_too(void **state) {
     close_all();
   }
   assert_true(others > 10);
-}
-
-static void test_what_can_never_start_together_is_known(void **state) {
-  (void)state;
-  open_fifo(12, 2);
-  assert_true(pto_scheduler_can_ever_fit(&scheduler, PTO_SHAPE_AIV, 24));
-  assert_false(pto_scheduler_can_ever_fit(&scheduler, PTO_SHAPE_AIV, 25));
-  for (uint32_t shape = 0; shape < PTO_SHAPE_COUNT; shape++) {
-    if (shape == PTO_SHAPE_AIV) continue;
-    assert_true(pto_scheduler_can_ever_fit(&scheduler, (enum pto_shape)shape, 12));
-    assert_false(pto_scheduler_can_ever_fit(&scheduler, (enum pto_shape)shape, 13));
-  }
-  close_all();
 }
 
 static void test_what_is_abandoned_is_not_sent_and_cores_drain(void **state) {
@@ -540,151 +311,6 @@ static void test_random_work_is_sent_whole_to_the_right_cores_and_comes_to_its_e
 
 /* ---- the rest ---- */
 
-/* Cores of even numbers live on the control thread: of the first two clusters 0, an AIC, and 2 and 4, AIVs. */
-static bool take_new(enum pto_shape shape, struct pto_message *message) {
-  const uint32_t index = make_task(shape, 1, 0);
-  struct pto_task_slot *slot = &rings.slots[index];
-  const uint64_t dispatched = scheduler.dispatched;
-  const bool is_taken = pto_scheduler_take_new(&scheduler, index, slot, slot->payload, message);
-  assert_int_equal(slot->state, is_taken ? PTO_TASK_RUNNING : PTO_TASK_WAITING);
-  assert_int_equal(scheduler.dispatched - dispatched, is_taken);
-  if (!is_taken) return false;
-  assert_int_equal(message->ticket, index);
-  assert_ptr_equal(message->payload, slot->payload);
-  assert_int_equal(message->core % 2, 0);
-  assert_int_equal(message->core % PTO_LANES == 0, shape == PTO_SHAPE_AIC);
-  assert_int_equal(scheduler.cores.load[message->core], 0);
-  return true;
-}
-static void test_short_work_is_taken_as_it_comes_on_an_idle_core_of_the_control_thread(void **state) {
-  (void)state;
-  struct pto_message message;
-  open_fifo(2, 1);
-  assert_false(take_new(PTO_SHAPE_AIV, &message)); /* it is not known to be short */
-  port.is_fine_grained = true;
-  assert_true(take_new(PTO_SHAPE_AIV, &message));
-  assert_int_equal(message.core, 2);
-  assert_true(take_new(PTO_SHAPE_AIV, &message)); /* the same core again, which is warm */
-  assert_int_equal(message.core, 2);
-  assert_true(take_new(PTO_SHAPE_AIC, &message));
-  assert_int_equal(message.core, 0);
-  pto_core_tracker_push(&scheduler.cores, 2, 0); /* somebody has sent it something */
-  assert_true(take_new(PTO_SHAPE_AIV, &message));
-  assert_int_equal(message.core, 4);
-  pto_core_tracker_push(&scheduler.cores, 4, 0);
-  assert_false(take_new(PTO_SHAPE_AIV, &message));
-  pto_core_tracker_pop(&scheduler.cores, 4);
-  assert_true(take_new(PTO_SHAPE_AIV, &message));
-  close_all();
-}
-static void test_short_work_is_not_taken_before_what_waits_nor_out_of_the_order_asked_for(void **state) {
-  (void)state;
-  struct pto_message message;
-  open_fifo(2, 1);
-  port.is_fine_grained = true;
-  push(PTO_SHAPE_AIC, 1, 0);
-  assert_false(take_new(PTO_SHAPE_AIV, &message));
-  assert_true(pto_scheduler_begin_row(&scheduler));
-  assert_true(pto_scheduler_take_own(&scheduler, &message));
-  assert_true(take_new(PTO_SHAPE_AIV, &message));
-  close_all();
-  for (enum pto_policy policy = PTO_POLICY_FIFO; policy <= PTO_POLICY_RANDOM; policy++) {
-    open_policy(2, 1, policy, 1);
-    port.is_fine_grained = true;
-    assert_int_equal(take_new(PTO_SHAPE_AIV, &message), policy == PTO_POLICY_FIFO);
-    close_all();
-  }
-  open_fifo(1, 1); /* of whose AICs and AIVs the control thread has none or both */
-  port.is_fine_grained = true;
-  scheduler.cores.has_home = false;
-  assert_false(take_new(PTO_SHAPE_AIV, &message));
-  close_all();
-}
-
-/* Worker 1 has AIVs 1 and 5 of two clusters, and AIC 3. */
-static void test_another_thread_is_given_short_work_up_to_a_limit_and_the_rest_is_left_to_be_taken(void **state) {
-  (void)state;
-  struct pto_message message;
-  open_fifo(2, 8);
-  port.away_limit = 8;
-  for (uint32_t i = 0; i < 20; i++) push(PTO_SHAPE_AIV, 1, 0);
-  dispatch();
-  assert_int_equal(sent_count, 8);
-  for (uint32_t i = 0; i < sent_count; i++) assert_int_equal(core_worker[sent[i].core], 1);
-  assert_true(pto_scheduler_begin_row(&scheduler));
-  for (uint32_t i = 0; i < 12; i++) {
-    assert_true(pto_scheduler_take_own(&scheduler, &message));
-    assert_int_equal(core_worker[message.core], 0);
-    assert_int_equal(message.ticket, sent[7].ticket + 1 + i); /* the oldest first */
-  }
-  assert_false(pto_scheduler_take_own(&scheduler, &message));
-  close_all();
-}
-static void test_of_few_short_tasks_another_thread_is_given_half_and_of_one_alone_nothing(void **state) {
-  (void)state;
-  for (uint32_t limit = 2; limit <= 32; limit += 5)
-    for (uint32_t count = 1; count <= limit; count++) {
-      open_fifo(20, 8);
-      port.away_limit = limit;
-      for (uint32_t i = 0; i < count; i++) push(PTO_SHAPE_AIV, 1, 0);
-      dispatch();
-      assert_int_equal(sent_count + scheduler.ready_count, count);
-      assert_int_equal(sent_count, count == 1 ? 0 : (count + 1) / 2);
-      close_all();
-    }
-}
-static void test_short_tasks_that_others_made_ready_are_shared_before_a_row_of_them_begins(void **state) {
-  (void)state;
-  struct pto_message message;
-  open_fifo(2, 8);
-  port.away_limit = 8;
-  for (uint32_t i = 0; i < 6; i++) pto_scheduler_ready(&scheduler, make_task(PTO_SHAPE_AIV, 1, 0));
-  assert_int_equal(sent_count, 0);
-  assert_true(pto_scheduler_begin_row(&scheduler));
-  assert_int_equal(sent_count, 3);
-  for (uint32_t i = 0; i < 3; i++) assert_true(pto_scheduler_take_own(&scheduler, &message));
-  assert_false(pto_scheduler_take_own(&scheduler, &message));
-  push(PTO_SHAPE_MIX_X2, 1, 0);
-  push(PTO_SHAPE_MIX_X2, 1, 0);
-  push(PTO_SHAPE_MIX_X2, 1, 0); /* for which cores are claimed */
-  for (uint32_t core = 0; core < 6; core++)
-    while (scheduler.cores.load[core] < 8) pto_core_tracker_push(&scheduler.cores, core, 0);
-  assert_false(pto_scheduler_begin_row(&scheduler));
-  assert_true(scheduler.claimant.slot != PTO_NO_SLOT);
-  close_all();
-}
-static void test_a_short_task_that_is_new_goes_to_another_thread_that_has_nothing(void **state) {
-  (void)state;
-  open_fifo(2, 8);
-  port.away_limit = 8;
-  pto_scheduler_offer(&scheduler, make_task(PTO_SHAPE_AIV, 1, 0));
-  assert_int_equal(sent_count, 1);
-  assert_int_equal(core_worker[sent[0].core], 1);
-  pto_scheduler_offer(&scheduler, make_task(PTO_SHAPE_AIV, 1, 0));
-  assert_int_equal(sent_count, 1);
-  close_all();
-}
-static void test_what_has_more_than_one_kernel_goes_to_all_threads_while_work_is_short(void **state) {
-  (void)state;
-  bool has_home_core = false;
-  open_fifo(2, 8);
-  port.away_limit = 8;
-  push(PTO_SHAPE_AIV, 4, 0);
-  dispatch();
-  assert_int_equal(sent_count, 4);
-  for (uint32_t i = 0; i < sent_count; i++) has_home_core |= core_worker[sent[i].core] == 0;
-  assert_true(has_home_core);
-  close_all();
-  open_fifo(2, 8); /* nor is anything left to a control thread that cannot run it */
-  port.away_limit = 1;
-  scheduler.cores.has_home = false;
-  for (uint32_t i = 0; i < 20; i++) push(PTO_SHAPE_AIV, 1, 0);
-  dispatch();
-  assert_int_equal(sent_count, 20);
-  assert_false(pto_scheduler_begin_row(&scheduler));
-  close_all();
-}
-
 static void test_policies_are_read_with_their_seed_and_nothing_else_is(void **state) {
   (void)state;
   enum pto_policy policy;
@@ -734,24 +360,10 @@ int main(void) {
       cmocka_unit_test(test_lifo_sends_what_became_ready_last),
       cmocka_unit_test(test_a_random_order_is_that_of_its_seed),
       cmocka_unit_test(test_a_reset_starts_the_random_order_again),
-      cmocka_unit_test(test_sync_start_waits_until_all_its_blocks_have_idle_cores_and_marks_the_last),
-      cmocka_unit_test(test_a_waiting_sync_start_lets_older_tasks_have_its_cores),
-      cmocka_unit_test(test_a_waiting_sync_start_keeps_its_cores_from_younger_tasks_and_nothing_else),
-      cmocka_unit_test(test_a_mix_task_is_not_starved_by_a_stream_of_single_core_tasks),
-      cmocka_unit_test(test_a_task_of_several_cores_claims_the_cluster_that_holds_least),
-      cmocka_unit_test(test_a_sync_start_task_of_one_block_needs_no_idle_core),
       cmocka_unit_test(test_in_virtual_time_a_message_says_when_its_task_became_ready),
       cmocka_unit_test(test_a_random_order_draws_the_first_task_too),
-      cmocka_unit_test(test_what_can_never_start_together_is_known),
       cmocka_unit_test(test_what_is_abandoned_is_not_sent_and_cores_drain),
       cmocka_unit_test(test_random_work_is_sent_whole_to_the_right_cores_and_comes_to_its_end),
-      cmocka_unit_test(test_short_work_is_taken_as_it_comes_on_an_idle_core_of_the_control_thread),
-      cmocka_unit_test(test_short_work_is_not_taken_before_what_waits_nor_out_of_the_order_asked_for),
-      cmocka_unit_test(test_another_thread_is_given_short_work_up_to_a_limit_and_the_rest_is_left_to_be_taken),
-      cmocka_unit_test(test_of_few_short_tasks_another_thread_is_given_half_and_of_one_alone_nothing),
-      cmocka_unit_test(test_short_tasks_that_others_made_ready_are_shared_before_a_row_of_them_begins),
-      cmocka_unit_test(test_a_short_task_that_is_new_goes_to_another_thread_that_has_nothing),
-      cmocka_unit_test(test_what_has_more_than_one_kernel_goes_to_all_threads_while_work_is_short),
       cmocka_unit_test(test_policies_are_read_with_their_seed_and_nothing_else_is),
       cmocka_unit_test(test_each_refused_reservation_is_reported_and_leaves_nothing),
   };

@@ -16,11 +16,7 @@
 
 #include <runtime/tensor/region.h>
 #include <runtime/tensor/tensor_make.h>
-
-#define SHAPE(...)                                                                                                     \
-  (uint32_t) PTO_ARRAY_LENGTH(((const uint64_t[]){__VA_ARGS__})), (const uint64_t[]) { __VA_ARGS__ }
-#define LIST(...)                                                                                                      \
-  (const uint64_t[]) { __VA_ARGS__ }
+#include <tests/support/shape_list.h>
 
 static const char *const relation_names[] = {"DISJOINT", "EQUAL", "COVERS", "COVERED", "PARTIAL"};
 
