@@ -9,8 +9,8 @@
  * do. To add any other kernel, add a line to PTO_OTHER_LIST, define `const struct pto_kernel pto_general_NAME`, and in
  * the reference_AREA.c of its subject `const struct pto_kernel_reference pto_reference_NAME`.
  *
- * A general kernel takes the whole of its tensors in every block: a task of one runs as one block, and SPMD work is cut
- * up by views.  Its `run` trusts that `check` has accepted the arguments.  Constants; any thread.
+ * A general kernel takes the whole of its tensors in every block, and says so (PTO_KERNEL_ONE_BLOCK): a task of one runs
+ * as one block, a submit with more is refused, and SPMD work is cut up by views.  Its `run` trusts that `check` has accepted the arguments.  Constants; any thread.
  */
 #ifndef PTO_KERNEL_LIST_H
 #define PTO_KERNEL_LIST_H
