@@ -5,7 +5,8 @@
  * No kernel is named here.  A task that is right in all is submitted first: it must be taken, run, and give the
  * reference's values.  Then one thing at a time is wrong, for each parameter: a dtype that it does not take, a rank
  * below or above, a scalar of another type, a tensor for a scalar's mode, several blocks, an extent that does not match
- * the others.  A shape that is not refused is run, and must be right: a check that overlooks an output's extent does not pass.
+ * the others.  A shape that is not refused is run, and must be right: a check that overlooks an output's extent does
+ * not pass.
  */
 #include <kernels/kernel_trial.h>
 
@@ -154,8 +155,7 @@ static bool make_case(uint32_t kernel, const struct pto_reference_sizes *sizes) 
   return uniform_count > 0;
 }
 
-static void
-test_every_kernel_refuses_wrong_dtypes_ranks_scalars_modes_and_several_blocks_by_name_and_runs_what_is_right(void **state) {
+static void test_every_kernel_refuses_wrong_parameters_and_several_blocks_by_name_and_runs_what_is_right(void **state) {
   (void)state;
   const struct pto_config config = {.size = sizeof config, .engine = "virtual", .chip = "a2a3", .heap_bytes = 1 << 20};
   struct pto_runtime *rt;
@@ -257,7 +257,7 @@ static void test_every_kernel_refuses_shapes_that_do_not_match_and_is_right_on_w
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_kernel_refuses_wrong_dtypes_ranks_scalars_modes_and_several_blocks_by_name_and_runs_what_is_right),
+      cmocka_unit_test(test_every_kernel_refuses_wrong_parameters_and_several_blocks_by_name_and_runs_what_is_right),
       cmocka_unit_test(test_every_kernel_refuses_shapes_that_do_not_match_and_is_right_on_what_it_takes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
