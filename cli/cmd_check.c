@@ -83,6 +83,7 @@ static int check(const struct check_options *options) {
   if (given)
     return pto_complain(PTO_EXIT_USAGE, "check: %s does not take --%s", options->observes ? "--observe" : "--advise",
                         given);
+  if (pto_complain_unwritable(options->run.json_path)) return PTO_EXIT_USAGE;
   if (options->advises) return pto_check_advise(&options->run, options->run.json_path);
   if (options->observes) return pto_check_observe(&options->run, &options->observe);
   if (options->observe.calls_a_form || options->observe.has_tasks)

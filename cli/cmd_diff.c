@@ -121,6 +121,7 @@ int pto_cmd_diff(int argc, char **argv) {
   }
   if (argc - optind != 2)
     return pto_complain(PTO_EXIT_USAGE, "diff: two files of --deps-json are compared, not %d", argc - optind);
+  if (pto_complain_unwritable(d.json_path)) return PTO_EXIT_USAGE;
   d.paths[0] = argv[optind];
   d.paths[1] = argv[optind + 1];
   return compare(&d);

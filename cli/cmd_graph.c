@@ -292,7 +292,7 @@ int pto_cmd_graph(int argc, char **argv) {
                         pto_run_options_given_of(&command.options, refused));
   else if (find_conflict(&command))
     code = pto_complain(PTO_EXIT_USAGE, "graph: %s", find_conflict(&command));
-  else {
+  else if ((code = pto_complain_unwritable(command.options.json_path)) == PTO_EXIT_OK) {
     command.path = command.options.programs.count ? command.options.programs.items[0] : NULL;
     code = run_command(&command);
   }

@@ -253,7 +253,8 @@ int pto_cmd_op(int argc, char **argv) {
       return pto_complain(PTO_EXIT_USAGE, "op: no operation is called \"%s\"; `ptosim list ops` names them",
                           options.name + 6);
     if (!is_operation && !names_any(&options)) return pto_complain_no_kernel("op", options.name);
-    const int code = limit_level(&options);
+    int code = pto_complain_unwritable(options.json_path);
+    if (code == PTO_EXIT_OK) code = limit_level(&options);
     if (code != PTO_EXIT_OK) return code;
     return is_operation ? pto_op_operation(&options, operation) : actions[i].run(&options);
   }

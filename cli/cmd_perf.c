@@ -257,7 +257,7 @@ int pto_cmd_perf(int argc, char **argv) {
   else if (pto_run_options_given_of(&perf.options, refused))
     code = pto_complain(PTO_EXIT_USAGE, "perf: --%s is for `ptosim run`",
                         pto_run_options_given_of(&perf.options, refused));
-  else
+  else if ((code = pto_complain_unwritable(perf.options.json_path)) == PTO_EXIT_OK)
     code = run_perf(&perf);
   pto_run_options_fini(&perf.options);
   return code;

@@ -242,6 +242,7 @@ static int read_files(struct regress *r) {
 
 static int regress(struct regress *r) {
   int code = read_files(r);
+  if (code == PTO_EXIT_OK) code = pto_complain_unwritable(r->junit_path);
   if (code) return code;
   if (r->list.count == 0)
     return pto_complain(PTO_EXIT_USAGE, "regress: %s has no case%s%s", r->list_path, r->filter ? " that matches " : "",

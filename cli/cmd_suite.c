@@ -313,6 +313,7 @@ int pto_cmd_suite(int argc, char **argv) {
     code = PTO_EXIT_OK;
   } else {
     code = check_options(&suite.options);
+    if (code == PTO_EXIT_OK) code = pto_complain_unwritable(suite.options.json_path);
     if (code == PTO_EXIT_OK) code = run_suite(&suite);
   }
   for (size_t i = 0; i < suite.row_count; i++) {

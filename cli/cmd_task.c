@@ -197,7 +197,7 @@ int pto_cmd_task(int argc, char **argv) {
   else if (task.options.programs.count != 1)
     code = pto_complain(PTO_EXIT_USAGE, "task: one folder that `ptosim run --dump` made, not %" PRIu32,
                         task.options.programs.count);
-  else
+  else if ((code = pto_complain_unwritable(task.options.json_path)) == PTO_EXIT_OK)
     code = run_task(&task);
   pto_run_options_fini(&task.options);
   return code;

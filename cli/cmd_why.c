@@ -371,7 +371,7 @@ int pto_cmd_why(int argc, char **argv) {
     code = pto_complain(PTO_EXIT_USAGE, "why: takes a program and two task numbers: ptosim why bgemm 3 17");
   else if (parse_task(options.programs.items[1], &a, &error) || parse_task(options.programs.items[2], &b, &error))
     code = pto_complain(PTO_EXIT_USAGE, "why: %s", error.sentence);
-  else
+  else if ((code = pto_complain_unwritable(options.json_path)) == PTO_EXIT_OK)
     code = explain(&options, a, b);
   pto_run_options_fini(&options);
   return code;

@@ -307,8 +307,10 @@ static int plan_given_dtypes(const struct pto_op_options *options, struct pto_tr
   for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
     const uint32_t set = pto_trial_dtypes(trial->params[i]), dtype = dtypes[count == 1 ? 0 : i];
     const bool is_taken = (set & PTO_DTYPE_BIT(dtype)) != 0;
+    /* a result that is always of one dtype, whatever is asked for, is no answer */
+    const bool is_chosen = pto_trial_is_read(trial->params[i]) || (set & (set - 1)) != 0;
     plan->base.dtypes[i] = is_taken || count > 1 ? dtype : (uint32_t)__builtin_ctz(set);
-    is_used = is_used || is_taken;
+    is_used = is_used || (is_taken && is_chosen);
     plan->tuples[0].dtypes[i] = (uint8_t)plan->base.dtypes[i];
   }
   if (!is_used)

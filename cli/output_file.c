@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int pto_output_open(const char *path, int *fd_out, struct pto_error *error) {
@@ -21,7 +22,11 @@ int pto_output_open(const char *path, int *fd_out, struct pto_error *error) {
 }
 
 int pto_output_probe(const char *path, struct pto_error *error) {
-  if (!path || strcmp(path, "-") == 0 || access(path, W_OK) == 0) return PTO_OK;
+  struct stat file;
+  if (!path || strcmp(path, "-") == 0) return PTO_OK;
+  if (stat(path, &file) == 0 && S_ISDIR(file.st_mode))
+    return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(EISDIR));
+  if (access(path, W_OK) == 0) return PTO_OK;
   if (errno == ENOENT) {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cli/output_file.h>
 #include <cli/version.h>
 #include <pto/kernel.h>
 #include <runtime/base/base.h>
@@ -41,6 +42,11 @@ int pto_complain_no_kernel(const char *verb, const char *name) {
   for (uint32_t k = 0; k < pto_kernel_count(); k++) pto_closest_consider(&closest, pto_kernel_at(k)->name);
   return pto_complain(PTO_EXIT_USAGE, "%s: no kernel \"%s\"; `ptosim list kernels` names them%s", verb, name,
                       pto_closest_question(&closest, question));
+}
+
+int pto_complain_unwritable(const char *path) {
+  struct pto_error error;
+  return pto_output_probe(path, &error) ? pto_complain(PTO_EXIT_USAGE, "%s", error.sentence) : PTO_EXIT_OK;
 }
 
 static int help(void) {

@@ -57,6 +57,10 @@ int pto_complain(int exit_code, const char *format, ...) PTO_PRINTF(2, 3);
 /* "ptosim: VERB: no kernel …" with the nearest name; PTO_EXIT_USAGE. */
 int pto_complain_no_kernel(const char *verb, const char *name);
 
+/* What cannot be written afterwards is said before: "ptosim: PATH: REASON" and PTO_EXIT_USAGE for a file that could not
+ * be opened, or PTO_EXIT_OK.  NULL is fine. */
+int pto_complain_unwritable(const char *path);
+
 /* All of ptosim but main. */
 int pto_ptosim(int argc, char **argv);
 

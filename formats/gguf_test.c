@@ -13,6 +13,7 @@
 
 #include <runtime/base/base.h>
 #include <tests/support/gguf_bytes.h>
+#include <tests/support/temporary_path.h>
 
 static struct pto_gguf_bytes file;
 static struct pto_gguf gguf;
@@ -313,10 +314,10 @@ static void test_a_file_cut_anywhere_is_refused(void **state) {
 }
 
 static void test_files_are_read_by_path(void **state) {
-  char path[64];
+  char path[TEMPORARY_PATH_BYTES];
   begin(0, 1);
   pto_gguf_put_key_u32(&file, "a", 1);
-  snprintf(path, sizeof path, "gguf_test_%d", (int)getpid());
+  temporary_path(path, "gguf_test");
   FILE *stream = fopen(path, "wb");
   assert_non_null(stream);
   assert_int_equal(fwrite(file.data, 1, file.size, stream), file.size);

@@ -14,6 +14,7 @@
 
 #include <runtime/base/base.h>
 #include <runtime/base/error.h>
+#include <tests/support/temporary_path.h>
 
 /* dim 8 in 2 heads of 4, 1 of them with keys and values; hidden 6, 2 layers, 5 tokens, 3 positions. */
 enum { DIM = 8, HIDDEN = 6, LAYERS = 2, HEADS = 2, KV_HEADS = 1, VOCAB = 5, POSITIONS = 3, KV_DIM = 4 };
@@ -24,7 +25,7 @@ enum {
 };
 
 struct file {
-  char path[64];
+  char path[TEMPORARY_PATH_BYTES];
   unsigned char bytes[MOST_BYTES];
   size_t size;
 };
@@ -42,7 +43,7 @@ static void make(struct file *file, bool has_classifier) {
 }
 
 static void store(struct file *file) {
-  snprintf(file->path, sizeof file->path, "model_test_%d", (int)getpid());
+  temporary_path(file->path, "model_test");
   FILE *stream = fopen(file->path, "wb");
   assert_non_null(stream);
   assert_int_equal(fwrite(file->bytes, 1, file->size, stream), file->size);
@@ -161,8 +162,8 @@ static void test_a_file_that_is_not_there_is_said(void **state) {
 static void test_a_pipe_is_refused_and_not_waited_for(void **state) {
   struct pto_language_model model;
   struct pto_error error;
-  char path[64];
-  snprintf(path, sizeof path, "model_test_pipe_%d", (int)getpid());
+  char path[TEMPORARY_PATH_BYTES];
+  temporary_path(path, "model_test_pipe");
   assert_int_equal(mkfifo(path, 0600), 0);
   assert_int_equal(pto_language_model_read(&model, path, error.sentence, sizeof error.sentence), PTO_ESYSTEM);
   assert_non_null(strstr(error.sentence, path));

@@ -15,6 +15,7 @@
 #include <formats/gguf.h>
 #include <runtime/base/base.h>
 #include <tests/support/random_model.h>
+#include <tests/support/temporary_path.h>
 
 static const struct pto_language_model sizes = {.dim = 64,
                                                 .hidden_dim = 32,
@@ -25,7 +26,7 @@ static const struct pto_language_model sizes = {.dim = 64,
                                                 .sequence_length = 8,
                                                 .rope_base = 10000.0f,
                                                 .norm_epsilon = 1e-6f};
-static char folder[64], path[128], sentence[1024];
+static char folder[TEMPORARY_PATH_BYTES], path[TEMPORARY_PATH_BYTES + 128], sentence[1024];
 static unsigned char bytes[1 << 18];
 static size_t size;
 
@@ -165,7 +166,7 @@ static void test_a_file_cut_anywhere_is_refused(void **state) {
 }
 
 static int make_folder(void **state) {
-  snprintf(folder, sizeof folder, "llama_gguf_XXXXXX");
+  temporary_template(folder, "llama_gguf");
   return mkdtemp(folder) ? 0 : -1;
 }
 

@@ -17,6 +17,7 @@
 #include <pto/tensor.h>
 #include <runtime/base/base.h>
 #include <tests/support/random_model.h>
+#include <tests/support/temporary_path.h>
 
 static const struct pto_language_model sizes = {.dim = 16,
                                                 .hidden_dim = 24,
@@ -27,7 +28,8 @@ static const struct pto_language_model sizes = {.dim = 16,
                                                 .sequence_length = 2048,
                                                 .rope_base = 10000.0f,
                                                 .norm_epsilon = 1e-6f};
-static char folder[64], weights[128], config[128], text[1024], sentence[1024];
+static char folder[TEMPORARY_PATH_BYTES], weights[TEMPORARY_PATH_BYTES + 128], config[TEMPORARY_PATH_BYTES + 128],
+    text[1024], sentence[1024];
 
 static void put(const char *path, const char *bytes, size_t size) {
   FILE *file = fopen(path, "wb");
@@ -150,7 +152,7 @@ static void add_frequencies(uint32_t width, double base) {
   struct pto_safetensors_tensor tensors[32];
   struct pto_error error;
   float frequencies[64];
-  char again[160];
+  char again[TEMPORARY_PATH_BYTES + 136];
   for (uint32_t i = 0; i < width / 2; i++) frequencies[i] = (float)pow(base, -2.0 * i / width);
   snprintf(again, sizeof again, "%s.again", weights);
   assert_int_equal(pto_safetensors_init(&list, weights, &error), PTO_OK);
@@ -211,7 +213,7 @@ static void test_dtypes_that_are_no_weights_are_refused(void **state) {
 }
 
 static int make_folder(void **state) {
-  snprintf(folder, sizeof folder, "llama_safetensors_XXXXXX");
+  temporary_template(folder, "llama_safetensors");
   if (!mkdtemp(folder)) return -1;
   snprintf(weights, sizeof weights, "%s/%s", folder, pto_model_file_name(PTO_MODEL_FILE_SAFETENSORS_F32));
   snprintf(config, sizeof config, "%s/config.json", folder);

@@ -19,6 +19,7 @@
 #include <pto/tokenizer.h>
 #include <tests/support/failing_malloc.h>
 #include <tests/support/random_model.h>
+#include <tests/support/temporary_path.h>
 
 #define MOST_FAILURES 10000
 
@@ -33,10 +34,10 @@ static const struct pto_language_model sizes = {.dim = 32,
                                                 .sequence_length = 8,
                                                 .rope_base = 10000.0f,
                                                 .norm_epsilon = 1e-5f};
-static char folder[64], sentence[1024];
+static char folder[TEMPORARY_PATH_BYTES], sentence[1024];
 
 static const char *path_of(enum pto_model_file_kind kind) {
-  static char path[128];
+  static char path[TEMPORARY_PATH_BYTES + 128];
   snprintf(path, sizeof path, "%s/%s", folder, pto_model_file_name(kind));
   return path;
 }
@@ -86,7 +87,7 @@ static int write_safetensors(void) {
       {.name = "a", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {1}, .data = &number},
       {.name = "b", .dtype = PTO_FLOAT32, .ndims = 0, .data = &number},
   };
-  char path[128];
+  char path[TEMPORARY_PATH_BYTES + 128];
   struct pto_error error;
   snprintf(path, sizeof path, "%s/written", folder);
   int status = pto_safetensors_write(path, tensors, 2, &error);
@@ -129,7 +130,7 @@ static void test_every_allocation_of_the_writer_may_be_refused(void **state) {
 
 static int make_files(void **state) {
   struct pto_random_model random;
-  snprintf(folder, sizeof folder, "reader_memory_XXXXXX");
+  temporary_template(folder, "reader_memory");
   if (!mkdtemp(folder)) return -1;
   pto_random_model_init(&random, &sizes, true, 3);
   pto_random_model_write(&random, folder, PTO_MODEL_FILE_LLAMA2C, false);
@@ -140,7 +141,7 @@ static int make_files(void **state) {
 }
 
 static int remove_files(void **state) {
-  char config[128];
+  char config[TEMPORARY_PATH_BYTES + 128];
   unlink(path_of(PTO_MODEL_FILE_LLAMA2C));
   unlink(path_of(PTO_MODEL_FILE_SAFETENSORS_F32));
   unlink(path_of(PTO_MODEL_FILE_GGUF_F32));

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <runtime/base/base.h>
+#include <tests/support/temporary_path.h>
 
 static struct {
   unsigned char bytes[8192];
@@ -171,8 +172,8 @@ static const struct pto_safetensors_tensor written[] = {
 };
 
 static void test_what_is_written_is_read_again_and_aligned(void **state) {
-  char path[64];
-  snprintf(path, sizeof path, "safetensors_test_%d", (int)getpid());
+  char path[TEMPORARY_PATH_BYTES];
+  temporary_path(path, "safetensors_test");
   if (pto_safetensors_write(path, written, PTO_ARRAY_LENGTH(written), &error)) fail_msg("%s", error.sentence);
   if (pto_safetensors_init(&list, path, &error)) fail_msg("%s", error.sentence);
   unlink(path);
@@ -190,8 +191,8 @@ static void test_what_is_written_is_read_again_and_aligned(void **state) {
 
 static void test_every_dtype_is_written_and_read(void **state) {
   static const uint64_t data[2];
-  char path[64];
-  snprintf(path, sizeof path, "safetensors_test_%d", (int)getpid());
+  char path[TEMPORARY_PATH_BYTES];
+  temporary_path(path, "safetensors_test");
   for (int dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++) {
     const struct pto_safetensors_tensor one = {.name = "x", .dtype = dtype, .ndims = 1, .shape = {2}, .data = data};
     if (pto_safetensors_write(path, &one, 1, &error)) fail_msg("%s", error.sentence);

@@ -14,6 +14,7 @@
 
 #include <runtime/base/base.h>
 #include <tests/support/gguf_bytes.h>
+#include <tests/support/temporary_path.h>
 
 /* Marks in another order than llama2.c's, bytes at the end, then one token that is not used. */
 static const struct {
@@ -82,8 +83,8 @@ static void make(const struct change *change) {
 }
 
 static int read_it(uint32_t vocab_size, struct pto_tokenizer *tokenizer) {
-  char path[64];
-  snprintf(path, sizeof path, "tokenizer_gguf_test_%d", (int)getpid());
+  char path[TEMPORARY_PATH_BYTES];
+  temporary_path(path, "tokenizer_gguf_test");
   FILE *stream = fopen(path, "wb");
   assert_non_null(stream);
   assert_int_equal(fwrite(file.data, 1, file.size, stream), file.size);

@@ -13,6 +13,7 @@
 
 #include <runtime/base/base.h>
 #include <runtime/base/error.h>
+#include <tests/support/temporary_path.h>
 
 /* Three special tokens, 256 bytes, then these. */
 static const struct {
@@ -24,7 +25,7 @@ enum { FIRST_WORD = 3 + 256, VOCAB = FIRST_WORD + PTO_ARRAY_LENGTH(words) };
 enum { SPACE = FIRST_WORD, A, B, C, E_ACUTE, AB, BC, ABC, SPACE_A };
 
 struct file {
-  char path[64];
+  char path[TEMPORARY_PATH_BYTES];
   unsigned char bytes[16384];
   size_t size;
 };
@@ -53,7 +54,7 @@ static void make(struct file *file) {
 }
 
 static int read_it(struct file *file, uint32_t vocab_size, struct pto_tokenizer *tokenizer, struct pto_error *error) {
-  snprintf(file->path, sizeof file->path, "tokenizer_test_%d", (int)getpid());
+  temporary_path(file->path, "tokenizer_test");
   FILE *stream = fopen(file->path, "wb");
   assert_non_null(stream);
   assert_int_equal(fwrite(file->bytes, 1, file->size, stream), file->size);

@@ -211,6 +211,7 @@ static const struct pto_kernel_param params[] = {
 };
 const struct pto_kernel pto_general_arg_max = {.name = "arg_max",
                                                .cores = PTO_AIV,
+                                               .flags = PTO_KERNEL_ONE_BLOCK,
                                                .params = params,
                                                .param_count = PTO_ARRAY_LENGTH(params),
                                                .run = arg_max_run,
@@ -218,6 +219,7 @@ const struct pto_kernel pto_general_arg_max = {.name = "arg_max",
                                                .check = arg_max_check};
 const struct pto_kernel pto_general_arg_min = {.name = "arg_min",
                                                .cores = PTO_AIV,
+                                               .flags = PTO_KERNEL_ONE_BLOCK,
                                                .params = params,
                                                .param_count = PTO_ARRAY_LENGTH(params),
                                                .run = arg_min_run,

@@ -169,6 +169,7 @@ static const struct pto_kernel_param softmax_prepare_params[] = {
 };
 const struct pto_kernel pto_general_softmax_prepare = {.name = "softmax_prepare",
                                                        .cores = PTO_AIV,
+                                                       .flags = PTO_KERNEL_ONE_BLOCK,
                                                        .params = softmax_prepare_params,
                                                        .param_count = PTO_ARRAY_LENGTH(softmax_prepare_params),
                                                        .run = softmax_prepare_run,
@@ -318,6 +319,7 @@ static const struct pto_kernel_param online_update_params[] = {
 };
 const struct pto_kernel pto_general_online_update = {.name = "online_update",
                                                      .cores = PTO_AIV,
+                                                     .flags = PTO_KERNEL_ONE_BLOCK,
                                                      .params = online_update_params,
                                                      .param_count = PTO_ARRAY_LENGTH(online_update_params),
                                                      .run = online_update_run,

@@ -75,6 +75,7 @@ static const struct pto_kernel_param qk_params[] = {
 };
 const struct pto_kernel pto_general_qk = {.name = "qk",
                                           .cores = PTO_AIC,
+                                          .flags = PTO_KERNEL_ONE_BLOCK,
                                           .params = qk_params,
                                           .param_count = PTO_ARRAY_LENGTH(qk_params),
                                           .run = qk_run,
@@ -116,6 +117,7 @@ static const struct pto_kernel_param pv_params[] = {
 };
 const struct pto_kernel pto_general_pv = {.name = "pv",
                                           .cores = PTO_AIC,
+                                          .flags = PTO_KERNEL_ONE_BLOCK,
                                           .params = pv_params,
                                           .param_count = PTO_ARRAY_LENGTH(pv_params),
                                           .run = pv_run,

@@ -90,7 +90,7 @@ static const struct pto_kernel_param cast_params[] = {
 
 const struct pto_kernel pto_general_cast = {.name = "cast",
                                             .cores = PTO_AIV,
-                                            .flags = PTO_KERNEL_IN_PLACE,
+                                            .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
                                             .params = cast_params,
                                             .param_count = PTO_ARRAY_LENGTH(cast_params),
                                             .run = cast_run,

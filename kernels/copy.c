@@ -37,7 +37,7 @@ static const struct pto_kernel_param copy_params[] = {
 
 const struct pto_kernel pto_general_copy = {.name = "copy",
                                             .cores = PTO_AIV,
-                                            .flags = PTO_KERNEL_IN_PLACE,
+                                            .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
                                             .params = copy_params,
                                             .param_count = PTO_ARRAY_LENGTH(copy_params),
                                             .run = copy_run,

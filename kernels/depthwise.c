@@ -382,6 +382,7 @@ static const struct pto_kernel_param depthwise_params[] = {PARAM("x", PTO_INPUT,
 
 const struct pto_kernel pto_general_depthwise = {.name = "depthwise",
                                                  .cores = PTO_AIV,
+                                                 .flags = PTO_KERNEL_ONE_BLOCK,
                                                  .params = depthwise_params,
                                                  .param_count = PTO_ARRAY_LENGTH(depthwise_params),
                                                  .run = depthwise_run,

@@ -234,7 +234,7 @@ static struct pto_cost elementwise_cost(const struct pto_kernel_args *args, enum
   }                                                                                                                    \
   const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
                                                  .cores = PTO_AIV,                                                     \
-                                                 .flags = PTO_KERNEL_IN_PLACE,                                         \
+                                                 .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,                  \
                                                  .params = name_##_params,                                             \
                                                  .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
                                                  .run = name_##_run,                                                   \

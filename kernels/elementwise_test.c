@@ -228,6 +228,11 @@ static void test_what_is_read_as_bool_is_true_unless_it_is_0(void **state) {
   assert_memory_equal(y, ((uint8_t[]){0, 0, 1, 0}), sizeof y);
   run_dense(&pto_general_logical_not, 4, bools, (void *[]){a, y}, NULL);
   assert_memory_equal(y, ((uint8_t[]){1, 0, 0, 0}), sizeof y);
+  uint8_t c[] = {2, 0x80, 0, 1}, d[] = {1, 2, 0, 0};
+  run_dense(&pto_general_equal, 4, bools, (void *[]){c, d, y}, NULL);
+  assert_memory_equal(y, ((uint8_t[]){1, 1, 1, 0}), sizeof y);
+  run_dense(&pto_general_not_equal, 4, bools, (void *[]){c, d, y}, NULL);
+  assert_memory_equal(y, ((uint8_t[]){0, 0, 0, 1}), sizeof y);
   int8_t numbers[4];
   run_dense(&pto_general_cast, 4, (uint32_t[]){PTO_BOOL, PTO_INT8}, (void *[]){a, numbers}, NULL);
   assert_memory_equal(numbers, ((int8_t[]){0, 1, 1, 1}), sizeof numbers);

@@ -182,6 +182,7 @@ static const struct pto_kernel_param nd_params[] = {TENSORS(1)};
 
 const struct pto_kernel pto_general_gather = {.name = "gather",
                                               .cores = PTO_AIV,
+                                              .flags = PTO_KERNEL_ONE_BLOCK,
                                               .params = axis_params,
                                               .param_count = PTO_ARRAY_LENGTH(axis_params),
                                               .run = gather_run,
@@ -189,6 +190,7 @@ const struct pto_kernel pto_general_gather = {.name = "gather",
                                               .check = gather_check};
 const struct pto_kernel pto_general_gather_elements = {.name = "gather_elements",
                                                        .cores = PTO_AIV,
+                                                       .flags = PTO_KERNEL_ONE_BLOCK,
                                                        .params = axis_params,
                                                        .param_count = PTO_ARRAY_LENGTH(axis_params),
                                                        .run = gather_elements_run,
@@ -196,6 +198,7 @@ const struct pto_kernel pto_general_gather_elements = {.name = "gather_elements"
                                                        .check = gather_elements_check};
 const struct pto_kernel pto_general_gather_nd = {.name = "gather_nd",
                                                  .cores = PTO_AIV,
+                                                 .flags = PTO_KERNEL_ONE_BLOCK,
                                                  .params = nd_params,
                                                  .param_count = PTO_ARRAY_LENGTH(nd_params),
                                                  .run = gather_nd_run,

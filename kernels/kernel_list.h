@@ -9,8 +9,9 @@
  * do. To add any other kernel, add a line to PTO_OTHER_LIST, define `const struct pto_kernel pto_general_NAME`, and in
  * the reference_AREA.c of its subject `const struct pto_kernel_reference pto_reference_NAME`.
  *
- * A general kernel takes the whole of its tensors in every block: a task of one runs as one block, and SPMD work is cut
- * up by views.  Its `run` trusts that `check` has accepted the arguments.  Constants; any thread.
+ * A general kernel takes the whole of its tensors in every block, and says so (PTO_KERNEL_ONE_BLOCK): a task of one
+ * runs as one block, a submit with more is refused, and SPMD work is cut up by views.  Its `run` trusts that `check`
+ * has accepted the arguments.  Constants; any thread.
  */
 #ifndef PTO_KERNEL_LIST_H
 #define PTO_KERNEL_LIST_H
@@ -66,8 +67,8 @@
   X(logical_xor, BINARY, PTO_DTYPES_BOOL, 0, 0, (a != 0) ^ (b != 0), (a != 0) != (b != 0))                             \
   X(prelu, BINARY, PTO_DTYPES_NUMBER, 0.5, a < 0 ? a * b : a, a < 0 ? PTO_WRAP(a, *, b) : a,                           \
     a < 0 ? reference_mul(a, b) : a)                                                                                   \
-  X(equal, COMPARE, PTO_DTYPES_NUMBER, 0, a == b, a == b, a == b)                                                      \
-  X(not_equal, COMPARE, PTO_DTYPES_NUMBER, 0, a != b, a != b, a != b)                                                  \
+  X(equal, COMPARE, PTO_DTYPES_NUMBER | PTO_DTYPES_BOOL, 0, a == b, PTO_SAME(a, b), a == b)                            \
+  X(not_equal, COMPARE, PTO_DTYPES_NUMBER | PTO_DTYPES_BOOL, 0, a != b, !PTO_SAME(a, b), a != b)                       \
   X(greater, COMPARE, PTO_DTYPES_NUMBER, 0, a > b, a > b, a > b)                                                       \
   X(greater_equal, COMPARE, PTO_DTYPES_NUMBER, 0, a >= b, a >= b, a >= b)                                              \
   X(lesser, COMPARE, PTO_DTYPES_NUMBER, 0, a < b, a < b, a < b)                                                        \

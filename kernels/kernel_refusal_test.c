@@ -4,8 +4,9 @@
  *
  * No kernel is named here.  A task that is right in all is submitted first: it must be taken, run, and give the
  * reference's values.  Then one thing at a time is wrong, for each parameter: a dtype that it does not take, a rank
- * below or above, a scalar of another type, a tensor for a scalar's mode, an extent that does not match the others.  A
- * shape that is not refused is run, and must be right: a check that overlooks an output's extent does not pass.
+ * below or above, a scalar of another type, a tensor for a scalar's mode, several blocks, an extent that does not match
+ * the others.  A shape that is not refused is run, and must be right: a check that overlooks an output's extent does
+ * not pass.
  */
 #include <kernels/kernel_trial.h>
 
@@ -52,6 +53,22 @@ static int submit(struct pto_runtime *rt, const struct pto_param *params) {
   const bool is_cube = trial.kernel->cores == PTO_AIC;
   return is_cube ? pto_submit_aic(rt, trial.kernel, params, trial.kernel->param_count)
                  : pto_submit_aiv(rt, trial.kernel, params, trial.kernel->param_count);
+}
+
+static const uint32_t block_counts[] = {2, 4, UINT32_MAX};
+
+/* Every block would do the whole. */
+static void refuse_blocks(struct pto_runtime *rt, const struct pto_param *params) {
+  for (size_t i = 0; i < 2 * PTO_ARRAY_LENGTH(block_counts); i++) {
+    struct pto_launch launch = {.block_count = block_counts[i / 2], .sync_start = i % 2};
+    char named[128];
+    *(trial.kernel->cores == PTO_AIC ? &launch.aic : &launch.aiv0) = trial.kernel;
+    snprintf(named, sizeof named, "%s: block_count is %" PRIu32 ",", trial.kernel->name, launch.block_count);
+    const int status = pto_submit(rt, &launch, params, trial.kernel->param_count, NULL);
+    if (status != PTO_EINVAL || strncmp(pto_last_error(rt), named, strlen(named)) != 0)
+      fail_msg("%s of %" PRIu32 " blocks: answered %d, \"%s\"", trial.kernel->name, launch.block_count, status,
+               pto_last_error(rt));
+  }
 }
 
 /* The sentence begins with the kernel's name and names parameter `index`. */
@@ -121,6 +138,7 @@ static int attempt(struct pto_runtime *rt, void *context) {
     }
     refuse_others(rt, params, i);
   }
+  refuse_blocks(rt, params);
   if (submit(rt, params) != PTO_OK) fail_msg("%s: refused: %s", trial.kernel->name, pto_last_error(rt));
   return 0;
 }
@@ -137,8 +155,7 @@ static bool make_case(uint32_t kernel, const struct pto_reference_sizes *sizes) 
   return uniform_count > 0;
 }
 
-static void
-test_every_kernel_refuses_wrong_dtypes_ranks_scalars_and_modes_by_name_and_runs_what_is_right(void **state) {
+static void test_every_kernel_refuses_wrong_parameters_and_several_blocks_by_name_and_runs_what_is_right(void **state) {
   (void)state;
   const struct pto_config config = {.size = sizeof config, .engine = "virtual", .chip = "a2a3", .heap_bytes = 1 << 20};
   struct pto_runtime *rt;
@@ -240,7 +257,7 @@ static void test_every_kernel_refuses_shapes_that_do_not_match_and_is_right_on_w
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_kernel_refuses_wrong_dtypes_ranks_scalars_and_modes_by_name_and_runs_what_is_right),
+      cmocka_unit_test(test_every_kernel_refuses_wrong_parameters_and_several_blocks_by_name_and_runs_what_is_right),
       cmocka_unit_test(test_every_kernel_refuses_shapes_that_do_not_match_and_is_right_on_what_it_takes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,6 +60,8 @@ PTO_MATH float trunc_f32(float x) { return copysign_f32(floor_f32(abs_f32(x)), x
 /* ---- integers ---- */
 
 #define PTO_WRAP(a, operator, b) ((T)((U)(a) operator(U)(b)))
+/* Of bools, of which all but 0 is true, by what they mean. */
+#define PTO_SAME(a, b) (is_bool ? ((a) != 0) == ((b) != 0) : (a) == (b))
 #define PTO_CLAMP(a, low, high) PTO_SMALLER((a) > (low) ? (a) : (low), high)
 #define PTO_SMALLER(a, b) ((a) < (b) ? (a) : (b))
 

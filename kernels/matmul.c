@@ -172,6 +172,7 @@ static int matmul_int8_accumulate_check(const struct pto_kernel_args *args) {
                                                            PARAM("b", PTO_INPUT, inputs), PARAM("c", mode_, outputs)}; \
   const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
                                                  .cores = PTO_AIC,                                                     \
+                                                 .flags = PTO_KERNEL_ONE_BLOCK,                                        \
                                                  .params = name_##_params,                                             \
                                                  .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
                                                  .run = name_##_run,                                                   \
@@ -222,6 +223,7 @@ static const struct pto_kernel_param gemm_params[] = {GEMM_PARAMS};
 static const struct pto_kernel_param gemm_clamp_params[] = {GEMM_PARAMS, FACTOR("least"), FACTOR("most")};
 const struct pto_kernel pto_general_gemm = {.name = "gemm",
                                             .cores = PTO_AIC,
+                                            .flags = PTO_KERNEL_ONE_BLOCK,
                                             .params = gemm_params,
                                             .param_count = PTO_ARRAY_LENGTH(gemm_params),
                                             .run = gemm_run,
@@ -229,6 +231,7 @@ const struct pto_kernel pto_general_gemm = {.name = "gemm",
                                             .check = gemm_check};
 const struct pto_kernel pto_general_gemm_clamp = {.name = "gemm_clamp",
                                                   .cores = PTO_AIC,
+                                                  .flags = PTO_KERNEL_ONE_BLOCK,
                                                   .params = gemm_clamp_params,
                                                   .param_count = PTO_ARRAY_LENGTH(gemm_clamp_params),
                                                   .run = gemm_clamp_run,

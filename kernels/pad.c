@@ -147,6 +147,7 @@ static const struct pto_kernel_param pad_params[] = {{.name = "x", .mode = PTO_I
 
 const struct pto_kernel pto_general_pad = {.name = "pad",
                                            .cores = PTO_AIV,
+                                           .flags = PTO_KERNEL_ONE_BLOCK,
                                            .params = pad_params,
                                            .param_count = PTO_ARRAY_LENGTH(pad_params),
                                            .run = pad_run,

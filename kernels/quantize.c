@@ -393,6 +393,7 @@ static const struct pto_kernel_param dequantize_linear_params[] = {
 
 const struct pto_kernel pto_general_quantize_linear = {.name = "quantize_linear",
                                                        .cores = PTO_AIV,
+                                                       .flags = PTO_KERNEL_ONE_BLOCK,
                                                        .params = quantize_linear_params,
                                                        .param_count = PTO_ARRAY_LENGTH(quantize_linear_params),
                                                        .run = quantize_linear_run,
@@ -400,6 +401,7 @@ const struct pto_kernel pto_general_quantize_linear = {.name = "quantize_linear"
                                                        .check = quantize_linear_check};
 const struct pto_kernel pto_general_dequantize_linear = {.name = "dequantize_linear",
                                                          .cores = PTO_AIV,
+                                                         .flags = PTO_KERNEL_ONE_BLOCK,
                                                          .params = dequantize_linear_params,
                                                          .param_count = PTO_ARRAY_LENGTH(dequantize_linear_params),
                                                          .run = dequantize_linear_run,

@@ -150,7 +150,7 @@ static const struct pto_kernel_param triangular_params[] = {TENSOR("x", PTO_INPU
 #define KERNEL(name_, flags_)                                                                                          \
   const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
                                                  .cores = PTO_AIV,                                                     \
-                                                 .flags = flags_,                                                      \
+                                                 .flags = flags_ | PTO_KERNEL_ONE_BLOCK,                               \
                                                  .params = name_##_params,                                             \
                                                  .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
                                                  .run = name_##_run,                                                   \

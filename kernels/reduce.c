@@ -7,8 +7,9 @@
  *
  * Floats mix freely, are joined in f32 in the order of row_fold.h over the reduced elements in row-major order, and
  * rounded once on store; log Σeˣ takes the maximum out first.  Integers wrap modulo 2 to the bits of y, which is of
- * x's dtype or, but for max and min, of any integer dtype that is no narrower.  Of no elements: the neutral value (0,
- * 1, −∞, ∞; the least or the largest integer), NaN for the mean, −∞ for the logarithms.  Any thread.
+ * x's dtype or, but for max and min, of any integer dtype that is no narrower.  Bools are joined by max (any) and min
+ * (all), and all but 0 is true.  Of no elements: the neutral value (0, 1, −∞, ∞; the least or the largest integer;
+ * false for any, true for all), NaN for the mean, −∞ for the logarithms.  Any thread.
  *
  * To add one, add its line to PTO_REDUCE_LIST here, and its lines as in kernel_list.h.
  */
@@ -39,8 +40,8 @@ struct reduction {
 #define PTO_REDUCE_LIST(X)                                                                                             \
   X(reduce_sum, sum, NOTHING, PTO_DTYPES_NUMBER, true, 1, 0)                                                           \
   X(reduce_mean, sum, BY_COUNT, PTO_DTYPES_FLOAT, false, 1, 1)                                                         \
-  X(reduce_max, max, NOTHING, PTO_DTYPES_NUMBER, false, 1, 0)                                                          \
-  X(reduce_min, min, NOTHING, PTO_DTYPES_NUMBER, false, 1, 0)                                                          \
+  X(reduce_max, max, NOTHING, PTO_DTYPES_NUMBER | PTO_DTYPES_BOOL, false, 1, 0)                                        \
+  X(reduce_min, min, NOTHING, PTO_DTYPES_NUMBER | PTO_DTYPES_BOOL, false, 1, 0)                                        \
   X(reduce_product, product, NOTHING, PTO_DTYPES_NUMBER, true, 1, 0)                                                   \
   X(reduce_sum_square, sum_square, NOTHING, PTO_DTYPES_NUMBER, true, 2, 0)                                             \
   X(reduce_l1, sum_abs, NOTHING, PTO_DTYPES_NUMBER, true, 2, 0)                                                        \
@@ -136,28 +137,36 @@ static void reduce_whole_group(const struct whole_work *work, char *at, uint64_t
   }
 }
 
+/* The extremes of bools are those of their bytes, and only then what these mean. */
+static void finish_bools(int64_t *results, uint64_t count) {
+  for (uint64_t j = 0; j < count; j++) results[j] = results[j] != 0;
+}
+
 static int reduce_whole(const struct pto_kernel_args *args, const struct reduction *reduction) {
-  const struct pto_kernel_tensor *y = &args->tensors[1];
+  const bool is_bool = args->tensors[0].dtype == PTO_BOOL;
+  struct pto_kernel_tensor tensors[] = {args->tensors[0], args->tensors[1]};
+  if (is_bool) tensors[0].dtype = tensors[1].dtype = PTO_UINT8;
   struct pto_row_plan plan;
   struct pto_row_walk walk;
   struct pto_local local = pto_local_begin(&args->core->local);
-  pto_row_plan_make(&plan, args->tensors, 2, reduced_dims(args));
+  pto_row_plan_make(&plan, tensors, 2, reduced_dims(args));
   struct whole_work work = {.plan = &plan,
                             .loops = pto_row_loops_best(),
-                            .class_ = pto_row_class(args->tensors[0].dtype),
+                            .class_ = pto_row_class(tensors[0].dtype),
                             .fold = reduction->fold,
                             .width = whole_width(&plan),
                             .part = plan.is_across ? WHOLE_ELEMS / WHOLE_WIDTH : WHOLE_ELEMS};
   work.x = pto_local_take(&local, whole_elems(&plan) * sizeof(int64_t));
   work.results = pto_local_take(&local, work.width * sizeof(int64_t));
-  const int64_t neutral = whole_neutral(reduction->fold, args->tensors[0].dtype);
+  const int64_t neutral = whole_neutral(reduction->fold, tensors[0].dtype);
   for (bool go = pto_row_walk_begin(&walk, &plan); go; go = pto_row_walk_next(&walk, &plan))
     for (uint64_t col = 0; col < plan.vec.extent; col += work.width) {
       const uint64_t cols = pto_min_u64(work.width, plan.vec.extent - col), step = plan.is_across ? cols : 1;
       for (uint64_t j = 0; j < cols; j++) work.results[j] = neutral;
       for (uint64_t j = 0; j < cols; j += step) reduce_whole_group(&work, walk.at[0], col + j, step, work.results + j);
-      pto_loops_best()->store[work.class_][y->dtype](work.results, walk.at[1] + col * plan.vec.steps[1],
-                                                     plan.vec.steps[1], cols);
+      if (is_bool) finish_bools(work.results, cols);
+      pto_loops_best()->store[work.class_][tensors[1].dtype](work.results, walk.at[1] + col * plan.vec.steps[1],
+                                                             plan.vec.steps[1], cols);
     }
   return 0;
 }
@@ -216,6 +225,7 @@ static struct pto_cost reduce_cost(const struct pto_kernel_args *args, const str
   }                                                                                                                    \
   const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
                                                  .cores = PTO_AIV,                                                     \
+                                                 .flags = PTO_KERNEL_ONE_BLOCK,                                        \
                                                  .params = name_##_params,                                             \
                                                  .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
                                                  .run = name_##_run,                                                   \

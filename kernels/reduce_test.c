@@ -76,6 +76,8 @@ static void test_reductions_of_nothing_are_the_neutral_value(void **state) {
       {"reduce_min", PTO_BFLOAT16, INFINITY},
       {"reduce_min", PTO_INT8, 127},
       {"reduce_min", PTO_UINT32, 4294967295.0},
+      {"reduce_max", PTO_BOOL, 0},
+      {"reduce_min", PTO_BOOL, 1},
       {"reduce_mean", PTO_FLOAT32, NAN},
       {"reduce_sum_square", PTO_FLOAT32, 0},
       {"reduce_l1", PTO_INT64, 0},
@@ -215,6 +217,16 @@ static void test_places_and_extremes_of_u64_compare_unsigned(void **state) {
   pair_fini();
 }
 
+static void test_the_largest_of_bools_is_any_and_the_smallest_all_and_every_byte_but_0_is_true(void **state) {
+  (void)state;
+  assert_float_equal(REDUCED("reduce_max", PTO_BOOL, 0, 0, 0), 0, 0);
+  assert_float_equal(REDUCED("reduce_max", PTO_BOOL, 0, 2, 0), 1, 0);
+  assert_float_equal(REDUCED("reduce_max", PTO_BOOL, 128, 255, 1), 1, 0);
+  assert_float_equal(REDUCED("reduce_min", PTO_BOOL, 1, 2, 128), 1, 0);
+  assert_float_equal(REDUCED("reduce_min", PTO_BOOL, 255, 254, 64), 1, 0);
+  assert_float_equal(REDUCED("reduce_min", PTO_BOOL, 2, 0, 1), 0, 0);
+}
+
 static void test_running_sums_may_leave_out_the_element_itself_and_go_backwards(void **state) {
   (void)state;
   static const double expected[4][5] = {{1, 3, 6, 10, 15}, {0, 1, 3, 6, 10}, {15, 14, 12, 9, 5}, {14, 12, 9, 5, 0}};
@@ -299,6 +311,7 @@ int main(void) {
       cmocka_unit_test(test_the_place_of_an_extreme_is_that_of_the_first_and_of_a_nan_before_any_number),
       cmocka_unit_test(test_places_of_columns_are_found_each_for_itself),
       cmocka_unit_test(test_places_and_extremes_of_u64_compare_unsigned),
+      cmocka_unit_test(test_the_largest_of_bools_is_any_and_the_smallest_all_and_every_byte_but_0_is_true),
       cmocka_unit_test(test_running_sums_may_leave_out_the_element_itself_and_go_backwards),
       cmocka_unit_test(test_a_running_sum_depends_on_what_it_adds_alone),
       cmocka_unit_test(test_refusals_name_kernel_parameters_and_values),

@@ -121,8 +121,10 @@ struct elementwise_functions {
   wide (*of_wholes)(const wide x[OPERAND_COUNT], uint32_t bits);
 };
 
+/* Of a bool all but 0 is true. */
 static wide whole_at(const struct pto_kernel_tensor *t, uint64_t index) {
   const uint64_t whole = pto_reference_whole(t, index);
+  if (t->dtype == PTO_BOOL) return whole != 0;
   return t->dtype == PTO_UINT64 ? (wide)whole : (wide)(int64_t)whole;
 }
 

@@ -132,6 +132,7 @@ static uint64_t whole_limit(uint32_t dtype, bool is_max) {
   const uint32_t bits = pto_dtype_bits(dtype);
   const bool is_unsigned = dtype == PTO_UINT8 || dtype == PTO_UINT16 || dtype == PTO_UINT32 || dtype == PTO_UINT64;
   const uint64_t all = UINT64_MAX >> (64 - bits);
+  if (dtype == PTO_BOOL) return !is_max;
   if (is_unsigned) return is_max ? 0 : all;
   return is_max ? ~(all >> 1) : all >> 1;
 }
@@ -146,7 +147,8 @@ static void extreme_golden(const struct pto_kernel_args *args, const struct pto_
   for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
     const uint64_t r = result_of(args, i);
     const double value = pto_reference_element(x, i);
-    const uint64_t whole = is_float ? 0 : pto_reference_whole(x, i), best = golden[1].whole[r];
+    const uint64_t read = is_float ? 0 : pto_reference_whole(x, i), best = golden[1].whole[r];
+    const uint64_t whole = x->dtype == PTO_BOOL ? read != 0 : read;
     const bool is_greater = x->dtype == PTO_UINT64 ? whole > best : (int64_t)whole > (int64_t)best;
     if (is_float && (isnan(value) || (is_max ? value > golden[1].value[r] : value < golden[1].value[r])))
       golden[1].value[r] = isnan(golden[1].value[r]) ? NAN : value;

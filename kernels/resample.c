@@ -180,6 +180,7 @@ static const struct pto_kernel_param linear_params[] = PARAMS(PTO_DTYPES_FLOAT);
 
 const struct pto_kernel pto_general_resample_nearest = {.name = "resample_nearest",
                                                         .cores = PTO_AIV,
+                                                        .flags = PTO_KERNEL_ONE_BLOCK,
                                                         .params = nearest_params,
                                                         .param_count = PTO_ARRAY_LENGTH(nearest_params),
                                                         .run = nearest_run,
@@ -187,6 +188,7 @@ const struct pto_kernel pto_general_resample_nearest = {.name = "resample_neares
                                                         .check = nearest_check};
 const struct pto_kernel pto_general_resample_linear = {.name = "resample_linear",
                                                        .cores = PTO_AIV,
+                                                       .flags = PTO_KERNEL_ONE_BLOCK,
                                                        .params = linear_params,
                                                        .param_count = PTO_ARRAY_LENGTH(linear_params),
                                                        .run = linear_run,

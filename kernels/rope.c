@@ -255,7 +255,7 @@ static const struct pto_kernel_param rope_positions_params[] = {
 
 const struct pto_kernel pto_general_rope = {.name = "rope",
                                             .cores = PTO_AIV,
-                                            .flags = PTO_KERNEL_IN_PLACE,
+                                            .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
                                             .params = rope_params,
                                             .param_count = PTO_ARRAY_LENGTH(rope_params),
                                             .run = rope_run,
@@ -263,7 +263,7 @@ const struct pto_kernel pto_general_rope = {.name = "rope",
                                             .check = rope_check};
 const struct pto_kernel pto_general_rope_positions = {.name = "rope_positions",
                                                       .cores = PTO_AIV,
-                                                      .flags = PTO_KERNEL_IN_PLACE,
+                                                      .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
                                                       .params = rope_positions_params,
                                                       .param_count = PTO_ARRAY_LENGTH(rope_positions_params),
                                                       .run = rope_positions_run,

@@ -155,7 +155,7 @@ static const struct pto_kernel_param params[] = {
 };
 const struct pto_kernel pto_general_cumulative_sum = {.name = "cumulative_sum",
                                                       .cores = PTO_AIV,
-                                                      .flags = PTO_KERNEL_IN_PLACE,
+                                                      .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
                                                       .params = params,
                                                       .param_count = PTO_ARRAY_LENGTH(params),
                                                       .run = run,

@@ -160,6 +160,7 @@ static const struct pto_kernel_param scatter_nd_inplace_params[] = {TENSOR("y", 
 #define KERNEL(name_)                                                                                                  \
   const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
                                                  .cores = PTO_AIV,                                                     \
+                                                 .flags = PTO_KERNEL_ONE_BLOCK,                                        \
                                                  .params = name_##_params,                                             \
                                                  .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
                                                  .run = name_##_run,                                                   \

@@ -104,7 +104,7 @@ static const struct pto_kernel_param params[] = {
 };
 const struct pto_kernel pto_general_softmax = {.name = "softmax",
                                                .cores = PTO_AIV,
-                                               .flags = PTO_KERNEL_IN_PLACE,
+                                               .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
                                                .params = params,
                                                .param_count = PTO_ARRAY_LENGTH(params),
                                                .run = softmax_run,
@@ -112,7 +112,7 @@ const struct pto_kernel pto_general_softmax = {.name = "softmax",
                                                .check = softmax_check};
 const struct pto_kernel pto_general_log_softmax = {.name = "log_softmax",
                                                    .cores = PTO_AIV,
-                                                   .flags = PTO_KERNEL_IN_PLACE,
+                                                   .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
                                                    .params = params,
                                                    .param_count = PTO_ARRAY_LENGTH(params),
                                                    .run = log_softmax_run,

@@ -71,6 +71,7 @@ static const struct pto_kernel_param transpose_params[] = {
 
 const struct pto_kernel pto_general_transpose = {.name = "transpose",
                                                  .cores = PTO_AIV,
+                                                 .flags = PTO_KERNEL_ONE_BLOCK,
                                                  .params = transpose_params,
                                                  .param_count = PTO_ARRAY_LENGTH(transpose_params),
                                                  .run = transpose_run,

@@ -99,6 +99,7 @@ static const struct pto_kernel_param unfold_params[] = {
 
 const struct pto_kernel pto_general_unfold = {.name = "unfold",
                                               .cores = PTO_AIV,
+                                              .flags = PTO_KERNEL_ONE_BLOCK,
                                               .params = unfold_params,
                                               .param_count = PTO_ARRAY_LENGTH(unfold_params),
                                               .run = unfold_run,

@@ -40,10 +40,20 @@ static int cube_on_aiv1_of_a_mix(struct pto_runtime *rt, struct world *w) {
   return submit(rt, &(struct pto_launch){.aic = &cube, .aiv0 = &vector, .aiv1 = &cube}, NULL, 0);
 }
 static int too_many_blocks(struct pto_runtime *rt, struct world *w) {
-  return submit(rt, &(struct pto_launch){.aiv0 = fixture_kernel(""), .block_count = UINT32_MAX / 3 + 1}, NULL, 0);
+  struct pto_kernel kernel = kernel_for(PTO_AIV, "", 0);
+  return submit(rt, &(struct pto_launch){.aiv0 = &kernel, .block_count = UINT32_MAX / 3 + 1}, NULL, 0);
 }
 static int never_together(struct pto_runtime *rt, struct world *w) {
-  return submit(rt, &(struct pto_launch){.aiv0 = fixture_kernel(""), .block_count = 3, .sync_start = true}, NULL, 0);
+  struct pto_kernel kernel = kernel_for(PTO_AIV, "", 0);
+  return submit(rt, &(struct pto_launch){.aiv0 = &kernel, .block_count = 3, .sync_start = true}, NULL, 0);
+}
+static int blocks_of_a_kernel_of_one(struct pto_runtime *rt, struct world *w) {
+  struct pto_kernel kernel = kernel_for(PTO_AIV, "", PTO_KERNEL_ONE_BLOCK);
+  return submit(rt, &(struct pto_launch){.aiv1 = &kernel, .block_count = 4}, NULL, 0);
+}
+static int blocks_of_a_mix_of_one(struct pto_runtime *rt, struct world *w) {
+  struct pto_kernel one = kernel_for(PTO_AIC, "", PTO_KERNEL_ONE_BLOCK);
+  return submit(rt, &(struct pto_launch){.aic = &one, .aiv0 = fixture_kernel(""), .block_count = 2}, NULL, 0);
 }
 static int null_after(struct pto_runtime *rt, struct world *w) {
   return submit(rt, &(struct pto_launch){.aiv0 = fixture_kernel(""), .after_count = 2}, NULL, 0);
@@ -275,8 +285,12 @@ static const struct refusal refusals[] = {
     {"a vector kernel on an AIC core", vector_on_aic, PTO_EINVAL, "kernel vector does not run on AIC"},
     {"a cube kernel on an AIV core", cube_on_aiv, PTO_EINVAL, "kernel cube does not run on AIV"},
     {"a cube kernel as AIV1 of a MIX", cube_on_aiv1_of_a_mix, PTO_EINVAL, "kernel cube does not run on AIV"},
-    {"more blocks than can be counted", too_many_blocks, PTO_EINVAL, "1431655766 blocks"},
-    {"blocks that can never start together", never_together, PTO_EFIT, "3 blocks can never start together"},
+    {"more blocks than can be counted", too_many_blocks, PTO_EINVAL, "vector: 1431655766 blocks are too many"},
+    {"blocks that can never start together", never_together, PTO_EFIT,
+     "vector: sync_start: 3 blocks can never start together"},
+    {"blocks of a kernel that does the whole in one", blocks_of_a_kernel_of_one, PTO_EINVAL,
+     "vector: block_count is 4, but the kernel does the whole of its tensors in one block"},
+    {"blocks of a MIX of which one kernel does so", blocks_of_a_mix_of_one, PTO_EINVAL, "cube: block_count is 2,"},
     {"explicit dependencies at a null pointer", null_after, PTO_EINVAL, "2 explicit dependencies at a null pointer"},
     {"a zeroed explicit dependency", zeroed_after, PTO_EINVAL, "explicit dependency 1 is not a task"},
     {"a barrier after a null pointer", barrier_at_null, PTO_EINVAL, "3 explicit dependencies at a null pointer"},

@@ -123,6 +123,17 @@ new eval 'plain same 10 9.9; plain same 30 29.9'
 expect 'lines that nothing tells apart go by their order' 1 'worse  mailbox, same #2: 20 -> 30'
 both plain more 5 4.9
 expect 'one bad line of many' 1 '3 lines compared: 1 worse, 0 better, 0 changed within noise, 2 the same'
+new echo 'make: *** no rule'
+expect 'a new file of something else' 2 "$work/new holds no result, which is a line of JSON"
+if "$top/scripts/bench_compare" "$work/old" "$work/new" 2>/dev/null | grep -q gone; then
+  failed=$((failed + 1))
+  echo 'of which no line is gone: not so'
+fi
+mv "$work/old" "$work/kept"
+old echo '{"bench": "mailbox", "what": "unmeasured"}'
+new cat "$work/kept"
+expect 'an old file without figures' 2 "$work/old holds no result"
+mv "$work/kept" "$work/old"
 rm "$work/new"
 expect 'a file that is not there' 2 'there is no file'
 expect 'a limit that is no number' 2 'usage:' --percent some

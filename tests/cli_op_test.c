@@ -54,6 +54,10 @@ static void test_op_test_gives_the_same_bytes_again_and_others_for_another_seed(
 static void test_op_takes_shapes_scalars_and_levels(void **state) {
   assert_int_equal(pto_ptosim_run("op test matmul --shape 5x7x9 --dtype f32"), 0);
   assert_non_null(strstr(pto_ptosim_last.out, "5x7 7x9 → 5x9"));
+  assert_int_equal(pto_ptosim_run("op test equal --shape 5x7 --dtype bool"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "bool bool → bool"));
+  assert_int_equal(pto_ptosim_run("op test quantize_linear --shape 4x64 --dtype i8"), 0);
+  assert_non_null(strstr(pto_ptosim_last.out, "→ i8"));
   assert_int_equal(pto_ptosim_run("op test matmul --shape 2x3,3x4,2x4 --dtype f32 --level plain"), 0);
   assert_non_null(strstr(pto_ptosim_last.out, "2x3 3x4 → 2x4"));
   assert_int_equal(pto_ptosim_run("op test add_scalar --scalar -2.5 --dtype f32 --shape scalar"), 0);
@@ -210,6 +214,8 @@ static void test_op_refuses_what_it_does_not_understand_or_the_kernel_does_not_t
                   {"op test nope", "no kernel \"nope\""},
                   {"op test exp log", "not also \"log\""},
                   {"op test exp --dtype i32", "exp does not take i32"},
+                  {"op test greater --dtype bool", "greater does not take bool"},
+                  {"op test is_nan --dtype bool", "is_nan does not take bool"},
                   {"op test exp --dtype f33", "\"f33\" is no dtype; there are f32, fp16"},
                   {"op test exp --dtype f32,f32,f32", "exp has 2 tensors, --dtype gives 3"},
                   {"op test exp --shape 3xy", "no shape"},

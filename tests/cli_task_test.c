@@ -234,7 +234,8 @@ static void test_a_folder_that_is_not_what_it_says_is_refused(void **state) {
   assert_value_refused(task, param, "shape", json_pack("[i,i]", 1 << 30, 1 << 30), "params[0]: ");
   assert_value_refused(task, param, "shape", json_pack("[i]", 4), "2 strides for 1 dimensions");
   assert_value_refused(task, param, "strides", json_pack("[I,i]", (json_int_t)1 << 61, 1), "params[0]: ");
-  assert_value_refused(task, task, "blocks", json_integer(UINT32_MAX), "blocks are too many");
+  assert_value_refused(task, task, "blocks", json_integer(UINT32_MAX), "block_count is 4294967295");
+  assert_value_refused(task, task, "blocks", json_integer(2), "block_count is 2, but the kernel does the whole");
   assert_value_refused(task, task, "blocks", json_true(), "\"blocks\" holds no whole number");
   assert_value_refused(task, local, "aiv", json_integer(5), "say which chip with --chip");
   assert_value_refused(task, task, "params", json_array(), "takes 3 parameters, 0 were passed");

@@ -96,6 +96,32 @@ static void test_help_and_version_are_no_mistakes(void **state) {
   pto_ptosim_assert_complaint(2, "no verb");
 }
 
+static void test_a_file_that_cannot_be_opened_is_refused_by_every_verb_before_it_does_anything(void **state) {
+  static const char *const rows[] = {"run vector_example --json",
+                                     "check vector_example --json",
+                                     "check vector_example --observe --json",
+                                     "check vector_example --advise --json",
+                                     "why vector_example 0 1 --json",
+                                     "explore vector_example --json",
+                                     "perf vector_example --json",
+                                     "diff a.json b.json --json",
+                                     "task d/0 --json",
+                                     "graph --model gpt2 --json",
+                                     "op test exp --json",
+                                     "op perf exp --json",
+                                     "op support --json",
+                                     "op support conv2d --json",
+                                     "suite vector_example --json",
+                                     "regress tests/regress/examples.list --junit"};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (int is_folder = 0; is_folder < 2; is_folder++) {
+      const char *path = is_folder ? "/" : "/nonexistent/x";
+      pto_ptosim_run("%s %s", rows[i], path);
+      pto_ptosim_assert_complaint(2, is_folder ? "/: Is a directory" : "/nonexistent/x: No such file");
+      assert_string_equal(pto_ptosim_last.out, "");
+    }
+}
+
 static void test_an_option_that_a_verb_would_ignore_is_refused_and_not_in_its_help(void **state) {
   static const char *const rows[][3] = {
       {"check", "vector_example", "--dump 0 d"},
@@ -172,6 +198,7 @@ int main(void) {
       cmocka_unit_test(test_list_shows_what_the_parameters_of_a_kernel_must_be),
       cmocka_unit_test(test_every_listed_program_can_be_run_by_its_name),
       cmocka_unit_test(test_help_and_version_are_no_mistakes),
+      cmocka_unit_test(test_a_file_that_cannot_be_opened_is_refused_by_every_verb_before_it_does_anything),
       cmocka_unit_test(test_an_option_that_a_verb_would_ignore_is_refused_and_not_in_its_help),
       cmocka_unit_test(test_a_suite_is_right_where_all_rows_are_as_expected),
       cmocka_unit_test(test_a_suite_with_a_wrong_row_leaves_with_1_and_goes_on),

@@ -15,6 +15,7 @@
 
 #include <bench/support/plain_decoder.h>
 #include <tests/support/random_model.h>
+#include <tests/support/temporary_path.h>
 
 enum { POSITIONS = 12, SENTENCE = 512 };
 
@@ -30,10 +31,10 @@ static const struct pto_language_model sizes = {.dim = 64,
 /* In no file of llama2.c. */
 static const float other_base = 500000.0f, other_epsilon = 1e-6f;
 
-static char folder[64];
+static char folder[TEMPORARY_PATH_BYTES];
 
 static void open_file(struct pto_language_model *model, enum pto_model_file_kind kind) {
-  char path[128], sentence[SENTENCE];
+  char path[TEMPORARY_PATH_BYTES + 128], sentence[SENTENCE];
   snprintf(path, sizeof path, "%s/%s", folder, pto_model_file_name(kind));
   if (pto_language_model_read(model, path, sentence, sizeof sentence)) fail_msg("%s", sentence);
 }
@@ -165,12 +166,12 @@ static void test_every_format_knows_embeddings_that_serve_as_classifier(void **s
 }
 
 static int make_folder(void **state) {
-  snprintf(folder, sizeof folder, "model_files_XXXXXX");
+  temporary_template(folder, "model_files");
   return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state) {
-  char path[128];
+  char path[TEMPORARY_PATH_BYTES + 128];
   for (int kind = 0; kind < PTO_MODEL_FILE_KIND_COUNT; kind++) {
     snprintf(path, sizeof path, "%s/%s", folder, pto_model_file_name((enum pto_model_file_kind)kind));
     unlink(path);

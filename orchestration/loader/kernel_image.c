@@ -12,7 +12,7 @@
 
 /* What lies between globals is closed to AddressSanitizer, and is read here all the same. */
 #define READS_ANYTHING __attribute__((no_sanitize("address"), noinline))
-#define MOST_FLAGS (PTO_KERNEL_IN_PLACE | PTO_KERNEL_WAITS | PTO_KERNEL_TURNS)
+#define MOST_FLAGS (PTO_KERNEL_IN_PLACE | PTO_KERNEL_WAITS | PTO_KERNEL_TURNS | PTO_KERNEL_ONE_BLOCK)
 
 /* ---- segments of an object ---- */
 

@@ -38,6 +38,11 @@ static const char *scalar_name(uint32_t type) {
 
 /* ---- launch ---- */
 
+/* The kernel by which sentences call the task. */
+static const struct pto_kernel *first_kernel(const struct pto_launch *launch) {
+  return launch->aic ? launch->aic : launch->aiv0 ? launch->aiv0 : launch->aiv1;
+}
+
 static int check_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, bool is_aic) {
   if (!kernel) return PTO_OK;
   if (PTO_UNLIKELY(!(kernel->cores & (is_aic ? PTO_AIC : PTO_AIV))))
@@ -47,14 +52,28 @@ static int check_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel,
   return PTO_OK;
 }
 
+/* Several blocks of a kernel that leaves nothing to others would write the same bytes at once. */
+static PTO_COLD int check_divides(struct pto_runtime *rt, const struct pto_launch *launch) {
+  const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
+  for (int k = 0; k < 3; k++)
+    if (kernels[k] && kernels[k]->flags & PTO_KERNEL_ONE_BLOCK)
+      return PTO_REFUSE(rt, PTO_EINVAL,
+                        "%s: block_count is %u, but the kernel does the whole of its tensors in one block (cut the "
+                        "work up by views)",
+                        kernels[k]->name, launch->block_count);
+  return PTO_OK;
+}
+
 static int check_blocks(struct pto_runtime *rt, const struct pto_launch *launch, enum pto_shape shape) {
+  const char *name = first_kernel(launch)->name;
   uint32_t block_count = launch->block_count ? launch->block_count : 1;
+  if (PTO_UNLIKELY(block_count > 1) && check_divides(rt, launch)) return PTO_EINVAL;
   if (PTO_UNLIKELY(block_count > UINT32_MAX / 3))
-    return PTO_REFUSE(rt, PTO_EINVAL, "%u blocks are too many", block_count);
+    return PTO_REFUSE(rt, PTO_EINVAL, "%s: %u blocks are too many", name, block_count);
   if (PTO_UNLIKELY(launch->sync_start) && !pto_scheduler_can_ever_fit(&rt->scheduler, shape, block_count))
-    return PTO_REFUSE(rt, PTO_EFIT, "sync_start: %u blocks can never start together, %s has %u cluster%s", block_count,
-                      rt->port->chip_name ? rt->port->chip_name : "the chip", pto_port_told_clusters(rt->port),
-                      pto_port_told_clusters(rt->port) == 1 ? "" : "s");
+    return PTO_REFUSE(rt, PTO_EFIT, "%s: sync_start: %u blocks can never start together, %s has %u cluster%s", name,
+                      block_count, rt->port->chip_name ? rt->port->chip_name : "the chip",
+                      pto_port_told_clusters(rt->port), pto_port_told_clusters(rt->port) == 1 ? "" : "s");
   return PTO_OK;
 }
 
@@ -192,8 +211,8 @@ static int count_params(struct pto_runtime *rt, const char *what, const struct p
 static int check_lists(struct pto_runtime *rt, const struct pto_launch *launch, bool is_mix,
                        const struct pto_param *params, uint32_t count) {
   const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
-  const struct pto_kernel *one = kernels[0] ? kernels[0] : kernels[1] ? kernels[1] : kernels[2];
-  return is_mix ? check_against_mix(rt, kernels, params, count) : check_against_kernel(rt, one, params, count);
+  return is_mix ? check_against_mix(rt, kernels, params, count)
+                : check_against_kernel(rt, first_kernel(launch), params, count);
 }
 
 /* ---- blocks that accumulate ---- */
@@ -235,7 +254,7 @@ int pto_launch_check(struct pto_runtime *rt, const struct pto_launch *launch, co
                      uint32_t count, enum pto_shape *shape_out, const char **what_out) {
   int status = check_launch(rt, launch, shape_out);
   if (PTO_UNLIKELY(status)) return status;
-  const struct pto_kernel *one = launch->aic ? launch->aic : launch->aiv0 ? launch->aiv0 : launch->aiv1;
+  const struct pto_kernel *one = first_kernel(launch);
   const bool is_mix = pto_shape_message_count(*shape_out) > 1;
   *what_out = one->name;
   status = check_lists(rt, launch, is_mix, params, count);

@@ -125,6 +125,8 @@ static int check_against_kernel(struct submission *s, const struct pto_kernel *k
   struct pto_runtime *rt = s->rt;
   if (!(kernel->cores & kind))
     return oracle_refuse(rt, PTO_EINVAL, "%s does not run on an %s", kernel->name, kind == PTO_AIC ? "AIC" : "AIV");
+  if (s->block_count > 1 && kernel->flags & PTO_KERNEL_ONE_BLOCK)
+    return oracle_refuse(rt, PTO_EINVAL, "%s runs as one block, not %u", kernel->name, s->block_count);
   if (kernel->param_count != s->count)
     return oracle_refuse(rt, PTO_EINVAL, "%s takes %u parameters, not %u", kernel->name, kernel->param_count, s->count);
   for (uint32_t i = 0; i < s->count; i++) {
