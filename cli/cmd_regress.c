@@ -209,7 +209,8 @@ static int report(struct regress *r) {
 static int help(void) {
   puts(
       "ptosim regress LIST [OPTION...]\n\n"
-      "Runs each case of the list, a line each, and compares its results, counts and virtual times with a baseline.\n\n"
+      "Runs each case of the list, a line each, and compares its results, counts and virtual times with a baseline.\n"
+      "Paths in a line count from the folder in which ptosim is started.\n\n"
       "  --baseline FILE       compare with this file (default: LIST.baseline, where it is there)\n"
       "  --update              write the baseline anew, with what is right\n"
       "  --filter REGEX        only cases whose line matches\n"

@@ -6,6 +6,9 @@
 
 #include <cli/kernel_counters_report.h>
 #include <cli/machine_events.h>
+#include <runtime/base/software_events.h>
+
+#define RUNTIME_PREFIX "pto::"
 
 int pto_run_counters_parse(const char *list, struct pto_run_counters *counters, struct pto_error *error) {
   *counters = (struct pto_run_counters){.is_by_kernel = counters->is_by_kernel};
@@ -50,13 +53,31 @@ static bool is_of_kernels(const struct pto_run_counters *counters, const char *n
   return counters->is_by_kernel && strncmp(name, "pto", 3) != 0 && strncmp(name, "sde:::", 6) != 0;
 }
 
+/* PAPI takes any name in a library's table, and counts 0 for one that nobody has. */
+static int check_runtime_name(const char *name, struct pto_error *error) {
+  static const char *const known[] = {
+#define X(event, is_sum, text) RUNTIME_PREFIX #event,
+      PTO_SOFTWARE_EVENT_LIST(X)
+#undef X
+  };
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(known); i++)
+    if (strcmp(name, known[i]) == 0) return PTO_OK;
+  pto_error_set(error, PTO_EINVAL, "no counter of a runtime is called \"%.40s\"; there are ", name);
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(known); i++) pto_error_append(error, "%s%s", i ? ", " : "", known[i]);
+  return PTO_EINVAL;
+}
+
 /* Whether PAPI knows it here, and can count it beside those that were accepted before. */
 static int try_one(const struct pto_run_counters *counters, uint32_t i, bool has_runtime, struct pto_error *error) {
   const char *names[PTO_RUN_COUNTERS_MAX];
   uint32_t count = 0;
   void *tried;
-  if (!has_runtime && strncmp(counters->names[i], "pto::", 5) == 0)
-    return pto_error_set(error, PTO_ENOTSUP, "%s: there are no counters of a runtime to read", counters->names[i]);
+  if (strncmp(counters->names[i], RUNTIME_PREFIX, strlen(RUNTIME_PREFIX)) == 0) {
+    const int status = check_runtime_name(counters->names[i], error);
+    if (status) return status;
+    if (!has_runtime)
+      return pto_error_set(error, PTO_ENOTSUP, "%s: there are no counters of a runtime to read", counters->names[i]);
+  }
   for (uint32_t k = 0; k < i; k++)
     if (counters->is_counted[k]) names[count++] = counters->names[k];
   names[count++] = counters->names[i];
