@@ -16,6 +16,8 @@
 #define MOST_RANGES 4u
 /* Further from a parameter than this, how far says nothing. */
 #define FAR_BYTES (UINT64_C(1) << 20)
+/* How far back a buffer is looked for whose room bytes of the arena may be. */
+#define MOST_ROOM_BYTES (UINT64_C(4) << 20)
 
 /* ---- bytes ---- */
 
@@ -79,11 +81,11 @@ struct object {
 
 /* Whether the bytes of the arena from `addr` on are in no block that a task still has. */
 static bool is_free(const struct pto_observation *o, uint64_t addr) {
-  const uint64_t heap_bytes = o->rt->arena.heap_bytes;
-  const uint64_t offset = addr - o->memory.arena.lo;
-  const struct pto_heap_ring *ring = &o->rt->rings.rings[offset / heap_bytes].heap;
-  const uint64_t used = ring->head - ring->tail;
-  return (offset % heap_bytes + heap_bytes - ring->tail % heap_bytes) % heap_bytes >= used;
+  uint64_t position;
+  const uint32_t index = pto_gm_arena_ring_of(&o->rt->arena, addr, &position);
+  const struct pto_heap_ring *ring = &o->rt->rings.rings[index].heap;
+  const uint64_t laps_bytes = ring->lap_count * ring->size_bytes;
+  return (position + laps_bytes - ring->tail % laps_bytes) % laps_bytes >= ring->head - ring->tail;
 }
 
 static const struct pto_observe_external *find_external(const struct pto_observation *o, uint64_t lo, uint64_t margin) {
@@ -99,8 +101,23 @@ static const struct pto_observe_external *find_external(const struct pto_observa
   return best;
 }
 
+/* The buffer in whose room, as large as itself, `addr` lies (gm_arena.h), or NULL.  Looks 4 MiB back. */
+static const struct pto_observe_buffer *find_before(const struct pto_observation *o, uint64_t addr) {
+  const struct pto_observe_buffer *buffer = NULL;
+  for (uint64_t back = PTO_OUTPUT_ALIGN; !buffer && back <= MOST_ROOM_BYTES; back += PTO_OUTPUT_ALIGN)
+    buffer = pto_observe_shadow_find(&o->shadow, addr - back);
+  if (!buffer) return NULL;
+  const uint64_t block_bytes = pto_align_up(buffer->hi - buffer->lo, PTO_OUTPUT_ALIGN);
+  return addr - buffer->lo < block_bytes << o->rt->arena.spread_log2 ? buffer : NULL;
+}
+
 static void describe_arena(const struct pto_observation *o, uint64_t lo, struct object *object) {
   const struct pto_observe_buffer *buffer = pto_observe_shadow_find(&o->shadow, lo);
+  if (!buffer && (buffer = find_before(o, lo)) != NULL) {
+    *object = (struct object){.lo = buffer->lo, .hi = buffer->hi};
+    snprintf(object->name, sizeof object->name, "the room behind buffer %" PRIu64, buffer->number);
+    return;
+  }
   if (!buffer) {
     *object = (struct object){.lo = o->memory.arena.lo, .hi = o->memory.arena.hi};
     snprintf(object->name, sizeof object->name, "free memory of the arena");

@@ -14,6 +14,7 @@
 #include <cli/output_file.h>
 #include <cli/verb.h>
 #include <kernels/kernel_level.h>
+#include <runtime/base/closest.h>
 
 /* ---- test ---- */
 
@@ -236,6 +237,18 @@ static int refuse_ignored(const struct pto_op_options *options, const char *igno
                       has_both ? "; the operation of graphs is graph:" : "", has_both ? options->name : "");
 }
 
+/* Of a name that is neither a kernel's nor an operation's. */
+static int refuse_name(const char *name) {
+  char question[PTO_CLOSEST_TEXT];
+  struct pto_closest closest;
+  pto_closest_begin(&closest, name);
+  for (uint32_t k = 0; k < pto_kernel_count(); k++) pto_closest_consider(&closest, pto_kernel_at(k)->name);
+  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) pto_closest_consider(&closest, pto_op_info(op)->name);
+  return pto_complain(PTO_EXIT_USAGE,
+                      "op: no kernel \"%s\", and no operation; `ptosim list kernels` and `ptosim list ops` name them%s",
+                      name, pto_closest_question(&closest, question));
+}
+
 int pto_cmd_op(int argc, char **argv) {
   struct pto_op_options options;
   struct pto_error error;
@@ -252,7 +265,7 @@ int pto_cmd_op(int argc, char **argv) {
     if (!is_operation && options.name != NULL && strncmp(options.name, "graph:", 6) == 0)
       return pto_complain(PTO_EXIT_USAGE, "op: no operation is called \"%s\"; `ptosim list ops` names them",
                           options.name + 6);
-    if (!is_operation && !names_any(&options)) return pto_complain_no_kernel("op", options.name);
+    if (!is_operation && !names_any(&options)) return refuse_name(options.name);
     int code = pto_complain_unwritable(options.json_path);
     if (code == PTO_EXIT_OK) code = limit_level(&options);
     if (code != PTO_EXIT_OK) return code;

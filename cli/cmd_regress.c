@@ -207,17 +207,17 @@ static int report(struct regress *r) {
 /* ---- the verb ---- */
 
 static int help(void) {
-  puts(
-      "ptosim regress LIST [OPTION...]\n\n"
-      "Runs each case of the list, a line each, and compares its results, counts and virtual times with a baseline.\n\n"
-      "  --baseline FILE       compare with this file (default: LIST.baseline, where it is there)\n"
-      "  --update              write the baseline anew, with what is right\n"
-      "  --filter REGEX        only cases whose line matches\n"
-      "  --jobs N              at a time (default 1)\n"
-      "  --junit FILE          results as JUnit's XML; - is standard output\n"
-      "  --row-timeout SECONDS that a case may take (default 300; 0: for ever)\n"
-      "  --quiet               no table\n"
-      "  --help                this text");
+  puts("ptosim regress LIST [OPTION...]\n\n"
+       "Runs each case of the list, a line each, and compares its results, counts and virtual times with a baseline.\n"
+       "Paths in a line count from the folder in which ptosim is started.\n\n"
+       "  --baseline FILE       compare with this file (default: LIST.baseline, where it is there)\n"
+       "  --update              write the baseline anew, with what is right\n"
+       "  --filter REGEX        only cases whose line matches\n"
+       "  --jobs N              at a time (default 1)\n"
+       "  --junit FILE          results as JUnit's XML; - is standard output\n"
+       "  --row-timeout SECONDS that a case may take (default 300; 0: for ever)\n"
+       "  --quiet               no table\n"
+       "  --help                this text");
   return PTO_EXIT_OK;
 }
 

@@ -33,8 +33,8 @@ static int set_counters_by(void *target, const char *value, struct pto_error *er
 }
 
 static const struct pto_option_spec own_options[] = {
-    {"counters", "EVENTS", "counts events by PAPI, with commas between them: PAPI_TOT_CYC, pto::stalls", set_counters,
-     true},
+    {"counters", "EVENTS", "counts events, with commas between them: thread::cpu_ns, pto::stalls, PAPI_TOT_CYC",
+     set_counters, true},
     {"counters-by", "WHAT", "kernel: events of each kernel, on all threads; run: of the control thread (default run)",
      set_counters_by, true},
     {0}};

@@ -308,13 +308,18 @@ static void count(struct stepping *s, struct pto_context_counters *counters) {
   pto_context_counters(s->context, counters);
 }
 
+static void count_seconds(struct pto_graph_steps_result *stepped, uint64_t t, double seconds) {
+  *(t ? &stepped->later_seconds : &stepped->first_seconds) += seconds;
+  if (t == 1 || (t > 1 && seconds < stepped->least_later_seconds)) stepped->least_later_seconds = seconds;
+}
+
 static int run_steps(struct stepping *s) {
   struct pto_graph_command *command = s->command;
   int status = create_tensors(s);
   for (uint64_t t = 0; t < command->steps.count && status == PTO_OK; t++) {
     const double begin = seconds_now();
     status = step(s, t);
-    *(t ? &command->stepped.later_seconds : &command->stepped.first_seconds) += seconds_now() - begin;
+    count_seconds(&command->stepped, t, seconds_now() - begin);
     if (status == PTO_OK && t == 0) count(s, &command->stepped.first);
     if (status == PTO_OK && command->compare) status = compare_step(s, t);
   }

@@ -33,6 +33,7 @@ struct pto_graph_steps_result {
   uint64_t *tokens;                       /* that "token" was, by step; NULL without that input; freed by fini */
   struct pto_context_counters first, all; /* after the first step, which moves weights and lowers; after the last one */
   double first_seconds, later_seconds;    /* wall time of the first, and of all others */
+  double least_later_seconds;             /* of the fastest of the others; 0 where there is none */
   double worst_error; /* with --compare: largest difference over largest magnitude of an output that is read, of any
                          step */
   uint64_t worst_step;

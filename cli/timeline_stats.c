@@ -184,7 +184,7 @@ void pto_timeline_stats_print(const struct pto_timeline_stats *t, const struct p
   print_idle(t, to);
   if (t->critical_tasks)
     fprintf(to,
-            "  path     %s in %" PRIu64 " tasks that wait for each other, to task %" PRIu64 ": %.1f %% of that time\n",
+            "  path     %s in %" PRIu64 " tasks that follow each other, to task %" PRIu64 ": %.1f %% of that time\n",
             pto_format_seconds(t->critical_path, text, sizeof text), t->critical_tasks, t->critical_last,
             100 * share(t->critical_path, t->makespan));
   fprintf(to, "  control  %s in submits, %s waiting; %" PRIu64 " submits had to wait for space\n",

@@ -71,8 +71,9 @@ static int bind_side(struct pto_context *context, const struct side *side, struc
       return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: %s %s is bound twice", side->what, name);
     if (record->bound_serial == tensors->bound_serial && !(side->is_output && record->is_consumed))
       return PTO_CONTEXT_REFUSE(context, PTO_EINVAL,
-                                "dispatch: tensor %" PRIu32 " is bound to %s and to another operand",
-                                pto_device_record_number(record), name);
+                                "dispatch: tensor %" PRIu32 " is bound to %s and to another operand%s",
+                                pto_device_record_number(record), name,
+                                side->is_output ? "; only an input that is `consumed` may share its tensor" : "");
     if (record->is_constant)
       return PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "dispatch: %s: tensor %" PRIu32 " is constant", name,
                                 pto_device_record_number(record));

@@ -256,7 +256,7 @@ static void test_a_tensor_cannot_be_two_outputs(void **state) {
 static void test_the_inputs_cannot_be_the_outputs(void **state) {
   ON_EACH_BACKEND {
     FOUR_TENSORS;
-    two_refused(in, in, PTO_EINVAL, "tensor 1 is bound to c and to another operand");
+    two_refused(in, in, PTO_EINVAL, "tensor 1 is bound to c and to another operand; only an input that is `consumed`");
     (void)out;
   }
 }

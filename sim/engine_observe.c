@@ -313,6 +313,7 @@ static void fill_port(struct engine_observe *engine, const struct pto_chip *chip
                                    .cluster_count = chip->cluster_count,
                                    .slots_per_core = chip->slots_per_core,
                                    .worker_count = 1,
+                                   .looks_at_memory = true,
                                    .core_worker = engine->core_worker,
                                    .aiv_local_bytes = chip->ub_bytes,
                                    .aic_local_bytes = chip->l1_bytes,

@@ -128,6 +128,14 @@ static void test_a_counter_of_a_runtime_that_is_none_is_not_counted(void **state
   }
 }
 
+static void test_a_counter_of_the_runtime_that_is_none_is_told_with_those_that_are(void **state) {
+  assert_int_equal(pto_ptosim_run("run bgemm --json - --counters pto::task"), 0);
+  json_t *root = pto_ptosim_parse(pto_ptosim_last.out);
+  assert_true(json_is_null(json_object_get(json_object_get(root, "counters"), "pto::task")));
+  assert_non_null(strstr(pto_ptosim_last.err, "called \"pto::task\"; there are pto::tasks, pto::edges"));
+  json_decref(root);
+}
+
 static void test_bad_arguments_leave_with_2(void **state) {
   static const struct {
     const char *line, *part;
@@ -149,6 +157,7 @@ int main(void) {
       cmocka_unit_test(test_what_is_not_counted_is_named_once_and_the_rest_is_counted),
       cmocka_unit_test(test_an_event_of_a_thread_that_is_none_is_told_with_those_that_are),
       cmocka_unit_test(test_a_counter_of_a_runtime_that_is_none_is_not_counted),
+      cmocka_unit_test(test_a_counter_of_the_runtime_that_is_none_is_told_with_those_that_are),
       cmocka_unit_test(test_bad_arguments_leave_with_2),
   };
   return cmocka_run_group_tests(tests, pto_ptosim_setup, pto_ptosim_teardown);

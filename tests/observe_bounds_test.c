@@ -102,6 +102,12 @@ RUN(receiver) {
 FIFO(sender);
 FIFO(receiver);
 
+RUN(add_two) { /* z = x + y; x from its second element on by a mistake */
+  for (uint64_t i = 0; i < numel(a, 2); i++) X(a, 2)[i] = X(a, 0)[i + MISTAKE(a)] + X(a, 1)[i];
+  return 0;
+}
+KERNEL(add_two, 4, IN, {.name = "y", .mode = PTO_INPUT}, OUT);
+
 /* ---- orchestrations ---- */
 
 static int past_of(struct pto_runtime *rt, uint32_t dtype, uint64_t n) {
@@ -148,6 +154,13 @@ BODY(reads_past_a_transposed_tile) {
   tile = pto_tensor_transpose(&tile, 0, 1);
   return two(rt, &sum_grid_kernel, &tile, &z, w.mistake);
 }
+BODY(reads_past_an_input_towards_another) { /* y is made right behind x */
+  struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), y = fresh(rt, PTO_FLOAT32, 256), z = fresh(rt, PTO_FLOAT32, 256);
+  FIRST(one(rt, &fill_kernel, &x, 0));
+  if (!status) status = one(rt, &fill_kernel, &y, 0);
+  struct pto_param params[] = {pto_input(&x), pto_input(&y), pto_output(&z), pto_scalar_u64(w.mistake)};
+  return status ? status : pto_submit_aiv(rt, &add_two_kernel, params, 4);
+}
 BODY(forgets_a_step) {
   struct pto_tensor x = part(&w.ta, 0, 16, 4), z = part(&w.tout, 0, 1, 1);
   return two(rt, &sum_dense_kernel, &x, &z, w.mistake);
@@ -191,11 +204,14 @@ BODY(waits_and_writes_past) {
 static const struct planted planted[] = {
     {"a write behind an output is found, f32",
      writes_past_f32,
-     {{"write outside", "task 0 (fill) writes bytes [0, 4) of buffer 5,", "right behind param 0 z"}}},
+     {{"write outside", "task 0 (fill) writes bytes [1024, 1028) of the room behind buffer 4,",
+       "right behind param 0 z"}}},
     {"a write behind an output is found, fp16",
      writes_past_f16,
-     {{"write outside", "writes bytes [0, 2) of buffer 5,"}}},
-    {"a write behind an output is found, i8", writes_past_i8, {{"write outside", "writes bytes [0, 1) of buffer 5,"}}},
+     {{"write outside", "writes bytes [1024, 1026) of the room behind buffer 4,"}}},
+    {"a write behind an output is found, i8",
+     writes_past_i8,
+     {{"write outside", "writes bytes [1024, 1025) of the room behind buffer 4,"}}},
     {"a write into what is left of an output's last KiB is found",
      writes_past_odd,
      {{"write outside", "writes bytes [1000, 1001) of buffer 4,"}}},
@@ -218,6 +234,10 @@ static const struct planted planted[] = {
     {"reads beside a transposed tile are found",
      reads_past_a_transposed_tile,
      {{"read outside", "reads bytes [1568, 1576) of array a"}}},
+    {"a read behind an input is found where the next buffer is an input of the same task",
+     reads_past_an_input_towards_another,
+     {{"read outside", "task 2 (add_two) reads bytes [1024, 1028) of the room behind buffer 4,",
+       "right behind param 0 x"}}},
     {"reads between the elements of a stepped view are found",
      forgets_a_step,
      {{"read outside", "reads bytes [4, 16) of array a", "between the rows of param 0 x"}}},

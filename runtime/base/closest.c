@@ -8,6 +8,9 @@
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
+/* Of the letters of names, which are ASCII. */
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
 /* Row by row of the table of distances between beginnings of the two words; both have at most PTO_CLOSEST_MAX letters.
  */
 static uint32_t distance(const char *a, size_t a_length, const char *b, size_t b_length) {
@@ -17,8 +20,9 @@ static uint32_t distance(const char *a, size_t a_length, const char *b, size_t b
   for (uint32_t i = 1; i <= a_length; i++) {
     row[0] = i;
     for (uint32_t j = 1; j <= b_length; j++) {
-      row[j] = least(last[j - 1] + (a[i - 1] != b[j - 1]), least(last[j], row[j - 1]) + 1);
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = least(row[j], before[j - 2] + 1);
+      const char x = lower(a[i - 1]), y = lower(b[j - 1]);
+      row[j] = least(last[j - 1] + (x != y), least(last[j], row[j - 1]) + 1);
+      if (i > 1 && j > 1 && x == lower(b[j - 2]) && lower(a[i - 2]) == y) row[j] = least(row[j], before[j - 2] + 1);
     }
     uint32_t *oldest = before;
     before = last;

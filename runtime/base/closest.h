@@ -3,7 +3,8 @@
  * The known word that is nearest to one that was mistyped: begin → consider every known word → found.
  *
  * Distance is that of Damerau and Levenshtein, restricted (each letter moved at most once): letters inserted, left out,
- * replaced, and neighbours swapped.  A word counts as near up to a third of the typed word's length, and at least 1.
+ * replaced, and neighbours swapped; capitals count as small letters.  A word counts as near up to a third of the typed
+ * word's length, and at least 1.
  *
  * A value; owns a copy of the best word.  One thread.
  */

@@ -24,6 +24,13 @@ static void test_a_letter_more_less_other_or_swapped_is_near(void **state) {
   assert_string_equal(ask("rum"), "; did you mean \"run\"?");
 }
 
+static void test_capitals_are_no_distance(void **state) {
+  assert_string_equal(ask("BGEMM"), "; did you mean \"bgemm\"?");
+  assert_string_equal(ask("Run"), "; did you mean \"run\"?");
+  assert_string_equal(ask("RUM"), "; did you mean \"run\"?");
+  assert_string_equal(ask("PagedAttentionUnroll"), "; did you mean \"paged_attention_unroll\"?");
+}
+
 static void test_long_words_may_differ_in_a_third(void **state) {
   assert_string_equal(ask("page_atention"), "; did you mean \"paged_attention\"?");
   assert_string_equal(ask("pagedattentionunrol"), "; did you mean \"paged_attention_unroll\"?");
@@ -44,6 +51,7 @@ static void test_the_nearest_of_several_is_meant(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_letter_more_less_other_or_swapped_is_near),
+      cmocka_unit_test(test_capitals_are_no_distance),
       cmocka_unit_test(test_long_words_may_differ_in_a_third),
       cmocka_unit_test(test_what_is_far_from_everything_is_asked_for_nothing),
       cmocka_unit_test(test_the_nearest_of_several_is_meant),

@@ -28,7 +28,7 @@ static uint64_t offset_in(const struct pto_gm_arena *arena, const void *addr) {
 static void open_arena(struct pto_gm_arena *arena, bool checked, uint64_t heap_bytes) {
   is_checked = checked;
   reserved_bytes = 0;
-  assert_true(pto_gm_arena_init(arena, heap_bytes, RINGS));
+  assert_true(pto_gm_arena_init(arena, heap_bytes, RINGS, false));
 }
 
 static void rings_lie_side_by_side_where_nobody_watches(void **state) {
@@ -70,6 +70,53 @@ static void watched_rings_have_room_for_their_laps_and_behind_each_output(void *
   pto_gm_arena_fini(&arena);
 }
 
+static void an_engine_that_looks_gets_the_same_layout_and_nothing_is_told(void **state) {
+  struct pto_gm_arena watched, arena;
+  open_arena(&watched, true, 64 * KIB);
+  is_checked = false;
+  reserved_bytes = 0;
+  assert_true(pto_gm_arena_init(&arena, 64 * KIB, RINGS, true));
+  assert_false(arena.is_checked);
+  assert_int_equal(reserved_bytes, 0);
+  assert_int_equal(arena.memory.size_bytes, watched.memory.size_bytes);
+  for (uint32_t i = 0; i < RINGS; i++) {
+    struct pto_heap_ring ring, other;
+    pto_gm_arena_init_ring(&arena, i, &ring);
+    pto_gm_arena_init_ring(&watched, i, &other);
+    assert_int_equal(offset_in(&arena, ring.base), offset_in(&watched, other.base));
+    assert_int_equal(ring.spread_log2, other.spread_log2);
+    assert_int_equal(ring.lap_count, other.lap_count);
+    pto_heap_ring_fini(&ring);
+    pto_heap_ring_fini(&other);
+  }
+  pto_gm_arena_fini(&arena);
+  pto_gm_arena_fini(&watched);
+}
+
+/* Every address of every output of three laps, and of the room behind it, in both layouts. */
+static void the_ring_and_position_of_an_address_are_those_that_gave_it(void **state) {
+  for (int apart = 0; apart < 2; apart++) {
+    struct pto_gm_arena arena;
+    is_checked = false;
+    assert_true(pto_gm_arena_init(&arena, 8 * KIB, RINGS, apart));
+    for (uint32_t i = 0; i < RINGS; i++) {
+      struct pto_heap_ring ring;
+      pto_gm_arena_init_ring(&arena, i, &ring);
+      const uint64_t laps = (uint64_t)ring.lap_count * ring.size_bytes;
+      for (uint64_t position = 0; position < 3 * ring.size_bytes; position += KIB) {
+        for (uint64_t byte = 0; byte < KIB << arena.spread_log2; byte += 64) {
+          uint64_t found;
+          const uint64_t addr = (uint64_t)(uintptr_t)pto_heap_ring_addr(&ring, position) + byte;
+          assert_int_equal(pto_gm_arena_ring_of(&arena, addr, &found), i);
+          assert_in_range(found, position % laps, position % laps + KIB - 1);
+        }
+      }
+      pto_heap_ring_fini(&ring);
+    }
+    pto_gm_arena_fini(&arena);
+  }
+}
+
 static void rings_of_more_than_the_limit_are_not_watched(void **state) {
   struct pto_gm_arena arena;
   open_arena(&arena, true, PTO_ARENA_CHECKED_LIMIT / RINGS);
@@ -98,7 +145,7 @@ static void a_refused_reservation_is_reported_and_leaves_nothing(void **state) {
   struct pto_gm_arena arena;
   is_checked = false;
   pto_reserve_fail_countdown = 1;
-  assert_false(pto_gm_arena_init(&arena, 64 * KIB, RINGS));
+  assert_false(pto_gm_arena_init(&arena, 64 * KIB, RINGS, false));
   assert_null(arena.memory.addr);
   assert_int_equal(pto_reserve_fail_countdown, 0);
   pto_gm_arena_fini(&arena);
@@ -108,6 +155,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rings_lie_side_by_side_where_nobody_watches),
       cmocka_unit_test(watched_rings_have_room_for_their_laps_and_behind_each_output),
+      cmocka_unit_test(an_engine_that_looks_gets_the_same_layout_and_nothing_is_told),
+      cmocka_unit_test(the_ring_and_position_of_an_address_are_those_that_gave_it),
       cmocka_unit_test(rings_of_more_than_the_limit_are_not_watched),
       cmocka_unit_test(a_range_meets_the_arena_where_they_share_a_byte),
       cmocka_unit_test(a_refused_reservation_is_reported_and_leaves_nothing),

@@ -160,6 +160,7 @@ struct pto_port {
   uint64_t quiet_until;        /* a poll is known to give nothing, and to change nothing, while clock < quiet_until */
   const uint64_t *work_ps;     /* by enum pto_work: what pto_port_charge charges; NULL where time is real */
   bool is_virtual;             /* charges count and clock moves */
+  bool looks_at_memory;        /* outputs lie apart, so that what runs off one is in nobody's bytes (gm_arena.h) */
   bool is_fine_grained;        /* kernels have lately taken less than it takes to hand one to another thread, or there
                                 * is no other: the control thread runs those of its own cores without a message */
   uint32_t away_limit;         /* messages that each other thread is given at most, where kernels are short: the control
