@@ -44,6 +44,7 @@ struct form {
 #define PARAMS_SCALED(dtypes) PARAMS_UNARY(dtypes), SCALAR("value", PTO_SCALAR_F32)
 #define PARAMS_LANES_SCALED(dtypes) PARAMS_SCALED(dtypes)
 #define PARAMS_LANES_BINARY(dtypes) PARAMS_BINARY(dtypes)
+#define PARAMS_LANES_BINARY_STEPS(dtypes) PARAMS_BINARY(dtypes)
 #define PARAMS_SCALED2(dtypes) PARAMS_UNARY(dtypes), SCALAR("value", PTO_SCALAR_F32), SCALAR("value2", PTO_SCALAR_F32)
 #define PARAMS_SCALED_INT(dtypes) PARAMS_UNARY(dtypes), SCALAR("value", PTO_SCALAR_I64)
 #define PARAMS_BOUNDED_INT(dtypes) PARAMS_UNARY(dtypes), SCALAR("bound", PTO_SCALAR_I64)
@@ -57,7 +58,8 @@ static const struct form params_of_FILL = {.input_count = 0}, params_of_FILL_INT
                          params_of_BINARY = {.input_count = 2}, params_of_COMPARE = {.input_count = 2, .is_test = true},
                          params_of_SELECT = {.input_count = 3, .first = 1, .moves_bits = true},
                          params_of_SCALED = {.input_count = 1}, params_of_LANES_SCALED = {.input_count = 1},
-                         params_of_LANES_BINARY = {.input_count = 2}, params_of_SCALED2 = {.input_count = 1},
+                         params_of_LANES_BINARY = {.input_count = 2},
+                         params_of_LANES_BINARY_STEPS = {.input_count = 2}, params_of_SCALED2 = {.input_count = 1},
                          params_of_SCALED_INT = {.input_count = 1}, params_of_BOUNDED_INT = {.input_count = 1},
                          params_of_BOUNDED2_INT = {.input_count = 1},
                          params_of_INPLACE = {.input_count = 1, .reads_output = true};

@@ -14,6 +14,7 @@
 #define IS_OF_ONE_LANES_STEPS true
 #define IS_OF_ONE_LANES_SCALED false
 #define IS_OF_ONE_LANES_BINARY false
+#define IS_OF_ONE_LANES_BINARY_STEPS false
 #define IS_OF_ONE_PREDICATE false
 #define IS_OF_ONE_BINARY false
 #define IS_OF_ONE_COMPARE false

@@ -35,7 +35,8 @@
  *                 INPLACE (x, y): y is read and written
  *                 FILL_INT, SCALED_INT: an integer value, of which the low bits count
  *                 LANES (x, y), LANES_BINARY (a, b, y), LANES_SCALED (x, y, value): of floats by a function of whole
- *                 vectors of lanes_math.inc and its like, on `a`, `b` and `s`; LANES_STEPS (x, y) by one in two steps
+ *                 vectors of lanes_math.inc and its like, on `a`, `b` and `s`; LANES_STEPS (x, y) and
+ *                 LANES_BINARY_STEPS (a, b, y) by one in two steps
  *                 BOUNDED_INT, BOUNDED2_INT: as SCALED and SCALED2, with integers that are saturated to the dtype
  *                 COMPARE (a, b, y), PREDICATE (x, y): y is bool · SELECT (condition, a, b, y): condition is bool
  *   dtypes      of the tensors that the form leaves open
@@ -134,7 +135,7 @@
   X(gelu, LANES, PTO_DTYPES_FLOAT, 1.75, gelu_lanes(a), 0, pto_exact_gelu(a))                                          \
   X(gelu_tanh, LANES, PTO_DTYPES_FLOAT, 1.75, gelu_tanh_lanes(a), 0, pto_exact_gelu_tanh(a))                            \
   X(elu, LANES_SCALED, PTO_DTYPES_FLOAT, 2, elu_lanes(a, s), 0, pto_exact_elu(a, s))                                   \
-  X(pow, LANES_BINARY, PTO_DTYPES_NUMBER, 0.51, pow_lanes(a, b), PTO_POWER(a, b), reference_pow(a, b))
+  X(pow, LANES_BINARY_STEPS, PTO_DTYPES_NUMBER, 0.85, pow_lanes(a, b), PTO_POWER(a, b), reference_pow(a, b))
 /* clang-format on */
 
 /* X(name) */

@@ -44,7 +44,8 @@ static enum kind kind_of(uint32_t op) {
   const char *form = functions[op].form;
   if (functions[op].ulps <= 0.5) return OTHER;
   if (strcmp(form, "UNARY") == 0 || strcmp(form, "LANES") == 0 || strcmp(form, "LANES_STEPS") == 0) return OF_ONE;
-  if (strcmp(form, "BINARY") == 0 || strcmp(form, "LANES_BINARY") == 0) return OF_TWO;
+  if (strcmp(form, "BINARY") == 0 || strcmp(form, "LANES_BINARY") == 0 || strcmp(form, "LANES_BINARY_STEPS") == 0)
+    return OF_TWO;
   return strcmp(form, "SCALED") == 0 || strcmp(form, "LANES_SCALED") == 0 ? OF_ONE_AND_SCALAR : OTHER;
 }
 static enum kind kind_tried(uint32_t op) {

@@ -6,8 +6,8 @@
  * 1½, where the others have |x| + c: log x, at a point where it is a multiple of 2^-16; the pieces about 1 have the
  * point 1. Of the points with the best values, the one that gives the least error of all x in the piece.  Within 2^-26.
  *
- * PTO_POW_…: for the sixteen pieces of m from 0.69921875 to 1.3984375, by the upper bits of its mantissa, 1 / m in 21
- * bits and −16 times that number's log2; 2^(j/16).
+ * PTO_POW_PIECES: for 32 pieces of m from 0.6953125 to 1.390625, by the upper bits of its mantissa: c near 1 / m, a multiple
+ * of 2^-5 where m is below 1 and else of 2^-6, so that 1 − m · c is exact, and −log c as a multiple of 2^-16 and what is left.
  *
  * Constants.
  */
@@ -83,23 +83,39 @@
   X(0x1p0f, 0.0f, -0x1.7162b4p-13f, -0x1.715672p-1f, 0x1.eb6b1ep-2f, -0x1.8e749ep-2f, 0.0f)                           \
   X(0x1p0f, 0.0f, -0x1.7135bcp-13f, -0x1.71548p-1f, 0x1.ec58fcp-2f, -0x1.7abb2cp-2f, 0.0f)
 
-#define PTO_POW_INVERSES                                                                                              \
-  0x1.661ecp0, 0x1.571edp0, 0x1.4953ap0, 0x1.3c996p0,                                                                 \
-  0x1.30d19p0, 0x1.25e22p0, 0x1.1bb4ap0, 0x1.12359p0,                                                                 \
-  0x1.0953fp0, 0x1p0, 0x1.e573ap-1, 0x1.ca4b4p-1,                                                                     \
-  0x1.b2036p-1, 0x1.9c2d2p-1, 0x1.886e6p-1, 0x1.767dcp-1
-
-#define PTO_POW_LOGARITHMS                                                                                            \
-  -0x1.efec4646ccef2p2, -0x1.b0b66f1450371p2, -0x1.7418b4db0f9e4p2, -0x1.39dea8c5f4464p2,                             \
-  -0x1.01d9bb7350ffbp2, -0x1.97c184629c6dbp1, -0x1.2f9e08ff2e29dp1, -0x1.960cd0c952063p0,                             \
-  -0x1.a6f924c591496p-1, 0.0, 0x1.3aa396bf7a15p0, 0x1.476a3a9b28d4p1,                                                 \
-  0x1.e840d9de2b8d8p1, 0x1.40643c051e171p2, 0x1.88e9c392b7fbbp2, 0x1.ce0a816784a0bp2
-
-#define PTO_POW_POWERS                                                                                                \
-  0x1p0, 0x1.0b5586cf9890fp0, 0x1.172b83c7d517bp0, 0x1.2387a6e756238p0,                                               \
-  0x1.306fe0a31b715p0, 0x1.3dea64c123422p0, 0x1.4bfdad5362a27p0, 0x1.5ab07dd485429p0,                                 \
-  0x1.6a09e667f3bcdp0, 0x1.7a11473eb0187p0, 0x1.8ace5422aa0dbp0, 0x1.9c49182a3f09p0,                                  \
-  0x1.ae89f995ad3adp0, 0x1.c199bdd85529cp0, 0x1.d5818dcfba487p0, 0x1.ea4afa2a490dap0
+#define PTO_POW_PIECES(X)                                                                                             \
+  X(0x1.7p0f, -0x1.739cp-2f, -0x1.7f6bbep-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.68p0f, -0x1.5d1cp-2f, 0x1.2053fcp-21f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.6p0f, -0x1.4618p-2f, -0x1.78438cp-19f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.58p0f, -0x1.2e9p-2f, 0x1.d451eep-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.5p0f, -0x1.1674p-2f, -0x1.cababap-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.48p0f, -0x1.fb9p-3f, -0x1.86d5e4p-19f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.4p0f, -0x1.c9p-3f, 0x1.070cacp-20f, 0.0f, 0.0f, 0.0f, 0.0f)                                                   \
+  X(0x1.38p0f, -0x1.9528p-3f, 0x1.2b185ep-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.38p0f, -0x1.9528p-3f, 0x1.2b185ep-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.3p0f, -0x1.5ffp-3f, -0x1.83853cp-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.28p0f, -0x1.2958p-3f, 0x1.683fp-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                  \
+  X(0x1.28p0f, -0x1.2958p-3f, 0x1.683fp-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                  \
+  X(0x1.2p0f, -0x1.e27p-4f, -0x1.db8abcp-22f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.18p0f, -0x1.6f1p-4f, 0x1.6ba8d4p-19f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.18p0f, -0x1.6f1p-4f, 0x1.6ba8d4p-19f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.1p0f, -0x1.f0ap-5f, -0x1.86008cp-20f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.1p0f, -0x1.f0ap-5f, -0x1.86008cp-20f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.08p0f, -0x1.f84p-6f, 0x1.64f188p-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.08p0f, -0x1.f84p-6f, 0x1.64f188p-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1p0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f)                                                                       \
+  X(0x1.fp-1f, 0x1.042p-5f, -0x1.44ec32p-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.ep-1f, 0x1.086p-4f, -0x1.9d2988p-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.d8p-1f, 0x1.4d3p-4f, 0x1.15d208p-20f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.c8p-1f, 0x1.da7p-4f, 0x1.3b1c22p-19f, 0.0f, 0.0f, 0.0f, 0.0f)                                                 \
+  X(0x1.b8p-1f, 0x1.366p-3f, -0x1.a7f538p-22f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.bp-1f, 0x1.5bf8p-3f, -0x1.fca55ep-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.a8p-1f, 0x1.824p-3f, -0x1.f4d572p-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.98p-1f, 0x1.d1p-3f, 0x1.bf932ap-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                  \
+  X(0x1.9p-1f, 0x1.f99p-3f, 0x1.c6cb3cp-19f, 0.0f, 0.0f, 0.0f, 0.0f)                                                  \
+  X(0x1.88p-1f, 0x1.1178p-2f, 0x1.d044fcp-19f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.8p-1f, 0x1.2698p-2f, -0x1.deecb2p-18f, 0.0f, 0.0f, 0.0f, 0.0f)                                                \
+  X(0x1.78p-1f, 0x1.3c24p-2f, 0x1.277334p-18f, 0.0f, 0.0f, 0.0f, 0.0f)
 /* clang-format on */
 
 #endif
