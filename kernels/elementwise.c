@@ -191,6 +191,7 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
   for (; left > 0; left -= chunk.count) {
     chunk.count = window_loop != NULL ? run_windows(operands, read_count + 1, window_loop, &chunk) : 0;
     if (chunk.count > 0) continue;
+    window_loop = NULL; /* what has no windows here has none further on, and to ask takes time */
     chunk.count = pto_operands_next(operands, read_count + 1, left);
     if (read_count > 0) chunk.a = pto_operand_read(&operands[0], chunk.count);
     if (read_count > 1) chunk.b = pto_operand_read(&operands[1], chunk.count);

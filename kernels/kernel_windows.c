@@ -79,11 +79,12 @@ static uint64_t next_of_rows(struct pto_operand *operands, uint32_t count, struc
   const uint64_t step = row_step(&out->cursor, row);
   uint64_t rows = UINT64_MAX;
   bool is_one_step = step >= row_bytes;
+  if (row_bytes >= LONGEST_ROW_BYTES) return 0;
   for (uint32_t i = 0; i < count; i++) {
     rows = pto_min_u64(rows, rows_here(&operands[i].cursor, row));
     is_one_step = is_one_step && row_step(&operands[i].cursor, row) == step;
   }
-  if (row_bytes >= LONGEST_ROW_BYTES || rows * row_bytes < LEAST_BYTES) return 0;
+  if (rows * row_bytes < LEAST_BYTES) return 0;
   windows->lines = 1;
   if (is_one_step && rows_in_window(row_bytes, step) > 1)
     share_windows(windows, row_bytes, step, rows);
