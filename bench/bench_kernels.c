@@ -8,8 +8,9 @@
  *                     beside loops of as many bytes (bench/support/stream_ratio.h); with ordinary and with non-temporal
  *                     stores; and these loops
  *   kernels_rows      softmax, layernorm and rmsnorm beside plain C loops (bench/support/plain_rows.h)
- *   kernels_strided   the same kernel on the same bytes in other layouts beside contiguous tensors, in cache
- *   kernels_roofline  every kernel on a tile: this machine's time, and the bound of one core of a2a3 from the same cost
+ *   kernels_strided   the same kernel on the same bytes in other layouts beside contiguous tensors, in cache; and
+ * beside contiguous tensors of as many cache lines as the layout has elements in kernels_roofline  every kernel on a
+ * tile: this machine's time, and the bound of one core of a2a3 from the same cost
  *
  * Peers are measured in turns with the kernel, RUNS times; figures are of medians, with the minimum beside.  A kernel
  * that the list has not is left out with a line on standard error.  An argument runs one group: `bench_kernels rows`.
@@ -25,6 +26,7 @@
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,7 +62,7 @@ static double minimum(const struct times *times) {
 
 /* ---- kernels by name ---- */
 
-static struct pto_trial trial, other;
+static struct pto_trial trial, other, same_lines;
 
 /* False, with a line, where the list has no such kernel. */
 static bool find(struct pto_trial *found, const char *name) {
@@ -415,14 +417,49 @@ static void turn_inputs(struct pto_trial *turned) {
   }
 }
 
-/* What is in `other` beside what is in `trial`, contiguous tensors of the same elements; both end here. */
-static void bench_beside_contiguous(uint32_t dtype, const char *layout, uint64_t row_bytes) {
+/* Cache lines that elements of a tensor are in. */
+static uint64_t count_lines(const struct pto_trial_tensor *tensor) {
+  const uintptr_t first = (uintptr_t)tensor->memory / PTO_CACHE_LINE;
+  const uint64_t numel = pto_trial_numel(tensor), size = pto_dtype_size(tensor->t.dtype);
+  bool *is_touched = calloc(tensor->memory_bytes / PTO_CACHE_LINE + 2, sizeof *is_touched);
+  uint64_t count = 0;
+  if (is_touched == NULL) exit(1);
+  for (uint64_t i = 0; i < numel; i++) {
+    const uintptr_t at = (uintptr_t)pto_trial_addr(tensor, i);
+    for (uintptr_t line = at / PTO_CACHE_LINE; line <= (at + size - 1) / PTO_CACHE_LINE; line++) {
+      count += is_touched[line - first] ? 0 : 1;
+      is_touched[line - first] = true;
+    }
+  }
+  free(is_touched);
+  return count;
+}
+static uint64_t all_lines(const struct pto_trial *counted) {
+  uint64_t count = 0;
+  for (uint32_t i = 0; i < counted->args.tensor_count; i++) count += count_lines(&counted->tensors[i]);
+  return count;
+}
+
+/* Contiguous tensors of about as many cache lines as `other` has, of more rows than the case `c` of `trial`. */
+static bool make_same_lines(const struct pto_trial_case *c) {
+  struct pto_trial_case longer = *c;
+  const uint64_t lines = all_lines(&other), contiguous_lines = all_lines(&trial);
+  for (uint32_t i = 0; i < other.args.tensor_count; i++)
+    longer.shapes[i].shape[0] = c->shapes[i].shape[0] * lines / contiguous_lines;
+  return find(&same_lines, trial.kernel->name) && make(&same_lines, &longer);
+}
+
+/* What is in `other` beside what is in `trial`, contiguous tensors of the same elements that the case `c` made; both
+ * end here. */
+static void bench_beside_contiguous(const struct pto_trial_case *c, const char *layout, uint64_t row_bytes) {
+  const uint32_t dtype = c->dtypes[0];
   struct pto_trial_time warm;
-  struct times contiguous, laid_out;
-  if (pto_trial_time(&other, 1, IN_CACHE_BATCH_NS, &warm) != PTO_OK) exit(1);
+  struct times contiguous, laid_out, of_lines;
+  if (!make_same_lines(c) || pto_trial_time(&other, 1, IN_CACHE_BATCH_NS, &warm) != PTO_OK) exit(1);
   for (int i = 0; i < RUNS; i++) {
     contiguous.ns[i] = pto_trial_batch_ns(&trial, warm.calls);
     laid_out.ns[i] = pto_trial_batch_ns(&other, warm.calls);
+    of_lines.ns[i] = pto_trial_batch_ns(&same_lines, warm.calls);
   }
   bool is_inner_dense = true;
   for (uint32_t i = 0; i < other.args.tensor_count; i++)
@@ -431,23 +468,26 @@ static void bench_beside_contiguous(uint32_t dtype, const char *layout, uint64_t
       "{\"bench\": \"kernels_strided\", \"system\": \"pto\", \"name\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", "
       "\"row_bytes\": %" PRIu64
       ", \"innermost_stride_1\": %s, \"median\": %.0f, \"min\": %.0f, \"contiguous_ns\": %.0f, "
-      "\"times_slower\": %.2f, \"runs\": %d}\n",
+      "\"times_slower\": %.2f, \"same_lines_ns\": %.0f, \"times_slower_than_same_lines\": %.2f, \"runs\": %d}\n",
       other.kernel->name, pto_dtype_name(dtype), layout, row_bytes, is_inner_dense ? "true" : "false",
-      median(&laid_out), minimum(&laid_out), median(&contiguous), median(&laid_out) / median(&contiguous), RUNS);
+      median(&laid_out), minimum(&laid_out), median(&contiguous), median(&laid_out) / median(&contiguous),
+      median(&of_lines), median(&laid_out) / median(&of_lines), RUNS);
   fflush(stdout);
   pto_trial_fini(&trial);
   pto_trial_fini(&other);
+  pto_trial_fini(&same_lines);
 }
 
 static void bench_layout(const char *name, uint32_t dtype, const struct arrangement *a) {
   if (!find(&trial, name) || !find(&other, name)) return;
   struct pto_trial_case c = same_case(&trial, dtype, &a->shape);
   c.scalars[0].i64 = trial.args.scalar_count > 0 ? (int64_t)a->shape.ndims - 1 : 0; /* the axis */
+  const struct pto_trial_case contiguous = c;
   if (!make(&trial, &c)) return;
   c.layout = a->layout;
   if (!make(&other, &c)) return;
   if (a->is_turned) turn_inputs(&other);
-  bench_beside_contiguous(dtype, a->name, a->shape.shape[a->shape.ndims - 1] * pto_dtype_size(dtype));
+  bench_beside_contiguous(&contiguous, a->name, a->shape.shape[a->shape.ndims - 1] * pto_dtype_size(dtype));
 }
 
 /* All tensors of ROWS_BYTES in rows of row_bytes, step_bytes from one to the next. */
@@ -458,12 +498,13 @@ static void bench_short_rows(const char *name, uint32_t dtype, uint64_t row_byte
   const uint64_t size = pto_dtype_size(dtype), rows = ROWS_BYTES / row_bytes;
   struct pto_reference_shape shape = {2, {rows, row_bytes / size}};
   struct pto_trial_case c = same_case(&trial, dtype, &shape);
+  const struct pto_trial_case contiguous = c;
   if (!make(&trial, &c)) return;
   shape.shape[1] = step_bytes / size;
   c = same_case(&other, dtype, &shape);
   if (!make(&other, &c)) return;
   for (uint32_t i = 0; i < other.args.tensor_count; i++) other.tensors[i].shape[1] = row_bytes / size;
-  bench_beside_contiguous(dtype, layout, row_bytes);
+  bench_beside_contiguous(&contiguous, layout, row_bytes);
 }
 
 static void bench_short_rows_of(const char *name, uint32_t dtype) {

@@ -11,6 +11,7 @@
 #include <kernels/kernel_list.h>
 #include <kernels/kernel_operand.h>
 #include <kernels/kernel_shape.h>
+#include <kernels/kernel_windows.h>
 #include <runtime/base/base.h>
 
 #include <inttypes.h>
@@ -148,6 +149,15 @@ static void run_chunk(const struct pto_kernel_args *args, pto_op_loop *loop, con
   loop(chunk);
 }
 
+/* The next rows where they lie; how many elements that are, 0 where they had better go through chunks. */
+static uint64_t run_windows(struct pto_operand *operands, uint32_t count, pto_window_loop *loop,
+                            const struct pto_chunk *chunk) {
+  struct pto_windows windows = {.scalar = chunk->scalar, .scalar2 = chunk->scalar2};
+  const uint64_t done = pto_windows_next(operands, count, &windows);
+  if (done > 0) loop(&windows);
+  return done;
+}
+
 static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, const struct form *form) {
   const uint32_t last = form->input_count;
   const struct pto_kernel_tensor *y = &args->tensors[last];
@@ -178,8 +188,12 @@ static int elementwise_run(const struct pto_kernel_args *args, enum pto_op op, c
   struct pto_operand *out = &operands[read_count];
   if (!form->reads_output && !is_long[op]) pto_operand_is_output(out, left, is_streaming(loop, op));
 
+  pto_window_loop *window_loop = loop == pto_loops_best()->op[op][class_] ? pto_window_loop_best(op, class_) : NULL;
   const void *filled = NULL; /* what is not made of inputs, and is in local memory already */
   for (; left > 0; left -= chunk.count) {
+    chunk.count = window_loop != NULL ? run_windows(operands, read_count + 1, window_loop, &chunk) : 0;
+    if (chunk.count > 0) continue;
+    window_loop = NULL; /* what has no windows here has none further on, and to ask takes time */
     chunk.count = pto_operands_next(operands, read_count + 1, left);
     if (read_count > 0) chunk.a = pto_operand_read(&operands[0], chunk.count);
     if (read_count > 1) chunk.b = pto_operand_read(&operands[1], chunk.count);

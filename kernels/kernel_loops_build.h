@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files that compile the loops, one an instruction set, have in common; only they and kernel_loops.c include
- * it.  The tables are theirs; no code here looks at floating-point exceptions.
+ * What the files that compile the loops, one an instruction set, have in common; only they, kernel_loops.c and
+ * kernel_windows_avx512.c include it.  The tables are theirs; no code here looks at floating-point exceptions.
  */
 #ifndef PTO_KERNEL_LOOPS_BUILD_H
 #define PTO_KERNEL_LOOPS_BUILD_H

@@ -56,8 +56,9 @@ void pto_operand_init(struct pto_operand *o, const struct pto_kernel_tensor *t, 
   o->stage = o->unit_bytes == o->elem_bytes ? NULL : pto_local_take(local, elems * o->unit_bytes);
   pto_cursor_init(&o->cursor, t, order);
   if (o->is_nibbles) o->cursor.run_step = 0; /* of no meaning: the byte is counted in read and end */
-  o->is_direct = !o->is_nibbles && o->unit_bytes == o->elem_bytes && o->cursor.run_step == o->elem_bytes &&
-                 (class_ != PTO_CLASS_F32 || t->dtype == PTO_FLOAT32);
+  o->is_in_class =
+      !o->is_nibbles && o->unit_bytes == o->elem_bytes && (class_ != PTO_CLASS_F32 || t->dtype == PTO_FLOAT32);
+  o->is_direct = o->is_in_class && o->cursor.run_step == o->elem_bytes;
   o->rows = o->is_direct && o->cursor.ndims == 0 ? NULL : pto_rows_best(); /* one run in place has no rows */
 }
 

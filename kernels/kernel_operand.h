@@ -46,7 +46,8 @@ struct pto_operand {
   uint32_t dtype;
   uint64_t elem_bytes; /* of the class */
   uint64_t unit_bytes; /* of the dtype */
-  bool is_direct;      /* its elements lie as the class wants them, within a run */
+  bool is_in_class;    /* its elements are those of the class, wherever they lie */
+  bool is_direct;      /* and lie side by side within a run */
   bool is_nibbles;
   bool is_streamed;
   bool is_in_loop_streamed; /* by the loop that computes it, and not from a chunk */
