@@ -59,10 +59,9 @@ static const struct form params_of_FILL = {.input_count = 0}, params_of_FILL_INT
                          params_of_BINARY = {.input_count = 2}, params_of_COMPARE = {.input_count = 2, .is_test = true},
                          params_of_SELECT = {.input_count = 3, .first = 1, .moves_bits = true},
                          params_of_SCALED = {.input_count = 1}, params_of_LANES_SCALED = {.input_count = 1},
-                         params_of_LANES_BINARY = {.input_count = 2},
-                         params_of_LANES_BINARY_STEPS = {.input_count = 2}, params_of_SCALED2 = {.input_count = 1},
-                         params_of_SCALED_INT = {.input_count = 1}, params_of_BOUNDED_INT = {.input_count = 1},
-                         params_of_BOUNDED2_INT = {.input_count = 1},
+                         params_of_LANES_BINARY = {.input_count = 2}, params_of_LANES_BINARY_STEPS = {.input_count = 2},
+                         params_of_SCALED2 = {.input_count = 1}, params_of_SCALED_INT = {.input_count = 1},
+                         params_of_BOUNDED_INT = {.input_count = 1}, params_of_BOUNDED2_INT = {.input_count = 1},
                          params_of_INPLACE = {.input_count = 1, .reads_output = true};
 
 /* Whether all that is read and written, bools apart, has one dtype of 16-bit floats. */

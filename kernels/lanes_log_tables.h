@@ -6,8 +6,9 @@
  * 1½, where the others have |x| + c: log x, at a point where it is a multiple of 2^-16; the pieces about 1 have the
  * point 1. Of the points with the best values, the one that gives the least error of all x in the piece.  Within 2^-26.
  *
- * PTO_POW_PIECES: for 32 pieces of m from 0.6953125 to 1.390625, by the upper bits of its mantissa: c near 1 / m, a multiple
- * of 2^-5 where m is below 1 and else of 2^-6, so that 1 − m · c is exact, and −log c as a multiple of 2^-16 and what is left.
+ * PTO_POW_PIECES: for 32 pieces of m from 0.6953125 to 1.390625, by the upper bits of its mantissa: c near 1 / m, a
+ * multiple of 2^-5 where m is below 1 and else of 2^-6, so that 1 − m · c is exact, and −log c as a multiple of 2^-16
+ * and what is left.
  *
  * Constants.
  */
