@@ -41,18 +41,26 @@ SAY := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 
 # ---- sources by folder ----------------------------------------------------------------------------------------------
 code = $(filter-out %_test.c,$(wildcard $(1)))
-LIB_SRC := $(call code,runtime/*/*.c sim/*.c kernels/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*.c graph/*/*.c check/*.c)
-CLI_SRC := $(call code,cli/*.c)
-PROGRAM_SRC := $(call code,orchestration/*.c orchestration/errors/*.c)
+# libpto is what runs a program.  libptotools is what judges one and tells of it, with the references and models that it needs.
+LIB_SRC := $(filter-out kernels/reference/% graph/reference/% graph/models/%, \
+             $(call code,runtime/*/*.c sim/*/*.c kernels/*/*.c orchestration/loader/*.c formats/*.c device/*.c graph/*/*.c))
+# Readers of language models and tokenizers: part of the program llm, and of graph/models.
+MODEL_FILES_SRC := $(call code,formats/llm/*.c)
+TOOLS_SRC := $(call code,check/*/*.c report/*/*.c kernels/reference/*.c graph/reference/*.c graph/models/*.c) $(MODEL_FILES_SRC)
+CLI_SRC := $(call code,cli/*/*.c)
+# A program is a file of its own.  One of several files names the others here, and what it needs of the library's own.
+PARTS_llm := $(patsubst %,orchestration/llm/%.c,kernels oracle pass random_model sampler step) $(MODEL_FILES_SRC) \
+               runtime/base/error.c runtime/base/utf8.c formats/json_read.c formats/mapped_file.c formats/safetensors.c
+PARTS_SRC := $(PARTS_llm)
+PROGRAM_SRC := $(filter-out orchestration/loader/% $(PARTS_SRC),$(call code,orchestration/*/*.c))
 # The oracle brings its own implementation of the public runtime API: none of the runtime above base and tensor, no sim.
 ORACLE_SRC := $(call code,tests/oracle/*.c)
 ORACLE_LIB_SRC := $(filter runtime/base/% runtime/tensor/% runtime/port/% kernels/% orchestration/loader/% formats/%,$(LIB_SRC))
 SUPPORT_SRC := $(call code,tests/support/*.c tests/conformance/*.c bench/support/*.c)
-TEST_SRC := $(wildcard runtime/*/*_test.c sim/*_test.c kernels/*_test.c orchestration/*_test.c orchestration/*/*_test.c \
-              formats/*_test.c device/*_test.c graph/*_test.c graph/*/*_test.c check/*_test.c cli/*_test.c tests/*_test.c tests/*/*_test.c \
-              bench/*/*_test.c)
-TEST_SCRIPTS := $(wildcard tests/*_test.sh)
+TEST_SRC := $(wildcard formats/*_test.c device/*_test.c \
+              $(patsubst %,%/*/*_test.c,runtime sim kernels orchestration formats graph check report cli tests bench))
 LONG_TEST_SCRIPTS := $(wildcard tests/long/*_test.sh)
+TEST_SCRIPTS := $(filter-out $(LONG_TEST_SCRIPTS),$(wildcard tests/*/*_test.sh))
 FUZZ_SRC := $(wildcard tests/fuzz/*_fuzz.c)
 # Programs with a known mistake each, which tests run.
 PLANTED_SRC := $(wildcard tests/planted/*.c)
@@ -61,17 +69,22 @@ BENCH_SUPPORT_SRC := $(call code,bench/support/*.c)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB_OBJ := $(call obj,$(LIB_SRC))
+TOOLS_OBJ := $(call obj,$(TOOLS_SRC))
 CLI_OBJ := $(call obj,$(CLI_SRC))
 ORACLE_OBJ := $(call obj,$(ORACLE_SRC) $(ORACLE_LIB_SRC))
 SUPPORT_OBJ := $(call obj,$(SUPPORT_SRC))
-PROGRAMS := $(PROGRAM_SRC:orchestration/%.c=$(B)/programs/%.so)
+# A program is named by its file; those of errors/ by their folder too.
+program_name = $(if $(filter orchestration/errors/%,$(1)),errors/)$(basename $(notdir $(1)))
+program_source = $(filter orchestration/%/$(1).c orchestration/$(1).c,$(PROGRAM_SRC))
+program_parts = $(call obj,$(program_source) $(PARTS_$(1)))
+PROGRAMS := $(foreach p,$(PROGRAM_SRC),$(B)/programs/$(call program_name,$(p)).so)
 PLANTED := $(PLANTED_SRC:tests/planted/%.c=$(B)/planted/%.so)
 TESTS_BUILT := $(TEST_SRC:%.c=$(B)/tests/%)
 REPLAYS := $(if $(wildcard tests/support/fuzz_replay.c),$(FUZZ_SRC:%.c=$(B)/tests/%))
 PEER_MAIN_SRC := bench/peers/peer_main.c
 OUR_PEER_SRC := bench/peers/peer_pto.c
 BENCHES := $(BENCH_SRC:%.c=$(B)/%)
-ALL_SRC := $(LIB_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
+ALL_SRC := $(LIB_SRC) $(TOOLS_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
@@ -95,8 +108,11 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
         $(if $(findstring clang,$(notdir $(CC))),$(WARN_CLANG))
 DEFINES := -I. -Iinclude -D_GNU_SOURCE $(if $(SAN)$(COVERAGE)$(filter debug,$(BUILD)),-DPTO_ASSERT_LEVEL=2) \
            $(if $(ANNOTATE),-DPTO_ANNOTATE=1)
+# What is not PTO_API is no symbol of a shared object; in the library it is "protected", for libptotools.so (scripts/library_map).
+VISIBILITY := hidden
+$(LIB_OBJ): private VISIBILITY := protected
 # No contraction of a*b+c: results may not depend on whether the machine has a fused multiply-add.
-CODE := -std=c17 -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread
+CODE = -std=c17 -fPIC -fvisibility=$(VISIBILITY) -ffp-contract=off -fno-math-errno -pthread
 INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
               $(if $(COVERAGE),--coverage) $(if $(FUZZ),-fsanitize=fuzzer-no-link)
 ALL_CFLAGS = $(DEFINES) $(CPPFLAGS) $(CODE) $(WARN) $(INSTRUMENT) $(CFLAGS)
@@ -104,11 +120,11 @@ LINK = $(CC) $(CODE) $(INSTRUMENT) $(CFLAGS) -Wl,--as-needed $(LDFLAGS)
 LIBS = -ljansson -linih $(OPTIONAL_LIBS) -ldl -lm
 
 # Optional libraries have one home each, and only that file sees the macro.
-HWLOC_HOME := sim/place.c
-NUMA_HOME := sim/place.c
-DW_HOME := check/source_lines.c
+HWLOC_HOME := sim/host/topology.c
+NUMA_HOME := sim/host/topology.c
+DW_HOME := report/findings/source_lines.c
 VALGRIND_HOME := runtime/base/valgrind_requests.c
-PAPI_HOME := cli/papi_events.c
+PAPI_HOME := cli/measure/papi_events.c
 SDE_HOME := runtime/base/software_events.c
 $(call obj,$(HWLOC_HOME)): DEFINES += $(HAVE_HWLOC)
 $(call obj,$(NUMA_HOME)): DEFINES += $(HAVE_NUMA)
@@ -131,10 +147,13 @@ $(B)/sources: FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # The chip files are part of this object; the compiler's list of headers does not see them.
-$(call obj,sim/chip_files.c): $(wildcard sim/chips/*.ini)
+$(call obj,sim/chips/chip_files.c): $(wildcard sim/chips/*.ini)
+
+VERSION := $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' include/pto/version.h)
+MAJOR := $(firstword $(subst ., ,$(VERSION)))
 
 # ---- building -------------------------------------------------------------------------------------------------------
-all: $(B)/libpto.so programs $(if $(CLI_SRC),$(B)/ptosim)
+all: $(B)/libpto.so $(B)/libptotools.so programs $(if $(CLI_SRC),$(B)/ptosim)
 programs: $(PROGRAMS)
 tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(if $(ORACLE_SRC),$(B)/oracle)
 benches: all $(BENCHES) $(B)/bench/peers/pto $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%))
@@ -144,33 +163,40 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(SAY) "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
 
-# For users: only what include/pto marks as PTO_API can be seen.
-$(B)/libpto.so: $(LIB_OBJ) $(B)/sources
+# For users: only what include/pto marks as PTO_API can be seen.  libNAME.so is a link to libNAME.so.MAJOR, the soname, and this to
+# the file.
+$(B)/libpto.map: scripts/library_map include/pto/version.h $(LIB_OBJ) $(TOOLS_OBJ) $(B)/sources
+	$(Q)scripts/library_map $(VERSION) $(LIB_OBJ) -- $(TOOLS_OBJ) >$@
+library = $(Q)$(LINK) -shared -Wl,-soname,$(@F).$(MAJOR) -o $@.$(VERSION) $(1) && \
+  ln -sf $(@F).$(VERSION) $@.$(MAJOR) && ln -sf $(@F).$(MAJOR) $@
+$(B)/libpto.so: $(B)/libpto.map $(LIB_OBJ)
 	$(SAY) "  LINK  $@"
-	$(Q)$(LINK) -shared -Wl,-soname,libpto.so -o $@ $(LIB_OBJ) $(LIBS)
+	$(call library,-Wl$(comma)--version-script=$(B)/libpto.map $(LIB_OBJ) $(LIBS))
+$(B)/libptotools.so: $(TOOLS_OBJ) $(B)/libpto.so
+	$(SAY) "  LINK  $@"
+	$(call library,$(TOOLS_OBJ) -L$(B) -lpto $(LIBS))
 
-# For tests, which link internals.
-$(B)/libpto.a: $(LIB_OBJ) $(B)/sources
+# For tests, which link internals.  Objects of several folders may have one name, so members are stored by path ("P").
+$(B)/libpto.a: $(LIB_OBJ)
+$(B)/libptotools.a: $(TOOLS_OBJ)
+$(B)/libptosim.a: $(CLI_OBJ)
+$(B)/libsupport.a: $(SUPPORT_OBJ)
+$(B)/lib%.a: $(B)/sources
 	@rm -f $@
-	$(Q)$(AR) rcs $@ $(LIB_OBJ)
-$(B)/libptosim.a: $(CLI_OBJ) $(B)/sources
-	@rm -f $@
-	$(Q)$(AR) rcs $@ $(CLI_OBJ)
-$(B)/libsupport.a: $(SUPPORT_OBJ) $(B)/sources
-	@rm -f $@
-	$(Q)$(AR) rcs $@ $(SUPPORT_OBJ)
+	$(Q)$(AR) qcsP $@ $(filter %.o,$^)
 
 # The library's objects are part of ptosim, so that it runs from anywhere; programs bind to its symbols.
-$(B)/ptosim: $(CLI_OBJ) $(LIB_OBJ) $(B)/sources
+$(B)/ptosim: $(CLI_OBJ) $(TOOLS_OBJ) $(LIB_OBJ) $(B)/public-symbols
 	$(SAY) "  LINK  $@"
-	$(Q)$(LINK) -rdynamic -o $@ $(CLI_OBJ) $(LIB_OBJ) $(LIBS)
+	$(Q)$(LINK) @$(B)/public-symbols -o $@ $(CLI_OBJ) $(TOOLS_OBJ) $(LIB_OBJ) $(LIBS)
 $(B)/oracle: $(ORACLE_OBJ) $(B)/sources
 	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -rdynamic -o $@ $(ORACLE_OBJ) $(LIBS)
-$(B)/programs/%.so: $(B)/obj/orchestration/%.o
+.SECONDEXPANSION:
+$(B)/programs/%.so: $$(call program_parts,$$*)
 	@mkdir -p $(@D)
 	$(SAY) "  LINK  $@"
-	$(Q)$(LINK) -shared -o $@ $< -lm
+	$(Q)$(LINK) -shared -Wl,--version-script=scripts/program.map -o $@ $^ $(if $(PARTS_$*),$(LIBS),-lm)
 
 $(B)/planted/%.so: $(B)/obj/tests/planted/%.o
 	@mkdir -p $(@D)
@@ -179,29 +205,29 @@ $(B)/planted/%.so: $(B)/obj/tests/planted/%.o
 
 # Tests take from the archive what they need, and may stand in for the rest.  Those of loader, cli and tests/ hold all that is
 # public besides, and show it to the programs that they load.
-LOADING_TESTS := $(filter $(B)/tests/orchestration/% $(B)/tests/cli/% $(B)/tests/tests/%,$(TESTS_BUILT))
+LOADING_TESTS := $(filter $(B)/tests/orchestration/% $(B)/tests/cli/% $(B)/tests/report/% $(B)/tests/tests/%,$(TESTS_BUILT))
 $(LOADING_TESTS): $(B)/public-symbols
-$(LOADING_TESTS): PUBLIC = -rdynamic @$(B)/public-symbols
+$(LOADING_TESTS): PUBLIC = @$(B)/public-symbols
 $(B)/public-symbols: $(B)/libpto.so
-	@nm -D --defined-only $< | awk '{ print "-Wl,-u," $$3 }' >$@
+	@nm -D --defined-only $< | awk '$$3 ~ /@@PTO_$(MAJOR)$$/ { sub(/@.*/, "", $$3); print "-Wl,-u," $$3 ",--export-dynamic-symbol=" $$3 }' >$@
 $(REPLAYS): REPLAY := $(call obj,tests/support/fuzz_replay.c)
 $(REPLAYS): $(call obj,$(if $(REPLAYS),tests/support/fuzz_replay.c))
-TEST_ARCHIVES := $(B)/libsupport.a $(B)/libptosim.a $(B)/libpto.a
+TEST_ARCHIVES := $(B)/libsupport.a $(B)/libptosim.a $(B)/libptotools.a $(B)/libpto.a
 $(TESTS_BUILT) $(REPLAYS): $(B)/tests/%: $(B)/obj/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(@D)
 	$(SAY) "  LINK  $@"
-	$(Q)$(LINK) $(PUBLIC) -o $@ $< $(REPLAY) $(TEST_ARCHIVES) $(LIBS) -lcmocka
+	$(Q)$(LINK) $(PUBLIC) -o $@ $< $(REPLAY) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(LIBS) -lcmocka
 
 # Benches may compare with OpenMP and with libraries of matrix products in the same run.
 $(call obj,$(BENCH_SRC)): DEFINES += -fopenmp
 $(call obj,bench/bench_matmul.c): DEFINES += $(HAVE_OPENBLAS) $(HAVE_DNNL)
 $(call obj,bench/bench_graph.c): DEFINES += $(HAVE_DNNL)
 $(call obj,bench/bench_math.c): DEFINES += $(HAVE_SLEEF)
-$(BENCHES): $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(BENCH_SUPPORT_SRC)) $(B)/libpto.a
+$(BENCHES): $(B)/bench/%: $(B)/obj/bench/%.o $(call obj,$(BENCH_SUPPORT_SRC)) $(B)/libpto.a $(B)/libptotools.a
 	@mkdir -p $(@D)
 	$(SAY) "  LINK  $@"
 	$(Q)$(LINK) -fopenmp -rdynamic -o $@ $< $(call obj,$(BENCH_SUPPORT_SRC)) \
-	  -Wl,--whole-archive $(B)/libpto.a -Wl,--no-whole-archive $(LIBS) $(BENCH_LIBS)
+	  $(B)/libptotools.a -Wl,--whole-archive $(B)/libpto.a -Wl,--no-whole-archive $(LIBS) $(BENCH_LIBS)
 
 # Other task runtimes, each with the compiler that it is for: a program a peer, those that the probe found.
 PEER_COMMON := $(call obj,$(PEER_MAIN_SRC) bench/support/task_graph.c)
@@ -302,7 +328,7 @@ FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
 fuzzers: $(FUZZERS)
 $(FUZZERS): $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< $(filter %.a,$^) $(LIBS) -lcmocka
+	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS) -lcmocka
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 lint:
@@ -317,25 +343,28 @@ format-check:
 
 # ---- installing -----------------------------------------------------------------------------------------------------
 PREFIX ?= /usr/local
-VERSION = $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' cli/version.h)
 INSTALLED := $(DESTDIR)$(PREFIX)
+# Lines of a pkg-config file.
 define PKGCONFIG
 prefix=$(abspath $(PREFIX))
 
-Name: pto
-Description: PTO task runtime and chip simulator
+Name: $(1)
+Description: $(2)
 Version: $(VERSION)
-Libs: -L$${prefix}/lib -lpto
+Requires: $(3)
+Libs: -L$${prefix}/lib -l$(1)
 Cflags: -I$${prefix}/include
 endef
 install: all
 	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
 	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
-	@install -m 644 $(B)/libpto.so $(INSTALLED)/lib
+	@for l in libpto libptotools; do \
+	  install -m 644 $(B)/$$l.so.$(VERSION) $(INSTALLED)/lib && cp -P $(B)/$$l.so.$(MAJOR) $(B)/$$l.so $(INSTALLED)/lib || exit 1; done
 	@install -m 644 include/pto/*.h $(INSTALLED)/include/pto
 	@for p in $(PROGRAMS:$(B)/programs/%=%); do install -m 644 $(B)/programs/$$p $(INSTALLED)/lib/pto/programs/$$p || exit 1; done
-	$(file >$(B)/pto.pc,$(PKGCONFIG))
-	@install -m 644 $(B)/pto.pc $(INSTALLED)/lib/pkgconfig
+	$(file >$(B)/pto.pc,$(call PKGCONFIG,pto,PTO task runtime and chip simulator))
+	$(file >$(B)/ptotools.pc,$(call PKGCONFIG,ptotools,what judges programs of the PTO task runtime,pto = $(VERSION)))
+	@install -m 644 $(B)/pto.pc $(B)/ptotools.pc $(INSTALLED)/lib/pkgconfig
 	@echo "installed in $(INSTALLED)"
 
 clean:

@@ -14,9 +14,9 @@
  */
 #include <bench/support/bench_clock.h>
 #include <bench/support/bench_line.h>
-#include <graph/graph_lowering.h>
+#include <graph/run/lower_graph.h>
 #include <graph/models/graph_model.h>
-#include <graph/op_options.h>
+#include <graph/build/op_options.h>
 #include <pto/device.h>
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
  */
 #include <bench/support/bench_line.h>
 #include <bench/support/systems.h>
-#include <orchestration/task_patterns.h>
+#include <orchestration/basics/task_patterns.h>
 #include <runtime/base/base.h>
 
 #include <stdio.h>

@@ -18,9 +18,10 @@
 #include <bench/support/bench_line.h>
 #include <bench/support/plain_rows.h>
 #include <bench/support/stream_ratio.h>
-#include <kernels/kernel_level.h>
-#include <kernels/trial_time.h>
-#include <sim/timing.h>
+#include <kernels/levels/level.h>
+#include <check/trial/time.h>
+#include <runtime/base/clock.h>
+#include <sim/chips/timing.h>
 
 #include <inttypes.h>
 #include <malloc.h>
@@ -28,7 +29,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #if defined(__SSE2__)
@@ -39,12 +39,6 @@
 #define RUNS ((int)pto_bench_repeats(MOST_RUNS))
 #define ROOFLINE_BATCH_NS 1e6
 #define IN_CACHE_BATCH_NS 1e6
-
-static double now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 /* Measurements of one thing. */
 struct times {
@@ -158,10 +152,10 @@ static bool stream_past_caches(enum stream stream, uint64_t count) {
 /* Nanoseconds of a stream over `bytes` an array; 0 where there is no such stream. */
 static double time_stream(enum stream stream, uint64_t bytes, bool is_past_caches) {
   const uint64_t count = bytes / sizeof(double);
-  const double begin = now_ns();
+  const double begin = (double)pto_clock_ns();
   if (is_past_caches && !stream_past_caches(stream, count)) return 0;
   if (!is_past_caches) stream_plain(stream, count);
-  return now_ns() - begin;
+  return (double)pto_clock_ns() - begin;
 }
 
 static bool make_arrays(void) {
@@ -234,9 +228,9 @@ struct mixed_case {
 };
 
 static double time_ratio(struct stream_ratio ratio, uint64_t turns, bool is_past_caches) {
-  const double begin = now_ns();
+  const double begin = (double)pto_clock_ns();
   if (!stream_ratio_run(ratio, arrays[1], arrays[0], turns, is_past_caches)) return INFINITY;
-  return now_ns() - begin;
+  return (double)pto_clock_ns() - begin;
 }
 
 /* One kernel beside a loop that reads as many bytes and writes as many, of which the more are an array of STREAM. */
@@ -364,9 +358,9 @@ static void bench_rows(const char *name, plain_rows_loop *plain, const struct ro
   for (int i = 0; i < RUNS; i++) {
     const uint64_t calls = 1 + warm.calls / 4;
     ours.ns[i] = pto_trial_batch_ns(&trial, warm.calls);
-    const double begin = now_ns();
+    const double begin = (double)pto_clock_ns();
     for (uint64_t k = 0; k < calls; k++) plain(&peer);
-    loop.ns[i] = (now_ns() - begin) / (double)calls;
+    loop.ns[i] = ((double)pto_clock_ns() - begin) / (double)calls;
   }
   struct pto_kernel_tensor plain_y = trial.views[y];
   plain_y.addr = peer.y;

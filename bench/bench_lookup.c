@@ -96,7 +96,6 @@ struct map_side {
   struct pto_list_chunks chunks;
   struct pto_access_map map;
   struct pto_hazards hazards;
-  struct pto_access_hint hint;
   struct pto_task_ref writer; /* of all tiles: a task that has not finished */
   uint32_t space, live;
   uint64_t candidates[2]; /* of all misses, all hits */
@@ -118,7 +117,7 @@ static struct pto_region region_of(const struct grid *grid, uint64_t i, bool is_
 
 /* As hazards.c enters a region that meets no other. */
 static uint32_t enter(struct map_side *side, const struct pto_region *region, uint32_t bucket) {
-  const uint32_t entry = pto_access_map_insert(&side->map, side->space, region, bucket);
+  const uint32_t entry = pto_access_map_insert(&side->map, side->space, region, bucket, NULL);
   struct pto_access_entry *made = &side->map.entries[entry];
   made->flags |= PTO_ENTRY_ISOLATED;
   (void)pto_access_map_append(&side->map, made, side->writer, PTO_TAG_WRITE);
@@ -139,6 +138,7 @@ static struct map_side *make_side(enum shape shape, uint32_t live) {
                                          side->grid.size_bytes);
   side->writer = side->rings.slots[pto_task_ring_alloc(&side->rings, 0)].ref;
   side->hazards = (struct pto_hazards){.map = &side->map, .rings = &side->rings, .chunks = &side->chunks};
+  pto_deps_table_init(&side->hazards.table, PTO_DEPS_EXACT);
   for (uint32_t i = 0; i < live; i++) {
     const struct pto_region region = region_of(&side->grid, i, true);
     enter(side, &region, pto_access_map_bucket(&side->map, &region));
@@ -159,11 +159,7 @@ static void destroy_side(struct map_side *side) {
  * wait for. */
 static inline bool look_up(struct map_side *side, const struct pto_region *region) {
   struct pto_access_map *map = &side->map;
-  uint32_t entry = pto_access_map_find_next(map, region, pto_access_kind(region), &side->hint);
-  if (!entry) {
-    entry = pto_access_map_find(map, region, pto_access_map_bucket(map, region));
-    pto_access_hint_learn(&side->hint, entry);
-  }
+  const uint32_t entry = pto_access_map_find(map, region, pto_access_map_bucket(map, region));
   map->candidates += entry != 0;
   if (entry && (map->entries[entry].flags & PTO_ENTRY_ISOLATED)) return true;
   return pto_hazards_find_unfinished(&side->hazards, side->space, region, false) != UINT32_MAX;

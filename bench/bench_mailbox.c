@@ -21,12 +21,12 @@
 #include <bench/support/bench_line.h>
 #include <runtime/base/thread.h>
 #include <runtime/base/wait.h>
-#include <sim/chip.h>
-#include <sim/engine.h>
-#include <sim/engine_current.h>
-#include <sim/engine_threads.h>
-#include <sim/mailbox.h>
-#include <sim/watchdog.h>
+#include <sim/chips/chip.h>
+#include <sim/engine/engine.h>
+#include <sim/host/current.h>
+#include <sim/threads/engine.h>
+#include <sim/threads/mailbox.h>
+#include <sim/host/watchdog.h>
 
 #define RUNS 7
 #define CAPACITY 1024u
@@ -243,13 +243,13 @@ static double measure_engine(void) {
   double begin = pto_bench_now_ns();
   for (uint32_t i = 0; i < slots * core_count; i++, sent++) {
     message.core = (uint16_t)(chained ? 1 : i % core_count); /* core 1 lives on the last worker */
-    port->ops->dispatch(port, &message, 0);
+    port->ops->dispatch(port, &message, 0, NULL);
   }
   while (received < sent) {
     uint32_t got = port->ops->poll(port, done, PTO_ARRAY_LENGTH(done));
     for (uint32_t i = 0; i < got && sent < count; i++, sent++) {
       message.core = done[i].core;
-      port->ops->dispatch(port, &message, 0);
+      port->ops->dispatch(port, &message, 0, NULL);
     }
     received += got;
     if (got == 0) port->ops->wait(port);

@@ -10,14 +10,14 @@
  * there is no such function, or no such processor; a SLEEF that is missing is named once on standard error.
  */
 #include <bench/support/bench_line.h>
-#include <kernels/kernel_level.h>
-#include <kernels/kernel_loops.h>
+#include <kernels/levels/level.h>
+#include <kernels/levels/loops.h>
 #include <runtime/base/base.h>
+#include <runtime/base/clock.h>
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define RUNS 15
 #define REPEATS 40
@@ -155,12 +155,6 @@ static const struct function {
         {.name = "pow", .op = PTO_OP_pow, .from = 0.001, .to = 50, .libm = pow_of_libm, .sleef = OF_SLEEF_1(pow)},
 };
 
-static double now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 /* Ours, then the C library, then SLEEF. */
 enum { OURS = 0, LIBM = PTO_LEVEL_COUNT, SLEEF, SIDE_COUNT = SLEEF + SLEEF_COUNT };
 
@@ -194,9 +188,9 @@ static void bench(const struct function *f) {
     for (uint32_t side = 0; side < SIDE_COUNT; side++) {
       if (!has_side(f, side)) continue;
       run_side(f, side);
-      const double begin = now_ns();
+      const double begin = (double)pto_clock_ns();
       for (uint32_t i = 0; i < REPEATS; i++) run_side(f, side);
-      pto_samples_add(&ns[side], (now_ns() - begin) / (REPEATS * (double)ELEMS));
+      pto_samples_add(&ns[side], ((double)pto_clock_ns() - begin) / (REPEATS * (double)ELEMS));
     }
   static const struct {
     const char *key;

@@ -12,16 +12,16 @@
  * is AVX-512 the program starts itself again with OPENBLAS_CORETYPE=SkylakeX, or what PTO_BENCH_OPENBLAS_CORETYPE says.
  */
 #include <bench/support/bench_line.h>
-#include <kernels/gemm_block.h>
-#include <kernels/kernel_level.h>
-#include <kernels/kernel_list.h>
+#include <kernels/matmul/gemm_block.h>
+#include <kernels/levels/level.h>
+#include <kernels/api/list.h>
 #include <runtime/base/base.h>
+#include <runtime/base/clock.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #if PTO_HAVE_OPENBLAS
@@ -67,12 +67,6 @@ static _Alignas(64) uint16_t half_a[MAX_ELEMS], half_b[MAX_ELEMS];
 static _Alignas(64) int8_t int8_a[MAX_ELEMS], int8_b[MAX_ELEMS];
 static _Alignas(64) int32_t int32_c[MAX_ELEMS];
 static _Alignas(64) char l1[512 << 10], l0a[64 << 10], l0b[64 << 10], l0c[128 << 10];
-
-static double now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 static void fill(uint32_t dtype) {
   struct pto_rng rng = {1};
@@ -157,15 +151,15 @@ static bool has_side(enum side side, const struct product *p) {
 /* ---- measuring ---- */
 
 static double time_of(enum side side, const struct product *p, uint64_t repeats) {
-  const double begin = now_ns();
+  const double begin = (double)pto_clock_ns();
   for (uint64_t i = 0; i < repeats; i++) runs[side](p);
-  return (now_ns() - begin) / (double)repeats;
+  return ((double)pto_clock_ns() - begin) / (double)repeats;
 }
 
 /* The roof: GFLOP/s of the largest tile alone, on operands that stay in the first-level cache. */
 static double tile_gflops(uint32_t dtype) {
   const struct pto_gemm_set *set = NULL;
-  for (uint32_t i = 0; i <= PTO_LEVEL_COUNT; i++) {
+  for (uint32_t i = 0; i < PTO_LEVEL_COUNT; i++) {
     const struct pto_gemm_set *higher = dtype == PTO_INT8 ? pto_gemm_int8_set(i) : pto_gemm_float_set(i);
     if (higher != NULL) set = higher;
   }
@@ -179,9 +173,9 @@ static double tile_gflops(uint32_t dtype) {
                                              .b_step = cols * PTO_GEMM_UNIT,
                                              .sums_row = cols * PTO_GEMM_UNIT,
                                              .is_first = true};
-  const double begin = now_ns();
+  const double begin = (double)pto_clock_ns();
   for (uint64_t i = 0; i < calls; i++) set->micro[1][set->rows](&operands);
-  return 2.0 * (double)(calls * set->rows * cols * depth * set->unit_depth) / (now_ns() - begin);
+  return 2.0 * (double)(calls * set->rows * cols * depth * set->unit_depth) / ((double)pto_clock_ns() - begin);
 }
 
 static const char *const layout_names[2][2] = {{"nn", "nt"}, {"tn", "tt"}};

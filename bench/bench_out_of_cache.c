@@ -10,9 +10,10 @@
  */
 #include <bench/support/bench_line.h>
 #include <bench/support/stream_ratio.h>
-#include <kernels/kernel_level.h>
-#include <kernels/kernel_list.h>
-#include <kernels/trial_time.h>
+#include <kernels/levels/level.h>
+#include <kernels/api/list.h>
+#include <check/trial/time.h>
+#include <runtime/base/clock.h>
 
 #include <malloc.h>
 #include <stdio.h>
@@ -24,11 +25,7 @@
 #define RUNS pto_bench_repeats(9)
 
 /* This thread's time: what others take of a busy machine does not count, but for the memory that they use. */
-static double now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
+static double now_ns(void) { return (double)pto_clock_of_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 static double *from, *to; /* the peer's arrays */
 static struct pto_trial trial, pattern;

@@ -19,7 +19,7 @@
 #include <bench/support/bench_clock.h>
 #include <bench/support/bench_line.h>
 #include <bench/support/graph_run.h>
-#include <orchestration/task_patterns.h>
+#include <orchestration/basics/task_patterns.h>
 #include <runtime/base/base.h>
 
 #include <math.h>

@@ -10,8 +10,8 @@
 #include <bench/support/bench_clock.h>
 #include <bench/support/bench_line.h>
 #include <runtime/trace/trace.h>
-#include <sim/chip.h>
-#include <sim/engine.h>
+#include <sim/chips/chip.h>
+#include <sim/engine/engine.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void send(struct pto_port *port, uint32_t ticket, uint32_t core) {
                                       .core = (uint16_t)core,
                                       .tensor_count = 3,
                                       .scalar_count = 1};
-  port->ops->dispatch(port, &message, port->clock);
+  port->ops->dispatch(port, &message, port->clock, NULL);
 }
 
 /* Each completion is answered with a message to the same core, as a runtime with enough ready tasks does. */

@@ -20,7 +20,7 @@
 #include <bench/support/programs.h>
 #include <orchestration/loader/loader.h>
 #include <orchestration/loader/program_run.h>
-#include <orchestration/task_patterns.h>
+#include <orchestration/basics/task_patterns.h>
 #include <runtime/base/base.h>
 
 #include <limits.h>

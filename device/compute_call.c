@@ -66,7 +66,7 @@ static int compute(struct computed *c, const struct pto_device_program *program)
   struct pto_device_program once = *program;
   once.repeats = 0; /* these tensors will not come again */
   status = pto_context_dispatch(c->context, &once, &bindings);
-  if (status == PTO_OK) status = pto_context_sync(c->context); /* nobody uses `once` after this */
+  if (status == PTO_OK) status = pto_context_sync(c->context); /* no command uses `once` after this */
   for (uint32_t i = 0; i < arrays->output_count && status == PTO_OK; i++)
     status = pto_device_tensor_read(c->context, bindings.outputs[i].tensor, arrays->outputs[i].data,
                                     arrays->outputs[i].size_bytes);

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <device/context_calls.h>
 
-#include <stdlib.h>
-
 /* ---- the queue ---- */
-
-void pto_command_fini(struct pto_command *command) {
-  if (command->kind == PTO_COMMAND_WRITE) free(command->data);
-  free(command->bound);
-  *command = (struct pto_command){0};
-}
 
 /* Under `lock`. */
 static int kept_failure(const struct pto_context *context) {

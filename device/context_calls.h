@@ -27,7 +27,7 @@ int pto_context_end_call(struct pto_context *context, int status);
 /* PTO_OK, or the refusal where what was to write the tensor has failed.  Under the lock. */
 int pto_context_check_defined(struct pto_context *context, const char *what, const struct pto_device_record *record);
 
-/* The index of the operand called `name`, or `count`.  `likely` is looked at first: bindings mostly come in the order
+/* The index of the operand called `name`, or `count`.  `likely` is compared first: bindings mostly come in the order
  * of the operands, and then a dispatch of many costs no more than their number. */
 uint32_t pto_context_find_operand(const struct pto_operand *operands, uint32_t count, const char *name,
                                   uint32_t likely);

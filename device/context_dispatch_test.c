@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Dispatches: their order, what may be bound, what becomes of it; on each backend. */
 #include <device/context_state.h>
+#include <runtime/base/clock.h>
 #include <tests/support/context_fixture.h>
 
 #include <sched.h>
-#include <time.h>
 
 #include <runtime/base/atomic.h>
 
@@ -61,16 +61,12 @@ static atomic_bool has_begun, is_own, has_second;
 
 /* Ends when the second kernel has begun; at once on the thread that sees to the run; gives up after ten seconds. */
 static int wait_for_second(const struct pto_kernel_args *a) {
-  struct timespec begin, now;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  now = begin;
+  const uint64_t begin_ns = pto_clock_ns();
   atomic_store_explicit(&is_own, pthread_equal(pthread_self(), context->thread), memory_order_relaxed);
   atomic_store_explicit(&has_begun, true, memory_order_release); /* release: is_own, for the test */
   if (atomic_load_explicit(&is_own, memory_order_relaxed)) return 0;
-  while (!atomic_load_explicit(&has_second, memory_order_relaxed) && now.tv_sec < begin.tv_sec + 10) {
+  while (!atomic_load_explicit(&has_second, memory_order_relaxed) && pto_clock_ns() - begin_ns < UINT64_C(10000000000))
     sched_yield();
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  }
   return atomic_load_explicit(&has_second, memory_order_relaxed) ? 0 : -1;
 }
 static int be_second(const struct pto_kernel_args *a) {
@@ -78,12 +74,12 @@ static int be_second(const struct pto_kernel_args *a) {
   return 0;
 }
 
-static const struct pto_kernel meeting[] = {
+static const struct pto_kernel rendezvous[] = {
     {.name = "cube waits", .cores = PTO_AIC, .params = two, .param_count = 2, .run = wait_for_second},
     {.name = "vector waits", .cores = PTO_AIV, .params = two, .param_count = 2, .run = wait_for_second},
     {.name = "second", .cores = PTO_AIV, .params = two, .param_count = 2, .run = be_second}};
 
-static int submit_meeting(struct pto_runtime *rt, const struct pto_bound *bound) {
+static int submit_rendezvous(struct pto_runtime *rt, const struct pto_bound *bound) {
   const struct pto_kernel *kernel = bound->context;
   const struct pto_param params[] = {pto_input(&bound->inputs[0]), pto_output(&bound->outputs[0])};
   return kernel->cores == PTO_AIC ? pto_submit_aic(rt, kernel, params, 2) : pto_submit_aiv(rt, kernel, params, 2);
@@ -98,8 +94,8 @@ static void test_a_dispatch_begins_while_the_tasks_of_another_run(void **state) 
   struct pto_device_tensor in = host_tensor(), out[2] = {host_tensor(), host_tensor()};
   for (int i = 0; i < 3; i++) {
     programs[i] = times_2;
-    programs[i].orchestrate = submit_meeting;
-    programs[i].context = (void *)(uintptr_t)&meeting[i];
+    programs[i].orchestrate = submit_rendezvous;
+    programs[i].context = (void *)(uintptr_t)&rendezvous[i];
   }
   for (int i = 0; i < 4; i++) {
     atomic_store_explicit(&has_begun, false, memory_order_relaxed); /* nothing runs */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a context has recorded, for whoever reports on programs that drive contexts of their own.
+ * What a context has recorded, for reports on programs that drive contexts of their own.
  *
  * A context whose configuration records (pto_config.record) keeps what all of its runs did, one behind the other
  * (runtime/trace/trace_append.h): a run ends with a failure, and when this is asked for.  The context owns it.

@@ -10,8 +10,8 @@
  *
  * Three parties.  A call holds `turn` from begin to end, so there is one at a time.  The executor takes commands from
  * the queue within one run of the runtime after the other: a run goes on until the context ends or something fails.
- * Where whoever waits is the executor, the run pauses when nothing is queued and all tasks have completed: it stays
- * open, so that edges are the same as where a thread goes on with it.  What both touch (tensors, queue, failure,
+ * Where the waiting thread is the executor, the run pauses when nothing is queued and all tasks have completed: it
+ * stays open, so that edges are the same as where a thread goes on with it.  What both touch (tensors, queue, failure,
  * counters) is under `lock`; a command is the executor's from when it is queued until it counts as done.
  *
  * Always true: done ≤ queued ≤ done + PTO_CONTEXT_QUEUE; while a failure is kept nothing is queued.
@@ -20,11 +20,11 @@
 #define PTO_CONTEXT_STATE_H
 
 #include <pthread.h>
-#include <time.h>
 
 #include <device/device_backend.h>
 #include <device/device_tensors.h>
 #include <device/lowering_cache.h>
+#include <runtime/base/clock.h>
 #include <runtime/control/control.h>
 #include <runtime/trace/trace_append.h>
 
@@ -69,7 +69,7 @@ struct pto_context {
   pthread_cond_t is_queued, is_done;
   pthread_t thread;
   bool has_thread, is_ending;
-  bool is_watched; /* whoever the configuration names knows of it */
+  bool is_watched; /* the watch of the configuration has been told of it */
   bool has_run;    /* the executor's: a run goes on, or pauses */
   struct pto_device_tensors tensors;
   struct pto_command queue[PTO_CONTEXT_QUEUE]; /* by number modulo its length */
@@ -91,11 +91,7 @@ struct pto_context {
 static inline void pto_context_lock(struct pto_context *context) { pthread_mutex_lock(&context->lock); }
 static inline void pto_context_unlock(struct pto_context *context) { pthread_mutex_unlock(&context->lock); }
 
-static inline uint64_t pto_context_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
+static inline uint64_t pto_context_now_ns(void) { return pto_clock_ns(); }
 
 /* executor.c */
 /* The thread of a context that has one. */
@@ -103,10 +99,11 @@ void *pto_executor_main(void *context);
 /* Runs what is queued on the calling thread, where there is no such thread; the run stays open until the context is
  * ending. */
 void pto_executor_run(struct pto_context *context);
-/* Gives a tensor's memory back, and what was kept of dispatches with it.  Under the lock; nobody uses the tensor. */
+/* Gives a tensor's memory back, and what was kept of dispatches with it.  Under the lock, when no command uses the
+ * tensor. */
 void pto_executor_remove_tensor(struct pto_context *context, struct pto_device_record *record);
 
-/* context_calls.c: frees what the command owns. */
+/* Frees what the command owns. */
 void pto_command_fini(struct pto_command *command);
 
 #endif

@@ -3,8 +3,8 @@
  * Who is told of the contexts that a program makes of a configuration: pto_config.context_watch.
  *
  * For tools that look at programs which drive contexts of their own: the configuration is all that these have of
- * whoever runs them.  The configuration borrows the watch for as long as contexts of it live.  Both are called on the
- * thread that makes or destroys the context.
+ * the tool that runs them.  The configuration borrows the watch for as long as contexts of it live.  Both are called on
+ * the thread that makes or destroys the context.
  */
 #ifndef PTO_CONTEXT_WATCH_H
 #define PTO_CONTEXT_WATCH_H

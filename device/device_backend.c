@@ -71,7 +71,7 @@ enum backend { NPU_THREADS, NPU_VIRTUAL, NPU_OBSERVED, HOST };
 static const struct pto_device_backend backends[] = {
     [NPU_THREADS] = {.name = "npu-threads", .is_accelerated = true, .has_thread = true, .engine = "threads", COMMON},
     [NPU_VIRTUAL] = {.name = "npu-virtual", .is_accelerated = true, .has_clock = true, .engine = "virtual", COMMON},
-    /* For tools: kernels run one at a time, on the thread of whoever waits. */
+    /* For tools: kernels run one at a time, on the waiting thread. */
     [NPU_OBSERVED] = {.name = "npu-observed", .is_accelerated = true, .engine = "observe", COMMON},
     /* One cluster on one thread: tasks run one at a time. */
     [HOST] = {.name = "host", .has_thread = true, .engine = "threads", COMMON},

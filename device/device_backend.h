@@ -2,9 +2,9 @@
 /*
  * What a context runs on: one table of functions a kind of device.
  *
- * Owns nothing; constant tables.  allocate and free are called by whoever holds the context's lock; the others by its
- * executor, within a run of its runtime, in the order in which things were asked for.  To add a backend: a table and a
- * line in `backends`.
+ * Owns nothing; constant tables.  allocate and free are called by the thread that holds the context's lock; the others
+ * by its executor, within a run of its runtime, in the order in which things were asked for.  To add a backend: a table
+ * and a line in `backends`.
  */
 #ifndef PTO_DEVICE_BACKEND_H
 #define PTO_DEVICE_BACKEND_H
@@ -12,12 +12,12 @@
 #include <device/device_memory.h>
 #include <pto/device.h>
 #include <runtime/base/error.h>
-#include <sim/chip.h>
+#include <sim/chips/chip.h>
 
 struct pto_device_backend {
   const char *name;
   bool is_accelerated;
-  bool has_thread; /* the executor is a thread of its own; else whoever waits runs what is queued */
+  bool has_thread; /* the executor is a thread of its own; else the waiting thread runs what is queued */
   bool has_clock;  /* of virtual time */
   const char *engine;
   uint32_t dtypes; /* bit 1 << enum pto_dtype: what tensors may have */

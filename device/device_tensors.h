@@ -49,7 +49,7 @@ void pto_device_tensors_fini(struct pto_device_tensors *tensors);
 PTO_MUST_CHECK int pto_device_tensors_insert(struct pto_device_tensors *tensors,
                                              const struct pto_device_tensor_desc *desc,
                                              struct pto_device_record **record_out, struct pto_error *error);
-/* Gives the memory back; nobody uses it any more. */
+/* Gives the memory back; no command uses it any more. */
 void pto_device_tensors_remove(struct pto_device_tensors *tensors, struct pto_device_record *record);
 /* The live record of a handle; PTO_ESTALE with the sentence, which begins with `what`. */
 PTO_MUST_CHECK int pto_device_tensors_lookup(struct pto_device_tensors *tensors, struct pto_device_tensor tensor,

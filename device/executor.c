@@ -130,13 +130,13 @@ static int call_program(struct pto_context *context, const struct given *given) 
 
 /* Calls the program, and keeps what it submits. */
 static int keep_submits(struct pto_context *context, const struct given *given, const struct pto_lowering_key *key) {
-  struct pto_kept_submits *submits = pto_kept_submits_begin(context->rt, given->tensors, given->count);
+  struct pto_recording *submits = pto_recording_begin(context->rt, given->tensors, given->count);
   const bool has_memory = submits != NULL;
   const int status = call_program(context, given);
-  const bool is_usable = pto_kept_submits_end(context->rt, submits);
+  const bool is_usable = pto_recording_end(context->rt, submits);
   const bool has_failed = status || pto_host_has_failed(context->rt);
   if (has_failed || !is_usable) {
-    pto_kept_submits_destroy(submits);
+    pto_recording_destroy(submits);
     submits = NULL;
   }
   pto_context_lock(context);
@@ -160,7 +160,7 @@ static int submit_repeating(struct pto_context *context, const struct given *giv
     context->counters.lowering_cache_unusable++;
   }
   pto_context_unlock(context);
-  return entry->submits ? pto_kept_submits_repeat(context->rt, entry->submits, given->tensors, given->count)
+  return entry->submits ? pto_recording_replay(context->rt, entry->submits, given->tensors, given->count)
                         : call_program(context, given);
 }
 
@@ -230,6 +230,12 @@ static int execute(struct pto_context *context, struct pto_command *command) {
 }
 
 /* ---- the queue ---- */
+
+void pto_command_fini(struct pto_command *command) {
+  if (command->kind == PTO_COMMAND_WRITE) free(command->data);
+  free(command->bound);
+  *command = (struct pto_command){0};
+}
 
 static bool has_command(struct pto_context *context) {
   pto_context_lock(context);
@@ -301,7 +307,7 @@ static void give_flights_up(struct pto_context *context, bool is_submitting) {
   pto_context_unlock(context);
 }
 
-/* Under `lock`: what is queued is not carried out; tensors that were to be destroyed are, as nobody uses them. */
+/* Under `lock`: what is queued is not carried out; tensors that were to be destroyed are, as no command uses them. */
 static void drop_queue(struct pto_context *context) {
   for (; context->done != context->queued; context->done++) {
     struct pto_command *command = &context->queue[context->done % PTO_CONTEXT_QUEUE];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counterparts of the web-platform-tests of WebNN about reads into given memory, inputs that are not modified, parallel
- * dispatch, scalars and shared constants, on each backend.  docs/webnn-behaviours.md says which stands for which; a new
- * one needs its row there.
+ * dispatch, scalars and shared constants, on each backend.  tests/pages/webnn_behaviours.txt says which stands for
+ * which; a new one needs its row there.
  */
 #include <tests/support/webnn_graphs.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counterparts of the web-platform-tests of WebNN in tensor.https.any.js: creation, destruction, reads, writes and what
- * a dispatch may be bound to, on each backend.  docs/webnn-behaviours.md says which stands for which; a new one needs
- * its row there.
+ * a dispatch may be bound to, on each backend.  tests/pages/webnn_behaviours.txt says which stands for which; a new one
+ * needs its row there.
  */
 #include <tests/support/webnn_graphs.h>
 

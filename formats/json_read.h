@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading JSON files that nobody has checked: every value is asked for by key and type, and what is not so ends in one
+ * Reading JSON files that are not checked yet: every value is asked for by key and type, and what is not so ends in one
  * sentence that names the file, the place in it and what was wanted.
  *
  * Owns nothing: the document is jansson's and the caller's (json_decref); strings are borrowed from it.

@@ -232,3 +232,11 @@ void pto_json_put_null(struct pto_json_writer *w, const char *key) {
   pto_json_key(w, key);
   pto_json_null(w);
 }
+void pto_json_put_object(struct pto_json_writer *w, const char *key) {
+  pto_json_key(w, key);
+  pto_json_object_begin(w);
+}
+void pto_json_put_array(struct pto_json_writer *w, const char *key) {
+  pto_json_key(w, key);
+  pto_json_array_begin(w);
+}

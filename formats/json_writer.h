@@ -65,5 +65,8 @@ void pto_json_put_u64(struct pto_json_writer *w, const char *key, uint64_t value
 void pto_json_put_double(struct pto_json_writer *w, const char *key, double value);
 void pto_json_put_bool(struct pto_json_writer *w, const char *key, bool value);
 void pto_json_put_null(struct pto_json_writer *w, const char *key);
+/* A key and the beginning of its value, which object_end or array_end ends. */
+void pto_json_put_object(struct pto_json_writer *w, const char *key);
+void pto_json_put_array(struct pto_json_writer *w, const char *key);
 
 #endif

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The checks of `make lint` that need only the text of C sources and headers (POSIX awk; mawk will do).
-# Input: scripts/layers.txt, scripts/lint.allow, then all sources, named from the top folder.  Output: one line a finding,
-# "path:line: rule: sentence"; findings of the soft limits start with "warning ".
+# Input: scripts/layers.txt, scripts/lint.allow, scripts/words.txt, a list of all files, then all sources, named from the top
+# folder.  Output: one line a finding, "path:line: rule: sentence"; findings of the soft limits start with "warning ".
 # To add a check: a rule in the last block but one, and a planted violation in scripts/lint_self_test.
 
 function report(rule, sentence) {
@@ -12,12 +12,13 @@ function soft(rule, line, sentence) {
   if (!((rule " " path) in allowed)) print "warning " path ":" line ": " rule ": " sentence
 }
 
-# The line without comments and without what stands in literals.
+# The line without comments and without what stands in literals; what the comments say is left in `comment`.
 function strip(s,    out, i, token, quote) {
-  out = ""
+  out = comment = ""
   while (s != "") {
     if (in_comment) {
       i = index(s, "*/")
+      comment = comment " " (i ? substr(s, 1, i - 1) : s)
       if (!i) return out
       s = substr(s, i + 2)
       in_comment = 0
@@ -32,6 +33,7 @@ function strip(s,    out, i, token, quote) {
       s = substr(s, i + 2)
       out = out " "
     } else if (token == "//") {
+      comment = comment " " substr(s, i + 2)
       return out
     } else {
       quote = substr(s, i, 1)
@@ -54,6 +56,13 @@ function layer_of(file,    name, best) {
   return best
 }
 
+# Whether a `circle` line lets `file` use `target`; each of its two names is a file, or a folder that the file lies in.
+function is_registered(file, target,    i) {
+  for (i = 1; i <= circles; i++)
+    if ((file == circle_from[i] || index(file, circle_from[i] "/") == 1) && (target == circle_to[i] || index(target, circle_to[i] "/") == 1)) return 1
+  return 0
+}
+
 # Whether layer `from` reaches layer `to` through the permitted edges.
 function reaches(from, to,    key, parts, n, i, found) {
   key = from " " to
@@ -66,7 +75,17 @@ function reaches(from, to,    key, parts, n, i, found) {
   return reach[key] = found
 }
 
-function check_include(header, is_quoted,    target, from, to, name, homes, n, i, ok) {
+# Whether the file has a place in the list of a home line.
+function is_at_home(name,    homes, n, i) {
+  n = split(home[name], homes, " ")
+  for (i = 1; i <= n; i++) if (path == homes[i] || (homes[i] ~ /\/$/ && index(path, homes[i]) == 1)) return 1
+  return 0
+}
+function report_home(name, what) {
+  if (!is_at_home(name)) report("home", what " has its home in " (home[name] ? home[name] : "no file yet (scripts/layers.txt)"))
+}
+
+function check_include(header, is_quoted,    target, from, to, name) {
   target = ""
   if (is_quoted && (folder_of(path) "/" header) in exists) target = folder_of(path) "/" header
   else if (header in exists) target = header
@@ -78,19 +97,35 @@ function check_include(header, is_quoted,    target, from, to, name, homes, n, i
     if ((name in exists) && target != name) report("own-header", "includes its own header, " base_of(name) ", first")
   }
   if (target == "") {
-    for (name in home) if (header == name || (name ~ /\/$/ && index(header, name) == 1)) {
-      ok = 0
-      n = split(home[name], homes, " ")
-      for (i = 1; i <= n; i++) if (path == homes[i] || (homes[i] ~ /\/$/ && index(path, homes[i]) == 1)) ok = 1
-      if (!ok) report("home", "<" header "> has its home in " (n ? home[name] : "no file yet (scripts/layers.txt)"))
-    }
+    for (name in home) if (header == name || (name ~ /\/$/ && index(header, name) == 1)) report_home(name, "<" header ">")
     return
   }
   if (is_test) return
   from = layer_of(path)
   to = layer_of(target)
   if (from == "") report("layers", "lies in no layer of scripts/layers.txt")
-  else if (!reaches(from, to)) report("layers", from " may not include " target)
+  else if (!reaches(from, to) && !is_registered(path, target)) report("layers", from " may not include " target)
+}
+
+# The files that a comment names are in the tree.  One in capitals or of one letter stands for others, system headers are known by
+# their includes, and these belong to other projects.
+BEGIN { is_system["llama2.c"] = is_system["doc/stories260K.md"] = is_system["ggml-common.h"] = is_system["sleef.h"] = 1 }
+function check_named_files(text,    name) {
+  while (match(text, /[A-Za-z0-9_.\/*<-]*[A-Za-z0-9_*]\.(c|h|inc|md|sh|ini|list|txt)[^A-Za-z0-9_(]/)) {
+    name = substr(text, RSTART, RLENGTH - 1)
+    text = substr(text, RSTART + RLENGTH - 1)
+    if (name ~ /[*<]|^[\/_]|[A-Z][A-Z]|^[a-z](_test)?\.[ch]$/ || name ~ /^[^a-z]*\./) continue
+    if (name in exists || ("include/" name) in exists || (folder_of(path) "/" name) in exists || name in bases || ("named-file " path) in allowed) continue
+    named[path ":" FNR] = name
+  }
+}
+
+# Words that the tree does not use, in comments, names and messages alike: scripts/words.txt says what to say instead.
+function check_words(text,    i) {
+  text = tolower(text)
+  gsub(/[^a-z]+/, " ", text)
+  text = " " text " "
+  for (i = 1; i <= word_count; i++) if (index(text, words[i])) report("word", "\"" substr(words[i], 2, length(words[i]) - 2) "\": say " instead[i])
 }
 
 # A macro, its continuation lines joined.
@@ -108,6 +143,7 @@ function begin_file() {
   path = FILENAME
   sub(/^\.\//, "", path)
   is_test = path ~ /_test\.c$/ || path ~ /^tests\/interleave\//
+  is_product = path !~ /_test\.c$/ && path !~ /^(tests|bench)\//
   in_comment = depth = own_seen = function_line = 0
   pending = macro = ""
   lines[path] = 0
@@ -119,25 +155,39 @@ BEGIN {
     name = ARGV[i]
     sub(/^\.\//, "", name)
     exists[name] = 1
-    if (base_of(name) in first_of && name ~ /\.[ch]$/)
-      print name ":1: unique-name: " first_of[base_of(name)] " has the same file name"
-    first_of[base_of(name)] = name
   }
 }
 
 FILENAME ~ /layers\.txt$/ {
-  if ($1 == "layer" || $1 == "home") {
-    text = $0
-    sub(/^[a-z]+[ \t]+/, "", text)
-    name = substr(text, 1, index(text, ":") - 1)
-    text = substr(text, index(text, ":") + 1)
-    if ($1 == "layer") layers[name] = text ~ /^ *\*/ ? "*" : text
-    else home[name] = text
+  text = $0
+  sub(/^[a-z]+[ \t]+/, "", text)
+  name = substr(text, 1, index(text, ":") - 1)
+  text = substr(text, index(text, ":") + 1)
+  if ($1 == "layer") layers[name] = text ~ /^ *\*/ ? "*" : text
+  else if ($1 == "home" && sub(/\(\)$/, "", name)) { home[name] = text; is_function[name] = 1 }
+  else if ($1 == "home") home[name] = is_system[name] = text
+  else if ($1 == "circle") {
+    circle_from[++circles] = $2
+    circle_to[circles] = substr($3, 1, length($3) - 1)
+    if ($3 !~ /:$/ || NF < 4) print FILENAME ":" FNR ": circle: not \"circle FROM TO: reason\""
   }
+  next
+}
+FILENAME ~ /words\.txt$/ {
+  if (/^[^#]*:/) {
+    words[++word_count] = " " substr($0, 1, index($0, ":") - 1) " "
+    instead[word_count] = substr($0, index($0, ":") + 2)
+  }
+  next
+}
+FILENAME ~ /tree\.files$/ {
+  exists[$0] = 1
+  bases[base_of($0)] = 1
   next
 }
 FILENAME ~ /lint\.allow$/ {
   if ($1 !~ /^#/ && NF) {
+    if (($1 " " $2) in allowed) print FILENAME ":" FNR ": allow: " $1 " " $2 " stands there twice"
     allowed[$1 " " $2] = 1
     if (NF < 3) print FILENAME ":" FNR ": allow: the reason is missing"
     if (!($2 in exists)) print FILENAME ":" FNR ": allow: " $2 " does not exist"
@@ -156,6 +206,8 @@ FNR == 2 && path ~ /\.h$/ && $0 !~ /^\/\*/ { report("header-comment", "no commen
   raw = $0
   code = strip(raw)
 }
+is_product { check_words(raw) }
+comment ~ /\./ { check_named_files(comment " ") }
 raw ~ /\t/ { report("tab", "tab") }
 raw ~ /[ \t\r]$/ { report("blank", "blank or carriage return at the end of the line") }
 raw ~ /(^|[^A-Za-z0-9_])(TO[D]O|FI[X]ME|XX[X]|HA[C]K)([^A-Za-z0-9_]|$)/ { report("plan", "a plan, not a fact") }
@@ -165,12 +217,16 @@ code ~ /^[ \t]*#[ \t]*include/ {
   is_quoted = header ~ /^"/
   sub(/^["<]/, "", header)
   sub(/[">].*/, "", header)
+  if (!is_quoted) is_system[header] = is_system[base_of(header)] = 1
   check_include(header, is_quoted)
 }
 code ~ /(^|[^A-Za-z0-9_])volatile([^A-Za-z0-9_]|$)/ && code !~ /(asm|__asm__)[ \t]+(volatile|__volatile__)/ {
   report("volatile", "volatile orders nothing between threads")
 }
 code ~ /atomic_(thread|signal)_fence|__sync_synchronize|__atomic_thread_fence/ { report("fence", "ThreadSanitizer does not see bare fences") }
+{
+  for (name in is_function) if (code ~ ("(^|[^A-Za-z0-9_])" name "[ \t]*\\(")) report_home(name, name "()")
+}
 !is_test && code ~ /memory_order_seq_cst|__ATOMIC_SEQ_CST/ { report("seq-cst", "sequential consistency without a reason in scripts/lint.allow") }
 !is_test && code ~ /(^|[^A-Za-z0-9_])atomic_(load|store|exchange|fetch_[a-z]+|compare_exchange_(weak|strong))[ \t]*\(/ {
   report("seq-cst", "an atomic operation without a stated order")
@@ -211,5 +267,6 @@ code ~ /^[ \t]*#/ { if (raw ~ /\\$/) macro = " #if"; next }
 }
 
 END {
+  for (place in named) if (!(named[place] in is_system)) print place ": named-file: " named[place] " is not in the tree"
   for (path in lines) if (lines[path] > 500) soft("long-file", 1, lines[path] " lines")
 }

@@ -9,11 +9,9 @@
 
 #include <time.h>
 
-static inline double pto_bench_clock_ns(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
+#include <runtime/base/clock.h>
+
+static inline double pto_bench_clock_ns(clockid_t clock) { return (double)pto_clock_of_ns(clock); }
 static inline double pto_bench_now_ns(void) { return pto_bench_clock_ns(CLOCK_MONOTONIC); }
 /* CPU time of all threads of the process. */
 static inline double pto_bench_cpu_ns(void) { return pto_bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID); }

@@ -9,7 +9,7 @@
 #ifndef PTO_PLAIN_DECODER_H
 #define PTO_PLAIN_DECODER_H
 
-#include <pto/language_model.h>
+#include <formats/llm/language_model.h>
 #include <stdbool.h>
 
 struct pto_plain_decoder {

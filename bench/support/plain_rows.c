@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <bench/support/plain_rows.h>
 
-#include <kernels/kernel_math.h>
+#include <kernels/api/math.h>
 #include <pto/tensor.h>
 
 #include <math.h>

@@ -4,7 +4,7 @@
  *
  * One loop a pass over each row, libm's expf and sqrtf, all in f32, compiled as all else here (-O2).  A row may lie
  * along memory or, with a step, across it.  fp16 and bf16 go through a row of f32, converted element by element with
- * the portable conversions of kernel_math.h.  Keeps nothing; any thread.
+ * the portable conversions of kernels/api/math.h.  Keeps nothing; any thread.
  */
 #ifndef PTO_BENCH_SUPPORT_PLAIN_ROWS_H
 #define PTO_BENCH_SUPPORT_PLAIN_ROWS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <bench/support/stream_ratio.h>
 
-#include <kernels/kernel_level.h>
+#include <kernels/levels/level.h>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

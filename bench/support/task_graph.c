@@ -4,7 +4,7 @@
  */
 #include <bench/support/task_graph.h>
 
-#include <orchestration/task_patterns.h>
+#include <orchestration/basics/task_patterns.h>
 
 #include <stdlib.h>
 

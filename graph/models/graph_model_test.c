@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include <graph/graph_reference.h>
+#include <graph/reference/reference.h>
 #include <graph/models/graph_model.h>
 #include <runtime/base/base.h>
 #include <tests/support/failing_malloc.h>

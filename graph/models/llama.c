@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <pto/language_model.h>
+#include <formats/llm/language_model.h>
 
 const struct pto_graph_model_option pto_graph_model_options_llama[] = {
     {"layers", "blocks", 1, 128, 4, NULL},
@@ -41,22 +41,6 @@ struct llama {
 
 /* ---- weights ---- */
 
-static float element_of(const struct pto_model_matrix *matrix, uint64_t i) {
-  const unsigned char *data = matrix->data;
-  uint16_t half;
-  float single;
-  if (matrix->format == PTO_WEIGHT_F32) {
-    memcpy(&single, data + 4 * i, sizeof single);
-    return single;
-  }
-  if (matrix->format == PTO_WEIGHT_Q8_0) {
-    memcpy(&half, data + i / 32 * 34, sizeof half);
-    return pto_fp16_to_f32(half) * (float)(signed char)data[i / 32 * 34 + 2 + i % 32];
-  }
-  memcpy(&half, data + 2 * i, sizeof half);
-  return matrix->format == PTO_WEIGHT_F16 ? pto_fp16_to_f32(half) : pto_bf16_to_f32(half);
-}
-
 static struct pto_graph_operand matrix_of(struct llama *m, const char *name, const struct pto_model_matrix *matrix,
                                           uint64_t rows, uint64_t columns, double scale) {
   const uint64_t shape[] = {rows, columns};
@@ -68,7 +52,7 @@ static struct pto_graph_operand matrix_of(struct llama *m, const char *name, con
     pto_graph_model_refuse(m->model, PTO_ENOMEM, "out of memory");
     return none;
   }
-  for (uint64_t i = 0; i < rows * columns; i++) data[i] = element_of(matrix, i);
+  for (uint64_t i = 0; i < rows * columns; i++) data[i] = pto_model_element(matrix, i);
   const struct pto_graph_operand operand = pto_graph_model_constant(m->model, name, PTO_FLOAT32, 2, shape, data);
   free(data);
   return operand;

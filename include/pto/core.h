@@ -5,7 +5,7 @@
  * A kernel that waits says so (PTO_KERNEL_WAITS) and gets a stack of its own, of PTO_CORE_STACK_BYTES: waiting suspends
  * the simulated core, not the thread that it lives on.  Who may wait for whom: the kernels of one block of a MIX task
  * for each other; all blocks of a sync_start task for each other; and, in its turn, a block of an accumulating task for
- * the blocks before it.  Nobody else, for nothing else is certain to run at the same time.
+ * the blocks before it.  No other kernels may wait, for no others are certain to run at the same time.
  *
  * A core is named by its role in the task, the place of its kernel in the launch: PTO_ROLE_AIC, PTO_ROLE_AIV0,
  * PTO_ROLE_AIV1 (args->core->role is one's own).  On which physical core a role runs is the scheduler's business.

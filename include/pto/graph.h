@@ -95,8 +95,8 @@ PTO_API uint32_t pto_graph_output_count(const struct pto_graph *graph);
 PTO_API const struct pto_operand *pto_graph_input(const struct pto_graph *graph, uint32_t index);
 PTO_API const struct pto_operand *pto_graph_output_at(const struct pto_graph *graph, uint32_t index);
 
-/* Whether nodes are lowered in groups, by the patterns of docs/graph.md ("Fusion"): so it is where nobody sets it to 0.
- * PTO_ESTALE once the graph is dispatched on a context that it has not forgotten. */
+/* Whether nodes are lowered in groups, by the patterns of docs/lowering.md ("Fusion").  They are, until it is set to
+ * 0. PTO_ESTALE once the graph is dispatched on a context that it has not forgotten. */
 PTO_API PTO_MUST_CHECK int pto_graph_set_fusion(struct pto_graph *graph, int is_fused);
 
 /* Queues one run of the graph on `context`, as pto_context_dispatch queues an orchestration: the same bindings,

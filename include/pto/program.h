@@ -17,7 +17,9 @@
 extern "C" {
 #endif
 
-#define PTO_PROGRAM_ABI 1u
+/* The layout of what a program hands to the library: pto_program and what it points to, kernels, launches.  A program
+ * of another number is not loaded.  1 was that of pto_launch without a size. */
+#define PTO_PROGRAM_ABI 2u
 
 struct pto_program_run;
 

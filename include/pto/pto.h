@@ -3,9 +3,9 @@
  * Everything that a kernel, an orchestration or an embedding program may use of the PTO task runtime and its simulated
  * chip.  C17; C++ programs can include it too.  Reading order: tensor.h (what a task touches), kernel.h (what runs),
  * core.h (kernels that wait for each other), runtime.h (how tasks are submitted), program.h (how a program is packed
- * for ptosim), device.h (tensors that stay on the device, and what is dispatched on them), language_model.h and
- * tokenizer.h (models in files, and their texts), graph.h (models as graphs of typed operations), kernel_meter.h (what
- * profilers are told).
+ * for ptosim), device.h (tensors that stay on the device, and what is dispatched on them), graph.h (models as
+ * graphs of typed operations), kernel_meter.h (what profilers are told), version.h (of the
+ * library).
  */
 #ifndef PTO_PTO_H
 #define PTO_PTO_H
@@ -15,11 +15,10 @@
 #include <pto/graph.h>
 #include <pto/kernel.h>
 #include <pto/kernel_meter.h>
-#include <pto/language_model.h>
 #include <pto/program.h>
 #include <pto/runtime.h>
 #include <pto/status.h>
 #include <pto/tensor.h>
-#include <pto/tokenizer.h>
+#include <pto/version.h>
 
 #endif

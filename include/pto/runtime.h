@@ -85,8 +85,9 @@ struct pto_predicate {
   int64_t value;                   /* against a PTO_UINT64 element: its bits, as an unsigned number */
 };
 
-/* How a task runs; zero is the default. */
+/* How a task runs; zero is the default.  A size of 0 stands for the fields of version 0.1, which are all there are. */
 struct pto_launch {
+  size_t size;
   const struct pto_kernel *aic, *aiv0, *aiv1; /* one kernel, or a MIX of two or three on one cluster */
   uint32_t block_count;                       /* copies with their block_index; 0 means 1 */
   bool sync_start;                            /* all blocks start together */
@@ -163,7 +164,7 @@ struct pto_config {
   uint64_t list_chunks;                 /* chunks of 13 consumers or 8 readers beyond the inline ones [64 a slot] */
   uint64_t map_entries;                 /* regions that the map can hold [never short] */
   uint32_t clusters;                    /* of the chip's, the first so many are used [all] */
-  const struct pto_kernel_meter *meter; /* told of kernel calls; borrowed for the runtime's life [nobody] */
+  const struct pto_kernel_meter *meter; /* told of kernel calls; borrowed for the runtime's life [none] */
   /* Of ptosim's own, which is told of contexts (pto/device.h) that are made of this configuration; borrowed.  Without
    * contexts it means nothing. */
   const struct pto_context_watch *context_watch;

@@ -12,7 +12,7 @@
  * buffer.size_bytes, its address is aligned to the element size, and addresses and sizes are below 2^62.  A constructor
  * or view that is asked for something impossible returns an *invalid* tensor: its status is negative, and it remembers
  * the reason with its values (pto_tensor_explain); views of an invalid tensor stay invalid for the first reason, and
- * whoever it is passed to refuses it with that reason.
+ * every call that takes it refuses it with that reason.
  *
  * Nothing here allocates, and any thread may call it; descriptors are copied by assignment and own nothing.
  * A tensor with a 0 in its shape is empty: legal, touches no byte.

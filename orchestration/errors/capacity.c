@@ -3,17 +3,7 @@
  * More live accesses than the region map was made for: every tile is written once in one scope, so none of them may be
  * forgotten.
  */
-#include <pto/pto.h>
-
-/* Writes one word; what it writes matters to nobody. */
-static int mark_run(const struct pto_kernel_args *a) {
-  *(uint32_t *)a->tensors[0].addr = 1;
-  return 0;
-}
-static const struct pto_kernel_param mark_params[] = {
-    {.name = "z", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_UINT32)}};
-static const struct pto_kernel mark = {
-    .name = "mark", .cores = PTO_AIV, .params = mark_params, .param_count = 1, .run = mark_run};
+#include <orchestration/support/mark.h>
 
 #define TILES 256u
 static const struct pto_config config = {.size = sizeof config, .map_entries = 64};
@@ -29,7 +19,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   int status = PTO_OK;
   for (uint64_t i = 0; i < TILES && status == PTO_OK; i++) {
     struct pto_tensor tile = pto_tensor_slice(&z, 0, i, i + 1, 1);
-    status = pto_submit_aiv(rt, &mark, (struct pto_param[]){pto_output(&tile)}, 1);
+    status = submit_mark_of(rt, &tile);
   }
   return status;
 }

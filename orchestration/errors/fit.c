@@ -3,9 +3,8 @@
  * Tasks that can never fit on the chip: more local memory than a core has, or more blocks that must start together than
  * there are cores.  Refused as PTO_EFIT at the submit, whose sentence the program reports.
  */
-#include <pto/pto.h>
+#include <orchestration/support/mark.h>
 
-#include <stdio.h>
 #include <string.h>
 
 static int huge_run(const struct pto_kernel_args *a) { return 0; }
@@ -22,9 +21,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   int status = pto_submit(rt, &launch, NULL, 0, NULL);
   if (status != PTO_EFIT)
     return pto_program_fail(run, "a task that can never fit was answered with %s", pto_status_name(status));
-  char sentence[512];
-  snprintf(sentence, sizeof sentence, "refused: %s", pto_last_error(rt));
-  return pto_report_error(rt, sentence);
+  return report_refusal(rt);
 }
 
 const struct pto_program pto_program = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Mistakes in the arguments of a submit.  Each is refused as PTO_EINVAL with its parameter and values, nothing changes,
- * the run goes on and a right submit follows; then the program reports what it was told.
+ * the run goes on and a right submit follows; then the program reports the sentences of the refusals.
  */
 #include <pto/pto.h>
 

@@ -2,19 +2,7 @@
 /*
  * The output of a task is used after the scope that it lived in: refused as PTO_ESTALE, never another buffer's data.
  */
-#include <pto/pto.h>
-
-#include <stdio.h>
-
-/* Writes one word; what it writes matters to nobody. */
-static int mark_run(const struct pto_kernel_args *a) {
-  *(uint32_t *)a->tensors[0].addr = 1;
-  return 0;
-}
-static const struct pto_kernel_param mark_params[] = {
-    {.name = "z", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_UINT32)}};
-static const struct pto_kernel mark = {
-    .name = "mark", .cores = PTO_AIV, .params = mark_params, .param_count = 1, .run = mark_run};
+#include <orchestration/support/mark.h>
 
 static int read_run(const struct pto_kernel_args *a) { return 0; }
 static const struct pto_kernel_param read_params[] = {{.name = "x", .mode = PTO_INPUT}};
@@ -26,15 +14,13 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   if (status != PTO_OK) return status;
   struct pto_tensor z = pto_managed_tensor(rt, pto_create_buffer(rt, 64), PTO_UINT32, 1, shape);
-  status = pto_submit_aiv(rt, &mark, (struct pto_param[]){pto_output(&z)}, 1);
+  status = submit_mark_of(rt, &z);
   if (status == PTO_OK) status = pto_scope_end(rt);
   if (status != PTO_OK) return status;
   status = pto_submit_aiv(rt, &reader, (struct pto_param[]){pto_input(&z)}, 1);
   if (status != PTO_ESTALE)
     return pto_program_fail(run, "the use of an output after its scope was answered with %s", pto_status_name(status));
-  char sentence[512];
-  snprintf(sentence, sizeof sentence, "refused: %s", pto_last_error(rt));
-  return pto_report_error(rt, sentence);
+  return report_refusal(rt);
 }
 
 const struct pto_program pto_program = {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <pto/version.h>
 #include <runtime/base/base.h>
 #include <runtime/base/closest.h>
 
@@ -243,8 +244,9 @@ static int check_program(struct pto_loaded_program *loaded, struct pto_error *er
   const struct pto_program *program = dlsym(loaded->handle, "pto_program");
   if (!program) return pto_error_set(error, PTO_EINVAL, "%s has no symbol pto_program", loaded->path);
   if (program->abi != PTO_PROGRAM_ABI)
-    return pto_error_set(error, PTO_EINVAL, "program %s has abi %u, this one loads %u", loaded->path, program->abi,
-                         PTO_PROGRAM_ABI);
+    return pto_error_set(error, PTO_EINVAL, "program %s has abi %u, this library (" PTO_VERSION ") loads %u: %s",
+                         loaded->path, program->abi, PTO_PROGRAM_ABI,
+                         program->abi < PTO_PROGRAM_ABI ? "compile it again" : "it needs a newer library");
   if (!program->name || !*program->name)
     return pto_error_set(error, PTO_EINVAL, "program %s has no name", loaded->path);
   if (!program->orchestrate == !program->host)

@@ -30,12 +30,12 @@ struct pto_program_request {
   uint32_t setting_count;
   uint64_t seed;
   /* A power of two, at least a page: each array has whole units of so many bytes for itself, and one more in front of
-   * it and behind, so that whoever watches pages sees who runs off it.  0: as malloc gives it. */
+   * it and behind, so that a tool that watches pages sees who runs off it.  0: as malloc gives it. */
   uint64_t margin_bytes;
   const struct pto_config *config; /* for pto_program_config; borrowed for the life of the run; NULL: all defaults */
   FILE *text;                      /* where pto_program_print goes; borrowed likewise; NULL: standard output */
-  /* Called by pto_program_report with each context, before its counters are added to those of the run; NULL: nobody
-   * is.  PTO_OK, or a failure with its sentence, which the run then keeps. */
+  /* Called by pto_program_report with each context, before its counters are added to those of the run; NULL: no
+   * call.  PTO_OK, or a failure with its sentence, which the run then keeps. */
   int (*on_report)(void *argument, struct pto_context *context, struct pto_error *error);
   void *on_report_argument;
 };

@@ -47,6 +47,7 @@ static inline uint64_t pto_align_up(uint64_t x, uint64_t align) { return (x + al
 /* floor(log2(x)), x > 0. */
 static inline uint32_t pto_log2_floor(uint64_t x) { return 63u - (uint32_t)__builtin_clzll(x); }
 static inline uint64_t pto_min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint32_t pto_max_u32(uint32_t a, uint32_t b) { return a > b ? a : b; }
 static inline uint64_t pto_max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* A 64-bit mix with good avalanche (the finaliser of SplitMix64, Steele, Lea and Flood 2014). */

@@ -2,8 +2,8 @@
 /*
  * One stored sentence: the status of what went wrong and the values that say why.
  *
- * Owned by whoever embeds it (a runtime, a loader).  A later set replaces an earlier one; "first error of a run" is the
- * caller's rule.  One thread.  Never prints.
+ * Owned by the struct that embeds it (a runtime, a loader).  A later set replaces an earlier one; "first error of a
+ * run" is the caller's rule.  One thread.  Never prints.
  *
  * Always true: a sentence is one line of UTF-8 without anything that a terminal obeys (pto_utf8_make_printable),
  * whatever was quoted in it from a file or a caller, and wherever that was cut.

@@ -41,7 +41,7 @@ static uint32_t open_bytes(const char *granule) {
   return GRANULE;
 }
 
-/* Whole granules but for the first, whose beginning may belong to somebody else. */
+/* Whole granules but for the first, whose beginning may belong to another range. */
 void pto_memory_hide(struct pto_hidden_list *list, void *addr, uint64_t size_bytes) {
   char *end = (char *)addr + size_bytes;
   for (char *at = addr; at < end;) {

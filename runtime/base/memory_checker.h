@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tools that watch memory are told of memory that the runtime hands out itself: AddressSanitizer, where it is
+ * Tells the tools that watch memory about memory that the runtime hands out itself: AddressSanitizer, where it is
  * compiled in, and valgrind's memcheck, where the process runs under it.
  *
- * A byte is free, fresh (allocated, and nobody has written it) or written.  Whoever touches a free byte is reported, at
+ * A byte is free, fresh (allocated and not written yet) or written.  An access to a free byte is reported, at
  * the line that does it.  A fresh byte may be written, and reading it is reported: AddressSanitizer knows no such
  * state, so for it fresh bytes are closed until pto_memory_mark_written says that a writer begins; memcheck sees the
  * writes itself and reports what depends on a fresh byte, or the read itself where the byte is hidden.
@@ -26,7 +26,7 @@ bool pto_memory_is_checked(void);
  * forgotten range is a multiple of 8. */
 void pto_memory_mark_free(void *addr, uint64_t size_bytes);
 void pto_memory_mark_fresh(void *addr, uint64_t size_bytes);
-/* Somebody begins to write them; ranges of several threads may lie next to each other within 8 bytes. */
+/* A thread begins to write them; ranges of several threads may lie next to each other within 8 bytes. */
 void pto_memory_mark_written(void *addr, uint64_t size_bytes);
 /* A large range is free as a whole, before anything else is said of it.  For memcheck; AddressSanitizer would write an
  * eighth of its size, so there it stays open except where something is marked. */

@@ -12,8 +12,8 @@
  *   stall_begin  reason, number           enum pto_stall_reason; number: of the next task
  *   stall_end    reason
  *
- * A probe is one nop: its arguments are told where they are.  So one passes only what is at hand there.  The first
- * field of a payload is the task's number (struct pto_payload).
+ * A probe is one nop: the tool finds its arguments in registers or memory, so pass only what is already there.  The
+ * first field of a payload is the task's number (struct pto_payload).
  *
  * The one user of sys/sdt.h (package systemtap-sdt-dev), which is optional: without it there are no probes, and no
  * code.  Any thread.

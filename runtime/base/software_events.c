@@ -19,9 +19,9 @@ static const struct {
 };
 _Static_assert(PTO_ARRAY_LENGTH(list) == PTO_SOFTWARE_EVENT_COUNT, "a line an event");
 
-/* The events of one name, "pto" or "pto2" or …, whoever has it.  libsde 7.0 touches freed memory where an event is
- * registered that has been before, so each name is registered once a process and stays; without an owner its events
- * stand still. */
+/* The events of one name, "pto" or "pto2" or …, with or without an owner.  libsde 7.0 touches freed memory where an
+ * event is registered that has been before, so each name is registered once a process and stays; without an owner its
+ * events stand still. */
 static struct name {
   struct pto_software_events *owner; /* NULL: free */
   bool is_registered;

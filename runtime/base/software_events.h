@@ -5,9 +5,9 @@
  * while the first one's are there are called pto2::tasks, and so on up to pto8.
  *
  * The one user of libsde (package libpapi-dev), which is optional.  It has one table of names a process, and entries
- * that were made stay in it: events of a name that nobody has any more stand still, and go on with the next owner.
+ * that were made stay in it: events of a name without an owner keep their values, and count on with the next owner.
  *
- * Owns the names, and who has which.  Any thread may register; `read` is called on whatever thread reads by PAPI, and
+ * Owns the names and their owners.  Any thread may register; `read` is called on whatever thread reads by PAPI, and
  * not any more after unregister.
  *
  * A further event is a line of the list, and its value where the counters are made

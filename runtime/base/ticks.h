@@ -13,15 +13,9 @@
 #define PTO_TICKS_H
 
 #include <stdint.h>
-#include <time.h>
 
 #include <runtime/base/base.h>
-
-static inline uint64_t pto_clock_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
+#include <runtime/base/clock.h>
 
 static inline uint64_t pto_ticks_now(void) {
 #if defined __x86_64__

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What valgrind is asked and told.  The one user of valgrind's headers, which are optional; without them, and outside
+ * Requests to valgrind.  The one user of valgrind's headers, which are optional; without them, and outside
  * valgrind, nothing happens.  Any thread.
  *
  * Requests about memory are memcheck's and do nothing under its other tools; those about order between threads are
@@ -21,7 +21,7 @@ bool pto_is_under_memcheck(void);
 uint32_t pto_valgrind_stack_register(void *lowest, uint64_t size_bytes);
 void pto_valgrind_stack_deregister(uint32_t number);
 
-/* Nobody may touch the bytes; or all may, but what is in them is nothing that a result may depend on. */
+/* No thread may touch the bytes; or all may, but what is in them is nothing that a result may depend on. */
 void pto_memcheck_no_access(const void *addr, uint64_t size_bytes);
 void pto_memcheck_undefined(const void *addr, uint64_t size_bytes);
 /* The first byte that is not both accessible and defined, without a report; NULL where all are. */

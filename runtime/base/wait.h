@@ -31,7 +31,7 @@
  * µs a round trip through a condition variable, by machine and load (bench/bench_mailbox); a round with its pause
  * instruction is taken to be 20 to 50 ns, which is an estimate: no bench has varied this constant. */
 #define PTO_WAIT_SPIN_ROUNDS 2000u
-/* After that, a few turns for whoever else wants this CPU.  Not measured either. */
+/* After that, a few turns for other threads that want this CPU.  Not measured either. */
 #define PTO_WAIT_YIELD_ROUNDS 16u
 
 enum pto_wait_state { PTO_WAIT_AWAKE = 0, PTO_WAIT_SLEEPING = 1 };
@@ -50,6 +50,9 @@ void pto_wait_init(struct pto_wait *wait, uint32_t spin_rounds);
 /* Waiter only: returns when is_ready(context) has been true.  is_ready reads its words with seq_cst. */
 void pto_wait_until(struct pto_wait *wait, bool (*is_ready)(void *context), void *context);
 
+/* The same, asleep at once, and for no longer than that; it may return early. */
+void pto_wait_for(struct pto_wait *wait, bool (*is_ready)(void *context), void *context, uint64_t timeout_ns);
+
 void pto_wait_wake(struct pto_wait *wait);
 /* After a seq_cst store of the condition.  One load of a line that is shared and unchanged while the waiter is awake.
  */
@@ -61,7 +64,7 @@ static inline uint32_t pto_wait_sleep_count(const struct pto_wait *wait) {
   return atomic_load_explicit(&wait->sleep_count, memory_order_relaxed);
 }
 
-/* Whether the waiter has announced its sleep and nobody has woken it since. */
+/* Whether the waiter has announced its sleep and has not been woken since. */
 static inline bool pto_wait_is_asleep(const struct pto_wait *wait) {
   /* Acquire: what the waiter did before it slept is visible. */
   return pto_atomic_load(&wait->state, memory_order_acquire) == PTO_WAIT_SLEEPING;

@@ -26,13 +26,13 @@ struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes)
   struct pto_buffer_record *record = pto_buffer_registry_insert(&rt->buffers, PTO_BUFFER_MANAGED, rt->scope_depth,
                                                                 &rt->scopes[rt->scope_depth].buffers);
   if (!record) {
-    pto_space_note_table(rt, PTO_DOING_NEW_BUFFER, "buffer registry", rt->buffers.capacity);
+    pto_space_note_table(rt, PTO_DOING_NEW_BUFFER, "buffer registry", rt->buffers.capacity, NULL);
     pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers fill the registry", rt->buffers.live_count);
     return none;
   }
   record->size_bytes = size_bytes;
   const struct pto_buffer buffer = pto_buffer_registry_handle(record);
-  if (PTO_UNLIKELY(rt->kept_submits != NULL)) pto_kept_submits_add_buffer(rt->kept_submits, buffer);
+  if (PTO_UNLIKELY(rt->recording != NULL)) pto_recording_add_buffer(rt->recording, buffer);
   return buffer;
 }
 
@@ -81,8 +81,6 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
   if (PTO_UNLIKELY(!pto_access_map_has_space(&rt->map))) collect_ranges(rt);
   uint32_t space = pto_access_map_add_space(&rt->map, (uint64_t)(uintptr_t)addr, record->size_bytes, pitch, plane);
   if (space == UINT32_MAX) return false;
-  rt->map.spaces[space].has_creator = 1;
-  rt->map.spaces[space].creator = rt->rings.slots[owner_slot].ref;
   record->space = space;
   record->addr = (uint64_t)(uintptr_t)addr;
   record->owner_slot = owner_slot;
@@ -95,7 +93,7 @@ bool pto_buffers_set_memory(struct pto_runtime *rt, const struct pto_tensor *t, 
 
 /* ---- external memory ---- */
 
-/* The space of [lo, hi): that of the one range which holds it, or a new one that takes in all ranges it meets. */
+/* The space of [lo, hi): that of the one range which holds it, or a new one that takes in all ranges it overlaps. */
 static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *t, uint64_t lo, uint64_t hi) {
   struct pto_buffer_registry *registry = &rt->buffers;
   if (registry->range_count >= rt->collect_ranges_at || registry->range_count == registry->capacity ||
@@ -108,7 +106,7 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
   if (last == first + 1 && registry->ranges[first].lo <= lo && registry->ranges[first].hi >= hi) {
     const uint32_t space = registry->ranges[first].space;
     if (rt->map.spaces[space].entry_count == 0 && registry->ranges[first].lo == lo && registry->ranges[first].hi == hi)
-      pto_access_map_set_grid(&rt->map, space, pitch, plane); /* nobody depends on the old coordinates */
+      pto_access_map_set_grid(&rt->map, space, pitch, plane); /* nothing depends on the old coordinates */
     return space;
   }
   uint64_t all_lo = lo, all_hi = hi;
@@ -138,7 +136,7 @@ static uint32_t space_of_range(struct pto_runtime *rt, const struct pto_tensor *
 static PTO_COLD struct pto_tensor too_many_registrations(struct pto_runtime *rt) {
   uint32_t count = rt->buffers.live_count;
   if (rt->is_running) {
-    pto_space_note_table(rt, PTO_DOING_NEW_BUFFER, "buffer registry", rt->buffers.capacity);
+    pto_space_note_table(rt, PTO_DOING_NEW_BUFFER, "buffer registry", rt->buffers.capacity, NULL);
     pto_runtime_fail(rt, PTO_ECAPACITY, "%u live buffers and registrations fill the registry", count);
   }
   return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_BUFFER_COUNT, count);
@@ -155,7 +153,7 @@ struct pto_tensor pto_external_tensor(struct pto_runtime *rt, void *addr, uint32
   struct pto_tensor t = pto_tensor_dense(buffer, dtype, ndims, shape);
   if (t.status) return t;
   uint64_t lo = buffer.base, size_bytes = buffer.size_bytes;
-  if (size_bytes && pto_gm_arena_meets(&rt->arena, lo, lo + size_bytes))
+  if (size_bytes && pto_gm_arena_overlaps(&rt->arena, lo, lo + size_bytes))
     return pto_tensor_invalid(PTO_MAKER_EXTERNAL, PTO_REASON_OWN_MEMORY, size_bytes, lo);
   uint32_t depth = rt->is_running ? rt->scope_depth : 0;
   struct pto_buffer_record *record =
@@ -210,7 +208,7 @@ void pto_buffers_end_run(struct pto_runtime *rt) {
 }
 
 uint64_t pto_get_buffer_addr(struct pto_runtime *rt, struct pto_buffer buffer) {
-  if (rt->kept_submits) pto_kept_submits_spoil(rt->kept_submits);
+  if (rt->recording) pto_recording_spoil(rt->recording);
   const struct pto_buffer_record *record = pto_buffer_registry_lookup(&rt->buffers, &buffer);
   return record ? record->addr : 0;
 }

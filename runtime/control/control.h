@@ -17,7 +17,7 @@
 int pto_control_create(const struct pto_config *config, struct pto_port *port, struct pto_runtime **rt_out,
                        struct pto_error *error);
 
-/* ---- for whoever moves bytes to and from memory that tasks use; on the control thread, within a run ---- */
+/* ---- for code that moves bytes to and from memory that tasks use; on the control thread, within a run ---- */
 
 /* Waits until the host may read all bytes of `t`, or write them, as pto_read_element and pto_write_element do for one
  * element. */
@@ -37,7 +37,7 @@ void pto_host_call(struct pto_runtime *rt);
 bool pto_host_has_failed(const struct pto_runtime *rt);
 /* By which edges follow from accesses: enum pto_deps_rules. */
 uint32_t pto_host_rules(const struct pto_runtime *rt);
-/* Adds to the sentence of the run's error, else of the last refused call: where whoever submits had come to. */
+/* Adds to the sentence of the run's error, else of the last refused call: how far the caller had come. */
 void pto_host_append_error(struct pto_runtime *rt, const char *text);
 /* Copies bytes that have been acquired.  `ps` of the orchestrator's virtual time pass; none where time is real.  The
  * timeline has it as `activity`. */
@@ -67,7 +67,7 @@ bool pto_host_has_finished(const struct pto_runtime *rt, const struct pto_host_m
 PTO_MUST_CHECK int pto_host_begin_run(struct pto_runtime *rt);
 /* `returned` by the orchestration.  Waits for all tasks; the status of the run. */
 PTO_MUST_CHECK int pto_host_end_run(struct pto_runtime *rt, int returned);
-/* Waits for all tasks; the orchestrator's clock goes on to when it knows.  Whoever asks sees rt's failure. */
+/* Waits for all tasks; the orchestrator's clock goes on to when it knows.  The caller looks at rt's failure. */
 void pto_host_drain(struct pto_runtime *rt);
 /* Virtual time of the run so far; 0 where time is real. */
 uint64_t pto_host_elapsed_ps(const struct pto_runtime *rt);
@@ -81,9 +81,9 @@ const struct pto_wait_picture *pto_runtime_wait_picture(const struct pto_runtime
 /* The same of a run that goes on, as it is now: for a process forked because of a kernel that crashed or does not come
  * back, where no other thread is left.  `status` is what the run ends with.  NULL where no run goes on. */
 const struct pto_wait_picture *pto_runtime_picture_now(struct pto_runtime *rt, int status);
-/* Whoever observes a run is told what becomes of memory, on the control thread; NULL: nobody is. */
+/* Told of what becomes of memory during a run, on the control thread. */
 struct pto_memory_watch {
-  /* A managed buffer has got memory, which nobody has written yet. */
+  /* A managed buffer has got memory, which nothing has written yet. */
   void (*allocated)(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes);
   /* External memory, of at least one byte. */
   void (*registered)(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes);

@@ -48,7 +48,7 @@ static void record_host_access(struct pto_runtime *rt, uint64_t begin, bool has_
                                         .task = (uint32_t)rt->task_count};
 }
 
-/* Waits until nobody has these bytes any more that the rules make the host wait for. */
+/* Waits for every task on these bytes that the rules make the host wait for. */
 static int wait_for_bytes(struct pto_runtime *rt, const struct pto_buffer_record *record,
                           const struct pto_region *region, bool is_write) {
   pto_progress_poll(rt);
@@ -94,7 +94,7 @@ static int locate(struct pto_runtime *rt, const struct host_element *wanted, cha
   int status = pto_runtime_check(rt);
   if (status) return status;
   rt->call = wanted->call;
-  if (rt->kept_submits) pto_kept_submits_spoil(rt->kept_submits); /* what follows may depend on the element */
+  if (rt->recording) pto_recording_spoil(rt->recording); /* what follows may depend on the element */
   if (!t || !wanted->value) return PTO_REFUSE(rt, PTO_EINVAL, "%s: null %s", what, t ? "value" : "tensor");
   status = pto_tensor_check(t);
   if (status) {
@@ -234,7 +234,7 @@ int pto_read_element(struct pto_runtime *rt, const struct pto_tensor *t, const u
 
 static PTO_COLD void tell_written(const struct pto_runtime *rt, char *addr, uint64_t size_bytes) {
   uint64_t lo = (uint64_t)(uintptr_t)addr;
-  if (rt->arena.is_checked && pto_gm_arena_meets(&rt->arena, lo, lo + size_bytes))
+  if (rt->arena.is_checked && pto_gm_arena_overlaps(&rt->arena, lo, lo + size_bytes))
     pto_memory_mark_written(addr, size_bytes);
   if (rt->watch) rt->watch->host_writes(rt->watch->context, lo, size_bytes);
 }

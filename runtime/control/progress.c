@@ -91,7 +91,7 @@ static inline void tell(struct pto_runtime *rt, uint32_t consumer) {
   if (has_nothing_to_run(rt, consumer))
     rt->finished[rt->finished_count++] = consumer;
   else
-    pto_scheduler_ready(&rt->scheduler, consumer);
+    pto_scheduler_enqueue(&rt->scheduler, consumer);
 }
 
 /* The list has its newest chunk first; consumers are told oldest first. */
@@ -137,16 +137,16 @@ static inline void note_for_reports(struct pto_task_slot *slot, const struct pto
 
 /* Consumers are told in the order of their submits, so what becomes ready at once is queued in that order, however
  * many. */
-static PTO_INLINE void finish_where(struct pto_runtime *rt, uint32_t index, bool may_be_virtual) {
+static PTO_INLINE void finish(struct pto_runtime *rt, uint32_t index) {
   struct pto_task_slot *slot = &rt->rings.slots[index];
   slot->state = PTO_TASK_COMPLETED;
   rt->completed_count++;
   const uint32_t inline_count = slot->consumer_count;
   uint32_t told = inline_count;
-  if (may_be_virtual) charge(rt, PTO_WORK_COMPLETE, 1);
+  charge(rt, PTO_WORK_COMPLETE, 1);
   for (uint32_t i = 0; i < inline_count; i++) tell(rt, slot->consumers[i]);
   if (PTO_UNLIKELY(slot->more_consumers)) told += tell_chunks(rt, slot);
-  if (may_be_virtual && told) charge(rt, PTO_WORK_FANOUT, told);
+  if (told) charge(rt, PTO_WORK_FANOUT, told);
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
   struct pto_payload *payload = slot->payload;
   if (payload) note_for_reports(slot, payload);
@@ -155,11 +155,9 @@ static PTO_INLINE void finish_where(struct pto_runtime *rt, uint32_t index, bool
   pto_payload_pool_free(&rt->payloads, payload);
 }
 
-static PTO_NOINLINE void finish(struct pto_runtime *rt, uint32_t index) { finish_where(rt, index, true); }
-
 /* Without recursion: a chain of barriers may be as long as the window.  First in, first out, so that what they let go
  * is queued in the order of submits; a slot finishes once between two retirements, so there is a place for each. */
-static void finish_all(struct pto_runtime *rt) {
+static PTO_NOINLINE void finish_all(struct pto_runtime *rt) {
   for (uint32_t i = 0; i < rt->finished_count; i++) finish(rt, rt->finished[i]);
   rt->finished_count = 0;
 }
@@ -173,7 +171,7 @@ static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_comp
   const struct pto_kernel *kernel = payload->kernels[lane == 0 ? 0 : payload->kernels[1] ? 1 : 2];
   if (lane == 2 && payload->kernels[1] && payload->kernels[2]) kernel = payload->kernels[2];
   const char *message = rt->port->ops->kernel_message(rt->port, completion->core);
-  if (completion->status == PTO_EDEADLOCK && (slot->flags & PTO_TASK_MEETS)) { /* of others it is the kernel's own */
+  if (completion->status == PTO_EDEADLOCK && (slot->flags & PTO_TASK_WAITS)) { /* of others it is the kernel's own */
     rt->failed_slot = PTO_PICTURE_NONE;
     pto_runtime_fail(rt, PTO_EDEADLOCK, "%s", message);
     return;
@@ -188,9 +186,8 @@ static PTO_COLD void kernel_failed(struct pto_runtime *rt, const struct pto_comp
   pto_params_describe(payload, &rt->error);
 }
 
-static inline void complete_message(struct pto_runtime *rt, const struct pto_completion *completion) {
+static PTO_INLINE void complete(struct pto_runtime *rt, const struct pto_completion *completion) {
   struct pto_task_slot *slot = &rt->rings.slots[completion->ticket];
-  pto_core_tracker_pop(&rt->scheduler.cores, completion->core);
   if (PTO_UNLIKELY(completion->status)) kernel_failed(rt, completion);
   if (PTO_UNLIKELY(rt->has_failed)) return;
   charge(rt, PTO_WORK_POLL, 1);
@@ -200,132 +197,99 @@ static inline void complete_message(struct pto_runtime *rt, const struct pto_com
     if (PTO_UNLIKELY(rt->finished_count)) finish_all(rt);
   } else if (PTO_UNLIKELY(slot->flags & PTO_TASK_SERIAL_BLOCKS) && slot->blocks_left &&
              slot->messages_left == slot->blocks_left * pto_shape_message_count(slot->shape)) {
-    pto_scheduler_push_again(&rt->scheduler, completion->ticket);
+    pto_scheduler_requeue(&rt->scheduler, completion->ticket);
   }
 }
 
-/* True where there were completions. */
+/* Completes what ran within its dispatch.  True where anything did. */
+static inline bool complete_done(struct pto_runtime *rt) {
+  struct pto_scheduler *scheduler = &rt->scheduler;
+  const uint32_t count = scheduler->done_count;
+  for (uint32_t i = 0; i < count; i++) complete(rt, &scheduler->done[i]);
+  scheduler->done_count = 0;
+  return count != 0;
+}
+
+/* Sends what can be sent.  True where anything has completed by it. */
+static bool dispatch(struct pto_runtime *rt) {
+  if (!rt->scheduler.ready_count) return false;
+  pto_scheduler_dispatch(&rt->scheduler);
+  return complete_done(rt);
+}
+
+/* Takes in completions and sends what is ready.  True where anything completed. */
 static bool take_in(struct pto_runtime *rt) {
   struct pto_completion completions[PTO_POLL_BATCH];
-  uint32_t count = rt->port->ops->poll(rt->port, completions, PTO_POLL_BATCH);
-  for (uint32_t i = 0; i < count; i++) complete_message(rt, &completions[i]);
-  if (count == 0) return false;
-  if (PTO_LIKELY(!rt->has_failed)) {
-    pto_space_retire(rt);
-    if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
-    note_progress(rt);
+  const uint32_t count = rt->port->ops->poll(rt->port, completions, PTO_POLL_BATCH);
+  for (uint32_t i = 0; i < count; i++) {
+    pto_core_tracker_pop(&rt->scheduler.cores, completions[i].core);
+    complete(rt, &completions[i]);
   }
-  return true;
+  if (count == 0 && rt->port->is_virtual) return false; /* nothing has become ready since the last one */
+  if (PTO_UNLIKELY(rt->has_failed)) return count != 0;
+  if (count) pto_space_retire(rt);
+  const bool has_completed = dispatch(rt) || count != 0;
+  if (has_completed && !rt->has_failed) note_progress(rt);
+  return has_completed;
 }
 
-static PTO_COLD void own_failed(struct pto_runtime *rt, const struct pto_message *message, int16_t status) {
-  kernel_failed(rt, &(struct pto_completion){.ticket = message->ticket, .core = message->core, .status = status});
+static PTO_NOINLINE void finish_without_kernel(struct pto_runtime *rt, uint32_t index) {
+  finish(rt, index);
+  finish_all(rt);
+  dispatch(rt);
 }
 
-/* Runs a task that the control thread has taken for itself.  False where the run has failed. */
-static inline bool run_taken(struct pto_runtime *rt, const struct pto_message *message, uint32_t nth, bool *is_enough) {
-  const uint32_t index = message->ticket;
-  const int16_t status = rt->port->ops->run(rt->port, message, nth, is_enough);
-  if (PTO_UNLIKELY(status)) {
-    own_failed(rt, message, status);
-    return false;
-  }
-  rt->rings.slots[index].blocks_left = rt->rings.slots[index].messages_left = 0;
-  finish_where(rt, index, false);
-  if (PTO_UNLIKELY(rt->finished_count)) finish_all(rt);
-  return true;
-}
-
-/* Runs a row of ready tasks on the control thread without messages, where the port says that this is best.  True where
- * there were any. */
-static bool run_own(struct pto_runtime *rt) {
-  const struct pto_port_ops *ops = rt->port->ops;
-  if (!ops->run || !pto_scheduler_begin_row(&rt->scheduler)) return false;
-  bool is_enough = false;
-  uint32_t count = 0;
-  for (; !is_enough && !rt->has_failed; count++) {
-    struct pto_message message;
-    if (!pto_scheduler_take_own(&rt->scheduler, &message)) break;
-    if (PTO_UNLIKELY(!run_taken(rt, &message, count, &is_enough))) return true;
-  }
-  if (count == 0) return false;
-  rt->new_count = 0; /* that row is over: the next task that is run as it comes is the first of another */
-  pto_space_retire(rt);
-  note_progress(rt);
-  return true;
-}
-
-/* Short kernels run as soon as they can: what they touch is at hand, and whoever comes after them need not wait. */
-static void offer(struct pto_runtime *rt, uint32_t slot) {
-  pto_scheduler_offer(&rt->scheduler, slot);
-  if (rt->scheduler.ready_count && rt->port->is_fine_grained) run_own(rt);
-}
-
-void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot) {
-  if (has_nothing_to_run(rt, slot)) {
-    finish(rt, slot);
-    finish_all(rt);
-    if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
-  } else {
-    offer(rt, slot);
-  }
-}
-
-static PTO_NOINLINE void start_later(struct pto_runtime *rt, uint32_t index, struct pto_payload **payload) {
-  *payload = NULL;
-  rt->trace.control.last_time = 0;
-  offer(rt, index);
-}
-
-void pto_progress_start(struct pto_runtime *rt, uint32_t index, struct pto_payload **payload_inout) {
-  struct pto_message message;
-  bool is_enough = false;
-  struct pto_task_slot *slot = &rt->rings.slots[index];
-  const struct pto_payload *payload = *payload_inout;
-  if (PTO_UNLIKELY(!pto_scheduler_take_new(&rt->scheduler, index, slot, payload, &message))) {
-    start_later(rt, index, payload_inout);
-    return;
-  }
-  const int16_t status = rt->port->ops->run(rt->port, &message, rt->new_count++, &is_enough);
-  if (PTO_UNLIKELY(status)) {
-    own_failed(rt, &message, status);
-    return;
-  }
-  if (PTO_UNLIKELY(is_enough)) rt->since_poll = PTO_POLL_INTERVAL;
+/* A task of one kernel that was run within its submit: no task has come after it yet.  What complete would do takes 50
+ * instructions more, of 832 in all (BENCH=instructions, chain). */
+static inline void finish_new(struct pto_runtime *rt, struct pto_task_slot *slot) {
+  struct pto_payload *payload = slot->payload;
+  slot->state = PTO_TASK_COMPLETED;
   rt->completed_count++;
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
-  slot->state = PTO_TASK_COMPLETED; /* nobody has come after it yet */
-  pto_task_ring_note_done(rt->ring);
+  if (PTO_LIKELY(!(slot->flags & PTO_TASK_HAS_BLOCK))) pto_task_ring_note_done(rt->ring);
   note_for_reports(slot, payload);
-  PTO_PROBE2(complete, slot->number, index);
+  PTO_PROBE2(complete, slot->number, slot - rt->rings.slots);
+  pto_payload_pool_free(&rt->payloads, payload);
 }
 
-/* What rows do at their end, for tasks that were run one by one as they came. */
-static PTO_NOINLINE void end_new(struct pto_runtime *rt) {
-  rt->new_count = 0;
-  if (rt->has_failed) return;
-  pto_space_retire(rt);
-  note_progress(rt);
+void pto_progress_submitted(struct pto_runtime *rt, uint32_t index) {
+  struct pto_scheduler *scheduler = &rt->scheduler;
+  struct pto_task_slot *slot = &rt->rings.slots[index];
+  if (PTO_UNLIKELY(slot->flags & (PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE)) && has_nothing_to_run(rt, index)) {
+    finish_without_kernel(rt, index);
+    return;
+  }
+  if (PTO_UNLIKELY(!pto_scheduler_try_dispatch(scheduler, index))) pto_scheduler_dispatch(scheduler);
+  if (scheduler->done_count == 0) {
+    rt->trace.control.last_time = 0; /* no kernel begins where this submit ended */
+    return;
+  }
+  rt->since_poll += PTO_POLL_KERNEL;
+  if (PTO_LIKELY((slot->flags & PTO_TASK_SINGLE) && scheduler->done_count == 1 && !scheduler->done[0].status &&
+                 scheduler->done[0].ticket == index)) {
+    scheduler->done_count = 0;
+    finish_new(rt, slot);
+  } else {
+    complete_done(rt);
+  }
 }
 
-/* Whether the control thread runs tasks of its own cores before it goes on with the orchestration. */
-static inline bool has_to_help(const struct pto_runtime *rt) {
-  const uint64_t unfinished = rt->task_count - rt->completed_count;
-  return (unfinished > PTO_RUN_AHEAD || (unfinished && rt->port->is_fine_grained)) && !rt->has_failed;
+/* Whether so much is unfinished that waiting for it is better than adding to it. */
+static inline bool is_far_ahead(const struct pto_runtime *rt) {
+  return rt->port->run_ahead && rt->task_count - rt->completed_count > rt->port->run_ahead;
 }
 
 void pto_progress_poll(struct pto_runtime *rt) {
   rt->since_poll = 0;
   if (PTO_UNLIKELY(rt->published != NULL)) pto_published_counters_update(rt->published);
   if (rt->port->clock < rt->port->quiet_until) return;
-  if (rt->new_count) end_new(rt);
-  do {
+  if (!rt->port->is_virtual) pto_space_retire(rt); /* what completed within its submit */
+  for (;;) {
     while (take_in(rt)) { /* until a poll gives nothing: the clock is the orchestrator's then */
     }
-  } while (has_to_help(rt) && (run_own(rt) || (rt->port->ops->help && rt->port->ops->help(rt->port))));
-  /* What was kept for a row is for all once work is no longer fine grained; and what ended the row may be a task for
-   * several cores, which nobody else sends. */
-  if (rt->scheduler.ready_count && !rt->port->is_virtual && !rt->has_failed) pto_scheduler_dispatch(&rt->scheduler);
+    if (!is_far_ahead(rt) || rt->has_failed || !rt->scheduler.cores.in_flight) return;
+    rt->port->ops->wait(rt->port);
+  }
 }
 
 void pto_stall_for(struct pto_runtime *rt, struct pto_stall *stall, enum pto_stall_reason reason) {
@@ -354,8 +318,7 @@ void pto_stall_end(struct pto_runtime *rt, struct pto_stall *stall) {
 void pto_progress_resume(struct pto_runtime *rt) { rt->port->ops->resume(rt->port, rt->port->clock); }
 
 int pto_progress_wait(struct pto_runtime *rt) {
-  if (take_in(rt) || run_own(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
-  if (rt->scheduler.ready_count) pto_scheduler_dispatch(&rt->scheduler);
+  if (take_in(rt) || dispatch(rt)) return rt->has_failed ? rt->error.status : PTO_OK;
   if (!rt->scheduler.cores.in_flight)
     return pto_runtime_fail(
         rt, PTO_EDEADLOCK,

@@ -10,8 +10,8 @@
  *
  * Who does not publish pays one look at a pointer for each of those occasions, and none for a task.
  */
-#ifndef PTO_PUBLISHED_COUNTERS_H
-#define PTO_PUBLISHED_COUNTERS_H
+#ifndef PTO_RUNTIME_CONTROL_PUBLISHED_COUNTERS_H
+#define PTO_RUNTIME_CONTROL_PUBLISHED_COUNTERS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,9 +21,9 @@
 struct pto_runtime;
 
 struct pto_published_counters {
-  /* control thread → whoever reads.  Relaxed: each is a number by itself. */
+  /* control thread → readers.  Relaxed: each is a number by itself. */
   _Atomic uint64_t values[PTO_SOFTWARE_EVENT_COUNT];
-  /* control thread → whoever reads, to know whether it is the same.  Relaxed: a thread sees its own stores. */
+  /* control thread → readers, to know whether it is the same.  Relaxed: a thread sees its own stores. */
   _Atomic(pthread_t) control_thread;
   _Atomic bool has_control_thread;           /* while pto_run calls an orchestration */
   uint64_t before[PTO_SOFTWARE_EVENT_COUNT]; /* of earlier runs, for what only grows */

@@ -2,18 +2,16 @@
 /*
  * The runtime's state: everything that the control thread owns, and the steps that its files share.
  *
- *   runtime.c      create, run, destroy, statistics
- *   submit.c       a task from its arguments to its edges
- *   params.c       what submit checks of launch and parameters, and the payload it builds
- *   launch_checks.c  the part of that which needs no tensors
- *   submit_form.h, .c  the same for submits that differ from an earlier one in offsets, buffers and scalars alone
+ *   error.c        refusals, the failure of the run
  *   progress.c     completions, fan-out, waiting, the end of a failed run
+ *   ring_space.c   retiring, and what open scopes hold
  *   space.c        room in rings and heaps, and the errors where there is none
  *   buffers.c      buffers and registrations
  *   scopes.c       scopes
  *   host_access.c  elements read and written by the orchestration
- *   kept_submits.c what an orchestration submitted, kept to be submitted again
- *   wait_picture.c  who waited for whom when a run stopped; wait_path.c: the circle in it; wait_names.c
+ *   recording.c    what an orchestration asked for, to be asked for again
+ *
+ * Above it: runtime/submit (a task from its arguments to its edges), runtime/join (create, run, destroy, statistics).
  *
  * Always true between calls: every slot from tail to head is WAITING, READY, RUNNING or COMPLETED; messages in flight =
  * Σ messages_left of RUNNING tasks that have been sent; `finished` is empty.
@@ -23,12 +21,12 @@
 
 #include <runtime/base/error.h>
 #include <runtime/control/control.h>
-#include <runtime/control/kernel_guard.h>
-#include <runtime/control/kept_submits.h>
-#include <runtime/control/payload_pool.h>
+#include <runtime/watch/kernel_guard.h>
+#include <runtime/control/recording.h>
+#include <runtime/task/payload_pool.h>
 #include <runtime/control/published_counters.h>
-#include <runtime/control/wait_picture.h>
-#include <runtime/deps/hazards.h>
+#include <runtime/deadlock/wait_picture.h>
+#include <runtime/deps/edge_record.h>
 #include <runtime/memory/buffer_registry.h>
 #include <runtime/memory/gm_arena.h>
 #include <runtime/sched/scheduler.h>
@@ -36,13 +34,11 @@
 #define PTO_MAX_SCOPE_DEPTH 64u
 /* A task's tensors and its predicate. */
 #define PTO_MAX_ACCESSES (PTO_MAX_TENSORS + 1u)
-/* How many submits pass between polls on an engine whose time is real (hot-path.md: publish and poll in batches of
- * 32–64). */
+/* How many submits pass between polls on an engine whose time is real; a kernel that is run within its submit counts as
+ * so many more. */
 #define PTO_POLL_INTERVAL 32u
+#define PTO_POLL_KERNEL 3u
 #define PTO_POLL_BATCH 64u
-/* With so many unfinished tasks, on such an engine, the control thread runs those of its own cores before it submits
- * more: further ones would only push each other out of the caches. */
-#define PTO_RUN_AHEAD 512u
 
 struct pto_scope {
   uint32_t kind; /* enum pto_scope_kind */
@@ -63,6 +59,7 @@ struct pto_param_work {
   bool is_empty;
 };
 
+/* What is known of a submit before it has a slot. */
 struct pto_submit_work {
   uint32_t tensor_count; /* parameters that are tensors; the predicate follows them */
   uint32_t scalar_count;
@@ -70,12 +67,17 @@ struct pto_submit_work {
   uint32_t work_count; /* tensor_count, and 1 more with a predicate */
   uint32_t access_count;
   uint32_t held_count;
-  uint64_t block_bytes; /* of all outputs allocated now */
+  uint64_t block_bytes;                /* of all outputs allocated now */
+  uint32_t block_count, message_count; /* what its slot will say, as the next two */
+  uint8_t shape;                       /* enum pto_shape */
+  uint8_t slot_flags;                  /* enum pto_task_flags */
   bool allocates;
   bool accumulates;
   bool advances;    /* an output names the next version of its buffer */
   bool is_serial;   /* its blocks run one after another */
   bool has_waiting; /* a kernel of it waits for other cores */
+  bool has_fuzzy;   /* an access is fuzzy */
+  bool asks;        /* a kernel of it has a check, or a cost that says what local memory it needs */
   struct pto_payload *payload;
   struct pto_param_work params[PTO_MAX_ACCESSES];
   struct pto_access accesses[PTO_MAX_ACCESSES];
@@ -95,21 +97,20 @@ struct pto_runtime {
   struct pto_list_chunks chunks;
   struct pto_access_map map;
   struct pto_hazards hazards;
+  struct pto_edge_record edge_record;
   struct pto_scheduler scheduler;
   struct pto_payload_pool payloads;
   struct pto_buffer_registry buffers;
   struct pto_gm_arena arena;
   struct pto_kernel_guard *guard;       /* NULL where nothing watches memory */
-  const struct pto_memory_watch *watch; /* NULL: nobody */
-  bool is_told;                         /* somebody is told of memory: a checker, or the watch */
+  const struct pto_memory_watch *watch; /* NULL: none */
+  bool is_told;                         /* a checker or the watch is told of memory */
   struct pto_reserve finished_memory;
   uint32_t *finished; /* slots whose completion has to be told to their consumers */
   uint32_t finished_count;
   uint32_t since_poll;
-  uint32_t new_count; /* tasks run as they were submitted, since the last poll or row of ready ones */
   bool is_running, has_failed;
   bool is_in_orchestration;   /* of pto_run, or behind it at the run's end */
-  bool is_noted;              /* calls that submit are noted: the graph is recorded, or submits kept */
   uint16_t tag;               /* of this runtime, in every handle */
   struct pto_task_ring *ring; /* of the innermost scope */
   uint32_t scope_depth;       /* index of the innermost open scope; the run's is 0 */
@@ -123,13 +124,12 @@ struct pto_runtime {
   uint64_t stall_count; /* waits of the orchestration, whatever for, but for the last tasks */
   uint64_t task_generation;
   uint64_t wall_ns, virtual_ps, begin_ns;
-  struct pto_error error;       /* the run's first error, else the last refused call's */
-  struct pto_submit_work *work; /* of the submit that goes on: that of its form */
-  const void *call;             /* where the public call that goes on returns to; kept while a graph is recorded */
-  struct pto_kept_submits *kept_submits; /* that are being made; NULL */
-  struct pto_submit_form *forms;         /* PTO_PAYLOAD_FORMS of them, and one for tasks that have none */
-  struct pto_reserve forms_memory;
-  struct pto_published_counters *published; /* NULL: nobody reads them by PAPI */
+  struct pto_error error;          /* the run's first error, else the last refused call's */
+  const void *call;                /* where the last public call that submits or accesses returns to */
+  struct pto_recording *recording; /* that is being made; NULL */
+  struct pto_template *templates;  /* template.h */
+  struct pto_reserve templates_memory;
+  struct pto_published_counters *published; /* NULL: they are not published */
   struct pto_doing doing;                   /* where the orchestration waits, or has been refused for ever */
   uint32_t failed_slot;                     /* of the task whose kernel failed; PTO_PICTURE_NONE */
   struct pto_stopped *stopped;
@@ -155,22 +155,14 @@ static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32
 }
 
 /* Whether a submit looks for completions first: in virtual time whenever there may be one, else every so often. */
-static inline bool pto_runtime_has_to_poll(struct pto_runtime *rt, bool may_be_virtual) {
-  if (may_be_virtual && PTO_UNLIKELY(rt->port->is_virtual)) return rt->port->clock >= rt->port->quiet_until;
+static inline bool pto_runtime_has_to_poll(struct pto_runtime *rt) {
+  if (PTO_UNLIKELY(rt->port->is_virtual)) return rt->port->clock >= rt->port->quiet_until;
   return ++rt->since_poll >= PTO_POLL_INTERVAL;
-}
-
-/* After each change of what is recorded. */
-static inline void pto_runtime_note_calls(struct pto_runtime *rt) {
-  rt->is_noted = rt->kept_submits || pto_trace_has_graph(&rt->trace);
 }
 
 /* For the record: each public function that submits or accesses says where it was called.  A macro, as the address is
  * that of the function that it stands in. */
 #define PTO_CALLER() __builtin_return_address(0)
-
-/* submit.c: one of the public calls, with a word to whoever keeps a record or submits. */
-int pto_submit_noted(struct pto_runtime *rt, const struct pto_noted_submit *noted, struct pto_task *task_out);
 
 /* progress.c */
 /* Takes in what has completed, without waiting, and sends what became ready. */
@@ -182,9 +174,6 @@ void pto_progress_resume(struct pto_runtime *rt);
 /* A task that lacks nothing when it is submitted: to a core, to the scheduler, or done at once where it has nothing to
  * run. */
 void pto_progress_submitted(struct pto_runtime *rt, uint32_t slot);
-/* The same for a SINGLE task, whose payload is *payload: where kernels are short the control thread runs it at once,
- * and the caller has the payload back; elsewhere it goes with the task, and *payload becomes NULL. */
-void pto_progress_start(struct pto_runtime *rt, uint32_t slot, struct pto_payload **payload);
 /* After a failure: waits until no core is busy. */
 void pto_progress_quiesce(struct pto_runtime *rt);
 
@@ -215,39 +204,21 @@ void pto_stall_for(struct pto_runtime *rt, struct pto_stall *stall, enum pto_sta
 /* No longer; on the timeline it is a PTO_CONTROL_WAIT.  Takes one that has not begun. */
 void pto_stall_end(struct pto_runtime *rt, struct pto_stall *stall);
 
-/* space.c */
+/* space.c, ring_space.c */
 /* A slot of the current scope's ring and, where `allocates`, a heap block of `block_bytes`: together or not at all. */
-int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_bytes, uint32_t *slot_out,
+int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t *slot_out,
                       char **block_out);
 /* Retires what can be retired in every ring. */
 bool pto_space_retire(struct pto_runtime *rt);
 /* The tasks, and bytes of the heap, that the open scope at `depth` keeps in its ring. */
 void pto_space_of_scope(const struct pto_runtime *rt, uint32_t depth, uint64_t *tasks, uint64_t *bytes);
-/* For the wait picture, before a failure: the submit (or, of buffers, the call) that goes on finds a table full. */
-void pto_space_note_table(struct pto_runtime *rt, uint32_t kind, const char *table, uint64_t capacity);
+/* For the wait picture, before a failure: the submit (or, where that is NULL, the call) that goes on finds a table
+ * full. */
+void pto_space_note_table(struct pto_runtime *rt, uint32_t kind, const char *table, uint64_t capacity,
+                          const struct pto_submit_work *submit);
 
-/* launch_checks.c: fill in the counts, has_waiting, accumulates and is_serial of rt->work-> */
-int pto_launch_check(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
-                     uint32_t count, enum pto_shape *shape_out, const char **what_out);
-/* The same for a task without a kernel. */
-int pto_launch_check_alloc(struct pto_runtime *rt, const struct pto_param *params, uint32_t count);
+/* error.c, with refuse and fail */
 const char *pto_param_mode_name(uint32_t mode);
-
-/* submit_form.c: as pto_params_prepare, and faster where the submit has the form of an earlier one. */
-int pto_submit_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
-                       uint32_t count, enum pto_shape *shape_out);
-bool pto_submit_forms_init(struct pto_runtime *rt);
-/* At the begin of a run: kernels of the last one may be gone. */
-void pto_submit_forms_forget(struct pto_runtime *rt);
-/* params.c: fills in rt->work; a refusal leaves nothing behind. */
-int pto_params_prepare(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
-                       uint32_t count, enum pto_shape *shape_out);
-/* The kernel's check and the local memory that it needs, once the payload is built. */
-int pto_params_ask_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, bool is_aic);
-/* Gives back what a prepared submit holds that gets no slot. */
-void pto_params_drop(struct pto_runtime *rt);
-/* Fills addresses that were not known before, and the list of held memory. */
-void pto_params_settle(struct pto_runtime *rt, uint32_t slot);
 /* Writes "param 0 …, param 1 …" of a payload for the sentence of a failed kernel. */
 void pto_params_describe(const struct pto_payload *payload, struct pto_error *error);
 static inline uint32_t *pto_payload_held(struct pto_payload *payload) {

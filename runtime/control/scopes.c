@@ -31,7 +31,7 @@ void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
   rt->scope_depth = depth;
   rt->ring = ring;
   if (pto_trace_has_graph(&rt->trace)) record_begin(rt, &rt->scopes[depth], depth);
-  pto_hazards_set_scope(&rt->hazards, kind == PTO_SCOPE_MANUAL);
+  rt->hazards.is_manual = kind == PTO_SCOPE_MANUAL;
 }
 
 /* What was submitted since the scope began belongs to it or to scopes that ended within it; so where no open scope has
@@ -47,7 +47,7 @@ void pto_scopes_pop(struct pto_runtime *rt) {
   }
   if (rt->scope_depth) rt->scope_depth--;
   rt->ring = &rt->rings.rings[rt->scopes[rt->scope_depth].ring];
-  pto_hazards_set_scope(&rt->hazards, rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL);
+  rt->hazards.is_manual = rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL;
 }
 
 static void charge_scope(struct pto_runtime *rt) {
@@ -68,7 +68,7 @@ int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
     return PTO_REFUSE(rt, PTO_EINVAL, "scopes nest %u deep at most", PTO_MAX_SCOPE_DEPTH);
   charge_scope(rt);
   pto_scopes_push(rt, rt->scope_depth + 1, kind);
-  if (PTO_UNLIKELY(rt->kept_submits != NULL)) pto_kept_submits_add_scope_begin(rt->kept_submits, kind);
+  if (PTO_UNLIKELY(rt->recording != NULL)) pto_recording_add_scope_begin(rt->recording, kind);
   return PTO_OK;
 }
 
@@ -78,7 +78,7 @@ int pto_scope_end(struct pto_runtime *rt) {
   if (rt->scope_depth == 0) return PTO_REFUSE(rt, PTO_EINVAL, "no scope is open but the run's own");
   charge_scope(rt);
   pto_scopes_pop(rt);
-  if (PTO_UNLIKELY(rt->kept_submits != NULL)) pto_kept_submits_add_scope_end(rt->kept_submits);
+  if (PTO_UNLIKELY(rt->recording != NULL)) pto_recording_add_scope_end(rt->recording);
   rt->port->ops->flush(
       rt->port); /* what was held back for a batch goes out: the orchestration may be busy elsewhere now */
   return PTO_OK;

@@ -1,32 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/control/runtime_state.h>
 
-bool pto_space_retire(struct pto_runtime *rt) {
-  bool any = false;
-#pragma GCC unroll 4 /* once a completion in virtual time, and mostly nothing is there */
-  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) {
-    const struct pto_task_ring *ring = &rt->rings.rings[i];
-    if (ring->tail != ring->open_begin) any |= pto_task_ring_retire(&rt->rings, i);
-  }
-  return any;
-}
-
-static uint64_t later_of(uint64_t a, uint64_t b) { return (int64_t)(a - b) > 0 ? a : b; }
-
-/* A scope that began when the heap was empty begins where the heap started over; what ended scopes left behind an open
- * scope's task is held by that scope. */
-void pto_space_of_scope(const struct pto_runtime *rt, uint32_t depth, uint64_t *tasks, uint64_t *bytes) {
-  const struct pto_scope *scope = &rt->scopes[depth];
-  const struct pto_task_ring *ring = &rt->rings.rings[scope->ring];
-  bool has_next = depth < rt->scope_depth && rt->scopes[depth + 1].ring == scope->ring;
-  uint64_t begin = later_of(scope->begin_sequence, ring->tail);
-  uint64_t end = has_next ? later_of(rt->scopes[depth + 1].begin_sequence, begin) : ring->head;
-  uint64_t heap_begin = pto_max_u64(scope->begin_heap, ring->heap.tail);
-  uint64_t heap_end = has_next ? pto_max_u64(rt->scopes[depth + 1].begin_heap, heap_begin) : ring->heap.head;
-  *tasks = end - begin;
-  *bytes = heap_end - heap_begin;
-}
-
 /* "open scope 0 (depth 0) holds 5 tasks and 2048 bytes; …" for every open scope of the ring. */
 static void append_holders(struct pto_runtime *rt, uint32_t ring_index) {
   for (uint32_t depth = 0; depth <= rt->scope_depth; depth++) {
@@ -39,24 +13,28 @@ static void append_holders(struct pto_runtime *rt, uint32_t ring_index) {
 }
 
 /* For the wait picture. */
-static void note_space(struct pto_runtime *rt, uint32_t ring_index, bool needs_slot, uint64_t heap_bytes) {
+static void note_space(struct pto_runtime *rt, uint32_t ring_index, bool needs_slot,
+                       const struct pto_submit_work *submit) {
   rt->doing = (struct pto_doing){.kind = PTO_DOING_SUBMIT,
                                  .ring = ring_index,
                                  .needs_slot = needs_slot,
                                  .needs_heap = !needs_slot,
-                                 .heap_bytes = heap_bytes,
+                                 .heap_bytes = submit->block_bytes,
+                                 .submit = submit,
                                  .task_number = rt->task_count,
                                  .awaited_slot = PTO_PICTURE_NONE};
 }
 
-void pto_space_note_table(struct pto_runtime *rt, uint32_t kind, const char *table, uint64_t capacity) {
+void pto_space_note_table(struct pto_runtime *rt, uint32_t kind, const char *table, uint64_t capacity,
+                          const struct pto_submit_work *submit) {
   /* a submit that got its slot has its number already */
-  const bool has_number = kind == PTO_DOING_SUBMIT && rt->work->payload;
-  const uint64_t number = has_number ? rt->work->payload->task_number : rt->task_count;
+  const bool has_number = submit && submit->payload;
+  const uint64_t number = has_number ? submit->payload->task_number : rt->task_count;
   rt->doing = (struct pto_doing){.kind = kind,
                                  .ring = rt->scopes[rt->scope_depth].ring,
                                  .table = table,
                                  .table_capacity = capacity,
+                                 .submit = submit,
                                  .task_number = number,
                                  .awaited_slot = PTO_PICTURE_NONE};
 }
@@ -65,7 +43,7 @@ static int fail_window(struct pto_runtime *rt, uint32_t ring_index) {
   const struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   const struct pto_scope *scope = &rt->scopes[rt->scope_depth];
   uint64_t held = ring->head - ring->tail;
-  bool is_one_scope = later_of(scope->begin_sequence, ring->tail) == ring->tail;
+  bool is_one_scope = (int64_t)(scope->begin_sequence - ring->tail) <= 0;
   uint64_t enough = UINT64_C(2) << pto_log2_floor(held + 1);
   pto_runtime_fail(
       rt, is_one_scope ? PTO_ESCOPE : PTO_EWINDOW,
@@ -90,28 +68,30 @@ static int fail_heap(struct pto_runtime *rt, uint32_t ring_index, uint64_t block
   return rt->error.status;
 }
 
-static int fail_size(struct pto_runtime *rt, uint32_t ring_index, uint64_t block_bytes) {
-  note_space(rt, ring_index, false, block_bytes);
+static int fail_size(struct pto_runtime *rt, uint32_t ring_index, const struct pto_submit_work *submit) {
+  note_space(rt, ring_index, false, submit);
   return pto_runtime_fail(
       rt, PTO_EHEAP,
       "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; a heap of %llu bytes would "
       "have been enough",
-      ring_index, (unsigned long long)block_bytes, (unsigned long long)rt->rings.rings[ring_index].heap.size_bytes,
-      (unsigned long long)block_bytes);
+      ring_index, (unsigned long long)submit->block_bytes,
+      (unsigned long long)rt->rings.rings[ring_index].heap.size_bytes, (unsigned long long)submit->block_bytes);
 }
 
-int pto_space_reserve(struct pto_runtime *rt, bool allocates, uint64_t block_bytes, uint32_t *slot_out,
+int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t *slot_out,
                       char **block_out) {
+  const bool allocates = submit->allocates;
+  const uint64_t block_bytes = submit->block_bytes;
   uint32_t ring_index = rt->scopes[rt->scope_depth].ring;
   struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   struct pto_stall stall = {0};
   uint64_t heap_end = 0;
-  if (PTO_UNLIKELY(block_bytes > ring->heap.size_bytes)) return fail_size(rt, ring_index, block_bytes);
+  if (PTO_UNLIKELY(block_bytes > ring->heap.size_bytes)) return fail_size(rt, ring_index, submit);
   for (;;) {
     bool is_full = pto_task_ring_is_full(&rt->rings, ring_index);
     if (!is_full && (!allocates || pto_heap_ring_alloc(&ring->heap, block_bytes, block_out, &heap_end))) break;
     if (pto_task_ring_retire(&rt->rings, ring_index)) continue;
-    note_space(rt, ring_index, is_full, block_bytes);
+    note_space(rt, ring_index, is_full, submit);
     if (ring->tail == ring->open_begin)
       return is_full ? fail_window(rt, ring_index) : fail_heap(rt, ring_index, block_bytes);
     pto_stall_for(rt, &stall, is_full ? PTO_STALL_window : PTO_STALL_heap);

@@ -114,7 +114,18 @@ static inline uint32_t class_of(struct pto_access_map *map, struct pto_access_sp
   return add_class(map, space, box, count < EXACT_CLASSES);
 }
 
-void pto_access_grid_drop_class(struct pto_access_map *map, uint32_t space, uint32_t index) {
+static inline void join(struct pto_access_map *map, uint32_t index, uint32_t class_index) {
+  struct pto_access_entry_cold *cold = &map->cold[index];
+  struct pto_access_class *class = &map->classes[class_index];
+  cold->class_index = class_index;
+  cold->previous_in_class = 0;
+  cold->next_in_class = class->first_entry;
+  map->cold[class->first_entry].previous_in_class = index; /* of entry 0, which is none, it means nothing */
+  class->first_entry = index;
+  class->entry_count++;
+}
+
+static void drop_class(struct pto_access_map *map, uint32_t space, uint32_t index) {
   struct pto_access_class *class = &map->classes[index];
   uint32_t *at = &map->spaces[space].first_class;
   while (*at != index) at = &map->classes[*at].next_in_space;
@@ -160,6 +171,26 @@ static inline uint32_t entry_of(const struct pto_access_map *map, uint32_t numbe
   return PTO_LIKELY(number <= map->entry_capacity) ? number : map->links[number - map->entry_capacity].entry;
 }
 
+/* The lists are of entries, by their first cells, and of links, whose numbers begin behind those of the entries. */
+static inline uint32_t *next_of(const struct pto_access_map *map, uint32_t number) {
+  return PTO_LIKELY(number <= map->entry_capacity) ? &map->cold[number].next_in_cell
+                                                   : &map->links[number - map->entry_capacity].next_in_cell;
+}
+
+static inline void link_first(struct pto_access_map *map, uint32_t index, uint32_t cell) {
+  struct pto_access_entry_cold *cold = &map->cold[index];
+  cold->cell = cell;
+  cold->next_in_cell = map->cells[cell];
+  map->cells[cell] = index;
+}
+
+/* A list is no longer than what the search before an insert went through. */
+static inline void unlink_from(struct pto_access_map *map, uint32_t cell, uint32_t number) {
+  uint32_t *at = &map->cells[cell];
+  while (*at != number) at = next_of(map, *at);
+  *at = *next_of(map, number);
+}
+
 static PTO_NOINLINE void add_link(struct pto_access_map *map, uint32_t entry, uint32_t cell) {
   uint32_t index = map->link_free;
   if (index)
@@ -168,15 +199,15 @@ static PTO_NOINLINE void add_link(struct pto_access_map *map, uint32_t entry, ui
     index = ++map->links_used;
   PTO_ASSERT(index <= map->link_capacity);
   map->links[index] = (struct pto_access_link){entry, map->cells[cell], map->cold[entry].links, cell};
-  pto_access_grid_set_head(map, cell, map->entry_capacity + index);
+  map->cells[cell] = map->entry_capacity + index;
   map->cold[entry].links = index;
 }
 
-void pto_access_grid_drop_links(struct pto_access_map *map, uint32_t entry) {
+static void drop_links(struct pto_access_map *map, uint32_t entry) {
   for (uint32_t i = map->cold[entry].links; i;) {
     struct pto_access_link *link = &map->links[i];
     const uint32_t sibling = link->sibling;
-    pto_access_grid_unlink(map, link->cell, map->entry_capacity + i);
+    unlink_from(map, link->cell, map->entry_capacity + i);
     link->next_in_cell = map->link_free;
     map->link_free = i;
     i = sibling;
@@ -191,7 +222,7 @@ static PTO_NOINLINE void link_into_all(struct pto_access_map *map, uint32_t inde
       for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++, is_first = false) {
         const uint32_t cell = head_of(map, class, x, y, z);
         if (is_first)
-          pto_access_grid_link_first(map, index, cell);
+          link_first(map, index, cell);
         else
           add_link(map, index, cell);
       }
@@ -213,12 +244,13 @@ static void insert_into_class(struct pto_access_map *map, struct pto_access_spac
                               const struct pto_access_box *box) {
   const uint32_t class = class_of(map, space, box);
   struct cell_range cells;
-  pto_access_grid_join(map, index, class);
+  join(map, index, class);
   cells_of(&map->classes[class], box, space->coordinates, &cells);
   link_into_all(map, index, &cells);
 }
 
-void pto_access_grid_insert_generally(struct pto_access_map *map, uint32_t index) {
+/* The first entry of a space, the second one, a new class, several cells: any entry. */
+static PTO_NOINLINE void insert_generally(struct pto_access_map *map, uint32_t index) {
   struct pto_access_entry_cold *cold = &map->cold[index];
   struct pto_access_space *space = &map->spaces[cold->space];
   struct pto_access_box box;
@@ -233,14 +265,42 @@ void pto_access_grid_insert_generally(struct pto_access_map *map, uint32_t index
     if (!space->rows_in_plane) prepare_space(space);
     box_of_entry(map, other, &box);
     insert_into_class(map, space, other, &box);
-    map->place.has_box = false;
   }
-  if (map->place.has_box) {
-    insert_into_class(map, space, index, &map->place.box);
+  box_of_entry(map, index, &box);
+  insert_into_class(map, space, index, &box);
+}
+
+void pto_access_grid_insert(struct pto_access_map *map, uint32_t index, const struct pto_access_place *place) {
+  map->cold[index].links = 0;
+  /* what was removed since the search may have been the last of its class, or of the space */
+  if (place && place->has_cell && map->classes[place->class_index].entry_count &&
+      map->spaces[map->cold[index].space].first_class) {
+    join(map, index, place->class_index);
+    link_first(map, index, place->cell);
   } else {
-    box_of_entry(map, index, &box);
-    insert_into_class(map, space, index, &box);
+    insert_generally(map, index);
   }
+}
+
+static inline void leave_class(struct pto_access_map *map, const struct pto_access_entry_cold *cold) {
+  struct pto_access_class *class = &map->classes[cold->class_index];
+  if (cold->previous_in_class)
+    map->cold[cold->previous_in_class].next_in_class = cold->next_in_class;
+  else
+    class->first_entry = cold->next_in_class;
+  map->cold[cold->next_in_class].previous_in_class = cold->previous_in_class;
+  if (--class->entry_count == 0) drop_class(map, cold->space, cold->class_index);
+}
+
+void pto_access_grid_remove(struct pto_access_map *map, uint32_t index) {
+  const struct pto_access_entry_cold *cold = &map->cold[index];
+  if (PTO_UNLIKELY(!cold->class_index)) {
+    map->spaces[cold->space].lone_entry = 0;
+    return;
+  }
+  unlink_from(map, cold->cell, index);
+  if (PTO_UNLIKELY(cold->links)) drop_links(map, index);
+  leave_class(map, cold);
 }
 
 uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space) {
@@ -260,14 +320,20 @@ bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
     for (uint64_t y = cells.lo[1]; y <= cells.hi[1]; y++)
       for (uint64_t x = cells.lo[0]; x <= cells.hi[0]; x++) {
         const uint32_t head = head_of(map, &map->classes[class], x, y, z);
-        uint32_t number = pto_access_grid_is_filled(map, head) ? map->cells[head] : 0;
-        while (number && entry_of(map, number) != index) number = *pto_access_grid_next(map, number);
+        uint32_t number = map->cells[head];
+        while (number && entry_of(map, number) != index) number = *next_of(map, number);
         if (!number) return false;
       }
   return true;
 }
 
 /* ---- search ---- */
+
+struct query {
+  const struct pto_region *region;
+  uint32_t skip; /* the region's own entry */
+  struct pto_access_place *place;
+};
 
 static inline void add_hit(struct pto_access_map *map, uint32_t entry, bool is_covered) {
   map->hits[map->hit_count++] = (struct pto_access_hit){entry, is_covered};
@@ -280,27 +346,46 @@ static PTO_NOINLINE void compare(struct pto_access_map *map, uint32_t index, con
   if (overlap != PTO_DISJOINT) add_hit(map, index, overlap == PTO_EQUAL || overlap == PTO_COVERS);
 }
 
-/* A run covers whatever its range holds, and meets every run that its range meets. */
-static inline void consider(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
+/* A run overlaps every run whose range overlaps its own, and covers what lies in its range. */
+static inline void consider(struct pto_access_map *map, uint32_t index, const struct query *query) {
+  const struct pto_region *region = query->region;
   const struct pto_access_entry *entry = &map->entries[index];
   const uint64_t end = map->cold[index].end;
-  if (entry->start >= region->end || region->start >= end) return;
+  if (index == query->skip || entry->start >= region->end || region->start >= end) return;
   map->candidates++;
-  const bool is_held = region->start <= entry->start && end <= region->end;
-  if (PTO_LIKELY(region->ndims == 0 && (is_held || pto_access_entry_ndims(entry) == 0)))
-    add_hit(map, index, is_held);
+  if (PTO_LIKELY((region->ndims | region->is_fuzzy | entry->kind) == 0))
+    add_hit(map, index, region->start <= entry->start && end <= region->end);
   else
     compare(map, index, region);
 }
 
 static PTO_NOINLINE void search_list(struct pto_access_map *map, const struct pto_access_class *class,
-                                     const struct pto_region *region, uint32_t skip) {
-  for (uint32_t i = class->first_entry; i; i = map->cold[i].next_in_class)
-    if (i != skip) consider(map, i, region);
+                                     const struct query *query) {
+  for (uint32_t i = class->first_entry; i; i = map->cold[i].next_in_class) consider(map, i, query);
+}
+
+/* Entries of the class in one cell; of several cells (stamp other than 0), each entry once. */
+static inline void search_cell(struct pto_access_map *map, uint32_t class_index, uint32_t head,
+                               const struct query *query, uint32_t stamp) {
+  for (uint32_t i = map->cells[head]; i; i = *next_of(map, i)) {
+    const uint32_t index = entry_of(map, i);
+    struct pto_access_entry_cold *cold = &map->cold[index];
+    if (cold->class_index != class_index || (stamp && cold->visit == stamp)) continue;
+    if (stamp) cold->visit = stamp;
+    consider(map, index, query);
+  }
+}
+
+static uint32_t next_stamp(struct pto_access_map *map) {
+  if (++map->visit == 0) { /* stamps of 2^32 walks ago must not look like this one's */
+    for (uint32_t i = 1; i <= map->entries_used; i++) map->cold[i].visit = 0;
+    map->visit = 1;
+  }
+  return map->visit;
 }
 
 static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class_index, const struct cell_range *cells,
-                                      const struct pto_region *region, uint32_t skip) {
+                                      const struct query *query) {
   const struct pto_access_class *class = &map->classes[class_index];
   /* a step of the list costs less than a cell, and in one row it leads to no further candidates */
   const uint64_t limit = cells->coordinates == 1 ? class->entry_count / 2 : class->entry_count;
@@ -308,135 +393,68 @@ static PTO_NOINLINE void search_cells(struct pto_access_map *map, uint32_t class
   for (int a = 0; a < 3; a++) {
     const uint64_t extent = cells->hi[a] - cells->lo[a] + 1;
     if (extent > limit || count * extent > limit) {
-      search_list(map, class, region, skip);
+      search_list(map, class, query);
       return;
     }
     count *= extent;
   }
-  if (++map->visit == 0) { /* stamps of 2^32 walks ago must not look like this one's */
-    for (uint32_t i = 1; i <= map->entries_used; i++) map->cold[i].visit = 0;
-    map->visit = 1;
-  }
+  const uint32_t stamp = next_stamp(map);
   for (uint64_t z = cells->lo[2]; z <= cells->hi[2]; z++)
     for (uint64_t y = cells->lo[1]; y <= cells->hi[1]; y++)
       for (uint64_t x = cells->lo[0]; x <= cells->hi[0]; x++)
-        for (uint32_t i = map->cells[head_of(map, class, x, y, z)]; i; i = *pto_access_grid_next(map, i)) {
-          const uint32_t index = entry_of(map, i);
-          struct pto_access_entry_cold *cold = &map->cold[index];
-          if (cold->visit == map->visit || cold->class_index != class_index) continue;
-          cold->visit = map->visit;
-          if (index != skip) consider(map, index, region);
-        }
+        search_cell(map, class_index, head_of(map, class, x, y, z), query, stamp);
 }
 
-static PTO_NOINLINE void search_cell(struct pto_access_map *map, uint32_t class_index, uint32_t cell,
-                                     const struct pto_region *region, uint32_t skip) {
-  for (uint32_t i = map->cells[cell]; i; i = *pto_access_grid_next(map, i)) {
-    const uint32_t index = entry_of(map, i);
-    if (map->cold[index].class_index == class_index && index != skip) consider(map, index, region);
-  }
-}
-
-static inline void set_own_cell(struct pto_access_place *place, uint32_t cell) {
-  place->cell = cell;
-  place->has_cell = true;
-}
-
-/* The first class that fits is where the region belongs: its cell is wanted in any case. */
+/* The first class that fits is where the region belongs. */
 static inline void search_class(struct pto_access_map *map, uint32_t class_index, uint32_t coordinates,
-                                const struct pto_region *region, uint32_t skip) {
+                                const struct query *query) {
   const struct pto_access_class *class = &map->classes[class_index];
-  struct pto_access_place *place = &map->place;
+  struct pto_access_place *place = query->place;
   const bool is_own = !place->class_index && fits_class(class, &place->box, coordinates);
   if (is_own) place->class_index = class_index;
   struct cell_range cells;
   cells_of(class, &place->box, coordinates, &cells);
-  if (!cells.is_single) {
-    search_cells(map, class_index, &cells, region, skip);
+  if (PTO_UNLIKELY(!cells.is_single)) {
+    search_cells(map, class_index, &cells, query);
     return;
   }
-  const uint32_t cell = head_of(map, class, cells.lo[0], cells.lo[1], cells.lo[2]);
-  if (is_own) set_own_cell(place, cell);
-  if (pto_access_grid_is_filled(map, cell)) search_cell(map, class_index, cell, region, skip);
+  const uint32_t head = head_of(map, class, cells.lo[0], cells.lo[1], cells.lo[2]);
+  if (is_own) {
+    place->cell = head;
+    place->has_cell = true;
+  }
+  search_cell(map, class_index, head, query, 0);
 }
 
-static PTO_NOINLINE void search_cells_of_row(struct pto_access_map *map, uint32_t class, uint64_t first,
-                                             const struct pto_region *region, uint32_t skip) {
-  const uint64_t last = pto_divide(map->place.box.hi[0], &map->classes[class].cell[0]);
-  const struct cell_range cells = {.lo = {first}, .hi = {last}, .coordinates = 1};
-  search_cells(map, class, &cells, region, skip);
+static inline void search_classes(struct pto_access_map *map, const struct pto_access_space *space,
+                                  uint32_t coordinates, const struct query *query) {
+  box_of(space, query->region, &query->place->box);
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) search_class(map, c, coordinates, query);
+}
+
+/* A space of one entry, or with something fuzzy: ranges may meet where boxes do not. */
+static PTO_NOINLINE void search_all(struct pto_access_map *map, const struct pto_access_space *space,
+                                    const struct query *query) {
+  if (space->lone_entry) consider(map, space->lone_entry, query);
+  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) search_list(map, &map->classes[c], query);
 }
 
 static PTO_NOINLINE void search_rows(struct pto_access_map *map, const struct pto_access_space *space,
-                                     const struct pto_region *region, uint32_t skip) {
-  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
-    search_class(map, c, space->coordinates, region, skip);
-}
-
-/* The same with one coordinate.  A region in a class of its own is compared with at once: in one row, ranges that meet
- * are in one cell. */
-static inline void search_row(struct pto_access_map *map, const struct pto_access_space *space,
-                              const struct pto_region *region, uint32_t skip) {
-  struct pto_access_place *place = &map->place;
-  const uint64_t first = place->box.lo[0], last = place->box.hi[0], extent = last - first + 1;
-  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) {
-    const struct pto_access_class *class = &map->classes[c];
-    const uint64_t cell = class->cell[0].value;
-    const bool is_own = !place->class_index && extent <= cell && extent > cell / 2;
-    if (is_own) {
-      place->class_index = c;
-    } else if (class->entry_count == 1) {
-      if (class->first_entry != skip) consider(map, class->first_entry, region);
-      continue;
-    }
-    const uint64_t x = pto_divide(first, &class->cell[0]);
-    if (PTO_UNLIKELY(last - x * cell >= cell)) {
-      search_cells_of_row(map, c, x, region, skip);
-      continue;
-    }
-    const uint32_t head = head_of(map, class, x, 0, 0);
-    if (is_own) set_own_cell(place, head);
-    if (pto_access_grid_is_filled(map, head)) search_cell(map, c, head, region, skip);
-  }
-}
-
-/* Bounding ranges may meet where boxes do not, and a fuzzy run covers nothing. */
-static void consider_fuzzy(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
-  const struct pto_access_entry *entry = &map->entries[index];
-  const uint64_t end = map->cold[index].end;
-  if (entry->start >= region->end || region->start >= end) return;
-  map->candidates++;
-  compare(map, index, region);
-}
-
-/* A space of one entry, or with something fuzzy. */
-static PTO_NOINLINE void search_all(struct pto_access_map *map, const struct pto_access_space *space,
-                                    const struct pto_region *region, uint32_t skip) {
-  if (space->lone_entry && space->lone_entry != skip) {
-    if (region->is_fuzzy || space->fuzzy_count)
-      consider_fuzzy(map, space->lone_entry, region);
-    else
-      consider(map, space->lone_entry, region);
-  }
-  for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space)
-    for (uint32_t i = map->classes[c].first_entry; i; i = map->cold[i].next_in_class)
-      if (i != skip) consider_fuzzy(map, i, region);
+                                     const struct query *query) {
+  search_classes(map, space, space->coordinates, query);
 }
 
 void pto_access_map_search(struct pto_access_map *map, uint32_t space_index, const struct pto_region *region,
-                           uint32_t skip) {
+                           uint32_t skip, struct pto_access_place *place) {
   const struct pto_access_space *space = &map->spaces[space_index];
-  struct pto_access_place *place = &map->place;
-  place->has_cell = place->has_box = false;
-  if (PTO_UNLIKELY(!space->first_class || region->is_fuzzy || space->fuzzy_count)) {
-    search_all(map, space, region, skip);
-    return;
-  }
-  place->has_box = true;
-  place->class_index = 0;
-  box_of(space, region, &place->box);
-  if (PTO_LIKELY(space->coordinates == 1))
-    search_row(map, space, region, skip);
+  struct pto_access_place none;
+  const struct query query = {region, skip, place ? place : &none};
+  query.place->has_cell = false;
+  query.place->class_index = 0;
+  if (PTO_UNLIKELY(!space->first_class || region->is_fuzzy || space->fuzzy_count))
+    search_all(map, space, &query);
+  else if (PTO_LIKELY(space->coordinates == 1))
+    search_classes(map, space, 1, &query); /* the compiler's own copy, without the loops over coordinates */
   else
-    search_rows(map, space, region, skip);
+    search_rows(map, space, &query);
 }

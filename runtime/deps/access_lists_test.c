@@ -36,11 +36,11 @@ static void count_lists(struct fixture *f, uint32_t space, const struct pto_regi
                         uint32_t *of_cell) {
   *of_bucket = *of_cell = 0;
   for (uint32_t i = f->map.buckets[pto_access_map_bucket(&f->map, region)]; i; i = f->map.cold[i].next) ++*of_bucket;
-  pto_access_map_search(&f->map, space, region, 0);
-  assert_true(f->map.place.has_cell);
-  const uint32_t cell = f->map.place.cell;
-  assert_int_equal(pto_access_grid_is_filled(&f->map, cell), f->map.cells[cell] != 0);
-  for (uint32_t i = f->map.cells[cell]; i; i = *pto_access_grid_next(&f->map, i)) ++*of_cell;
+  struct pto_access_place place;
+  pto_access_map_search(&f->map, space, region, 0, &place);
+  assert_true(place.has_cell);
+  const uint32_t cell = place.cell;
+  for (uint32_t i = f->map.cells[cell]; i; i = f->map.cold[i].next_in_cell) ++*of_cell;
 }
 
 struct lengths {
@@ -59,7 +59,7 @@ static struct lengths measure(struct fixture *f, const struct tiles *tiles) {
         const bool is_live = tiles->step != 2 || (x + y) % 2 == 0;
         uint32_t of_bucket, of_cell;
         if (pass == 0) {
-          if (is_live) pto_access_map_insert(&f->map, space, &region, pto_access_map_bucket(&f->map, &region));
+          if (is_live) pto_access_map_insert(&f->map, space, &region, pto_access_map_bucket(&f->map, &region), NULL);
           continue;
         }
         count_lists(f, space, &region, &of_bucket, &of_cell);
@@ -115,36 +115,8 @@ static void tiles_far_apart_have_short_lists(void **state) {
   drop(&f);
 }
 
-/* A cell that says it is filled and is not would cost what the saying is for. */
-static void cells_that_are_emptied_say_so(void **state) {
-  struct fixture f;
-  struct pto_rng rng = {20241122};
-  (void)state;
-  make(&f, LIVE, 2 * LIVE);
-  const uint32_t space = pto_access_map_add_space(&f.map, BASE_ADDR, 1 << 20, 1 << 10, 1 << 20);
-  uint32_t entries[512], count = 0;
-  for (uint32_t i = 0; i < 4096; i++) {
-    const uint64_t start = BASE_ADDR + pto_rng_below(&rng, 1 << 18), run = 1 + pto_rng_below(&rng, 100);
-    const struct pto_region region = {.start = start, .end = start + run, .run_bytes = run};
-    const uint32_t bucket = pto_access_map_bucket(&f.map, &region);
-    if (count == PTO_ARRAY_LENGTH(entries)) {
-      const uint32_t victim = (uint32_t)pto_rng_below(&rng, count);
-      pto_access_map_remove(&f.map, entries[victim]);
-      entries[victim] = entries[--count];
-    }
-    if (pto_access_map_find(&f.map, &region, bucket) == 0)
-      entries[count++] = pto_access_map_insert(&f.map, space, &region, bucket);
-  }
-  for (uint32_t cell = 0; cell < HEADS; cell++)
-    assert_int_equal(pto_access_grid_is_filled(&f.map, cell), f.map.cells[cell] != 0);
-  while (count) pto_access_map_remove(&f.map, entries[--count]);
-  for (uint32_t i = 0; i < HEADS / 64; i++) assert_int_equal(f.map.filled[i], 0);
-  drop(&f);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(regular_tiles_share_hardly_a_list),
-                                     cmocka_unit_test(tiles_far_apart_have_short_lists),
-                                     cmocka_unit_test(cells_that_are_emptied_say_so)};
+                                     cmocka_unit_test(tiles_far_apart_have_short_lists)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,16 +7,13 @@
 
 /* Cells of one entry besides the first: at most two a coordinate. */
 #define LINKS_PER_ENTRY 7u
-/* With the list chunks nearly used up, how many submits between two sweeps. */
-#define SWEEP_CHUNKS 256u
 #define PRUNE_MIN_LOG2 5u
-/* At most so many submits go by between two looks at the room. */
-#define GRANT 256u
-/* List chunks that a submit is taken to need; a short supply is found out in any case. */
-#define SUBMIT_CHUNKS 64u
-/* Entries that the hand meets an insert: places in use stay below twice the visible ones, as half of what it meets may
- * be visible before a place is added. */
+/* Entries that the clock hand passes for an insert: places in use stay below twice the visible ones, as half of what it
+ * passes may be visible before a place is added. */
 #define HAND_STEPS 2u
+
+/* List chunks that a submit takes at most: one a task that it comes after, and one an access. */
+static uint32_t most_chunks(uint32_t live_tasks) { return live_tasks + PTO_MAX_TENSORS + 1; }
 
 bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity,
                          uint32_t bucket_count, const struct pto_task_rings *rings, struct pto_list_chunks *chunks) {
@@ -30,8 +27,7 @@ bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, ui
       .rings = rings,
       .chunks = chunks,
       .space_free = UINT32_MAX,
-      .ample_entries = entry_capacity > PTO_MAX_TENSORS ? entry_capacity - PTO_MAX_TENSORS - 1 : 0,
-      .ample_chunks = chunks->capacity / 8 * 7};
+      .ample_chunks = chunks->capacity - pto_min_u64(chunks->capacity, most_chunks(rings->window * PTO_RING_COUNT))};
   if (!pto_reserve_init(&map->entries_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->entries)) return false;
   if (!pto_reserve_init(&map->cold_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->cold)) return false;
   if (!pto_reserve_init(&map->wide_memory, ((uint64_t)entry_capacity + 1) * sizeof *map->wide)) return false;
@@ -42,7 +38,6 @@ bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, ui
     return false;
   if (!pto_reserve_init(&map->buckets_memory, (uint64_t)bucket_count * sizeof *map->buckets)) return false;
   if (!pto_reserve_init(&map->cells_memory, (uint64_t)bucket_count * sizeof *map->cells)) return false;
-  if (!pto_reserve_init(&map->filled_memory, (uint64_t)bucket_count / 8)) return false;
   map->entries = map->entries_memory.addr;
   map->cold = map->cold_memory.addr;
   map->wide = map->wide_memory.addr;
@@ -52,7 +47,6 @@ bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, ui
   map->hits = map->hits_memory.addr;
   map->buckets = map->buckets_memory.addr;
   map->cells = map->cells_memory.addr;
-  map->filled = map->filled_memory.addr;
   return true;
 }
 
@@ -66,7 +60,6 @@ void pto_access_map_fini(struct pto_access_map *map) {
   pto_reserve_fini(&map->hits_memory);
   pto_reserve_fini(&map->buckets_memory);
   pto_reserve_fini(&map->cells_memory);
-  pto_reserve_fini(&map->filled_memory);
 }
 
 /* ---- spaces ---- */
@@ -110,12 +103,11 @@ void pto_access_map_merge_space(struct pto_access_map *map, uint32_t to, uint32_
   struct pto_access_space *source = &map->spaces[from];
   while (source->entry_count) {
     uint32_t entry = pto_access_grid_first(map, from);
-    bool is_fuzzy = map->entries[entry].flags & PTO_ENTRY_FUZZY;
+    bool is_fuzzy = pto_access_entry_is_fuzzy(&map->entries[entry]);
     pto_access_grid_remove(map, entry);
     map->cold[entry].space = to;
     map->cold[entry].links = 0;
-    map->place.has_box = false;
-    pto_access_grid_insert_generally(map, entry);
+    pto_access_grid_insert(map, entry, NULL);
     source->entry_count--;
     source->fuzzy_count -= is_fuzzy;
     map->spaces[to].entry_count++;
@@ -135,7 +127,7 @@ static bool is_expired(const struct pto_access_map *map, const struct pto_list_c
 }
 
 /* Frees the chunks without a visible access, and sets when to look again: at twice of what is left, so that a region
- * which everybody reads and nobody writes costs each reader a constant. */
+ * which is read often and never written costs each reader a constant. */
 static PTO_NOINLINE void prune_chunks(struct pto_access_map *map, struct pto_access_entry *entry) {
   struct pto_list_chunks *pool = map->chunks;
   uint32_t left = 0;
@@ -167,40 +159,6 @@ static inline bool has_visible(struct pto_access_map *map, struct pto_access_ent
 
 /* ---- entries ---- */
 
-void pto_access_map_region(const struct pto_access_map *map, uint32_t index, struct pto_region *region) {
-  const struct pto_access_entry *entry = &map->entries[index];
-  const struct pto_access_entry_cold *cold = &map->cold[index];
-  region->start = entry->start;
-  region->end = cold->end;
-  region->run_bytes = entry->run_bytes;
-  region->ndims = pto_access_entry_ndims(entry);
-  region->is_fuzzy = (entry->flags & PTO_ENTRY_FUZZY) != 0;
-  if (region->ndims == 0) return;
-  region->extents[0] = entry->extent;
-  region->strides[0] = entry->stride;
-  if (region->ndims == 1) return;
-  if (region->ndims <= PTO_ENTRY_DIMS) {
-    region->extents[1] = cold->extent;
-    region->strides[1] = cold->stride;
-    return;
-  }
-  const struct pto_region_dims *wide = &map->wide[cold->wide];
-  for (uint32_t i = 1; i < region->ndims; i++) {
-    region->extents[i] = wide->extents[i];
-    region->strides[i] = wide->strides[i];
-  }
-}
-
-bool pto_access_entry_has_further_dims(const struct pto_access_map *map, const struct pto_access_entry *entry,
-                                       const struct pto_region *region) {
-  const struct pto_access_entry_cold *cold = &map->cold[entry - map->entries];
-  if (region->ndims <= PTO_ENTRY_DIMS) return cold->extent == region->extents[1] && cold->stride == region->strides[1];
-  const struct pto_region_dims *wide = &map->wide[cold->wide];
-  for (uint32_t i = 1; i < region->ndims; i++)
-    if (wide->extents[i] != region->extents[i] || wide->strides[i] != region->strides[i]) return false;
-  return true;
-}
-
 /* Takes an entry out of grid, table and space. */
 static inline void detach(struct pto_access_map *map, uint32_t index) {
   const struct pto_access_entry *entry = &map->entries[index];
@@ -212,27 +170,15 @@ static inline void detach(struct pto_access_map *map, uint32_t index) {
   while (*at != index) at = &map->cold[*at].next;
   *at = cold->next;
   space->entry_count--;
-  if (PTO_UNLIKELY(entry->flags & PTO_ENTRY_FUZZY)) space->fuzzy_count--;
+  if (PTO_UNLIKELY(pto_access_entry_is_fuzzy(entry))) space->fuzzy_count--;
   if (PTO_UNLIKELY(pto_access_entry_ndims(entry) > PTO_ENTRY_DIMS)) {
     map->wide[cold->wide].extents[0] = map->wide_free;
     map->wide_free = cold->wide;
   }
 }
 
-/* How far ahead of the hand the heads of the lists of an entry that may be detached are asked for, and the first entry
- * of its bucket once the head is there. */
-#define HAND_AHEAD 4u
-#define HAND_NEAR 2u
-
 static inline bool step_hand(struct pto_access_map *map) {
   map->hand = map->hand < map->entries_used ? map->hand + 1 : 1;
-  if (PTO_LIKELY(map->hand + HAND_AHEAD <= map->entries_used)) {
-    const struct pto_access_entry_cold *ahead = &map->cold[map->hand + HAND_AHEAD];
-    const struct pto_access_entry_cold *near = &map->cold[map->hand + HAND_NEAR];
-    __builtin_prefetch(&map->buckets[ahead->bucket], 1);
-    __builtin_prefetch(&map->cells[ahead->cell], 1);
-    __builtin_prefetch(&map->cold[map->buckets[near->bucket]], 1);
-  }
   return !has_visible(map, &map->entries[map->hand]);
 }
 
@@ -242,7 +188,7 @@ static inline uint32_t add_place(struct pto_access_map *map) {
   return ++map->entries_used;
 }
 
-/* The hand meets as many more entries as inserts have paid for; then a place is added. */
+/* The clock hand passes as many more entries as inserts have paid for; then a place is added. */
 static PTO_NOINLINE uint32_t take_further_place(struct pto_access_map *map) {
   uint32_t credit = (uint32_t)pto_min_u64((uint64_t)map->hand_credit + HAND_STEPS - 1, map->entries_used);
   while (credit > 0 && !step_hand(map)) credit--;
@@ -267,55 +213,14 @@ static inline uint32_t take_place(struct pto_access_map *map) {
   return map->hand;
 }
 
-/* The dimensions of a region with more than PTO_ENTRY_DIMS. */
-static PTO_NOINLINE void set_wide(struct pto_access_map *map, struct pto_access_entry_cold *cold,
-                                  const struct pto_region *region) {
-  if (map->wide_free) {
-    cold->wide = map->wide_free;
-    map->wide_free = (uint32_t)map->wide[cold->wide].extents[0];
-  } else {
-    cold->wide = ++map->wide_used;
-  }
-  struct pto_region_dims *wide = &map->wide[cold->wide];
-  for (uint32_t i = 0; i < region->ndims; i++) {
-    wide->extents[i] = region->extents[i];
-    wide->strides[i] = region->strides[i];
-  }
-}
-
-static inline void set_geometry(struct pto_access_map *map, uint32_t index, const struct pto_region *region) {
-  struct pto_access_entry *entry = &map->entries[index];
-  struct pto_access_entry_cold *cold = &map->cold[index];
-  entry->start = region->start;
-  entry->run_bytes = region->run_bytes;
-  entry->kind = pto_access_kind(region);
-  cold->end = region->end;
-  if (PTO_LIKELY(region->ndims == 0)) return;
-  entry->extent = region->extents[0];
-  entry->stride = region->strides[0];
-  if (PTO_LIKELY(region->ndims == 1)) return;
-  if (PTO_UNLIKELY(region->ndims > PTO_ENTRY_DIMS)) {
-    set_wide(map, cold, region);
-  } else {
-    cold->extent = region->extents[1];
-    cold->stride = region->strides[1];
-  }
-}
-
 uint32_t pto_access_map_insert(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                               uint32_t bucket) {
-  map->place.has_box = map->place.has_cell = false;
-  return pto_access_map_insert_found(map, space, region, bucket);
-}
-
-uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space, const struct pto_region *region,
-                                     uint32_t bucket) {
+                               uint32_t bucket, const struct pto_access_place *place) {
   const uint32_t index = take_place(map);
   struct pto_access_entry *entry = &map->entries[index];
   struct pto_access_entry_cold *cold = &map->cold[index];
-  set_geometry(map, index, region);
+  pto_access_entry_set_region(map, index, region);
   entry->count = 0;
-  entry->flags = (uint8_t)(PTO_ENTRY_LIVE | (region->is_fuzzy ? PTO_ENTRY_FUZZY : 0));
+  entry->flags = PTO_ENTRY_LIVE;
   entry->prune_log2 = PRUNE_MIN_LOG2;
   entry->more = 0;
   cold->space = space;
@@ -326,7 +231,7 @@ uint32_t pto_access_map_insert_found(struct pto_access_map *map, uint32_t space,
   struct pto_access_space *s = &map->spaces[space];
   s->entry_count++;
   if (PTO_UNLIKELY(region->is_fuzzy)) s->fuzzy_count++;
-  pto_access_grid_insert(map, s, index);
+  pto_access_grid_insert(map, index, place);
   return index;
 }
 
@@ -352,48 +257,27 @@ void pto_access_map_free_chunks(struct pto_access_map *map, struct pto_access_en
   entry->prune_log2 = PRUNE_MIN_LOG2;
 }
 
-/* True where the places that the entry has are full. */
-static inline bool wants_chunk(const struct pto_access_map *map, const struct pto_access_entry *entry) {
-  return entry->count == PTO_ENTRY_ACCESSES &&
-         (!entry->more || map->chunks->chunks[entry->more].count == PTO_CHUNK_ACCESSES);
-}
-
-/* A fresh chunk before the others, unless there is room without it.  False where there are no chunks. */
+/* A fresh chunk before the others.  False where there is none. */
 static PTO_NOINLINE bool add_chunk(struct pto_access_map *map, struct pto_access_entry *entry) {
   struct pto_list_chunks *pool = map->chunks;
   const struct pto_list_chunk *first = &pool->chunks[entry->more];
   if (entry->more && first->total + first->count >= 1u << entry->prune_log2) prune_chunks(map, entry);
-  uint32_t chunk = pto_list_chunks_alloc(pool);
-  if (!chunk) {
-    pto_access_map_release_chunks(map);
-    if (!wants_chunk(map, entry)) return true; /* the release made room in this entry itself */
-    chunk = pto_list_chunks_alloc(pool);
-    if (!chunk) return false;
-  }
+  const uint32_t chunk = pto_list_chunks_alloc(pool);
+  if (!chunk) return false;
   if (entry->more) pool->chunks[chunk].total = pool->chunks[entry->more].total + pool->chunks[entry->more].count;
   pool->chunks[chunk].next = entry->more;
   entry->more = chunk;
   return true;
 }
 
-static inline void put_into_chunk(struct pto_list_chunk *chunk, struct pto_task_ref ref, uint16_t tag) {
+bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
+                                 uint16_t tag) {
+  const bool is_full = !entry->more || map->chunks->chunks[entry->more].count == PTO_CHUNK_ACCESSES;
+  if (PTO_UNLIKELY(is_full && !add_chunk(map, entry))) return false;
+  struct pto_list_chunk *chunk = &map->chunks->chunks[entry->more];
   chunk->items.accesses.refs[chunk->count] = ref.bits;
   chunk->items.accesses.tags[chunk->count] = tag;
   chunk->count++;
-}
-
-static PTO_NOINLINE bool append_to_fresh_chunk(struct pto_access_map *map, struct pto_access_entry *entry,
-                                               struct pto_task_ref ref, uint16_t tag) {
-  if (!add_chunk(map, entry)) return false;
-  if (entry->count < PTO_ENTRY_ACCESSES) return pto_access_map_append(map, entry, ref, tag);
-  put_into_chunk(&map->chunks->chunks[entry->more], ref, tag);
-  return true;
-}
-
-bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
-                                 uint16_t tag) {
-  if (PTO_UNLIKELY(wants_chunk(map, entry))) return append_to_fresh_chunk(map, entry, ref, tag);
-  put_into_chunk(&map->chunks->chunks[entry->more], ref, tag);
   return true;
 }
 
@@ -433,12 +317,6 @@ uint32_t pto_access_map_filter(struct pto_access_map *map, struct pto_access_ent
 
 /* ---- room ---- */
 
-void pto_access_map_release_chunks(struct pto_access_map *map) {
-  for (uint32_t i = 1; i <= map->entries_used; i++)
-    if ((map->entries[i].flags & PTO_ENTRY_LIVE) && map->entries[i].more)
-      pto_access_map_filter(map, &map->entries[i], NULL, NULL);
-}
-
 void pto_access_map_sweep(struct pto_access_map *map) {
   for (uint32_t i = 1; i <= map->entries_used; i++) {
     struct pto_access_entry *entry = &map->entries[i];
@@ -448,27 +326,17 @@ void pto_access_map_sweep(struct pto_access_map *map) {
   map->submits_since_sweep = 0;
 }
 
-/* Lets submits pass by that need no more than what is left up to where it is ample. */
-static void grant_submits(struct pto_access_map *map) {
-  const uint32_t chunks = map->chunks->live_count;
-  if (map->live_entries > map->ample_entries || chunks > map->ample_chunks) return;
-  const uint64_t by_entries = (map->ample_entries - map->live_entries) / (PTO_MAX_TENSORS + 1);
-  const uint64_t by_chunks = (map->ample_chunks - chunks) / SUBMIT_CHUNKS;
-  const uint64_t until_sweep = PTO_SWEEP_SUBMITS - map->submits_since_sweep;
-  map->ample_submits = (uint32_t)pto_min_u64(pto_min_u64(by_entries, by_chunks), pto_min_u64(until_sweep, GRANT));
-  map->submits_since_sweep += map->ample_submits;
+static uint32_t free_chunks(const struct pto_access_map *map) {
+  return map->chunks->capacity - map->chunks->live_count;
 }
 
-bool pto_access_map_sweep_for_room(struct pto_access_map *map, uint32_t param_count) {
-  map->submits_since_sweep++;
-  const bool has_room = map->entry_capacity - map->live_entries >= param_count;
-  const bool has_chunks = map->chunks->live_count <= map->ample_chunks || map->submits_since_sweep < SWEEP_CHUNKS;
-  if (has_room && has_chunks && map->submits_since_sweep < PTO_SWEEP_SUBMITS) {
-    grant_submits(map);
-    return true;
-  }
-  pto_access_map_sweep(map);
-  return map->entry_capacity - map->live_entries >= param_count;
+bool pto_access_map_sweep_for_room(struct pto_access_map *map, uint32_t access_count) {
+  uint64_t live_tasks = 0;
+  for (uint32_t i = 0; i < PTO_RING_COUNT; i++) live_tasks += map->rings->rings[i].head - map->rings->rings[i].tail;
+  if (map->entry_capacity - map->live_entries < access_count || map->submits_since_sweep >= PTO_SWEEP_SUBMITS ||
+      free_chunks(map) < most_chunks((uint32_t)live_tasks))
+    pto_access_map_sweep(map);
+  return map->entry_capacity - map->live_entries >= access_count;
 }
 
 bool pto_access_map_is_valid(const struct pto_access_map *map) {

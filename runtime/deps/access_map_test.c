@@ -26,7 +26,7 @@ static void each_refused_reservation_is_reported_and_leaves_nothing(void **state
     pto_access_map_fini(&f.map);
     assert_null(f.map.entries_memory.addr);
   }
-  assert_int_equal(refused, 10);
+  assert_int_equal(refused, 9);
   drop(&f);
 }
 
@@ -50,6 +50,7 @@ static void a_reader_takes_the_place_of_an_expired_one_where_no_chunk_is_left(vo
   make(&f, 8, 1024);
   pto_list_chunks_fini(&f.chunks);
   assert_true(pto_list_chunks_init(&f.chunks, 1));
+  f.map.ample_chunks = 0;
   const uint32_t space = pto_access_map_add_space(&f.map, 0, 4096, 4096, 4096);
   struct pto_region r = box(0, 64, 1, 0);
   for (uint32_t i = 0; i < 12; i++) enter(&f, space, &r, PTO_TAG_READ);
@@ -84,7 +85,7 @@ static void expired_entries_make_room_for_many_parameters_at_once(void **state) 
   for (uint32_t i = 0; i < 90; i++) {
     struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
     assert_true(pto_access_map_make_room(&f.map, 1));
-    const uint32_t entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_bucket(&f.map, &r));
+    const uint32_t entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_bucket(&f.map, &r), NULL);
     const struct pto_task_ref ref = pto_task_ref_make(&f.rings, 0, f.rings.rings[0].head);
     assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], ref, PTO_TAG_WRITE));
   }
@@ -111,14 +112,14 @@ static void an_empty_space_may_change_its_coordinates(void **state) {
     }
     struct pto_region column = box(16, 16, 12, pitch), corner = box(8 + UINT64_C(2) * pitch, 16, 4, pitch);
     f.map.hit_count = 0;
-    pto_access_map_search(&f.map, space, &column, 0);
+    pto_access_map_search(&f.map, space, &column, 0, NULL);
     assert_int_equal(f.map.hit_count, 3);
     f.map.hit_count = 0;
-    pto_access_map_search(&f.map, space, &corner, 0);
+    pto_access_map_search(&f.map, space, &corner, 0, NULL);
     assert_int_equal(f.map.hit_count, 4);
     const uint64_t candidates = f.map.candidates;
     struct pto_region one = box(16, 16, 4, pitch);
-    pto_access_map_search(&f.map, space, &one, 0);
+    pto_access_map_search(&f.map, space, &one, 0, NULL);
     assert_int_equal(f.map.candidates - candidates, 1);
     assert_true(pto_access_map_is_valid(&f.map));
     pto_access_map_clear_space(&f.map, space);
@@ -138,7 +139,7 @@ static void a_region_over_the_end_of_a_plane_is_met_whatever_planes_there_were_b
     }
     struct pto_region across = box((rows - 2) * 64, 16, 4, 64);
     f.map.hit_count = 0;
-    pto_access_map_search(&f.map, space, &across, 0);
+    pto_access_map_search(&f.map, space, &across, 0, NULL);
     assert_int_equal(f.map.hit_count, 4);
     pto_access_map_clear_space(&f.map, space);
   }
@@ -172,7 +173,7 @@ static void places_in_use_stay_below_twice_the_visible_entries(void **state) {
       struct pto_region r = box((uint64_t)i * 64, 64, 1, 0);
       assert_true(pto_access_map_make_room(&f.map, 1));
       const uint32_t ring = i >= outer,
-                     entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_bucket(&f.map, &r));
+                     entry = pto_access_map_insert(&f.map, space, &r, pto_access_map_bucket(&f.map, &r), NULL);
       const struct pto_task_ref ref = pto_task_ref_make(&f.rings, ring, f.rings.rings[ring].head++);
       assert_true(pto_access_map_append(&f.map, &f.map.entries[entry], ref, PTO_TAG_WRITE));
     }
@@ -240,39 +241,6 @@ static void live_entries_that_fill_the_map_leave_no_room(void **state) {
   drop(&f);
 }
 
-/* A hint may say anything: what it leads to is the region's own live entry, or none. */
-static void a_hint_leads_to_the_entry_of_the_region_or_to_none(void **state) {
-  struct fixture f;
-  make(&f, 4096, 128);
-  const uint32_t space = pto_access_map_add_space(&f.map, 0, 1 << 20, 64, 1 << 20);
-  struct pto_access_hint hint = {0};
-  uint32_t entries[32], led = 0;
-  for (uint32_t i = 0; i < 32; i++) {
-    struct pto_region r = box((uint64_t)i * 64 + 64, 64, 1, 0);
-    entries[i] = enter(&f, space, &r, PTO_TAG_WRITE);
-  }
-  for (uint32_t i = 0; i < 64; i++) {
-    struct pto_region r = box((uint64_t)(i % 32) * 64 + 64, 64, 1, 0);
-    const uint32_t found = pto_access_map_find_next(&f.map, &r, pto_access_kind(&r), &hint);
-    if (!found) pto_access_hint_learn(&hint, entries[i % 32]);
-    led += found != 0;
-    assert_int_equal(hint.entry, entries[i % 32]);
-  }
-  assert_true(led >= 64 - 2 * (PTO_HINT_REPEATS + 2));
-  pto_access_map_remove(&f.map, entries[5]);
-  for (uint32_t i = 0; i < 32; i++)
-    for (uint32_t step = -40u; step != 40; step++) {
-      struct pto_region r = box((uint64_t)i * 64 + 64, 64, 1, 0);
-      hint = (struct pto_access_hint){.entry = entries[16], .step = step, .repeats = PTO_HINT_REPEATS};
-      const uint32_t found = pto_access_map_find_next(&f.map, &r, pto_access_kind(&r), &hint);
-      assert_int_equal(found, i != 5 && entries[16] + step == entries[i] ? entries[i] : 0);
-    }
-  hint = (struct pto_access_hint){.entry = UINT32_MAX - 3, .repeats = PTO_HINT_REPEATS};
-  struct pto_region first = box(64, 64, 1, 0);
-  assert_int_equal(pto_access_map_find_next(&f.map, &first, pto_access_kind(&first), &hint), 0);
-  drop(&f);
-}
-
 static void a_dead_space_forgets_everything(void **state) {
   struct fixture f;
   make(&f, 64, 1024);
@@ -301,7 +269,7 @@ static void merged_spaces_keep_the_entries_of_both(void **state) {
   pto_access_map_merge_space(&f.map, all, high);
   struct pto_region whole = box(0, 12288, 1, 0);
   f.map.hit_count = 0;
-  pto_access_map_search(&f.map, all, &whole, 0);
+  pto_access_map_search(&f.map, all, &whole, 0, NULL);
   assert_int_equal(f.map.hit_count, 2);
   assert_true(pto_access_map_is_valid(&f.map));
   drop(&f);
@@ -322,7 +290,6 @@ int main(void) {
       cmocka_unit_test(sweeps_do_not_put_off_that_expired_readers_are_dropped),
       cmocka_unit_test(expired_entries_never_exhaust_the_map),
       cmocka_unit_test(live_entries_that_fill_the_map_leave_no_room),
-      cmocka_unit_test(a_hint_leads_to_the_entry_of_the_region_or_to_none),
       cmocka_unit_test(a_dead_space_forgets_everything),
       cmocka_unit_test(merged_spaces_keep_the_entries_of_both),
   };

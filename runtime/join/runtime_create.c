@@ -19,11 +19,12 @@
 
 #include <runtime/base/error.h>
 #include <runtime/control/control.h>
+#include <runtime/deps/rules.h>
 #include <runtime/task/ring_defaults.h>
 #include <runtime/task/task_ring.h>
-#include <sim/chip.h>
-#include <sim/engine.h>
-#include <sim/engine_observe.h>
+#include <sim/chips/chip.h>
+#include <sim/engine/engine.h>
+#include <sim/tools/observe.h>
 
 #define MOST_WORKERS                                                                                                   \
   (3u * PTO_CHIP_MAX_CLUSTERS + 1u) /* a thread a core of the largest chip, and the control thread                     \
@@ -106,7 +107,7 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
     return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\": threads or virtual", config->engine);
   if (config->workers > MOST_WORKERS)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
-  if (config->deps != PTO_DEPS_EXACT && config->deps != PTO_DEPS_PTO)
+  if (config->deps >= PTO_DEPS_SET_COUNT)
     return pto_error_set(error, PTO_EINVAL, "deps %" PRIu32 " is neither exact (0) nor pto (1)", config->deps);
   if (config->record & ~(uint32_t)(PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE))
     return pto_error_set(error, PTO_EINVAL, "record 0x%" PRIx32 " has bits that mean nothing", config->record);

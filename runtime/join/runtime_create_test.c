@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include <runtime/control/control.h>
-#include <sim/chip.h>
-#include <sim/engine.h>
+#include <sim/chips/chip.h>
+#include <sim/engine/engine.h>
 
 struct fake_engine {
   struct pto_port port;

@@ -4,7 +4,7 @@
  *
  * Owns the buffer records and the sorted list of external memory ranges.  A record is live while its scope is open:
  *     live  ⇔  record.id = handle.id and record.generation = handle.generation
- * (the end of a scope frees its records, so a stale handle meets another id or none).  Registrations of external memory
+ * (the end of a scope frees its records, so a stale handle finds another id or none).  Registrations of external memory
  * whose ranges intersect share one range, and a range outlives its registrations, because accesses to that memory stay
  * visible.  A managed buffer has memory from its first write on (addr ≠ 0).
  *

@@ -3,7 +3,7 @@
 
 #include <runtime/base/memory_checker.h>
 
-/* In front of the first ring where outputs lie apart, so that what runs off its beginning meets nobody's memory either.
+/* In front of the first ring where outputs lie apart, so that a write before its beginning hits unused memory too.
  */
 #define LEAD_BYTES 4096u
 

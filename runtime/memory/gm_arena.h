@@ -5,9 +5,9 @@
  * Owns the address space.  Usually ring i has the `heap_bytes` from base + i · heap_bytes on.  Where something watches
  * memory (memory_checker.h), or an engine that looks at what kernels touch asks for it, each ring has PTO_ARENA_LAPS ·
  * 2 · heap_bytes instead: a distance in a ring is twice that in memory, so that behind each output is as much room as
- * it takes (1 KiB at least) which belongs to nobody, and a ring uses other addresses the next time round, so that those
- * of a recycled output stay free for PTO_ARENA_LAPS − 1 more laps.  Sizes, positions and all that follows from them
- * (what fits, what waits, what reports say) are the same either way: only addresses differ.
+ * it takes (1 KiB at least) which is never handed out, and a ring uses other addresses the next time round, so that
+ * those of a recycled output stay free for PTO_ARENA_LAPS − 1 more laps.  Sizes, positions and all that follows from
+ * them (what fits, what waits, what reports say) are the same either way: only addresses differ.
  * docs/decisions/checked-arena.md.
  *
  * Control thread only.
@@ -26,7 +26,7 @@
 struct pto_gm_arena {
   struct pto_reserve memory;
   uint64_t heap_bytes;
-  bool is_checked;      /* something watches, and is to be told */
+  bool is_checked;      /* a memory checker watches */
   uint32_t spread_log2; /* as in each of its rings */
 };
 
@@ -43,7 +43,7 @@ void pto_gm_arena_init_ring(const struct pto_gm_arena *arena, uint32_t index, st
  * (heap_ring.h: lap_count · size_bytes); of the room behind an output, one of the output's.  `addr` is in a ring. */
 uint32_t pto_gm_arena_ring_of(const struct pto_gm_arena *arena, uint64_t addr, uint64_t *position_out);
 
-static inline bool pto_gm_arena_meets(const struct pto_gm_arena *arena, uint64_t lo, uint64_t hi) {
+static inline bool pto_gm_arena_overlaps(const struct pto_gm_arena *arena, uint64_t lo, uint64_t hi) {
   uint64_t arena_lo = (uint64_t)(uintptr_t)arena->memory.addr;
   return lo < arena_lo + arena->memory.size_bytes && arena_lo < hi;
 }

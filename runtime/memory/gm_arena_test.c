@@ -132,13 +132,13 @@ static void a_range_meets_the_arena_where_they_share_a_byte(void **state) {
   struct pto_gm_arena arena;
   open_arena(&arena, false, 64 * KIB);
   const uint64_t lo = (uint64_t)(uintptr_t)arena.memory.addr, hi = lo + RINGS * 64 * KIB;
-  assert_true(pto_gm_arena_meets(&arena, lo, lo + 1));
-  assert_true(pto_gm_arena_meets(&arena, hi - 1, hi + 10));
-  assert_true(pto_gm_arena_meets(&arena, lo - 10, hi + 10));
-  assert_false(pto_gm_arena_meets(&arena, lo - 10, lo));
-  assert_false(pto_gm_arena_meets(&arena, hi, hi + 10));
+  assert_true(pto_gm_arena_overlaps(&arena, lo, lo + 1));
+  assert_true(pto_gm_arena_overlaps(&arena, hi - 1, hi + 10));
+  assert_true(pto_gm_arena_overlaps(&arena, lo - 10, hi + 10));
+  assert_false(pto_gm_arena_overlaps(&arena, lo - 10, lo));
+  assert_false(pto_gm_arena_overlaps(&arena, hi, hi + 10));
   pto_gm_arena_fini(&arena);
-  assert_false(pto_gm_arena_meets(&arena, lo, hi));
+  assert_false(pto_gm_arena_overlaps(&arena, lo, hi));
 }
 
 static void a_refused_reservation_is_reported_and_leaves_nothing(void **state) {

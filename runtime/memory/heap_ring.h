@@ -17,7 +17,7 @@
 
 #include <runtime/base/base.h>
 
-/* Alignment of outputs: what users of the existing runtime know (behaviours.md, presets). */
+/* Alignment of outputs: what users of the existing runtime know. */
 #define PTO_OUTPUT_ALIGN 1024u
 
 struct pto_heap_ring {

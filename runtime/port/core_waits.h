@@ -3,7 +3,7 @@
  * Cores that wait for each other at one moment, as data: what an engine tells of them, and the sentence that says it.
  *
  * A value of bounded size: of more than PTO_CORE_WAITS_MAX cores that wait the others are counted.  Kernel names are
- * borrowed from the kernels.  Always true: one entry a core, in the order in which the engine keeps its meetings.
+ * borrowed from the kernels.  Always true: one entry a core, in the order in which the engine keeps its rendezvous.
  *
  * Any thread.
  */
@@ -36,7 +36,7 @@ struct pto_core_wait {
   uint64_t task_number;
   const char *kernel;
   struct pto_core_seat who;
-  struct pto_core_seat other; /* where has_other: the first of those that keep it waiting; of a flag nobody is known */
+  struct pto_core_seat other; /* where has_other: the first of those that keep it waiting; of a flag none is known */
   uint64_t room_bytes;
   uint32_t barrier, arrived, expected; /* of barriers: its number, who has come; expected 0: who counts is gone */
   uint8_t waits_for;                   /* enum pto_waits_for */

@@ -54,9 +54,9 @@ enum pto_message_flags {
   PTO_MESSAGE_BLOCKS = 1,   /* block_count > 1: read it from the payload */
   PTO_MESSAGE_TOGETHER = 2, /* member of a sync_start group: starts with the others */
   PTO_MESSAGE_LAST = 4,     /* the last message of that group */
-  PTO_MESSAGE_MEETS = 8,    /* a kernel of its task waits: it runs on a stack of its own */
-  PTO_MESSAGE_MAY_MOVE = 16 /* all of its task, and ordered by nothing: the engine may run it on another core of its
-                             * kind, before or after others of its core; its completion says the core it was sent to */
+  PTO_MESSAGE_WAITS = 8,    /* a kernel of its task waits: it runs on a stack of its own */
+  PTO_MESSAGE_MAY_MOVE = 16 /* ordered by nothing: the engine may run it on any core of its kind, before or after others
+                             * of its core; its completion says the core it was sent to */
 };
 
 /* One kernel call for one core.  Two fit a cache line. */
@@ -69,8 +69,8 @@ struct pto_message {
   uint8_t role; /* index into payload->kernels */
   uint8_t tensor_count;
   uint8_t scalar_count;
-  uint8_t flags;    /* enum pto_message_flags */
-  uint16_t meeting; /* the engine's: where cores that wait find each other */
+  uint8_t flags;       /* enum pto_message_flags */
+  uint16_t rendezvous; /* the engine's: where cores that wait find each other */
 };
 _Static_assert(sizeof(struct pto_message) == 32, "two messages a cache line");
 _Static_assert(PTO_MAX_TENSORS <= UINT8_MAX && PTO_MAX_SCALARS <= UINT8_MAX, "counts fit the message");
@@ -112,34 +112,27 @@ struct pto_port_ops {
   void (*end_run)(struct pto_port *port); /* after the last completion was polled */
   /* Sends a message.  `ready_at` is the clock at which its task became ready.  May hold it back until flush, poll or
    * wait.  The messages of one block follow each other, and so do the blocks of a sync_start task; of a task whose
-   * kernels wait none begins before all of them were sent. */
-  void (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at);
-  /* Where the next message dispatched, to this core, is best built, so that it need not be copied.  NULL on engines
-   * that do not care. */
-  struct pto_message *(*claim)(struct pto_port *port, uint32_t core);
+   * kernels wait none begins before all of them were sent.
+   * True where the message MAY_MOVE and its kernel was run within the call: then *completion is its completion, and no
+   * poll gives it. */
+  bool (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                   struct pto_completion *completion);
   void (*flush)(struct pto_port *port);
-  /* Takes up to `max` completions, never blocking; virtual time: the one that a scheduler takes in next, where the
-   * orchestrator's clock has reached that moment, and the clock is that scheduler's until the next poll, resume or
-   * wait. */
+  /* Takes up to `max` completions, never waiting for one; it may run kernels that this thread is to run.  Virtual time:
+   * the one that a scheduler takes in next, where the orchestrator's clock has reached that moment, and the clock is
+   * that scheduler's until the next poll, resume or wait. */
   uint32_t (*poll)(struct pto_port *port, struct pto_completion *completions, uint32_t max);
   /* The control thread goes on with the orchestration: `clock` is the orchestrator's again, at least `not_before` if it
    * had to wait for something that was true only then. */
   void (*resume)(struct pto_port *port, uint64_t not_before);
-  /* Nothing to do until something completes: runs kernels of the control thread's own cores (one, or a few short ones),
-   * or blocks, or moves virtual time to the next completion.  Call only with messages in flight.  Afterwards a poll may
-   * or may not give completions. */
+  /* Nothing to do until something completes: runs kernels (one, or a few short ones), or blocks, or moves virtual time
+   * to the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */
   void (*wait)(struct pto_port *port);
   /* From any other thread, also between runs: a wait that goes on, or the next one, returns.  NULL on engines whose
    * time is virtual. */
   void (*call)(struct pto_port *port);
-  /* Runs kernels of the control thread's own cores, as wait does; false where there are none to run.  NULL on engines
-   * whose time is virtual. */
-  bool (*help)(struct pto_port *port);
-  /* Runs the kernel of a message that was not dispatched, and that does not wait, at once, on a core of the control
-   * thread that has none; returns what a completion's status would be.  `nth` counts up from 0 in a row of such calls;
-   * *is_enough is set where something else comes first.  NULL where help is. */
-  int16_t (*run)(struct pto_port *port, const struct pto_message *message, uint32_t nth, bool *is_enough);
-  /* The sentence that the failed kernel on `core` left; "" where it left none. */
+  /* The sentence that the run's first failed kernel left, of those that the runtime was told of; it ran for `core`.  ""
+   * where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
   /* Which cores wait for which now; once the run has a completion with PTO_EDEADLOCK of a task that waits, those that
    * waited for ever.  For reports; NULL where no core ever waits. */
@@ -150,8 +143,7 @@ struct pto_port_ops {
   void (*destroy)(struct pto_port *port);
 };
 
-/* What the runtime may know of the machine under it; constant after creation but for `clock` and the three after it,
- * is_fine_grained, away_limit and is_long. */
+/* What the runtime may know of the machine under it; constant after creation but for `clock` and the three after it. */
 struct pto_port {
   const struct pto_port_ops *ops;
   uint64_t clock;              /* ps; see above */
@@ -160,22 +152,16 @@ struct pto_port {
   uint64_t quiet_until;        /* a poll is known to give nothing, and to change nothing, while clock < quiet_until */
   const uint64_t *work_ps;     /* by enum pto_work: what pto_port_charge charges; NULL where time is real */
   bool is_virtual;             /* charges count and clock moves */
-  bool looks_at_memory;        /* outputs lie apart, so that what runs off one is in nobody's bytes (gm_arena.h) */
-  bool is_fine_grained;        /* kernels have lately taken less than it takes to hand one to another thread, or there
-                                * is no other: the control thread runs those of its own cores without a message */
-  uint32_t away_limit;         /* messages that each other thread is given at most, where kernels are short: the control
-                                * thread runs what else is ready itself, as above; 0: all cores are given what is ready */
-  bool is_long;                /* kernels have lately been so long that the control thread's own cores are sent none of
-                                * those that MAY_MOVE while others have room: it takes back what it comes to */
-  uint32_t cluster_count;      /* cores = 3 · clusters */
+  bool looks_at_memory;        /* outputs lie apart, so that what runs off one is in unowned bytes (gm_arena.h) */
+  uint32_t run_ahead;     /* unfinished tasks beyond which a submit waits for some of them; 0: the window decides */
+  uint32_t cluster_count; /* cores = 3 · clusters */
   uint32_t told_cluster_count; /* what programs are told, where that is less than what tasks run on; 0: the same */
   uint32_t slots_per_core;     /* messages a core holds, the running one counted */
-  uint32_t worker_count;       /* threads that cores live on, the control thread counted */
-  const uint16_t *core_worker; /* by core: the thread it lives on, 0 the control thread; all 0 in virtual time */
+  uint32_t worker_count;       /* threads that run kernels, the control thread counted */
   uint64_t aiv_local_bytes;    /* UB */
   uint64_t aic_local_bytes;    /* L1 */
   struct pto_trace *trace;     /* where to record spans; NULL: nowhere */
-  const struct pto_kernel_meter *meter;                /* told of kernel calls from the next run on; NULL: nobody is */
+  const struct pto_kernel_meter *meter;                /* told of kernel calls from the next run on; NULL: none is */
   uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
   const char *name;                                    /* "threads", "virtual" */
   const char *chip_name;                               /* for sentences */

@@ -12,20 +12,16 @@
 
 #define MAX_CORES (3u * 130u)
 
-static uint16_t core_worker[MAX_CORES];
 static struct pto_port port;
 static struct pto_core_tracker tracker;
 static uint32_t load[MAX_CORES];
 static bool is_claimed[MAX_CORES];
 
-/* Cores are dealt out to the workers one after the other. */
-static void describe(uint32_t clusters, uint32_t slots, uint32_t workers) {
-  for (uint32_t i = 0; i < clusters * PTO_LANES; i++) core_worker[i] = (uint16_t)(i % workers);
-  port = (struct pto_port){
-      .cluster_count = clusters, .slots_per_core = slots, .worker_count = workers, .core_worker = core_worker};
+static void describe(uint32_t clusters, uint32_t slots) {
+  port = (struct pto_port){.cluster_count = clusters, .slots_per_core = slots, .worker_count = 1};
 }
-static void make(uint32_t clusters, uint32_t slots, uint32_t workers) {
-  describe(clusters, slots, workers);
+static void make(uint32_t clusters, uint32_t slots) {
+  describe(clusters, slots);
   memset(load, 0, sizeof load);
   memset(is_claimed, 0, sizeof is_claimed);
   assert_true(pto_core_tracker_init(&tracker, &port));
@@ -48,7 +44,7 @@ static void claim(uint32_t core) {
 
 static void test_a_core_holds_the_tickets_that_it_was_sent_oldest_first(void **state) {
   (void)state;
-  make(2, 3, 1);
+  make(2, 3);
   for (uint32_t lap = 0; lap < 1000; lap++) { /* counters come round */
     for (uint32_t core = 0; core < 6; core++)
       for (uint32_t i = 0; i < 3; i++) pto_core_tracker_push(&tracker, core, 100 * lap + 10 * core + i);
@@ -67,37 +63,15 @@ static void test_a_core_holds_the_tickets_that_it_was_sent_oldest_first(void **s
 }
 
 static uint32_t core_count(void) { return port.cluster_count * PTO_LANES; }
-static uint32_t worker_load(uint32_t worker) {
-  uint32_t sum = 0;
-  for (uint32_t i = 0; i < core_count(); i++) sum += core_worker[i] == worker ? load[i] : 0;
-  return sum;
-}
 static bool may_take(uint32_t core, bool may_use_claimed, uint32_t below) {
   return load[core] < below && (may_use_claimed || !is_claimed[core]);
 }
 
 static uint32_t best_core(uint32_t lanes, bool may_use_claimed, bool only_idle) {
   for (uint32_t below = 1; below <= port.slots_per_core; below += pto_max_u64(port.slots_per_core - 1, 1)) {
-    uint32_t best = UINT32_MAX;
-    for (uint32_t core = 0; core < core_count(); core++) {
-      if (!(lanes & (1u << core % PTO_LANES)) || !may_take(core, may_use_claimed, below)) continue;
-      if (best == UINT32_MAX || worker_load(core_worker[core]) < worker_load(core_worker[best])) best = core;
-    }
-    if (best != UINT32_MAX || only_idle) return best;
-  }
-  return UINT32_MAX;
-}
-
-/* The same away from worker 0, of workers that hold less than `limit`. */
-static uint32_t best_core_away(uint32_t lanes, uint32_t limit) {
-  for (uint32_t below = 1; below <= port.slots_per_core; below += pto_max_u64(port.slots_per_core - 1, 1)) {
-    uint32_t best = UINT32_MAX;
-    for (uint32_t core = 0; core < core_count(); core++) {
-      if (!(lanes & (1u << core % PTO_LANES)) || !may_take(core, false, below)) continue;
-      if (core_worker[core] == 0 || worker_load(core_worker[core]) >= limit) continue;
-      if (best == UINT32_MAX || worker_load(core_worker[core]) < worker_load(core_worker[best])) best = core;
-    }
-    if (best != UINT32_MAX) return best;
+    for (uint32_t core = 0; core < core_count(); core++)
+      if (lanes & (1u << core % PTO_LANES) && may_take(core, may_use_claimed, below)) return core;
+    if (only_idle) break;
   }
   return UINT32_MAX;
 }
@@ -121,7 +95,7 @@ static uint32_t best_cluster(bool needs_aic, uint32_t aiv_count, bool may_use_cl
 
 static void test_a_fresh_chip_is_idle_everywhere_and_gives_the_lowest_core_of_each_lane(void **state) {
   (void)state;
-  make(65, 2, 1);
+  make(65, 2);
   assert_true(pto_core_tracker_is_valid(&tracker));
   assert_int_equal(pto_core_tracker_pick(&tracker, true, false, true), 0);
   assert_int_equal(pto_core_tracker_pick(&tracker, false, false, true), 1);
@@ -132,7 +106,7 @@ static void test_a_fresh_chip_is_idle_everywhere_and_gives_the_lowest_core_of_ea
 
 static void test_idle_cores_come_before_those_with_room_and_full_ones_are_refused(void **state) {
   (void)state;
-  make(2, 2, 1);
+  make(2, 2);
   push(0);
   assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), 3);
   push(3);
@@ -147,19 +121,9 @@ static void test_idle_cores_come_before_those_with_room_and_full_ones_are_refuse
   pto_core_tracker_fini(&tracker);
 }
 
-static void test_among_idle_cores_the_one_whose_worker_holds_least_is_taken(void **state) {
-  (void)state;
-  make(2, 2, 2); /* core 0 AIC on worker 0, core 3 AIC on worker 1 */
-  push(2);       /* worker 0 */
-  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), 3);
-  pop(2);
-  assert_int_equal(pto_core_tracker_pick(&tracker, true, false, false), 0);
-  pto_core_tracker_fini(&tracker);
-}
-
 static void test_a_claimed_core_is_hidden_from_all_but_the_claimant(void **state) {
   (void)state;
-  make(1, 2, 1);
+  make(1, 2);
   claim(0);
   claim(0); /* twice is once */
   assert_int_equal(tracker.claim_count, 1);
@@ -176,7 +140,7 @@ static void test_a_claimed_core_is_hidden_from_all_but_the_claimant(void **state
 
 static void test_a_cluster_with_one_busy_AIV_gives_the_other_one(void **state) {
   (void)state;
-  make(1, 1, 1);
+  make(1, 1);
   uint32_t lanes[2];
   push(1);
   assert_int_equal(pto_core_tracker_pick_cluster(&tracker, true, 1, false, false, lanes), 0);
@@ -190,22 +154,8 @@ static void check_picks(struct pto_rng *rng) {
   uint32_t lanes = pto_rng_below(rng, 2) ? 1 : 6;
   uint32_t core = pto_core_tracker_pick(&tracker, lanes == 1, may_use_claimed, only_idle);
   uint32_t best = best_core(lanes, may_use_claimed, only_idle);
-  assert_int_equal(core == UINT32_MAX, best == UINT32_MAX);
-  if (core != UINT32_MAX) {
-    assert_int_equal(worker_load(core_worker[core]), worker_load(core_worker[best]));
-    assert_int_equal(load[core] == 0, load[best] == 0);
-    assert_true(may_take(core, may_use_claimed, port.slots_per_core) && lanes & (1u << core % PTO_LANES));
-  }
-  const uint32_t limit = (uint32_t)pto_rng_below(rng, 2 * core_count());
-  core = pto_core_tracker_pick_away(&tracker, lanes == 1, limit);
-  best = best_core_away(lanes, limit);
-  assert_int_equal(core == UINT32_MAX, best == UINT32_MAX);
-  if (core != UINT32_MAX) {
-    assert_true(core_worker[core] != 0 && worker_load(core_worker[core]) < limit);
-    assert_int_equal(worker_load(core_worker[core]), worker_load(core_worker[best]));
-    assert_int_equal(load[core] == 0, load[best] == 0);
-    assert_true(may_take(core, false, port.slots_per_core) && lanes & (1u << core % PTO_LANES));
-  }
+  assert_int_equal(core, best);
+  if (!may_use_claimed && !only_idle) assert_int_equal(pto_core_tracker_pick_fast(&tracker, lanes == 1), best);
   uint32_t aiv_lanes[2] = {0}, aiv_count = needs_aic ? 1 + (uint32_t)pto_rng_below(rng, 2) : 2, below = 0;
   uint32_t cluster =
       pto_core_tracker_pick_cluster(&tracker, needs_aic, aiv_count, may_use_claimed, only_idle, aiv_lanes);
@@ -222,8 +172,7 @@ static void test_random_loads_and_claims_are_answered_as_the_model_does(void **s
   static const uint32_t clusters[] = {1, 2, 24, 63, 64, 65, 130};
   struct pto_rng rng = {20261120};
   for (uint32_t round = 0; round < 3 * PTO_ARRAY_LENGTH(clusters); round++) {
-    make(clusters[round % PTO_ARRAY_LENGTH(clusters)], 1 + (uint32_t)pto_rng_below(&rng, 3),
-         1 + (uint32_t)pto_rng_below(&rng, 5));
+    make(clusters[round % PTO_ARRAY_LENGTH(clusters)], 1 + (uint32_t)pto_rng_below(&rng, 3));
     uint64_t fullness = 1 + pto_rng_below(&rng, 9);
     for (uint32_t step = 0; step < 2000; step++) {
       uint32_t core = (uint32_t)pto_rng_below(&rng, core_count());
@@ -251,7 +200,7 @@ static void test_random_loads_and_claims_are_answered_as_the_model_does(void **s
 
 static void test_a_refused_reservation_is_reported_and_leaves_nothing(void **state) {
   (void)state;
-  describe(24, 2, 2);
+  describe(24, 2);
   uint32_t failures = 0;
   for (uint32_t n = 1;; n++, failures++) {
     pto_reserve_fail_countdown = n;
@@ -269,7 +218,6 @@ int main(void) {
       cmocka_unit_test(test_a_core_holds_the_tickets_that_it_was_sent_oldest_first),
       cmocka_unit_test(test_a_fresh_chip_is_idle_everywhere_and_gives_the_lowest_core_of_each_lane),
       cmocka_unit_test(test_idle_cores_come_before_those_with_room_and_full_ones_are_refused),
-      cmocka_unit_test(test_among_idle_cores_the_one_whose_worker_holds_least_is_taken),
       cmocka_unit_test(test_a_claimed_core_is_hidden_from_all_but_the_claimant),
       cmocka_unit_test(test_a_cluster_with_one_busy_AIV_gives_the_other_one),
       cmocka_unit_test(test_random_loads_and_claims_are_answered_as_the_model_does),

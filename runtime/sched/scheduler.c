@@ -77,8 +77,7 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler) {
   pto_scheduler_abandon(scheduler);
   pto_core_tracker_reset(&scheduler->cores);
   scheduler->next_order = 0;
-  scheduler->last_own[0] = scheduler->last_own[1] = 0;
-  scheduler->last_new[0] = scheduler->last_new[1] = UINT32_MAX;
+  scheduler->done_count = 0;
   scheduler->rng.state = scheduler->seed;
   scheduler->dispatched = 0;
 }
@@ -96,7 +95,7 @@ static inline void note_ready(struct pto_scheduler *scheduler, uint32_t slot_ind
   if (PTO_UNLIKELY(scheduler->port->is_virtual)) scheduler->ready_at[slot_index] = scheduler->port->clock;
 }
 
-static inline void push(struct pto_scheduler *scheduler, uint32_t slot_index) {
+void pto_scheduler_enqueue(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   PTO_ASSERT(slot->state == PTO_TASK_WAITING);
   slot->state = PTO_TASK_READY;
@@ -107,9 +106,7 @@ static inline void push(struct pto_scheduler *scheduler, uint32_t slot_index) {
   scheduler->ready_count++;
 }
 
-void pto_scheduler_push(struct pto_scheduler *scheduler, uint32_t slot_index) { push(scheduler, slot_index); }
-
-void pto_scheduler_push_again(struct pto_scheduler *scheduler, uint32_t slot_index) {
+void pto_scheduler_requeue(struct pto_scheduler *scheduler, uint32_t slot_index) {
   uint32_t queue = queue_of(&scheduler->rings->slots[slot_index]);
   note_ready(scheduler, slot_index);
   pto_ready_queue_push_front(&scheduler->queues[queue], (struct pto_ready_item){slot_index, scheduler->next_order++});
@@ -117,7 +114,7 @@ void pto_scheduler_push_again(struct pto_scheduler *scheduler, uint32_t slot_ind
   scheduler->ready_count++;
 }
 
-static inline void take(struct pto_scheduler *scheduler, uint32_t queue) {
+static inline void pop(struct pto_scheduler *scheduler, uint32_t queue) {
   pto_ready_queue_pop(&scheduler->queues[queue], scheduler->policy);
   if (!pto_ready_queue_count(&scheduler->queues[queue])) scheduler->nonempty &= ~(1u << queue);
   scheduler->ready_count--;
@@ -136,73 +133,49 @@ static inline void fill_message(const struct pto_scheduler *scheduler, uint32_t 
   message->tensor_count = (uint8_t)payload->tensor_count;
   message->scalar_count = (uint8_t)payload->scalar_count;
   message->flags = (uint8_t)((slot->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0) |
-                             (slot->flags & PTO_TASK_MEETS ? PTO_MESSAGE_MEETS : 0) | group);
-  message->meeting = 0;
+                             (slot->flags & PTO_TASK_WAITS ? PTO_MESSAGE_WAITS : 0) | group);
+  message->rendezvous = 0;
 }
 
-static inline void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role,
-                        uint8_t group) {
-  const struct pto_port_ops *ops = scheduler->port->ops;
-  struct pto_message built, *message = ops->claim ? ops->claim(scheduler->port, core) : &built;
-  fill_message(scheduler, slot_index, core, role, group, message);
-  pto_core_tracker_push(&scheduler->cores, core, slot_index);
+static PTO_INLINE void send_message(struct pto_scheduler *scheduler, const struct pto_message *message) {
+  struct pto_port *port = scheduler->port;
   scheduler->dispatched++;
-  PTO_PROBE2(dispatch, message->payload->task_number, core);
-  const uint64_t ready_at = PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->ready_at[slot_index] : 0;
-  ops->dispatch(scheduler->port, message, ready_at);
+  PTO_PROBE2(dispatch, message->payload->task_number, message->core);
+  const uint64_t ready_at = PTO_UNLIKELY(port->is_virtual) ? scheduler->ready_at[message->ticket] : 0;
+  PTO_ASSERT(scheduler->done_count < PTO_SCHEDULER_DONE);
+  if (port->ops->dispatch(port, message, ready_at, &scheduler->done[scheduler->done_count]))
+    scheduler->done_count++;
+  else
+    pto_core_tracker_push(&scheduler->cores, message->core, message->ticket);
+}
+
+static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role, uint8_t flags) {
+  struct pto_message message;
+  fill_message(scheduler, slot_index, core, role, flags, &message);
+  send_message(scheduler, &message);
 }
 
 /* The roles that a task of this shape has kernels in: a lone AIV kernel may stand in either AIV role. */
 static uint32_t aiv_role(const struct pto_payload *payload, uint32_t nth) { return payload->kernels[1] ? 1 + nth : 2; }
 
-/* Whether a task is left to the control thread, which runs it in a row.  Not where that lacks one kind of core: tasks
- * of that kind would then go to and fro alone, each waiting for the other. */
-static inline bool is_kept(const struct pto_scheduler *scheduler, const struct pto_task_slot *slot) {
-  return (slot->flags & PTO_TASK_SINGLE) && scheduler->port->is_fine_grained && scheduler->cores.has_home &&
-         scheduler->claimant.slot == PTO_NO_SLOT;
-}
-
-/* Whether tasks like that go to other threads up to a limit, and else are left to the control thread. */
-static inline bool is_shared(const struct pto_scheduler *scheduler) {
-  return scheduler->port->away_limit && scheduler->cores.has_home && scheduler->claimant.slot == PTO_NO_SLOT;
-}
-
-/* A core of another thread for one of `candidates` tasks that are ready: such a thread is to hold no more than are left
- * for the control thread, so few tasks, or long ones among the short, are shared as they would be without a limit. */
-static inline uint32_t pick_away(const struct pto_scheduler *scheduler, bool is_aic, uint32_t candidates) {
-  const uint32_t most = scheduler->port->away_limit;
-  return pto_core_tracker_pick_away(&scheduler->cores, is_aic, candidates < most ? candidates : most);
-}
-
-/* Whether the control thread takes ready tasks out of their queues and runs them. */
-static inline bool runs_own(const struct pto_scheduler *scheduler) {
-  return scheduler->port->is_fine_grained || scheduler->port->away_limit;
-}
-
-/* Where tasks go of which there is no limit.  Long ones go to other threads as long as these have room: they live on
- * what they were sent while the control thread is off its CPU, and it takes back what it comes to. */
-static inline uint32_t pick_anywhere(struct pto_scheduler *scheduler, bool is_aic) {
-  if (scheduler->port->is_long && scheduler->cores.has_home && scheduler->claimant.slot == PTO_NO_SLOT) {
-    const uint32_t core = pto_core_tracker_pick_away(&scheduler->cores, is_aic, UINT32_MAX);
-    if (core != UINT32_MAX) return core;
-  }
-  return pto_core_tracker_pick(&scheduler->cores, is_aic, false, false);
-}
-
-/* Sends a task for one core, of one block and in no group, where it finds one that nobody has claimed; false where
- * there is none now.  `candidates`: as of pick_away. */
-static inline bool place_single(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t candidates) {
+/* Sends a task for one core, of one block and in no group, where it finds one that no task has claimed; false where
+ * there is none now. */
+static PTO_INLINE bool place_single(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  const bool is_aic = slot->shape == PTO_SHAPE_AIC;
-  if (is_kept(scheduler, slot)) return false;
-  const uint32_t core =
-      is_shared(scheduler) ? pick_away(scheduler, is_aic, candidates) : pick_anywhere(scheduler, is_aic);
-  if (core == UINT32_MAX) return false;
+  const uint32_t core = pto_core_tracker_pick_fast(&scheduler->cores, slot->shape == PTO_SHAPE_AIC);
+  if (PTO_UNLIKELY(core == UINT32_MAX)) return false;
   slot->state = PTO_TASK_RUNNING;
-  /* Short ones would cost more to take back than they take. */
-  const uint8_t may_move = scheduler->port->away_limit ? 0 : PTO_MESSAGE_MAY_MOVE;
-  send(scheduler, slot_index, core, is_aic ? 0 : aiv_role(slot->payload, 0), may_move);
   slot->blocks_left = 0;
+  const struct pto_payload *payload = slot->payload;
+  const struct pto_message message = {.payload = payload,
+                                      .run = payload->kernels[payload->first_role]->run,
+                                      .ticket = slot_index,
+                                      .core = (uint16_t)core,
+                                      .role = payload->first_role,
+                                      .tensor_count = payload->tensor_count,
+                                      .scalar_count = payload->scalar_count,
+                                      .flags = PTO_MESSAGE_MAY_MOVE};
+  send_message(scheduler, &message);
   return true;
 }
 
@@ -212,10 +185,12 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   enum pto_shape shape = slot->shape;
   if (shape == PTO_SHAPE_AIC || shape == PTO_SHAPE_AIV) {
+    if (scheduler->done_count == PTO_SCHEDULER_DONE) return false;
     uint32_t core = pto_core_tracker_pick(&scheduler->cores, shape == PTO_SHAPE_AIC, is_claimant, only_idle);
     if (core == UINT32_MAX) return false;
     slot->state = PTO_TASK_RUNNING;
-    send(scheduler, slot_index, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), group);
+    const uint8_t flags = group || slot->flags & PTO_TASK_WAITS ? group : PTO_MESSAGE_MAY_MOVE;
+    send(scheduler, slot_index, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), flags);
   } else {
     uint32_t aiv_lanes[2];
     uint32_t cluster = pto_core_tracker_pick_cluster(&scheduler->cores, shapes[shape].needs_aic,
@@ -338,47 +313,26 @@ static void place_claimant(struct pto_scheduler *scheduler) {
   pto_core_tracker_release_claims(&scheduler->cores);
 }
 
-/* For a task that may be sent to other threads. */
-static PTO_NOINLINE void offer_to_cores(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  const bool is_first = !(scheduler->nonempty & 1u << queue_of(slot));
-  const bool is_simple =
-      slot->shape <= PTO_SHAPE_AIV && slot->block_count == 1 && is_first && scheduler->claimant.slot == PTO_NO_SLOT;
-  if (PTO_LIKELY(is_simple)) {
+static PTO_NOINLINE bool try_dispatch_other(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  const bool is_first = !(scheduler->nonempty & 1u << queue_of(slot)), is_for_one = slot->shape <= PTO_SHAPE_AIV;
+  const bool is_simple = is_for_one && slot->block_count == 1 && is_first && scheduler->claimant.slot == PTO_NO_SLOT;
+  if (is_simple) {
     note_ready(scheduler, slot_index);
-    const bool is_sync = slot->flags & PTO_TASK_SYNC_START;
-    if (PTO_UNLIKELY(is_sync)
-            ? place_block(scheduler, slot_index, false, false, PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST)
-            : place_single(scheduler, slot_index, scheduler->ready_count + 1))
-      return;
+    const uint8_t group = slot->flags & PTO_TASK_SYNC_START ? PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST : 0;
+    if (place_block(scheduler, slot_index, false, false, group)) return true;
   }
-  pto_scheduler_push(scheduler, slot_index);
-  if (is_simple || (slot->shape <= PTO_SHAPE_AIV && !is_first)) return; /* no core had room for those before it */
-  pto_scheduler_dispatch(scheduler);
+  pto_scheduler_enqueue(scheduler, slot_index);
+  return is_simple || (is_for_one && !is_first); /* no core had room for those before it */
 }
 
-void pto_scheduler_offer(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  if (is_kept(scheduler, &scheduler->rings->slots[slot_index]))
-    push(scheduler, slot_index);
-  else
-    offer_to_cores(scheduler, slot_index);
-}
-
-/* Where nobody else waits. */
-static PTO_NOINLINE void send_or_push(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  const bool may_be_sent = scheduler->claimant.slot == PTO_NO_SLOT && scheduler->policy == PTO_POLICY_FIFO &&
-                           !scheduler->port->is_virtual &&
-                           (scheduler->rings->slots[slot_index].flags & PTO_TASK_SINGLE);
-  /* One by one they would all go away; together they are shared, and an only one stays where its producers were. */
-  const bool is_shared_later = is_shared(scheduler);
-  if (!may_be_sent || is_shared_later || !place_single(scheduler, slot_index, 1)) push(scheduler, slot_index);
-}
-
-void pto_scheduler_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  if (scheduler->nonempty)
-    push(scheduler, slot_index);
-  else
-    send_or_push(scheduler, slot_index);
+bool pto_scheduler_try_dispatch(struct pto_scheduler *scheduler, uint32_t slot_index) {
+  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
+  if (PTO_UNLIKELY(!(slot->flags & PTO_TASK_SINGLE) || scheduler->nonempty || scheduler->claimant.slot != PTO_NO_SLOT))
+    return try_dispatch_other(scheduler, slot_index);
+  note_ready(scheduler, slot_index);
+  if (!place_single(scheduler, slot_index)) pto_scheduler_enqueue(scheduler, slot_index);
+  return true;
 }
 
 /* The queue whose next task comes first by policy, among `candidates`. */
@@ -399,70 +353,27 @@ static inline uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t cand
   return best;
 }
 
-/* With a timeline each core in turn, as it is to show what the chip's cores do. */
-static PTO_NOINLINE uint32_t pick_own(struct pto_scheduler *scheduler, bool is_aic) {
-  const uint32_t core = scheduler->port->trace
-                            ? pto_core_tracker_pick_home_after(&scheduler->cores, is_aic, scheduler->last_own[is_aic])
-                            : pto_core_tracker_pick_home(&scheduler->cores, is_aic);
-  scheduler->last_own[is_aic] = core;
-  return core;
-}
-
-bool pto_scheduler_begin_row(struct pto_scheduler *scheduler) {
-  if (!runs_own(scheduler) || !scheduler->cores.has_home) return false;
-  if (!scheduler->port->is_fine_grained && scheduler->ready_count > 1) pto_scheduler_dispatch(scheduler);
-  if (scheduler->claimant.slot != PTO_NO_SLOT) return false;
-  if (!scheduler->port->trace) scheduler->last_own[0] = scheduler->last_own[1] = UINT32_MAX;
-  return true;
-}
-
-bool pto_scheduler_take_own(struct pto_scheduler *scheduler, struct pto_message *message) {
-  const uint32_t own = 1u << PTO_SHAPE_AIC | 1u << PTO_SHAPE_AIV;
-  if (!scheduler->nonempty || (scheduler->nonempty & ~own)) return false;
-  const uint32_t queue = next_queue(scheduler, scheduler->nonempty);
-  const uint32_t slot_index = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).slot;
-  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  if (!(slot->flags & PTO_TASK_SINGLE) || !runs_own(scheduler)) return false;
-  const bool is_aic = queue == PTO_SHAPE_AIC;
-  uint32_t core = scheduler->last_own[is_aic];
-  /* The core of the row is warm, and as long as it lasts nothing is sent to it and nobody claims it. */
-  if (PTO_UNLIKELY(core == UINT32_MAX || scheduler->port->trace)) {
-    core = pick_own(scheduler, is_aic);
-    if (core == UINT32_MAX) return false;
-  }
-  PTO_ASSERT(scheduler->cores.load[core] == 0);
-  take(scheduler, queue);
-  slot->state = PTO_TASK_RUNNING;
-  scheduler->dispatched++;
-  pto_scheduler_fill_single(slot_index, slot->payload, core, message);
-  return true;
-}
-
-uint32_t pto_scheduler_pick_new(struct pto_scheduler *scheduler, bool is_aic) {
-  return scheduler->last_new[is_aic] = pick_own(scheduler, is_aic);
-}
-
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {
   uint32_t blocked = 0;
   if (PTO_UNLIKELY(scheduler->claimant.slot != PTO_NO_SLOT)) place_claimant(scheduler);
-  while (scheduler->nonempty & ~blocked) {
+  while ((scheduler->nonempty & ~blocked) && scheduler->done_count < PTO_SCHEDULER_DONE) {
     uint32_t queue = next_queue(scheduler, scheduler->nonempty & ~blocked);
     struct pto_ready_item item = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng);
     if (PTO_LIKELY((scheduler->rings->slots[item.slot].flags & PTO_TASK_SINGLE) &&
                    scheduler->claimant.slot == PTO_NO_SLOT)) {
-      if (place_single(scheduler, item.slot, scheduler->ready_count > 1 ? scheduler->ready_count : 0))
-        take(scheduler, queue);
+      if (place_single(scheduler, item.slot))
+        pop(scheduler, queue);
       else
         blocked |= 1u << queue;
       continue;
     }
     if (place(scheduler, item, comes_before_claimant(scheduler, item))) {
-      take(scheduler, queue);
+      pop(scheduler, queue);
       continue;
     }
     uint32_t shape = queue % PTO_SHAPE_COUNT;
     if (scheduler->claimant.slot == PTO_NO_SLOT && (queue >= PTO_SHAPE_COUNT || shape >= PTO_SHAPE_AIV_X2)) {
-      take(scheduler, queue);
+      pop(scheduler, queue);
       scheduler->ready_count++;
       claim_for(scheduler, item);
     } else {

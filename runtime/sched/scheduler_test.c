@@ -2,7 +2,7 @@
 /*
  * The scheduler over a port that only keeps what it is sent: which core, which role, which block, in which order. A
  * test completes messages when it likes. Random work is checked message by message, and must come to its end.
- * Tasks on several cores at once are in scheduler_together_test.c, short ones in scheduler_short_work_test.c.
+ * Tasks on several cores at once are in scheduler_together_test.c.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,8 @@ static void test_a_lone_kernel_in_the_second_AIV_place_keeps_its_role(void **sta
   uint32_t slot = make_task(PTO_SHAPE_AIV, 1, 0);
   payloads[slot].kernels[1] = NULL;
   payloads[slot].kernels[2] = &kernel;
-  pto_scheduler_push(&scheduler, slot);
+  payloads[slot].first_role = 2;
+  pto_scheduler_enqueue(&scheduler, slot);
   dispatch();
   assert_int_equal(sent_count, 1);
   assert_int_equal(sent[0].role, 2);

@@ -6,7 +6,7 @@
  * numbers run free; slot = ring · window + sequence mod window. tail ≤ open_begin ≤ head,
  * tail ≤ done_end ≤ head,   head − tail ≤ window − 1
  * Tasks before open_begin belong to scopes that have ended, and the one at open_begin, where there is one, to an open
- * scope: so a task can be CONSUMED when it is completed, nobody holds its memory and its sequence is below open_begin,
+ * scope: so a task can be CONSUMED when it is completed, nothing holds its memory and its sequence is below open_begin,
  * and the end of a scope costs O(1).  Only the innermost scope submits, so a ring that one open scope uses holds its
  * tasks as one run; in the last ring, which deep scopes share, tasks of ended scopes behind the first one of an open
  * scope wait for that scope, as retirement in order makes them do anyway.
@@ -16,7 +16,7 @@
  *
  * A task reference is 32 bits: the slot, and above it the low bits of how often the ring had gone round, which together
  * are the ring and the low 30 bits of the sequence.  It is *visible* while its slot has not come round again:
- * head − sequence ≤ window.  References are compared by difference only; whoever keeps them drops
+ * head − sequence ≤ window.  References are compared by difference only; their keeper drops
  * invisible ones before 2^29 further submits have gone by.
  *
  * Control thread only.  Owns the slots; payloads belong to the payload pool, list chunks to the chunk pool.
@@ -50,7 +50,7 @@ enum pto_task_flags {
   PTO_TASK_SERIAL_BLOCKS = 4, /* ACCUMULATE: a block starts when the one before has completed */
   PTO_TASK_HAS_HELD = 8,      /* holds memory of other tasks */
   PTO_TASK_HAS_BLOCK = 16,    /* has a heap block */
-  PTO_TASK_MEETS = 32,        /* a kernel of it waits for other cores */
+  PTO_TASK_WAITS = 32,        /* a kernel of it waits for other cores */
   PTO_TASK_NO_KERNEL = 64,    /* a barrier or an allocation */
   PTO_TASK_SINGLE = 128       /* one kernel, once, on one core, in no group, and it does not wait */
 };

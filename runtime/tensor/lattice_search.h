@@ -18,7 +18,7 @@
 
 #include <runtime/tensor/linear_form.h>
 
-/* pto_linear_form_meets by this way alone; 1 ≤ form->count ≤ PTO_FORM_TERMS.  A step is a swap of the reduction or a
+/* pto_linear_form_reaches by this way alone; 1 ≤ form->count ≤ PTO_FORM_TERMS.  A step is a swap of the reduction or a
  * node of the search. */
 enum pto_answer pto_lattice_search(const struct pto_linear_form *form, struct pto_step_budget *budget);
 

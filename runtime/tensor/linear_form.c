@@ -152,7 +152,8 @@ static enum pto_answer reduce(struct pto_linear_form *f) {
 /* ---- one and two terms ---- */
 
 /* x·a + y·b in lo … hi.  For a given x some y in 0 … last fits where a multiple of b lies in lo − x·a … hi − x·a, which
- * is as much as (hi − x·a) mod b ≤ hi − lo, as long as that interval meets 0 … b·last: true of x within first … end. */
+ * is as much as (hi − x·a) mod b ≤ hi − lo, as long as that interval overlaps 0 … b·last: true of x within first … end.
+ */
 static enum pto_answer decide_two(const struct pto_linear_form *f, struct pto_step_budget *budget) {
   int64_t a = (int64_t)f->coef[0], b = (int64_t)f->coef[1];
   int64_t first = max_i64(0, ceil_div(f->lo - b * (int64_t)f->last[1], a));
@@ -306,7 +307,7 @@ static enum pto_answer solve(struct pto_linear_form *f, struct pto_step_budget *
 
 /* Splitting settles nearly everything in a few steps; what it does not goes to the lattice search, reduced as far as it
  * is. */
-enum pto_answer pto_linear_form_meets(const struct pto_linear_form *form, struct pto_step_budget *budget) {
+enum pto_answer pto_linear_form_reaches(const struct pto_linear_form *form, struct pto_step_budget *budget) {
   enum { QUICK_STEPS = 1000 }; /* about as long as the reduction of a basis takes */
   struct pto_linear_form f = {.lo = form->lo, .hi = form->hi};
   for (uint32_t k = 0; k < form->count; k++) insert_term(&f, form->coef[k], form->last[k]);

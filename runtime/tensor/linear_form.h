@@ -37,8 +37,8 @@ struct pto_step_budget {
   uint64_t used, limit;
 };
 
-/* Unknown only where budget->used reached budget->limit. */
-enum pto_answer pto_linear_form_meets(const struct pto_linear_form *form, struct pto_step_budget *budget);
+/* Whether the form takes a value in lo … hi.  Unknown only where budget->used reached budget->limit. */
+enum pto_answer pto_linear_form_reaches(const struct pto_linear_form *form, struct pto_step_budget *budget);
 
 /* The least x ≥ 0 with l ≤ (a · x) mod m ≤ r, or UINT64_MAX where there is none; a < m, l ≤ r < m < 2^63. */
 uint64_t pto_first_in_residues(uint64_t a, uint64_t m, uint64_t l, uint64_t r, struct pto_step_budget *budget);

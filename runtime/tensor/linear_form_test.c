@@ -42,7 +42,7 @@ static void check_intervals(struct pto_linear_form *f, struct pto_rng *rng, uint
     f->hi = f->lo + (int64_t)(i % 3 == 0 ? 0 : pto_rng_below(rng, 12));
     bool expected = false;
     for (int64_t v = f->lo < 0 ? 0 : f->lo; v <= f->hi && v <= (int64_t)total; v++) expected |= is_value[v];
-    enum pto_answer answer = pto_linear_form_meets(f, &budget);
+    enum pto_answer answer = pto_linear_form_reaches(f, &budget);
     if (answer == (expected ? PTO_ANSWER_YES : PTO_ANSWER_NO)) continue;
     print_error("seed %" PRIu64 ": answer %d, expected %d; %" PRId64 " … %" PRId64 " from", seed, answer, expected,
                 f->lo, f->hi);
@@ -144,7 +144,7 @@ static void test_forms_of_sparse_values_agree_with_trying_each(void **state) {
     f.lo = (int64_t)pto_rng_below(&rng, total);
     f.hi = f.lo + (int64_t)pto_rng_below(&rng, total / indices + 1);
     bool expected = meets_by_trying(&f);
-    enum pto_answer answer = pto_linear_form_meets(&f, &budget);
+    enum pto_answer answer = pto_linear_form_reaches(&f, &budget);
     if (answer != (expected ? PTO_ANSWER_YES : PTO_ANSWER_NO)) fail_msg("seed %" PRIu64 ": answer %d", seed, answer);
     if (seed % 2 == 0 && pto_lattice_search(&f, &budget) != answer)
       fail_msg("seed %" PRIu64 ": the lattice search differs", seed);
@@ -183,11 +183,11 @@ static void test_the_first_hit_of_large_residues_is_a_hit_and_takes_few_steps(vo
 static void test_a_form_without_terms_has_the_value_0(void **state) {
   struct pto_step_budget budget = {0, 10};
   struct pto_linear_form f = {.lo = 0, .hi = 0};
-  assert_int_equal(pto_linear_form_meets(&f, &budget), PTO_ANSWER_YES);
+  assert_int_equal(pto_linear_form_reaches(&f, &budget), PTO_ANSWER_YES);
   f.lo = f.hi = 1;
-  assert_int_equal(pto_linear_form_meets(&f, &budget), PTO_ANSWER_NO);
+  assert_int_equal(pto_linear_form_reaches(&f, &budget), PTO_ANSWER_NO);
   f.lo = f.hi = -1;
-  assert_int_equal(pto_linear_form_meets(&f, &budget), PTO_ANSWER_NO);
+  assert_int_equal(pto_linear_form_reaches(&f, &budget), PTO_ANSWER_NO);
 }
 
 static void test_an_exhausted_budget_is_unknown_and_nothing_else(void **state) {
@@ -201,7 +201,7 @@ static void test_an_exhausted_budget_is_unknown_and_nothing_else(void **state) {
       pto_linear_form_add(&f, coef, 3 + pto_rng_below(&rng, 9));
     }
     f.lo = f.hi = (int64_t)(2000 + pto_rng_below(&rng, 40000));
-    enum pto_answer few = pto_linear_form_meets(&f, &small), many = pto_linear_form_meets(&f, &large);
+    enum pto_answer few = pto_linear_form_reaches(&f, &small), many = pto_linear_form_reaches(&f, &large);
     assert_int_not_equal(many, PTO_ANSWER_UNKNOWN);
     if (few == PTO_ANSWER_UNKNOWN) {
       assert_true(small.used >= small.limit);

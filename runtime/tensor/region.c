@@ -205,7 +205,7 @@ static bool folds(uint32_t count, const uint64_t *extents, const uint64_t *strid
     }
     form.lo = form.hi = inner - (int64_t)strides[k];
     /* Where the budget is gone the safe answer is that bytes are shared. */
-    if (pto_linear_form_meets(&form, &budget) != PTO_ANSWER_NO) return true;
+    if (pto_linear_form_reaches(&form, &budget) != PTO_ANSWER_NO) return true;
   }
   return false;
 }

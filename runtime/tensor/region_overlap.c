@@ -3,10 +3,10 @@
  * The exact relation of two byte sets in canonical form.
  *
  * From cheap to dear: bounding ranges; equal fields; a run with anything of one stride; rows of one pitch; boxes of one
- * stride system; then number theory.  A and B meet where a linear form takes a value in an interval (linear_form.h).  A
- * covers B where B meets none of A's gaps, and the gaps of nested progressions are progressions of the same kind, one
- * for each dimension of A.  Sizes say which of the two can cover the other, and that two sets of one size of which one
- * covers the other are equal.
+ * stride system; then number theory.  A and B overlap where a linear form takes a value in an interval (linear_form.h).
+ * A covers B where B overlaps none of A's gaps, and the gaps of nested progressions are progressions of the same kind,
+ * one for each dimension of A.  Sizes say which of the two can cover the other, and that two sets of one size of which
+ * one covers the other are equal.
  *
  * So nothing is counted or listed.  Only strides that fold onto each other, which no view makes, have gaps that are no
  * progressions: for those each byte of B is looked up in A, within the budget, and an exhausted budget answers
@@ -82,17 +82,17 @@ static bool relate_boxes(const struct pto_region *a, const struct pto_region *b,
     rest %= a->strides[k];
   }
   uint64_t block_a = a->run_bytes, block_b = rest + b->run_bytes;
-  bool meets = rest < a->run_bytes;
+  bool is_overlapping = rest < a->run_bytes;
   bool is_covering = rest + b->run_bytes <= a->run_bytes, is_covered = rest == 0 && b->run_bytes >= a->run_bytes;
   for (uint32_t k = a->ndims; k-- > 0;) {
     if (block_a > a->strides[k] || block_b > a->strides[k]) return false;
     block_a += (a->extents[k] - 1) * a->strides[k];
     block_b += (q[k] + b->extents[k] - 1) * a->strides[k];
-    meets &= q[k] < a->extents[k];
+    is_overlapping &= q[k] < a->extents[k];
     is_covering &= q[k] + b->extents[k] <= a->extents[k];
     is_covered &= q[k] == 0 && b->extents[k] >= a->extents[k];
   }
-  *relation = !meets ? PTO_DISJOINT : is_covering ? PTO_COVERS : is_covered ? PTO_COVERED : PTO_PARTIAL;
+  *relation = !is_overlapping ? PTO_DISJOINT : is_covering ? PTO_COVERS : is_covered ? PTO_COVERED : PTO_PARTIAL;
   return true;
 }
 
@@ -122,7 +122,8 @@ static bool closed_form(const struct pto_region *a, const struct pto_region *b, 
 
 /* Σ S·x + u = (b.start − a.start) + Σ T·y + v; with y turned round, T·(M − 1 − y) = T·y' up to the constant that moves
  * b's first run to its last. */
-static enum pto_answer meets(const struct pto_region *a, const struct pto_region *b, struct pto_step_budget *budget) {
+static enum pto_answer overlaps(const struct pto_region *a, const struct pto_region *b,
+                                struct pto_step_budget *budget) {
   struct pto_linear_form form;
   int64_t distance = (int64_t)(b->end - b->run_bytes - a->start);
   form.count = 0;
@@ -130,7 +131,7 @@ static enum pto_answer meets(const struct pto_region *a, const struct pto_region
   form.hi = distance + (int64_t)(b->run_bytes - 1);
   for (uint32_t k = 0; k < a->ndims; k++) pto_linear_form_add(&form, a->strides[k], a->extents[k] - 1);
   for (uint32_t k = 0; k < b->ndims; k++) pto_linear_form_add(&form, b->strides[k], b->extents[k] - 1);
-  return pto_linear_form_meets(&form, budget);
+  return pto_linear_form_reaches(&form, budget);
 }
 
 /* Whether each dimension steps over all that lies inside it; if so, each index vector is a run of its own. */
@@ -155,7 +156,7 @@ static enum pto_answer covers_nested(const struct pto_region *a, const struct pt
     gap.ndims = k + 1;
     gap.extents[k] = a->extents[k] - 1;
     if (gap.run_bytes > 0) {
-      enum pto_answer answer = meets(&gap, b, budget);
+      enum pto_answer answer = overlaps(&gap, b, budget);
       if (answer != PTO_ANSWER_NO) return answer == PTO_ANSWER_YES ? PTO_ANSWER_NO : PTO_ANSWER_UNKNOWN;
     }
     block += (a->extents[k] - 1) * a->strides[k];
@@ -173,7 +174,7 @@ static enum pto_answer covers_by_bytes(const struct pto_region *a, const struct 
     for (byte.start = row; byte.start < row + b->run_bytes; byte.start++) {
       if (budget->used >= budget->limit) return PTO_ANSWER_UNKNOWN;
       byte.end = byte.start + 1;
-      enum pto_answer answer = meets(a, &byte, budget);
+      enum pto_answer answer = overlaps(a, &byte, budget);
       if (answer != PTO_ANSWER_YES) return answer;
     }
     uint32_t k = b->ndims;
@@ -206,7 +207,7 @@ static enum pto_overlap relate_folding(const struct pto_region *a, const struct 
 
 static enum pto_overlap relate(const struct pto_region *a, const struct pto_region *b, struct pto_step_budget *budget,
                                bool *is_exhausted) {
-  enum pto_answer answer = meets(a, b, budget);
+  enum pto_answer answer = overlaps(a, b, budget);
   if (answer == PTO_ANSWER_NO) return PTO_DISJOINT;
   if (answer == PTO_ANSWER_UNKNOWN) {
     *is_exhausted = true;
@@ -253,7 +254,7 @@ bool pto_region_intersects(const struct pto_region *a, const struct pto_region *
   enum pto_overlap relation;
   if (closed_form(a, b, &relation)) return relation != PTO_DISJOINT;
   struct pto_step_budget budget = {0, PTO_REGION_STEP_LIMIT};
-  enum pto_answer answer = meets(a, b, &budget);
+  enum pto_answer answer = overlaps(a, b, &budget);
   if (answer == PTO_ANSWER_UNKNOWN && budget_exhausted != NULL) ++*budget_exhausted;
   return answer != PTO_ANSWER_NO;
 }

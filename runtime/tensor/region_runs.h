@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runs of a region, one after another: for whoever has to say something of its bytes.
+ * The runs of a region, one after another: for code that has to say something of its bytes.
  *
  * A value over a borrowed region; no allocation; any thread.  Runs come in row-major order of the canonical dimensions,
  * each run_bytes long.

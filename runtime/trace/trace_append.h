@@ -3,7 +3,7 @@
  * One recording behind another: what several runs did, as if it were one run.
  *
  * Tasks, scopes and buffers of the second are numbered on from those of the first, and so all that refers to them.
- * Times go on from `shift`.  Whoever calls owns `sum`; no writer may be at either trace.
+ * Times go on from `shift`.  The caller owns `sum`; no writer may be at either trace.
  */
 #ifndef PTO_TRACE_APPEND_H
 #define PTO_TRACE_APPEND_H

@@ -5,7 +5,7 @@ static uint64_t chain(uint64_t hash, uint64_t word) {
   return pto_mix64(hash ^ pto_mix64(word + UINT64_C(0x9e3779b97f4a7c15)));
 }
 
-/* A sum over the spans: the same whatever log each of them is in. */
+/* A sum over the spans: the same in whichever log each of them is. */
 uint64_t pto_trace_digest(const struct pto_trace *trace) {
   uint64_t sum = 0, count = 0, dropped = 0;
   for (uint32_t i = 0; i < trace->span_log_count; i++) {

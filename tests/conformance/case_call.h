@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include <graph/operation.h>
+#include <graph/build/operation.h>
 
 /* The operand that `json` stands for.  PTO_OK, or the refusal with its sentence. */
 typedef int pto_case_operand(void *context, const char *parameter, json_t *json, struct pto_graph_operand *operand,

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <graph/operand_graph.h>
+#include <graph/build/operand_graph.h>
 
 static uint64_t bits_at(uint32_t dtype, const void *data, uint64_t index) {
   uint64_t bits = 0, size = pto_dtype_size(dtype);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <graph/graph_data.h>
-#include <graph/operand_graph.h>
+#include <graph/build/data.h>
+#include <graph/build/operand_graph.h>
 
 /* No file of cases is as large. */
 #define FILE_MAX (UINT64_C(1) << 28)

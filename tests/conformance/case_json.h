@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-#include <graph/op_attributes.h>
+#include <graph/build/op_attributes.h>
 
 /* The document of a file, NULL with the reason. */
 json_t *pto_case_json_load(const char *path, struct pto_error *error);

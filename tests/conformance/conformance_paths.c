@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <tests/conformance/conformance_run.h>
 
-#include <graph/graph_reference.h>
+#include <graph/reference/reference.h>
 #include <runtime/base/base.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <graph/name_table.h>
+#include <graph/build/name_table.h>
 #include <tests/conformance/case_call.h>
 #include <tests/conformance/case_compare.h>
 #include <tests/conformance/case_json.h>

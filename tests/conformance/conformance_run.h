@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-#include <graph/operand_graph.h>
+#include <graph/build/operand_graph.h>
 #include <tests/conformance/case_report.h>
 
 /* Runs a graph: dense bytes of its inputs, and room for those of its outputs, in their order. */

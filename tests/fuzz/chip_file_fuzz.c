@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include <sim/chip.h>
+#include <sim/chips/chip.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

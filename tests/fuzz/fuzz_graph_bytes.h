@@ -9,7 +9,7 @@
 
 #include <tests/fuzz/fuzz_file.h>
 
-#include <graph/operand_graph.h>
+#include <graph/build/operand_graph.h>
 
 /* Elements of all tensors: a convolution has fewer steps than the product of two of them. */
 #define FUZZ_GRAPH_MOST_ELEMENTS 1024u

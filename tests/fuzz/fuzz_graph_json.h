@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include <graph/operation.h>
+#include <graph/build/operation.h>
 #include <tests/fuzz/fuzz_json.h>
 
 /* ---- values of options and descriptors ---- */

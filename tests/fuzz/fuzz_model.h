@@ -7,7 +7,7 @@
 
 #include <tests/fuzz/fuzz_file.h>
 
-#include <pto/language_model.h>
+#include <formats/llm/language_model.h>
 
 static inline float fuzz_model_matrix(const struct pto_language_model *model, const struct pto_model_matrix *matrix) {
   const uint64_t count = matrix->rows * matrix->columns;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include <formats/gguf.h>
+#include <formats/llm/gguf.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
  */
 #include <tests/fuzz/fuzz_file.h>
 
-#include <check/graph_diff.h>
+#include <check/diff/graph_diff.h>
 #include <tests/fuzz/fuzz_json.h>
 
 static const char *const words[] = {

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include <graph/graph_json.h>
-#include <graph/graph_manifest.h>
-#include <graph/graph_reference.h>
+#include <graph/file/json.h>
+#include <graph/file/manifest.h>
+#include <graph/reference/reference.h>
 #include <tests/fuzz/fuzz_graph_json.h>
 #include <tests/support/graph_same.h>
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include <graph/graph_reference.h>
+#include <graph/reference/reference.h>
 #include <tests/fuzz/fuzz_graph_json.h>
 #include <tests/support/lowered_graph.h>
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include <check/task_folder.h>
+#include <check/task/folder.h>
 #include <tests/fuzz/fuzz_json.h>
 
 static const char *const words[] = {

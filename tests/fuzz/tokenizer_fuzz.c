@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include <pto/tokenizer.h>
+#include <formats/llm/tokenizer.h>
 #include <runtime/base/error.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include <graph/graph_manifest.h>
+#include <graph/file/manifest.h>
 #include <tests/fuzz/fuzz_json.h>
 
 static const char *const words[] = {"wg-weights-manifest",

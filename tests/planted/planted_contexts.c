@@ -2,9 +2,9 @@
 /*
  * A program that drives contexts of its own, in which memory is read by one dispatch and written by a later one: what
  * orders the two is a sync, or that they are of two contexts.  Rules pto order no write behind a read: without the sync
- * (`sync=false`) there is a mistake.  For tests/cli_check_test.c.  And, with `touch`, kernels that touch what they do
- * not declare, for tests/cli_observe_test.c; with `both`, contexts that live at the same time, for
- * tests/cli_run_test.c.
+ * (`sync=false`) there is a mistake.  For tests/cli/check_test.c.  And, with `touch`, kernels that touch what they do
+ * not declare, for tests/cli/observe_test.c; with `both`, contexts that live at the same time, for
+ * tests/cli/run_test.c.
  */
 #include <pto/pto.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program that drives two contexts at once, with one kernel that costs much and one that costs little: for tests of
- * what tells kernels apart, tests/cli_counters_test.c and tests/cli_perf_test.c.
+ * what tells kernels apart, tests/cli/counters_test.c and tests/cli/perf_test.c.
  *
  * A call of `hot` spins ten times as long as one of `mild`, and is the first to touch HOT_PAGES pages; each is in a
  * function of its own, hot_spin and mild_spin.

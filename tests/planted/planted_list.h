@@ -4,9 +4,10 @@
  *
  *   X(program, what of it, command, kind of the finding, earlier task, its parameter, later task, its parameter)
  *
- * `what` is a case of the program, or, for planted_hazards, "view dtype hazard".  `kind` is a name of check/findings.h;
- * for `run` the status that it ends in; for `valgrind` what memcheck says.  Where one task is at fault it is the
- * earlier one.  A number that the command cannot know is ANY.  docs/testing.md says how the list is used.
+ * `what` is a case of the program, or, for planted_hazards, "view dtype hazard".  `kind` is a name of
+ * report/findings/findings.h; for `run` the status that it ends in; for `valgrind` what memcheck says.  Where one task
+ * is at fault it is the earlier one.  A number that the command cannot know is ANY.  docs/testing.md says how the list
+ * is used.
  */
 #ifndef PTO_PLANTED_LIST_H
 #define PTO_PLANTED_LIST_H

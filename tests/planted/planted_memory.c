@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels with one mistake each in what they touch, for tests/memory_checkers_test.sh: a program of its own, built by
- * that script.  The line that a tool has to name ends in "planted:" and the mistake.  `mistake=none` runs the same
+ * Kernels with one mistake each in what they touch, for tests/tree/memory_checkers_test.sh: a program of its own, built
+ * by that script.  The line that a tool has to name ends in "planted:" and the mistake.  `mistake=none` runs the same
  * tasks without any.
  *
  * Outputs are multiples of 1 KiB, so that nothing is left over behind them but what the runtime leaves.

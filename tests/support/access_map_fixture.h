@@ -62,8 +62,9 @@ static inline uint32_t enter(struct fixture *f, uint32_t space, const struct pto
   uint32_t entry = pto_access_map_find(&f->map, r, bucket);
   f->map.hit_count = 0;
   if (!entry) {
-    pto_access_map_search(&f->map, space, r, 0);
-    entry = pto_access_map_insert_found(&f->map, space, r, bucket);
+    struct pto_access_place place;
+    pto_access_map_search(&f->map, space, r, 0, &place);
+    entry = pto_access_map_insert(&f->map, space, r, bucket, &place);
     if (f->map.hit_count == 0 && !r->is_fuzzy) f->map.entries[entry].flags |= PTO_ENTRY_ISOLATED;
     for (uint32_t i = 0; i < f->map.hit_count; i++)
       f->map.entries[f->map.hits[i].entry].flags &= (uint8_t)~PTO_ENTRY_ISOLATED;

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include <graph/fusion.h>
+#include <graph/fuse/fusion.h>
 #include <tests/support/fused_forms.h>
 
 static inline form_operand form_input(struct form_maker *f, const char *name, uint32_t dtype, uint32_t ndims,

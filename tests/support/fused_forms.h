@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests: what graph/fusion.h looks for, written out in one of the ways in which it may be; which, is drawn.
+ * For tests: what graph/fuse/fusion.h looks for, written out in one of the ways in which it may be; which, is drawn.
  *
  * Owns nothing: calls of the caller's builder, of which the last makes the result.  Operands are of the maker's dtype
  * unless a line says otherwise.  One thread.  A new spelling is one more case of a draw.

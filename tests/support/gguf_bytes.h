@@ -7,7 +7,7 @@
 #ifndef PTO_TESTS_GGUF_BYTES_H
 #define PTO_TESTS_GGUF_BYTES_H
 
-#include <formats/gguf.h>
+#include <formats/llm/gguf.h>
 
 struct pto_gguf_bytes {
   unsigned char *data;

@@ -14,7 +14,7 @@
 #ifndef PTO_GRAPH_CASE_H
 #define PTO_GRAPH_CASE_H
 
-#include <graph/graph_reference.h>
+#include <graph/reference/reference.h>
 
 struct graph_case_tensors; /* some that were made together */
 struct graph_case {

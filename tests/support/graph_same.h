@@ -8,7 +8,7 @@
 #ifndef PTO_GRAPH_SAME_H
 #define PTO_GRAPH_SAME_H
 
-#include <graph/operand_graph.h>
+#include <graph/build/operand_graph.h>
 
 /* True, or false with the first difference in `why`. */
 bool pto_graph_is_same(const struct pto_graph *a, const struct pto_graph *b, char why[256]);

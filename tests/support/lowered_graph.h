@@ -8,7 +8,7 @@
 #ifndef PTO_LOWERED_GRAPH_H
 #define PTO_LOWERED_GRAPH_H
 
-#include <graph/graph_reference.h>
+#include <graph/reference/reference.h>
 #include <pto/device.h>
 
 /* "threads tiny 2 window 32": for messages. */

@@ -20,7 +20,7 @@
 
 #include <pto/pto.h>
 
-#include <check/observe.h>
+#include <check/observe/observe.h>
 #include <runtime/base/reserve.h>
 #include <runtime/base/sanitizer.h>
 
@@ -225,7 +225,7 @@ static inline int run_planted(const char *group, const struct planted *planted, 
   for (size_t i = 0; i < count; i++)
     tests[other_count + i] = (struct CMUnitTest){
         .name = planted[i].sentence, .test_func = check_planted, .initial_state = (void *)(uintptr_t)&planted[i]};
-  if (PTO_HAS_SANITIZER) { /* nothing is compared then: tests/memory_checkers_test.sh */
+  if (PTO_HAS_SANITIZER) { /* nothing is compared then: tests/tree/memory_checkers_test.sh */
     print_message("skipped: a sanitizer watches\n");
     return 77;
   }

@@ -7,7 +7,7 @@
 #   has_pieces COUNT                  so if the section has as many
 #   put_pieces                        puts each where the page says, into $work
 #
-# A piece is a line such as "`graph/op_list.h`, behind `  X(prelu`" (or before; or at the end of `it`, the file itself, which
+# A piece is a line such as "`graph/build/op_list.h`, behind `  X(prelu`" (or before; or at the end of `it`, the file itself, which
 # may be new), then a block of C.
 take_pieces() {
   : >"$work/pieces"

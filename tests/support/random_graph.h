@@ -18,7 +18,7 @@
 #ifndef PTO_RANDOM_GRAPH_H
 #define PTO_RANDOM_GRAPH_H
 
-#include <graph/operand_graph.h>
+#include <graph/build/operand_graph.h>
 
 #define RANDOM_GRAPH_OPERANDS 256u
 #define RANDOM_GRAPH_NUMEL 128u /* of operands that are drawn; results may have a few times as many */
@@ -41,7 +41,7 @@ struct random_graph_form {
   uint64_t numel;    /* of operands that are drawn [RANDOM_GRAPH_NUMEL] */
   uint32_t extent;   /* of their dimensions, at most [RANDOM_GRAPH_EXTENT] */
   bool has_views;    /* operands that are drawn are often transposed, sliced or expanded ones */
-  bool has_patterns; /* a fourth of the calls is several, written out as graph/fusion.h looks for them */
+  bool has_patterns; /* a fourth of the calls is several, written out as graph/fuse/fusion.h looks for them */
   bool is_one_op;    /* every call is of `op` */
   uint32_t op;       /* enum pto_graph_op */
 };

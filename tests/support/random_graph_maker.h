@@ -7,7 +7,7 @@
 #ifndef PTO_RANDOM_GRAPH_MAKER_H
 #define PTO_RANDOM_GRAPH_MAKER_H
 
-#include <graph/graph_reference.h>
+#include <graph/reference/reference.h>
 #include <runtime/base/base.h>
 #include <tests/support/random_graph.h>
 
@@ -101,7 +101,7 @@ static inline void random_call_one(struct random_maker *m, uint32_t op, const vo
 /* What calls of the builder alone have made of `operands`: it is kept as a result. */
 void random_made(struct random_maker *m, const struct random_operand *operands, uint32_t operand_count,
                  struct pto_graph_operand result);
-/* One of graph/fusion.h written out (random_graph_patterns.c), sometimes with something inside it that is read. */
+/* One of graph/fuse/fusion.h written out (random_graph_patterns.c), sometimes with something inside it that is read. */
 void random_pattern(struct random_maker *m);
 
 typedef void random_graph_maker(struct random_maker *m, uint32_t op);

@@ -10,7 +10,7 @@
 #ifndef PTO_TESTS_RANDOM_MODEL_H
 #define PTO_TESTS_RANDOM_MODEL_H
 
-#include <pto/language_model.h>
+#include <formats/llm/language_model.h>
 #include <stdbool.h>
 
 /* X(enum constant, file name, enum pto_weight_format of its matrices) */

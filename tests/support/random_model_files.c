@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <formats/llama_weights.h>
+#include <formats/llm/llama_weights.h>
 #include <formats/safetensors.h>
 #include <pto/tensor.h>
 #include <tests/support/gguf_bytes.h>

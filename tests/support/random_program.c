@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <runtime/control/kept_submits.h>
-#include <tests/support/form_hits.h>
+#include <runtime/submit/replay.h>
+#include <tests/support/template_hits.h>
 
 static const uint32_t dtypes[] = {PTO_FLOAT32, PTO_INT32, PTO_INT16, PTO_INT8, PTO_UINT8, PTO_INT64, PTO_BFLOAT16};
 
@@ -401,9 +401,9 @@ static int submit_op(struct pto_runtime *rt, struct run_state *state, uint32_t a
   params[count + 1] = pto_scalar_u64(modes);
   params[count + 2] = pto_scalar_u64(role_count(op->shape));
   params[count + 3] = pto_scalar_u64(op->in_place);
-  const struct form_mark mark = form_mark_take(rt);
+  const struct template_mark mark = template_mark_take(rt);
   const int status = pto_submit(rt, &launch, params, count + 4, &state->tasks[at]);
-  if (!status && form_mark_was_hit(rt, mark)) {
+  if (!status && template_was_hit(rt, mark)) {
     state->result->form_hits++;
     state->result->manual_form_hits += rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL;
   }
@@ -430,11 +430,6 @@ static int orchestrate(struct pto_runtime *rt, void *context) {
   uint32_t depth = 0;
   for (uint32_t i = 0; i < state->program->op_count; i++) {
     if (!state->plan->runs[i]) continue;
-    const uint64_t salt = state->program->ops[i].salt;
-    if (rt->port->ops->run && rt->port->worker_count > 1 && salt % 8 == 0) { /* as its clock might find now and then */
-      rt->port->is_fine_grained = salt >> 8 & 1;
-      rt->port->away_limit = salt >> 9 & 1 ? salt >> 10 & 31 : 0;
-    }
     int status = run_op(rt, state, i);
     if (status) return status;
     if (state->program->ops[i].kind == OP_SCOPE_BEGIN) depth++;
@@ -489,7 +484,7 @@ void random_program_run(const struct random_program *program, const struct rando
 
 struct random_kept {
   struct run_state *state;
-  struct pto_kept_submits *submits;
+  struct pto_recording *submits;
   bool is_usable;
   uint32_t before;
 };
@@ -504,9 +499,9 @@ static void give_externals(struct pto_runtime *rt, struct run_state *state) {
 static int keep(struct pto_runtime *rt, void *context) {
   struct random_kept *kept = context;
   give_externals(rt, kept->state);
-  kept->submits = pto_kept_submits_begin(rt, kept->state->given, RANDOM_EXTERNALS);
+  kept->submits = pto_recording_begin(rt, kept->state->given, RANDOM_EXTERNALS);
   const int status = orchestrate(rt, kept->state);
-  kept->is_usable = pto_kept_submits_end(rt, kept->submits);
+  kept->is_usable = pto_recording_end(rt, kept->submits);
   return status;
 }
 
@@ -515,7 +510,7 @@ static int repeat_kept(struct pto_runtime *rt, void *context) {
   for (uint32_t i = 0; i < kept->before; i++)
     if (pto_submit_barrier(rt, NULL, 0, NULL)) return -1;
   give_externals(rt, kept->state);
-  return pto_kept_submits_repeat(rt, kept->submits, kept->state->given, RANDOM_EXTERNALS);
+  return pto_recording_replay(rt, kept->submits, kept->state->given, RANDOM_EXTERNALS);
 }
 
 struct random_kept *random_program_keep(const struct random_program *program, const struct random_plan *plan,
@@ -538,7 +533,7 @@ void random_kept_run(struct random_kept *kept, struct pto_runtime *rt, uint32_t 
 }
 
 void random_kept_destroy(struct random_kept *kept) {
-  pto_kept_submits_destroy(kept->submits);
+  pto_recording_destroy(kept->submits);
   free(kept->state->kernels);
   free(kept->state);
   free(kept);

@@ -8,7 +8,7 @@
  * every byte that they write, so a task that runs too early, too late or twice shows in the bytes.
  *
  * Often an operation repeats the kernel of an earlier one on other tiles or buffers, with the same shapes and strides,
- * as real orchestrations do: that is what submit_form.c takes a short way for.
+ * as real orchestrations do: that is what template.c takes a short way for.
  *
  * The interpreter also says which edges there must be: by comparing byte sets of all earlier accesses, without any map.
  */
@@ -94,7 +94,7 @@ void random_program_interpret(const struct random_program *program, uint32_t rul
 /* Through the runtime. */
 void random_program_run(const struct random_program *program, const struct random_plan *plan, struct pto_runtime *rt,
                         struct random_result *result);
-/* Through the runtime, and what it submits kept (runtime/control/kept_submits.h).  The program has no reads and no
+/* Through the runtime, and what it submits kept (runtime/submit/replay.h).  The program has no reads and no
  * writes of elements; what it left is in `result`.  NULL where the run failed. */
 struct random_kept *random_program_keep(const struct random_program *program, const struct random_plan *plan,
                                         struct pto_runtime *rt, struct random_result *result);

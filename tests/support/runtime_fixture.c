@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include <runtime/control/runtime_state.h>
-#include <runtime/control/submit_form.h>
+#include <runtime/submit/template.h>
 
 void fixture_open(struct fixture *f) {
   struct pto_config *c = &f->config;
@@ -209,18 +209,11 @@ void fixture_drain(struct pto_runtime *rt) {
 
 /* ---- state ---- */
 
-/* Payloads of tasks: those that forms keep for their next ones are nobody's yet. */
-static uint32_t count_payloads(const struct pto_runtime *rt) {
-  uint32_t count = rt->payloads.live_count;
-  for (uint32_t i = 0; i < PTO_PAYLOAD_FORMS; i++) count -= rt->forms[i].payload != NULL;
-  return count;
-}
-
 void fixture_state_take(struct pto_runtime *rt, struct fixture_state *s) {
   *s = (struct fixture_state){.tasks = rt->task_count,
                               .edges = rt->hazards.edges,
                               .completed = rt->completed_count,
-                              .payloads = count_payloads(rt),
+                              .payloads = rt->payloads.live_count,
                               .buffers = rt->buffers.live_count,
                               .entries = rt->map.live_entries,
                               .chunks = rt->chunks.live_count,

@@ -24,14 +24,14 @@
 /* ---- the port ---- */
 
 static struct pto_port port;
-static uint16_t core_worker[MAX_CORES];
 static struct pto_message sent[MAX_SENT];
 static bool is_done[MAX_SENT];
 static uint8_t load_then[MAX_SENT]; /* of the core, the message counted */
 static uint32_t sent_count, done_count;
 static uint64_t last_ready_at;
 
-static inline void keep(struct pto_port *self, const struct pto_message *message, uint64_t ready_at);
+static inline bool keep(struct pto_port *self, const struct pto_message *message, uint64_t ready_at,
+                        struct pto_completion *completion);
 static const struct pto_port_ops ops = {.dispatch = keep};
 
 /* ---- a scheduler with tasks ---- */
@@ -41,13 +41,16 @@ static struct pto_scheduler scheduler;
 static _Alignas(PTO_OUTPUT_ALIGN) char arena[PTO_RING_COUNT * PTO_OUTPUT_ALIGN];
 static struct pto_payload payloads[WINDOW * PTO_RING_COUNT];
 
-static inline void keep(struct pto_port *self, const struct pto_message *message, uint64_t ready_at) {
+static inline bool keep(struct pto_port *self, const struct pto_message *message, uint64_t ready_at,
+                        struct pto_completion *completion) {
   (void)self;
+  (void)completion;
   last_ready_at = ready_at;
   assert_true(sent_count < MAX_SENT);
   is_done[sent_count] = false;
-  load_then[sent_count] = scheduler.cores.load[message->core];
+  load_then[sent_count] = (uint8_t)(scheduler.cores.load[message->core] + 1);
   sent[sent_count++] = *message;
+  return false;
 }
 
 static inline int run_nothing(const struct pto_kernel_args *a) {
@@ -57,9 +60,7 @@ static inline int run_nothing(const struct pto_kernel_args *a) {
 static const struct pto_kernel kernel = {.name = "nothing", .cores = PTO_AIC | PTO_AIV, .run = run_nothing};
 
 static inline void open_policy(uint32_t clusters, uint32_t slots, enum pto_policy policy, uint64_t seed) {
-  for (uint32_t i = 0; i < clusters * PTO_LANES; i++) core_worker[i] = (uint16_t)(i % 2);
-  port = (struct pto_port){
-      .ops = &ops, .cluster_count = clusters, .slots_per_core = slots, .worker_count = 2, .core_worker = core_worker};
+  port = (struct pto_port){.ops = &ops, .cluster_count = clusters, .slots_per_core = slots, .worker_count = 2};
   sent_count = done_count = 0;
   assert_true(pto_task_rings_init(&rings, WINDOW, arena, PTO_OUTPUT_ALIGN));
   pto_task_rings_reset(&rings, 0);
@@ -78,7 +79,7 @@ static inline uint32_t make_task(enum pto_shape shape, uint32_t blocks, uint32_t
   uint32_t index = pto_task_ring_alloc(&rings, 0);
   struct pto_task_slot *slot = &rings.slots[index];
   slot->shape = (uint8_t)shape;
-  const bool is_single = shape <= PTO_SHAPE_AIV && blocks == 1 && !(flags & (PTO_TASK_SYNC_START | PTO_TASK_MEETS));
+  const bool is_single = shape <= PTO_SHAPE_AIV && blocks == 1 && !(flags & (PTO_TASK_SYNC_START | PTO_TASK_WAITS));
   slot->flags = (uint8_t)(flags | (is_single ? PTO_TASK_SINGLE : 0));
   slot->block_count = slot->blocks_left = blocks;
   slot->messages_left = blocks * pto_shape_message_count(shape);
@@ -93,7 +94,7 @@ static inline uint32_t make_task(enum pto_shape shape, uint32_t blocks, uint32_t
 }
 static inline uint32_t push(enum pto_shape shape, uint32_t blocks, uint32_t flags) {
   uint32_t slot = make_task(shape, blocks, flags);
-  pto_scheduler_push(&scheduler, slot);
+  pto_scheduler_enqueue(&scheduler, slot);
   assert_int_equal(rings.slots[slot].state, PTO_TASK_READY);
   return slot;
 }
@@ -115,7 +116,7 @@ static inline void complete(uint32_t at) {
     pto_task_ring_retire(&rings, 0);
   } else if (slot->flags & PTO_TASK_SERIAL_BLOCKS && slot->blocks_left &&
              slot->messages_left == slot->blocks_left * pto_shape_message_count(slot->shape)) {
-    pto_scheduler_push_again(&scheduler, sent[at].ticket);
+    pto_scheduler_requeue(&scheduler, sent[at].ticket);
   }
 }
 

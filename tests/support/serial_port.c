@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sim/waiting_core.h>
+#include <sim/rendezvous/waiting_core.h>
 
 #define MAX_SLOTS 8u
 
@@ -22,7 +22,6 @@ struct serial_core {
 struct serial_port {
   struct pto_port port;
   struct serial_core *cores;
-  uint16_t *core_worker;
   uint32_t core_count;
   struct pto_completion *done;
   uint32_t done_count;
@@ -53,10 +52,12 @@ static uint16_t sit(struct serial_port *p, const struct pto_message *message) {
   if (!p->waiting.cores &&
       !pto_waiting_cores_init(&p->waiting, p->port.cluster_count, p->port.slots_per_core, &hooks, p))
     abort();
-  return (uint16_t)pto_meetings_sit(&p->waiting.meetings, message);
+  return (uint16_t)pto_rendezvous_join(&p->waiting.rendezvous, message);
 }
 
-static void dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at) {
+static bool dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                     struct pto_completion *completion) {
+  (void)completion;
   struct serial_port *p = of(port);
   struct serial_core *core = &p->cores[message->core];
   (void)ready_at;
@@ -66,8 +67,9 @@ static void dispatch(struct pto_port *port, const struct pto_message *message, u
     p->sent[p->sent_count++] = (struct pto_serial_sent){
         message->payload->task_number, message->core, message->block_index, message->role, message->flags, load};
   core->messages[core->count] = *message;
-  if (message->flags & PTO_MESSAGE_MEETS) core->messages[core->count].meeting = sit(p, message);
+  if (message->flags & PTO_MESSAGE_WAITS) core->messages[core->count].rendezvous = sit(p, message);
   core->order[core->count++] = p->next_order++;
+  return false;
 }
 static void flush(struct pto_port *port) { (void)port; }
 
@@ -144,7 +146,7 @@ static void run_one(struct pto_port *port) {
   memmove(core->messages, core->messages + 1, core->count * sizeof core->messages[0]);
   memmove(core->order, core->order + 1, core->count * sizeof core->order[0]);
   describe(port, core, message.core);
-  if (message.flags & PTO_MESSAGE_MEETS) {
+  if (message.flags & PTO_MESSAGE_WAITS) {
     core->is_on_fiber = true;
     pto_waiting_core_start(&p->waiting.cores[message.core], &message, &core->view);
     go_on(p, core);
@@ -158,7 +160,6 @@ static void destroy(struct pto_port *port) {
   struct serial_port *p = of(port);
   pto_waiting_cores_fini(&p->waiting);
   free(p->cores);
-  free(p->core_worker);
   free(p->sent);
   free(p->done);
   free(p);
@@ -179,7 +180,6 @@ struct pto_port *pto_serial_port_create(const struct pto_serial_port_config *con
   uint32_t clusters = config->cluster_count ? config->cluster_count : 1;
   p->core_count = clusters * 3;
   p->cores = calloc(p->core_count, sizeof *p->cores);
-  p->core_worker = calloc(p->core_count, sizeof *p->core_worker);
   p->done = calloc((size_t)p->core_count * MAX_SLOTS, sizeof *p->done);
   p->sent = calloc(PTO_SERIAL_MAX_SENT, sizeof *p->sent);
   p->rng.state = config->seed;
@@ -188,7 +188,6 @@ struct pto_port *pto_serial_port_create(const struct pto_serial_port_config *con
                               .cluster_count = clusters,
                               .slots_per_core = config->slots_per_core ? config->slots_per_core : 2,
                               .worker_count = 1,
-                              .core_worker = p->core_worker,
                               .aiv_local_bytes = config->aiv_local_bytes ? config->aiv_local_bytes : 192 << 10,
                               .aic_local_bytes = config->aic_local_bytes ? config->aic_local_bytes : 512 << 10,
                               .name = "serial",

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include <sim/chip.h>
-#include <sim/engine.h>
-#include <sim/engine_threads.h>
+#include <sim/chips/chip.h>
+#include <sim/engine/engine.h>
+#include <sim/threads/engine.h>
 
 #define PTO_SCRIPT_CORES 108u
 #define PTO_SCRIPT_MESSAGES 6000u
@@ -105,7 +105,7 @@ static inline void script_play(struct pto_port *port, struct script *script) {
                                     .block_index = sent,
                                     .core = (uint16_t)core,
                                     .tensor_count = 1};
-      port->ops->dispatch(port, &message, 0);
+      port->ops->dispatch(port, &message, 0, NULL);
       held[core]++;
       expected[core][sent_to[core]++] = sent++;
     } else if (what < 75) {
@@ -139,7 +139,7 @@ static inline void script_play(struct pto_port *port, struct script *script) {
 /* Runs one message to its completion. */
 static inline struct pto_completion script_run_one(struct pto_port *port, const struct pto_message *message) {
   struct pto_completion done;
-  port->ops->dispatch(port, message, 0);
+  port->ops->dispatch(port, message, 0, NULL);
   while (port->ops->poll(port, &done, 1) == 0) port->ops->wait(port);
   return done;
 }

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include <cli/stopped.h>
+#include <report/stopped/stopped.h>
 #include <runtime/control/runtime_state.h>
 #include <tests/support/runtime_fixture.h>
 

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/diff/graph_diff.h>
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <check/diff/graph_match.h>
+#include <runtime/base/base.h>
+
+struct comparison {
+  const struct pto_graph_file *a, *b;
+  struct pto_graph_match match;
+  struct pto_graph_diff *diff;
+  struct pto_findings *findings;
+};
+
+/* What differs; with the kernels it makes the group that a finding belongs to. */
+enum what { ONLY_A = 1, ONLY_B, KERNELS, BLOCKS, PARAMS, PARAM, EDGE_ONLY_A, EDGE_ONLY_B, REASONS };
+
+static uint64_t group_of(enum what what, const struct pto_graph_task *task, uint64_t more) {
+  char name[256];
+  uint64_t hash = pto_mix64((uint64_t)what << 32 ^ more);
+  pto_graph_task_name(task, name, sizeof name);
+  for (const char *c = name; *c; c++) hash = pto_mix64(hash ^ (unsigned char)*c);
+  return hash;
+}
+
+static struct pto_finding finding_of(enum what what, const struct pto_graph_task *task, uint64_t more, uint64_t first,
+                                     uint64_t second) {
+  return (struct pto_finding){.kind = PTO_FINDING_DIFFERENCE,
+                              .tasks = {first, second},
+                              .params = {PTO_FINDING_NONE, PTO_FINDING_NONE},
+                              .group = group_of(what, task, more)};
+}
+
+/* "task 17 (add)", or "task 17 (add, task 18 of B)". */
+static const char *name_of(const struct pto_graph_task *a, const struct pto_graph_task *b, char *text, size_t size) {
+  char kernels[200];
+  pto_graph_task_name(a, kernels, sizeof kernels);
+  if (!b || a->number == b->number)
+    snprintf(text, size, "task %" PRIu64 " (%s)", a->number, kernels);
+  else
+    snprintf(text, size, "task %" PRIu64 " (%s, task %" PRIu64 " of B)", a->number, kernels, b->number);
+  return text;
+}
+
+/* ---- tasks ---- */
+
+/* "[64, 512]". */
+static const char *format_numbers(const uint64_t *values, uint32_t count, char *text, size_t size) {
+  size_t used = (size_t)snprintf(text, size, "[");
+  for (uint32_t i = 0; i < count && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, i ? ", %" PRIu64 : "%" PRIu64, values[i]);
+  if (used < size) snprintf(text + used, size - used, "]");
+  return text;
+}
+
+struct difference {
+  char text[512];
+  size_t used;
+};
+static void add(struct difference *d, const char *format, ...) PTO_PRINTF(2, 3);
+static void add(struct difference *d, const char *format, ...) {
+  va_list arguments;
+  if (d->used && d->used < sizeof d->text)
+    d->used += (size_t)snprintf(d->text + d->used, sizeof d->text - d->used, ", ");
+  if (d->used >= sizeof d->text) return;
+  va_start(arguments, format);
+  d->used += (size_t)vsnprintf(d->text + d->used, sizeof d->text - d->used, format, arguments);
+  va_end(arguments);
+}
+
+static void compare_lists(struct difference *d, const char *what, const uint64_t *a, uint32_t a_count,
+                          const uint64_t *b, uint32_t b_count) {
+  char left[200], right[200];
+  if (a_count == b_count && memcmp(a, b, a_count * sizeof *a) == 0) return;
+  add(d, "%s %s in A and %s in B", what, format_numbers(a, a_count, left, sizeof left),
+      format_numbers(b, b_count, right, sizeof right));
+}
+static void compare_numbers(struct difference *d, const char *what, uint64_t a, uint64_t b) {
+  if (a != b) add(d, "%s %" PRIu64 " in A and %" PRIu64 " in B", what, a, b);
+}
+static void compare_texts(struct difference *d, const char *what, const char *a, const char *b) {
+  if (strcmp(a, b) != 0) add(d, "%s %.32s in A and %.32s in B", what, a, b);
+}
+
+static bool compare_param(struct comparison *c, const struct pto_graph_task *a, const struct pto_graph_task *b,
+                          uint64_t i) {
+  const struct pto_graph_param *left = &c->a->params[a->first_param + i], *right = &c->b->params[b->first_param + i];
+  struct difference d = {.used = 0};
+  char name[320], which[32] = "predicate";
+  compare_numbers(&d, "index", left->index, right->index);
+  compare_texts(&d, "mode", left->mode, right->mode);
+  compare_texts(&d, "dtype", left->dtype, right->dtype);
+  compare_lists(&d, "shape", left->shape, left->ndims, right->shape, right->ndims);
+  compare_lists(&d, "strides", left->strides, left->ndims, right->strides, right->ndims);
+  compare_numbers(&d, "offset", left->offset, right->offset);
+  compare_numbers(&d, "bytes of the buffer", left->buffer_bytes, right->buffer_bytes);
+  if (left->version != right->version)
+    add(&d, "version %" PRId64 " in A and %" PRId64 " in B", left->version, right->version);
+  uint64_t expected = pto_graph_match_buffer(&c->match, left->buffer);
+  if (expected != right->buffer)
+    add(&d, "buffer %" PRIu64 " in A and %" PRIu64 " in B, which has %" PRIu64 " for it elsewhere", left->buffer,
+        right->buffer, expected);
+  if (!d.used) return false;
+  if (left->index != PTO_GRAPH_NONE) snprintf(which, sizeof which, "param %" PRIu64, left->index);
+  struct pto_finding finding = finding_of(PARAM, a, left->index, a->number, b->number);
+  if (left->index != PTO_GRAPH_NONE) finding.params[0] = left->index;
+  if (right->index != PTO_GRAPH_NONE) finding.params[1] = right->index;
+  pto_findings_add(c->findings, &finding, NULL, "%s %s: %s", name_of(a, b, name, sizeof name), which, d.text);
+  return true;
+}
+
+static bool compare_launch(struct comparison *c, const struct pto_graph_task *a, const struct pto_graph_task *b) {
+  struct difference d = {.used = 0};
+  char name[320], other[200];
+  if (!pto_graph_task_is_alike(a, b)) {
+    const struct pto_finding finding = finding_of(KERNELS, a, 0, a->number, b->number);
+    pto_findings_add(c->findings, &finding, NULL, "%s runs %s in B", name_of(a, b, name, sizeof name),
+                     pto_graph_task_name(b, other, sizeof other));
+    return true;
+  }
+  compare_numbers(&d, "blocks", a->block_count, b->block_count);
+  compare_numbers(&d, "sync_start", a->is_sync_start, b->is_sync_start);
+  compare_numbers(&d, "scope depth", a->scope_depth, b->scope_depth);
+  compare_numbers(&d, "tensor parameters", a->param_count, b->param_count);
+  if (!d.used) return false;
+  const struct pto_finding finding = finding_of(BLOCKS, a, 0, a->number, b->number);
+  pto_findings_add(c->findings, &finding, NULL, "%s: %s", name_of(a, b, name, sizeof name), d.text);
+  return true;
+}
+
+static void compare_task(struct comparison *c, const struct pto_graph_task *a, const struct pto_graph_task *b) {
+  bool differs = compare_launch(c, a, b);
+  if (pto_graph_task_is_alike(a, b))
+    for (uint64_t i = 0; i < pto_min_u64(a->param_count, b->param_count); i++) differs |= compare_param(c, a, b, i);
+  c->diff->tasks_differ += differs;
+}
+
+static void tell_only(struct comparison *c, enum what what, const struct pto_graph_task *task) {
+  char name[320];
+  uint64_t in_a = what == ONLY_A ? task->number : PTO_FINDING_NONE;
+  uint64_t in_b = what == ONLY_B ? task->number : PTO_FINDING_NONE;
+  const struct pto_finding finding = finding_of(what, task, 0, in_a, in_b);
+  *(what == ONLY_A ? &c->diff->tasks_only_a : &c->diff->tasks_only_b) += 1;
+  pto_findings_add(c->findings, &finding, NULL, "%s is only in %s", name_of(task, NULL, name, sizeof name),
+                   what == ONLY_A ? "A" : "B");
+}
+
+static void compare_tasks(struct comparison *c) {
+  uint64_t next_b = 0;
+  for (uint64_t i = 0; i <= c->a->task_count; i++) {
+    uint64_t j = i < c->a->task_count ? c->match.to_b[i] : c->b->task_count;
+    if (j == PTO_GRAPH_NONE) {
+      tell_only(c, ONLY_A, &c->a->tasks[i]);
+      continue;
+    }
+    for (; next_b < j; next_b++) tell_only(c, ONLY_B, &c->b->tasks[next_b]);
+    if (i < c->a->task_count) compare_task(c, &c->a->tasks[i], &c->b->tasks[j]);
+    next_b = j + 1;
+  }
+}
+
+/* ---- edges ---- */
+
+/* "RAW (params 2 → 0, buffer 5 [0:4096]), WAW (…)". */
+static const char *format_reasons(const struct pto_graph_file *graph, const struct pto_graph_edge *edge, char *text,
+                                  size_t size) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (uint64_t i = 0; i < edge->reason_count && used < size; i++) {
+    const struct pto_graph_reason *reason = &graph->reasons[edge->first_reason + i];
+    used += (size_t)snprintf(text + used, size - used, "%s%.16s", i ? ", " : "", reason->kind);
+    if (reason->buffer == PTO_GRAPH_NONE || used >= size) continue;
+    used += (size_t)snprintf(
+        text + used, size - used, " (params %" PRId64 " → %" PRId64 ", buffer %" PRIu64 " [%" PRId64 ":%" PRId64 "])",
+        (int64_t)reason->from_param, (int64_t)reason->to_param, reason->buffer, reason->begin, reason->end);
+  }
+  return text;
+}
+
+static bool has_same_reasons(const struct comparison *c, const struct pto_graph_edge *a,
+                             const struct pto_graph_edge *b) {
+  if (a->reason_count != b->reason_count) return false;
+  for (uint64_t i = 0; i < a->reason_count; i++) {
+    const struct pto_graph_reason *left = &c->a->reasons[a->first_reason + i];
+    const struct pto_graph_reason *right = &c->b->reasons[b->first_reason + i];
+    if (strcmp(left->kind, right->kind) != 0 || left->from_param != right->from_param ||
+        left->to_param != right->to_param || left->begin != right->begin || left->end != right->end)
+      return false;
+    if (left->buffer == PTO_GRAPH_NONE ? right->buffer != PTO_GRAPH_NONE
+                                       : pto_graph_match_buffer(&c->match, left->buffer) != right->buffer)
+      return false;
+  }
+  return true;
+}
+
+static void tell_edge(struct comparison *c, enum what what, const struct pto_graph_file *graph,
+                      const struct pto_graph_edge *edge) {
+  char from[200], to[200], reasons[320];
+  const struct pto_graph_task *consumer = &graph->tasks[edge->to], *producer = &graph->tasks[edge->from];
+  uint64_t producer_group = group_of(what, producer, 0);
+  const struct pto_finding finding = finding_of(what, consumer, producer_group, edge->from, edge->to);
+  pto_findings_add(c->findings, &finding, NULL,
+                   "the edge from task %" PRIu64 " (%s) to task %" PRIu64 " (%s) is only in %s: %s", edge->from,
+                   pto_graph_task_name(producer, from, sizeof from), edge->to,
+                   pto_graph_task_name(consumer, to, sizeof to), what == EDGE_ONLY_A ? "A" : "B",
+                   format_reasons(graph, edge, reasons, sizeof reasons));
+}
+
+static void tell_reasons(struct comparison *c, const struct pto_graph_edge *a, const struct pto_graph_edge *b) {
+  char from[200], to[200], left[300], right[300];
+  const struct pto_graph_task *consumer = &c->a->tasks[a->to], *producer = &c->a->tasks[a->from];
+  const struct pto_finding finding = finding_of(REASONS, consumer, group_of(REASONS, producer, 0), a->from, a->to);
+  pto_findings_add(c->findings, &finding, NULL,
+                   "the edge from task %" PRIu64 " (%s) to task %" PRIu64 " (%s) is there for %s in A and for %s in B",
+                   a->from, pto_graph_task_name(producer, from, sizeof from), a->to,
+                   pto_graph_task_name(consumer, to, sizeof to), format_reasons(c->a, a, left, sizeof left),
+                   format_reasons(c->b, b, right, sizeof right));
+}
+
+static void compare_edges(struct comparison *c) {
+  for (uint64_t i = 0; i < c->a->edge_count; i++) {
+    const struct pto_graph_edge *a = &c->a->edges[i];
+    uint64_t from = c->match.to_b[a->from], to = c->match.to_b[a->to];
+    if (from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE) continue;
+    const struct pto_graph_edge *b = pto_graph_file_find_edge(c->b, from, to);
+    if (!b) {
+      c->diff->edges_only_a++;
+      tell_edge(c, EDGE_ONLY_A, c->a, a);
+    } else if (!has_same_reasons(c, a, b)) {
+      c->diff->edges_differ++;
+      tell_reasons(c, a, b);
+    }
+  }
+  for (uint64_t i = 0; i < c->b->edge_count; i++) {
+    const struct pto_graph_edge *b = &c->b->edges[i];
+    uint64_t from = c->match.to_a[b->from], to = c->match.to_a[b->to];
+    if (from == PTO_GRAPH_NONE || to == PTO_GRAPH_NONE || pto_graph_file_find_edge(c->a, from, to)) continue;
+    c->diff->edges_only_b++;
+    tell_edge(c, EDGE_ONLY_B, c->b, b);
+  }
+}
+
+int pto_graph_diff(const struct pto_graph_file *a, const struct pto_graph_file *b, struct pto_graph_diff *diff,
+                   struct pto_findings *findings, struct pto_error *error) {
+  struct comparison c = {.a = a, .b = b, .diff = diff, .findings = findings};
+  memset(diff, 0, sizeof *diff);
+  int status = pto_graph_match_init(a, b, &c.match, error);
+  if (status == PTO_OK) {
+    diff->is_by_number = c.match.is_by_number;
+    compare_tasks(&c);
+    compare_edges(&c);
+  }
+  pto_graph_match_fini(&c.match);
+  return status;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a schedule that differs to the tasks whose order matters.  Part of check/explore/explore.h.
+ */
+#include <check/explore/run.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <check/explore/inversion.h>
+#include <check/explore/shrink.h>
+
+#define NO_TASKS                                                                                                       \
+  { PTO_FINDING_NONE, PTO_FINDING_NONE }
+
+/* ---- in words ---- */
+
+/* "task 4 (reader)", "task 4 (reader) block 2". */
+static void describe_event(const struct pto_explore *explore, const struct pto_explore_event *event, char *text,
+                           size_t size) {
+  const struct pto_explore_task *task =
+      event->task < explore->graph.task_count ? &explore->graph.tasks[event->task] : NULL;
+  int used = snprintf(text, size, "task %" PRIu64 " (%s)", event->task, task ? task->name : "unknown");
+  if (task && task->block_count > 1 && used > 0 && (size_t)used < size)
+    snprintf(text + used, size - (size_t)used, " block %u", event->block_index);
+}
+
+/* "; submitted at a.c:12", "; submitted at a.c:12 and a.c:19" of two tasks; "" where that is not known. */
+static const char *describe_places(const struct pto_explore *explore, uint64_t first, uint64_t second, char *text,
+                                   size_t size) {
+  char places[2][96] = {"", ""};
+  const uint64_t tasks[2] = {first, second};
+  for (int i = 0; i < 2; i++)
+    if (tasks[i] < explore->graph.task_count)
+      pto_source_lines_name(explore->lines, explore->graph.tasks[tasks[i]].call, places[i], sizeof places[i]);
+  text[0] = '\0';
+  if (first == second && places[0][0])
+    snprintf(text, size, "; submitted at %s", places[0]);
+  else if (places[0][0] && places[1][0])
+    snprintf(text, size, "; submitted at %s and %s", places[0], places[1]);
+  return text;
+}
+
+static const char *mode_in_words(uint32_t mode) {
+  return (mode & 3) == 1 ? "reads" : (mode & 3) == 2 ? "writes" : "reads and writes";
+}
+
+static void describe_touch(const struct pto_explore_touch *touch, char *text, size_t size) {
+  if (touch->param == UINT32_MAX)
+    snprintf(text, size, "its predicate %s", mode_in_words(touch->mode));
+  else
+    snprintf(text, size, "param %u %s", touch->param, mode_in_words(touch->mode));
+}
+
+/* A difference in words. */
+struct telling {
+  struct pto_finding finding;
+  char common[256], reason[800], remedy[96];
+};
+
+/* What the two have in common: ends the sentence.  False where they declare no byte that one of them writes. */
+static bool describe_common(const struct pto_explore *explore, uint64_t first, uint64_t second,
+                            struct telling *telling) {
+  const struct pto_explore_touch *a, *b;
+  char words_a[64], words_b[64], *const text = telling->common;
+  const size_t size = sizeof telling->common;
+  if (first >= explore->graph.task_count || second >= explore->graph.task_count) {
+    snprintf(text, size, "the record of tasks was full, so what they touch is not known");
+    return false;
+  }
+  if (!pto_explore_graph_shares_bytes(&explore->graph, first, second, &a, &b)) {
+    snprintf(text, size,
+             "they declare no byte in common, so a kernel touches what it does not declare, or the orchestration reads "
+             "memory by itself: try `ptosim check --observe`");
+    return false;
+  }
+  telling->finding.params[first > second] = a->param == UINT32_MAX ? PTO_FINDING_NONE : a->param;
+  telling->finding.params[first <= second] = b->param == UINT32_MAX ? PTO_FINDING_NONE : b->param;
+  describe_touch(a, words_a, sizeof words_a);
+  describe_touch(b, words_b, sizeof words_b);
+  if (a->buffer_number == b->buffer_number)
+    snprintf(text, size, "both touch buffer %" PRIu64 " (%s, %s)", a->buffer_number, words_a, words_b);
+  else
+    snprintf(text, size, "buffers %" PRIu64 " (%s) and %" PRIu64 " (%s) are the same memory", a->buffer_number, words_a,
+             b->buffer_number, words_b);
+  return true;
+}
+
+static uint64_t hash_name(const char *name) { return pto_xxh64(name, strlen(name), 0); }
+
+/* Which mistake it is: the same kernels, in the same parameters. */
+static uint64_t group_of(const struct pto_explore *explore, uint64_t first, uint64_t second) {
+  if (first >= explore->graph.task_count || second >= explore->graph.task_count) return 0;
+  return pto_mix64(hash_name(explore->graph.tasks[first].name)) ^ hash_name(explore->graph.tasks[second].name);
+}
+
+/* What the orchestration had done that it has not in sequence. */
+static void describe_position(const struct pto_explore *explore, const struct pto_explore_hold *hold, const char *held,
+                              struct telling *telling) {
+  const uint64_t usual = pto_explore_usual_position(explore->calls, explore->call_count, &hold->event);
+  const uint64_t accesses = pto_explore_accesses(hold->position);
+  char place[224];
+  describe_places(explore, hold->event.task, hold->event.task, place, sizeof place);
+  telling->finding.group = group_of(explore, hold->event.task, hold->event.task);
+  if (accesses > pto_explore_accesses(usual))
+    snprintf(telling->reason, sizeof telling->reason,
+             "%s ran after host access %" PRIu64 " of the orchestration (the first is 1), which did not wait%s", held,
+             accesses, place);
+  else
+    snprintf(
+        telling->reason, sizeof telling->reason,
+        "%s ran after task %" PRIu64
+        " was submitted, and that alone makes the difference: the orchestration may read memory by itself, without "
+        "waiting for who writes it%s",
+        held, pto_explore_submits(hold->position) - 1, place);
+}
+
+static void describe_blocks(const struct pto_explore *explore, const struct pto_explore_hold *hold,
+                            struct telling *telling) {
+  const uint64_t task = hold->event.task;
+  char place[224];
+  telling->finding.group = group_of(explore, task, task) + 1;
+  snprintf(telling->reason, sizeof telling->reason,
+           "block %u ran before block %u of task %" PRIu64 " (%s); blocks of a task have no order%s",
+           hold->until.block_index, hold->event.block_index, task,
+           task < explore->graph.task_count ? explore->graph.tasks[task].name : "unknown",
+           describe_places(explore, task, task, place, sizeof place));
+}
+
+/* Two calls of two tasks: `early` was made before `late`, though the sequential run has them the other way round. */
+static void describe_pair(const struct pto_explore *explore, const struct pto_explore_event *late,
+                          const struct pto_explore_event *early, struct telling *telling) {
+  char held[128], until[128], places[224];
+  describe_event(explore, late, held, sizeof held);
+  describe_event(explore, early, until, sizeof until);
+  telling->finding.tasks[late->task > early->task] = late->task;
+  telling->finding.tasks[late->task < early->task] = early->task;
+  telling->finding.group = group_of(explore, late->task, early->task);
+  const bool is_declared = describe_common(explore, early->task, late->task, telling);
+  snprintf(telling->reason, sizeof telling->reason, "%s ran before %s%s; no edge between them; %s", until, held,
+           describe_places(explore, early->task, late->task, places, sizeof places), telling->common);
+  if (is_declared)
+    snprintf(telling->remedy, sizeof telling->remedy, "add `after` task %" PRIu64 " to task %" PRIu64, late->task,
+             early->task);
+}
+
+static bool is_pair(const struct pto_explore_hold *hold) {
+  return hold->until.kind == PTO_EXPLORE_CALL && hold->until.task != hold->event.task;
+}
+
+/* A hold that was kept, whose two tasks declare a byte in common. */
+static const struct pto_explore_hold *declared_hold(const struct pto_explore *explore,
+                                                    const struct pto_explore_holds *holds) {
+  const struct pto_explore_touch *a, *b;
+  for (uint32_t i = 0; i < holds->count; i++)
+    if (is_pair(&holds->items[i]) &&
+        pto_explore_graph_shares_bytes(&explore->graph, holds->items[i].event.task, holds->items[i].until.task, &a, &b))
+      return &holds->items[i];
+  return NULL;
+}
+
+static bool is_of_host(const struct pto_explore *explore, const struct pto_explore_hold *hold) {
+  const uint64_t usual = pto_explore_usual_position(explore->calls, explore->call_count, &hold->event);
+  return hold->until.kind == PTO_EXPLORE_GO_ON && pto_explore_accesses(hold->position) > pto_explore_accesses(usual);
+}
+
+static bool is_of_blocks(const struct pto_explore_hold *hold) {
+  return hold->until.kind == PTO_EXPLORE_CALL && hold->until.task == hold->event.task;
+}
+
+/* Who ran before whom in the run made last, under `holds`, all of which it kept; and why that was possible.  Where an
+ * access of the host or the blocks of a task are what is held, that is it; else two tasks that declare a byte in common
+ * and came in the other order (so there is no path between them: edges are kept in every order); else the first hold
+ * alone. */
+static void describe(const struct pto_explore *explore, const struct pto_explore_holds *holds,
+                     struct telling *telling) {
+  struct pto_explore_event late, early;
+  uint64_t count;
+  char held[128];
+  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
+  const struct pto_explore_hold *first = &holds->items[0], *declared = declared_hold(explore, holds);
+  *telling = (struct telling){.finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS}};
+  if (is_of_blocks(first)) {
+    telling->finding.tasks[0] = first->event.task;
+    describe_blocks(explore, first, telling);
+  } else if (declared) {
+    describe_pair(explore, &declared->event, &declared->until, telling);
+  } else if (!is_of_host(explore, first) && pto_explore_inversion(&explore->graph, steps, count, &late, &early)) {
+    describe_pair(explore, &late, &early, telling);
+  } else if (is_pair(first)) {
+    describe_pair(explore, &first->event, &first->until, telling);
+  } else {
+    telling->finding.tasks[0] = first->event.task;
+    describe_event(explore, &first->event, held, sizeof held);
+    describe_position(explore, first, held, telling);
+  }
+}
+
+/* Whether the run made last came to its end with other calls than the reference: then task numbers mean other tasks. */
+static bool has_other_tasks(const struct pto_explore *explore, const struct pto_explore_outcome *outcome,
+                            uint64_t *calls) {
+  uint64_t count;
+  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
+  *calls = 0;
+  for (uint64_t i = 0; i < count; i++) *calls += steps[i].event.kind == PTO_EXPLORE_CALL;
+  return outcome->status == PTO_OK && *calls != explore->call_count;
+}
+
+/* ---- findings ---- */
+
+static bool is_known(const struct pto_explore *explore, const struct pto_finding *finding) {
+  for (uint32_t i = 0; i < explore->findings->count; i++) {
+    const struct pto_finding *known = &explore->findings->items[i];
+    if (known->kind == finding->kind && known->group == finding->group) return true;
+  }
+  return false;
+}
+
+static void add_unstable(struct pto_explore *explore, const char *schedule, const struct pto_explore_outcome *first,
+                         const struct pto_explore_outcome *second) {
+  const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE, .tasks = NO_TASKS, .params = NO_TASKS, .group = 1};
+  pto_findings_add(explore->findings, &finding, NULL,
+                   "schedule %s gave another result when it was made again: %.300s; then %.300s", schedule, first->text,
+                   second->is_different ? second->text : "that of the sequential run");
+}
+
+/* The sequential order itself gives another result by now: what orders give says nothing. */
+static void add_state(struct pto_explore *explore, const struct pto_explore_outcome *outcome) {
+  const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE, .tasks = NO_TASKS, .params = NO_TASKS, .group = 2};
+  explore->is_unstable = true;
+  pto_findings_add(explore->findings, &finding, NULL,
+                   "the sequential order gave another result when it was made again: %.300s; a kernel or the "
+                   "orchestration keeps state from one run to the next, or changes an input; orders are not compared",
+                   outcome->text);
+}
+
+/* `again` is what the shrunk list gave, in the run made last. */
+static void add_order(struct pto_explore *explore, const char *schedule,
+                      const struct pto_explore_difference *difference, const struct pto_explore_outcome *again) {
+  const struct pto_explore_holds *holds = &difference->holds;
+  struct telling telling = {.finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS, .group = 3}};
+  char more[48] = "";
+  uint64_t calls;
+  if (!explore->lines) explore->lines = pto_source_lines_create();
+  if (has_other_tasks(explore, again, &calls))
+    snprintf(telling.reason, sizeof telling.reason,
+             "it made %" PRIu64 " calls instead of %" PRIu64
+             ": the orchestration reads by itself, without waiting, memory that a task writes, and submits other tasks",
+             calls, explore->call_count);
+  else
+    describe(explore, holds, &telling);
+  if (holds->count > 1) snprintf(more, sizeof more, " (and %u more, all needed)", holds->count - 1);
+  explore->in_vain = is_known(explore, &telling.finding) ? explore->in_vain + 1 : 0;
+  pto_findings_add(explore->findings, &telling.finding, telling.remedy[0] ? telling.remedy : NULL,
+                   "schedule %s: %.200s; shrunk from %u decision%s to %u: %s%s", schedule, again->text,
+                   difference->decisions, difference->decisions == 1 ? "" : "s", holds->count, telling.reason, more);
+}
+
+static void add_unshrunk(struct pto_explore *explore, const char *schedule, const char *why,
+                         const struct pto_explore_outcome *outcome) {
+  const struct pto_finding finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS, .group = 2};
+  pto_findings_add(explore->findings, &finding, NULL, "schedule %s: %.700s; %s", schedule, outcome->text, why);
+}
+
+/* ---- shrinking ---- */
+
+/* A list of which a hold cannot be kept says no order, so it is none that fails: a hold until a step that needs the
+ * held one would mean "as late as possible". */
+static int holds_fail(void *context, const struct pto_explore_holds *holds) {
+  struct pto_explore_outcome outcome;
+  const int status = pto_explore_run_holds(context, holds, &outcome);
+  return status ? status : outcome.is_different && !outcome.was_forced;
+}
+
+/* `is_shrunk`: the holds are told as they are. */
+static int shrink(struct pto_explore *explore, const char *schedule, const struct pto_explore_outcome *first,
+                  struct pto_explore_difference *difference, bool is_shrunk) {
+  struct pto_explore_trial trial = {.fails = holds_fail, .context = explore, .budget = PTO_EXPLORE_SHRINK_RUNS};
+  struct pto_explore_outcome outcome;
+  int status = pto_explore_run_holds(explore, &difference->holds, &outcome);
+  if (status) return status;
+  if (!outcome.is_different || difference->holds.count == 0 || outcome.was_forced) {
+    add_unshrunk(explore, schedule, "the order of its steps alone does not bring it back", first);
+    return PTO_OK;
+  }
+  difference->decisions = difference->holds.count;
+  if (!is_shrunk) status = pto_explore_shrink(&trial, explore->calls, explore->call_count, &difference->holds);
+  if (status == PTO_OK) status = pto_explore_run_holds(explore, &difference->holds, &outcome);
+  difference->runs = trial.asked;
+  if (status) return status;
+  if (!outcome.is_different || difference->holds.count == 0 || outcome.was_forced)
+    add_unstable(explore, schedule, first, &outcome);
+  else
+    add_order(explore, schedule, difference, &outcome);
+  return PTO_OK;
+}
+
+/* The holds of the run made last: those that it was made under and kept, else (NULL) those of its steps. */
+static int take_holds(struct pto_explore *explore, const struct pto_explore_holds *given,
+                      struct pto_explore_holds *holds) {
+  uint64_t count;
+  if (given) return pto_explore_holds_copy(given, holds) ? PTO_OK : PTO_ENOMEM;
+  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
+  return pto_explore_holds_make(steps, count, explore->calls, explore->call_count, holds);
+}
+
+/* Whether the sequential order still gives the reference; says so where it does not. */
+static bool is_still_stable(struct pto_explore *explore) {
+  static const struct pto_explore_holds none;
+  struct pto_explore_outcome outcome;
+  const int status = pto_explore_run_holds(explore, &none, &outcome);
+  if (status == PTO_OK && outcome.is_different) add_state(explore, &outcome);
+  return !explore->is_unstable;
+}
+
+int pto_explore_tell(struct pto_explore *explore, struct pto_schedule_name name, const struct pto_explore_holds *holds,
+                     const struct pto_explore_outcome *outcome) {
+  struct pto_explore_outcome again;
+  char schedule[64];
+  if (explore->is_unstable || explore->difference_count == PTO_EXPLORE_MOST_SHRUNK ||
+      explore->in_vain == PTO_EXPLORE_SHRUNK_IN_VAIN)
+    return PTO_OK;
+  pto_schedule_name_format(name, schedule, sizeof schedule);
+  struct pto_explore_difference *difference = &explore->differences[explore->difference_count];
+  *difference = (struct pto_explore_difference){.name = name};
+  int status = holds ? pto_explore_run_holds(explore, holds, &again) : pto_explore_run_named(explore, name, &again);
+  const bool is_given = holds && holds->count && !again.was_forced;
+  if (status == PTO_OK) status = take_holds(explore, is_given ? holds : NULL, &difference->holds);
+  if (status) return status;
+  explore->difference_count++;
+  if (again.status != outcome->status || again.digest != outcome->digest) {
+    add_unstable(explore, schedule, outcome, &again);
+    explore->in_vain++;
+    return PTO_OK;
+  }
+  if (!is_still_stable(explore)) return PTO_OK;
+  return shrink(explore, schedule, outcome, difference, is_given && name.kind == PTO_STRATEGY_FILE);
+}

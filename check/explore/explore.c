@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/explore/explore.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check/explore/run.h>
+#include <sim/threads/delays.h>
+
+static int out_of_memory(struct pto_error *error) { return pto_error_set(error, PTO_ENOMEM, "explore: out of memory"); }
+static int finish(int status, struct pto_error *error) { return status == PTO_ENOMEM ? out_of_memory(error) : status; }
+
+static void tell_progress(const struct pto_explore *explore, uint64_t done, uint64_t count) {
+  if (explore->progress) explore->progress(explore->progress_context, done, count);
+}
+
+/* ---- distinct orders ---- */
+
+static bool insert_order(uint64_t *table, uint64_t capacity, uint64_t hash) {
+  uint64_t at = hash & (capacity - 1);
+  while (table[at] && table[at] != hash) at = (at + 1) & (capacity - 1);
+  if (table[at]) return false;
+  table[at] = hash;
+  return true;
+}
+
+static bool grow_orders(struct pto_explore *explore) {
+  const uint64_t capacity = explore->order_capacity ? 2 * explore->order_capacity : 4096;
+  uint64_t *table = calloc(capacity, sizeof *table);
+  if (!table) return false;
+  for (uint64_t i = 0; i < explore->order_capacity; i++)
+    if (explore->orders[i]) insert_order(table, capacity, explore->orders[i]);
+  free(explore->orders);
+  explore->orders = table;
+  explore->order_capacity = capacity;
+  return true;
+}
+
+/* The order of the run made last. */
+static bool note_order(struct pto_explore *explore) {
+  uint64_t count;
+  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
+  if (explore->order_capacity <= 2 * explore->counts.distinct_orders && !grow_orders(explore)) return false;
+  const uint64_t hash = pto_explore_order_hash(steps, count);
+  explore->counts.distinct_orders += insert_order(explore->orders, explore->order_capacity, hash ? hash : 1);
+  return true;
+}
+
+/* A schedule was made: counts it. */
+static int note_schedule(struct pto_explore *explore, struct pto_schedule_name name,
+                         const struct pto_explore_outcome *outcome) {
+  explore->counts.schedules++;
+  explore->counts.by_strategy[name.kind]++;
+  explore->counts.differing += outcome->is_different;
+  explore->counts.decisions += pto_engine_explore_decisions(pto_runtime_port(explore->rt));
+  return note_order(explore) ? PTO_OK : PTO_ENOMEM;
+}
+
+/* ---- the reference ---- */
+
+static int order_steps(const void *left, const void *right) {
+  const struct pto_explore_step *a = left, *b = right;
+  return pto_explore_event_compare(&a->event, &b->event);
+}
+
+static int keep_calls(struct pto_explore *explore) {
+  uint64_t count;
+  const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
+  explore->reference_steps = count;
+  explore->calls = malloc((count + 1) * sizeof *explore->calls);
+  explore->call_count = 0;
+  if (!explore->calls) return PTO_ENOMEM;
+  for (uint64_t i = 0; i < count; i++)
+    if (steps[i].event.kind == PTO_EXPLORE_CALL) explore->calls[explore->call_count++] = steps[i];
+  qsort(explore->calls, explore->call_count, sizeof *explore->calls, order_steps);
+  return PTO_OK;
+}
+
+static int keep_reference(struct pto_explore *explore) {
+  int status = pto_explore_outputs_init(&explore->outputs, explore->run);
+  if (status == PTO_OK) status = pto_explore_graph_init(&explore->graph, explore->rt);
+  if (status == PTO_OK) status = keep_calls(explore);
+  pto_runtime_set_recording(explore->rt, false); /* its edges and accesses are those of all runs */
+  if (status) return status;
+  explore->marks = calloc(explore->graph.task_count + 1, 1);
+  explore->differences = calloc(PTO_EXPLORE_MOST_SHRUNK, sizeof *explore->differences);
+  if (!explore->marks || !explore->differences || !note_order(explore)) return PTO_ENOMEM;
+  explore->counts.tasks = explore->graph.task_count;
+  explore->counts.calls = explore->call_count;
+  explore->has_reference = true;
+  return PTO_OK;
+}
+
+static const struct pto_explore_chooser sequential;
+
+int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
+  struct pto_explore_outcome outcome;
+  int status = pto_program_run_remember(explore->run);
+  if (status == PTO_OK) {
+    pto_explore_run_once(explore, explore->rt, &sequential, &outcome);
+    status = outcome.status;
+  }
+  if (status) {
+    *error = *pto_program_run_error(explore->run);
+    return status;
+  }
+  status = keep_reference(explore);
+  if (status) return finish(status, error);
+  pto_explore_run_once(explore, explore->rt, &sequential, &outcome);
+  if (!outcome.is_different) return PTO_OK;
+  const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE,
+                                      .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
+                                      .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
+  explore->is_unstable = true;
+  pto_findings_add(explore->findings, &finding, NULL,
+                   "two sequential runs in the same order differ: %s; a kernel or the orchestration keeps state from "
+                   "one run to the next, or changes an input",
+                   outcome.text);
+  return PTO_OK;
+}
+
+void pto_explore_fini(struct pto_explore *explore) {
+  for (uint32_t i = 0; i < explore->difference_count; i++) pto_explore_holds_fini(&explore->differences[i].holds);
+  pto_explore_outputs_fini(&explore->outputs);
+  pto_explore_graph_fini(&explore->graph);
+  pto_source_lines_destroy(explore->lines);
+  free(explore->differences);
+  free(explore->calls);
+  free(explore->marks);
+  free(explore->orders);
+  memset(explore, 0, sizeof *explore);
+}
+
+/* ---- schedules ---- */
+
+int pto_explore_schedules(struct pto_explore *explore, uint64_t count, uint64_t seed, struct pto_error *error) {
+  int status = PTO_OK;
+  for (uint64_t i = 0; i < count && status == PTO_OK; i++) {
+    struct pto_explore_outcome outcome;
+    const struct pto_schedule_name name = pto_schedule_plan(i, count, seed, explore->graph.task_count);
+    tell_progress(explore, i, count);
+    status = pto_explore_run_named(explore, name, &outcome);
+    if (status == PTO_OK) status = note_schedule(explore, name, &outcome);
+    if (status == PTO_OK && outcome.is_different) status = pto_explore_tell(explore, name, NULL, &outcome);
+  }
+  return finish(status, error);
+}
+
+/* delay:N and hurry:N name a task. */
+static int check_name(const struct pto_explore *explore, const struct pto_schedule_name *name,
+                      struct pto_error *error) {
+  const bool is_of_task = name && (name->kind == PTO_STRATEGY_DELAY || name->kind == PTO_STRATEGY_HURRY);
+  if (!is_of_task || name->number < explore->graph.task_count || explore->graph.is_partial) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "%s:%llu: there is no task %llu: the run has %llu, and the first is 0",
+                       pto_strategy_name(name->kind), (unsigned long long)name->number,
+                       (unsigned long long)name->number, (unsigned long long)explore->graph.task_count);
+}
+
+/* The record of tasks may have been full, and the last task may have no call. */
+static uint64_t reference_tasks(const struct pto_explore *explore) {
+  const uint64_t called = explore->call_count ? explore->calls[explore->call_count - 1].event.task + 1 : 0;
+  return pto_max_u64(called, explore->graph.task_count);
+}
+
+/* Holds come out of a file, perhaps of another program. */
+static int check_holds(const struct pto_explore *explore, const struct pto_explore_holds *holds,
+                       struct pto_error *error) {
+  const uint64_t tasks = reference_tasks(explore);
+  for (uint32_t i = 0; i < holds->count; i++) {
+    const struct pto_explore_hold *hold = &holds->items[i];
+    const bool waits_for_call = hold->until.kind == PTO_EXPLORE_CALL;
+    const uint64_t last = waits_for_call ? pto_max_u64(hold->event.task, hold->until.task) : hold->event.task;
+    if (last >= tasks)
+      return pto_error_set(error, PTO_EINVAL, "a hold names task %llu, and this run has %llu: another program or case",
+                           (unsigned long long)last, (unsigned long long)tasks);
+  }
+  return PTO_OK;
+}
+
+int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_name *name,
+                       const struct pto_explore_holds *holds, struct pto_error *error) {
+  struct pto_explore_outcome outcome;
+  if (check_name(explore, name, error)) return PTO_EINVAL;
+  const struct pto_schedule_name called = name ? *name : (struct pto_schedule_name){PTO_STRATEGY_FILE, 0};
+  int status = name ? PTO_OK : check_holds(explore, holds, error);
+  if (status) return status;
+  status = name ? pto_explore_run_named(explore, called, &outcome) : pto_explore_run_holds(explore, holds, &outcome);
+  if (status == PTO_OK) status = note_schedule(explore, called, &outcome);
+  if (status == PTO_OK && outcome.is_different)
+    status = pto_explore_tell(explore, called, name ? NULL : holds, &outcome);
+  return finish(status, error);
+}
+
+/* ---- all orders ---- */
+
+static bool depends(const void *context, uint64_t a, uint64_t b) {
+  return pto_explore_graph_is_dependent(context, a, b, NULL, NULL);
+}
+static bool comes_before(const void *context, const struct pto_explore_event *a, const struct pto_explore_event *b) {
+  const struct pto_explore_graph *graph = context;
+  if (a->task != b->task) return pto_explore_graph_is_before(graph, a->task, b->task);
+  return a->task < graph->task_count && graph->tasks[a->task].is_serial && a->block_index < b->block_index;
+}
+
+/* One run of the search, told where it differs. */
+static int explore_one(struct pto_explore *explore, struct pto_explore_all *all, struct pto_explore_all_state *state) {
+  struct pto_explore_outcome outcome;
+  const struct pto_explore_chooser chooser = {pto_explore_all_choose, all};
+  struct pto_port *port = pto_runtime_port(explore->rt);
+  explore->current = (struct pto_schedule_name){PTO_STRATEGY_ALL, state->explored + state->redundant};
+  pto_explore_all_begin(all);
+  pto_explore_run_once(explore, explore->rt, &chooser, &outcome);
+  int status = pto_explore_all_end(all, pto_engine_explore_position(port));
+  if (status == PTO_OK) status = note_schedule(explore, explore->current, &outcome);
+  pto_explore_all_state(all, state);
+  if (status || !outcome.is_different) return status;
+  struct pto_explore_holds holds = {0};
+  uint64_t count;
+  const struct pto_explore_step *steps = pto_engine_explore_steps(port, &count);
+  status = pto_explore_holds_make(steps, count, explore->calls, explore->call_count, &holds);
+  if (status == PTO_OK) status = pto_explore_tell(explore, explore->current, &holds, &outcome);
+  pto_explore_holds_fini(&holds);
+  return status;
+}
+
+int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_error *error) {
+  const struct pto_explore_relation relation = {depends, comes_before, &explore->graph};
+  struct pto_explore_all_state state = {.has_more = true};
+  if (!explore->graph.before && explore->graph.task_count)
+    return pto_error_set(error, PTO_EINVAL, "--all is for up to %u tasks, and this run has %llu: --schedules",
+                         PTO_EXPLORE_CLOSURE_MAX, (unsigned long long)explore->graph.task_count);
+  struct pto_explore_all *all = pto_explore_all_create(&relation);
+  int status = all ? PTO_OK : PTO_ENOMEM;
+  for (uint64_t i = 0; i < limit && state.has_more && status == PTO_OK; i++) {
+    tell_progress(explore, i, limit);
+    status = explore_one(explore, all, &state);
+  }
+  pto_explore_all_destroy(all);
+  explore->counts.orders = state.explored;
+  explore->counts.redundant_orders = state.redundant;
+  explore->counts.at_least = state.at_least;
+  explore->counts.is_complete = !state.has_more && !state.is_too_long && !state.has_strayed;
+  if (status == PTO_OK && state.is_too_long)
+    return pto_error_set(error, PTO_EINVAL, "--all is for up to %u steps a run, and this one has more: --schedules",
+                         PTO_EXPLORE_ALL_MAX_STEPS);
+  if (status == PTO_OK && state.has_strayed) {
+    const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE,
+                                        .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
+                                        .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
+    pto_findings_add(explore->findings, &finding, NULL,
+                     "the same choices did not lead to the same tasks: the program depends on more than its order");
+  }
+  return finish(status, error);
+}
+
+/* ---- threads ---- */
+
+int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads, uint64_t count, uint64_t seed,
+                        struct pto_error *error) {
+  for (uint64_t i = 0; i < count; i++) {
+    struct pto_explore_outcome outcome;
+    tell_progress(explore, i, count);
+    pto_engine_delays_set(pto_runtime_port(threads), seed + i + 1);
+    pto_explore_run_once(explore, threads, NULL, &outcome);
+    explore->counts.thread_runs++;
+    if (!outcome.is_different) continue;
+    explore->counts.differing++;
+    if (explore->is_unstable) continue;
+    const struct pto_finding finding = {.kind = PTO_FINDING_ORDER,
+                                        .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
+                                        .params = {PTO_FINDING_NONE, PTO_FINDING_NONE},
+                                        .group = 1};
+    pto_findings_add(explore->findings, &finding, NULL,
+                     "threads with the delays of seed %llu: %s; explore without --engine finds and shrinks the order",
+                     (unsigned long long)(seed + i), outcome.text);
+  }
+  (void)error;
+  return PTO_OK;
+}

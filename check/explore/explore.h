@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Explore: runs a program in many orders of its kernel calls and says where its outputs depend on the order.
+ *
+ *   init (the reference: sequential, twice) → schedules, or all, or replay; and threads → fini
+ *
+ * Every schedule is compared with the reference to the bit; so is how it ended.  One that differs is made again (else
+ * it is unstable, and says so), its order is written as holds, and these are shrunk (check/explore/shrink.h) until they
+ * name the tasks whose order matters.
+ *
+ * Needs a runtime on the engine "explore" with poison and PTO_RECORD_GRAPH: what a run leaves behind in the rings would
+ * otherwise be right where the next one reads it too early.  Inputs are not put back between runs: a kernel that writes
+ * one shows as unstable, or not at all.
+ *
+ * Owns the reference, the graph, orders and differences until fini; program run, runtimes and findings are the
+ * caller's. Threads: the control thread.
+ */
+#ifndef PTO_CHECK_EXPLORE_EXPLORE_H
+#define PTO_CHECK_EXPLORE_EXPLORE_H
+
+#include <check/explore/all.h>
+#include <check/explore/graph.h>
+#include <check/explore/order.h>
+#include <check/explore/outputs.h>
+#include <check/explore/strategy.h>
+#include <report/findings/findings.h>
+#include <report/findings/source_lines.h>
+#include <orchestration/loader/program_run.h>
+
+/* Runs that the shrinking of one difference may take. */
+#define PTO_EXPLORE_SHRINK_RUNS 400u
+/* Differences that are shrunk at most; and how many of these in a row that tell nothing new are enough. */
+#define PTO_EXPLORE_MOST_SHRUNK 16u
+#define PTO_EXPLORE_SHRUNK_IN_VAIN 3u
+
+/* A schedule that differs, shrunk. */
+struct pto_explore_difference {
+  struct pto_schedule_name name;
+  struct pto_explore_holds holds; /* what is enough */
+  uint32_t decisions;             /* holds before they were shrunk */
+  uint32_t runs;                  /* that this took */
+};
+
+struct pto_explore_counts {
+  uint64_t schedules;                          /* made and compared; the reference not counted */
+  uint64_t by_strategy[PTO_STRATEGY_COUNT];    /* of them */
+  uint64_t distinct_orders;                    /* of kernel calls, that of the reference counted */
+  uint64_t decisions;                          /* of all schedules: how often it was asked what comes next */
+  uint64_t differing;                          /* schedules */
+  uint64_t thread_runs;                        /* with delays planted */
+  uint64_t tasks, calls;                       /* of the reference */
+  bool is_complete;                            /* --all: nothing is left */
+  uint64_t orders, redundant_orders, at_least; /* --all */
+};
+
+struct pto_explore {
+  struct pto_program_run *run;
+  struct pto_runtime *rt;
+  struct pto_findings *findings;
+  void (*progress)(void *context, uint64_t done, uint64_t count); /* NULL: none */
+  void *progress_context;
+  struct pto_explore_counts counts;
+  struct pto_explore_difference *differences; /* PTO_EXPLORE_MOST_SHRUNK of them */
+  uint32_t difference_count, in_vain;
+  struct pto_schedule_name current; /* what runs now, for crash reports */
+  bool has_reference;
+  bool is_unstable; /* the sequential order does not repeat itself: nothing else is told */
+  /* The reference. */
+  struct pto_explore_outputs outputs;
+  struct pto_explore_graph graph;
+  struct pto_source_lines *lines; /* NULL: none was needed yet */
+  struct pto_explore_step *calls; /* in natural order */
+  uint64_t call_count, reference_steps;
+  uint8_t *marks;
+  uint64_t *orders; /* hashes: an open table of order_capacity, 0 empty */
+  uint64_t order_capacity;
+};
+
+/* Makes the reference.  `run` is prepared, and has run nothing; `rt`, `findings` and the progress function are set by
+ * the caller, all else is zero.  PTO_OK; what the reference run failed with, or the program's `expect`; PTO_ENOMEM;
+ * with the sentence.  fini is due in any case. */
+PTO_MUST_CHECK int pto_explore_init(struct pto_explore *explore, struct pto_error *error);
+void pto_explore_fini(struct pto_explore *explore);
+
+/* Each: PTO_OK, also where something was found, or PTO_ENOMEM with the sentence. */
+/* `count` schedules by pto_schedule_plan. */
+PTO_MUST_CHECK int pto_explore_schedules(struct pto_explore *explore, uint64_t count, uint64_t seed,
+                                         struct pto_error *error);
+/* All orders, at most `limit` runs. */
+PTO_MUST_CHECK int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_error *error);
+/* One schedule, by its name or by its holds (then `name` is NULL).  Also PTO_EINVAL, where a hold names a task that the
+ * reference does not have. */
+PTO_MUST_CHECK int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_name *name,
+                                      const struct pto_explore_holds *holds, struct pto_error *error);
+/* `count` runs on `threads`, a runtime whose engine can be asked for delays (sim/threads/delays.h). */
+PTO_MUST_CHECK int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads, uint64_t count,
+                                       uint64_t seed, struct pto_error *error);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What explore knows of a program's tasks: who waits for whom, and which memory each declares to touch.
+ *
+ * Made from the record of one run (PTO_RECORD_GRAPH): a copy, which owns all it needs.  Edges and accesses are the same
+ * in every run, so that of the reference serves for all schedules.
+ *
+ * Always true: a producer's number is below its consumer's.  A resource is a managed buffer, or a group of external
+ * ranges that intersect: kernels may be sloppy, so bytes play no part.
+ *
+ * Two tasks are dependent where they touch a common resource and one of them writes it, by the modes that they declare;
+ * an empty tensor touches nothing.
+ *
+ * One thread.
+ */
+#ifndef PTO_CHECK_EXPLORE_GRAPH_H
+#define PTO_CHECK_EXPLORE_GRAPH_H
+
+#include <runtime/control/control.h>
+#include <runtime/tensor/region.h>
+
+/* Tasks that the closure of `is_before` is made for; more have none. */
+#define PTO_EXPLORE_CLOSURE_MAX 4096u
+
+struct pto_explore_touch {
+  uint64_t resource;
+  uint64_t buffer_number;
+  uint32_t mode;  /* enum pto_mode; of several parameters with one resource the union */
+  uint32_t param; /* the first of them; UINT32_MAX: the predicate */
+};
+
+/* One parameter, with its bytes. */
+struct pto_explore_access {
+  struct pto_explore_touch touch;
+  struct pto_region region;
+};
+
+struct pto_explore_task {
+  char name[48]; /* "matmul", "matmul+copy"; "barrier", "alloc" */
+  uint64_t first_touch, first_producer;
+  uint32_t touch_count, producer_count;
+  uint32_t access_count; /* from first_touch on, of `accesses` */
+  uint32_t block_count;
+  const void *call; /* where the program's call that submitted it returns to */
+  bool is_serial;   /* its blocks run one after another */
+};
+
+struct pto_explore_graph {
+  struct pto_explore_task *tasks;
+  uint64_t task_count;
+  struct pto_explore_touch *touches;
+  struct pto_explore_access *accesses;
+  uint64_t *producers;
+  uint64_t *before; /* closure: task_count rows of row_words words; NULL: too many tasks */
+  uint64_t row_words;
+  bool is_partial; /* the record was full */
+};
+
+/* From the last run of `rt`.  PTO_OK or PTO_ENOMEM. */
+PTO_MUST_CHECK int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_runtime *rt);
+/* From a record, where `is_managed` says which addresses are managed ones. */
+PTO_MUST_CHECK int pto_explore_graph_init_from(struct pto_explore_graph *graph, const struct pto_trace *trace,
+                                               bool (*is_managed)(const void *context, uint64_t address),
+                                               const void *context);
+/* Takes zeroed structs too. */
+void pto_explore_graph_fini(struct pto_explore_graph *graph);
+
+/* Whether two tasks are dependent; through the last two, unless NULL, by which touch of each. */
+bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
+                                    const struct pto_explore_touch **touch_a, const struct pto_explore_touch **touch_b);
+/* Whether they declare a byte in common that one of them writes; through the last two by which parameters.  False where
+ * nothing is known of them. */
+bool pto_explore_graph_shares_bytes(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
+                                    const struct pto_explore_touch **touch_a, const struct pto_explore_touch **touch_b);
+/* Whether there is a path of edges from a to b.  Where there is no closure: an edge. */
+bool pto_explore_graph_is_before(const struct pto_explore_graph *graph, uint64_t a, uint64_t b);
+/* Sets marks[i] to 1 for `task` and all that have a path to it, and to 0 for others.  `marks`: task_count bytes. */
+void pto_explore_graph_mark_producers(const struct pto_explore_graph *graph, uint64_t task, uint8_t *marks);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/explore/shrink.h>
+
+#include <string.h>
+
+/* 1, 0 or a negative status; where the budget is spent nothing fails any more, so nothing changes. */
+static int ask(struct pto_explore_trial *trial, const struct pto_explore_holds *holds) {
+  if (trial->asked == trial->budget) return 0;
+  trial->asked++;
+  return trial->fails(trial->context, holds);
+}
+
+/* ---- fewest ---- */
+
+/* `holds` without those from `begin` to `end`. */
+static bool leave_out(const struct pto_explore_holds *holds, uint32_t begin, uint32_t end,
+                      struct pto_explore_holds *rest) {
+  rest->count = 0;
+  for (uint32_t i = 0; i < holds->count; i++)
+    if ((i < begin || i >= end) && !pto_explore_holds_add(rest, &holds->items[i])) return false;
+  return true;
+}
+
+static bool take_only(const struct pto_explore_holds *holds, uint32_t begin, uint32_t end,
+                      struct pto_explore_holds *part) {
+  part->count = 0;
+  for (uint32_t i = begin; i < end; i++)
+    if (!pto_explore_holds_add(part, &holds->items[i])) return false;
+  return true;
+}
+
+/* One round over the parts, each alone and each left out.  1: `holds` has become smaller, and *parts fits it. */
+static int reduce(struct pto_explore_trial *trial, struct pto_explore_holds *holds, struct pto_explore_holds *scratch,
+                  uint32_t *parts) {
+  for (int alone = 1; alone >= 0; alone--) {
+    if (*parts == 2 && !alone) break; /* one left out is the other alone */
+    for (uint32_t part = 0; part < *parts; part++) {
+      const uint32_t begin = (uint32_t)((uint64_t)holds->count * part / *parts);
+      const uint32_t end = (uint32_t)((uint64_t)holds->count * (part + 1) / *parts);
+      if (!(alone ? take_only : leave_out)(holds, begin, end, scratch)) return PTO_ENOMEM;
+      const int answer = ask(trial, scratch);
+      if (answer < 0) return answer;
+      if (answer == 0) continue;
+      const struct pto_explore_holds smaller = *scratch;
+      *scratch = *holds;
+      *holds = smaller;
+      *parts = alone ? 2 : *parts - 1;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int minimize(struct pto_explore_trial *trial, struct pto_explore_holds *holds) {
+  struct pto_explore_holds scratch = {0};
+  uint32_t parts = 2;
+  int answer = 1;
+  while (holds->count >= 2 && trial->asked < trial->budget) {
+    if (parts > holds->count) parts = holds->count;
+    answer = reduce(trial, holds, &scratch, &parts);
+    if (answer < 0) break;
+    if (answer) continue;
+    if (parts == holds->count) break;
+    parts = 2 * parts;
+  }
+  pto_explore_holds_fini(&scratch);
+  return answer < 0 ? answer : PTO_OK;
+}
+
+/* ---- nearest ---- */
+
+/* One hold of a list, which is to be narrowed. */
+struct narrowing {
+  struct pto_explore_trial *trial;
+  const struct pto_explore_step *reference; /* `count` calls in natural order */
+  uint64_t count;
+  struct pto_explore_holds *holds;
+  uint32_t which;
+};
+
+static struct pto_explore_hold *hold_of(const struct narrowing *n) { return &n->holds->items[n->which]; }
+
+/* Calls of the reference that come before `event`. */
+static uint64_t index_of(const struct narrowing *n, const struct pto_explore_event *event) {
+  uint64_t low = 0, high = n->count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (pto_explore_event_compare(&n->reference[middle].event, event) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Asks whether the hold may be `narrower`, and keeps it where it may. */
+static int try_narrower(const struct narrowing *n, const struct pto_explore_hold *narrower) {
+  struct pto_explore_holds tried = {0};
+  int answer = PTO_ENOMEM;
+  if (pto_explore_holds_copy(n->holds, &tried)) {
+    tried.items[n->which] = *narrower;
+    pto_explore_holds_sort(&tried);
+    answer = ask(n->trial, &tried);
+  }
+  if (answer == 1) *hold_of(n) = *narrower;
+  pto_explore_holds_fini(&tried);
+  return answer;
+}
+
+/* The step that is waited for: the first behind the held one that is enough. */
+static int narrow_until(const struct narrowing *n) {
+  uint64_t low = index_of(n, &hold_of(n)->event) + 1, high = index_of(n, &hold_of(n)->until);
+  while (low < high && high < n->count) { /* `high` fails */
+    const uint64_t middle = low + (high - low) / 2;
+    struct pto_explore_hold narrower = *hold_of(n);
+    narrower.until = n->reference[middle].event;
+    const int answer = try_narrower(n, &narrower);
+    if (answer < 0) return answer;
+    if (answer)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return PTO_OK;
+}
+
+/* The step that is held: the last one before the one waited for that is enough. */
+static int narrow_event(const struct narrowing *n) {
+  uint64_t low = index_of(n, &hold_of(n)->event), high = index_of(n, &hold_of(n)->until);
+  while (low + 1 < high && high <= n->count) { /* `low` fails */
+    const uint64_t middle = low + (high - low) / 2;
+    struct pto_explore_hold narrower = *hold_of(n);
+    narrower.event = n->reference[middle].event;
+    const int answer = try_narrower(n, &narrower);
+    if (answer < 0) return answer;
+    if (answer)
+      low = middle;
+    else
+      high = middle;
+  }
+  return PTO_OK;
+}
+
+/* Waiting for a step is waiting for the orchestration to come to it as well: where that alone is enough, it is what
+ * matters. */
+static int prefer_position(const struct narrowing *n) {
+  const uint64_t until = index_of(n, &hold_of(n)->until);
+  if (until >= n->count) return PTO_OK;
+  const struct pto_explore_hold instead = {
+      hold_of(n)->event, {.kind = PTO_EXPLORE_GO_ON}, n->reference[until].position};
+  const int answer = try_narrower(n, &instead);
+  return answer < 0 ? answer : PTO_OK;
+}
+
+/* As far as the orchestration has to be: positions of the reference's calls. */
+static int narrow_position(const struct narrowing *n) {
+  uint64_t low = index_of(n, &hold_of(n)->event) + 1, high = n->count;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    struct pto_explore_hold narrower = *hold_of(n);
+    narrower.position = n->reference[middle].position;
+    const bool is_narrower = !pto_explore_has_reached(narrower.position, hold_of(n)->position);
+    const int answer = is_narrower ? try_narrower(n, &narrower) : 1;
+    if (answer < 0) return answer;
+    if (answer)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return PTO_OK;
+}
+
+static int narrow(const struct narrowing *n) {
+  int status = PTO_OK;
+  if (hold_of(n)->until.kind != PTO_EXPLORE_GO_ON) {
+    status = narrow_until(n);
+    if (status == PTO_OK) status = narrow_event(n);
+    if (status == PTO_OK) status = prefer_position(n);
+  }
+  if (status == PTO_OK && hold_of(n)->until.kind == PTO_EXPLORE_GO_ON) status = narrow_position(n);
+  return status;
+}
+
+/* Without the orchestration's part, where that is enough: steps that wait for steps say more. */
+static int drop_positions(struct pto_explore_trial *trial, struct pto_explore_holds *holds) {
+  struct pto_explore_holds steps = {0};
+  int answer = 0;
+  for (uint32_t i = 0; i < holds->count && answer == 0; i++)
+    if (holds->items[i].until.kind == PTO_EXPLORE_CALL && !pto_explore_holds_add(&steps, &holds->items[i]))
+      answer = PTO_ENOMEM;
+  if (answer == 0 && steps.count < holds->count) answer = ask(trial, &steps);
+  if (answer == 1) {
+    const struct pto_explore_holds all = *holds;
+    *holds = steps;
+    steps = all;
+  }
+  pto_explore_holds_fini(&steps);
+  return answer < 0 ? answer : PTO_OK;
+}
+
+int pto_explore_shrink(struct pto_explore_trial *trial, const struct pto_explore_step *reference,
+                       uint64_t reference_count, struct pto_explore_holds *holds) {
+  struct narrowing narrowing = {trial, reference, reference_count, holds, 0};
+  int status = drop_positions(trial, holds);
+  if (status == PTO_OK) status = minimize(trial, holds);
+  for (; narrowing.which < holds->count && status == PTO_OK; narrowing.which++) status = narrow(&narrowing);
+  pto_explore_holds_sort(holds);
+  return status;
+}

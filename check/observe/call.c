@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/observe/state.h>
+
+#include <string.h>
+#include <time.h>
+
+#include <runtime/base/clock.h>
+#include <runtime/tensor/tensor_make.h>
+
+/* What a repeated run may take of processor time beyond ten times the first. */
+#define LIMIT_US 1000000u
+
+uint64_t pto_observe_now_ns(void) { return pto_clock_of_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+/* ---- what a unit declares ---- */
+
+/* What kernels of the task do to parameter i: those of the unit, or all. */
+static uint32_t mode_of(const struct pto_observe_call *call, uint32_t i, bool of_all) {
+  uint32_t mode = PTO_UNUSED;
+  for (uint32_t k = 0; of_all && k < PTO_ROLE_COUNT; k++)
+    if (call->payload->kernels[k]) mode |= call->payload->kernels[k]->params[i].mode;
+  for (uint32_t k = 0; !of_all && k < call->unit->count; k++)
+    mode |= call->payload->kernels[call->unit->messages[k].role]->params[i].mode;
+  return mode;
+}
+
+static uint64_t mix(uint64_t key, uint64_t value) { return pto_mix64(key ^ value) + UINT64_C(0x9e3779b97f4a7c15); }
+
+static uint64_t form_of(const struct pto_observe_call *call) {
+  const struct pto_message *first = &call->unit->messages[0];
+  uint64_t key = mix(call->unit->count, first->role);
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) key = mix(key, (uintptr_t)call->payload->kernels[k]);
+  for (uint32_t i = 0; i < first->tensor_count; i++) {
+    const struct pto_kernel_tensor *t = &call->payload->tensors[i];
+    key = mix(key, t->ndims | (uint64_t)t->dtype << 32);
+    for (uint32_t d = 0; d < t->ndims; d++) key = mix(mix(key, t->shape[d]), t->strides[d]);
+  }
+  return key | 1;
+}
+
+void pto_observe_describe(struct pto_observation *o, const struct pto_observed_unit *unit) {
+  struct pto_observe_call *call = &o->call;
+  const struct pto_message *first = &unit->messages[0];
+  const struct pto_payload *payload = first->payload;
+  const struct pto_kernel *kernel = payload->kernels[first->role];
+  uint32_t kernels = 0, blocks = first->flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
+  call->unit = unit;
+  call->payload = payload;
+  call->label = first->block_index * 4 + first->role;
+  call->has_others = unit->count < kernels * blocks;
+  call->has_shared = false;
+  call->status = 0;
+  call->runs = call->param_count = 0;
+  call->form = form_of(call);
+  call->local_bytes = pto_engine_observe_local_bytes(o->port);
+  for (uint32_t i = 0, t = 0; i < kernel->param_count && t < first->tensor_count; i++) {
+    const uint32_t task_mode = mode_of(call, i, true);
+    if (task_mode == PTO_SCALAR) continue;
+    struct pto_observe_param *param = &call->params[call->param_count++];
+    *param = (struct pto_observe_param){.mode = mode_of(call, i, false),
+                                        .task_mode = task_mode,
+                                        .index = i,
+                                        .element_bytes = pto_dtype_size(payload->tensors[t].dtype),
+                                        .name = kernel->params[i].name};
+    pto_region_from_kernel_tensor(&payload->tensors[t++], &param->region);
+  }
+}
+
+static uint8_t class_of(const struct pto_observe_call *call, const struct pto_observe_param *param) {
+  uint8_t byte_class = (uint8_t)(param->mode & PTO_ACCUMULATE);
+  const bool is_written_by_others =
+      call->has_others && (param->task_mode & PTO_OUTPUT) && param->task_mode != PTO_ACCUMULATE;
+  if ((param->mode & PTO_INPUT) && is_written_by_others) byte_class |= PTO_OBSERVE_SHARED;
+  return byte_class;
+}
+_Static_assert((int)PTO_OBSERVE_READ == (int)PTO_INPUT && (int)PTO_OBSERVE_WRITE == (int)PTO_OUTPUT &&
+                   (int)(PTO_OBSERVE_READ | PTO_OBSERVE_WRITE | PTO_OBSERVE_ACCUMULATE) == (int)PTO_ACCUMULATE,
+               "a mode's bits are a class's");
+
+/* Says of [lo, hi) what the unit may do with it. */
+static bool declare_bytes(struct pto_observation *o, uint64_t lo, uint64_t hi, uint8_t byte_class) {
+  struct pto_observe_memory *m = &o->memory;
+  while (lo < hi) {
+    const uint32_t slot = pto_observe_call_page(m, lo);
+    if (slot == PTO_OBSERVE_NO_SLOT) return false;
+    const uint64_t page = pto_observe_pages(m)[slot].addr, end = pto_min_u64(hi, page + m->page_bytes);
+    uint8_t *classes = pto_observe_at(m, m->classes, slot);
+    for (uint64_t at = lo - page; at < end - page; at++) classes[at] |= byte_class;
+    lo = end;
+  }
+  return true;
+}
+
+/* Bytes to be read alone: whole pages of them need no looking at, unless a task forgot to write them. */
+static bool declare_reads(struct pto_observation *o, uint64_t lo, uint64_t hi, uint8_t byte_class) {
+  struct pto_observe_memory *m = &o->memory;
+  uint64_t plain_lo = 0, plain_hi = 0;
+  bool is_ok = true;
+  for (uint64_t page = lo & ~(m->page_bytes - 1); page < hi && is_ok; page += m->page_bytes) {
+    const uint64_t end = page + m->page_bytes;
+    if (lo <= page && end <= hi && byte_class == PTO_OBSERVE_READ &&
+        pto_observe_shadow_is_written(&o->shadow, page, end) && pto_observe_call_find(m, page) == PTO_OBSERVE_NO_SLOT &&
+        pto_observe_memory_has(m, page)) {
+      if (plain_hi != page) {
+        pto_observe_call_reads(m, plain_lo, plain_hi);
+        plain_lo = page;
+      }
+      plain_hi = end;
+    } else {
+      is_ok = declare_bytes(o, pto_max_u64(lo, page), pto_min_u64(hi, end), byte_class);
+    }
+  }
+  pto_observe_call_reads(m, plain_lo, plain_hi);
+  return is_ok;
+}
+
+/* The pages of a region, neighbours together. */
+static bool declare_pages(struct pto_observation *o, const struct pto_region *region) {
+  struct pto_observe_memory *m = &o->memory;
+  struct pto_region_runs runs = pto_region_runs(region);
+  struct pto_observe_range pages = {0, 0};
+  for (uint64_t lo; pto_region_runs_next(&runs, &lo);) {
+    const uint64_t hi = lo + region->run_bytes, page = lo & ~(m->page_bytes - 1);
+    if (page > pages.hi || page < pages.lo) {
+      if (!pto_observe_call_pages(m, pages.lo, pages.hi)) return false;
+      pages.lo = page;
+      pages.hi = page;
+    }
+    pages.hi = pto_max_u64(pages.hi, pto_align_up(hi, m->page_bytes));
+  }
+  return pto_observe_call_pages(m, pages.lo, pages.hi);
+}
+
+static bool declare_param(struct pto_observation *o, const struct pto_observe_param *param) {
+  const uint8_t byte_class = class_of(&o->call, param);
+  struct pto_region_runs runs = pto_region_runs(&param->region);
+  bool is_ok = true;
+  if ((param->mode & PTO_OUTPUT) || param->region.run_bytes < o->memory.page_bytes)
+    is_ok = declare_pages(o, &param->region);
+  for (uint64_t lo; is_ok && pto_region_runs_next(&runs, &lo);) {
+    const uint64_t hi = lo + param->region.run_bytes;
+    is_ok = param->mode & PTO_OUTPUT ? declare_bytes(o, lo, hi, byte_class) : declare_reads(o, lo, hi, byte_class);
+  }
+  if (byte_class & PTO_OBSERVE_SHARED) o->call.has_shared = true;
+  return is_ok;
+}
+
+/* The last byte of an odd number of 4-bit elements: its upper half belongs to no element, and stays as it is. */
+static bool declare_half(struct pto_observation *o, const struct pto_observe_param *param,
+                         const struct pto_kernel_tensor *tensor) {
+  uint64_t numel = 1;
+  if (pto_dtype_bits(tensor->dtype) != 4 || !(param->mode & PTO_OUTPUT)) return true;
+  for (uint32_t d = 0; d < tensor->ndims; d++) numel *= tensor->shape[d];
+  return numel % 2 == 0 || declare_bytes(o, param->region.end - 1, param->region.end, PTO_OBSERVE_HALF);
+}
+
+/* Marks the bytes to be read that no task has written. */
+static void mark_unwritten(struct pto_observation *o, uint32_t slot) {
+  struct pto_observe_memory *m = &o->memory;
+  const uint64_t page = pto_observe_pages(m)[slot].addr;
+  uint8_t *classes = pto_observe_at(m, m->classes, slot);
+  if (pto_observe_shadow_is_written(&o->shadow, page, page + m->page_bytes)) return;
+  for (uint64_t i = 0; i < m->page_bytes; i++)
+    if ((classes[i] & PTO_OBSERVE_READ) && !pto_observe_shadow_is_written(&o->shadow, page + i, page + i + 1))
+      classes[i] |= PTO_OBSERVE_UNWRITTEN;
+}
+
+bool pto_observe_declare(struct pto_observation *o) {
+  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_call *call = &o->call;
+  /* What is written first: its pages are looked at whole, also for those that read there. */
+  for (int writes = 1; writes >= 0; writes--)
+    for (uint32_t i = 0; i < call->param_count; i++) {
+      const struct pto_observe_param *param = &call->params[i];
+      if (!(param->mode & PTO_INOUT) || (bool)(param->mode & PTO_OUTPUT) != (bool)writes) continue;
+      if (!declare_param(o, param) || !declare_half(o, param, &call->payload->tensors[i])) return false;
+    }
+  for (uint32_t i = 0; m->ends.count <= PTO_OBSERVE_MAX_ENDS && i < m->ends.count; i++)
+    if (pto_observe_call_page(m, ((const uint64_t *)m->ends.memory.addr)[i]) == PTO_OBSERVE_NO_SLOT) return false;
+  for (uint32_t slot = 0; slot < m->pages.count; slot++) mark_unwritten(o, slot);
+  pto_observe_call_open(m);
+  return !m->is_full;
+}
+
+void pto_observe_assume_writes(struct pto_observation *o) {
+  for (uint32_t i = 0; i < o->call.param_count; i++) {
+    const struct pto_observe_param *param = &o->call.params[i];
+    struct pto_region_runs runs = pto_region_runs(&param->region);
+    if (!(param->mode & PTO_OUTPUT)) continue;
+    for (uint64_t lo; pto_region_runs_next(&runs, &lo);)
+      pto_observe_shadow_write(&o->shadow, lo, lo + param->region.run_bytes);
+  }
+}
+
+/* ---- runs ---- */
+
+/* Pages are gone through in blocks of a constant size, by loops that compilers make vectors of. */
+#define BLOCK 4096u
+
+/* What bytes that must not matter are given: the upper half from here, the lower from noise, its last bit from `sel`.
+ * As floats of any width these are numbers which outweigh others, or NaN; and what is read in one place and written to
+ * an OUTPUT is not what happens to lie there. */
+static const uint8_t upper_half[] = {[PTO_OBSERVE_NEGATIVE] = 0xf0, [PTO_OBSERVE_POSITIVE] = 0x70};
+
+/* `before`, or another value where `sel` is not 0. */
+static inline uint8_t begun_with(uint8_t before, uint8_t sel, uint8_t noise, uint8_t upper) {
+  const uint8_t usual = (uint8_t)(upper | noise | (sel & 1)), other = before == usual ? usual ^ 8 : usual;
+  return sel ? other : before;
+}
+
+void pto_observe_make_noise(struct pto_observation *o) {
+  struct pto_rng rng = {.state = 1};
+  uint8_t *noise = o->noise_memory.addr;
+  for (uint64_t i = 0; i < 2 * o->memory.page_bytes; i++) noise[i] = (uint8_t)(pto_rng_next(&rng) & 14);
+}
+
+/* Each page and pattern has another piece of it. */
+static const uint8_t *noise_of(const struct pto_observation *o, uint64_t page, enum pto_observe_pattern pattern) {
+  return (const uint8_t *)o->noise_memory.addr + pto_mix64(page + pattern) % o->memory.page_bytes;
+}
+
+static void set_block(uint8_t *restrict memory, const uint8_t *restrict before, const uint8_t *restrict sel,
+                      const uint8_t *restrict noise, uint8_t upper) {
+  for (uint32_t i = 0; i < BLOCK; i++) memory[i] = begun_with(before[i], sel[i], noise[i], upper);
+}
+
+/* Notes what was written; not 0 where something is not as the first run left it. */
+static uint8_t compare_block(const uint8_t *restrict memory, const uint8_t *restrict before,
+                             const uint8_t *restrict after, const uint8_t *restrict sel, uint8_t *restrict written,
+                             const uint8_t *restrict noise, uint8_t upper) {
+  uint8_t any = 0;
+  for (uint32_t i = 0; i < BLOCK; i++) {
+    const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
+    const uint8_t writes = (uint8_t)((after[i] != before[i]) | (memory[i] != begun));
+    written[i] |= writes;
+    any |= (uint8_t)(writes & (memory[i] != after[i]));
+  }
+  return any;
+}
+
+static void first_block(const uint8_t *restrict before, const uint8_t *restrict after, uint8_t *restrict written) {
+  for (uint32_t i = 0; i < BLOCK; i++) written[i] = after[i] != before[i];
+}
+
+/* What a run begins with. */
+static void set_page(const struct pto_observation *o, uint32_t slot, enum pto_observe_pattern pattern) {
+  const struct pto_observe_memory *m = &o->memory;
+  const struct pto_observe_page *page = &pto_observe_pages(m)[slot];
+  const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
+  const uint8_t *classes = pto_observe_at(m, m->classes, slot);
+  uint8_t *memory = (uint8_t *)(uintptr_t)page->addr;
+  const uint8_t *noise = noise_of(o, page->addr, pattern), upper = upper_half[pattern];
+  if (page->is_guarded)
+    for (uint64_t at = 0; at < m->page_bytes; at += BLOCK)
+      set_block(memory + at, before + at, sel + at, noise + at, upper);
+  else
+    for (uint64_t i = 0; i < m->page_bytes; i++)
+      if (!(classes[i] & PTO_OBSERVE_SKIP)) memory[i] = begun_with(before[i], sel[i], noise[i], upper);
+}
+
+/* What a run has shown; true where it differs from the first. */
+static bool compare_page(const struct pto_observation *o, uint32_t slot, enum pto_observe_pattern pattern) {
+  const struct pto_observe_memory *m = &o->memory;
+  const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
+  const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
+  const uint8_t *memory = (const uint8_t *)(uintptr_t)pto_observe_pages(m)[slot].addr;
+  const uint8_t *noise = noise_of(o, pto_observe_pages(m)[slot].addr, pattern), upper = upper_half[pattern];
+  uint8_t *written = pto_observe_at(m, m->written, slot);
+  uint8_t any = 0;
+  if (pto_observe_pages(m)[slot].is_guarded) {
+    for (uint64_t at = 0; at < m->page_bytes; at += BLOCK)
+      any |= compare_block(memory + at, before + at, after + at, sel + at, written + at, noise + at, upper);
+    return any;
+  }
+  for (uint64_t i = 0; i < m->page_bytes; i++) {
+    const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
+    if ((classes[i] & PTO_OBSERVE_SKIP) || (after[i] == before[i] && memory[i] == begun)) continue;
+    written[i] = 1;
+    any |= memory[i] != after[i];
+  }
+  return any;
+}
+
+static void note_differences(const struct pto_observation *o, uint32_t slot, enum pto_observe_pattern pattern,
+                             struct pto_observe_outcome *outcome) {
+  const struct pto_observe_memory *m = &o->memory;
+  const uint64_t page = pto_observe_pages(m)[slot].addr;
+  const uint8_t *before = pto_observe_at(m, m->before, slot), *sel = pto_observe_at(m, m->sel, slot);
+  const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
+  const uint8_t *noise = noise_of(o, page, pattern), upper = upper_half[pattern];
+  for (uint64_t i = 0; i < m->page_bytes; i++) {
+    const uint8_t value = ((const uint8_t *)(uintptr_t)page)[i];
+    const uint8_t begun = begun_with(before[i], sel[i], noise[i], upper);
+    if ((classes[i] & PTO_OBSERVE_SKIP) || value == after[i] || (after[i] == before[i] && value == begun)) continue;
+    if (!outcome->first_difference || page + i < outcome->first_difference) outcome->first_difference = page + i;
+    if (page + i > outcome->last_difference) outcome->last_difference = page + i;
+  }
+}
+
+void pto_observe_run_first(struct pto_observation *o) {
+  struct pto_observe_memory *m = &o->memory;
+  const uint64_t begin_ns = pto_observe_now_ns();
+  o->call.status = pto_engine_observe_run(o->port, 0, 0);
+  o->call.first_ns = pto_observe_now_ns() - begin_ns;
+  o->call.runs = 1;
+  for (uint32_t slot = 0; slot < m->pages.count; slot++) {
+    const uint8_t *before = pto_observe_at(m, m->before, slot), *classes = pto_observe_at(m, m->classes, slot);
+    uint8_t *after = pto_observe_at(m, m->after, slot), *written = pto_observe_at(m, m->written, slot);
+    memcpy(after, (const void *)(uintptr_t)pto_observe_pages(m)[slot].addr, m->page_bytes);
+    for (uint64_t at = 0; at < m->page_bytes; at += BLOCK) first_block(before + at, after + at, written + at);
+    if (!pto_observe_pages(m)[slot].is_guarded)
+      for (uint64_t i = 0; i < m->page_bytes; i++) written[i] &= !(classes[i] & PTO_OBSERVE_SKIP);
+  }
+}
+
+struct again {
+  struct pto_observation *o;
+  uint64_t local_bytes;
+  int status;
+};
+static void run_again(void *context) {
+  struct again *again = context;
+  again->status = pto_engine_observe_run(again->o->port, again->local_bytes ? 0xff : 0, again->local_bytes);
+}
+
+struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,
+                                                 bool fills_local) {
+  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_outcome outcome = {0};
+  struct again again = {o, fills_local ? o->call.local_bytes : 0, 0};
+  for (uint32_t slot = 0; slot < m->pages.count; slot++) set_page(o, slot, pattern);
+  o->call.runs++;
+  if (!pto_observe_memory_try(m, run_again, &again, LIMIT_US + o->call.first_ns / 100)) {
+    pto_engine_observe_abandon(o->port);
+    outcome.is_caught = outcome.differs = true;
+  }
+  outcome.status = again.status;
+  outcome.differs |= again.status != o->call.status;
+  for (uint32_t slot = 0; slot < m->pages.count; slot++)
+    if (compare_page(o, slot, pattern)) {
+      outcome.differs = true;
+      note_differences(o, slot, pattern, &outcome);
+    }
+  return outcome;
+}
+
+void pto_observe_restore(struct pto_observation *o) {
+  const struct pto_observe_memory *m = &o->memory;
+  for (uint32_t slot = 0; slot < m->pages.count; slot++) {
+    const struct pto_observe_page *page = &pto_observe_pages(m)[slot];
+    const uint8_t *after = pto_observe_at(m, m->after, slot), *classes = pto_observe_at(m, m->classes, slot);
+    uint8_t *memory = (uint8_t *)(uintptr_t)page->addr;
+    if (page->is_guarded)
+      memcpy(memory, after, m->page_bytes);
+    else
+      for (uint64_t i = 0; i < m->page_bytes; i++)
+        if (!(classes[i] & PTO_OBSERVE_SKIP)) memory[i] = after[i];
+  }
+}
+
+bool pto_observe_must_not_matter(uint8_t byte_class) {
+  if (byte_class & (PTO_OBSERVE_FOREIGN | PTO_OBSERVE_SKIP | PTO_OBSERVE_HALF)) return false;
+  return !(byte_class & PTO_OBSERVE_READ) || (byte_class & PTO_OBSERVE_UNWRITTEN);
+}
+
+void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_class)) {
+  const struct pto_observe_memory *m = &o->memory;
+  uint8_t is_wanted[256];
+  for (uint32_t i = 0; i < 256; i++) is_wanted[i] = wanted && wanted((uint8_t)i) ? pto_observe_selects((uint8_t)i) : 0;
+  for (uint32_t slot = 0; slot < m->pages.count; slot++) {
+    const uint8_t *classes = pto_observe_at(m, m->classes, slot);
+    uint8_t *sel = pto_observe_at(m, m->sel, slot);
+    for (uint64_t at = 0, count; at < m->page_bytes; at += count) { /* neighbours are mostly of one class */
+      count = wanted ? pto_observe_same_bytes(classes, at, m->page_bytes) : m->page_bytes;
+      memset(sel + at, wanted ? is_wanted[classes[at]] : 0, count);
+    }
+  }
+}
+
+/* ---- spans ---- */
+
+struct place {
+  uint64_t addr;
+  uint32_t slot;
+};
+
+static int order_places(const void *left, const void *right) {
+  const uint64_t a = ((const struct place *)left)->addr, b = ((const struct place *)right)->addr;
+  return (a > b) - (a < b);
+}
+
+static struct place *sorted_places(struct pto_observation *o, uint8_t **kinds_out) {
+  const struct pto_observe_memory *m = &o->memory;
+  struct place *places = (void *)((char *)o->scratch_memory.addr + m->page_bytes);
+  bool is_sorted = true;
+  for (uint32_t i = 0; i < m->pages.count; i++) {
+    places[i] = (struct place){pto_observe_pages(m)[i].addr, i};
+    if (i && places[i - 1].addr > places[i].addr) is_sorted = false;
+  }
+  if (!is_sorted) qsort(places, m->pages.count, sizeof *places, order_places);
+  *kinds_out = o->scratch_memory.addr;
+  return places;
+}
+
+void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kinds_of,
+                           void (*take)(struct pto_observation *o, const struct pto_observe_span *span, void *context),
+                           void *context) {
+  struct pto_observe_memory *m = &o->memory;
+  struct pto_observe_span span = {0, 0, 0};
+  uint8_t *kinds;
+  const struct place *places = sorted_places(o, &kinds);
+  for (uint32_t i = 0; i < m->pages.count; i++) {
+    kinds_of(o, places[i].slot, kinds);
+    for (uint64_t at = 0, count; at < m->page_bytes; at += count) {
+      count = pto_observe_same_bytes(kinds, at, m->page_bytes);
+      const uint64_t lo = places[i].addr + at;
+      if (span.kind == kinds[at] && span.hi == lo) {
+        span.hi += count;
+        continue;
+      }
+      if (span.kind) take(o, &span, context);
+      span = (struct pto_observe_span){lo, lo + count, kinds[at]};
+    }
+  }
+  if (span.kind) take(o, &span, context);
+}

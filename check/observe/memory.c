@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/observe/memory.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* Address space alone: five bytes of it a byte of a call's pages. */
+#define MAX_PAGES (UINT32_C(1) << 19)
+#define HASH_SLOTS (2 * MAX_PAGES)
+#define MAX_AREAS UINT32_C(65536)
+#define MAX_EXTERNALS (UINT32_C(1) << 22)
+/* Spans of up to so many pages are opened at once, longer ones piece by piece as they are read. */
+#define SPAN_AT_ONCE 64u
+#define SPAN_PIECE 16u
+#define LATELY 256u
+
+/* Handlers have no argument of ours; one observes in a process. */
+static struct {
+  struct pto_observe_memory *memory;
+  pthread_t thread; /* the control thread */
+  struct sigaction old_actions[PTO_OBSERVE_SIGNALS];
+  sigjmp_buf back;
+} guard;
+static const int signals[PTO_OBSERVE_SIGNALS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGVTALRM};
+
+/* ---- lists ---- */
+
+static bool list_init(struct pto_observe_list *list, uint32_t capacity, size_t item_bytes) {
+  list->capacity = capacity;
+  return pto_reserve_init(&list->memory, capacity * (uint64_t)item_bytes);
+}
+
+#define LIST_PUSH(list, type, ...)                                                                                     \
+  ((list)->count < (list)->capacity ? (((type *)(list)->memory.addr)[(list)->count++] = (type)__VA_ARGS__, true)       \
+                                    : false)
+#define LIST_AT(list, type, i) (&((type *)(list)->memory.addr)[i])
+
+/* ---- areas ---- */
+
+/* The first area that ends after `addr`. */
+static uint32_t area_after(const struct pto_observe_memory *m, uint64_t addr) {
+  uint32_t lo = 0, hi = m->areas.count;
+  while (lo < hi) {
+    const uint32_t mid = (lo + hi) / 2;
+    if (LIST_AT(&m->areas, struct pto_observe_area, mid)->hi > addr)
+      hi = mid;
+    else
+      lo = mid + 1;
+  }
+  return lo;
+}
+
+static const struct pto_observe_area *area_of(const struct pto_observe_memory *m, uint64_t addr) {
+  const uint32_t i = area_after(m, addr);
+  if (i == m->areas.count) return NULL;
+  const struct pto_observe_area *area = LIST_AT(&m->areas, struct pto_observe_area, i);
+  return area->lo <= addr ? area : NULL;
+}
+
+bool pto_observe_memory_has(const struct pto_observe_memory *m, uint64_t addr) { return area_of(m, addr) != NULL; }
+
+/* Puts whole pages among the areas; what is in one already stays as it is. */
+static void area_insert(struct pto_observe_memory *m, struct pto_observe_area area) {
+  while (area.lo < area.hi) {
+    const uint32_t i = area_after(m, area.lo);
+    struct pto_observe_area *all = m->areas.memory.addr;
+    if (i < m->areas.count && all[i].lo <= area.lo) {
+      area.lo = all[i].hi;
+      continue;
+    }
+    if (m->areas.count == m->areas.capacity) return; /* it stays open, and unobserved beyond its edges */
+    struct pto_observe_area piece = area;
+    if (i < m->areas.count) piece.hi = pto_min_u64(piece.hi, all[i].lo);
+    memmove(&all[i + 1], &all[i], (m->areas.count - i) * sizeof *all);
+    all[i] = piece;
+    m->areas.count++;
+    area.lo = piece.hi;
+  }
+}
+
+static void protect(uint64_t lo, uint64_t hi, int protection) {
+  if (lo < hi) (void)mprotect((void *)(uintptr_t)lo, hi - lo, protection);
+}
+
+static void protect_areas(const struct pto_observe_memory *m, int protection) {
+  for (uint32_t i = 0; i < m->areas.count; i++) {
+    const struct pto_observe_area *area = LIST_AT(&m->areas, struct pto_observe_area, i);
+    protect(area->lo, area->hi, protection);
+  }
+}
+
+/* ---- init ---- */
+
+static void find_stack(struct pto_observe_memory *m) {
+  pthread_attr_t attributes;
+  void *addr;
+  size_t bytes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  if (pthread_attr_getstack(&attributes, &addr, &bytes) == 0)
+    m->stack = (struct pto_observe_range){(uintptr_t)addr, (uintptr_t)addr + bytes};
+  pthread_attr_destroy(&attributes);
+}
+
+bool pto_observe_memory_init(struct pto_observe_memory *m, uint64_t arena_addr, uint64_t arena_bytes) {
+  memset(m, 0, sizeof *m);
+  m->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+  m->arena = (struct pto_observe_range){arena_addr, arena_addr + arena_bytes};
+  const uint64_t each = (uint64_t)MAX_PAGES * m->page_bytes;
+  if (!list_init(&m->areas, MAX_AREAS, sizeof(struct pto_observe_area)) ||
+      !list_init(&m->given, MAX_AREAS, sizeof(struct pto_observe_area)) ||
+      !list_init(&m->externals, MAX_EXTERNALS, sizeof(struct pto_observe_external)) ||
+      !list_init(&m->ends, MAX_AREAS, sizeof(uint64_t)) || !list_init(&m->loose, MAX_PAGES, sizeof(uint64_t)) ||
+      !list_init(&m->spans, MAX_PAGES, sizeof(struct pto_observe_range)) ||
+      !list_init(&m->opened, MAX_PAGES, sizeof(struct pto_observe_range)) ||
+      !list_init(&m->pages, MAX_PAGES, sizeof(struct pto_observe_page)) ||
+      !pto_reserve_init(&m->hash_memory, HASH_SLOTS * sizeof *m->hash) ||
+      !pto_reserve_init(&m->bytes_memory, 5 * each)) {
+    pto_observe_memory_fini(m);
+    return false;
+  }
+  m->hash = m->hash_memory.addr;
+  m->before = m->bytes_memory.addr;
+  m->after = m->before + each;
+  m->classes = m->after + each;
+  m->written = m->classes + each;
+  m->sel = m->written + each;
+  find_stack(m);
+  return true;
+}
+
+void pto_observe_memory_fini(struct pto_observe_memory *m) {
+  if (m->is_observing) pto_observe_memory_end(m);
+  struct pto_observe_list *lists[] = {&m->areas, &m->given, &m->externals, &m->ends,
+                                      &m->loose, &m->spans, &m->opened,    &m->pages};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(lists); i++) pto_reserve_fini(&lists[i]->memory);
+  pto_reserve_fini(&m->hash_memory);
+  pto_reserve_fini(&m->bytes_memory);
+  memset(m, 0, sizeof *m);
+}
+
+bool pto_observe_memory_add(struct pto_observe_memory *m, uint64_t lo, uint64_t hi, const char *name) {
+  return LIST_PUSH(&m->given, struct pto_observe_area,
+                   {pto_align_up(lo, m->page_bytes), hi & ~(m->page_bytes - 1), name});
+}
+
+/* ---- the call's pages ---- */
+
+static uint32_t *hash_place(const struct pto_observe_memory *m, uint64_t page) {
+  uint32_t at = (uint32_t)pto_mix64(page) & (HASH_SLOTS - 1);
+  while (m->hash[at] && pto_observe_pages(m)[m->hash[at] - 1].addr != page) at = (at + 1) & (HASH_SLOTS - 1);
+  return &m->hash[at];
+}
+
+uint32_t pto_observe_call_find(const struct pto_observe_memory *m, uint64_t addr) {
+  return *hash_place(m, addr & ~(m->page_bytes - 1)) - 1;
+}
+
+/* Of a page that is shared with strangers: which bytes are whose. */
+static void classify_end(struct pto_observe_memory *m, uint64_t page, uint8_t *classes) {
+  const uint64_t end = page + m->page_bytes;
+  const bool is_on_stack = page < m->stack.hi && end > m->stack.lo;
+  memset(classes, PTO_OBSERVE_SKIP, m->page_bytes);
+  for (int inner = 0; inner <= 1; inner++)
+    for (uint32_t i = 0; i < m->externals.count; i++) {
+      const struct pto_observe_external *e = LIST_AT(&m->externals, struct pto_observe_external, i);
+      const uint64_t margin = inner ? 0 : PTO_OBSERVE_MARGIN_BYTES;
+      if ((!inner && is_on_stack) || e->lo - margin >= end || e->hi + margin <= page) continue;
+      const uint64_t lo = pto_max_u64(e->lo - margin, page), hi = pto_min_u64(e->hi + margin, end);
+      memset(classes + (lo - page), inner ? 0 : PTO_OBSERVE_FOREIGN, hi - lo);
+    }
+}
+
+static bool span_holds(const struct pto_observe_memory *m, uint64_t page, struct pto_observe_range *found) {
+  for (uint32_t i = 0; i < m->spans.count; i++) {
+    const struct pto_observe_range *span = LIST_AT(&m->spans, struct pto_observe_range, i);
+    if (page < span->lo || page >= span->hi) continue;
+    *found = *span;
+    return true;
+  }
+  return false;
+}
+
+/* The page is open and as it was when the call began. */
+static uint32_t add_page(struct pto_observe_memory *m, uint64_t page) {
+  struct pto_observe_range span;
+  uint32_t *place = hash_place(m, page);
+  const uint32_t slot = m->pages.count;
+  const bool is_guarded = area_of(m, page) != NULL;
+  if (!LIST_PUSH(&m->pages, struct pto_observe_page, {page, (uint32_t)(place - m->hash), is_guarded})) {
+    m->is_full = true;
+    return PTO_OBSERVE_NO_SLOT;
+  }
+  *place = slot + 1;
+  memcpy(pto_observe_at(m, m->before, slot), (const void *)(uintptr_t)page, m->page_bytes);
+  memcpy(pto_observe_at(m, m->after, slot), pto_observe_at(m, m->before, slot), m->page_bytes);
+  memset(pto_observe_at(m, m->written, slot), 0, m->page_bytes);
+  memset(pto_observe_at(m, m->sel, slot), 0, m->page_bytes);
+  uint8_t *classes = pto_observe_at(m, m->classes, slot);
+  if (!is_guarded)
+    classify_end(m, page, classes);
+  else
+    memset(classes, span_holds(m, page, &span) ? PTO_OBSERVE_READ : 0, m->page_bytes);
+  return slot;
+}
+
+uint32_t pto_observe_call_page(struct pto_observe_memory *m, uint64_t addr) {
+  const uint64_t page = addr & ~(m->page_bytes - 1);
+  const uint32_t slot = pto_observe_call_find(m, page);
+  if (slot != PTO_OBSERVE_NO_SLOT) return slot;
+  if (area_of(m, page)) protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
+  return add_page(m, page);
+}
+
+bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  uint64_t page = lo & ~(m->page_bytes - 1);
+  while (page < hi) {
+    const struct pto_observe_area *area = area_of(m, page);
+    const uint64_t end = area ? pto_min_u64(area->hi, pto_align_up(hi, m->page_bytes)) : page + m->page_bytes;
+    if (area) protect(page, end, PROT_READ | PROT_WRITE);
+    for (; page < end; page += m->page_bytes)
+      if (pto_observe_call_find(m, page) == PTO_OBSERVE_NO_SLOT && add_page(m, page) == PTO_OBSERVE_NO_SLOT)
+        return false;
+  }
+  return true;
+}
+
+void pto_observe_call_reads(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  if (lo < hi && !LIST_PUSH(&m->spans, struct pto_observe_range, {lo, hi})) m->is_full = true;
+}
+
+void pto_observe_call_begin(struct pto_observe_memory *m) {
+  if (m->is_all_open) protect_areas(m, PROT_NONE);
+  m->is_all_open = false;
+  for (uint32_t i = 0; i < m->loose.count; i++) {
+    const uint64_t page = *LIST_AT(&m->loose, uint64_t, i);
+    protect(page, page + m->page_bytes, PROT_NONE);
+  }
+  m->loose.count = m->pages.count = m->spans.count = m->opened.count = 0;
+  m->is_full = false;
+  m->is_in_call = true;
+}
+
+static void open_span(struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  protect(lo, hi, PROT_READ);
+  if (!LIST_PUSH(&m->opened, struct pto_observe_range, {lo, hi})) m->is_full = true;
+}
+
+void pto_observe_call_open(struct pto_observe_memory *m) {
+  for (uint32_t i = 0; i < m->spans.count; i++) {
+    const struct pto_observe_range span = *LIST_AT(&m->spans, struct pto_observe_range, i);
+    if (span.hi - span.lo <= SPAN_AT_ONCE * m->page_bytes) open_span(m, span.lo, span.hi);
+  }
+  /* A span may hold a page that became the call's for another parameter. */
+  for (uint32_t i = 0; m->spans.count && i < m->pages.count; i++) {
+    const struct pto_observe_page *page = &pto_observe_pages(m)[i];
+    struct pto_observe_range span;
+    if (page->is_guarded && span_holds(m, page->addr, &span))
+      protect(page->addr, page->addr + m->page_bytes, PROT_READ | PROT_WRITE);
+  }
+}
+
+void pto_observe_call_end(struct pto_observe_memory *m) {
+  struct pto_observe_range run = {0, 0};
+  for (uint32_t i = 0; i < m->opened.count; i++) {
+    const struct pto_observe_range *range = LIST_AT(&m->opened, struct pto_observe_range, i);
+    protect(range->lo, range->hi, PROT_NONE);
+  }
+  for (uint32_t i = 0; i < m->pages.count; i++) m->hash[pto_observe_pages(m)[i].place] = 0;
+  /* Neighbours are closed by one call. */
+  for (uint32_t i = 0; i < m->pages.count; i++) {
+    const struct pto_observe_page *page = &pto_observe_pages(m)[i];
+    if (!page->is_guarded) continue;
+    if (page->addr != run.hi) {
+      protect(run.lo, run.hi, PROT_NONE);
+      run.lo = page->addr;
+    }
+    run.hi = page->addr + m->page_bytes;
+  }
+  protect(run.lo, run.hi, PROT_NONE);
+  m->pages.count = m->spans.count = m->opened.count = 0;
+  m->is_in_call = false;
+}
+
+/* ---- the handler ---- */
+
+/* 1, 0, or −1 where the machine does not say. */
+static int is_write(const void *context) {
+#if defined(__x86_64__)
+  const ucontext_t *registers = context;
+  return (registers->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+#else
+  (void)context;
+  return -1;
+#endif
+}
+
+/* A touch of a closed page in a call; false where it is none. */
+static bool touch(struct pto_observe_memory *m, uint64_t page, int writes) {
+  struct pto_observe_range span;
+  const uint32_t slot = pto_observe_call_find(m, page);
+  if (slot != PTO_OBSERVE_NO_SLOT) return false; /* it is open: this is a fault of another kind */
+  if (writes != 1 && span_holds(m, page, &span)) {
+    for (uint32_t i = 0; i < m->opened.count; i++) { /* it is open to be read, so this is a write */
+      const struct pto_observe_range *range = LIST_AT(&m->opened, struct pto_observe_range, i);
+      if (page >= range->lo && page < range->hi) writes = 1;
+    }
+    if (writes != 1) {
+      open_span(m, page, pto_min_u64(span.hi, page + SPAN_PIECE * m->page_bytes));
+      return true;
+    }
+  }
+  protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
+  return add_page(m, page) != PTO_OBSERVE_NO_SLOT;
+}
+
+static bool resolve(struct pto_observe_memory *m, uint64_t addr, const void *context) {
+  const uint64_t page = addr & ~(m->page_bytes - 1);
+  if (m->is_all_open || !area_of(m, page)) return false;
+  m->faults++;
+  if (m->is_in_call) return touch(m, page, is_write(context));
+  protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
+  if (!LIST_PUSH(&m->loose, uint64_t, page)) pto_observe_memory_open_all(m); /* the next call closes all */
+  return true;
+}
+
+/* As if this handler were not there. */
+static void pass_on(int signal, siginfo_t *info, void *context) {
+  for (size_t i = 0; i < PTO_OBSERVE_SIGNALS; i++) {
+    const struct sigaction *old = &guard.old_actions[i];
+    if (signals[i] != signal) continue;
+    if (old->sa_flags & SA_SIGINFO)
+      old->sa_sigaction(signal, info, context);
+    else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN)
+      old->sa_handler(signal);
+    else if (signal != SIGVTALRM) {
+      sigaction(signal, old, NULL); /* what faults does so again; what was raised is raised again */
+      if (signal == SIGABRT) raise(signal);
+    }
+  }
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context) {
+  struct pto_observe_memory *m = guard.memory;
+  const int saved = errno;
+  if (!pthread_equal(pthread_self(), guard.thread)) {
+    if (signal == SIGVTALRM)
+      pthread_kill(guard.thread, signal); /* the clock is the process's, and so is its signal */
+    else
+      pass_on(signal, info, context);
+    return;
+  }
+  if (signal == SIGSEGV && resolve(m, (uintptr_t)info->si_addr, context)) {
+    errno = saved;
+    return;
+  }
+  if (m->is_trying) {
+    m->is_trying = false;
+    m->caught = signal;
+    m->caught_at = (uintptr_t)info->si_addr;
+    siglongjmp(guard.back, 1);
+  }
+  errno = saved;
+  pass_on(signal, info, context);
+}
+
+static void set_limit(uint64_t limit_us) {
+  const struct itimerval limit = {
+      .it_value = {.tv_sec = (time_t)(limit_us / 1000000), .tv_usec = (suseconds_t)(limit_us % 1000000)}};
+  setitimer(ITIMER_VIRTUAL, &limit, NULL);
+}
+
+bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *context), void *context,
+                            uint64_t limit_us) {
+  m->caught = 0;
+  if (sigsetjmp(guard.back, 1) == 0) { /* with its mask: the jump is out of a handler that SIGVTALRM waits for */
+    m->is_trying = true;
+    set_limit(limit_us);
+    run(context);
+    m->is_trying = false;
+  }
+  set_limit(0);
+  return m->caught == 0;
+}
+
+/* ---- runs ---- */
+
+int pto_observe_memory_begin(struct pto_observe_memory *m, struct pto_error *error) {
+  if (guard.memory) return pto_error_set(error, PTO_ESYSTEM, "another run of this process is being observed");
+  guard.memory = m;
+  guard.thread = pthread_self();
+  m->areas.count = m->externals.count = m->ends.count = m->loose.count = m->pages.count = 0;
+  m->is_all_open = m->is_in_call = m->is_trying = false;
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGVTALRM); /* it jumps: not out of the midst of our lists, but when the handler is done */
+  for (size_t i = 0; i < PTO_OBSERVE_SIGNALS; i++) sigaction(signals[i], &action, &guard.old_actions[i]);
+  m->is_observing = true;
+  area_insert(m, (struct pto_observe_area){m->arena.lo, m->arena.hi & ~(m->page_bytes - 1), NULL});
+  for (uint32_t i = 0; i < m->given.count; i++) area_insert(m, *LIST_AT(&m->given, struct pto_observe_area, i));
+  protect_areas(m, PROT_NONE);
+  return PTO_OK;
+}
+
+static void note_end(struct pto_observe_memory *m, uint64_t page) {
+  if (area_of(m, page)) return;
+  for (uint32_t i = 0; i < m->ends.count; i++)
+    if (*LIST_AT(&m->ends, uint64_t, i) == page) return;
+  (void)LIST_PUSH(&m->ends, uint64_t, page);
+}
+
+/* Programs register the same memory again and again: once is enough, if it was lately. */
+static bool is_registered(const struct pto_observe_memory *m, uint64_t lo, uint64_t hi) {
+  for (uint32_t i = m->externals.count; i > 0 && m->externals.count - i < LATELY; i--) {
+    const struct pto_observe_external *e = LIST_AT(&m->externals, struct pto_observe_external, i - 1);
+    if (e->lo == lo && e->hi == hi) return true;
+  }
+  return false;
+}
+
+void pto_observe_memory_register(struct pto_observe_memory *m, uint64_t lo, uint64_t hi, uint64_t buffer_number) {
+  const uint64_t mask = m->page_bytes - 1;
+  if (is_registered(m, lo, hi)) return;
+  (void)LIST_PUSH(&m->externals, struct pto_observe_external, {lo, hi, buffer_number});
+  const struct pto_observe_area inner = {pto_align_up(lo, m->page_bytes), hi & ~mask, NULL};
+  const bool is_on_stack = lo < m->stack.hi && hi > m->stack.lo;
+  const uint32_t areas = m->areas.count;
+  if (inner.lo < inner.hi && !is_on_stack) area_insert(m, inner);
+  if (m->areas.count != areas && !m->is_all_open) protect(inner.lo, inner.hi, PROT_NONE);
+  note_end(m, lo & ~mask);
+  note_end(m, (hi - 1) & ~mask);
+  for (uint64_t page = lo & ~mask; is_on_stack && page < hi; page += m->page_bytes) note_end(m, page);
+}
+
+void pto_observe_memory_open_all(struct pto_observe_memory *m) {
+  if (!m->is_all_open) protect_areas(m, PROT_READ | PROT_WRITE);
+  m->is_all_open = true;
+  m->loose.count = 0;
+}
+
+void pto_observe_memory_end(struct pto_observe_memory *m) {
+  if (!m->is_observing) return;
+  pto_observe_memory_open_all(m);
+  for (size_t i = 0; i < PTO_OBSERVE_SIGNALS; i++) sigaction(signals[i], &guard.old_actions[i], NULL);
+  guard.memory = NULL;
+  m->is_observing = false;
+}
+
+const char *pto_observe_memory_name(const struct pto_observe_memory *m, uint64_t addr, uint64_t *begin_out) {
+  for (uint32_t i = 0; i < m->given.count; i++) {
+    const struct pto_observe_area *area = LIST_AT(&m->given, struct pto_observe_area, i);
+    if (addr < area->lo || addr >= area->hi) continue;
+    *begin_out = area->lo;
+    return area->name;
+  }
+  return NULL;
+}

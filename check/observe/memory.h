@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Guarded memory: the pages that kernels may reach, closed unless a kernel call has touched them; and the pages of the
+ * call that is being looked at, with what is known of each of their bytes.
+ *
+ * Areas are whole pages that belong to what is observed alone: the runtime's arena, memory that the caller gave for
+ * that (pto_observe_memory_add), and of any other external memory the pages inside.  While a run is observed they are
+ * closed.  A touch outside of a call (the orchestration reads an element) opens the page until the next call; a touch
+ * in a call makes the page one of the call's, with its bytes as they were.  So a call costs what it touches, whatever
+ * there is besides.
+ *
+ * The pages at the ends of other external memory belong to other code too.  They are never closed, and of them only
+ * the registered bytes and PTO_OBSERVE_MARGIN_BYTES around are looked at; those around are never changed (FOREIGN).
+ *
+ * Always true of a call's page: `before` holds what it held when the call began.  Bytes of class SKIP are neither
+ * compared nor written.
+ *
+ * Owns the handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT and SIGVTALRM from the first begin of a run to its end:
+ * what is no touch of a closed page goes to who had them before, unless a repeated call (pto_observe_memory_try) raised
+ * it: that call ends there.  SIGVTALRM, which ends one that does not come back, waits while another of them is handled.
+ * The system itself touches nothing that is closed: a system call that is given such memory fails with EFAULT.
+ *
+ * One in a process; one thread, the control thread.
+ */
+#ifndef PTO_CHECK_OBSERVE_MEMORY_H
+#define PTO_CHECK_OBSERVE_MEMORY_H
+
+#include <runtime/base/error.h>
+#include <runtime/base/reserve.h>
+
+#define PTO_OBSERVE_MARGIN_BYTES 64u
+#define PTO_OBSERVE_NO_SLOT UINT32_MAX
+/* So many shared pages are looked at in every call; where there are more, in calls that declare bytes in them. */
+#define PTO_OBSERVE_MAX_ENDS 32u
+#define PTO_OBSERVE_SIGNALS 6u
+
+/* What a call may do with a byte, and what is known of it; 0: nothing, it is not declared. */
+enum pto_observe_class {
+  PTO_OBSERVE_READ = 1,       /* declared to be read */
+  PTO_OBSERVE_WRITE = 2,      /* declared to be written */
+  PTO_OBSERVE_ACCUMULATE = 4, /* by blocks one after another */
+  PTO_OBSERVE_UNWRITTEN = 8,  /* to be read, and never written */
+  PTO_OBSERVE_SHARED = 16,    /* to be read, and another kernel of the task may write it */
+  PTO_OBSERVE_FOREIGN = 32,   /* beside external memory: its owner is unknown */
+  PTO_OBSERVE_SKIP = 64,
+  PTO_OBSERVE_HALF = 128 /* to be written by half: the end of an odd number of 4-bit elements */
+};
+
+struct pto_observe_range {
+  uint64_t lo, hi;
+};
+struct pto_observe_area {
+  uint64_t lo, hi;  /* whole pages */
+  const char *name; /* the caller's, for people; NULL */
+};
+struct pto_observe_external {
+  uint64_t lo, hi, buffer_number;
+};
+/* A list in reserved memory. */
+struct pto_observe_list {
+  struct pto_reserve memory;
+  uint32_t count, capacity;
+};
+
+struct pto_observe_page {
+  uint64_t addr;
+  uint32_t place;  /* in the hash */
+  bool is_guarded; /* of an area: it is closed when the call is over */
+};
+
+struct pto_observe_memory {
+  uint64_t page_bytes;
+  struct pto_observe_range arena, stack;
+  struct pto_observe_list areas;     /* of struct pto_observe_area, sorted, disjoint */
+  struct pto_observe_list given;     /* of struct pto_observe_area: what the caller gave, for all runs */
+  struct pto_observe_list externals; /* of struct pto_observe_external, in order of registration */
+  struct pto_observe_list ends;      /* of uint64_t: pages at the ends of external memory that are shared */
+  struct pto_observe_list loose;     /* of uint64_t: pages open since a touch outside of calls */
+  struct pto_observe_list spans;     /* of struct pto_observe_range: whole pages that the call declares to read alone */
+  struct pto_observe_list opened;    /* of struct pto_observe_range: of these, what is open */
+  struct pto_observe_list pages;     /* of struct pto_observe_page: the call's, by slot */
+  struct pto_reserve hash_memory, bytes_memory;
+  uint32_t *hash;                                    /* page → slot */
+  uint8_t *before, *after, *classes, *written, *sel; /* by slot, page_bytes each */
+  bool is_observing, is_all_open, is_in_call, is_full;
+  bool is_trying; /* a repeated call: a signal ends it */
+  int caught;     /* that signal */
+  uint64_t caught_at;
+  uint64_t faults; /* touches of closed pages, for the summary */
+};
+
+static inline uint8_t *pto_observe_at(const struct pto_observe_memory *m, uint8_t *bytes, uint32_t slot) {
+  return bytes + (uint64_t)slot * m->page_bytes;
+}
+static inline struct pto_observe_page *pto_observe_pages(const struct pto_observe_memory *m) {
+  return m->pages.memory.addr;
+}
+
+/* False where the system refuses memory.  fini takes zeroed structs and half-made ones. */
+bool pto_observe_memory_init(struct pto_observe_memory *m, uint64_t arena_addr, uint64_t arena_bytes);
+void pto_observe_memory_fini(struct pto_observe_memory *m);
+
+/* Between runs: [lo, hi) holds external memory and nothing else that anybody uses; `name` is borrowed. */
+bool pto_observe_memory_add(struct pto_observe_memory *m, uint64_t lo, uint64_t hi, const char *name);
+/* A run begins: nothing is registered, what was given is closed.  PTO_OK or PTO_ESYSTEM. */
+PTO_MUST_CHECK int pto_observe_memory_begin(struct pto_observe_memory *m, struct pto_error *error);
+void pto_observe_memory_register(struct pto_observe_memory *m, uint64_t lo, uint64_t hi, uint64_t buffer_number);
+/* Everything is open again, the handlers are as they were. */
+void pto_observe_memory_end(struct pto_observe_memory *m);
+/* For calls that are not looked at. */
+void pto_observe_memory_open_all(struct pto_observe_memory *m);
+
+/* ---- a call ---- */
+
+/* Closes what is open; the call has no page yet. */
+void pto_observe_call_begin(struct pto_observe_memory *m);
+/* The slot of the page that `addr` is in, made where there is none: `before` is filled, classes are 0 (or as the page's
+ * owners have it).  NO_SLOT where there are too many. */
+uint32_t pto_observe_call_page(struct pto_observe_memory *m, uint64_t addr);
+/* The same for all pages of [lo, hi), with one call of the system; false where there are too many. */
+bool pto_observe_call_pages(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
+/* NO_SLOT where it is none of the call's. */
+uint32_t pto_observe_call_find(const struct pto_observe_memory *m, uint64_t addr);
+/* Whether the page of `addr` is closed between calls. */
+bool pto_observe_memory_has(const struct pto_observe_memory *m, uint64_t addr);
+/* Whole pages that the call reads and that need no looking at. */
+void pto_observe_call_reads(struct pto_observe_memory *m, uint64_t lo, uint64_t hi);
+/* After the pages are known: opens them. */
+void pto_observe_call_open(struct pto_observe_memory *m);
+/* Closes them again. */
+void pto_observe_call_end(struct pto_observe_memory *m);
+
+/* Calls `run(context)`; false where a signal ended it, or it took `limit_us` of processor time: m->caught. */
+bool pto_observe_memory_try(struct pto_observe_memory *m, void (*run)(void *context), void *context, uint64_t limit_us);
+
+/* A name for the memory at `addr`: the caller's; NULL where it gave none. */
+const char *pto_observe_memory_name(const struct pto_observe_memory *m, uint64_t addr, uint64_t *begin_out);
+
+#endif

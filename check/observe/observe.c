@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/observe/observe.h>
+
+#include <string.h>
+
+#include <check/observe/state.h>
+#include <runtime/base/memory_checker.h>
+#include <runtime/base/sanitizer.h>
+#include <runtime/base/valgrind_requests.h>
+
+/* Calls of one form that are also run over small values, and whose reads are searched byte by byte: the same mistake
+ * shows the same way in the others. */
+#define FULL_CALLS 4u
+#define FULL_SEARCHES 2u
+
+/* ---- the run ---- */
+
+/* No callback tells what was registered before the run began. */
+static void begin_run(struct pto_observation *o) {
+  struct pto_error error;
+  const struct pto_buffer_registry *buffers = &o->rt->buffers;
+  if (o->is_in_run) return;
+  o->is_in_run = true;
+  pto_observe_shadow_reset(&o->shadow);
+  if (pto_observe_memory_begin(&o->memory, &error) != PTO_OK) return;
+  for (uint32_t i = 0; i < buffers->used; i++) {
+    const struct pto_buffer_record *record = &buffers->records[i];
+    if (record->id && record->kind == PTO_BUFFER_EXTERNAL && record->size_bytes)
+      pto_observe_memory_register(&o->memory, record->addr, record->addr + record->size_bytes, record->id);
+  }
+}
+
+static void on_end_run(void *context) {
+  struct pto_observation *o = context;
+  pto_observe_memory_end(&o->memory);
+  if (!o->rt->has_failed) pto_observe_tasks_finish(o);
+  pto_observe_tasks_clear(o);
+  o->is_in_run = false;
+}
+
+static void on_allocated(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes) {
+  struct pto_observation *o = context;
+  begin_run(o);
+  if (size_bytes) pto_observe_shadow_allocate(&o->shadow, buffer_number, addr, size_bytes);
+}
+static void on_registered(void *context, uint64_t buffer_number, uint64_t addr, uint64_t size_bytes) {
+  struct pto_observation *o = context;
+  if (o->is_in_run)
+    pto_observe_memory_register(&o->memory, addr, addr + size_bytes, buffer_number);
+  else if (o->rt->is_running)
+    begin_run(o); /* which finds it, as it finds those of before the run */
+}
+static void on_host_writes(void *context, uint64_t addr, uint64_t size_bytes) {
+  struct pto_observation *o = context;
+  pto_observe_shadow_write(&o->shadow, addr, addr + size_bytes);
+}
+
+/* ---- which calls are observed ---- */
+
+/* The place of the unit's form.  NULL where others fill the table: then no limit of calls applies. */
+static struct pto_observe_form *form_of(struct pto_observation *o) {
+  struct pto_observe_form *forms = o->forms_memory.addr;
+  for (uint32_t i = 0; i < 64; i++) {
+    struct pto_observe_form *form = &forms[(o->call.form + i) % PTO_OBSERVE_FORMS];
+    if (form->key == 0) form->key = o->call.form;
+    if (form->key == o->call.form) return form;
+  }
+  return NULL;
+}
+
+static bool is_wanted(struct pto_observation *o, const struct pto_observe_form *form) {
+  const uint64_t number = o->call.payload->task_number;
+  if (o->options.has_tasks && (number < o->options.first_task || number > o->options.last_task)) return false;
+  return !o->options.calls_a_form || !form || form->calls < o->options.calls_a_form;
+}
+
+/* ---- writes ---- */
+
+enum write_kind { WRITE_NONE = 0, WRITE_SUM, WRITE_INPUT, WRITE_UPDATE, WRITE_OUTPUT, WRITE_OUTSIDE };
+
+static uint8_t write_kind(uint8_t byte_class) {
+  if (byte_class & PTO_OBSERVE_ACCUMULATE) return WRITE_SUM;
+  if (byte_class & PTO_OBSERVE_WRITE) return byte_class & PTO_OBSERVE_READ ? WRITE_UPDATE : WRITE_OUTPUT;
+  return byte_class & PTO_OBSERVE_READ ? WRITE_INPUT : WRITE_OUTSIDE;
+}
+
+static void write_kinds(const struct pto_observation *o, uint32_t slot, uint8_t *kinds) {
+  const struct pto_observe_memory *m = &o->memory;
+  const uint8_t *written = pto_observe_at(m, m->written, slot), *classes = pto_observe_at(m, m->classes, slot);
+  for (uint64_t at = 0, count; at < m->page_bytes; at += count) {
+    count = pto_min_u64(pto_observe_same_bytes(classes, at, m->page_bytes),
+                        pto_observe_same_bytes(written, at, m->page_bytes));
+    memset(kinds + at, written[at] || (classes[at] & PTO_OBSERVE_HALF) ? write_kind(classes[at]) : WRITE_NONE, count);
+  }
+}
+
+struct writes {
+  struct pto_observe_bytes through_inputs, outside;
+};
+
+static void take_write(struct pto_observation *o, const struct pto_observe_span *span, void *context) {
+  struct writes *writes = context;
+  uint64_t lo = span->lo, hi = span->hi;
+  /* What is to be read holds the true values in every run: of an element that was written, only some bytes differ. */
+  const struct pto_observe_param *param = span->kind <= WRITE_UPDATE ? pto_observe_nearest(o, lo, hi) : NULL;
+  if (param) {
+    lo &= ~(param->element_bytes - 1);
+    hi = pto_align_up(hi, param->element_bytes);
+  }
+  pto_observe_shadow_write(&o->shadow, lo, hi);
+  if (span->kind == WRITE_INPUT) pto_observe_bytes_add(&writes->through_inputs, lo, hi);
+  if (span->kind == WRITE_OUTSIDE) pto_observe_bytes_add(&writes->outside, lo, hi);
+  if (span->kind != WRITE_SUM) pto_observe_task_add(o, lo, hi, false);
+}
+
+static void judge_writes(struct pto_observation *o) {
+  struct writes writes = {0};
+  pto_observe_each_span(o, write_kinds, take_write, &writes);
+  if (writes.through_inputs.count) pto_observe_tell(o, PTO_FINDING_WRITE_INPUT, &writes.through_inputs, NULL);
+  if (writes.outside.count) pto_observe_tell(o, PTO_FINDING_WRITE_OUTSIDE, &writes.outside, NULL);
+  pto_observe_bytes_fini(&writes.through_inputs);
+  pto_observe_bytes_fini(&writes.outside);
+}
+
+/* ---- a unit ---- */
+
+/* Runs over other values, and what they show; true where they are all like the first.  (One that reads what it is about
+ * to write may leave there what lay there in both runs, and seem not to have written it.) */
+static bool compare(struct pto_observation *o, struct pto_observe_form *form) {
+  const uint32_t patterns = !form || form->calls < FULL_CALLS ? 2 : 1;
+  for (uint32_t pattern = 0; pattern < patterns; pattern++) {
+    pto_observe_select(o, pto_observe_must_not_matter);
+    if (!pto_observe_run_again(o, pattern, true).differs) continue;
+    pto_observe_select(o, NULL);
+    const struct pto_observe_outcome same = pto_observe_run_again(o, pattern, false);
+    if (same.differs)
+      pto_observe_tell_unstable(o, &same);
+    else
+      pto_observe_search(o, pattern, !form || form->searches++ < FULL_SEARCHES);
+    return false;
+  }
+  if (o->call.has_shared) pto_observe_search_shared(o);
+  return true;
+}
+
+/* Whether all that it wrote is known. */
+static bool look_at(struct pto_observation *o, struct pto_observe_form *form) {
+  pto_observe_run_first(o);
+  const bool is_whole = o->call.status == 0 && compare(o, form);
+  pto_observe_restore(o);
+  judge_writes(o);
+  pto_observe_call_end(&o->memory);
+  o->summary.calls++;
+  o->summary.waiting_units += o->call.unit->waits;
+  o->summary.runs += o->call.runs;
+  return is_whole;
+}
+
+static void pass_by(struct pto_observation *o) {
+  pto_observe_memory_open_all(&o->memory);
+  pto_observe_run_first(o);
+  pto_observe_assume_writes(o);
+}
+
+static void observe(void *context, const struct pto_observed_unit *unit) {
+  struct pto_observation *o = context;
+  const uint64_t begin_ns = pto_observe_now_ns();
+  begin_run(o);
+  pto_observe_describe(o, unit);
+  struct pto_observe_form *form = o->call.form_place = form_of(o);
+  bool is_observed = is_wanted(o, form), is_whole = false;
+  if (is_observed) {
+    pto_observe_call_begin(&o->memory);
+    if (!pto_observe_declare(o)) {
+      pto_observe_call_end(&o->memory);
+      o->summary.calls_too_large++;
+      is_observed = false;
+    }
+  } else {
+    o->summary.calls_left_out++;
+  }
+  if (is_observed)
+    is_whole = look_at(o, form);
+  else
+    pass_by(o);
+  if (o->call.status == 0) pto_observe_task_end_unit(o, is_whole);
+  if (form) form->calls++;
+  o->summary.kernel_ns += o->call.first_ns;
+  o->summary.total_ns += pto_observe_now_ns() - begin_ns;
+}
+
+/* ---- life ---- */
+
+bool pto_observation_is_left_to_tool(void) { return PTO_HAS_SANITIZER || pto_is_under_valgrind(); }
+
+static bool reserve_all(struct pto_observation *o) {
+  const struct pto_reserve *arena = &o->rt->arena.memory;
+  const uint64_t arena_addr = (uint64_t)(uintptr_t)arena->addr;
+  return pto_observe_memory_init(&o->memory, arena_addr, arena->size_bytes) &&
+         pto_observe_shadow_init(&o->shadow, arena_addr, arena->size_bytes) &&
+         pto_reserve_init(&o->forms_memory, PTO_OBSERVE_FORMS * sizeof(struct pto_observe_form)) &&
+         pto_reserve_init(&o->noise_memory, 2 * o->memory.page_bytes) &&
+         pto_reserve_init(&o->scratch_memory,
+                          o->memory.page_bytes + 2 * sizeof(uint64_t) * (uint64_t)o->memory.pages.capacity);
+}
+
+int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_options *options,
+                           struct pto_findings *findings, struct pto_observation **observation_out,
+                           struct pto_error *error) {
+  if (!pto_port_is_observed(pto_runtime_port(rt)))
+    return pto_error_set(error, PTO_EINVAL, "a runtime on engine %s cannot be observed", pto_runtime_port(rt)->name);
+  /* Pages of its own: a kernel that runs off an array of the heap must not write over what the handler needs. */
+  struct pto_reserve own;
+  if (!pto_reserve_init(&own, sizeof(struct pto_observation)))
+    return pto_error_set(error, PTO_ENOMEM, "no memory for an observation");
+  struct pto_observation *o = own.addr;
+  o->own = own;
+  o->rt = rt;
+  o->port = pto_runtime_port(rt);
+  o->options = *options;
+  o->findings = findings;
+  o->summary.is_watched_by_tool = pto_observation_is_left_to_tool();
+  *observation_out = o;
+  if (o->summary.is_watched_by_tool) return PTO_OK;
+  if (!reserve_all(o)) {
+    pto_observation_destroy(o);
+    *observation_out = NULL;
+    return pto_error_set(error, PTO_ENOMEM, "no address space to observe %llu bytes of memory",
+                         (unsigned long long)rt->arena.memory.size_bytes);
+  }
+  pto_observe_make_noise(o);
+  o->observer = (struct pto_engine_observer){.observe = observe, .end_run = on_end_run, .context = o};
+  o->watch = (struct pto_memory_watch){
+      .allocated = on_allocated, .registered = on_registered, .host_writes = on_host_writes, .context = o};
+  pto_engine_observe_set(o->port, &o->observer);
+  pto_runtime_watch(rt, &o->watch);
+  return PTO_OK;
+}
+
+void pto_observation_destroy(struct pto_observation *o) {
+  if (!o) return;
+  if (!o->summary.is_watched_by_tool) {
+    pto_engine_observe_set(o->port, NULL);
+    pto_runtime_watch(o->rt, NULL);
+  }
+  pto_observe_tasks_clear(o);
+  pto_source_lines_destroy(o->lines);
+  free(o->tasks);
+  free(o->left);
+  pto_observe_memory_fini(&o->memory);
+  pto_observe_shadow_fini(&o->shadow);
+  pto_reserve_fini(&o->forms_memory);
+  pto_reserve_fini(&o->noise_memory);
+  pto_reserve_fini(&o->scratch_memory);
+  struct pto_reserve own = o->own;
+  pto_reserve_fini(&own);
+}
+
+void pto_observation_add_array(struct pto_observation *o, void *addr, uint64_t size_bytes, const char *name) {
+  const uint64_t lo = (uint64_t)(uintptr_t)addr;
+  if (!o->summary.is_watched_by_tool) (void)pto_observe_memory_add(&o->memory, lo, lo + size_bytes, name);
+}
+
+struct pto_observe_summary pto_observation_summary(const struct pto_observation *o) {
+  return o->summary;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Observed accesses: what kernels really touch, found by running each call several times over different bytes.
+ *
+ * An observation watches the runs of one runtime on the engine "observe" (sim/tools/observe.h).  Each call of a kernel
+ * (or all cores of a unit that waits) is run first over the true state; that run counts.  Then it is run again from the
+ * same state with other values in every byte that must not matter: what is not declared, what is an OUTPUT, what was
+ * never written, local memory.
+ *
+ *   written   a byte that differs from what it was, in either run
+ *   read      a byte that must not matter, and does: changed alone, it changes what is written or returned
+ *   unstable  the same bytes, and two results
+ *
+ * Which bytes are read is found by halving the candidates, each time with a run.  At the end memory is what the first
+ * run left, so the program's results are those of any other run.  A read shows by its effect: what is loaded and
+ * dropped is no finding; and a byte that is written with what was read there just before is not seen to be written.
+ *
+ * Under AddressSanitizer, ThreadSanitizer and valgrind the calls are run once, one at a time, and watched by these.
+ *
+ * Owns its copies of memory; findings are the caller's list.  One thread, the control thread; one observation at a time
+ * in a process (signal handlers, check/observe/memory.h).
+ */
+#ifndef PTO_CHECK_OBSERVE_OBSERVE_H
+#define PTO_CHECK_OBSERVE_OBSERVE_H
+
+#include <report/findings/findings.h>
+#include <pto/runtime.h>
+
+struct pto_observation;
+
+/* Zeroed: all of it. */
+struct pto_observe_options {
+  bool has_tasks; /* only those numbered first_task … last_task */
+  uint64_t first_task, last_task;
+  uint64_t calls_a_form; /* of calls with the same kernels and shapes, so many; 0: all */
+};
+
+struct pto_observe_summary {
+  uint64_t tasks, calls;        /* that were looked at: tasks with a kernel, calls or units */
+  uint64_t calls_left_out;      /* by the options */
+  uint64_t calls_too_large;     /* more pages than there is room for: not looked at */
+  uint64_t waiting_units;       /* of `calls`: looked at as a whole */
+  uint64_t outputs_left;        /* parameters of tasks that were not written in whole, found or not */
+  uint64_t runs;                /* of calls that were looked at, the first included */
+  uint64_t kernel_ns, total_ns; /* processor time of the first runs; of all */
+  bool is_watched_by_tool;      /* a checker watches, nothing was compared */
+};
+
+/* Whether a checker watches this process, so that nothing is compared. */
+bool pto_observation_is_left_to_tool(void);
+
+/* Between runs of `rt`, whose engine must be "observe" (else PTO_EINVAL).  `findings` is borrowed until destroy. */
+PTO_MUST_CHECK int pto_observation_create(struct pto_runtime *rt, const struct pto_observe_options *options,
+                                          struct pto_findings *findings, struct pto_observation **observation_out,
+                                          struct pto_error *error);
+/* Before the runtime is destroyed.  Takes NULL too. */
+void pto_observation_destroy(struct pto_observation *observation);
+
+/* Before a run: whole pages that hold an external array of the program, with nothing else in them.  `name` is borrowed
+ * until destroy.  Without this, external memory is observed too, but up to 64 bytes past its ends. */
+void pto_observation_add_array(struct pto_observation *observation, void *addr, uint64_t size_bytes, const char *name);
+
+struct pto_observe_summary pto_observation_summary(const struct pto_observation *observation);
+
+#endif

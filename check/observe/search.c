@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which bytes are read: candidates are cut into elements (of the nearest parameter's size), and halved as long as a run
+ * over other values in them alone differs from the first.  Every element that is told was tried alone.
+ *
+ * Effort: a form's first calls alone are searched; the others of it are told as a whole.  RUNS_MAX tries a question,
+ * fewer where pages are many.  Where it would take more, the first and the last element are found by halving alone, and
+ * what lies between is told as not tried.
+ */
+#include <check/observe/state.h>
+
+#include <signal.h>
+#include <string.h>
+
+#define RUNS_MAX 4096u
+/* Bytes that a question's runs may set and compare, all together. */
+#define BYTES_MAX (UINT64_C(2) << 30)
+#define RUNS_MIN 64u
+/* Runs that do not come back cost a second each: after so many no more is asked. */
+#define MOST_STUCK 4u
+
+/* Candidates that follow each other. */
+struct piece {
+  uint64_t lo, hi, element_bytes;
+  uint64_t first; /* element, among all candidates */
+};
+
+struct search {
+  struct pto_observation *o;
+  enum pto_observe_pattern pattern;
+  struct piece *pieces;
+  uint32_t count, capacity;
+  uint64_t element_count;
+  uint32_t stuck_count;
+  bool is_short; /* of memory */
+  struct pto_observe_outcome effect;
+  struct pto_observe_bytes *found;
+};
+
+/* ---- candidates ---- */
+
+static bool is_output(uint8_t c) {
+  return (c & PTO_OBSERVE_WRITE) && !(c & (PTO_OBSERVE_READ | PTO_OBSERVE_HALF)) && pto_observe_must_not_matter(c);
+}
+static bool is_unwritten(uint8_t c) { return (c & PTO_OBSERVE_UNWRITTEN) && pto_observe_must_not_matter(c); }
+static bool is_undeclared(uint8_t c) {
+  return !(c & (PTO_OBSERVE_READ | PTO_OBSERVE_WRITE)) && pto_observe_must_not_matter(c);
+}
+static bool is_shared(uint8_t c) { return (c & PTO_OBSERVE_SHARED) && !(c & PTO_OBSERVE_UNWRITTEN); }
+
+static void selected_kinds(const struct pto_observation *o, uint32_t slot, uint8_t *kinds) {
+  memcpy(kinds, pto_observe_at(&o->memory, o->memory.sel, slot), o->memory.page_bytes);
+}
+
+static void take_piece(struct pto_observation *o, const struct pto_observe_span *span, void *context) {
+  struct search *s = context;
+  if (s->count == s->capacity) {
+    const uint32_t capacity = s->capacity ? 2 * s->capacity : 64;
+    struct piece *pieces = realloc(s->pieces, capacity * sizeof *pieces);
+    if (!pieces) {
+      s->is_short = true;
+      return;
+    }
+    s->pieces = pieces;
+    s->capacity = capacity;
+  }
+  const struct pto_observe_param *nearest = pto_observe_nearest(o, span->lo, span->hi);
+  const uint64_t element_bytes = nearest ? nearest->element_bytes : 1;
+  s->pieces[s->count++] = (struct piece){span->lo, span->hi, element_bytes, s->element_count};
+  s->element_count += (pto_align_up(span->hi, element_bytes) - (span->lo & ~(element_bytes - 1))) / element_bytes;
+}
+
+/* The bytes of elements [first, end) of a piece that has them. */
+static struct pto_observe_range bytes_of(const struct piece *piece, uint64_t first, uint64_t end) {
+  const uint64_t base = piece->lo & ~(piece->element_bytes - 1);
+  return (struct pto_observe_range){pto_max_u64(piece->lo, base + (first - piece->first) * piece->element_bytes),
+                                    pto_min_u64(piece->hi, base + (end - piece->first) * piece->element_bytes)};
+}
+
+static uint64_t end_of(const struct search *s, uint32_t piece) {
+  return piece + 1 < s->count ? s->pieces[piece + 1].first : s->element_count;
+}
+
+/* The piece that an element is in. */
+static uint32_t piece_of(const struct search *s, uint64_t element) {
+  uint32_t lo = 0, hi = s->count;
+  while (hi - lo > 1) {
+    const uint32_t mid = (lo + hi) / 2;
+    if (s->pieces[mid].first <= element)
+      lo = mid;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
+static void select_range(struct pto_observation *o, struct pto_observe_range range) {
+  const struct pto_observe_memory *m = &o->memory;
+  while (range.lo < range.hi) {
+    const uint32_t slot = pto_observe_call_find(m, range.lo);
+    const uint64_t page = range.lo & ~(m->page_bytes - 1), end = pto_min_u64(range.hi, page + m->page_bytes);
+    const uint8_t *classes = pto_observe_at(m, m->classes, slot);
+    uint8_t *sel = pto_observe_at(m, m->sel, slot);
+    for (uint64_t i = range.lo - page; i < end - page; i++) sel[i] = pto_observe_selects(classes[i]);
+    range.lo = end;
+  }
+}
+
+/* ---- questions ---- */
+
+/* Whether other values in elements [first, end) alone, of either kind, make a difference. */
+static bool matters(struct search *s, uint64_t first, uint64_t end) {
+  if (s->stuck_count == MOST_STUCK) return false;
+  pto_observe_select(s->o, NULL);
+  for (uint32_t i = piece_of(s, first); i < s->count && s->pieces[i].first < end; i++) {
+    const uint64_t from = pto_max_u64(first, s->pieces[i].first), to = pto_min_u64(end, end_of(s, i));
+    select_range(s->o, bytes_of(&s->pieces[i], from, to));
+  }
+  /* What a maximum reads does not show over the one, and not what a minimum reads over the other. */
+  struct pto_observe_outcome outcome = pto_observe_run_again(s->o, s->pattern, false);
+  if (!outcome.differs) outcome = pto_observe_run_again(s->o, !s->pattern, false);
+  if (outcome.is_caught && s->o->memory.caught == SIGVTALRM) s->stuck_count++;
+  if (outcome.differs && !s->effect.differs) s->effect = outcome;
+  return outcome.differs;
+}
+
+static void keep(struct search *s, uint64_t first, uint64_t end) {
+  for (uint32_t i = piece_of(s, first); i < s->count && s->pieces[i].first < end; i++) {
+    const struct pto_observe_range range =
+        bytes_of(&s->pieces[i], pto_max_u64(first, s->pieces[i].first), pto_min_u64(end, end_of(s, i)));
+    pto_observe_bytes_add(s->found, range.lo, range.hi);
+  }
+}
+
+/* Elements of [first, end), in which some matter. */
+static void halve(struct search *s, uint64_t first, uint64_t end, bool was_tried) {
+  if (end - first == 1) {
+    if (was_tried || matters(s, first, end)) keep(s, first, end);
+    return;
+  }
+  const uint64_t middle = first + (end - first) / 2;
+  const bool left = matters(s, first, middle);
+  if (left) halve(s, first, middle, true);
+  if (!left)
+    halve(s, middle, end, false); /* where else */
+  else if (matters(s, middle, end))
+    halve(s, middle, end, true);
+}
+
+/* The first and the last element that matter. */
+static void find_ends(struct search *s) {
+  uint64_t lo = 0, hi = s->element_count; /* those below lo do not matter, those below hi do */
+  while (hi - lo > 1) {
+    const uint64_t middle = lo + (hi - lo) / 2;
+    if (matters(s, 0, middle))
+      hi = middle;
+    else
+      lo = middle;
+  }
+  const uint64_t first = hi - 1;
+  lo = first, hi = s->element_count; /* those from lo on do, those from hi on do not */
+  while (hi - lo > 1) {
+    const uint64_t middle = lo + (hi - lo) / 2;
+    if (matters(s, middle, s->element_count))
+      lo = middle;
+    else
+      hi = middle;
+  }
+  keep(s, first, lo + 1);
+  s->found->is_bounded = lo > first;
+}
+
+/* Candidates are what is selected.  True where they matter; then `found` says which: those that `runs` runs find. */
+static bool search(struct pto_observation *o, enum pto_observe_pattern pattern, uint64_t runs,
+                   struct pto_observe_bytes *found, struct pto_observe_outcome *effect) {
+  struct search s = {.o = o, .pattern = pattern, .found = found};
+  const uint64_t bytes = (uint64_t)o->memory.pages.count * o->memory.page_bytes;
+  if (runs) runs = pto_max_u64(RUNS_MIN, pto_min_u64(runs, BYTES_MAX / pto_max_u64(bytes, 1)));
+  pto_observe_each_span(o, selected_kinds, take_piece, &s);
+  const bool is_read = s.element_count && matters(&s, 0, s.element_count);
+  if (is_read) {
+    if (2 * s.element_count <= runs)
+      halve(&s, 0, s.element_count, true);
+    else if (runs)
+      find_ends(&s);
+    found->is_unsearched = !runs;
+    if (found->count == 0 || s.stuck_count == MOST_STUCK) { /* not asked; or some together, none alone */
+      found->count = 0;
+      keep(&s, 0, s.element_count);
+      found->is_bounded = true;
+    }
+    *effect = s.effect;
+  }
+  free(s.pieces);
+  return is_read;
+}
+
+/* ---- what is asked ---- */
+
+/* Reads of an OUTPUT: of what another unit of the task has written is that task's matter. */
+static void tell_outputs(struct pto_observation *o, struct pto_observe_bytes *found,
+                         const struct pto_observe_outcome *effect) {
+  struct pto_observe_bytes own = {.is_bounded = found->is_bounded, .is_unsearched = found->is_unsearched};
+  for (uint32_t i = 0; i < found->count; i++) {
+    const struct pto_observe_range range = found->ranges[i];
+    const bool is_others = pto_observe_task_has_written(o, range.lo, range.hi);
+    if (o->call.has_others && !found->is_bounded) pto_observe_task_add(o, range.lo, range.hi, true);
+    if (!is_others || found->is_bounded) pto_observe_bytes_add(&own, range.lo, range.hi);
+  }
+  if (own.count) pto_observe_tell(o, PTO_FINDING_READ_OUTPUT, &own, effect);
+  pto_observe_bytes_fini(&own);
+}
+
+static bool ask(struct pto_observation *o, enum pto_observe_pattern pattern, uint64_t runs, bool (*wanted)(uint8_t),
+                uint32_t kind) {
+  struct pto_observe_bytes found = {0};
+  struct pto_observe_outcome effect;
+  pto_observe_select(o, wanted);
+  const bool is_read = search(o, pattern, runs, &found, &effect);
+  if (is_read && kind == PTO_FINDING_READ_OUTPUT)
+    tell_outputs(o, &found, &effect);
+  else if (is_read)
+    pto_observe_tell(o, kind, &found, &effect);
+  if (is_read && kind == PTO_FINDING_READ_UNWRITTEN && !found.is_unsearched) pto_observe_task_blame(o, &found);
+  pto_observe_bytes_fini(&found);
+  return is_read;
+}
+
+void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full) {
+  const uint64_t runs = is_full ? RUNS_MAX : 0;
+  bool any = false;
+  if (o->call.local_bytes) {
+    pto_observe_select(o, NULL);
+    const struct pto_observe_outcome effect = pto_observe_run_again(o, pattern, true);
+    if (effect.differs) pto_observe_tell_local(o, &effect);
+    any |= effect.differs;
+  }
+  any |= ask(o, pattern, runs, is_output, PTO_FINDING_READ_OUTPUT);
+  any |= ask(o, pattern, runs, is_unwritten, PTO_FINDING_READ_UNWRITTEN);
+  any |= ask(o, pattern, runs, is_undeclared, PTO_FINDING_READ_OUTSIDE);
+  if (!any) (void)ask(o, pattern, runs, pto_observe_must_not_matter, PTO_FINDING_READ_OUTSIDE);
+}
+
+/* Bytes that other units may write: of what the unit writes itself (an element of which some byte changed), it may read
+ * all. */
+static void select_shared(struct pto_observation *o) {
+  const struct pto_observe_memory *m = &o->memory;
+  uint64_t element_bytes = 1;
+  for (uint32_t i = 0; i < o->call.param_count; i++)
+    element_bytes = pto_max_u64(element_bytes, o->call.params[i].element_bytes);
+  pto_observe_select(o, is_shared);
+  for (uint32_t slot = 0; slot < m->pages.count; slot++) {
+    uint8_t *sel = pto_observe_at(m, m->sel, slot);
+    const uint8_t *written = pto_observe_at(m, m->written, slot);
+    for (uint64_t i = 0; i < m->page_bytes; i++)
+      if (written[i]) memset(sel + i / element_bytes * element_bytes, 0, element_bytes);
+  }
+}
+
+void pto_observe_search_shared(struct pto_observation *o) {
+  struct pto_observe_bytes found = {0};
+  struct pto_observe_outcome effect;
+  select_shared(o);
+  if (search(o, PTO_OBSERVE_NEGATIVE, RUNS_MAX / 8, &found, &effect) && !found.is_bounded)
+    for (uint32_t i = 0; i < found.count; i++) pto_observe_task_add(o, found.ranges[i].lo, found.ranges[i].hi, true);
+  pto_observe_bytes_fini(&found);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The state of an observation, and the steps that its files share.
+ *
+ *   check/observe/observe.c         what is to be looked at, and the order of the steps for each unit
+ *   check/observe/memory.c  guarded pages
+ *   check/observe/shadow.c  who has written what of the arena
+ *   check/observe/call.c    what a unit declares, its runs, what they show
+ *   check/observe/search.c  which bytes are read
+ *   check/observe/task.c    what all units of a task come to
+ *   check/observe/tell.c    sentences
+ *
+ * Always true within a unit: `call` describes it; between two runs of it memory is anything, and each run begins with
+ * setting it.
+ */
+#ifndef PTO_CHECK_OBSERVE_STATE_H
+#define PTO_CHECK_OBSERVE_STATE_H
+
+#include <check/observe/observe.h>
+#include <check/observe/memory.h>
+#include <check/observe/shadow.h>
+#include <report/findings/source_lines.h>
+#include <runtime/control/runtime_state.h>
+#include <runtime/port/core_port.h>
+#include <runtime/tensor/region_runs.h>
+#include <sim/tools/observe.h>
+
+/* A tensor parameter of the unit. */
+struct pto_observe_param {
+  struct pto_region region;
+  uint32_t mode;      /* what the unit's kernels do to it */
+  uint32_t task_mode; /* what all kernels of the task do */
+  uint32_t index;     /* among the task's parameters */
+  uint64_t element_bytes;
+  const char *name; /* the kernel's; NULL */
+};
+
+/* How often calls with the same kernels and shapes have been met. */
+struct pto_observe_form {
+  uint64_t key; /* 0: free */
+  uint32_t calls, searches;
+  uint16_t params[PTO_FINDING_COUNT]; /* 1 more than that of the last finding of a kind; 0: none */
+};
+#define PTO_OBSERVE_FORMS 65536u
+
+struct pto_observe_call {
+  const struct pto_observed_unit *unit;
+  const struct pto_payload *payload;
+  struct pto_observe_param params[PTO_MAX_TENSORS];
+  uint32_t param_count;
+  uint32_t label;  /* of the unit in its task: block · 4 + role */
+  bool has_others; /* the task has other units */
+  bool has_shared; /* some byte is of class SHARED */
+  uint64_t local_bytes;
+  int status; /* of the first run */
+  uint64_t first_ns;
+  uint64_t form;                       /* its kernels and shapes */
+  struct pto_observe_form *form_place; /* NULL: there is no room for it */
+  uint64_t runs;                       /* so far */
+};
+
+/* Bytes that a unit of a task has touched. */
+struct pto_observe_access {
+  uint64_t lo, hi;
+  uint32_t label;
+  bool is_read;
+};
+struct pto_observe_task {
+  uint64_t number; /* PTO_FINDING_NONE: free */
+  uint32_t messages_left;
+  bool is_whole; /* all that its units wrote is known */
+  struct pto_observe_access *accesses;
+  uint32_t count, capacity;
+};
+
+/* Bytes that a task declared to write and left as they were. */
+struct pto_observe_left {
+  struct pto_payload task; /* its number and kernels alone */
+  struct pto_observe_param param;
+  uint64_t buffer_number; /* that the memory was of, in the arena; 0: elsewhere */
+  struct pto_observe_range *ranges;
+  uint32_t count;
+  bool is_told;
+};
+
+struct pto_observation {
+  struct pto_reserve own; /* the memory of this struct */
+  struct pto_runtime *rt;
+  struct pto_port *port;
+  struct pto_observe_options options;
+  struct pto_findings *findings;
+  struct pto_source_lines *lines; /* NULL: none was needed yet */
+  struct pto_observe_memory memory;
+  struct pto_observe_shadow shadow;
+  struct pto_engine_observer observer;
+  struct pto_memory_watch watch;
+  bool is_in_run;
+  struct pto_observe_call call;
+  struct pto_observe_task *tasks; /* begun and not over */
+  uint32_t task_count, task_capacity;
+  struct pto_observe_left *left; /* in order of tasks */
+  uint32_t left_count, left_capacity;
+  struct pto_reserve forms_memory;
+  struct pto_reserve noise_memory;   /* two pages of it */
+  struct pto_reserve scratch_memory; /* a page of kinds, and the unit's slots in order of addresses */
+  struct pto_observe_summary summary;
+};
+
+/* Sorted ranges of bytes. */
+struct pto_observe_bytes {
+  struct pto_observe_range *ranges;
+  uint32_t count, capacity;
+  bool is_bounded;    /* the search ended early: first and last byte are exact */
+  bool is_unsearched; /* all that could be */
+};
+
+/* What a repeated run came to. */
+struct pto_observe_outcome {
+  bool differs; /* from the first run: in what was written, or in the status, or it did not come back */
+  bool is_caught;
+  int status;
+  uint64_t first_difference; /* the lowest byte that is not as the first run left it; 0: none is */
+  uint64_t last_difference;
+};
+
+/* Values for bytes that must not matter: each differs from the true one. */
+enum pto_observe_pattern { PTO_OBSERVE_NEGATIVE, PTO_OBSERVE_POSITIVE };
+
+/* check/observe/call.c */
+/* Processor time of this thread. */
+uint64_t pto_observe_now_ns(void);
+/* Once. */
+void pto_observe_make_noise(struct pto_observation *o);
+/* Fills `call` from the unit. */
+void pto_observe_describe(struct pto_observation *o, const struct pto_observed_unit *unit);
+/* Makes the unit's pages and says what it may do with each of their bytes.  False where there are too many. */
+bool pto_observe_declare(struct pto_observation *o);
+/* The run that counts; its end is kept in `after`. */
+void pto_observe_run_first(struct pto_observation *o);
+/* Another from the same beginning, with other values where `sel` is not 0 and, where `fills_local`, in local memory;
+ * bytes that it shows to be written are added to `written`. */
+struct pto_observe_outcome pto_observe_run_again(struct pto_observation *o, enum pto_observe_pattern pattern,
+                                                 bool fills_local);
+/* What stands in `sel` for a byte that is selected: even for what is to be written alone, so that no value which is
+ * read elsewhere and written there is the one that it had. */
+static inline uint8_t pto_observe_selects(uint8_t byte_class) {
+  return (byte_class & (PTO_OBSERVE_READ | PTO_OBSERVE_WRITE)) == PTO_OBSERVE_WRITE ? 0xfe : 0xff;
+}
+/* Selects the bytes whose class `wanted` answers with true; NULL: none. */
+void pto_observe_select(struct pto_observation *o, bool (*wanted)(uint8_t byte_class));
+bool pto_observe_must_not_matter(uint8_t byte_class);
+/* Memory as the first run left it. */
+void pto_observe_restore(struct pto_observation *o);
+/* What is declared to be written counts as written: for units that are not looked at. */
+void pto_observe_assume_writes(struct pto_observation *o);
+
+/* How many bytes from `at` < end on are the same. */
+static inline uint64_t pto_observe_same_bytes(const uint8_t *bytes, uint64_t at, uint64_t end) {
+  const uint64_t begin = at, all = bytes[at] * UINT64_C(0x0101010101010101);
+  for (uint64_t word; at + sizeof word <= end; at += sizeof word) {
+    __builtin_memcpy(&word, bytes + at, sizeof word);
+    if (word != all) break;
+  }
+  while (at < end && bytes[at] == bytes[begin]) at++;
+  return at - begin;
+}
+/* Bytes one after another of the same kind, which is not 0. */
+struct pto_observe_span {
+  uint64_t lo, hi;
+  uint8_t kind;
+};
+/* Writes the kind of each byte of a page. */
+typedef void pto_observe_kinds_of(const struct pto_observation *o, uint32_t slot, uint8_t *kinds);
+/* Calls `take` for each maximal span of the unit's pages, in order of addresses. */
+void pto_observe_each_span(struct pto_observation *o, pto_observe_kinds_of *kinds_of,
+                           void (*take)(struct pto_observation *o, const struct pto_observe_span *span, void *context),
+                           void *context);
+
+/* check/observe/search.c: a repeated run differed from the first, and another over the same bytes did not.  `is_full`:
+ * byte by byte, not only of what kind. */
+void pto_observe_search(struct pto_observation *o, enum pto_observe_pattern pattern, bool is_full);
+/* Which bytes that other units of the task may write this one reads. */
+void pto_observe_search_shared(struct pto_observation *o);
+
+/* check/observe/left.c */
+/* The number of the buffer at an address; 0 where there is none. */
+uint64_t pto_observe_buffer_at(const struct pto_observation *o, uint64_t addr);
+/* The last task that left one of these bytes out; NULL where none did. */
+struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi);
+
+/* check/observe/task.c */
+/* The record of the unit's task, made where it is the first; NULL without memory. */
+struct pto_observe_task *pto_observe_task_of(struct pto_observation *o);
+void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read);
+/* Whether another unit of the task has written one of these bytes. */
+bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi);
+/* The unit is over; with the last one the task is judged. */
+void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole);
+/* Bytes were read that were never written: the task that left them out is told. */
+void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read);
+/* The run is over: bytes outside the arena that a task left out, and no later task wrote, are told. */
+void pto_observe_tasks_finish(struct pto_observation *o);
+void pto_observe_tasks_clear(struct pto_observation *o);
+
+/* check/observe/tell.c: findings. */
+/* Calls come in order of `lo`.  A range that overlaps or touches the last one becomes one with it. */
+void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi);
+void pto_observe_bytes_fini(struct pto_observe_bytes *bytes);
+void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
+                      const struct pto_observe_outcome *effect);
+void pto_observe_tell_left(struct pto_observation *o, const struct pto_observe_left *left,
+                           const struct pto_observe_bytes *bytes);
+void pto_observe_tell_local(struct pto_observation *o, const struct pto_observe_outcome *effect);
+void pto_observe_tell_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect);
+void pto_observe_tell_blocks(struct pto_observation *o, const struct pto_observe_access *a,
+                             const struct pto_observe_access *b, uint64_t lo, uint64_t hi);
+
+/* The parameter that is nearest to these bytes; NULL where the unit has none with bytes. */
+const struct pto_observe_param *pto_observe_nearest(const struct pto_observation *o, uint64_t lo, uint64_t hi);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What all units of a task come to: outputs that none of them wrote, and bytes that two of them touch.
+ */
+#include <check/observe/state.h>
+
+#include <string.h>
+
+/* Pairs of bytes that are told of one task; more of it would say the same. */
+#define MOST_OVERLAPS 4u
+
+struct pto_observe_task *pto_observe_task_of(struct pto_observation *o) {
+  const struct pto_payload *payload = o->call.payload;
+  for (uint32_t i = 0; i < o->task_count; i++)
+    if (o->tasks[i].number == payload->task_number) return &o->tasks[i];
+  if (o->task_count == o->task_capacity) {
+    const uint32_t capacity = o->task_capacity ? 2 * o->task_capacity : 16;
+    struct pto_observe_task *tasks = realloc(o->tasks, capacity * sizeof *tasks);
+    if (!tasks) return NULL;
+    o->tasks = tasks;
+    o->task_capacity = capacity;
+  }
+  uint32_t kernels = 0;
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
+  const uint32_t blocks = o->call.unit->messages[0].flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
+  struct pto_observe_task *task = &o->tasks[o->task_count++];
+  *task =
+      (struct pto_observe_task){.number = payload->task_number, .messages_left = kernels * blocks, .is_whole = true};
+  return task;
+}
+
+void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read) {
+  struct pto_observe_task *task = pto_observe_task_of(o);
+  if (!task) return;
+  if (task->count == task->capacity) {
+    const uint32_t capacity = task->capacity ? 2 * task->capacity : 64;
+    struct pto_observe_access *accesses = realloc(task->accesses, capacity * sizeof *accesses);
+    if (!accesses) {
+      task->is_whole = false;
+      return;
+    }
+    task->accesses = accesses;
+    task->capacity = capacity;
+  }
+  task->accesses[task->count++] = (struct pto_observe_access){lo, hi, o->call.label, is_read};
+}
+
+bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const struct pto_observe_task *task = pto_observe_task_of(o);
+  for (uint32_t i = 0; task && i < task->count; i++) {
+    const struct pto_observe_access *access = &task->accesses[i];
+    if (!access->is_read && access->label != o->call.label && access->lo < hi && lo < access->hi) return true;
+  }
+  return false;
+}
+
+void pto_observe_tasks_clear(struct pto_observation *o) {
+  for (uint32_t i = 0; i < o->task_count; i++) free(o->tasks[i].accesses);
+  for (uint32_t i = 0; i < o->left_count; i++) free(o->left[i].ranges);
+  o->task_count = o->left_count = 0;
+}
+
+/* ---- what was left out ---- */
+
+/* Takes the ranges.  It is told when a task reads them, or when the run ends and they are still as they were. */
+static void keep_left(struct pto_observation *o, const struct pto_observe_param *param,
+                      struct pto_observe_bytes *missing) {
+  if (o->left_count == o->left_capacity) {
+    const uint32_t capacity = o->left_capacity ? 2 * o->left_capacity : 64;
+    struct pto_observe_left *left = realloc(o->left, capacity * sizeof *left);
+    if (!left) return;
+    o->left = left;
+    o->left_capacity = capacity;
+  }
+  for (uint32_t i = 0; i < missing->count; i++)
+    pto_observe_shadow_leave(&o->shadow, missing->ranges[i].lo, missing->ranges[i].hi);
+  struct pto_observe_left *left = &o->left[o->left_count++];
+  *left = (struct pto_observe_left){.param = *param,
+                                    .buffer_number = pto_observe_buffer_at(o, missing->ranges[0].lo),
+                                    .ranges = missing->ranges,
+                                    .count = missing->count};
+  left->task.task_number = o->call.payload->task_number;
+  memcpy(left->task.kernels, o->call.payload->kernels, sizeof left->task.kernels);
+  memset(missing, 0, sizeof *missing);
+  o->summary.outputs_left++;
+}
+
+void pto_observe_task_blame(struct pto_observation *o, const struct pto_observe_bytes *read) {
+  for (uint32_t r = 0; r < read->count; r++) {
+    struct pto_observe_left *left = pto_observe_left_find(o, read->ranges[r].lo, read->ranges[r].hi);
+    if (!left || left->is_told) continue;
+    const struct pto_observe_bytes all = {.ranges = left->ranges, .count = left->count};
+    pto_observe_tell_left(o, left, &all);
+    left->is_told = true;
+  }
+}
+
+/* Adds the bytes of a range that were not written in the whole run. */
+static void add_never_written(struct pto_observation *o, struct pto_observe_range range,
+                              struct pto_observe_bytes *bytes) {
+  if (pto_observe_shadow_is_written(&o->shadow, range.lo, range.hi)) return;
+  for (uint64_t at = range.lo; at < range.hi; at++)
+    if (!pto_observe_shadow_was_written(&o->shadow, at)) pto_observe_bytes_add(bytes, at, at + 1);
+}
+
+void pto_observe_tasks_finish(struct pto_observation *o) {
+  for (uint32_t i = 0; i < o->left_count; i++) {
+    struct pto_observe_left *left = &o->left[i];
+    struct pto_observe_bytes bytes = {0};
+    if (left->buffer_number || left->is_told) continue;
+    for (uint32_t r = 0; r < left->count; r++) add_never_written(o, left->ranges[r], &bytes);
+    if (bytes.count) pto_observe_tell_left(o, left, &bytes);
+    pto_observe_bytes_fini(&bytes);
+  }
+}
+
+/* ---- judgement ---- */
+
+static int order_accesses(const void *left, const void *right) {
+  const struct pto_observe_access *a = left, *b = right;
+  if (a->lo != b->lo) return a->lo < b->lo ? -1 : 1;
+  if (a->label != b->label) return a->label < b->label ? -1 : 1;
+  return (a->hi > b->hi) - (a->hi < b->hi);
+}
+
+/* Accesses are sorted, so those that meet one follow it. */
+static void judge_units(struct pto_observation *o, const struct pto_observe_task *task) {
+  uint32_t told = 0;
+  for (uint32_t i = 0; i < task->count && told < MOST_OVERLAPS; i++) {
+    const struct pto_observe_access *a = &task->accesses[i];
+    for (uint32_t k = i + 1; k < task->count && task->accesses[k].lo < a->hi && told < MOST_OVERLAPS; k++) {
+      const struct pto_observe_access *b = &task->accesses[k];
+      if (a->label == b->label || (a->is_read && b->is_read)) continue;
+      pto_observe_tell_blocks(o, a, b, b->lo, pto_min_u64(a->hi, b->hi));
+      told++;
+    }
+  }
+}
+
+/* Leaves what the task wrote: sorted, disjoint, as few as can be. */
+static void merge_writes(struct pto_observe_task *task) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < task->count; i++) {
+    const struct pto_observe_access access = task->accesses[i];
+    if (access.is_read) continue;
+    if (kept && access.lo <= task->accesses[kept - 1].hi)
+      task->accesses[kept - 1].hi = pto_max_u64(task->accesses[kept - 1].hi, access.hi);
+    else
+      task->accesses[kept++] = access;
+  }
+  task->count = kept;
+}
+
+/* What of [lo, hi) is not among merged writes. */
+static void add_missing(const struct pto_observe_task *task, uint64_t lo, uint64_t hi,
+                        struct pto_observe_bytes *missing) {
+  uint32_t first = 0, end = task->count;
+  while (first < end) { /* the first write that ends behind lo */
+    const uint32_t middle = (first + end) / 2;
+    if (task->accesses[middle].hi <= lo)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  for (; first < task->count && task->accesses[first].lo < hi && lo < hi; first++) {
+    if (task->accesses[first].lo > lo) pto_observe_bytes_add(missing, lo, task->accesses[first].lo);
+    lo = task->accesses[first].hi;
+  }
+  if (lo < hi) pto_observe_bytes_add(missing, lo, hi);
+}
+
+/* An INPUT and an OUTPUT of one place: equal values that are written there are not seen. */
+static bool is_in_place(const struct pto_observe_call *call, const struct pto_observe_param *param) {
+  for (uint32_t i = 0; i < call->param_count; i++)
+    if ((call->params[i].task_mode & PTO_INPUT) && pto_region_intersects(&call->params[i].region, &param->region, NULL))
+      return true;
+  return false;
+}
+
+static void judge_outputs(struct pto_observation *o, const struct pto_observe_task *task) {
+  for (uint32_t i = 0; i < o->call.param_count; i++) {
+    const struct pto_observe_param *param = &o->call.params[i];
+    if (param->task_mode != PTO_OUTPUT || is_in_place(&o->call, param)) continue;
+    struct pto_observe_bytes missing = {0};
+    struct pto_region_runs runs = pto_region_runs(&param->region);
+    for (uint64_t lo; pto_region_runs_next(&runs, &lo);) add_missing(task, lo, lo + param->region.run_bytes, &missing);
+    if (missing.count) keep_left(o, param, &missing);
+    pto_observe_bytes_fini(&missing);
+  }
+}
+
+void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
+  struct pto_observe_task *task = pto_observe_task_of(o);
+  if (!task) return;
+  task->is_whole &= is_whole;
+  task->messages_left -= o->call.unit->count;
+  if (task->messages_left) return;
+  if (task->count > 1) qsort(task->accesses, task->count, sizeof *task->accesses, order_accesses);
+  judge_units(o, task);
+  merge_writes(task);
+  if (task->is_whole) judge_outputs(o, task);
+  free(task->accesses);
+  *task = o->tasks[--o->task_count];
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sentences: a task, bytes of a buffer, the parameter nearest to them, and what to do about it.
+ */
+#include <check/observe/state.h>
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <runtime/port/core_port.h>
+
+/* Ranges that a sentence lists. */
+#define MOST_RANGES 4u
+/* Further from a parameter than this, how far says nothing. */
+#define FAR_BYTES (UINT64_C(1) << 20)
+/* How far back a buffer is looked for whose room bytes of the arena may be. */
+#define MOST_ROOM_BYTES (UINT64_C(4) << 20)
+
+/* ---- bytes ---- */
+
+void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_t hi) {
+  if (bytes->count && bytes->ranges[bytes->count - 1].hi >= lo) {
+    bytes->ranges[bytes->count - 1].hi = pto_max_u64(bytes->ranges[bytes->count - 1].hi, hi);
+    return;
+  }
+  if (bytes->count == bytes->capacity) {
+    const uint32_t capacity = bytes->capacity ? 2 * bytes->capacity : 8;
+    struct pto_observe_range *ranges = realloc(bytes->ranges, capacity * sizeof *ranges);
+    if (!ranges) return;
+    bytes->ranges = ranges;
+    bytes->capacity = capacity;
+  }
+  bytes->ranges[bytes->count++] = (struct pto_observe_range){lo, hi};
+}
+
+void pto_observe_bytes_fini(struct pto_observe_bytes *bytes) {
+  free(bytes->ranges);
+  memset(bytes, 0, sizeof *bytes);
+}
+
+/* ---- text ---- */
+
+struct text {
+  char bytes[PTO_SENTENCE_SIZE];
+  size_t used;
+};
+
+static void say(struct text *text, const char *format, ...) PTO_PRINTF(2, 3);
+static void say(struct text *text, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const int length = vsnprintf(text->bytes + text->used, sizeof text->bytes - text->used, format, args);
+  va_end(args);
+  if (length > 0) text->used = pto_min_u64(text->used + (size_t)length, sizeof text->bytes - 1);
+}
+
+/* "task 17 (softmax) block 3 AIV1", with what tells its units apart. */
+static void say_unit(struct text *text, const struct pto_observation *o, uint32_t label) {
+  const struct pto_payload *payload = o->call.payload;
+  const struct pto_message *first = &o->call.unit->messages[0];
+  uint32_t kernels = 0;
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
+  const struct pto_kernel *kernel = payload->kernels[label % 4];
+  say(text, "task %" PRIu64 " (%s)", payload->task_number, kernel && kernel->name ? kernel->name : "?");
+  if ((first->flags & PTO_MESSAGE_BLOCKS) && payload->block_count > 1 &&
+      !(first->flags & PTO_MESSAGE_TOGETHER && o->call.unit->waits))
+    say(text, " block %u", label / 4);
+  if (kernels > 1 && !o->call.unit->waits) say(text, " %s", pto_role_name(label % 4));
+}
+
+/* ---- places ---- */
+
+/* What memory bytes lie in, and where it begins: ranges are told from there. */
+struct object {
+  char name[160];
+  uint64_t lo, hi;
+};
+
+/* Whether the bytes of the arena from `addr` on are in no block that a task still has. */
+static bool is_free(const struct pto_observation *o, uint64_t addr) {
+  uint64_t position;
+  const uint32_t index = pto_gm_arena_ring_of(&o->rt->arena, addr, &position);
+  const struct pto_heap_ring *ring = &o->rt->rings.rings[index].heap;
+  const uint64_t laps_bytes = ring->lap_count * ring->size_bytes;
+  return (position + laps_bytes - ring->tail % laps_bytes) % laps_bytes >= ring->head - ring->tail;
+}
+
+static const struct pto_observe_external *find_external(const struct pto_observation *o, uint64_t lo, uint64_t margin) {
+  const struct pto_observe_external *all = o->memory.externals.memory.addr, *best = NULL;
+  uint64_t best_away = margin + 1;
+  for (uint32_t i = 0; i < o->memory.externals.count; i++) {
+    const uint64_t away = lo < all[i].lo ? all[i].lo - lo : lo >= all[i].hi ? lo - all[i].hi + 1 : 0;
+    if (away > margin || away > best_away) continue;
+    if (away == best_away && best && all[i].hi - all[i].lo <= best->hi - best->lo) continue; /* the larger holds more */
+    best = &all[i];
+    best_away = away;
+  }
+  return best;
+}
+
+/* The buffer in whose room, as large as itself, `addr` lies (gm_arena.h), or NULL.  Looks 4 MiB back. */
+static const struct pto_observe_buffer *find_before(const struct pto_observation *o, uint64_t addr) {
+  const struct pto_observe_buffer *buffer = NULL;
+  for (uint64_t back = PTO_OUTPUT_ALIGN; !buffer && back <= MOST_ROOM_BYTES; back += PTO_OUTPUT_ALIGN)
+    buffer = pto_observe_shadow_find(&o->shadow, addr - back);
+  if (!buffer) return NULL;
+  const uint64_t block_bytes = pto_align_up(buffer->hi - buffer->lo, PTO_OUTPUT_ALIGN);
+  return addr - buffer->lo < block_bytes << o->rt->arena.spread_log2 ? buffer : NULL;
+}
+
+static void describe_arena(const struct pto_observation *o, uint64_t lo, struct object *object) {
+  const struct pto_observe_buffer *buffer = pto_observe_shadow_find(&o->shadow, lo);
+  if (!buffer && (buffer = find_before(o, lo)) != NULL) {
+    *object = (struct object){.lo = buffer->lo, .hi = buffer->hi};
+    snprintf(object->name, sizeof object->name, "the room behind buffer %" PRIu64, buffer->number);
+    return;
+  }
+  if (!buffer) {
+    *object = (struct object){.lo = o->memory.arena.lo, .hi = o->memory.arena.hi};
+    snprintf(object->name, sizeof object->name, "free memory of the arena");
+    return;
+  }
+  *object = (struct object){.lo = buffer->lo, .hi = buffer->hi};
+  if (is_free(o, lo))
+    snprintf(object->name, sizeof object->name, "free memory that was buffer %" PRIu64, buffer->number);
+  else
+    snprintf(object->name, sizeof object->name, "buffer %" PRIu64, buffer->number);
+}
+
+static void describe(const struct pto_observation *o, uint64_t lo, struct object *object) {
+  uint64_t begin;
+  const struct pto_observe_external *external;
+  if (lo >= o->memory.arena.lo && lo < o->memory.arena.hi) {
+    describe_arena(o, lo, object);
+  } else if ((external = find_external(o, lo, 2 * o->memory.page_bytes)) != NULL) {
+    const char *name = pto_observe_memory_name(&o->memory, external->lo, &begin);
+    *object = (struct object){.lo = external->lo, .hi = external->hi};
+    if (name)
+      snprintf(object->name, sizeof object->name, "array %.100s (buffer %" PRIu64 ")", name, external->buffer_number);
+    else
+      snprintf(object->name, sizeof object->name, "external buffer %" PRIu64, external->buffer_number);
+  } else {
+    *object = (struct object){.lo = 0, .hi = UINT64_MAX, .name = "memory at"};
+  }
+}
+
+/* Whether describe names this object, which bytes behind its end may be told of too. */
+static bool lies_in(const struct pto_observation *o, uint64_t lo, const struct object *object) {
+  struct object other;
+  describe(o, lo, &other);
+  return other.lo == object->lo && strcmp(other.name, object->name) == 0;
+}
+
+/* "bytes [64, 80), [96, 112) and 14 more ranges of buffer 5": those from `first` on that lie in one object; the next.
+ */
+static uint32_t say_ranges(struct text *text, const struct pto_observation *o, const struct pto_observe_bytes *bytes,
+                           uint32_t first, const struct object *object) {
+  uint32_t count = 0, i = first;
+  uint64_t total = 0;
+  for (; i < bytes->count; i++) {
+    const struct pto_observe_range range = bytes->ranges[i];
+    if (i > first && !lies_in(o, range.lo, object)) break;
+    total += range.hi - range.lo;
+    if (count++ >= MOST_RANGES) continue;
+    say(text, "%s[%" PRId64 ", %" PRId64 ")", count > 1 ? ", " : "bytes ", (int64_t)(range.lo - object->lo),
+        (int64_t)(range.hi - object->lo));
+  }
+  if (count > MOST_RANGES) say(text, " and %u more, %" PRIu64 " bytes in all,", count - MOST_RANGES, total);
+  say(text, " of %s", object->name);
+  return i;
+}
+
+/* 0: within; else how many bytes to the nearest, which is 1 for a neighbour. */
+static uint64_t away_from(const struct pto_region *region, uint64_t lo, uint64_t hi) {
+  if (lo >= region->end) return lo - region->end + 1;
+  return hi <= region->start ? region->start - hi + 1 : 0;
+}
+
+const struct pto_observe_param *pto_observe_nearest(const struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const struct pto_observe_param *best = NULL;
+  for (uint32_t i = 0; i < o->call.param_count; i++) {
+    const struct pto_observe_param *param = &o->call.params[i];
+    if (pto_region_is_empty(&param->region)) continue;
+    if (!best) best = param;
+    const uint64_t away = away_from(&param->region, lo, hi), best_away = away_from(&best->region, lo, hi);
+    /* Of those around the bytes, the narrower one is meant. */
+    if (away < best_away ||
+        (away == best_away && param->region.end - param->region.start < best->region.end - best->region.start))
+      best = param;
+  }
+  return best;
+}
+
+/* "param 2 \"z\" (OUTPUT)". */
+static void say_param(struct text *text, const struct pto_observe_param *param) {
+  say(text, "param %u", param->index);
+  if (param->name && param->name[0]) say(text, " %s", param->name);
+  say(text, " (%s)", pto_param_mode_name(param->mode));
+}
+
+/* Where bytes are from a parameter's. */
+static void say_distance(struct text *text, const struct pto_observe_param *param, uint64_t lo, uint64_t hi) {
+  const struct pto_region *region = &param->region;
+  if (away_from(region, lo, hi) > FAR_BYTES) {
+    say(text, "far from all of its parameters");
+    return;
+  }
+  if (lo >= region->end)
+    say(text, lo == region->end ? "right behind " : "%" PRIu64 " bytes behind ", lo - region->end);
+  else if (hi <= region->start)
+    say(text, hi == region->start ? "right before " : "%" PRIu64 " bytes before ", region->start - hi);
+  else
+    say(text, "between the rows of ");
+  say_param(text, param);
+}
+
+/* "param 1 z (OUTPUT)", where a difference was seen. */
+static void say_effect(struct text *text, const struct pto_observation *o, const struct pto_observe_outcome *effect) {
+  if (!effect) return;
+  if (effect->is_caught) {
+    const int caught = o->memory.caught;
+    say(text, caught == SIGVTALRM ? "with other values there it does not come back"
+                                  : "with other values there it ends in a signal");
+    return;
+  }
+  if (!effect->first_difference) {
+    say(text, "with other values there it returns %d instead of %d", effect->status, o->call.status);
+    return;
+  }
+  struct object object;
+  describe(o, effect->first_difference, &object);
+  say(text, "with other values there, byte %" PRId64 " of %s comes out different",
+      (int64_t)(effect->first_difference - object.lo), object.name);
+}
+
+/* ---- findings ---- */
+
+/* "; submitted at a.c:12", where the run records its tasks. */
+static const char *describe_place(struct pto_observation *o, uint64_t task, char *text, size_t size) {
+  const struct pto_trace_log *tasks = &o->rt->trace.tasks;
+  char place[128] = "";
+  text[0] = '\0';
+  if (!pto_trace_has_graph(&o->rt->trace) || task >= tasks->count) return text;
+  if (!o->lines) o->lines = pto_source_lines_create();
+  const struct pto_trace_task *record = pto_trace_log_at(tasks, task);
+  if (pto_source_lines_name(o->lines, record->call, place, sizeof place)[0])
+    snprintf(text, size, "; submitted at %s", place);
+  return text;
+}
+
+static void add(struct pto_observation *o, uint32_t kind, const struct pto_observe_param *param, const char *remedy,
+                const struct pto_payload *payload, const struct text *text) {
+  uint64_t group = pto_mix64(kind + 1);
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) group = pto_mix64(group ^ (uintptr_t)payload->kernels[k]);
+  group = pto_mix64(group ^ (param ? param->index : PTO_MAX_PARAMS));
+  const struct pto_finding finding = {.kind = kind,
+                                      .tasks = {payload->task_number, PTO_FINDING_NONE},
+                                      .params = {param ? param->index : PTO_FINDING_NONE, PTO_FINDING_NONE},
+                                      .group = group};
+  if (o->call.form_place) o->call.form_place->params[kind] = (uint16_t)(param ? param->index + 1 : 0);
+  char place[160];
+  pto_findings_add(o->findings, &finding, remedy, "%s%s", text->bytes,
+                   describe_place(o, payload->task_number, place, sizeof place));
+}
+
+static void say_unwritten(struct text *text, struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const struct pto_observe_left *left = pto_observe_left_find(o, lo, hi);
+  if (left)
+    say(text, "which task %" PRIu64 " declares to write and leaves as they were", left->task.task_number);
+  else
+    say(text, "which nobody has written");
+}
+
+/* What follows the bytes, and the line to change. */
+static const char *say_why(struct text *text, struct pto_observation *o, uint32_t kind,
+                           const struct pto_observe_param *param, struct pto_observe_range range, char *remedy,
+                           size_t remedy_size) {
+  const uint64_t lo = range.lo, hi = range.hi;
+  say(text, ", ");
+  switch (kind) {
+  case PTO_FINDING_WRITE_OUTSIDE:
+  case PTO_FINDING_READ_OUTSIDE:
+    say(text, "which it does not declare");
+    if (!param) break;
+    say(text, ": ");
+    say_distance(text, param, lo, hi);
+    return NULL;
+  case PTO_FINDING_WRITE_INPUT:
+    say(text, "through ");
+    say_param(text, param);
+    snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
+    return remedy;
+  case PTO_FINDING_READ_OUTPUT:
+    say(text, "as they were before, through ");
+    say_param(text, param);
+    snprintf(remedy, remedy_size, "declare param %u INOUT", param->index);
+    return remedy;
+  default:
+    say_unwritten(text, o, lo, hi);
+    say(text, ", through ");
+    say_param(text, param);
+    return NULL;
+  }
+  return NULL;
+}
+
+/* Of a call like one before: what was found of that one holds for it. */
+static void tell_unsearched(struct pto_observation *o, uint32_t kind, const struct pto_observe_outcome *effect) {
+  static const char *const what[PTO_FINDING_COUNT] = {[PTO_FINDING_READ_OUTSIDE] = "bytes that it does not declare",
+                                                      [PTO_FINDING_READ_OUTPUT] = "what an OUTPUT held before",
+                                                      [PTO_FINDING_READ_UNWRITTEN] = "bytes that nobody has written"};
+  const struct pto_observe_param *param = NULL;
+  struct text text = {.used = 0};
+  for (uint32_t i = 0; i < o->call.param_count; i++)
+    if (o->call.form_place && o->call.params[i].index + 1 == o->call.form_place->params[kind])
+      param = &o->call.params[i];
+  say_unit(&text, o, o->call.label);
+  say(&text, " reads %s, as it was searched for in an earlier call; ", what[kind]);
+  say_effect(&text, o, effect);
+  add(o, kind, param, NULL, o->call.payload, &text);
+}
+
+void pto_observe_tell(struct pto_observation *o, uint32_t kind, const struct pto_observe_bytes *bytes,
+                      const struct pto_observe_outcome *effect) {
+  if (bytes->is_unsearched) {
+    tell_unsearched(o, kind, effect);
+    return;
+  }
+  for (uint32_t i = 0; i < bytes->count;) {
+    const struct pto_observe_range range = bytes->ranges[i];
+    const struct pto_observe_param *param = pto_observe_nearest(o, range.lo, range.hi);
+    struct text text = {.used = 0};
+    struct object object;
+    char remedy[64];
+    describe(o, range.lo, &object);
+    say_unit(&text, o, o->call.label);
+    say(&text, kind == PTO_FINDING_WRITE_OUTSIDE || kind == PTO_FINDING_WRITE_INPUT ? " writes " : " reads ");
+    if (bytes->is_bounded) say(&text, "some of ");
+    i = say_ranges(&text, o, bytes, i, &object);
+    const char *fix = say_why(&text, o, kind, param, range, remedy, sizeof remedy);
+    if (effect) say(&text, "; ");
+    say_effect(&text, o, effect);
+    add(o, kind, param, fix, o->call.payload, &text);
+  }
+}
+
+void pto_observe_tell_left(struct pto_observation *o, const struct pto_observe_left *left,
+                           const struct pto_observe_bytes *bytes) {
+  struct text text = {.used = 0};
+  struct object object;
+  const char *separator = "";
+  say(&text, "task %" PRIu64 " (", left->task.task_number);
+  for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) {
+    const struct pto_kernel *kernel = left->task.kernels[k];
+    if (!kernel) continue;
+    say(&text, "%s%s", separator, kernel->name ? kernel->name : "?");
+    separator = ", ";
+  }
+  say(&text, ") does not write ");
+  describe(o, bytes->ranges[0].lo, &object);
+  say_ranges(&text, o, bytes, 0, &object);
+  say(&text, ", which ");
+  say_param(&text, &left->param);
+  say(&text, " declares");
+  add(o, PTO_FINDING_NOT_WRITTEN, &left->param, NULL, &left->task, &text);
+}
+
+void pto_observe_tell_local(struct pto_observation *o, const struct pto_observe_outcome *effect) {
+  struct text text = {.used = 0};
+  say_unit(&text, o, o->call.label);
+  say(&text, " reads local memory that it has not written itself; ");
+  say_effect(&text, o, effect);
+  add(o, PTO_FINDING_READ_UNWRITTEN, NULL, NULL, o->call.payload, &text);
+}
+
+void pto_observe_tell_unstable(struct pto_observation *o, const struct pto_observe_outcome *effect) {
+  struct text text = {.used = 0};
+  say_unit(&text, o, o->call.label);
+  if (effect->is_caught)
+    say(&text, " ends in a signal when it is run again over the same bytes");
+  else if (!effect->first_difference)
+    say(&text, " returns %d, and %d when it is run again over the same bytes", o->call.status, effect->status);
+  else {
+    struct object object;
+    describe(o, effect->first_difference, &object);
+    say(&text, " is run twice over the same bytes, and byte %" PRId64 " of %s comes out different",
+        (int64_t)(effect->first_difference - object.lo), object.name);
+  }
+  say(&text, ": it keeps something of its own between calls, or reads what is no memory of the task; its other reads "
+             "cannot be told");
+  add(o, PTO_FINDING_UNSTABLE, NULL, NULL, o->call.payload, &text);
+}
+
+void pto_observe_tell_blocks(struct pto_observation *o, const struct pto_observe_access *a,
+                             const struct pto_observe_access *b, uint64_t lo, uint64_t hi) {
+  const struct pto_observe_access *writer = a->is_read ? b : a, *other = a->is_read ? a : b;
+  struct text text = {.used = 0};
+  struct object object;
+  const uint32_t blocks[] = {writer->label / 4, other->label / 4};
+  describe(o, lo, &object);
+  say_unit(&text, o, writer->label);
+  say(&text, " writes bytes [%" PRId64 ", %" PRId64 ") of %s, which ", (int64_t)(lo - object.lo),
+      (int64_t)(hi - object.lo), object.name);
+  if (blocks[0] != blocks[1])
+    say(&text, "its block %u", blocks[1]);
+  else
+    say(&text, "its core %s", pto_role_name(other->label % 4));
+  say(&text, other->is_read ? " reads: nothing orders the two" : " writes too: nothing orders the two");
+  add(o, PTO_FINDING_BLOCKS, pto_observe_nearest(o, lo, hi), NULL, o->call.payload, &text);
+}

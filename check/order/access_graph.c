@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/order/access_graph.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <check/order/access_index.h>
+#include <runtime/tensor/tensor_make.h>
+
+/* While it is made. */
+struct maker {
+  struct pto_access_graph *graph;
+  struct pto_access_index index;
+  uint32_t *mark;      /* by node: the consumer that last found an edge from it */
+  uint32_t *creator;   /* by space: the node that allocated it */
+  uint32_t node;       /* being wired */
+  uint32_t after_sync; /* the last sync before it, or the first node */
+};
+
+/* ---- nodes and accesses ---- */
+
+static bool share_bytes(const struct pto_trace_param *a, const struct pto_trace_param *b) {
+  const struct pto_buffer *x = &a->tensor.buffer, *y = &b->tensor.buffer;
+  if (x->base + x->size_bytes <= y->base || y->base + y->size_bytes <= x->base) return false;
+  if (pto_tensor_is_empty(&a->tensor) || pto_tensor_is_empty(&b->tensor)) return false;
+  struct pto_region left, right;
+  pto_region_from_tensor(&a->tensor, x->base, &left);
+  pto_region_from_tensor(&b->tensor, y->base, &right);
+  left.is_fuzzy = right.is_fuzzy = 0;
+  return pto_region_intersects(&left, &right, NULL);
+}
+
+/* Whether an INPUT and an OUTPUT of the task are one in place: where they share bytes they are, as the runtime refuses
+ * all else. */
+static bool is_in_place(const struct pto_access_graph *graph, const struct pto_trace_task *task,
+                        const struct pto_trace_param *param) {
+  const uint32_t other_mode = param->mode == PTO_INPUT ? PTO_OUTPUT : PTO_INPUT;
+  if ((param->mode != PTO_INPUT && param->mode != PTO_OUTPUT) || param->index == UINT32_MAX) return false;
+  for (uint32_t i = 0; i < task->param_count; i++) {
+    const struct pto_trace_param *other = pto_trace_log_at(&graph->trace->params, task->first_param + i);
+    if (other->mode == other_mode && other->index != UINT32_MAX && share_bytes(param, other)) return true;
+  }
+  return false;
+}
+
+static uint32_t space_of(bool is_managed, uint64_t buffer_number) { return is_managed ? (uint32_t)buffer_number : 0; }
+
+static void add_task_accesses(struct pto_access_graph *graph, uint32_t node) {
+  const struct pto_trace_task *task = pto_graph_task(graph, node);
+  for (uint32_t i = 0; i < task->param_count; i++) {
+    const struct pto_trace_param *param = pto_trace_log_at(&graph->trace->params, task->first_param + i);
+    if (pto_tensor_is_empty(&param->tensor)) continue;
+    const bool in_place = is_in_place(graph, task, param);
+    if (in_place && param->mode == PTO_INPUT) continue; /* told with the output */
+    graph->accesses[graph->access_count++] =
+        (struct pto_graph_access){.param = param,
+                                  .node = node,
+                                  .space = space_of(param->is_managed, param->buffer_number),
+                                  .reads = (param->mode & PTO_INPUT) || in_place,
+                                  .writes = param->mode & PTO_OUTPUT};
+  }
+}
+
+static void add_node(struct pto_access_graph *graph, bool is_host, uint32_t index) {
+  const uint32_t node = graph->node_count++;
+  graph->nodes[node] = (struct pto_graph_node){.index = index, .is_host = is_host, .first_access = graph->access_count};
+  if (is_host) {
+    const struct pto_trace_host_access *host = pto_graph_host(graph, node);
+    if (!host->is_sync)
+      graph->accesses[graph->access_count++] =
+          (struct pto_graph_access){.node = node,
+                                    .space = space_of(host->is_managed, host->buffer_number),
+                                    .reads = !host->is_write,
+                                    .writes = host->is_write};
+  } else {
+    const struct pto_trace_task *task = pto_graph_task(graph, node);
+    const struct pto_trace_scope *scope = pto_trace_log_at(&graph->trace->scopes, task->scope_serial);
+    graph->node_of_task[index] = node;
+    graph->nodes[node].is_manual = scope->kind == PTO_SCOPE_MANUAL;
+    add_task_accesses(graph, node);
+  }
+  graph->nodes[node].access_count = (uint32_t)(graph->access_count - graph->nodes[node].first_access);
+}
+
+static void add_nodes(struct pto_access_graph *graph) {
+  const struct pto_trace *trace = graph->trace;
+  uint64_t host = 0;
+  for (uint64_t task = 0; task <= trace->tasks.count; task++) {
+    for (; host < trace->host_accesses.count; host++) {
+      const struct pto_trace_host_access *access = pto_trace_log_at(&trace->host_accesses, host);
+      if (access->task_count > task) break;
+      add_node(graph, true, (uint32_t)host);
+    }
+    if (task < trace->tasks.count) add_node(graph, false, (uint32_t)task);
+  }
+}
+
+void pto_graph_region(const struct pto_access_graph *graph, const struct pto_graph_access *access,
+                      struct pto_region *region) {
+  if (access->param) {
+    pto_region_from_tensor(&access->param->tensor, access->param->tensor.buffer.base, region);
+    return;
+  }
+  const struct pto_trace_host_access *host = pto_graph_host(graph, access->node);
+  *region = (struct pto_region){.start = host->begin, .end = host->end, .run_bytes = host->end - host->begin};
+}
+
+/* ---- edges ---- */
+
+uint32_t pto_graph_reasons(enum pto_deps_rules rules, const struct pto_graph_access *earlier,
+                           const struct pto_graph_access *later, bool is_creator) {
+  const bool is_exact = rules == PTO_DEPS_EXACT;
+  uint32_t reasons = 0;
+  if (earlier->writes && later->reads) reasons |= PTO_EDGE_RAW;
+  /* the host waits for writers whatever the rules */
+  if (earlier->writes && later->writes && (is_exact || later->reads || is_creator || !later->param))
+    reasons |= PTO_EDGE_WAW;
+  if (earlier->reads && later->writes && is_exact) reasons |= PTO_EDGE_WAR;
+  return reasons;
+}
+
+static bool add_edge(struct maker *m, const struct pto_graph_edge *edge) {
+  struct pto_access_graph *graph = m->graph;
+  if (graph->edge_count == graph->edge_capacity) {
+    const uint64_t capacity = graph->edge_capacity ? graph->edge_capacity * 2 : 1024;
+    void *larger = realloc(graph->edges, capacity * sizeof *graph->edges);
+    if (!larger) return false;
+    graph->edges = larger;
+    graph->edge_capacity = capacity;
+  }
+  graph->edges[graph->edge_count++] = *edge;
+  m->mark[edge->producer] = m->node;
+  return true;
+}
+
+static bool add_explicit(struct maker *m) {
+  const struct pto_access_graph *graph = m->graph;
+  const struct pto_trace_task *task = pto_graph_task(graph, m->node);
+  for (uint64_t i = 0; i < task->edge_count; i++) {
+    const struct pto_trace_edge *edge = pto_trace_log_at(&graph->trace->edges, task->first_edge + i);
+    if (edge->reason != PTO_EDGE_EXPLICIT) continue;
+    const struct pto_graph_edge explicit_one = {graph->node_of_task[edge->producer], m->node, PTO_EDGE_EXPLICIT,
+                                                PTO_GRAPH_NONE, PTO_GRAPH_NONE};
+    if (!add_edge(m, &explicit_one)) return false;
+  }
+  return true;
+}
+
+static bool meet_list(struct maker *m, uint32_t list, uint32_t later_index) {
+  const struct pto_access_graph *graph = m->graph;
+  const struct pto_graph_access *later = &graph->accesses[later_index];
+  for (uint32_t i = list; i != PTO_INDEX_NONE; i = m->index.accesses[i].next) {
+    const uint32_t producer = m->index.accesses[i].node, access = m->index.accesses[i].access;
+    if (producer == m->node) continue;
+    const bool is_creator = later->space && m->creator[later->space] == producer;
+    const uint32_t reasons = pto_graph_reasons(graph->rules, &graph->accesses[access], later, is_creator);
+    for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_WAR; reason <<= 1) {
+      const struct pto_graph_edge edge = {producer, m->node, reason, access, later_index};
+      if ((reasons & reason) && !add_edge(m, &edge)) return false;
+    }
+  }
+  return true;
+}
+
+static bool meet(struct maker *m, uint32_t access_index) {
+  const struct pto_access_graph *graph = m->graph;
+  const struct pto_graph_access *access = &graph->accesses[access_index];
+  struct pto_region region;
+  pto_graph_region(graph, access, &region);
+  if (pto_access_index_find(&m->index, access->space, &region)) return false;
+  for (uint32_t h = 0; h < m->index.hit_count; h++) {
+    const struct pto_index_region *hit = &m->index.regions[m->index.hits[h].region];
+    if (!meet_list(m, hit->writes, access_index)) return false;
+    if (access->writes && graph->rules == PTO_DEPS_EXACT && !meet_list(m, hit->reads, access_index)) return false;
+  }
+  return true;
+}
+
+static bool has_no_edge(void *context, const struct pto_index_access *access) {
+  const struct maker *m = context;
+  return m->mark[access->node] != m->node;
+}
+
+/* A write takes the place of the accesses that it covers and has an edge to. */
+static bool enter(struct maker *m, uint32_t access_index) {
+  const struct pto_access_graph *graph = m->graph;
+  const struct pto_graph_access *access = &graph->accesses[access_index];
+  if (graph->rules == PTO_DEPS_PTO && !access->writes) return true; /* no task ever waits for a reader */
+  struct pto_region region;
+  pto_graph_region(graph, access, &region);
+  if (pto_access_index_find(&m->index, access->space, &region)) return false;
+  for (uint32_t h = 0; access->writes && h < m->index.hit_count; h++) {
+    const struct pto_index_hit hit = m->index.hits[h];
+    if (hit.relation == PTO_EQUAL || hit.relation == PTO_COVERS)
+      pto_access_index_filter(&m->index, hit.region, has_no_edge, m);
+  }
+  return pto_access_index_add(&m->index, access->space, &region, access->writes, m->node, access_index) == PTO_OK;
+}
+
+static int order_edges(const void *left, const void *right) {
+  const struct pto_graph_edge *a = left, *b = right;
+  if (a->producer != b->producer) return a->producer < b->producer ? -1 : 1;
+  if (a->reason != b->reason) return a->reason < b->reason ? -1 : 1;
+  if (a->consumer_access != b->consumer_access) return a->consumer_access < b->consumer_access ? -1 : 1;
+  return (a->producer_access > b->producer_access) - (a->producer_access < b->producer_access);
+}
+
+static bool add_before(struct pto_access_graph *graph, struct pto_graph_node *node, uint32_t before) {
+  if (graph->before_total == graph->before_capacity) {
+    const uint64_t capacity = graph->before_capacity ? graph->before_capacity * 2 : 1024;
+    void *larger = realloc(graph->before, capacity * sizeof *graph->before);
+    if (!larger) return false;
+    graph->before = larger;
+    graph->before_capacity = capacity;
+  }
+  graph->before[graph->before_total++] = before;
+  node->before_count++;
+  return true;
+}
+
+/* Distinct producers, ascending, and the host's last access among them. */
+static bool add_predecessors(struct maker *m, uint32_t last_host) {
+  struct pto_access_graph *graph = m->graph;
+  struct pto_graph_node *node = &graph->nodes[m->node];
+  const struct pto_graph_edge *edges = graph->edges + node->first_edge;
+  bool has_host = last_host == PTO_GRAPH_NONE;
+  node->first_before = graph->before_total;
+  for (uint64_t i = 0; i < node->edge_count; i++) {
+    if (i && edges[i].producer == edges[i - 1].producer) continue;
+    if (!has_host && last_host < edges[i].producer) {
+      has_host = true;
+      if (!add_before(graph, node, last_host)) return false;
+    }
+    if (!add_before(graph, node, edges[i].producer)) return false;
+    graph->pair_count += !node->is_host;
+  }
+  return has_host || add_before(graph, node, last_host);
+}
+
+/* All since the sync before it, which has what is older. */
+static bool add_all_predecessors(struct maker *m) {
+  struct pto_access_graph *graph = m->graph;
+  struct pto_graph_node *node = &graph->nodes[m->node];
+  node->first_edge = graph->edge_count;
+  node->first_before = graph->before_total;
+  for (uint32_t earlier = m->after_sync; earlier < m->node; earlier++)
+    if (!add_before(graph, node, earlier)) return false;
+  m->after_sync = m->node;
+  return true;
+}
+
+static bool wire(struct maker *m, uint32_t last_host) {
+  struct pto_access_graph *graph = m->graph;
+  struct pto_graph_node *node = &graph->nodes[m->node];
+  const uint32_t first = (uint32_t)node->first_access, end = first + node->access_count;
+  if (node->is_host && pto_graph_host(graph, m->node)->is_sync) return add_all_predecessors(m);
+  node->first_edge = graph->edge_count;
+  if (!node->is_host && !add_explicit(m)) return false;
+  for (uint32_t i = first; i < end; i++) {
+    const uint32_t space = graph->accesses[i].space;
+    if (space && m->creator[space] == PTO_GRAPH_NONE) m->creator[space] = m->node; /* the first to touch it allocates */
+    if (!node->is_manual && !meet(m, i)) return false;
+  }
+  for (uint32_t i = first; !node->is_host && i < end; i++)
+    if (!enter(m, i)) return false;
+  node->edge_count = graph->edge_count - node->first_edge;
+  if (node->edge_count > 1) qsort(graph->edges + node->first_edge, node->edge_count, sizeof *graph->edges, order_edges);
+  return add_predecessors(m, last_host);
+}
+
+/* ---- the whole ---- */
+
+static int check_record(const struct pto_trace *trace, struct pto_error *error) {
+  if (!(trace->record & PTO_RECORD_GRAPH)) return pto_error_set(error, PTO_EINVAL, "the run's graph was not recorded");
+  const uint64_t dropped = trace->tasks.dropped + trace->params.dropped + trace->edges.dropped + trace->scopes.dropped +
+                           trace->host_accesses.dropped;
+  if (dropped)
+    return pto_error_set(error, PTO_EINVAL, "the record lacks %llu tasks, parameters or edges that it had no room for",
+                         (unsigned long long)dropped);
+  if (trace->params.count + trace->host_accesses.count >= UINT32_MAX)
+    return pto_error_set(error, PTO_EINVAL, "the record has more accesses than can be numbered");
+  return PTO_OK;
+}
+
+static uint64_t count_spaces(const struct pto_trace *trace) {
+  uint64_t most = 0;
+  for (uint64_t i = 0; i < trace->params.count; i++) {
+    const struct pto_trace_param *param = pto_trace_log_at(&trace->params, i);
+    if (param->is_managed) most = pto_max_u64(most, param->buffer_number);
+  }
+  return most + 1;
+}
+
+static int make(struct maker *m) {
+  struct pto_access_graph *graph = m->graph;
+  const struct pto_trace *trace = graph->trace;
+  const uint64_t nodes = trace->tasks.count + trace->host_accesses.count;
+  graph->space_count = (uint32_t)count_spaces(trace);
+  graph->task_count = (uint32_t)trace->tasks.count;
+  graph->nodes = malloc((nodes + 1) * sizeof *graph->nodes);
+  graph->node_of_task = malloc((trace->tasks.count + 1) * sizeof *graph->node_of_task);
+  graph->accesses = malloc((trace->params.count + trace->host_accesses.count + 1) * sizeof *graph->accesses);
+  m->mark = malloc((nodes + 1) * sizeof *m->mark);
+  m->creator = malloc(graph->space_count * sizeof *m->creator);
+  if (!graph->nodes || !graph->node_of_task || !graph->accesses || !m->mark || !m->creator) return PTO_ENOMEM;
+  if (pto_access_index_init(&m->index, graph->space_count)) return PTO_ENOMEM;
+  memset(m->mark, 0xff, (nodes + 1) * sizeof *m->mark);
+  memset(m->creator, 0xff, graph->space_count * sizeof *m->creator);
+  add_nodes(graph);
+  uint32_t last_host = PTO_GRAPH_NONE;
+  for (m->node = 0; m->node < graph->node_count; m->node++) {
+    if (!wire(m, last_host)) return PTO_ENOMEM;
+    if (graph->nodes[m->node].is_host) last_host = m->node;
+  }
+  return PTO_OK;
+}
+
+int pto_access_graph_init(struct pto_access_graph *graph, const struct pto_trace *trace, enum pto_deps_rules rules,
+                          struct pto_error *error) {
+  *graph = (struct pto_access_graph){.trace = trace, .rules = rules};
+  int status = check_record(trace, error);
+  if (status) return status;
+  struct maker m = {.graph = graph};
+  status = make(&m);
+  pto_access_index_fini(&m.index);
+  free(m.mark);
+  free(m.creator);
+  if (status == PTO_OK) return status;
+  pto_access_graph_fini(graph);
+  return pto_error_set(error, status, "no memory for the graph of %llu tasks", (unsigned long long)trace->tasks.count);
+}
+
+void pto_access_graph_fini(struct pto_access_graph *graph) {
+  free(graph->nodes);
+  free(graph->node_of_task);
+  free(graph->accesses);
+  free(graph->edges);
+  free(graph->before);
+  memset(graph, 0, sizeof *graph);
+}
+
+const struct pto_graph_edge *pto_graph_edges_between(const struct pto_access_graph *graph, uint32_t producer,
+                                                     uint32_t consumer, uint64_t *count) {
+  const struct pto_graph_node *node = &graph->nodes[consumer];
+  const struct pto_graph_edge *edges = graph->edges + node->first_edge;
+  uint64_t first = 0, end = node->edge_count;
+  while (first < end) {
+    const uint64_t middle = first + (end - first) / 2;
+    if (edges[middle].producer < producer)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  for (end = first; end < node->edge_count && edges[end].producer == producer;) end++;
+  *count = end - first;
+  return edges + first;
+}

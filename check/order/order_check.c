@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/order/order_check.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <check/order/access_text.h>
+#include <check/order/happens_before.h>
+#include <runtime/trace/trace_words.h>
+
+struct teller {
+  const struct pto_order_question *question;
+  struct pto_access_graph graph;
+  struct pto_reach reach;
+  struct pto_access_text text;
+  struct pto_findings *findings;
+  /* Under exact rules: the graph that the other rules would give, made when a first note asks for it. */
+  struct pto_access_graph other;
+  struct pto_reach other_reach;
+  int other_status; /* PTO_EINVAL: not made yet */
+};
+
+/* ---- groups: the same kernels, parameters and places ---- */
+
+static uint64_t node_key(const struct pto_access_graph *graph, uint32_t node) {
+  if (graph->nodes[node].is_host) return pto_mix64((uintptr_t)pto_graph_host(graph, node)->call);
+  const struct pto_trace_task *task = pto_graph_task(graph, node);
+  uint64_t key = pto_mix64((uintptr_t)task->call);
+  for (int role = 0; role < 3; role++) key = pto_mix64(key ^ (uintptr_t)task->kernels[role]);
+  return key;
+}
+
+static uint64_t pair_key(const struct pto_access_graph *graph, uint32_t earlier, uint32_t later) {
+  return pto_mix64(node_key(graph, earlier) ^ pto_mix64(node_key(graph, later)));
+}
+
+static uint64_t task_of(const struct pto_access_graph *graph, uint32_t node) {
+  return graph->nodes[node].is_host ? PTO_FINDING_NONE : graph->nodes[node].index;
+}
+
+static uint64_t param_of(const struct pto_access_graph *graph, uint32_t access) {
+  const struct pto_trace_param *param = graph->accesses[access].param;
+  return param && param->index != UINT32_MAX ? param->index : PTO_FINDING_NONE;
+}
+
+/* ---- conflicts ---- */
+
+static uint32_t kind_of(uint32_t reason) {
+  return reason == PTO_EDGE_RAW ? PTO_FINDING_RAW : reason == PTO_EDGE_WAW ? PTO_FINDING_WAW : PTO_FINDING_WAR;
+}
+
+/* "; submitted at a.c:1 and a.c:2", or "". */
+static const char *places(const struct teller *t, uint32_t earlier, uint32_t later, char *out, size_t size) {
+  char first[128], second[128];
+  out[0] = '\0';
+  if (pto_text_place(&t->text, earlier, first, sizeof first)[0] &&
+      pto_text_place(&t->text, later, second, sizeof second)[0])
+    snprintf(out, size, "; submitted at %s and %s", first, second);
+  return out;
+}
+
+/* "it [0:8]", or where the memory is known by two numbers "buffer 7 (x) [0:8], the same memory". */
+static void name_again(const struct teller *t, const struct pto_conflict *c, char *out, size_t size) {
+  char buffer[160], view[256];
+  pto_text_view(&t->text, c->later_access, view, sizeof view);
+  if (pto_text_buffer_number(&t->text, c->earlier_access) == pto_text_buffer_number(&t->text, c->later_access))
+    snprintf(out, size, "it %s", view);
+  else
+    snprintf(out, size, "%s %s, the same memory", pto_text_buffer(&t->text, c->later_access, buffer, sizeof buffer),
+             view);
+}
+
+static const char *name_common(const struct teller *t, const struct pto_conflict *c, char *out, size_t size) {
+  char common[256], left[256], right[256];
+  pto_text_common(&t->text, c->earlier_access, c->later_access, common, sizeof common);
+  pto_text_view(&t->text, c->earlier_access, left, sizeof left);
+  pto_text_view(&t->text, c->later_access, right, sizeof right);
+  out[0] = '\0';
+  if (strcmp(common, left) || strcmp(common, right)) snprintf(out, size, "; both touch %s", common);
+  return out;
+}
+
+static void name_remedy(const struct teller *t, const struct pto_conflict *c, char *out, size_t size) {
+  const struct pto_access_graph *graph = &t->graph;
+  const uint32_t number = graph->nodes[c->earlier].index;
+  if (graph->nodes[c->later].is_host && !pto_graph_host(graph, c->later)->call)
+    snprintf(out, size, "sync the context first");
+  else if (graph->nodes[c->later].is_host)
+    snprintf(out, size, "read an element that task %" PRIu32 " writes first, which waits for it", number);
+  else
+    snprintf(out, size, "add `after` task %" PRIu32, number);
+}
+
+static void tell_conflict(void *context, const struct pto_conflict *c) {
+  struct teller *t = context;
+  const struct pto_access_graph *graph = &t->graph;
+  char earlier[160], later[160], param[2][32], buffer[160], view[256], again[480], common[280], place[280],
+      more[64] = "";
+  char remedy[96];
+  struct pto_finding finding = {
+      .kind = kind_of(c->kind),
+      .tasks = {task_of(graph, c->earlier), task_of(graph, c->later)},
+      .params = {param_of(graph, c->earlier_access), param_of(graph, c->later_access)},
+  };
+  finding.group = pto_mix64(pair_key(graph, c->earlier, c->later) ^ (finding.params[0] << 8) ^ finding.params[1]);
+  if (t->findings->count == PTO_FINDINGS_MAX) { /* counted alone */
+    pto_findings_add(t->findings, &finding, NULL, "%s", "");
+    return;
+  }
+  name_again(t, c, again, sizeof again);
+  name_remedy(t, c, remedy, sizeof remedy);
+  if (c->more)
+    snprintf(more, sizeof more, "; %" PRIu32 " more pair%s of their accesses", c->more, c->more == 1 ? "" : "s");
+  pto_findings_add(t->findings, &finding, remedy, "%s %s%s %s %s; %s %s%s %s%s%s%s; no path under rules %s",
+                   pto_text_node(&t->text, c->earlier, earlier, sizeof earlier),
+                   pto_text_param(&t->text, c->earlier_access, param[0], sizeof param[0]),
+                   c->kind == PTO_EDGE_WAR ? "reads" : "writes",
+                   pto_text_buffer(&t->text, c->earlier_access, buffer, sizeof buffer),
+                   pto_text_view(&t->text, c->earlier_access, view, sizeof view),
+                   pto_text_node(&t->text, c->later, later, sizeof later),
+                   pto_text_param(&t->text, c->later_access, param[1], sizeof param[1]),
+                   c->kind == PTO_EDGE_RAW ? "reads" : "writes", again, name_common(t, c, common, sizeof common), more,
+                   places(t, c->earlier, c->later, place, sizeof place), pto_deps_rules_name(graph->rules));
+}
+
+/* ---- explicit edges that can go ---- */
+
+static void name_reasons(uint32_t reasons, char *out, size_t size) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_WAR && used < size; reason <<= 1)
+    if (reasons & reason)
+      used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " and " : "", pto_edge_reason_name(reason));
+}
+
+/* An edge that exact rules imply may be one that the hardware's rules need. */
+static bool is_needed_elsewhere(struct teller *t, uint32_t producer, uint32_t consumer) {
+  struct pto_redundancy redundancy;
+  struct pto_error error;
+  if (t->graph.rules != PTO_DEPS_EXACT) return false;
+  if (t->other_status == PTO_EINVAL) {
+    t->other_status = pto_access_graph_init(&t->other, t->question->trace, PTO_DEPS_PTO, &error);
+    if (t->other_status == PTO_OK) t->other_status = pto_reach_init(&t->other_reach, &t->other);
+    if (t->other_status) t->other_status = PTO_ENOMEM;
+  }
+  return t->other_status == PTO_OK && !pto_happens_before_implies(&t->other_reach, producer, consumer, &redundancy);
+}
+
+static void tell_redundancy(void *context, const struct pto_redundancy *r) {
+  struct teller *t = context;
+  const struct pto_access_graph *graph = &t->graph;
+  const bool is_needed = is_needed_elsewhere(t, r->producer, r->consumer);
+  char earlier[160], later[160], place[280], why[200], name[160];
+  struct pto_finding finding = {.kind = PTO_FINDING_REDUNDANT,
+                                .tasks = {task_of(graph, r->producer), task_of(graph, r->consumer)},
+                                .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
+  finding.group = pto_mix64(pair_key(graph, r->producer, r->consumer) ^ r->reasons ^ (uint64_t)is_needed << 8);
+  if (r->reasons) {
+    name_reasons(r->reasons, name, sizeof name);
+    snprintf(why, sizeof why, "%s gives the same edge", name);
+  } else {
+    snprintf(why, sizeof why, "a path through %s does the same",
+             pto_text_node(&t->text, r->through, name, sizeof name));
+  }
+  pto_findings_add(t->findings, &finding, NULL, "%s is `after` %s, but %s under rules %s%s%s",
+                   pto_text_node(&t->text, r->consumer, later, sizeof later),
+                   pto_text_node(&t->text, r->producer, earlier, sizeof earlier), why,
+                   pto_deps_rules_name(graph->rules), is_needed ? " (rules pto need it)" : "",
+                   places(t, r->producer, r->consumer, place, sizeof place));
+}
+
+/* ---- the whole ---- */
+
+static int tell_all(struct teller *t, struct pto_order_counts *counts, struct pto_error *error) {
+  struct pto_happens_before result;
+  int status = pto_reach_init(&t->reach, &t->graph);
+  if (status == PTO_OK) status = pto_access_text_init(&t->text, &t->graph);
+  if (status) return pto_error_set(error, status, "no memory to check %" PRIu32 " tasks", t->graph.task_count);
+  t->text.lines = pto_source_lines_create();
+  t->text.name_of = t->question->name_of;
+  t->text.context = t->question->context;
+  status = pto_happens_before_check(&t->reach, tell_conflict, t, &result);
+  if (status) return pto_error_set(error, status, "no memory to check %" PRIu32 " tasks", t->graph.task_count);
+  pto_happens_before_redundant(&t->reach, tell_redundancy, t);
+  *counts = (struct pto_order_counts){t->graph.task_count, t->graph.pair_count, result.pairs};
+  return PTO_OK;
+}
+
+int pto_order_check(const struct pto_order_question *question, struct pto_findings *findings,
+                    struct pto_order_counts *counts, struct pto_error *error) {
+  struct teller t = {.question = question, .findings = findings, .other_status = PTO_EINVAL};
+  *counts = (struct pto_order_counts){0};
+  int status = pto_access_graph_init(&t.graph, question->trace, question->rules, error);
+  if (status == PTO_OK) status = tell_all(&t, counts, error);
+  pto_source_lines_destroy(t.text.lines);
+  pto_access_text_fini(&t.text);
+  pto_reach_fini(&t.other_reach);
+  pto_access_graph_fini(&t.other);
+  pto_reach_fini(&t.reach);
+  pto_access_graph_fini(&t.graph);
+  return status;
+}

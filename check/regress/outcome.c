@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/regress/outcome.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <report/file/output_file.h>
+#include <formats/json_read.h>
+
+#define MOST_BASELINE_BYTES (UINT64_C(64) << 20)
+#define PS_PER_US 1e6
+
+/* ---- outcomes ---- */
+
+static uint64_t integer_of(json_t *object, const char *key) {
+  const json_int_t value = json_integer_value(json_object_get(object, key));
+  return value > 0 ? (uint64_t)value : 0;
+}
+static void copy_text(char *to, size_t size, json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  snprintf(to, size, "%s", text ? text : "");
+}
+
+void pto_regress_outcome_of_run(json_t *result, bool is_compared, struct pto_regress_outcome *outcome) {
+  memset(outcome, 0, sizeof *outcome);
+  json_t *virtual_us = json_object_get(result, "virtual_us");
+  const bool is_judged = is_compared || (json_is_true(json_object_get(result, "verified")) &&
+                                         !json_is_true(json_object_get(result, "exact_outputs")));
+  copy_text(outcome->status, sizeof outcome->status, result, "status");
+  if (outcome->status[0] && strcmp(outcome->status, "PTO_OK") != 0) return; /* how far it came depends on timing */
+  outcome->has_counts = json_is_integer(json_object_get(result, "tasks"));
+  outcome->tasks = integer_of(result, "tasks");
+  outcome->edges = integer_of(result, "edges");
+  /* Six digits behind the point: exact in a double up to 2^53 ps, which are two and a half hours. */
+  outcome->has_virtual_time = json_is_number(virtual_us);
+  outcome->virtual_ps = outcome->has_virtual_time ? (uint64_t)llround(json_number_value(virtual_us) * PS_PER_US) : 0;
+  outcome->has_digest = !is_judged && json_is_string(json_object_get(result, "output_digest"));
+  if (outcome->has_digest) copy_text(outcome->digest, sizeof outcome->digest, result, "output_digest");
+}
+
+/* ---- what changed ---- */
+
+struct sentence {
+  char *text;
+  size_t size, used;
+};
+static PTO_PRINTF(2, 3) void say(struct sentence *s, const char *format, ...) {
+  va_list arguments;
+  if (s->used) s->used += (size_t)snprintf(s->text + s->used, s->size - s->used, "; ");
+  va_start(arguments, format);
+  if (s->used < s->size) s->used += (size_t)vsnprintf(s->text + s->used, s->size - s->used, format, arguments);
+  va_end(arguments);
+  if (s->used >= s->size) s->used = s->size - 1;
+}
+
+static void say_count(struct sentence *s, const char *what, uint64_t now, uint64_t then) {
+  if (now != then) say(s, "%" PRIu64 " %s instead of %" PRIu64, now, what, then);
+}
+
+static void say_time(struct sentence *s, uint64_t now, uint64_t then) {
+  if (now == then) return;
+  say(s, "%.6f us on the chip instead of %.6f us", (double)now / PS_PER_US, (double)then / PS_PER_US);
+  if (then && s->used + 24 < s->size)
+    s->used +=
+        (size_t)snprintf(s->text + s->used, s->size - s->used, " (%+.2f %%)", ((double)now / (double)then - 1) * 100);
+}
+
+bool pto_regress_outcome_differs(const struct pto_regress_outcome *now, const struct pto_regress_outcome *then,
+                                 char *text, size_t size) {
+  struct sentence s = {.text = text, .size = size};
+  text[0] = '\0';
+  if (strcmp(now->status, then->status) != 0) say(&s, "status %s instead of %s", now->status, then->status);
+  if (now->has_counts != then->has_counts) say(&s, "%s counts of tasks", now->has_counts ? "now has" : "no longer has");
+  if (now->has_counts && then->has_counts) {
+    say_count(&s, "tasks", now->tasks, then->tasks);
+    say_count(&s, "edges", now->edges, then->edges);
+  }
+  if (now->has_virtual_time != then->has_virtual_time)
+    say(&s, "%s a virtual time", now->has_virtual_time ? "now has" : "no longer has");
+  if (now->has_virtual_time && then->has_virtual_time) say_time(&s, now->virtual_ps, then->virtual_ps);
+  if (now->has_digest != then->has_digest)
+    say(&s, "outputs are %s by their digest", now->has_digest ? "now judged" : "no longer judged");
+  if (now->has_digest && then->has_digest && strcmp(now->digest, then->digest) != 0)
+    say(&s, "outputs with digest %s instead of %s", now->digest, then->digest);
+  return text[0] != '\0';
+}
+
+/* ---- the baseline ---- */
+
+int pto_regress_baseline_read(const char *path, bool may_be_missing, struct pto_regress_baseline *baseline,
+                              struct pto_error *error) {
+  struct pto_json_reader reader;
+  baseline->cases = NULL;
+  if (may_be_missing && access(path, F_OK) != 0) {
+    baseline->cases = json_object();
+    return baseline->cases ? PTO_OK : pto_error_set(error, PTO_ENOMEM, "no memory for a baseline");
+  }
+  json_t *root = pto_json_read_file(&reader, path, MOST_BASELINE_BYTES, error);
+  if (!root) return reader.status;
+  baseline->cases = json_incref(pto_json_read_object(&reader, root, "cases"));
+  json_decref(root);
+  const char *text;
+  json_t *value;
+  json_object_foreach(baseline->cases, text, value) if (!json_is_object(value))
+      pto_json_read_refuse(&reader, "case \"%s\" is no object", text);
+  if (reader.status) pto_regress_baseline_fini(baseline);
+  return reader.status;
+}
+
+void pto_regress_baseline_fini(struct pto_regress_baseline *baseline) {
+  json_decref(baseline->cases);
+  baseline->cases = NULL;
+}
+
+bool pto_regress_baseline_find(const struct pto_regress_baseline *baseline, const char *text,
+                               struct pto_regress_outcome *outcome) {
+  json_t *found = json_object_get(baseline->cases, text), *virtual_ps = json_object_get(found, "virtual_ps");
+  if (!found) return false;
+  memset(outcome, 0, sizeof *outcome);
+  copy_text(outcome->status, sizeof outcome->status, found, "status");
+  outcome->has_counts = json_is_integer(json_object_get(found, "tasks"));
+  outcome->tasks = integer_of(found, "tasks");
+  outcome->edges = integer_of(found, "edges");
+  outcome->has_virtual_time = json_is_integer(virtual_ps);
+  outcome->virtual_ps = integer_of(found, "virtual_ps");
+  outcome->has_digest = json_is_string(json_object_get(found, "digest"));
+  copy_text(outcome->digest, sizeof outcome->digest, found, "digest");
+  return true;
+}
+
+int pto_regress_baseline_put(struct pto_regress_baseline *baseline, const char *text,
+                             const struct pto_regress_outcome *outcome) {
+  json_t *object = json_object();
+  int answer = json_object_set_new(object, "status", json_string(outcome->status));
+  if (outcome->has_counts) {
+    answer |= json_object_set_new(object, "tasks", json_integer((json_int_t)outcome->tasks));
+    answer |= json_object_set_new(object, "edges", json_integer((json_int_t)outcome->edges));
+  }
+  if (outcome->has_virtual_time)
+    answer |= json_object_set_new(object, "virtual_ps", json_integer((json_int_t)outcome->virtual_ps));
+  if (outcome->has_digest) answer |= json_object_set_new(object, "digest", json_string(outcome->digest));
+  answer |= json_object_set_new(baseline->cases, text, object);
+  return answer ? PTO_ENOMEM : PTO_OK;
+}
+
+static bool is_listed(const struct pto_regress_list *list, const char *text) {
+  for (size_t i = 0; i < list->count; i++)
+    if (strcmp(list->cases[i].text, text) == 0) return true;
+  return false;
+}
+
+size_t pto_regress_baseline_keep(struct pto_regress_baseline *baseline, const struct pto_regress_list *list) {
+  const char *text;
+  json_t *value;
+  void *next;
+  size_t dropped = 0;
+  json_object_foreach_safe(baseline->cases, next, text, value) {
+    if (is_listed(list, text)) continue;
+    json_object_del(baseline->cases, text);
+    dropped++;
+  }
+  return dropped;
+}
+
+static int by_text(const void *left, const void *right) {
+  return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static void write_case(FILE *out, const char *text, json_t *value, bool is_last) {
+  json_t *key = json_string(text);
+  json_dumpf(key, out, JSON_ENCODE_ANY);
+  fputs(": ", out);
+  json_dumpf(value, out, JSON_PRESERVE_ORDER);
+  fputs(is_last ? "\n" : ",\n", out);
+  json_decref(key);
+}
+
+int pto_regress_baseline_write(const struct pto_regress_baseline *baseline, const char *path, struct pto_error *error) {
+  const size_t count = json_object_size(baseline->cases);
+  const char **texts = malloc((count + 1) * sizeof *texts), *text;
+  char *written = NULL;
+  json_t *value;
+  size_t i = 0;
+  FILE *out;
+  if (!texts || asprintf(&written, "%s.new", path) < 0) {
+    free(texts);
+    return pto_error_set(error, PTO_ENOMEM, "no memory for %s", path);
+  }
+  json_object_foreach(baseline->cases, text, value) texts[i++] = text;
+  qsort(texts, count, sizeof *texts, by_text);
+  int status = pto_output_open_stream(written, &out, error);
+  if (status == PTO_OK) {
+    fputs("{\"cases\": {\n", out);
+    for (i = 0; i < count; i++) write_case(out, texts[i], json_object_get(baseline->cases, texts[i]), i + 1 == count);
+    fputs("}}\n", out);
+    status = pto_output_close_stream(written, out, error);
+    if (status == PTO_OK && rename(written, path) != 0)
+      status = pto_error_set(error, PTO_ESYSTEM, "%s cannot take the place of %s", written, path);
+  }
+  free(written);
+  free(texts);
+  return status;
+}

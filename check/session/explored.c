@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/session/explored.h>
+
+#include <runtime/control/control.h>
+
+#define DEFAULT_WORKERS 3u /* more than most machines for a build have to spare, so that threads are interrupted */
+
+static int open_threads(struct pto_explored *explored) {
+  struct pto_config config = explored->session.config;
+  config.engine = "delayed threads";
+  config.record = 0;
+  if (!config.workers) config.workers = DEFAULT_WORKERS;
+  explored->error.status = pto_runtime_create_explained(&config, &explored->threads, explored->error.sentence,
+                                                        sizeof explored->error.sentence);
+  return explored->error.status ? PTO_EXIT_FAILED : PTO_EXIT_OK;
+}
+
+int pto_explored_open(struct pto_explored *explored, const struct pto_session_options *given, bool has_threads) {
+  struct pto_session_options options;
+  struct pto_config config;
+  struct pto_session *session = &explored->session;
+  pto_findings_init(&explored->findings);
+  pto_session_copy_options(&options, &config, given);
+  config.engine = "explore";
+  config.poison = true; /* or what one run leaves in memory is right for the next */
+  config.record |= PTO_RECORD_GRAPH;
+  const int code = pto_session_init(session, &options);
+  if (code != PTO_EXIT_OK) {
+    explored->error = session->result.error;
+    return code;
+  }
+  if (session->rt) return has_threads ? open_threads(explored) : PTO_EXIT_OK;
+  pto_error_set(&explored->error, PTO_ENOTSUP,
+                "explore: %s drives contexts of its own, whose orders are not explored: each is made anew with every "
+                "run",
+                session->subject.name);
+  return PTO_EXIT_USAGE;
+}
+
+int pto_explored_begin(struct pto_explored *explored, void (*progress)(void *, uint64_t done, uint64_t count)) {
+  static const struct pto_finding wrong = {.kind = PTO_FINDING_WRONG,
+                                           .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
+                                           .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
+  struct pto_session *session = &explored->session;
+  explored->explore = (struct pto_explore){
+      .run = session->run, .rt = session->rt, .findings = &explored->findings, .progress = progress};
+  if (session->options.progress) session->options.progress("running in sequence", 0, 0);
+  if (pto_explore_init(&explored->explore, &explored->error)) return PTO_EXIT_FAILED;
+  session->result.stats.size = sizeof session->result.stats;
+  pto_runtime_stats(session->rt, &session->result.stats);
+  session->result.has_run = true; /* a case may state counts */
+  const int code = pto_session_judge(session);
+  if (code == PTO_EXIT_FINDINGS)
+    pto_findings_add(&explored->findings, &wrong, NULL, "the sequential run already: %s",
+                     session->result.error.sentence);
+  if (code == PTO_EXIT_OK || code == PTO_EXIT_FINDINGS) return PTO_EXIT_OK;
+  explored->error = session->result.error;
+  return PTO_EXIT_FAILED;
+}
+
+int pto_explored_exit(const struct pto_explored *explored, int status) {
+  if (status) return status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED;
+  return pto_findings_is_clean(&explored->findings) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
+}
+
+void pto_explored_close(struct pto_explored *explored) {
+  pto_explore_fini(&explored->explore);
+  pto_runtime_destroy(explored->threads);
+  pto_findings_fini(&explored->findings);
+  pto_session_fini(&explored->session);
+}

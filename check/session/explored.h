@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session on the engine "explore": where a program's outputs depend on the order of its tasks.
+ *
+ *   open → begin (the sequential run, held against the golden) → one of pto_explore_… on `explore` → close
+ *
+ * Owns the session, the findings and the runtime of threads until close.  The control thread.
+ */
+#ifndef PTO_CHECK_SESSION_EXPLORED_H
+#define PTO_CHECK_SESSION_EXPLORED_H
+
+#include <check/explore/explore.h>
+#include <check/session/session.h>
+
+struct pto_explored {
+  struct pto_session session;
+  struct pto_explore explore;
+  struct pto_findings findings;
+  struct pto_runtime *threads; /* of exploring with real threads; else NULL */
+  struct pto_error error;      /* what the exploration failed with; sentence "" where it did not */
+};
+
+/* Returns an enum pto_exit, the sentence in `error`.  `has_threads`: delays are planted in real threads besides. */
+int pto_explored_open(struct pto_explored *explored, const struct pto_session_options *options, bool has_threads);
+int pto_explored_begin(struct pto_explored *explored, void (*progress)(void *, uint64_t done, uint64_t count));
+/* What exploring leaves with that answered `status`. */
+int pto_explored_exit(const struct pto_explored *explored, int status);
+void pto_explored_close(struct pto_explored *explored);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/session/graph_program.h>
+
+#include <graph/run/lower_graph.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <graph/file/json.h>
+#include <graph/models/graph_model.h>
+#include <graph/reference/reference.h>
+#include <orchestration/loader/program_run.h>
+#include <runtime/base/base.h>
+#include <runtime/base/closest.h>
+
+/* Integers of inputs that no file gives: small, so that they may be indices. */
+#define MOST_WHOLE 8u
+/* What outputs may be from the reference's, over their largest magnitude: rounding adds up over layers. */
+#define SINGLE_ERROR 1e-4
+#define HALF_ERROR 1e-2
+#define MIB (UINT64_C(1) << 20)
+
+static const struct pto_option own_options[] = {
+    {"compare", PTO_OPTION_TEXT, "", "\"reference\": outputs are verified beside the double-precision reference"},
+    {"fusion", PTO_OPTION_BOOL, "true", "nodes are lowered in groups, by patterns"}};
+
+/* ---- reading ---- */
+
+static bool is_own(const char *setting) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(own_options); i++) {
+    const size_t length = strlen(own_options[i].name);
+    if (strncmp(setting, own_options[i].name, length) == 0 && setting[length] == '=') return true;
+  }
+  return false;
+}
+
+static int read_model(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
+                      struct pto_error *error) {
+  const struct pto_graph_model_info *model = pto_graph_model_find(source->model);
+  char question[PTO_CLOSEST_TEXT];
+  struct pto_closest closest;
+  uint32_t count = 0;
+  if (!model) {
+    pto_closest_begin(&closest, source->model);
+    for (uint32_t i = 0; pto_graph_model_at(i); i++) pto_closest_consider(&closest, pto_graph_model_at(i)->name);
+    return pto_error_set(error, PTO_EINVAL, "no model is called \"%s\"; `ptosim list models` names them%s",
+                         source->model, pto_closest_question(&closest, question));
+  }
+  const char **settings = calloc(source->settings.count + 1u, sizeof *settings);
+  if (!settings) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  for (uint32_t i = 0; i < source->settings.count; i++)
+    if (!is_own(source->settings.items[i])) settings[count++] = source->settings.items[i];
+  const int status = pto_graph_model_create(model, settings, count, source->seed, graph_out, error);
+  free(settings);
+  return status;
+}
+
+int pto_graph_program_read(const struct pto_graph_program_source *source, struct pto_graph **graph_out,
+                           struct pto_error *error) {
+  const struct pto_graph_file_options options = {
+      .size = sizeof options, .weights_path = source->weights_path, .manifest_path = source->manifest_path};
+  const int status = source->model ? read_model(source, graph_out, error)
+                                   : pto_graph_json_load(NULL, source->path, &options, graph_out, error);
+  if (status == PTO_ESYSTEM) error->status = PTO_EINVAL; /* a file that was asked for */
+  return status == PTO_ESYSTEM ? PTO_EINVAL : status;
+}
+
+/* ---- arrays ---- */
+
+/* Floats within ±1, integers below MOST_WHOLE, from a stream of the input's name. */
+static void fill(const struct pto_operand *operand, uint64_t seed, void *data) {
+  struct pto_graph_desc desc = {.dtype = operand->dtype, .ndims = operand->ndims};
+  struct pto_reference_tensor tensor;
+  struct pto_rng rng = {pto_xxh64(operand->name, strlen(operand->name), seed)};
+  memcpy(desc.shape, operand->shape, sizeof desc.shape);
+  if (!pto_reference_tensor_init(&tensor, &desc)) return;
+  for (uint64_t i = 0; i < pto_graph_desc_numel(&desc); i++) {
+    if (tensor.values)
+      tensor.values[i] = 2 * pto_rng_unit(&rng) - 1;
+    else
+      tensor.whole[i] = (int64_t)pto_rng_below(&rng, MOST_WHOLE);
+  }
+  pto_reference_tensor_round(&tensor);
+  pto_reference_tensor_store(&tensor, data);
+  pto_reference_tensor_fini(&tensor);
+}
+
+static struct pto_array *declare(struct pto_program_run *run, const struct pto_operand *operand, uint32_t role) {
+  char other[128];
+  const char *name = operand->name;
+  if (pto_program_find(run, name)) { /* an input and an output may be called the same */
+    snprintf(other, sizeof other, "%.100s (output)", name);
+    name = other;
+  }
+  return pto_program_array(run, name, role, operand->dtype, operand->ndims, operand->shape);
+}
+
+static int prepare(struct pto_program_run *run) {
+  struct pto_graph_program *p = pto_graph_program_of(pto_program_run_program(run));
+  const struct pto_graph *graph = p->graph;
+  const char *compare = pto_option_text(run, "compare");
+  if (compare[0] && strcmp(compare, "reference") != 0)
+    return pto_program_fail(run, "compare: \"%s\" is not reference", compare);
+  /* A host function that has set it may run on. */
+  if (graph->is_unfused == pto_option_bool(run, "fusion") && !p->program.host &&
+      pto_graph_set_fusion(p->graph, pto_option_bool(run, "fusion")))
+    return pto_program_fail(run, "%s is in use", p->name);
+  for (uint32_t i = 0; i < graph->input_count; i++) {
+    if (!(p->inputs[i] = declare(run, &graph->input_operands[i], PTO_ARRAY_INPUT))) return PTO_EINVAL;
+    fill(&graph->input_operands[i], pto_program_seed(run), p->inputs[i]->data);
+  }
+  for (uint32_t i = 0; i < graph->output_count; i++)
+    if (!(p->outputs[i] = declare(run, &graph->output_operands[i], PTO_ARRAY_OUTPUT))) return PTO_EINVAL;
+  return PTO_OK;
+}
+
+/* ---- the run ---- */
+
+static int lower(struct pto_graph_program *p, struct pto_runtime *rt, struct pto_tensor *tensors) {
+  const struct pto_graph *graph = p->graph;
+  struct pto_tensor *outputs = tensors + graph->input_count, *constants = outputs + graph->output_count;
+  for (uint32_t i = 0; i < graph->input_count; i++) tensors[i] = pto_array_tensor(rt, p->inputs[i]);
+  for (uint32_t i = 0; i < graph->output_count; i++) outputs[i] = pto_array_tensor(rt, p->outputs[i]);
+  for (uint32_t v = 1, count = 0; v < graph->value_count; v++) {
+    const struct pto_graph_value *value = &graph->values[v];
+    if (value->kind == PTO_VALUE_CONSTANT)
+      constants[count++] = pto_external_tensor(rt, (void *)(uintptr_t)value->data, value->desc.dtype, value->desc.ndims,
+                                               value->desc.shape);
+  }
+  int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+  if (status) return status;
+  status = pto_graph_lower(graph, rt, tensors, outputs, constants, p->watch.observe, p->watch.context);
+  const int ended = pto_scope_end(rt);
+  return status ? status : ended;
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  struct pto_graph_program *p = pto_graph_program_of(pto_program_run_program(run));
+  struct pto_tensor *tensors =
+      calloc(p->graph->input_count + p->graph->output_count + p->graph->value_count + 1u, sizeof *tensors);
+  if (!tensors) return pto_report_error(rt, "no memory for the tensors of the graph");
+  pto_graph_program_begin(p);
+  const int status = lower(p, rt, tensors);
+  free(tensors);
+  return status;
+}
+
+/* Beside the reference, where it was asked for: within an error over the magnitude of the smallest output. */
+static int take_golden(struct pto_program_run *run, struct pto_graph_program *p, void *const *bytes) {
+  double least = INFINITY, allowed = SINGLE_ERROR;
+  for (uint32_t o = 0; o < p->graph->output_count; o++) {
+    struct pto_array from = *p->outputs[o];
+    double *golden = pto_array_golden(run, p->outputs[o]), most = 0;
+    if (!golden) return PTO_ENOMEM;
+    from.data = bytes[o];
+    for (uint64_t i = 0; i < from.numel; i++) {
+      golden[i] = pto_array_get(&from, i);
+      if (isfinite(golden[i])) most = fmax(most, fabs(golden[i]));
+    }
+    if (most > 0) least = fmin(least, most);
+    if (from.dtype == PTO_FLOAT16 || from.dtype == PTO_BFLOAT16) allowed = HALF_ERROR;
+  }
+  pto_program_tolerance(run, allowed, isfinite(least) ? allowed * least : allowed);
+  return PTO_OK;
+}
+
+static int expect(struct pto_program_run *run) {
+  struct pto_graph_program *p = pto_graph_program_of(pto_program_run_program(run));
+  const struct pto_graph *graph = p->graph;
+  struct pto_error error;
+  if (!pto_option_text(run, "compare")[0]) return PTO_OK;
+  const void **inputs = pto_program_alloc(run, (graph->input_count + 1u) * sizeof *inputs);
+  void **outputs = pto_program_alloc(run, (graph->output_count + 1u) * sizeof *outputs);
+  if (!inputs || !outputs) return PTO_ENOMEM;
+  for (uint32_t i = 0; i < graph->input_count; i++) inputs[i] = p->inputs[i]->data;
+  for (uint32_t o = 0; o < graph->output_count; o++)
+    if (!(outputs[o] = pto_program_alloc(run, p->outputs[o]->size_bytes + 1))) return PTO_ENOMEM;
+  const int status = pto_graph_reference_run(graph, inputs, outputs, NULL, NULL, &error);
+  return status ? pto_program_fail_as(run, status, "%s", error.sentence) : take_golden(run, p, outputs);
+}
+
+/* ---- which node ---- */
+
+static bool has_room_for(struct pto_graph_program *p, uint64_t count) {
+  if (count <= p->task_capacity) return true;
+  const uint64_t capacity = pto_max_u64(count, 2 * p->task_capacity + 1024);
+  uint32_t *larger = realloc(p->node_of, capacity * sizeof *larger);
+  p->is_short |= !larger;
+  if (!larger) return false;
+  p->node_of = larger;
+  p->task_capacity = capacity;
+  return true;
+}
+
+/* Tasks without a kernel, which are not observed, come before the kernels of their node. */
+static void take_node(void *context, const struct pto_lowered_task *task) {
+  struct pto_graph_program *p = context;
+  if (p->is_short || !has_room_for(p, task->number + 1)) return;
+  while (p->task_count <= task->number) p->node_of[p->task_count++] = task->node_index;
+}
+
+static bool name_nodes(struct pto_graph_program *p) {
+  const struct pto_graph *graph = p->graph;
+  p->names = calloc(graph->node_count + 1u, sizeof *p->names);
+  p->name_list = calloc(graph->node_count + 1u, sizeof *p->name_list);
+  if (!p->names || !p->name_list) return false;
+  for (uint32_t n = 0; n < graph->node_count; n++) {
+    const struct pto_graph_node *node = &graph->nodes[n];
+    const char *label = node->label ? node->label : "";
+    snprintf(p->names[n], sizeof p->names[n], "%" PRIu32 " %s%s%.90s", n, pto_op_info(node->op)->name,
+             label[0] ? " " : "", label);
+    p->name_list[n] = p->names[n];
+  }
+  snprintf(p->names[graph->node_count], sizeof p->names[0], "outputs");
+  p->name_list[graph->node_count] = p->names[graph->node_count];
+  return true;
+}
+
+void pto_graph_program_begin(struct pto_graph_program *p) {
+  p->task_count = 0;
+  p->is_short = false;
+}
+
+const struct pto_task_groups *pto_graph_program_groups(struct pto_graph_program *p, uint64_t task_count,
+                                                       uint64_t tasks_a_dispatch) {
+  if (p->is_short || !has_room_for(p, task_count)) return NULL;
+  /* Tasks of dispatches that lowered nothing. */
+  for (; tasks_a_dispatch && p->task_count < task_count && p->task_count >= tasks_a_dispatch; p->task_count++)
+    p->node_of[p->task_count] = p->node_of[p->task_count - tasks_a_dispatch];
+  p->groups = (struct pto_task_groups){p->node_of, p->task_count, p->name_list, p->graph->node_count + 1};
+  return &p->groups;
+}
+
+/* ---- life ---- */
+
+struct pto_graph_program *pto_graph_program_of(const struct pto_program *program) {
+  if (program->prepare != prepare) return NULL;
+  return (struct pto_graph_program *)((uintptr_t)program - offsetof(struct pto_graph_program, program));
+}
+
+uint64_t pto_graph_program_heap_bytes(const struct pto_graph *graph) {
+  uint64_t bytes = 0;
+  for (uint32_t v = 1; v < graph->value_count; v++)
+    if (graph->values[v].kind == PTO_VALUE_RESULT) bytes += pto_align_up(graph->values[v].size_bytes, 1024);
+  return pto_max_u64(2 * bytes + 64 * MIB, 256 * MIB); /* address space until it is used */
+}
+
+/* Those of the model, and of every graph. */
+static bool list_options(struct pto_graph_program *p, const struct pto_graph_model_info *model) {
+  uint32_t count = 0, used = 0;
+  while (model && model->options[count].name) count++;
+  struct {
+    struct pto_option options[PTO_GRAPH_MODEL_MAX_OPTIONS + PTO_ARRAY_LENGTH(own_options) + 1];
+    char texts[PTO_GRAPH_MODEL_MAX_OPTIONS][24];
+  } *block = calloc(1, sizeof *block);
+  if (!block) return false;
+  p->options = block->options;
+  for (; used < count; used++) {
+    const struct pto_graph_model_option *option = &model->options[used];
+    snprintf(block->texts[used], sizeof block->texts[used], "%" PRIu64, option->value);
+    block->options[used] = (struct pto_option){option->name, option->text ? PTO_OPTION_TEXT : PTO_OPTION_INT,
+                                               option->text ? option->text : block->texts[used], option->meaning};
+  }
+  memcpy(block->options + used, own_options, sizeof own_options);
+  return true;
+}
+
+static int create(struct pto_graph *graph, const char *name, const struct pto_graph_model_info *model,
+                  struct pto_graph_program **program_out, struct pto_error *error) {
+  struct pto_graph_program *p = calloc(1, sizeof *p);
+  if (p) {
+    p->graph = graph;
+    p->name = strdup(name);
+    p->inputs = calloc(graph->input_count + 1u, sizeof(struct pto_array *));
+    p->outputs = calloc(graph->output_count + 1u, sizeof(struct pto_array *));
+  }
+  if (!p || !p->name || !p->inputs || !p->outputs || !list_options(p, model) || !name_nodes(p)) {
+    pto_graph_program_destroy(p);
+    return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  }
+  p->config = (struct pto_config){.size = sizeof p->config, .heap_bytes = pto_graph_program_heap_bytes(graph)};
+  p->program = (struct pto_program){.abi = PTO_PROGRAM_ABI,
+                                    .name = p->name,
+                                    .summary = "a graph of operations",
+                                    .config = &p->config,
+                                    .options = p->options,
+                                    .prepare = prepare,
+                                    .orchestrate = orchestrate,
+                                    .expect = expect};
+  p->watch = (struct pto_graph_lowering_watch){take_node, p};
+  *program_out = p;
+  return PTO_OK;
+}
+
+int pto_graph_program_create(struct pto_graph *graph, const char *name, struct pto_graph_program **program_out,
+                             struct pto_error *error) {
+  return create(graph, name, NULL, program_out, error);
+}
+
+int pto_graph_program_load(const struct pto_graph_program_source *source, struct pto_graph_program **program_out,
+                           struct pto_error *error) {
+  char name[256];
+  const char *slash = source->path ? strrchr(source->path, '/') : NULL;
+  struct pto_graph *graph;
+  int status = pto_graph_program_read(source, &graph, error);
+  if (status) return status;
+  snprintf(name, sizeof name, "%s", source->model ? source->model : slash ? slash + 1 : source->path);
+  if (!source->model) name[strlen(name) - strlen(".json")] = '\0';
+  status = create(graph, name, source->model ? pto_graph_model_find(source->model) : NULL, program_out, error);
+  if (status)
+    pto_graph_destroy(graph);
+  else
+    (*program_out)->owns_graph = true;
+  return status;
+}
+
+void pto_graph_program_destroy(struct pto_graph_program *p) {
+  if (!p) return;
+  if (p->owns_graph) pto_graph_destroy(p->graph);
+  free(p->options);
+  free(p->inputs);
+  free(p->outputs);
+  free(p->node_of);
+  free(p->names);
+  free(p->name_list);
+  free(p->name);
+  free(p);
+}

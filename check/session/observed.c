@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/session/observed.h>
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <runtime/base/base.h>
+#include <runtime/control/control.h>
+
+struct pto_observe_summary pto_observed_summary(const struct pto_observed *observed) {
+  struct pto_observe_summary all = observed->so_far;
+  if (!observed->observation) return all;
+  const struct pto_observe_summary last = pto_observation_summary(observed->observation);
+  all.calls += last.calls;
+  all.calls_left_out += last.calls_left_out;
+  all.calls_too_large += last.calls_too_large;
+  all.waiting_units += last.waiting_units;
+  all.outputs_left += last.outputs_left;
+  all.runs += last.runs;
+  all.kernel_ns += last.kernel_ns;
+  all.total_ns += last.total_ns;
+  all.is_watched_by_tool |= last.is_watched_by_tool;
+  return all;
+}
+
+/* ---- contexts, one at a time ---- */
+
+static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
+                           struct pto_error *error) {
+  struct pto_observed *observed = argument;
+  if (observed->observation || strcmp(pto_runtime_port(rt)->name, "observe") != 0) {
+    observed->contexts_left_out++;
+    return PTO_OK;
+  }
+  const int status = pto_observation_create(rt, &observed->options, &observed->findings, &observed->observation, error);
+  if (status) return status;
+  pto_observation_add_array(observed->observation, memory, memory_bytes, "device memory");
+  observed->rt = rt;
+  observed->context_count++;
+  return PTO_OK;
+}
+
+static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters) {
+  struct pto_observed *observed = argument;
+  if (rt != observed->rt) return;
+  observed->so_far = pto_observed_summary(observed);
+  observed->task_count += counters->tasks;
+  observed->most_tasks = pto_max_u64(observed->most_tasks, counters->tasks);
+  pto_observation_destroy(observed->observation);
+  observed->observation = NULL;
+  observed->rt = NULL;
+}
+
+/* ---- the run ---- */
+
+static int watch(struct pto_observed *observed) {
+  struct pto_session *session = &observed->session;
+  const uint64_t margin = session->options.array_margin_bytes;
+  const struct pto_array *array;
+  if (!session->rt) {
+    session->listener = (struct pto_session_listener){
+        .context_created = context_created, .context_destroyed = context_destroyed, .argument = observed};
+    return PTO_EXIT_OK;
+  }
+  if (pto_observation_create(session->rt, &observed->options, &observed->findings, &observed->observation,
+                             &session->result.error))
+    return session->result.exit_code = PTO_EXIT_FAILED;
+  for (uint32_t i = 0; margin && (array = pto_program_run_array(session->run, i)) != NULL; i++)
+    pto_observation_add_array(observed->observation, (char *)array->data - margin,
+                              pto_align_up(array->size_bytes, margin) + 2 * margin, array->name);
+  return PTO_EXIT_OK;
+}
+
+int pto_observed_open(struct pto_observed *observed, const struct pto_session_options *given,
+                      const struct pto_observe_options *observe) {
+  struct pto_session_options options;
+  struct pto_config config;
+  *observed = (struct pto_observed){.options = *observe};
+  pto_findings_init(&observed->findings);
+  pto_session_copy_options(&options, &config, given);
+  config.engine = "observe";
+  config.record |= PTO_RECORD_GRAPH;
+  if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+  const int code = pto_session_init(&observed->session, &options);
+  return code == PTO_EXIT_OK ? watch(observed) : code;
+}
+
+/* Once the run is known, which has told its number of tasks. */
+static int check_range(struct pto_observed *observed) {
+  struct pto_run_result *result = &observed->session.result;
+  const struct pto_observe_options *observe = &observed->options;
+  const uint64_t tasks = observed->most_tasks ? observed->most_tasks : result->stats.tasks;
+  if (!observe->has_tasks || observe->last_task < tasks) return result->exit_code;
+  pto_error_set(&result->error, PTO_EINVAL,
+                "--observe-tasks: there is no task %" PRIu64 ": the run has %" PRIu64 ", and the first is 0",
+                observe->last_task, tasks);
+  return result->exit_code = PTO_EXIT_USAGE;
+}
+
+int pto_observed_run(struct pto_observed *observed) {
+  int code = pto_session_execute(&observed->session);
+  if (code == PTO_EXIT_OK) code = check_range(observed);
+  return code == PTO_EXIT_OK ? pto_session_judge(&observed->session) : code;
+}
+
+int pto_observed_exit(const struct pto_observed *observed) {
+  const int code = observed->session.result.exit_code;
+  return code != PTO_EXIT_OK || pto_findings_is_clean(&observed->findings) ? code : PTO_EXIT_FINDINGS;
+}
+
+uint64_t pto_observed_tasks(const struct pto_observed *observed) {
+  return observed->context_count ? observed->task_count : observed->session.result.stats.tasks;
+}
+
+void pto_observed_close(struct pto_observed *observed) {
+  pto_observation_destroy(observed->observation);
+  pto_session_fini(&observed->session);
+  pto_findings_fini(&observed->findings);
+  *observed = (struct pto_observed){0};
+}

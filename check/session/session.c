@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/session/session.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check/session/graph_program.h>
+#include <device/context_recording.h>
+#include <runtime/base/base.h>
+#include <runtime/base/clock.h>
+#include <runtime/control/control.h>
+#include <runtime/trace/trace_append.h>
+#include <runtime/trace/trace_digest.h>
+
+/* The session ends with this code; the sentence is in result.error already. */
+static int end(struct pto_session *session, int exit_code) { return session->result.exit_code = exit_code; }
+
+int pto_session_end(struct pto_session *session, int exit_code, const struct pto_error *error) {
+  session->result.error = *error;
+  return end(session, exit_code);
+}
+
+static void tell(const struct pto_session *session, const char *stage, unsigned done, unsigned count) {
+  if (session->options.progress) session->options.progress(stage, done, count);
+}
+
+/* Takes over the failure that a program run keeps. */
+static int end_as_run(struct pto_session *session, int exit_code) {
+  session->result.error = *pto_program_run_error(session->run);
+  return end(session, exit_code);
+}
+
+/* ---- configuration ---- */
+
+static void make_config(struct pto_session *session, bool is_judged) {
+  const struct pto_session_options *options = &session->options;
+  const struct pto_config *wanted = session->subject.program->config, *asked = &session->asked;
+  struct pto_config *config = &session->config;
+  memset(config, 0, sizeof *config);
+  if (wanted) memcpy(config, wanted, wanted->size < sizeof *config ? wanted->size : sizeof *config);
+  config->size = sizeof *config;
+#define TAKE(field, fallback) config->field = asked->field ? asked->field : config->field ? config->field : (fallback)
+  TAKE(engine, "threads");
+  TAKE(chip, "tiny");
+  TAKE(policy, "fifo");
+  TAKE(workers, 0);
+  TAKE(deps, PTO_DEPS_EXACT);
+  TAKE(window, 0);
+  TAKE(heap_bytes, 0);
+  TAKE(clusters, 0);
+  TAKE(meter, NULL);
+  TAKE(on_timeout, NULL);
+  TAKE(on_timeout_context, NULL);
+#undef TAKE
+  config->poison |= asked->poison;
+  config->record |= asked->record;
+  if (options->has_deps) config->deps = asked->deps;
+  session->rules = config->deps;
+  if (is_judged) {
+    if (!asked->engine) config->engine = "virtual";
+    if (!pto_session_is_lowered(session)) config->deps = PTO_DEPS_EXACT;
+    config->record |= PTO_RECORD_GRAPH;
+  }
+  if (options->has_timeout || !config->timeout_ms) config->timeout_ms = asked->timeout_ms;
+  /* Virtual time has a digest of its timeline, so that is always kept. */
+  if (strcmp(config->engine, "virtual") == 0) config->record |= PTO_RECORD_TIMELINE;
+}
+
+static void describe(struct pto_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_case *chosen = pto_program_run_case(session->run);
+  result->case_name = chosen ? chosen->name : NULL;
+  result->engine = session->config.engine;
+  result->chip = session->chip.name;
+  result->deps = session->config.deps == PTO_DEPS_PTO ? "pto" : "exact";
+  result->policy = session->config.policy;
+  result->is_virtual = strcmp(session->config.engine, "virtual") == 0;
+}
+
+static int check_chip(struct pto_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_program *program = session->subject.program;
+  int status = pto_chip_load(session->config.chip, &session->chip, &result->error);
+  if (status) return end(session, pto_exit_of_setup(status));
+  if (session->chip.cluster_count >= program->min_clusters) return PTO_EXIT_OK;
+  pto_error_set(&result->error, PTO_EFIT, "%s needs %" PRIu32 " clusters and %s has %" PRIu32, session->subject.name,
+                program->min_clusters, session->chip.name, session->chip.cluster_count);
+  return end(session, PTO_EXIT_USAGE);
+}
+
+/* ---- open ---- */
+
+/* Whatever the next context does, it does in other memory, though at the same addresses. */
+static void part_contexts(struct pto_trace *sum) {
+  struct pto_trace_host_access *sync = pto_trace_has_graph(sum) ? pto_trace_log_append(&sum->host_accesses) : NULL;
+  if (sync) *sync = (struct pto_trace_host_access){.task_count = sum->tasks.count, .is_sync = true};
+}
+
+/* A context that the program reports: what it has recorded goes behind that of those before it. */
+static int take_recording(void *argument, struct pto_context *context, struct pto_error *error) {
+  struct pto_session *session = argument;
+  struct pto_trace *sum = &session->recording;
+  struct pto_context_counters counters = {.size = sizeof counters};
+  const struct pto_trace *recording;
+  if (session->config.record == 0) return PTO_OK;
+  int status = pto_context_recording(context, &recording);
+  if (status == PTO_OK && recording) {
+    if (session->reported_count++ == 0)
+      sum->start_ns = recording->start_ns;
+    else
+      part_contexts(sum);
+    if (session->listener.context_reported)
+      session->listener.context_reported(session->listener.argument, recording, sum->tasks.count);
+    status = pto_trace_append(sum, recording,
+                              recording->is_virtual ? session->reported_ps
+                                                    : pto_trace_append_place(sum, recording->start_ns));
+  }
+  pto_context_counters(context, &counters);
+  session->reported_ps += counters.virtual_ps;
+  session->dispatches += counters.dispatches;
+  return status == PTO_ENOMEM ? pto_error_set(error, status, "no memory for what the context has recorded") : PTO_OK;
+}
+
+/* ---- contexts that the program drives ---- */
+
+static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
+                           struct pto_error *error) {
+  struct pto_session *session = argument;
+  const struct pto_session_listener *listener = &session->listener;
+  session->context_rt = rt;
+  return listener->context_created ? listener->context_created(listener->argument, rt, memory, memory_bytes, error)
+                                   : PTO_OK;
+}
+
+static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters) {
+  struct pto_session *session = argument;
+  const struct pto_session_listener *listener = &session->listener;
+  const struct pto_wait_picture *picture = pto_runtime_wait_picture(rt);
+  if (listener->context_destroyed) listener->context_destroyed(listener->argument, rt, counters);
+  if (session->context_rt == rt) session->context_rt = NULL;
+  if (!picture || session->stopped || !(session->stopped = malloc(sizeof *picture))) return;
+  *session->stopped = *picture;
+}
+
+/* ---- open ---- */
+
+static int open_program_run(struct pto_session *session) {
+  const struct pto_session_options *options = &session->options;
+  FILE *text = options->text ? options->text : (session->nowhere = fopen("/dev/null", "w"));
+  const struct pto_program_request request = {.case_name = options->case_name,
+                                              .settings = options->settings.items,
+                                              .setting_count = options->settings.count,
+                                              .seed = options->seed,
+                                              .margin_bytes = options->array_margin_bytes,
+                                              .config = &session->config,
+                                              .on_report = take_recording,
+                                              .on_report_argument = session,
+                                              .text = text};
+  int status = pto_program_run_create(session->subject.program, &request, &session->run, &session->result.error);
+  if (status) return end(session, pto_exit_of_setup(status));
+  describe(session);
+  tell(session, "preparing the inputs", 0, 0);
+  status = pto_program_run_prepare(session->run);
+  if (status) return end_as_run(session, pto_exit_of_setup(status));
+  status = pto_session_read_inputs(session);
+  /* A wrong name is said before the run, not after it. */
+  if (status == PTO_OK) status = pto_session_check_outputs(session);
+  if (status) return end(session, pto_exit_of_setup(status));
+  if (session->result.rounds > 1 && pto_program_run_remember(session->run)) return end_as_run(session, PTO_EXIT_FAILED);
+  return PTO_EXIT_OK;
+}
+
+static int open_runtime(struct pto_session *session) {
+  struct pto_run_result *result = &session->result;
+  if (pto_program_run_is_host(session->run)) {
+    session->context_watch = (struct pto_context_watch){context_created, context_destroyed, session};
+    session->config.context_watch = &session->context_watch;
+    return PTO_EXIT_OK;
+  }
+  int status = pto_runtime_create_explained(&session->config, &session->rt, result->error.sentence,
+                                            sizeof result->error.sentence);
+  if (status) {
+    result->error.status = status;
+    return end(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);
+  }
+  struct pto_stats stats = {.size = sizeof stats};
+  pto_runtime_stats(session->rt, &stats);
+  result->workers = stats.workers;
+  return PTO_EXIT_OK;
+}
+
+void pto_session_copy_options(struct pto_session_options *to, struct pto_config *config,
+                              const struct pto_session_options *from) {
+  const struct pto_session_options all = {.size = sizeof all};
+  *to = all;
+  memcpy(to, from, pto_min_u64(from->size, sizeof *to));
+  memset(config, 0, sizeof *config);
+  if (to->config) memcpy(config, to->config, pto_min_u64(to->config->size, sizeof *config));
+  to->size = sizeof *to;
+  config->size = sizeof *config;
+  to->config = config;
+}
+
+static int init(struct pto_session *session, const struct pto_session_options *options, bool is_judged) {
+  memset(session, 0, sizeof *session);
+  pto_session_copy_options(&session->options, &session->asked, options);
+  session->result.program = options->program ? options->program : options->made ? options->made->name : NULL;
+  session->result.seed = options->seed;
+  session->result.rounds = options->rounds ? options->rounds : 1;
+  tell(session, "loading", 0, 0);
+  int status = pto_subject_init(&session->subject, &session->options, &session->result.error);
+  if (status) return end(session, pto_exit_of_setup(status));
+  session->result.program = session->subject.name;
+  make_config(session, is_judged);
+  int code = check_chip(session);
+  if (code == PTO_EXIT_OK) code = open_program_run(session);
+  if (code == PTO_EXIT_OK) code = open_runtime(session);
+  return code;
+}
+
+int pto_session_init(struct pto_session *session, const struct pto_session_options *options) {
+  return init(session, options, false);
+}
+
+int pto_session_init_judged(struct pto_session *session, const struct pto_session_options *options) {
+  return init(session, options, true);
+}
+
+/* ---- execute ---- */
+
+static int order_doubles(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+/* The same for a program that drives contexts of its own. */
+static void take_counters(struct pto_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_context_counters *counters = pto_program_run_counters(session->run, &result->workers);
+  if (!counters) return;
+  result->stats = (struct pto_stats){.size = sizeof result->stats,
+                                     .tasks = counters->tasks,
+                                     .edges = counters->edges,
+                                     .lookups = counters->lookups,
+                                     .candidates = counters->candidates,
+                                     .submit_waits = counters->submit_waits,
+                                     .wall_ns = counters->wall_ns,
+                                     .virtual_ps = counters->virtual_ps,
+                                     .window_high_water = counters->window_high_water,
+                                     .heap_high_water_bytes = counters->heap_high_water_bytes,
+                                     .workers = result->workers};
+  result->h2d_bytes = counters->h2d_bytes;
+  result->d2h_bytes = counters->d2h_bytes;
+  result->d2d_bytes = counters->d2d_bytes;
+  result->lowering_cache_hits = counters->lowering_cache_hits;
+  result->lowering_cache_misses = counters->lowering_cache_misses;
+  const struct pto_figure *figure;
+  for (result->figure_count = 0; (figure = pto_program_run_figure(session->run, result->figure_count)) != NULL;)
+    result->figures[result->figure_count++] = *figure;
+  result->has_run = true;
+}
+
+static void take_digest(struct pto_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_trace *trace = pto_session_trace(session);
+  result->has_trace_digest = result->is_virtual && result->has_run && trace;
+  if (result->has_trace_digest) result->trace_digest = pto_trace_digest(trace);
+}
+
+/* What the last round came to, stats and digests, failed or not. */
+static void take_stats(struct pto_session *session) {
+  struct pto_run_result *result = &session->result;
+  if (!session->rt) {
+    take_counters(session);
+    result->stopped = session->stopped;
+    take_digest(session);
+    return;
+  }
+  result->stats = (struct pto_stats){.size = sizeof result->stats};
+  pto_runtime_stats(session->rt, &result->stats);
+  result->has_run = true;
+  result->stopped = pto_runtime_wait_picture(session->rt);
+  take_digest(session);
+}
+
+/* *seconds is the round's wall time: the runtime's, or that of the program's host function. */
+static int run_round(struct pto_session *session, uint32_t round, double *seconds) {
+  struct pto_run_result *result = &session->result;
+  uint64_t output_digest = result->output_digest, trace_digest = result->trace_digest;
+  tell(session, "running", round + 1, result->rounds);
+  if (round > 0) pto_program_run_rewind(session->run);
+  if (session->recording.record) pto_trace_begin_run(&session->recording, result->is_virtual);
+  session->reported_ps = session->reported_count = session->dispatches = 0;
+  const double begin = pto_clock_seconds();
+  int status = pto_program_run_orchestrate(session->run, session->rt);
+  *seconds = pto_clock_seconds() - begin;
+  if (session->listener.round_ended && session->rt)
+    session->listener.round_ended(session->listener.argument, pto_session_trace(session));
+  take_stats(session);
+  if (result->has_run && result->stats.wall_ns) *seconds = (double)result->stats.wall_ns * 1e-9;
+  if (status) return end_as_run(session, status == PTO_EINVAL ? PTO_EXIT_USAGE : PTO_EXIT_FAILED);
+  result->output_digest = pto_program_run_digest(session->run);
+  result->has_output_digest = true;
+  result->has_exact_outputs = pto_program_run_is_exact(session->run);
+  if (round == 0) return PTO_EXIT_OK;
+  if (result->output_digest != output_digest)
+    pto_error_set(&result->error, PTO_OK,
+                  "round %" PRIu32 " of %" PRIu32 " gave other outputs: digest %016" PRIx64 " instead of %016" PRIx64,
+                  round + 1, result->rounds, result->output_digest, output_digest);
+  else if (result->trace_digest != trace_digest)
+    pto_error_set(&result->error, PTO_OK,
+                  "round %" PRIu32 " of %" PRIu32 " went another way: trace digest %016" PRIx64
+                  " instead of %016" PRIx64,
+                  round + 1, result->rounds, result->trace_digest, trace_digest);
+  else
+    return PTO_EXIT_OK;
+  result->verified = PTO_VERDICT_FALSE;
+  return end(session, PTO_EXIT_FINDINGS);
+}
+
+int pto_session_execute(struct pto_session *session) {
+  struct pto_run_result *result = &session->result;
+  double *seconds = calloc(result->rounds, sizeof *seconds);
+  if (!seconds) {
+    pto_error_set(&result->error, PTO_ENOMEM, "no memory for %" PRIu32 " rounds", result->rounds);
+    return end(session, PTO_EXIT_FAILED);
+  }
+  int code = PTO_EXIT_OK;
+  uint32_t round = 0;
+  while (round < result->rounds && code == PTO_EXIT_OK) {
+    code = run_round(session, round, &seconds[round]);
+    round++;
+  }
+  qsort(seconds, round, sizeof *seconds, order_doubles);
+  result->has_time = true;
+  result->wall_seconds = (seconds[(round - 1) / 2] + seconds[round / 2]) / 2;
+  free(seconds);
+  return code;
+}
+
+/* ---- verify ---- */
+
+/* A case may state its graph; with other options, rules or windows the statement is about another graph. */
+static int check_counts(struct pto_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_session_options *options = &session->options;
+  const struct pto_case *stated = pto_program_run_case(session->run);
+  if (!stated || !result->has_run || options->settings.count || options->inputs.count) return PTO_EXIT_OK;
+  if (stated->tasks && stated->tasks != result->stats.tasks) {
+    pto_error_set(&result->error, PTO_OK, "%" PRIu64 " tasks instead of the %" PRIu64 " that case %s states",
+                  result->stats.tasks, stated->tasks, stated->name);
+    return end(session, PTO_EXIT_FINDINGS);
+  }
+  if (stated->edges && stated->edges != result->stats.edges && session->config.deps == PTO_DEPS_EXACT &&
+      !session->asked.window) {
+    pto_error_set(&result->error, PTO_OK, "%" PRIu64 " edges instead of the %" PRIu64 " that case %s states",
+                  result->stats.edges, stated->edges, stated->name);
+    return end(session, PTO_EXIT_FINDINGS);
+  }
+  return PTO_EXIT_OK;
+}
+
+int pto_session_judge(struct pto_session *session) {
+  struct pto_run_result *result = &session->result;
+  const struct pto_session_options *options = &session->options;
+  const struct pto_program *program = session->subject.program;
+  tell(session, "verifying", 0, 0);
+  if (program->expected_status) {
+    pto_error_set(&result->error, PTO_OK, "it was to end in %s and ended well",
+                  pto_status_name(program->expected_status));
+    return end(session, PTO_EXIT_FINDINGS);
+  }
+  int status = pto_program_run_expect(session->run);
+  if (status) return end_as_run(session, pto_exit_of_setup(status));
+  status = pto_session_read_goldens(session);
+  if (status) return end(session, pto_exit_of_setup(status));
+  double rtol, atol;
+  pto_program_run_tolerance(session->run, &rtol, &atol);
+  struct pto_comparison comparison;
+  pto_program_run_compare(session->run, options->has_rtol ? options->rtol : rtol,
+                          options->has_atol ? options->atol : atol, &comparison);
+  if (comparison.has_golden) {
+    result->verified = comparison.is_verified ? PTO_VERDICT_TRUE : PTO_VERDICT_FALSE;
+    result->max_abs_error = comparison.max_abs_error;
+  }
+  if (result->verified != PTO_VERDICT_FALSE) return check_counts(session);
+  pto_error_set(&result->error, PTO_OK, "%s", comparison.sentence);
+  return end(session, PTO_EXIT_FINDINGS);
+}
+
+void pto_session_fini(struct pto_session *session) {
+  pto_runtime_destroy(session->rt);
+  pto_trace_fini(&session->recording);
+  pto_program_run_destroy(session->run);
+  if (session->nowhere) fclose(session->nowhere);
+  free(session->stopped);
+  pto_subject_fini(&session->subject);
+  memset(session, 0, sizeof *session);
+}
+
+/* ---- questions ---- */
+
+const struct pto_trace *pto_session_trace(const struct pto_session *session) {
+  if (session->rt) return pto_runtime_trace(session->rt);
+  return session->recording.record ? &session->recording : NULL;
+}
+
+struct pto_runtime *pto_session_runtime(const struct pto_session *session) {
+  return session->rt ? session->rt : session->context_rt;
+}
+
+struct pto_export_info pto_session_info(const struct pto_session *session) {
+  struct pto_graph_program *graph = session->subject.graph;
+  const struct pto_trace *trace = pto_session_trace(session);
+  const uint64_t dispatches = session->rt ? 1 : session->dispatches;
+  return (struct pto_export_info){
+      .program = session->result.program,
+      .engine = session->result.engine,
+      .chip = session->result.chip,
+      .cluster_count = session->chip.cluster_count,
+      .stopped = session->result.stopped,
+      .groups = graph && trace ? pto_graph_program_groups(graph, trace->tasks.count,
+                                                          dispatches ? trace->tasks.count / dispatches : 0)
+                               : NULL};
+}
+
+bool pto_session_is_lowered(const struct pto_session *session) { return session->subject.graph != NULL; }
+
+const char *pto_session_array_at(void *context, uint64_t base) {
+  const struct pto_session *session = context;
+  const struct pto_array *array;
+  for (uint32_t i = 0; (array = pto_program_run_array(session->run, i)) != NULL; i++)
+    if ((uintptr_t)array->data == base) return array->name;
+  return NULL;
+}

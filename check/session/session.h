@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One program, ready to run and judged: what every verb of ptosim that runs a program does between its options and its
+ * report.  include/pto/tools.h is its face for others; this is what ptosim and the judges see of it besides.
+ *
+ *   init (program, chip, options, inputs, runtime) → execute (all rounds) → judge → fini
+ *
+ * Owns program, program run and runtime until fini.  Options are borrowed until then.
+ *
+ * A program runs on the session's runtime, or drives contexts of its own, which the session is told of
+ * (device/context_watch.h).  What contexts that the program reports have recorded is put one behind the other.
+ *
+ * Always true: result.exit_code and result.error say what it came to so far; after the first step that did not answer
+ * PTO_EXIT_OK no further step is due but fini.
+ *
+ * Threads: the one that will be the control thread.
+ */
+#ifndef PTO_CHECK_SESSION_SESSION_H
+#define PTO_CHECK_SESSION_SESSION_H
+
+#include <check/order/order_check.h>
+#include <check/session/subject.h>
+#include <device/context_watch.h>
+#include <orchestration/loader/program_run.h>
+#include <pto/tools.h>
+#include <report/export/export.h>
+#include <report/run/exit.h>
+#include <report/run/result.h>
+#include <runtime/deadlock/wait_picture.h>
+#include <runtime/trace/trace.h>
+#include <sim/chips/chip.h>
+
+/* Who is told of the rounds, and of the contexts that the program drives.  Zeroed: no listener. */
+struct pto_session_listener {
+  /* A round has ended on the session's runtime, well or not, while its trace is there. */
+  void (*round_ended)(void *argument, const struct pto_trace *trace);
+  /* The program reports a context, before it is destroyed: what it has recorded; `first_task` is the number of its
+   * first task among those of all contexts of the round. */
+  void (*context_reported)(void *argument, const struct pto_trace *trace, uint64_t first_task);
+  /* As those of struct pto_context_watch. */
+  int (*context_created)(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
+                         struct pto_error *error);
+  void (*context_destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters);
+  void *argument;
+};
+
+struct pto_session {
+  struct pto_session_options options;
+  struct pto_config asked; /* options.config, zeroed where there is none */
+  struct pto_subject subject;
+  struct pto_program_run *run;
+  struct pto_runtime *rt; /* NULL for programs that drive contexts of their own */
+  struct pto_config config;
+  uint32_t rules;             /* enum pto_deps_rules: those asked for, else the program's own, else exact */
+  struct pto_trace recording; /* of contexts that the program drives and reports, where it is asked for; else zeroed */
+  uint64_t reported_ps, reported_count; /* virtual time of the contexts in it, and how many they are */
+  uint64_t dispatches;                  /* of them */
+  struct pto_context_watch context_watch;
+  struct pto_runtime *context_rt;   /* of the context that was made last; NULL: it is gone */
+  struct pto_wait_picture *stopped; /* of the first context that stopped; NULL: none did */
+  FILE *nowhere;                    /* where the program's text goes that is not shown */
+  struct pto_chip chip;
+  struct pto_run_result result;
+  struct pto_session_listener listener; /* set it after init */
+};
+
+/* What the sizes of the caller's structs say is there, the rest zeroed; to->config is `config`. */
+void pto_session_copy_options(struct pto_session_options *to, struct pto_config *config,
+                              const struct pto_session_options *from);
+
+/* Each returns an enum pto_exit; fini is due in any case. */
+int pto_session_init(struct pto_session *session, const struct pto_session_options *options);
+/* The same for a caller that judges the record of the run, its graph, under session->rules.  The run is made under
+ * exact rules whatever these are, so that what the orchestration reads of its own results is right (but for graphs,
+ * which are lowered by the rules that they run under); in virtual time unless an engine is asked for. */
+int pto_session_init_judged(struct pto_session *session, const struct pto_session_options *options);
+int pto_session_execute(struct pto_session *session);
+int pto_session_judge(struct pto_session *session);
+/* Takes a zeroed one. */
+void pto_session_fini(struct pto_session *session);
+
+/* Ends the session with this status and sentence; returns `exit_code`. */
+int pto_session_end(struct pto_session *session, int exit_code, const struct pto_error *error);
+
+/* What was recorded; NULL where nothing was. */
+const struct pto_trace *pto_session_trace(const struct pto_session *session);
+/* What exports are told besides. */
+struct pto_export_info pto_session_info(const struct pto_session *session);
+/* Of the run that goes on, the session's own or a context's; NULL: there is none. */
+struct pto_runtime *pto_session_runtime(const struct pto_session *session);
+/* The name of the program's array at an address, or NULL: for struct pto_order_question. */
+const char *pto_session_array_at(void *session, uint64_t base);
+/* Whether tasks depend on the rules that they run under: graphs are lowered by them. */
+bool pto_session_is_lowered(const struct pto_session *session);
+
+/* Pairs of conflicting accesses that nothing orders under `rules`, of what the last round has recorded; in sentences,
+ * tasks of a graph are told with their nodes.  PTO_OK, or PTO_ENOMEM, PTO_EINVAL, PTO_ENOTSUP with the sentence. */
+PTO_MUST_CHECK int pto_session_check_order(const struct pto_session *session, uint32_t rules,
+                                           struct pto_findings *findings, struct pto_order_counts *counts,
+                                           struct pto_error *error);
+
+/* ---- files of arrays (check/session/arrays.c) ---- */
+
+/* Whether the files of options name arrays and can be written; reads the inputs.  PTO_OK, or the sentence in
+ * session->result.error. */
+PTO_MUST_CHECK int pto_session_read_inputs(struct pto_session *session);
+PTO_MUST_CHECK int pto_session_check_outputs(struct pto_session *session);
+PTO_MUST_CHECK int pto_session_read_goldens(struct pto_session *session);
+/* PTO_OK, or the status of the first file that cannot be written. */
+PTO_MUST_CHECK int pto_session_put_outputs(struct pto_session *session, struct pto_error *error);
+
+#endif

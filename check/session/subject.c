@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include <check/session/subject.h>
+
+#include <string.h>
+
+#include <check/session/graph_program.h>
+
+static bool ends_with(const char *text, const char *ending) {
+  const size_t length = strlen(text), end = strlen(ending);
+  return length > end && strcmp(text + length - end, ending) == 0;
+}
+
+static int take_graph(struct pto_subject *subject, const struct pto_session_options *options, struct pto_error *error) {
+  const bool is_model = strncmp(options->program, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0;
+  const struct pto_graph_program_source source = {.path = is_model ? NULL : options->program,
+                                                  .model =
+                                                      is_model ? options->program + strlen(PTO_SUBJECT_MODEL) : NULL,
+                                                  .settings = options->settings,
+                                                  .seed = options->seed};
+  const int status = pto_graph_program_load(&source, &subject->graph, error);
+  if (status) return status;
+  subject->owns_graph = true;
+  subject->program = &subject->graph->program;
+  subject->name = subject->graph->program.name;
+  return PTO_OK;
+}
+
+int pto_subject_init(struct pto_subject *subject, const struct pto_session_options *options, struct pto_error *error) {
+  *subject = (struct pto_subject){.program = options->made};
+  if (!options->program && !options->made) return pto_error_set(error, PTO_EINVAL, "no program is named");
+  subject->name = options->program ? options->program : options->made->name;
+  if (options->made) {
+    subject->graph = pto_graph_program_of(options->made);
+    if (options->made->abi == PTO_PROGRAM_ABI && (options->made->orchestrate || options->made->host)) return PTO_OK;
+    return pto_error_set(error, PTO_EINVAL, "%s: another abi than %u, or neither orchestrate nor host", subject->name,
+                         PTO_PROGRAM_ABI);
+  }
+  if (ends_with(options->program, ".json") ||
+      strncmp(options->program, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0)
+    return take_graph(subject, options, error);
+  const int status = pto_program_load(options->program, &subject->loaded, error);
+  if (status) return status;
+  subject->program = subject->loaded->program;
+  subject->name = subject->loaded->name;
+  subject->handle = subject->loaded->handle;
+  return PTO_OK;
+}
+
+void pto_subject_fini(struct pto_subject *subject) {
+  if (subject->owns_graph) pto_graph_program_destroy(subject->graph);
+  pto_program_unload(subject->loaded);
+  *subject = (struct pto_subject){0};
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What PROGRAM means: a program of the list, a shared object, a graph file, a model, or one that the caller made.
+ *
+ *   vector_example, errors/scope, FILE.so    the loader's (orchestration/loader/loader.h)
+ *   FILE.json                                a graph of operations (check/session/graph_program.h)
+ *   model:NAME                               a model of `ptosim list models`, built with the settings
+ *
+ * Owns what it has loaded until fini.  One thread.  To add a kind of program: a line in pto_subject_init.
+ */
+#ifndef PTO_CHECK_SESSION_SUBJECT_H
+#define PTO_CHECK_SESSION_SUBJECT_H
+
+#include <orchestration/loader/loader.h>
+#include <pto/tools.h>
+
+#define PTO_SUBJECT_MODEL "model:"
+
+struct pto_graph_program;
+
+struct pto_subject {
+  const struct pto_program *program;
+  const char *name;
+  void *handle;                      /* of dlopen: where kernels of its own are; NULL: it has none there */
+  struct pto_loaded_program *loaded; /* NULL: it was not loaded */
+  struct pto_graph_program *graph;   /* NULL: it is no graph */
+  bool owns_graph;
+};
+
+/* PTO_OK, or the sentence.  fini is due in either case. */
+PTO_MUST_CHECK int pto_subject_init(struct pto_subject *subject, const struct pto_session_options *options,
+                                    struct pto_error *error);
+/* Takes zeroed ones. */
+void pto_subject_fini(struct pto_subject *subject);
+
+#endif

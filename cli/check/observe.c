@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/check/observe.h>
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check/session/observed.h>
+#include <cli/main/fault_report.h>
+#include <report/findings/report.h>
+#include <report/file/output_file.h>
+#include <cli/main/progress_line.h>
+#include <cli/run/request.h>
+#include <cli/main/verb.h>
+
+/* Lines of findings that people are told; --json has all. */
+#define MAX_LINES 40u
+
+int pto_check_observe_tasks(const char *text, struct pto_observe_options *observe, struct pto_error *error) {
+  char first[24];
+  const char *dash = strchr(text, '-');
+  snprintf(first, sizeof first, "%.*s", (int)(dash ? dash - text : 23), text);
+  int status = pto_parse_u64(first, 0, UINT64_MAX, &observe->first_task, error);
+  if (status == PTO_OK) status = pto_parse_u64(dash ? dash + 1 : first, 0, UINT64_MAX, &observe->last_task, error);
+  if (status == PTO_OK && observe->first_task > observe->last_task)
+    status = pto_error_set(error, PTO_EINVAL, "\"%s\": the last task comes before the first", text);
+  observe->has_tasks = status == PTO_OK;
+  return status;
+}
+
+static struct pto_observed observed; /* last_words reads it while other threads run */
+static const char *json_path;
+
+static int write_json(const struct pto_observe_summary *summary, const char *path, struct pto_error *error);
+
+/* The sentence first: what the JSON needs may be what the kernel wrote over, and a fault in here ends the process. */
+static void last_words(void *context, int status, const char *sentence) {
+  char line[PTO_SENTENCE_SIZE + 16];
+  struct pto_run_result *result = &observed.session.result;
+  struct pto_observe_summary summary;
+  struct pto_error unused;
+  (void)context;
+  const int length = snprintf(line, sizeof line, "ptosim: %s\n", sentence);
+  if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
+  result->exit_code = PTO_EXIT_FAILED;
+  pto_error_set(&result->error, status, "%s", sentence);
+  summary = pto_observed_summary(&observed);
+  if (json_path) (void)write_json(&summary, json_path, &unused);
+  _exit(PTO_EXIT_FAILED);
+}
+
+/* ---- the report ---- */
+
+static double factor_of(const struct pto_observe_summary *summary) {
+  return summary->kernel_ns ? (double)summary->total_ns / (double)summary->kernel_ns : 0;
+}
+
+static void print_left_out(const struct pto_observe_summary *summary) {
+  if (observed.context_count > 1) printf("  in %" PRIu32 " contexts, one after another\n", observed.context_count);
+  if (observed.contexts_left_out)
+    printf("  %" PRIu32 " contexts were not observed: of the host, or made while another one lived\n",
+           observed.contexts_left_out);
+  if (summary->calls_left_out) printf("  %" PRIu64 " calls were not looked at, as asked\n", summary->calls_left_out);
+  if (summary->calls_too_large)
+    printf("  %" PRIu64 " calls were not looked at: they write more pages than there is room for\n",
+           summary->calls_too_large);
+  if (summary->outputs_left && pto_findings_is_clean(&observed.findings))
+    printf("  %" PRIu64 " outputs were written in part; the rest is never read\n", summary->outputs_left);
+  if (summary->waiting_units)
+    printf("  in %" PRIu64
+           " of these calls cores wait for each other: observed together, not which of them touches what\n",
+           summary->waiting_units);
+}
+
+static void print(const struct pto_observe_summary *summary) {
+  const struct pto_run_result *result = &observed.session.result;
+  printf("%s%s%s\n", result->program, result->case_name ? " " : "", result->case_name ? result->case_name : "");
+  pto_findings_print(&observed.findings, stdout, MAX_LINES);
+  if (summary->is_watched_by_tool) {
+    printf("  not compared: each kernel ran once, one at a time, under the tool that watches this process and reports "
+           "for itself\n");
+  } else {
+    printf("  observed %" PRIu64 " kernel calls of %" PRIu64 " tasks in %" PRIu64 " runs, %.1f times what the kernels "
+           "take alone\n",
+           summary->calls, pto_observed_tasks(&observed), summary->runs, factor_of(summary));
+    print_left_out(summary);
+  }
+  if (pto_findings_is_clean(&observed.findings))
+    puts(result->exit_code == PTO_EXIT_FAILED ? "  the run failed; until then nothing was found" : "  nothing found");
+  else
+    printf("  %" PRIu64 " found\n", observed.findings.total);
+}
+
+static int write_json(const struct pto_observe_summary *summary, const char *path, struct pto_error *error) {
+  const struct pto_run_result *result = &observed.session.result;
+  struct pto_json_writer w;
+  int fd, status = pto_output_open(path, &fd, error);
+  if (status) return status;
+  pto_json_init(&w, fd);
+  pto_json_object_begin(&w);
+  pto_json_put_string(&w, "program", result->program);
+  pto_json_put_string(&w, "case", result->case_name);
+  pto_json_put_string(&w, "chip", result->chip);
+  pto_json_put_u64(&w, "seed", result->seed);
+  pto_json_put_u64(&w, "tasks", pto_observed_tasks(&observed));
+  pto_json_put_u64(&w, "contexts", observed.context_count);
+  pto_json_put_u64(&w, "contexts_left_out", observed.contexts_left_out);
+  pto_json_put_bool(&w, "compared", !summary->is_watched_by_tool);
+  pto_json_put_u64(&w, "calls", summary->calls);
+  pto_json_put_u64(&w, "calls_left_out", summary->calls_left_out);
+  pto_json_put_u64(&w, "calls_too_large", summary->calls_too_large);
+  pto_json_put_u64(&w, "waiting_units", summary->waiting_units);
+  pto_json_put_u64(&w, "outputs_left", summary->outputs_left);
+  pto_json_put_u64(&w, "runs", summary->runs);
+  pto_json_put_double(&w, "cost_factor", factor_of(summary));
+  pto_findings_put_json(&observed.findings, &w);
+  pto_json_put_string(&w, "status", pto_status_name(result->error.status));
+  pto_json_put_u64(&w, "exit", (uint64_t)pto_observed_exit(&observed));
+  pto_json_put_string(&w, "error", result->error.sentence[0] ? result->error.sentence : NULL);
+  pto_json_object_end(&w);
+  return pto_output_close(path, fd, pto_json_finish(&w), error);
+}
+
+static int finish(const struct pto_run_options *options) {
+  const struct pto_run_result *result = &observed.session.result;
+  const struct pto_observe_summary summary = pto_observed_summary(&observed);
+  struct pto_error error;
+  const bool has_text = !options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0);
+  if (has_text && result->has_time && result->exit_code != PTO_EXIT_USAGE) print(&summary);
+  fflush(stdout);
+  if (result->error.sentence[0] && (!options->quiet || !options->json_path))
+    pto_complain(0, "%s", result->error.sentence);
+  if (options->json_path && write_json(&summary, options->json_path, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  return pto_observed_exit(&observed);
+}
+
+int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe) {
+  struct pto_config config;
+  const struct pto_session_options asked = pto_run_options_session(options, &config);
+  struct pto_error error;
+  json_path = options->json_path;
+  if (pto_fault_report_init(last_words, NULL, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_progress_line_begin(options->programs.items[0], !options->quiet);
+  if (pto_observed_open(&observed, &asked, observe) == PTO_EXIT_OK) (void)pto_observed_run(&observed);
+  pto_progress_line_end();
+  const int code = finish(options);
+  pto_observed_close(&observed);
+  pto_fault_report_fini();
+  return code;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/check/order.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <report/findings/report.h>
+#include <report/file/output_file.h>
+#include <cli/run/judged_run.h>
+#include <report/stopped/stopped.h>
+#include <cli/main/verb.h>
+#include <runtime/base/clock.h>
+
+/* Lines of findings for people; --json has all. */
+#define MAX_LINES 20u
+
+struct check {
+  struct pto_session session;
+  struct pto_findings findings;
+  struct pto_order_counts counts;
+  double seconds; /* of the judgement, without the run */
+};
+
+/* ---- steps ---- */
+
+static int check_order(struct check *check, struct pto_error *error) {
+  const double begin = pto_clock_seconds();
+  const int status =
+      pto_session_check_order(&check->session, check->session.rules, &check->findings, &check->counts, error);
+  check->seconds = pto_clock_seconds() - begin;
+  return status;
+}
+
+/* A run that ended well and is wrong has something that the accesses do not say. */
+static void check_result(struct check *check) {
+  const struct pto_finding wrong = {.kind = PTO_FINDING_WRONG,
+                                    .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
+                                    .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
+  if (pto_session_judge(&check->session) == PTO_EXIT_FINDINGS)
+    pto_findings_add(&check->findings, &wrong, NULL, "%s, under rules exact", check->session.result.error.sentence);
+}
+
+/* PTO_OK, or the status of the first step that could not be made. */
+static int judge(struct check *check, bool has_ended_well, struct pto_error *error) {
+  int status = check_order(check, error);
+  if (status == PTO_OK && has_ended_well) check_result(check);
+  return status;
+}
+
+/* ---- the report ---- */
+
+static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
+/* "2 findings"; of a run that failed, that this is not all. */
+static const char *format_found(const struct check *check, int code, char *text, size_t size) {
+  const uint64_t total = check->findings.total;
+  if (code == PTO_EXIT_FAILED && total == 0) return "the run failed; until then nothing was found";
+  snprintf(text, size, "%" PRIu64 " finding%s%s", total, plural(total),
+           code == PTO_EXIT_FAILED ? " until the run failed" : "");
+  return text;
+}
+
+static void print(const struct check *check, int code) {
+  char found[64];
+  const struct pto_run_result *result = &check->session.result;
+  const struct pto_order_counts *counts = &check->counts;
+  pto_findings_print(&check->findings, stdout, MAX_LINES);
+  printf("check: %s%s%s: %" PRIu64 " task%s, %" PRIu64 " edge%s and %" PRIu64 " pair%s under rules %s, %s, %.3f s\n",
+         result->program, result->case_name ? " " : "", result->case_name ? result->case_name : "", counts->tasks,
+         plural(counts->tasks), counts->edges, plural(counts->edges), counts->pairs, plural(counts->pairs),
+         pto_deps_rules_name(check->session.rules), format_found(check, code, found, sizeof found), check->seconds);
+}
+
+static int write_json(const struct check *check, const char *path, int exit_code, struct pto_error *error) {
+  const struct pto_run_result *result = &check->session.result;
+  static struct pto_json_writer w;
+  int fd, status = pto_output_open(path, &fd, error);
+  if (status) return status;
+  pto_json_init(&w, fd);
+  pto_json_object_begin(&w);
+  pto_json_put_string(&w, "program", result->program);
+  pto_json_put_string(&w, "case", result->case_name);
+  pto_json_put_string(&w, "deps", pto_deps_rules_name(check->session.rules));
+  pto_json_put_u64(&w, "tasks", check->counts.tasks);
+  pto_json_put_u64(&w, "edges", check->counts.edges);
+  pto_json_put_u64(&w, "pairs", check->counts.pairs);
+  pto_json_put_double(&w, "seconds", check->seconds);
+  pto_findings_put_json(&check->findings, &w);
+  pto_json_put_string(&w, "error", exit_code > PTO_EXIT_FINDINGS ? result->error.sentence : NULL);
+  pto_json_put_u64(&w, "exit", (uint64_t)exit_code);
+  pto_json_object_end(&w);
+  return pto_output_close(path, fd, pto_json_finish(&w), error);
+}
+
+static int finish(struct check *check, const struct pto_run_options *options, int code) {
+  const struct pto_error *failure = &check->session.result.error;
+  struct pto_error error;
+  if (code == PTO_EXIT_OK && !pto_findings_is_clean(&check->findings)) code = PTO_EXIT_FINDINGS;
+  if (pto_session_trace(&check->session) && !options->quiet && !pto_run_options_take_stdout(options))
+    print(check, code);
+  fflush(stdout);
+  if (code > PTO_EXIT_FINDINGS) pto_complain(0, "%s", failure->sentence);
+  if (!options->quiet) pto_stopped_say(check->session.result.stopped);
+  if (options->json_path && write_json(check, options->json_path, code, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  return code;
+}
+
+int pto_check_order(const struct pto_run_options *options) {
+  static struct check check;
+  struct pto_error error;
+  pto_findings_init(&check.findings);
+  int code = pto_judged_run_open(&check.session, options);
+  if (pto_session_trace(&check.session) && judge(&check, code == PTO_EXIT_OK, &error) && code == PTO_EXIT_OK)
+    code = pto_session_end(&check.session, PTO_EXIT_FAILED, &error);
+  code = finish(&check, options, code);
+  pto_judged_run_close(&check.session);
+  pto_findings_fini(&check.findings);
+  return code;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim graph`: what it says of a graph and of a run, for people and as JSON.
+ */
+#include <cli/graph/command.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <formats/units.h>
+#include <report/file/output_file.h>
+#include <report/findings/report.h>
+#include <report/run/result.h>
+#include <cli/main/verb.h>
+#include <orchestration/loader/program_run.h>
+#include <runtime/base/base.h>
+
+/* Lines of findings for people; --json has all. */
+#define MOST_FINDINGS 20u
+
+/* ---- the summary ---- */
+
+struct summary {
+  uint32_t ops[PTO_GRAPH_OP_COUNT];
+  uint32_t constants;
+  uint64_t constant_bytes;
+};
+
+static struct summary summarise(const struct pto_graph *graph) {
+  struct summary s = {{0}, 0, 0};
+  for (uint32_t i = 0; i < graph->node_count; i++) s.ops[graph->nodes[i].op]++;
+  for (uint32_t v = 1; v < graph->value_count; v++) {
+    if (graph->values[v].kind != PTO_VALUE_CONSTANT) continue;
+    s.constants++;
+    s.constant_bytes += graph->values[v].size_bytes;
+  }
+  return s;
+}
+
+static void print_shape(const struct pto_operand *operand) {
+  printf("%s [", pto_graph_dtype_name(operand->dtype));
+  for (uint32_t d = 0; d < operand->ndims; d++) printf("%s%" PRIu64, d ? ", " : "", operand->shape[d]);
+  putchar(']');
+}
+
+static void print_operands(const char *title, const struct pto_operand *operands, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    printf("%-10s %-24s ", i ? "" : title, operands[i].name);
+    print_shape(&operands[i]);
+    putchar('\n');
+  }
+}
+
+static void print_summary(const struct pto_graph_command *command) {
+  const struct pto_graph *graph = command->graph;
+  const struct summary s = summarise(graph);
+  const char *separator = "";
+  print_operands("inputs", graph->input_operands, graph->input_count);
+  print_operands("outputs", graph->output_operands, graph->output_count);
+  printf("constants  %" PRIu32 ", %" PRIu64 " bytes\n", s.constants, s.constant_bytes);
+  printf("nodes      %" PRIu32 ": ", graph->node_count);
+  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++) {
+    if (s.ops[op] == 0) continue;
+    printf("%s%s %" PRIu32, separator, pto_op_info(op)->name, s.ops[op]);
+    separator = ", ";
+  }
+  putchar('\n');
+}
+
+/* ---- results ---- */
+
+struct range {
+  double least, most, mean;
+  uint64_t not_finite;
+};
+
+static struct range range_of(const struct pto_operand *operand, const void *bytes) {
+  struct pto_graph_desc desc = {.dtype = operand->dtype, .ndims = operand->ndims};
+  struct pto_reference_tensor tensor;
+  struct range range = {INFINITY, -INFINITY, 0, 0};
+  uint64_t finite = 0;
+  memcpy(desc.shape, operand->shape, sizeof desc.shape);
+  if (!pto_reference_tensor_init(&tensor, &desc)) return range;
+  pto_reference_tensor_load(&tensor, bytes);
+  for (uint64_t i = 0; i < pto_graph_desc_numel(&desc); i++) {
+    const double x = tensor.values ? tensor.values[i] : (double)tensor.whole[i];
+    if (!isfinite(x)) {
+      range.not_finite++;
+      continue;
+    }
+    range.least = fmin(range.least, x);
+    range.most = fmax(range.most, x);
+    range.mean += (x - range.mean) / (double)++finite;
+  }
+  pto_reference_tensor_fini(&tensor);
+  return range;
+}
+
+static void print_results(const struct pto_graph_command *command) {
+  for (uint32_t i = 0; i < command->graph->output_count; i++) {
+    const struct pto_operand *operand = &command->graph->output_operands[i];
+    const struct range range = range_of(operand, command->outputs[i]);
+    printf("%-10s %-24s %.6g to %.6g, mean %.6g", i ? "" : "result", operand->name, range.least, range.most,
+           range.mean);
+    if (range.not_finite) printf("; %" PRIu64 " are not finite", range.not_finite);
+    putchar('\n');
+  }
+}
+
+static const char *node_name(const struct pto_graph *graph, uint32_t node, char *text, size_t size) {
+  const struct pto_graph_node *n = &graph->nodes[node];
+  const bool has_label = n->label && n->label[0];
+  snprintf(text, size, "node %" PRIu32 ", %s%s%.80s%s", node, pto_op_info(n->op)->name, has_label ? " \"" : "",
+           has_label ? n->label : "", has_label ? "\"" : "");
+  return text;
+}
+
+static void print_divergence(const struct pto_graph_command *command) {
+  const struct pto_graph_divergence *d = &command->divergence;
+  char name[160], fused[64] = "";
+  printf("compared   %" PRIu64 " nodes, ", d->nodes);
+  if (d->fused_nodes) printf("and %" PRIu64 " inside them, ", d->fused_nodes);
+  printf("%" PRIu64 " elements: the worst is %.4g ulp off", d->elements, d->worst_ulps);
+  if (d->worst_of_tolerance > 0 || d->worst_ulps == 0) /* else nothing is allowed */
+    printf(", %.2g of what is allowed", d->worst_of_tolerance);
+  if (!d->is_found || !command->first_divergence) printf("; outputs come apart by %.3g of their size", d->end_error);
+  putchar('\n');
+  if (!d->is_found) return;
+  if (d->fused) snprintf(fused, sizeof fused, ", fused (%s)", d->fused);
+  printf("diverges   %s%s, result %" PRIu32 ": %" PRIu64 " elements are beyond tolerance, element %" PRIu64
+         " is %.9g for %.9g, %.4g ulp off, %.3g allowed\n",
+         node_name(command->graph, d->node, name, sizeof name), fused, d->result, d->node_elements, d->element, d->got,
+         d->expected, d->ulps, d->tolerance);
+}
+
+/* ---- the run ---- */
+
+static void print_record(const struct pto_graph_record *record, const char *engine) {
+  const struct pto_context_counters *c = &record->counters;
+  char text[32];
+  printf("on         %s, %s engine, %" PRIu32 " %s\n", record->chip, engine, record->workers,
+         record->workers == 1 ? "thread" : "threads");
+  printf("tasks      %" PRIu64 ", %" PRIu64 " edges\n", c->tasks, c->edges);
+  printf("time       %s", pto_format_seconds(record->wall_seconds, text, sizeof text));
+  if (record->is_virtual)
+    printf(", %s on the chip", pto_format_seconds((double)c->virtual_ps * 1e-12, text, sizeof text));
+  printf("\nmoved      %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", c->h2d_bytes,
+         c->d2h_bytes, c->d2d_bytes);
+  if (c->lowering_cache_hits == 0 && c->lowering_cache_misses == 0) return; /* nothing was there to repeat */
+  printf("lowered    %" PRIu64 " dispatches; %" PRIu64 " submitted what was kept\n", c->lowering_cache_misses,
+         c->lowering_cache_hits);
+}
+
+uint64_t pto_graph_output_digest(const struct pto_graph_command *command) {
+  uint64_t digest = 0;
+  for (uint32_t i = 0; i < command->graph->output_count; i++)
+    digest = pto_xxh64(command->outputs[i], command->graph->values[command->graph->outputs[i]].size_bytes, digest);
+  return digest;
+}
+
+static void print_check(const struct pto_graph_command *command) {
+  pto_findings_print(&command->findings, stdout, MOST_FINDINGS);
+  printf("checked    %" PRIu64 " tasks, %" PRIu64 " edges and %" PRIu64 " pairs under rules %s, %" PRIu64 " findings\n",
+         command->counts.tasks, command->counts.edges, command->counts.pairs,
+         pto_deps_rules_name(command->session.rules), command->findings.total);
+}
+
+void pto_graph_report_print(const struct pto_graph_command *command) {
+  if (command->validate) {
+    printf("valid      %" PRIu32 " nodes, %" PRIu32 " inputs, %" PRIu32 " outputs\n", command->graph->node_count,
+           command->graph->input_count, command->graph->output_count);
+    return;
+  }
+  print_summary(command);
+  if (command->record.has_device) print_record(&command->record, command->engine);
+  if (command->has_stepped) pto_graph_steps_print(command);
+  if (command->has_run) {
+    print_results(command);
+    printf("digest     %016" PRIx64 "\n", pto_graph_output_digest(command));
+  }
+  if (command->options.stats && command->has_run) {
+    pto_timeline_stats_print(&command->timeline, &command->session.result.stats, stdout);
+    pto_group_times_print(&command->node_times, stdout);
+  }
+  if (command->has_checked) print_check(command);
+  if (command->has_compared) print_divergence(command);
+  if (command->has_explained) pto_graph_explain_print(command);
+}
+
+/* ---- JSON ---- */
+
+static void put_operands(struct pto_json_writer *w, const char *key, const struct pto_operand *operands, uint32_t count,
+                         void *const *results) {
+  pto_json_key(w, key);
+  pto_json_array_begin(w);
+  for (uint32_t i = 0; i < count; i++) {
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "name", operands[i].name);
+    pto_json_put_string(w, "dtype", pto_graph_dtype_name(operands[i].dtype));
+    pto_json_key(w, "shape");
+    pto_json_array_begin(w);
+    for (uint32_t d = 0; d < operands[i].ndims; d++) pto_json_u64(w, operands[i].shape[d]);
+    pto_json_array_end(w);
+    if (results) {
+      const struct range range = range_of(&operands[i], results[i]);
+      pto_json_put_double(w, "least", range.least);
+      pto_json_put_double(w, "most", range.most);
+      pto_json_put_double(w, "mean", range.mean);
+      pto_json_put_u64(w, "not_finite", range.not_finite);
+    }
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
+}
+
+static void put_graph(struct pto_json_writer *w, const struct pto_graph_command *command) {
+  static const char *const keys[] = {"inputs", "outputs", "constants", "constant_bytes", "nodes", "ops"};
+  const struct pto_graph *graph = command->graph;
+  for (size_t i = 0; !graph && i < PTO_ARRAY_LENGTH(keys); i++) pto_json_put_null(w, keys[i]);
+  if (!graph) return;
+  const struct summary s = summarise(graph);
+  put_operands(w, "inputs", graph->input_operands, graph->input_count, NULL);
+  put_operands(w, "outputs", graph->output_operands, graph->output_count, command->has_run ? command->outputs : NULL);
+  pto_json_put_u64(w, "constants", s.constants);
+  pto_json_put_u64(w, "constant_bytes", s.constant_bytes);
+  pto_json_put_u64(w, "nodes", graph->node_count);
+  pto_json_key(w, "ops");
+  pto_json_object_begin(w);
+  for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++)
+    if (s.ops[op]) pto_json_put_u64(w, pto_op_info(op)->name, s.ops[op]);
+  pto_json_object_end(w);
+}
+
+/* Null where no chip ran it. */
+static void put_count(struct pto_json_writer *w, const struct pto_graph_record *record, const char *key,
+                      uint64_t value) {
+  if (record->has_device)
+    pto_json_put_u64(w, key, value);
+  else
+    pto_json_put_null(w, key);
+}
+
+static void put_record(struct pto_json_writer *w, const struct pto_graph_command *command) {
+  const struct pto_graph_record *record = &command->record;
+  const struct pto_context_counters *c = &record->counters;
+  pto_json_put_string(w, "chip", record->has_device ? record->chip : NULL);
+  put_count(w, record, "workers", record->workers);
+  put_count(w, record, "tasks", c->tasks);
+  put_count(w, record, "edges", c->edges);
+  pto_json_key(w, "wall_seconds");
+  if (record->has_device)
+    pto_json_double(w, record->wall_seconds);
+  else
+    pto_json_null(w);
+  pto_json_key(w, "virtual_us");
+  if (record->is_virtual)
+    pto_json_decimal(w, c->virtual_ps, 6);
+  else
+    pto_json_null(w);
+  put_count(w, record, "h2d_bytes", c->h2d_bytes);
+  put_count(w, record, "d2h_bytes", c->d2h_bytes);
+  put_count(w, record, "d2d_bytes", c->d2d_bytes);
+  put_count(w, record, "allocations", c->allocations);
+  put_count(w, record, "peak_bytes", c->peak_bytes);
+  put_count(w, record, "window_high_water", c->window_high_water);
+  put_count(w, record, "heap_high_water_bytes", c->heap_high_water_bytes);
+  put_count(w, record, "dispatches", c->dispatches);
+  put_count(w, record, "lowering_cache_hits", c->lowering_cache_hits);
+  put_count(w, record, "lowering_cache_misses", c->lowering_cache_misses);
+  pto_json_key(w, "output_digest");
+  if (command->has_run)
+    pto_json_hex(w, pto_graph_output_digest(command));
+  else
+    pto_json_null(w);
+  pto_json_key(w, "trace_digest");
+  if (command->session.result.has_trace_digest)
+    pto_json_hex(w, command->session.result.trace_digest);
+  else
+    pto_json_null(w);
+}
+
+static void put_divergence(struct pto_json_writer *w, const struct pto_graph_command *command) {
+  const struct pto_graph_divergence *d = &command->divergence;
+  pto_json_key(w, "compared");
+  pto_json_object_begin(w);
+  pto_json_put_u64(w, "nodes", d->nodes);
+  pto_json_put_u64(w, "fused_nodes", d->fused_nodes);
+  pto_json_put_u64(w, "elements", d->elements);
+  pto_json_put_double(w, "worst_ulps", d->worst_ulps);
+  pto_json_put_double(w, "worst_of_tolerance", d->worst_of_tolerance);
+  pto_json_put_double(w, "end_error", d->end_error);
+  pto_json_put_u64(w, "diverging_nodes", d->diverging_nodes);
+  pto_json_put_u64(w, "diverging_elements", d->diverging_elements);
+  pto_json_key(w, "first");
+  if (d->is_found) {
+    pto_json_object_begin(w);
+    pto_json_put_u64(w, "node", d->node);
+    pto_json_put_string(w, "op", pto_op_info(command->graph->nodes[d->node].op)->name);
+    pto_json_put_string(w, "label", command->graph->nodes[d->node].label);
+    pto_json_put_string(w, "fused", d->fused);
+    pto_json_put_u64(w, "result", d->result);
+    pto_json_put_u64(w, "element", d->element);
+    pto_json_put_u64(w, "elements", d->node_elements);
+    pto_json_put_double(w, "got", d->got);
+    pto_json_put_double(w, "expected", d->expected);
+    pto_json_put_double(w, "ulps", d->ulps);
+    pto_json_put_double(w, "tolerance", d->tolerance);
+    pto_json_object_end(w);
+  } else {
+    pto_json_null(w);
+  }
+  pto_json_object_end(w);
+}
+
+static void put_check(struct pto_json_writer *w, const struct pto_graph_command *command) {
+  if (!command->has_checked) {
+    pto_json_put_null(w, "check");
+    return;
+  }
+  pto_json_key(w, "check");
+  pto_json_object_begin(w);
+  pto_json_put_string(w, "deps", pto_deps_rules_name(command->session.rules));
+  pto_json_put_u64(w, "tasks", command->counts.tasks);
+  pto_json_put_u64(w, "edges", command->counts.edges);
+  pto_json_put_u64(w, "pairs", command->counts.pairs);
+  pto_findings_put_json(&command->findings, w);
+  pto_json_object_end(w);
+}
+
+int pto_graph_report_write_json(const struct pto_graph_command *command, struct pto_error *error) {
+  static struct pto_json_writer w;
+  int fd, status = pto_output_open(command->options.json_path, &fd, error);
+  if (status) return status;
+  pto_json_init(&w, fd);
+  pto_json_object_begin(&w);
+  pto_json_put_string(&w, "graph", command->model ? command->model : command->path);
+  pto_json_put_string(&w, "engine", command->engine);
+  put_record(&w, command);
+  pto_json_put_u64(&w, "seed", command->options.seed);
+  put_graph(&w, command);
+  if (command->has_compared)
+    put_divergence(&w, command);
+  else
+    pto_json_put_null(&w, "compared");
+  if (command->has_stepped)
+    pto_graph_steps_put(&w, command);
+  else
+    pto_json_put_null(&w, "steps");
+  if (command->has_explained)
+    pto_graph_explain_put(&w, command);
+  else
+    pto_json_put_null(&w, "explained");
+  if (command->options.stats && command->has_run) {
+    pto_timeline_stats_write_json(&command->timeline, &command->session.result.stats, &w);
+    pto_group_times_put(&command->node_times, &w);
+  }
+  put_check(&w, command);
+  pto_json_put_string(&w, "status", pto_status_name(command->error.status));
+  pto_json_put_u64(&w, "exit", (uint64_t)command->exit_code);
+  pto_json_put_string(&w, "error", command->error.sentence[0] ? command->error.sentence : NULL);
+  pto_json_object_end(&w);
+  return pto_output_close(command->options.json_path, fd, pto_json_finish(&w), error);
+}

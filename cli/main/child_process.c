@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/main/child_process.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define JSON_FD 3 /* PTO_CHILD_JSON_PATH */
+#define MOST_OUTPUT_BYTES (16u << 20)
+
+/* All that was written to the file, as a string. */
+static char *read_all(int fd) {
+  off_t size = lseek(fd, 0, SEEK_END);
+  if (size < 0 || size > (off_t)MOST_OUTPUT_BYTES) size = size < 0 ? 0 : (off_t)MOST_OUTPUT_BYTES;
+  char *text = malloc((size_t)size + 1);
+  if (!text) return NULL;
+  ssize_t have = pread(fd, text, (size_t)size, 0);
+  text[have > 0 ? have : 0] = '\0';
+  return text;
+}
+
+/* A file in memory whose number is none that the child's files get: dup2 onto itself would leave it close-on-exec. */
+static int make_file(const char *name) {
+  int fd = memfd_create(name, MFD_CLOEXEC);
+  if (fd < 0 || fd > JSON_FD) return fd;
+  int other = fcntl(fd, F_DUPFD_CLOEXEC, JSON_FD + 1);
+  close(fd);
+  return other;
+}
+
+static int spawn(char *const *words, int json_fd, int text_fd, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  int reason = posix_spawn_file_actions_init(&actions);
+  if (reason) return reason;
+  reason = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!reason) reason = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, text_fd, STDERR_FILENO);
+  if (!reason) reason = posix_spawn_file_actions_adddup2(&actions, json_fd, JSON_FD);
+  if (!reason) reason = posix_spawn(pid, "/proc/self/exe", &actions, NULL, words, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return reason;
+}
+
+/* Waits for the child to end; false where it did not in time. */
+static bool wait_until(pid_t pid, uint32_t timeout_ms) {
+  int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+  if (fd < 0) return true; /* an old kernel: waitpid then waits without limit */
+  struct pollfd ending = {.fd = fd, .events = POLLIN};
+  int answer;
+  do answer = poll(&ending, 1, timeout_ms ? (int)timeout_ms : -1);
+  while (answer < 0 && errno == EINTR);
+  close(fd);
+  return answer != 0;
+}
+
+static void reap(pid_t pid, uint32_t timeout_ms, struct pto_child_result *result) {
+  int status = 0;
+  result->is_timed_out = !wait_until(pid, timeout_ms);
+  if (result->is_timed_out) kill(pid, SIGKILL);
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+int pto_child_run(char *const *words, uint32_t timeout_ms, struct pto_child_result *result, struct pto_error *error) {
+  memset(result, 0, sizeof *result);
+  pid_t pid;
+  int status = PTO_OK, json_fd = make_file("json"), text_fd = make_file("text");
+  int reason = json_fd < 0 || text_fd < 0 ? errno : spawn(words, json_fd, text_fd, &pid);
+  if (reason)
+    status = pto_error_set(error, PTO_ESYSTEM, "no process for %s: %s", words[0], strerror(reason));
+  else {
+    reap(pid, timeout_ms, result);
+    result->json = read_all(json_fd);
+    result->text = read_all(text_fd);
+    if (!result->json || !result->text) {
+      pto_child_result_fini(result);
+      status = pto_error_set(error, PTO_ENOMEM, "no memory for what %s said", words[0]);
+    }
+  }
+  if (json_fd >= 0) close(json_fd);
+  if (text_fd >= 0) close(text_fd);
+  return status;
+}
+
+void pto_child_result_fini(struct pto_child_result *result) {
+  free(result->json);
+  free(result->text);
+  memset(result, 0, sizeof *result);
+}

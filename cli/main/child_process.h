@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A ptosim in a process of its own, so that whatever happens to it is a result and not an end.
+ *
+ * Owns the text of a pto_child_result until fini.  Blocks until the child is gone; a child that outlives its time is
+ * killed.
+ *
+ * Threads: any, but a caller that has other children of its own must not reap this one.
+ */
+#ifndef PTO_CLI_MAIN_CHILD_PROCESS_H
+#define PTO_CLI_MAIN_CHILD_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <runtime/base/error.h>
+
+/* What the child may write its JSON to: the file descriptor is open in it. */
+#define PTO_CHILD_JSON_PATH "/dev/fd/3"
+
+struct pto_child_result {
+  int exit_code;     /* -1: ended by a signal */
+  int signal;        /* that ended it, or 0 */
+  bool is_timed_out; /* and killed */
+  char *json;        /* what it wrote to PTO_CHILD_JSON_PATH; "" for nothing */
+  char *text;        /* its standard error; its standard output is dropped */
+};
+
+/* Runs this executable with these words (ended by NULL; words[0] is the name) and waits for it.  PTO_OK whatever the
+ * child came to, or PTO_ESYSTEM or PTO_ENOMEM where there was none. */
+PTO_MUST_CHECK int pto_child_run(char *const *words, uint32_t timeout_ms, struct pto_child_result *result,
+                                 struct pto_error *error);
+/* Takes zeroed structs too. */
+void pto_child_result_fini(struct pto_child_result *result);
+
+#endif

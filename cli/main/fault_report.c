@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/main/fault_report.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cli/main/verb.h>
+#include <runtime/base/valgrind_requests.h>
+#include <runtime/base/base.h>
+#include <runtime/base/sanitizer.h>
+#include <runtime/base/thread.h>
+#include <sim/host/current.h>
+#include <sim/rendezvous/waiting_core.h>
+
+#define STACK_BYTES (64u << 10)
+
+static const struct fault {
+  int signal;
+  bool has_address;
+  const char *name;
+} faults[] = {{SIGSEGV, true, "SIGSEGV"},
+              {SIGBUS, true, "SIGBUS"},
+              {SIGFPE, false, "SIGFPE"},
+              {SIGILL, false, "SIGILL"},
+              {SIGABRT, false, "SIGABRT"}};
+#define FAULT_COUNT PTO_ARRAY_LENGTH(faults)
+
+/* Handlers have no argument of ours, so this is the one process-wide state of the tool. */
+static struct {
+  pto_fault_reporter *report;
+  void *context;
+  pthread_t reporter;
+  bool is_installed;
+  struct sigaction old_actions[FAULT_COUNT];
+  /* 0, or the thread id of the first to report.  First reporter → others; relaxed: only who came first matters. */
+  atomic_int claimed_by;
+  /* Faulting thread → reporter: the sentence below, handed over by sem_post; with is_ending, nothing but the wake-up.
+   */
+  sem_t wake;
+  atomic_bool is_ending;
+  char sentence[PTO_SENTENCE_SIZE];
+} faulted;
+static char signal_stack[STACK_BYTES];
+
+/* ---- on the faulting thread: async-signal-safe ---- */
+
+static size_t append(size_t used, const char *text) {
+  while (*text && used + 1 < sizeof faulted.sentence) faulted.sentence[used++] = *text++;
+  faulted.sentence[used] = '\0';
+  return used;
+}
+
+static size_t append_address(size_t used, uintptr_t address) {
+  char text[2 + 2 * sizeof address + 1] = "0x";
+  size_t digits = 1;
+  for (uintptr_t rest = address >> 4; rest; rest >>= 4) digits++;
+  for (size_t i = 0; i < digits; i++) text[2 + i] = "0123456789abcdef"[address >> 4 * (digits - 1 - i) & 15];
+  text[2 + digits] = '\0';
+  return append(used, text);
+}
+
+_Noreturn static void sleep_for_ever(void) {
+  for (;;) pause();
+}
+
+static void describe(int signal, const siginfo_t *info) {
+  const struct fault *fault = faults;
+  while (fault < faults + FAULT_COUNT - 1 && fault->signal != signal) fault++;
+  size_t used = append(0, fault->name);
+  if (fault->has_address) {
+    used = append(used, " at address ");
+    used = append_address(used, (uintptr_t)info->si_addr);
+    if (pto_waiting_core_is_beyond_stack((uintptr_t)info->si_addr))
+      used = append(used, ", below the stack of a kernel that waits (PTO_CORE_STACK_BYTES),");
+  }
+  char kernel[PTO_SENTENCE_SIZE - 128];
+  /* A fault while describing comes back here nested and reports what there is so far. */
+  if (pto_engine_describe_current(kernel, sizeof kernel)) {
+    used = append(used, " in ");
+    append(used, kernel);
+  } else
+    append(used, " outside of any kernel");
+}
+
+static void on_fault(int signal, siginfo_t *info, void *context) {
+  int unclaimed = 0, self = (int)gettid();
+  if (faulted.is_installed && pthread_equal(pthread_self(), faulted.reporter)) {
+    static const char message[] = "ptosim: a fault while a fault was reported\n";
+    (void)!write(STDERR_FILENO, message, sizeof message - 1);
+    _exit(3);
+  }
+  if (atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &unclaimed, self, memory_order_relaxed,
+                                              memory_order_relaxed))
+    describe(signal, info);
+  else if (unclaimed != self)
+    sleep_for_ever();
+  sem_post(&faulted.wake);
+  sleep_for_ever();
+}
+
+/* ---- on ordinary threads ---- */
+
+static void *report_main(void *unused) {
+  while (sem_wait(&faulted.wake) != 0 && errno == EINTR) {
+  }
+  /* Acquire: pairs with the release in fini; the sentence itself is handed over by the semaphore. */
+  if (!atomic_load_explicit(&faulted.is_ending, memory_order_acquire))
+    faulted.report(faulted.context, PTO_EKERNEL, faulted.sentence);
+  return NULL;
+}
+
+static bool install(size_t index) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_fault;
+  /* NODEFER: a second fault of the same kind must come back to the handler instead of killing the process unheard. */
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  return sigaction(faults[index].signal, &action, &faulted.old_actions[index]) == 0;
+}
+
+int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error) {
+  faulted.report = report;
+  faulted.context = context;
+  atomic_store_explicit(&faulted.claimed_by, 0, memory_order_relaxed);
+  atomic_store_explicit(&faulted.is_ending, false, memory_order_relaxed);
+  if (PTO_HAS_SANITIZER || pto_is_under_valgrind()) return PTO_OK;
+  int reason = 0;
+  if (sem_init(&faulted.wake, 0, 0) != 0) return pto_error_set(error, PTO_ESYSTEM, "no semaphore: %s", strerror(errno));
+  if (!pto_thread_start(&faulted.reporter, report_main, NULL, &reason)) {
+    sem_destroy(&faulted.wake);
+    return pto_error_set(error, PTO_ESYSTEM, "no thread to report faults: %s", strerror(reason));
+  }
+  const stack_t stack = {.ss_sp = signal_stack, .ss_size = sizeof signal_stack};
+  sigaltstack(&stack, NULL);
+  faulted.is_installed = true;
+  for (size_t i = 0; i < FAULT_COUNT; i++)
+    if (!install(i)) {
+      int status = pto_error_set(error, PTO_ESYSTEM, "no handler for %s: %s", faults[i].name, strerror(errno));
+      /* Those that follow are not ours yet: put back what they are. */
+      for (; i < FAULT_COUNT; i++) sigaction(faults[i].signal, NULL, &faulted.old_actions[i]);
+      pto_fault_report_fini();
+      return status;
+    }
+  return PTO_OK;
+}
+
+void pto_fault_report_fini(void) {
+  if (!faulted.is_installed) return;
+  for (size_t i = 0; i < FAULT_COUNT; i++) sigaction(faults[i].signal, &faulted.old_actions[i], NULL);
+  const stack_t none = {.ss_flags = SS_DISABLE};
+  sigaltstack(&none, NULL);
+  atomic_store_explicit(&faulted.is_ending, true, memory_order_release);
+  sem_post(&faulted.wake);
+  pthread_join(faulted.reporter, NULL);
+  sem_destroy(&faulted.wake);
+  faulted.is_installed = false;
+}
+
+void pto_fault_report_on_timeout(void *context, const char *sentence) {
+  int unclaimed = 0;
+  if (!atomic_compare_exchange_strong_explicit(&faulted.claimed_by, &unclaimed, (int)gettid(), memory_order_relaxed,
+                                               memory_order_relaxed))
+    sleep_for_ever();
+  faulted.report(faulted.context, PTO_ETIMEOUT, sentence);
+}
+
+void pto_fault_report_say(void *context, int status, const char *sentence) {
+  char line[PTO_SENTENCE_SIZE + 32];
+  (void)status;
+  const int length = snprintf(line, sizeof line, "ptosim: %s%s\n", context ? (const char *)context : "", sentence);
+  if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
+  _exit(PTO_EXIT_FAILED);
+}

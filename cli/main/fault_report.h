@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The last words of a process whose kernel faulted or did not come back.
+ *
+ * Owns the signal handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, an alternate signal stack for the calling
+ * thread, and a reporter thread.  One in a process: handlers are the process's.
+ *
+ * A fault: the handler, on the faulting thread, does nothing that is not async-signal-safe; it describes the kernel
+ * (pto_engine_describe_current), wakes the reporter and sleeps for ever.  The reporter, an ordinary thread, calls
+ * `report`.  A time-out: the watchdog's thread calls `report` itself.  The first one wins; a later thread sleeps.
+ * `report` must end in _exit: the other threads still run, so nothing may be taken down, and no lock that they could
+ * hold may be waited for (malloc's and stdio's among them).
+ *
+ * Under a sanitizer or valgrind no handler is installed: their report is the better one.  Time-outs are reported all
+ * the same.
+ */
+#ifndef PTO_CLI_MAIN_FAULT_REPORT_H
+#define PTO_CLI_MAIN_FAULT_REPORT_H
+
+#include <runtime/base/error.h>
+
+/* Never returns.  `status` is PTO_EKERNEL or PTO_ETIMEOUT. */
+typedef void pto_fault_reporter(void *context, int status, const char *sentence);
+
+/* A reporter that says the sentence on standard error, behind the text that `context` is (NULL: none), and leaves as
+ * a run that failed. */
+pto_fault_reporter pto_fault_report_say;
+
+/* PTO_OK, or PTO_ESYSTEM with nothing installed. */
+PTO_MUST_CHECK int pto_fault_report_init(pto_fault_reporter *report, void *context, struct pto_error *error);
+/* Takes the handlers away and ends the reporter.  Also where init failed or was not called. */
+void pto_fault_report_fini(void);
+
+/* For pto_config.on_timeout; the context is not used. */
+void pto_fault_report_on_timeout(void *context, const char *sentence);
+
+#endif

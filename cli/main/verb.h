@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verbs of ptosim: one table, one file each, and what they leave with.
+ *
+ * To add a verb: cli/verbs/NAME.c with a function of type pto_verb_main, and one line in PTO_VERB_LIST.
+ */
+#ifndef PTO_CLI_MAIN_VERB_H
+#define PTO_CLI_MAIN_VERB_H
+
+#include <stddef.h>
+
+#include <report/run/exit.h>
+#include <runtime/base/error.h>
+
+/* argv[0] is the verb.  Returns an enum pto_exit; has said why where that is not 0. */
+typedef int pto_verb_main(int argc, char **argv);
+
+/* X(name, what it takes, one line of what it does) */
+#define PTO_VERB_LIST(X)                                                                                               \
+  X(list, "[programs|kernels|ops|...] [NAME...]", "what there is to run, and on what")                                 \
+  X(op, "test|perf|support NAME [OPTION...]", "tries, times or lists kernels, and operations of graphs")               \
+  X(run, "PROGRAM [OPTION...]", "runs a program, verifies it, and reports, records or draws the run")                  \
+  X(check, "PROGRAM [OPTION...]", "tells conflicting accesses that nothing orders, whatever order happened")           \
+  X(why, "PROGRAM A B [OPTION...]", "tells why task B comes after task A, or why nothing orders them")                 \
+  X(explore, "PROGRAM [--schedules N|--all] [OPTION...]",                                                              \
+    "runs a program in many orders, and says where its outputs differ")                                                \
+  X(perf, "PROGRAM [OPTION...]", "samples a run with perf: time by kernel, core, task and control work")               \
+  X(diff, "A.json B.json [OPTION...]", "what differs between the graphs of two runs")                                  \
+  X(task, "DIR/N [OPTION...]", "runs one task that --dump kept again, alone, and compares")                            \
+  X(graph, "FILE.json|--model NAME [OPTION...]", "a graph of operations: what is in it, copies, pictures, runs")       \
+  X(suite, "[PROGRAM...] [OPTION...]", "runs many programs on both engines, one process each, and prints a table")     \
+  X(regress, "LIST [OPTION...]", "runs a list of cases, and says what is not as a baseline has it")
+
+#define X(name, arguments, summary) pto_verb_main pto_cmd_##name;
+PTO_VERB_LIST(X)
+#undef X
+
+enum pto_verb_id {
+#define X(name, arguments, summary) PTO_VERB_##name,
+  PTO_VERB_LIST(X)
+#undef X
+      PTO_VERB_COUNT
+};
+
+struct pto_verb {
+  const char *name, *arguments, *summary;
+  pto_verb_main *main;
+};
+
+/* NULL where there is none. */
+const struct pto_verb *pto_verb_find(const char *name);
+/* By index; NULL past the end. */
+const struct pto_verb *pto_verb_at(size_t index);
+
+/* "ptosim: SENTENCE" on standard error; returns `exit_code`. */
+int pto_complain(int exit_code, const char *format, ...) PTO_PRINTF(2, 3);
+
+/* "ptosim: VERB: no kernel …" with the nearest name; PTO_EXIT_USAGE. */
+int pto_complain_no_kernel(const char *verb, const char *name);
+
+/* What cannot be written afterwards is said before: "ptosim: PATH: REASON" and PTO_EXIT_USAGE for a file that could not
+ * be opened, or PTO_EXIT_OK.  NULL is fine. */
+int pto_complain_unwritable(const char *path);
+
+/* All of ptosim but main. */
+int pto_ptosim(int argc, char **argv);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/measure/kernel_counters.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <runtime/base/base.h>
+
+#define EMPTY_READINGS 32u /* the least of so many is what a reading costs */
+
+/* A thread that has run a kernel.  Written by it alone; read by take, when no kernel runs. */
+struct counting_thread {
+  struct counting_thread *next; /* under the mutex */
+  struct pto_kernel_counters *all;
+  void *set; /* NULL: it cannot count, or has ended */
+  int64_t at_begin[PTO_KERNEL_COUNTERS_EVENTS];
+  bool has_begun; /* at_begin is of the stretch that runs */
+  uint64_t uncounted_calls;
+  struct pto_error error;
+  /* By hash of kernel and kind, with linear probing; a row without a kernel is free. */
+  struct pto_kernel_counters_row rows[PTO_KERNEL_COUNTERS_ROWS + 1];
+  uint32_t row_count;
+};
+_Static_assert((PTO_KERNEL_COUNTERS_ROWS & (PTO_KERNEL_COUNTERS_ROWS + 1)) == 0, "a hash is masked");
+
+struct pto_kernel_counters {
+  struct pto_kernel_meter meter;
+  const struct pto_event_source *source;
+  const char *names[PTO_KERNEL_COUNTERS_EVENTS];
+  uint32_t event_count; /* 0: nothing is counted */
+  int64_t reading[PTO_KERNEL_COUNTERS_EVENTS];
+  pthread_key_t key; /* the calling thread's struct counting_thread */
+  pthread_mutex_t mutex;
+  struct counting_thread *threads;
+};
+
+/* ---- threads ---- */
+
+static void close_set(struct counting_thread *thread) {
+  if (thread->set) thread->all->source->close(thread->set);
+  thread->set = NULL;
+}
+
+/* On a thread that ends. */
+static void end_thread(void *argument) {
+  struct counting_thread *thread = argument;
+  close_set(thread);
+  if (thread->all->source->leave_thread) thread->all->source->leave_thread();
+}
+
+static PTO_COLD struct counting_thread *begin_thread(struct pto_kernel_counters *counters) {
+  struct counting_thread *thread = calloc(1, sizeof *thread);
+  if (!thread) return NULL;
+  thread->all = counters;
+  if (pthread_setspecific(counters->key, thread) != 0) {
+    free(thread);
+    return NULL;
+  }
+  pthread_mutex_lock(&counters->mutex);
+  thread->next = counters->threads;
+  counters->threads = thread;
+  pthread_mutex_unlock(&counters->mutex);
+  if (counters->source->open(counters->names, counters->event_count, &thread->set, &thread->error)) thread->set = NULL;
+  return thread;
+}
+
+static struct counting_thread *this_thread(struct pto_kernel_counters *counters) {
+  struct counting_thread *thread = pthread_getspecific(counters->key);
+  return PTO_LIKELY(thread != NULL) ? thread : begin_thread(counters);
+}
+
+/* ---- rows ---- */
+
+/* The row of that kernel, or a free one for it; NULL where all are taken. */
+static struct pto_kernel_counters_row *row_of(struct pto_kernel_counters_row *rows, uint32_t *row_count,
+                                              const struct pto_kernel *kernel, enum pto_core_kind kind) {
+  const uint64_t hash = ((uint64_t)(uintptr_t)kernel + (uint64_t)kind) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / φ */
+  for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+    struct pto_kernel_counters_row *row = &rows[i & PTO_KERNEL_COUNTERS_ROWS];
+    if (row->kernel == kernel && row->kind == kind) return row;
+    if (row->kernel) continue;
+    if (*row_count == PTO_KERNEL_COUNTERS_ROWS) return NULL; /* one stays free, where searches end */
+    ++*row_count;
+    row->kernel = kernel;
+    row->kind = kind;
+    return row;
+  }
+}
+
+/* ---- the meter ---- */
+
+static void meter_begin(void *context) {
+  struct pto_kernel_counters *counters = context;
+  if (!counters->event_count) return;
+  struct counting_thread *thread = this_thread(counters);
+  if (!thread || !thread->set) return;
+  thread->has_begun = counters->source->read(thread->set, thread->at_begin) == PTO_OK;
+}
+
+static void meter_end(void *context, const struct pto_kernel *kernel, enum pto_core_kind kind, bool has_returned) {
+  struct pto_kernel_counters *counters = context;
+  int64_t at_end[PTO_KERNEL_COUNTERS_EVENTS];
+  if (!counters->event_count) return;
+  struct counting_thread *thread = pthread_getspecific(counters->key);
+  if (!thread) return;
+  const bool is_read = thread->has_begun && counters->source->read(thread->set, at_end) == PTO_OK;
+  struct pto_kernel_counters_row *row = is_read ? row_of(thread->rows, &thread->row_count, kernel, kind) : NULL;
+  thread->has_begun = false;
+  if (!row) {
+    thread->uncounted_calls += has_returned;
+    return;
+  }
+  for (uint32_t i = 0; i < counters->event_count; i++) row->counts[i] += at_end[i] - thread->at_begin[i];
+  row->stretches++;
+  row->calls += has_returned;
+}
+
+/* ---- life ---- */
+
+int pto_kernel_counters_create(const struct pto_event_source *source, struct pto_kernel_counters **out,
+                               struct pto_error *error) {
+  struct pto_kernel_counters *counters = calloc(1, sizeof *counters);
+  if (!counters) return pto_error_set(error, PTO_ENOMEM, "no memory for counters of kernels");
+  if (pthread_key_create(&counters->key, end_thread) != 0) {
+    free(counters);
+    return pto_error_set(error, PTO_ENOMEM, "no key for what each thread counts");
+  }
+  pthread_mutex_init(&counters->mutex, NULL);
+  counters->source = source;
+  counters->meter = (struct pto_kernel_meter){.context = counters, .begin = meter_begin, .end = meter_end};
+  *out = counters;
+  return PTO_OK;
+}
+
+const struct pto_kernel_meter *pto_kernel_counters_meter(const struct pto_kernel_counters *counters) {
+  return &counters->meter;
+}
+
+/* What two readings with nothing between them differ by, at least. */
+static void measure_reading(struct pto_kernel_counters *counters, void *set) {
+  int64_t before[PTO_KERNEL_COUNTERS_EVENTS], after[PTO_KERNEL_COUNTERS_EVENTS];
+  for (uint32_t i = 0; i < counters->event_count; i++) counters->reading[i] = INT64_MAX;
+  for (uint32_t n = 0; n < EMPTY_READINGS; n++) {
+    if (counters->source->read(set, before) || counters->source->read(set, after)) break;
+    for (uint32_t i = 0; i < counters->event_count; i++)
+      if (after[i] - before[i] < counters->reading[i]) counters->reading[i] = after[i] - before[i];
+  }
+  for (uint32_t i = 0; i < counters->event_count; i++)
+    if (counters->reading[i] == INT64_MAX) counters->reading[i] = 0;
+}
+
+int pto_kernel_counters_events(struct pto_kernel_counters *counters, const char *const *names, uint32_t count,
+                               struct pto_error *error) {
+  PTO_ASSERT(count <= PTO_KERNEL_COUNTERS_EVENTS && !counters->event_count);
+  memcpy(counters->names, names, count * sizeof *names);
+  counters->event_count = count;
+  const struct counting_thread *thread = count ? this_thread(counters) : NULL;
+  if (thread && thread->set) {
+    measure_reading(counters, thread->set);
+    return PTO_OK;
+  }
+  counters->event_count = 0;
+  if (!count) return PTO_OK;
+  if (!thread) return pto_error_set(error, PTO_ENOMEM, "no memory for counters of a thread");
+  *error = thread->error;
+  return error->status;
+}
+
+/* ---- the table ---- */
+
+static int order_rows(const void *left, const void *right) {
+  const struct pto_kernel_counters_row *a = left, *b = right;
+  if (a->counts[0] != b->counts[0]) return a->counts[0] < b->counts[0] ? 1 : -1;
+  const int order = strcmp(a->kernel->name, b->kernel->name);
+  return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+/* Kernels are few: the table's rows are looked through one by one. */
+static void add_row(struct pto_kernel_counters_table *table, const struct pto_kernel_counters_row *added) {
+  struct pto_kernel_counters_row *row = table->rows;
+  while (row < table->rows + table->row_count && (row->kernel != added->kernel || row->kind != added->kind)) row++;
+  if (row == table->rows + table->row_count) {
+    if (table->row_count == PTO_KERNEL_COUNTERS_ROWS) {
+      table->uncounted_calls += added->calls;
+      return;
+    }
+    table->row_count++;
+    *row = *added;
+    return;
+  }
+  row->calls += added->calls;
+  row->stretches += added->stretches;
+  for (uint32_t i = 0; i < table->event_count; i++) row->counts[i] += added->counts[i];
+}
+
+static void add_thread(struct pto_kernel_counters_table *table, const struct counting_thread *thread) {
+  table->thread_count += thread->row_count > 0;
+  table->uncounted_calls += thread->uncounted_calls;
+  for (uint32_t i = 0; i <= PTO_KERNEL_COUNTERS_ROWS; i++)
+    if (thread->rows[i].kernel) add_row(table, &thread->rows[i]);
+  if (thread->uncounted_calls && !table->sentence[0])
+    snprintf(table->sentence, sizeof table->sentence, "%s",
+             thread->error.sentence[0] ? thread->error.sentence
+                                       : "events could not be read, or there are too many kernels");
+}
+
+void pto_kernel_counters_take(struct pto_kernel_counters *counters, struct pto_kernel_counters_table *table) {
+  *table = (struct pto_kernel_counters_table){.event_count = counters->event_count};
+  memcpy(table->reading, counters->reading, sizeof table->reading);
+  pthread_mutex_lock(&counters->mutex);
+  for (const struct counting_thread *thread = counters->threads; thread; thread = thread->next)
+    add_thread(table, thread);
+  pthread_mutex_unlock(&counters->mutex);
+  if (table->row_count) qsort(table->rows, table->row_count, sizeof *table->rows, order_rows);
+}
+
+void pto_kernel_counters_destroy(struct pto_kernel_counters *counters) {
+  if (!counters) return;
+  struct counting_thread *own = pthread_getspecific(counters->key);
+  if (own) close_set(own);
+  pthread_key_delete(counters->key);
+  while (counters->threads) {
+    struct counting_thread *thread = counters->threads;
+    counters->threads = thread->next;
+    free(thread);
+  }
+  pthread_mutex_destroy(&counters->mutex);
+  free(counters);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/measure/perf_recording.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <runtime/base/base.h>
+
+/* Numbers of these files in perf, and above them ours: what a number is dup2'ed onto must be no other's source. */
+#define COMMAND_FD 3
+#define ANSWER_FD 4
+#define DATA_FD 5
+#define FIRST_FD 10
+#define CONTROL "fd:3,4"
+#define DATA_FD_PATH "/dev/fd/5"
+#define ANSWER_TIMEOUT_MS 60000
+#define TEXT_BYTES 4096
+
+static const char no_perf[] = "perf is not installed: sudo apt-get install linux-perf (Debian), linux-tools-generic "
+                              "(Ubuntu); `make valgrind TOOL=callgrind` needs none";
+
+/* ---- files and processes ---- */
+
+/* Takes `fd`; the same file by a number of at least FIRST_FD, which children do not inherit. */
+static int move_up(int fd) {
+  if (fd < 0) return fd;
+  int other = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
+  close(fd);
+  return other;
+}
+
+static void close_fd(int *fd) {
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
+static int fail_system(struct pto_error *error, const char *what) {
+  return pto_error_set(error, PTO_ESYSTEM, "perf: %s: %s", what, strerror(errno));
+}
+
+/* Starts `words` with each fds[i] as number targets[i]; standard input is empty, and what has no target is dropped. */
+static int spawn(const char *const *words, const int *fds, const int *targets, size_t count, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  int reason = posix_spawn_file_actions_init(&actions);
+  if (reason) return reason;
+  reason = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!reason) reason = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  for (size_t i = 0; i < count && !reason; i++)
+    if (fds[i] >= 0) reason = posix_spawn_file_actions_adddup2(&actions, fds[i], targets[i]);
+  if (!reason) reason = posix_spawnp(pid, words[0], &actions, NULL, (char *const *)(uintptr_t)words, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return reason;
+}
+
+static int reap(pid_t *pid) {
+  int status = 0;
+  while (waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  *pid = 0;
+  return status;
+}
+
+/* What was written to the file, as much as fits. */
+static void read_text(int fd, char *text, size_t size) {
+  ssize_t have = pread(fd, text, size - 1, 0);
+  text[have > 0 ? have : 0] = '\0';
+}
+
+/* ---- commands ---- */
+
+/* One command and its answer.  False where perf is gone or does not answer. */
+static bool command(const struct pto_perf_recording *recording, const char *text) {
+  char answer[32];
+  size_t used = 0;
+  if (send(recording->socket_fd, text, strlen(text), MSG_NOSIGNAL) != (ssize_t)strlen(text)) return false;
+  /* The answer is "ack\n" and a NUL. */
+  while (!memmem(answer, used, "ack\n", 4)) {
+    struct pollfd coming = {.fd = recording->socket_fd, .events = POLLIN};
+    int count;
+    do count = poll(&coming, 1, ANSWER_TIMEOUT_MS);
+    while (count < 0 && errno == EINTR);
+    if (count <= 0 || used == sizeof answer) return false;
+    ssize_t have = recv(recording->socket_fd, answer + used, sizeof answer - used, 0);
+    if (have <= 0) return false;
+    used += (size_t)have;
+  }
+  return true;
+}
+
+/* ---- why not ---- */
+
+static bool says_any(const char *text, const char *const *phrases) {
+  for (; *phrases; phrases++)
+    if (strcasestr(text, *phrases)) return true;
+  return false;
+}
+
+static int read_paranoid(void) {
+  int value = INT32_MIN;
+  FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+  if (!file) return value;
+  if (fscanf(file, "%d", &value) != 1) value = INT32_MIN;
+  fclose(file);
+  return value;
+}
+
+/* The first line that says something, without its "Error:". */
+static const char *first_line(char *text) {
+  for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+    line += strspn(line, " \t");
+    if (*line && strcasecmp(line, "error:") != 0) return line;
+  }
+  return "it said nothing";
+}
+
+int pto_perf_recording_explain(struct pto_error *error, const char *event, int exit_status, int paranoid, char *text) {
+  static const char *const forbidden[] = {"permission",  "not permitted",  "paranoid",
+                                          "not allowed", "Access to perf", NULL};
+  static const char *const absent[] = {"not supported", "doesn't support sampling", "not find event",
+                                       "syntax error",  "No such device",           NULL};
+  char level[64] = "";
+  if (paranoid != INT32_MIN) snprintf(level, sizeof level, " (kernel.perf_event_paranoid is %d)", paranoid);
+  if (says_any(text, forbidden))
+    return pto_error_set(error, PTO_ENOTSUP,
+                         "perf may not sample here%s: sudo sysctl kernel.perf_event_paranoid=1, or run as root; a "
+                         "container needs the capability PERFMON and a seccomp profile that lets perf_event_open by",
+                         level);
+  if (says_any(text, absent))
+    return pto_error_set(error, PTO_ENOTSUP,
+                         "perf cannot sample by %s on this machine; `perf list` shows what it can (--event NAME): "
+                         "%.300s",
+                         event, first_line(text));
+  return pto_error_set(error, PTO_ENOTSUP, "perf record left with %d: %.300s", exit_status, first_line(text));
+}
+
+/* ---- start ---- */
+
+static void clear(struct pto_perf_recording *recording) {
+  *recording = (struct pto_perf_recording){.socket_fd = -1, .data_fd = -1, .text_fd = -1};
+}
+
+static int open_files(struct pto_perf_recording *recording, int *other_fd, struct pto_error *error) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) return fail_system(error, "no socket");
+  recording->socket_fd = move_up(pair[0]);
+  *other_fd = move_up(pair[1]);
+  recording->text_fd = move_up(memfd_create("perf-text", MFD_CLOEXEC));
+  if (!recording->data_path) recording->data_fd = move_up(memfd_create("perf-data", MFD_CLOEXEC));
+  const bool has_all = recording->socket_fd >= 0 && *other_fd >= 0 && recording->text_fd >= 0;
+  return has_all && (recording->data_path || recording->data_fd >= 0) ? PTO_OK : fail_system(error, "no file");
+}
+
+/* perf with one event; PTO_OK once it has answered. */
+static int start_with(struct pto_perf_recording *recording, const struct pto_perf_request *request, const char *event,
+                      struct pto_error *error) {
+  int other_fd = -1;
+  char pid[16], frequency[16], text[TEXT_BYTES];
+  clear(recording);
+  recording->data_path = request->data_path;
+  int status = open_files(recording, &other_fd, error);
+  snprintf(pid, sizeof pid, "%d", (int)getpid());
+  snprintf(frequency, sizeof frequency, "%u", request->frequency_hz);
+  /* -B -N: build ids are of no use to who reads the samples at once. */
+  const char *const words[] = {"perf",
+                               "record",
+                               "-q",
+                               "-B",
+                               "-N",
+                               "-k",
+                               "CLOCK_MONOTONIC",
+                               "-D",
+                               "-1",
+                               "--control",
+                               CONTROL,
+                               "-e",
+                               event,
+                               "-F",
+                               frequency,
+                               "-o",
+                               request->data_path ? request->data_path : DATA_FD_PATH,
+                               "-p",
+                               pid,
+                               NULL};
+  const int fds[] = {other_fd, other_fd, recording->data_fd, recording->text_fd};
+  const int targets[] = {COMMAND_FD, ANSWER_FD, DATA_FD, STDERR_FILENO};
+  int reason = status ? 0 : spawn(words, fds, targets, PTO_ARRAY_LENGTH(fds), &recording->pid);
+  close_fd(&other_fd);
+  if (reason) {
+    recording->pid = 0;
+    status = reason == ENOENT ? pto_error_set(error, PTO_ENOTSUP, "%s", no_perf)
+                              : pto_error_set(error, PTO_ENOTSUP, "perf cannot be started: %s", strerror(reason));
+  } else if (!status && !command(recording, "disable\n")) {
+    kill(recording->pid, SIGKILL); /* it has ended, but for one that does not answer */
+    int ending = reap(&recording->pid);
+    read_text(recording->text_fd, text, sizeof text);
+    const int exit_status = WIFEXITED(ending) ? WEXITSTATUS(ending) : -1;
+    status = pto_perf_recording_explain(error, event, exit_status, read_paranoid(), text);
+  }
+  if (status) pto_perf_recording_fini(recording);
+  return status;
+}
+
+int pto_perf_recording_start(struct pto_perf_recording *recording, const struct pto_perf_request *request,
+                             struct pto_error *error) {
+  /* ":u" alone is what a paranoid system still permits; perf makes that step itself in most cases. */
+  static const char *const events[] = {"cycles", "cycles:u", "cpu-clock", "cpu-clock:u"};
+  if (request->event) return start_with(recording, request, request->event, error);
+  int status = PTO_OK;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(events); i++) {
+    status = start_with(recording, request, events[i], error);
+    if (status == PTO_OK || strcmp(error->sentence, no_perf) == 0) break;
+  }
+  return status;
+}
+
+/* ---- while it runs, and after ---- */
+
+int pto_perf_recording_enable(struct pto_perf_recording *recording, bool is_on, struct pto_error *error) {
+  char text[TEXT_BYTES];
+  if (command(recording, is_on ? "enable\n" : "disable\n")) return PTO_OK;
+  read_text(recording->text_fd, text, sizeof text);
+  return pto_error_set(error, PTO_ESYSTEM, "perf record does not answer: %.300s", first_line(text));
+}
+
+int pto_perf_recording_stop(struct pto_perf_recording *recording, struct pto_error *error) {
+  char text[TEXT_BYTES];
+  kill(recording->pid, SIGINT);
+  int ending = reap(&recording->pid);
+  close_fd(&recording->socket_fd);
+  if (WIFEXITED(ending) ? WEXITSTATUS(ending) == 0 : WTERMSIG(ending) == SIGINT) return PTO_OK;
+  read_text(recording->text_fd, text, sizeof text);
+  return pto_error_set(error, PTO_ESYSTEM, "perf record did not end well: %.300s", first_line(text));
+}
+
+int pto_perf_recording_read(struct pto_perf_recording *recording,
+                            void (*visit)(void *context, const struct pto_perf_sample *sample), void *context,
+                            uint64_t *refused_count, struct pto_error *error) {
+  const char *const words[] = {"perf", "script",
+                               "-f",   "--ns",
+                               "-F",   PTO_PERF_SAMPLE_FIELDS,
+                               "-i",   recording->data_path ? recording->data_path : DATA_FD_PATH,
+                               NULL};
+  int ends[2];
+  char text[TEXT_BYTES];
+  *refused_count = 0;
+  if (ftruncate(recording->text_fd, 0) || lseek(recording->text_fd, 0, SEEK_SET) || pipe2(ends, O_CLOEXEC))
+    return fail_system(error, "no pipe");
+  for (size_t i = 0; i < 2; i++) ends[i] = move_up(ends[i]);
+  const int fds[] = {ends[1], recording->data_fd, recording->text_fd};
+  const int targets[] = {STDOUT_FILENO, DATA_FD, STDERR_FILENO};
+  int reason = spawn(words, fds, targets, PTO_ARRAY_LENGTH(fds), &recording->pid);
+  close_fd(&ends[1]);
+  FILE *lines = reason ? NULL : fdopen(ends[0], "r");
+  char *line = NULL;
+  size_t size = 0;
+  struct pto_perf_sample sample;
+  while (lines && getline(&line, &size, lines) > 0) {
+    if (pto_perf_sample_parse(line, &sample))
+      visit(context, &sample);
+    else if (line[strspn(line, " \t\n")])
+      ++*refused_count;
+  }
+  free(line);
+  if (lines)
+    fclose(lines);
+  else
+    close_fd(&ends[0]);
+  if (reason) {
+    recording->pid = 0;
+    return pto_error_set(error, PTO_ESYSTEM, "perf script cannot be started: %s", strerror(reason));
+  }
+  int ending = reap(&recording->pid);
+  if (WIFEXITED(ending) && WEXITSTATUS(ending) == 0) return PTO_OK;
+  read_text(recording->text_fd, text, sizeof text);
+  return pto_error_set(error, PTO_ESYSTEM, "perf script failed: %.300s", first_line(text));
+}
+
+void pto_perf_recording_fini(struct pto_perf_recording *recording) {
+  if (recording->pid > 0) {
+    kill(recording->pid, SIGKILL);
+    reap(&recording->pid);
+  }
+  if (recording->socket_fd > 0) close_fd(&recording->socket_fd);
+  if (recording->data_fd > 0) close_fd(&recording->data_fd);
+  if (recording->text_fd > 0) close_fd(&recording->text_fd);
+  clear(recording);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim op`: kernels of the list tried, timed and listed one by one, without a runtime; and operations of graphs,
+ * each as a graph of one node, on a simulated chip.
+ *
+ * What the files of the verb share: the options, and the plan, which says what calls of one kernel they ask for.  The
+ * tries themselves are check/trial/trial.h, those of operations cli/graph/command.h.  Owns nothing; strings are
+ * argv's.  One thread.
+ *
+ * To add an action: a function and a line in `actions` of cli/verbs/op.c.  To add an option: a line in `specs` of
+ * cli/op/plan.c.
+ */
+#ifndef PTO_CLI_OP_OP_H
+#define PTO_CLI_OP_OP_H
+
+#include <graph/build/operand_graph.h>
+#include <check/trial/trial.h>
+#include <runtime/base/error.h>
+
+#define PTO_OP_MAX_TUPLES 256
+#define PTO_OP_MAX_SETTINGS 32
+
+struct pto_op_options {
+  const char *action, *name;             /* NAME: of a kernel, a pattern with * and ?, or "all" */
+  const char *dtypes, *shapes, *scalars; /* NULL: not given */
+  const char *layout, *level, *chip, *json_path;
+  const char *settings[PTO_OP_MAX_SETTINGS]; /* of --set, of an operation */
+  uint32_t setting_count;
+  uint64_t seed;
+  uint32_t given; /* a bit for each option of `specs` that was there */
+  bool help;
+};
+
+/* Reads argv[1] …; PTO_OK, or PTO_EINVAL with one sentence. */
+PTO_MUST_CHECK int pto_op_options_parse(int argc, char **argv, struct pto_op_options *options, struct pto_error *error);
+void pto_op_options_help(void);
+/* The name of an option that was given and means nothing to the action, which is a known one, of a kernel or of an
+ * operation; NULL where there is none. */
+const char *pto_op_options_ignored(const struct pto_op_options *options, bool is_operation);
+/* "64x32,32x16", "f32,float16": at most PTO_MAX_TENSORS; PTO_OK or PTO_EINVAL. */
+PTO_MUST_CHECK int pto_op_parse_shapes(const char *text, struct pto_reference_shape *shapes, uint32_t *count,
+                                       struct pto_error *error);
+PTO_MUST_CHECK int pto_op_parse_dtypes(const char *text, uint32_t *dtypes, uint32_t *count, struct pto_error *error);
+
+/* Whether NAME means more than one kernel: then those that do not take what is asked for are left out. */
+bool pto_op_is_pattern(const struct pto_op_options *options);
+bool pto_op_names(const struct pto_op_options *options, uint32_t kernel);
+
+/* The calls of one kernel: shapes and scalars in `base`, and the combinations of dtypes. */
+struct pto_op_plan {
+  struct pto_trial_case base;
+  struct pto_dtype_tuple tuples[PTO_OP_MAX_TUPLES];
+  uint32_t tuple_count; /* ≥ 1 */
+};
+/* Initialises `trial` for the kernel too.  PTO_OK, or PTO_EINVAL with a sentence: the kernel does not take that. */
+PTO_MUST_CHECK int pto_op_plan(const struct pto_op_options *options, uint32_t kernel, struct pto_trial *trial,
+                               struct pto_op_plan *plan, struct pto_error *error);
+/* The case of one of its combinations in a layout. */
+struct pto_trial_case pto_op_case(const struct pto_op_plan *plan, const struct pto_trial *trial, uint32_t tuple,
+                                  uint32_t layout);
+
+/* "f32 f32 → f32", "128x128 128x128 → 128x128".  Truncate to `size`. */
+void pto_op_format_dtypes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size);
+void pto_op_format_shapes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size);
+
+/* The actions: an enum pto_exit, having said why where that is not 0. */
+int pto_op_test(const struct pto_op_options *options);
+int pto_op_perf(const struct pto_op_options *options);
+int pto_op_support(const struct pto_op_options *options);
+
+/* ---- operations of graphs ---- */
+
+/* The operation that NAME means: "conv2d", or "graph:exp" where there is a kernel of that name too; PTO_GRAPH_OP_COUNT
+ * where it means none. */
+uint32_t pto_op_operation_of(const struct pto_op_options *options);
+/* The action of the options, of an operation. */
+int pto_op_operation(const struct pto_op_options *options, uint32_t op);
+/* "conv2d  input filter [bias] | padding strides …": optional operands in brackets, options behind the bar; then a line
+ * an operand. */
+void pto_op_print_operation(uint32_t op, bool with_operands);
+/* A graph of one node.  Without --shape its operands are 128x128 each, without --dtype they have `dtype` where they
+ * may. PTO_OK, or PTO_EINVAL with the sentence of who refused; destroyed by the caller. */
+PTO_MUST_CHECK int pto_op_node_create(const struct pto_op_options *options, uint32_t op, uint32_t dtype,
+                                      struct pto_graph **graph_out, struct pto_error *error);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/run/options.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <runtime/deps/rules.h>
+#include <runtime/base/base.h>
+
+#define DEFAULT_TIMEOUT_MS 60000u
+#define MOST_ROUNDS 1000000u
+#define FIRST_VALUE 256 /* what getopt_long answers for the first option; beyond all characters */
+
+/* ---- values ---- */
+
+int pto_parse_u64(const char *text, uint64_t least, uint64_t most, uint64_t *value, struct pto_error *error) {
+  char *end;
+  errno = 0;
+  uint64_t number = strtoull(text, &end, 10);
+  /* strtoull takes blanks and a minus; we do not. */
+  if (text[0] < '0' || text[0] > '9' || *end || errno || number < least || number > most)
+    return pto_error_set(error, PTO_EINVAL, "\"%s\" is no number from %" PRIu64 " to %" PRIu64, text, least, most);
+  *value = number;
+  return PTO_OK;
+}
+
+int pto_parse_bytes(const char *text, uint64_t *bytes, struct pto_error *error) {
+  char *end;
+  errno = 0;
+  uint64_t number = strtoull(text, &end, 10);
+  uint32_t shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+  if (text[0] < '0' || text[0] > '9' || end[shift > 0] || errno || number > UINT64_MAX >> shift)
+    return pto_error_set(error, PTO_EINVAL, "\"%s\" is no number of bytes (a suffix K, M or G is fine)", text);
+  *bytes = number << shift;
+  return PTO_OK;
+}
+
+int pto_parse_double(const char *text, double *value, struct pto_error *error) {
+  char *end;
+  double number = strtod(text, &end);
+  if (end == text || *end || !isfinite(number) || number < 0)
+    return pto_error_set(error, PTO_EINVAL, "\"%s\" is no finite number of at least 0", text);
+  *value = number;
+  return PTO_OK;
+}
+
+int pto_string_list_add(struct pto_string_list *list, const char *text, struct pto_error *error) {
+  if (list->count == list->capacity) {
+    uint32_t capacity = list->capacity ? 2 * list->capacity : 8;
+    const char **items = realloc(list->items, capacity * sizeof *items);
+    if (!items) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+    list->items = items;
+    list->capacity = capacity;
+  }
+  list->items[list->count++] = text;
+  return PTO_OK;
+}
+
+static int parse_u32(const char *text, uint32_t least, uint32_t most, uint32_t *value, struct pto_error *error) {
+  uint64_t number;
+  int status = pto_parse_u64(text, least, most, &number, error);
+  if (status == PTO_OK) *value = (uint32_t)number;
+  return status;
+}
+
+/* ---- what options store ---- */
+
+int pto_option_set_text(void *target, const char *value, struct pto_error *error) {
+  *(const char **)target = value;
+  return PTO_OK;
+}
+int pto_option_set_flag(void *target, const char *value, struct pto_error *error) {
+  *(bool *)target = true;
+  return PTO_OK;
+}
+
+static int add_pair(void *target, const char *text, struct pto_error *error) {
+  const char *equals = strchr(text, '=');
+  if (!equals || equals == text) return pto_error_set(error, PTO_EINVAL, "\"%s\" is not of the form name=value", text);
+  return pto_string_list_add(target, text, error);
+}
+
+#define OPTION(name) static int set_##name(void *target, const char *value, struct pto_error *error)
+#define OPTIONS ((struct pto_run_options *)target)
+
+OPTION(workers) { return parse_u32(value, 1, UINT32_MAX, &OPTIONS->workers, error); }
+OPTION(deps) {
+  if (!pto_deps_rules_parse(value, &OPTIONS->deps))
+    return pto_error_set(error, PTO_EINVAL, "\"%s\" is neither exact nor pto", value);
+  OPTIONS->has_deps = true;
+  return PTO_OK;
+}
+/* The program: before other words. */
+OPTION(model) {
+  struct pto_string_list *programs = &OPTIONS->programs;
+  if (OPTIONS->model) return pto_error_set(error, PTO_EINVAL, "given twice");
+  if (asprintf(&OPTIONS->model, "model:%s", value) < 0) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  const int status = pto_string_list_add(programs, OPTIONS->model, error);
+  if (status) return status;
+  memmove(programs->items + 1, programs->items, (programs->count - 1) * sizeof *programs->items);
+  programs->items[0] = OPTIONS->model;
+  return PTO_OK;
+}
+OPTION(rtol) {
+  const int status = pto_parse_double(value, &OPTIONS->rtol, error);
+  OPTIONS->has_rtol |= status == PTO_OK;
+  return status;
+}
+OPTION(atol) {
+  const int status = pto_parse_double(value, &OPTIONS->atol, error);
+  OPTIONS->has_atol |= status == PTO_OK;
+  return status;
+}
+OPTION(rounds) { return parse_u32(value, 1, MOST_ROUNDS, &OPTIONS->rounds, error); }
+OPTION(seed) { return pto_parse_u64(value, 0, UINT64_MAX, &OPTIONS->seed, error); }
+OPTION(window) {
+  uint64_t window = 0;
+  const int status = pto_parse_bytes(value, &window, error);
+  if (status) return status;
+  if (!pto_is_power_of_two(window)) return pto_error_set(error, PTO_EINVAL, "\"%s\" is no power of two", value);
+  OPTIONS->window = window;
+  return PTO_OK;
+}
+OPTION(heap) {
+  uint64_t bytes = 0;
+  const int status = pto_parse_bytes(value, &bytes, error);
+  if (status) return status;
+  if (bytes == 0 || bytes % 1024)
+    return pto_error_set(error, PTO_EINVAL, "\"%s\" is no positive multiple of 1024 bytes", value);
+  OPTIONS->heap_bytes = bytes;
+  return PTO_OK;
+}
+OPTION(timeout) {
+  double seconds = 0;
+  int status = pto_parse_double(value, &seconds, error);
+  if (status) return status;
+  if (seconds > 4000000) return pto_error_set(error, PTO_EINVAL, "\"%s\" seconds are more than 4000000", value);
+  OPTIONS->has_timeout = true;
+  /* What is not never is at least a millisecond. */
+  OPTIONS->timeout_ms = seconds > 0 ? (uint32_t)fmax(1, ceil(seconds * 1000)) : 0;
+  return PTO_OK;
+}
+/* Tasks first, then the folder. */
+OPTION(dump) {
+  if (OPTIONS->dump_tasks && OPTIONS->dump_path)
+    return pto_error_set(error, PTO_EINVAL, "given twice; \"3,5-9,matmul\" are tasks of one");
+  *(OPTIONS->dump_tasks ? &OPTIONS->dump_path : &OPTIONS->dump_tasks) = value;
+  return PTO_OK;
+}
+
+/* ---- the table ---- */
+
+/* The column of who takes an option: verbs and modes of `check` by name, then groups of them. */
+#define TAKER(name) (UINT32_C(1) << PTO_VERB_##name)
+#define OBSERVE (UINT32_C(1) << PTO_TAKER_OBSERVE)
+#define ADVISE (UINT32_C(1) << PTO_TAKER_ADVISE)
+#define GRAPH TAKER(graph)
+#define ONE_RUN (TAKER(run) | TAKER(check) | TAKER(why) | TAKER(perf))
+#define PROGRAM (ONE_RUN | OBSERVE | ADVISE | TAKER(explore)) /* whatever runs one program */
+#define PROGRAMS (PROGRAM | TAKER(suite))
+#define ALL (PROGRAMS | GRAPH | TAKER(task))
+#define MANY_RUNS (TAKER(explore) | TAKER(suite))
+
+#define FIELD(name) offsetof(struct pto_run_options, name)
+#define TEXT(name) pto_option_set_text, FIELD(name)
+#define FLAG(name) pto_option_set_flag, FIELD(name)
+#define PAIR(name) add_pair, FIELD(name)
+
+static const struct pto_option_spec specs[] = {
+    {"engine", "ENGINE", "threads or virtual: real threads, or exact virtual time (default: run threads, suite both)",
+     TEXT(engine), ONE_RUN | MANY_RUNS | GRAPH | TAKER(task)},
+    {"chip", "CHIP", "tiny (default), a2a3, a5, or a chip file", TEXT(chip), ALL},
+    {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)", set_workers, 0,
+     ALL},
+    {"deps", "RULES", "exact (default), or pto: the hazard rules of the existing runtime", set_deps, 0,
+     PROGRAMS | GRAPH},
+    {"policy", "POLICY", "order among ready tasks: fifo (default), lifo, random:SEED", TEXT(policy),
+     PROGRAMS | TAKER(task)},
+    {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", set_model, 0,
+     PROGRAMS | GRAPH},
+    {"case", "NAME", "a named set of the program's options", TEXT(case_name), PROGRAM},
+    {"set", "KEY=VALUE", "an option of the program; may be repeated", PAIR(settings), PROGRAM | GRAPH},
+    {"input", "NAME=FILE.npy", "an input from a file; may be repeated", PAIR(inputs), PROGRAM | GRAPH},
+    {"expect", "NAME=FILE.npy", "the golden of an output from a file; may be repeated", PAIR(expects), PROGRAM},
+    {"output", "NAME=FILE.npy", "writes an output to a file; may be repeated", PAIR(outputs), ONE_RUN},
+    {"rtol", "X", "relative tolerance (default: the program's)", set_rtol, 0, ALL},
+    {"atol", "X", "absolute tolerance (default: the program's)", set_atol, 0, ALL},
+    {"rounds", "N", "runs it N times; all must give the same bytes", set_rounds, 0, ONE_RUN | OBSERVE | TAKER(suite)},
+    {"seed", "N", "of the inputs (default 0)", set_seed, 0, PROGRAMS | GRAPH},
+    {"window", "N", "slots of each task ring, a power of two", set_window, 0, PROGRAMS | GRAPH},
+    {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", set_heap, 0, PROGRAMS | GRAPH},
+    {"timeout", "SECONDS", "that a kernel may take (default: the program's, else 60; 0: for ever)", set_timeout, 0,
+     PROGRAMS | TAKER(task)},
+    {"poison", NULL, "fills fresh outputs with a pattern that is NaN in floats", FLAG(poison), PROGRAMS | GRAPH},
+/* A graph tells no picture of a run that stopped; that is the one that needs no recording. */
+#define X(name, option, argument, help, record, write)                                                                 \
+  {option, argument, help, TEXT(exports[PTO_EXPORT_##name]), ONE_RUN | ((record) ? GRAPH : 0)},
+    PTO_EXPORT_LIST(X)
+#undef X
+        {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`",
+         set_dump, 0, TAKER(run)},
+    {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
+    {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path), ALL},
+    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet), ALL},
+    {"help", NULL, "this text", FLAG(help), ALL},
+};
+_Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
+_Static_assert(PTO_ARRAY_LENGTH(specs) <= 64, "a bit each in pto_run_options.given");
+_Static_assert(PTO_TAKER_COUNT <= 32, "a bit each in pto_option_spec.takers");
+
+/* The first option given that `taker` does not take; NULL: none. */
+static const char *find_refused(const struct pto_run_options *options, uint32_t taker) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs); i++)
+    if ((options->given >> i & 1) && !(specs[i].takers >> taker & 1)) return specs[i].name;
+  return NULL;
+}
+
+const char *pto_run_options_refused(const struct pto_run_options *options, enum pto_option_taker mode) {
+  return find_refused(options, mode);
+}
+
+/* ---- getopt ---- */
+
+static size_t count_specs(const struct pto_option_spec *list) {
+  size_t count = 0;
+  while (list && list[count].name) count++;
+  return count;
+}
+
+/* The entry of this name in a verb's own list; NULL: none. */
+static const struct pto_option_spec *find_extra(const struct pto_option_spec *extra, const char *name) {
+  while (extra && extra->name && strcmp(extra->name, name) != 0) extra++;
+  return extra && extra->name ? extra : NULL;
+}
+
+static const struct pto_option_spec *spec_at(const struct pto_option_spec *extra, size_t index) {
+  return index < PTO_ARRAY_LENGTH(specs) ? &specs[index] : &extra[index - PTO_ARRAY_LENGTH(specs)];
+}
+
+/* What getopt_long did not like about `word`. */
+static int explain_refusal(int answer, const char *word, const struct option *table, struct pto_error *error) {
+  if (answer == ':') return pto_error_set(error, PTO_EINVAL, "%s needs a value", word);
+  size_t length = strcspn(word, "=");
+  for (; word[length] && length > 2 && table->name; table++)
+    if (strlen(table->name) == length - 2 && strncmp(table->name, word + 2, length - 2) == 0)
+      return pto_error_set(error, PTO_EINVAL, "--%s takes no value: %s", table->name, word);
+  return pto_error_set(error, PTO_EINVAL, "there is no option %s, or it is short for more than one; --help lists them",
+                       word);
+}
+
+/* Gives an option its values: the one that getopt found and, for an option of several, the words behind it. */
+static int take_values(const struct pto_option_spec *spec, void *target, int argc, char **argv,
+                       struct pto_error *error) {
+  void *field = (char *)target + spec->field;
+  int status = spec->set(field, optarg, error);
+  for (const char *word = spec->argument; word && (word = strchr(word, ' ')) != NULL && !status; word++) {
+    if (optind >= argc) return pto_error_set(error, PTO_EINVAL, "takes %s", spec->argument);
+    status = spec->set(field, argv[optind++], error);
+  }
+  return status;
+}
+
+/* The table for getopt: common options but those that the verb has in its own form, then the verb's own. */
+static void make_table(const struct pto_option_spec *extra, struct option *table) {
+  const size_t count = PTO_ARRAY_LENGTH(specs) + count_specs(extra);
+  PTO_ASSERT(count <= PTO_OPTION_SPECS_MAX);
+  for (size_t i = 0; i < count; i++) {
+    const struct pto_option_spec *spec = spec_at(extra, i);
+    const struct pto_option_spec *own = i < PTO_ARRAY_LENGTH(specs) ? find_extra(extra, spec->name) : NULL;
+    if (!spec->set || (own && own->set)) continue;
+    *table++ =
+        (struct option){.name = spec->name,
+                        .has_arg = spec->argument ? required_argument : no_argument,
+                        /* One value each: getopt takes options of equal values for one, and abbreviates to either. */
+                        .val = FIRST_VALUE + (int)i};
+  }
+  *table = (struct option){0};
+}
+
+static int take_option(size_t index, int argc, char **argv, const struct pto_option_spec *extra, void *extra_target,
+                       struct pto_run_options *options, struct pto_error *error) {
+  const struct pto_option_spec *spec = spec_at(extra, index);
+  const bool is_common = index < PTO_ARRAY_LENGTH(specs);
+  struct pto_error reason;
+  if (is_common) options->given |= UINT64_C(1) << index;
+  const int status = take_values(spec, is_common ? options : extra_target, argc, argv, &reason);
+  return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
+}
+
+int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv, const struct pto_option_spec *extra,
+                          void *extra_target, struct pto_run_options *options, struct pto_error *error) {
+  struct option table[PTO_OPTION_SPECS_MAX + 1];
+  make_table(extra, table);
+  *options = (struct pto_run_options){.rounds = 1, .timeout_ms = DEFAULT_TIMEOUT_MS};
+  optind = 0; /* glibc: start over, whatever was parsed before */
+  opterr = 0;
+  for (;;) {
+    int answer = getopt_long(argc, argv, "-:h", table, NULL);
+    if (answer == -1) break;
+    int status = PTO_OK;
+    if (answer == 1)
+      status = pto_string_list_add(&options->programs, optarg, error);
+    else if (answer >= FIRST_VALUE)
+      status = take_option((size_t)(answer - FIRST_VALUE), argc, argv, extra, extra_target, options, error);
+    else if (answer == 'h')
+      options->help = true;
+    else
+      status = explain_refusal(answer, argv[optind - 1], table, error);
+    if (status) return status;
+  }
+  for (; optind < argc; optind++) {
+    int status = pto_string_list_add(&options->programs, argv[optind], error);
+    if (status) return status;
+  }
+  const char *refused = options->help ? NULL : find_refused(options, verb);
+  if (!refused) return PTO_OK;
+  return pto_error_set(error, PTO_EINVAL, "--%s is for %s`ptosim run`", refused,
+                       MANY_RUNS >> verb & 1 ? "one run: " : "");
+}
+
+void pto_run_options_fini(struct pto_run_options *options) {
+  free(options->model);
+  free(options->programs.items);
+  free(options->settings.items);
+  free(options->inputs.items);
+  free(options->expects.items);
+  free(options->outputs.items);
+  memset(options, 0, sizeof *options);
+}
+
+static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+
+bool pto_run_options_take_stdout(const struct pto_run_options *options) {
+  bool takes = is_stdout(options->json_path);
+  for (int i = 0; i < PTO_EXPORT_COUNT; i++) takes |= is_stdout(options->exports[i]);
+  return takes;
+}
+
+void pto_run_options_help(enum pto_verb_id verb, const struct pto_option_spec *extra) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(extra); i++) {
+    const struct pto_option_spec *spec = spec_at(extra, i);
+    char left[64];
+    if (i < PTO_ARRAY_LENGTH(specs) && (!(spec->takers >> verb & 1) || find_extra(extra, spec->name))) continue;
+    snprintf(left, sizeof left, "--%s%s%s", spec->name, spec->argument ? " " : "",
+             spec->argument ? spec->argument : "");
+    printf("  %-24s %s\n", left, spec->help);
+  }
+}

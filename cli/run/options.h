@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options that verbs share: one table, with the verbs that take each.
+ *
+ * Owns the lists inside a pto_run_options until fini; the strings are argv's.
+ *
+ * Always true after a successful parse: values are of their type and within their range, and the verb takes each option
+ * that was given.  Whether they make sense together, or exist (programs, chips, files), is found out by those who use
+ * them.
+ *
+ * One thread (getopt keeps its place in globals).
+ *
+ * To add an option: a line in `specs` of cli/run/options.c with the verbs that take it; all others refuse it.  To add
+ * one of a verb's own: a line in that verb's list of pto_option_spec.  An export (a file that a run is written to) is a
+ * line in PTO_EXPORT_LIST of report/export/export.h instead.
+ */
+#ifndef PTO_CLI_RUN_OPTIONS_H
+#define PTO_CLI_RUN_OPTIONS_H
+
+#include <stddef.h>
+
+#include <cli/main/verb.h>
+#include <pto/runtime.h>
+#include <report/export/export.h>
+#include <runtime/base/error.h>
+
+/* A list of strings that grows. */
+struct pto_string_list {
+  const char **items;
+  uint32_t count, capacity;
+};
+
+struct pto_run_options {
+  struct pto_string_list programs;                /* what is no option; the model of --model first */
+  char *model;                                    /* "model:NAME" of --model; NULL: not given */
+  struct pto_string_list settings;                /* key=value */
+  struct pto_string_list inputs;                  /* name=FILE.npy */
+  struct pto_string_list expects;                 /* name=FILE.npy */
+  struct pto_string_list outputs;                 /* name=FILE.npy */
+  const char *engine, *chip, *policy, *case_name; /* NULL: not given */
+  const char *exports[PTO_EXPORT_COUNT];          /* paths, by enum pto_export; NULL: not given */
+  const char *json_path;
+  const char *dump_tasks, *dump_path; /* of --dump; NULL: not given */
+  uint32_t workers, deps;             /* 0: default */
+  bool has_deps, has_rtol, has_atol, has_timeout;
+  double rtol, atol;
+  uint32_t rounds; /* ≥ 1 */
+  uint64_t seed, window, heap_bytes;
+  uint32_t timeout_ms; /* 0: never; the default of 60 s unless has_timeout */
+  bool poison, stats, quiet, help;
+  bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
+  const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
+  uint64_t given;                       /* bit i: entry i of `specs` (cli/run/options.c) was */
+};
+
+/* Who takes options: the verbs, and two modes of `check` that take fewer than it does.  At most 32. */
+enum pto_option_taker { PTO_TAKER_OBSERVE = PTO_VERB_COUNT, PTO_TAKER_ADVISE, PTO_TAKER_COUNT };
+
+/* One option.  `argument` is "SECONDS", or NULL where it takes none; of several words ("TASKS DIR") `set` is called
+ * with each in turn.  `set` judges the value (NULL where `argument` is), stores it and returns PTO_OK; or it returns
+ * PTO_EINVAL with the sentence and has stored nothing.  In a verb's own list an entry replaces the common option of the
+ * same name; without a `set` it replaces the help alone. */
+struct pto_option_spec {
+  const char *name, *argument, *help; /* the name without dashes */
+  int (*set)(void *target, const char *value, struct pto_error *error);
+  size_t field;    /* offset in what is filled in: `set` gets the address of this field */
+  uint32_t takers; /* bits of enum pto_verb_id and enum pto_option_taker; of no matter in a verb's own list */
+};
+
+/* Values of `set`: for a field that is a const char *, and for a bool, which becomes true. */
+int pto_option_set_text(void *target, const char *value, struct pto_error *error);
+int pto_option_set_flag(void *target, const char *value, struct pto_error *error);
+
+#define PTO_OPTION_SPECS_MAX 64
+
+/* Reads argv[1] … into `options` (and `extra`, a list ended by a zeroed entry, may be NULL, into `extra_target`).
+ * PTO_OK, or PTO_EINVAL with one sentence; so where an option was given that `verb` does not take, unless --help was
+ * too.  fini is due in either case. */
+PTO_MUST_CHECK int pto_run_options_parse(enum pto_verb_id verb, int argc, char **argv,
+                                         const struct pto_option_spec *extra, void *extra_target,
+                                         struct pto_run_options *options, struct pto_error *error);
+void pto_run_options_fini(struct pto_run_options *options);
+
+/* The name of an option that was given and that the mode does not take; NULL: none.  The mode refuses with it what it
+ * would have to ignore. */
+const char *pto_run_options_refused(const struct pto_run_options *options, enum pto_option_taker mode);
+
+/* Whether a report of the run goes to standard output ("-"): text for people would spoil it. */
+bool pto_run_options_take_stdout(const struct pto_run_options *options);
+
+/* The options of the verb, one a line, for --help. */
+void pto_run_options_help(enum pto_verb_id verb, const struct pto_option_spec *extra);
+
+/* "4M" is 4194304; K, M and G stand for 2^10, 2^20 and 2^30.  PTO_OK, or PTO_EINVAL. */
+PTO_MUST_CHECK int pto_parse_bytes(const char *text, uint64_t *bytes, struct pto_error *error);
+/* A decimal number from `least` to `most`. */
+PTO_MUST_CHECK int pto_parse_u64(const char *text, uint64_t least, uint64_t most, uint64_t *value,
+                                 struct pto_error *error);
+/* A finite number ≥ 0. */
+PTO_MUST_CHECK int pto_parse_double(const char *text, double *value, struct pto_error *error);
+PTO_MUST_CHECK int pto_string_list_add(struct pto_string_list *list, const char *text, struct pto_error *error);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include <cli/run/request.h>
+
+#include <cli/main/fault_report.h>
+#include <cli/main/progress_line.h>
+#include <report/file/output_file.h>
+
+static struct pto_words words_of(const struct pto_string_list *list) {
+  return (struct pto_words){list->items, list->count};
+}
+
+struct pto_session_options pto_run_options_session(const struct pto_run_options *options,
+                                                   struct pto_config *config_out) {
+  *config_out = (struct pto_config){.size = sizeof *config_out,
+                                    .engine = options->engine,
+                                    .chip = options->chip,
+                                    .policy = options->policy,
+                                    .workers = options->workers,
+                                    .deps = options->deps,
+                                    .window = options->window,
+                                    .heap_bytes = options->heap_bytes,
+                                    .poison = options->poison,
+                                    .timeout_ms = options->timeout_ms,
+                                    .on_timeout = pto_fault_report_on_timeout,
+                                    .meter = options->meter};
+  struct pto_session_options asked = {.size = sizeof asked,
+                                      .program = options->programs.count ? options->programs.items[0] : NULL,
+                                      .case_name = options->case_name,
+                                      .settings = words_of(&options->settings),
+                                      .inputs = words_of(&options->inputs),
+                                      .expects = words_of(&options->expects),
+                                      .outputs = words_of(&options->outputs),
+                                      .seed = options->seed,
+                                      .rounds = options->rounds,
+                                      .has_deps = options->has_deps,
+                                      .has_timeout = options->has_timeout,
+                                      .has_rtol = options->has_rtol,
+                                      .has_atol = options->has_atol,
+                                      .rtol = options->rtol,
+                                      .atol = options->atol,
+                                      .text = options->is_mute                       ? NULL
+                                              : pto_run_options_take_stdout(options) ? stderr
+                                                                                     : stdout,
+                                      .progress = pto_progress_line_stage,
+                                      .config = config_out};
+  config_out->record = pto_exports_record(options->exports);
+  if (options->stats) config_out->record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
+  if (options->dump_tasks) config_out->record |= PTO_RECORD_GRAPH;
+  return asked;
+}
+
+int pto_run_files_probe(const struct pto_run_options *options, struct pto_error *error) {
+  const bool is_bad = pto_exports_probe(options->exports, error) || pto_output_probe(options->json_path, error);
+  return is_bad ? error->status = PTO_EINVAL : PTO_OK;
+}
+
+/* A failure of a report counts where the run itself was right. */
+static void note_failure(struct pto_session *session, const struct pto_error *error) {
+  if (session->result.exit_code == PTO_EXIT_OK) (void)pto_session_end(session, PTO_EXIT_FAILED, error);
+}
+
+void pto_run_files_write(struct pto_session *session, const struct pto_run_options *options) {
+  const struct pto_export_info info = pto_session_info(session);
+  struct pto_error error;
+  if (session->result.has_output_digest && pto_session_put_outputs(session, &error)) note_failure(session, &error);
+  if (!session->result.has_run) return;
+  if (pto_exports_write(options->exports, pto_session_trace(session), &info, &error)) note_failure(session, &error);
+}

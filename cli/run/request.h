@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the options of the command line to what a session is asked for (pto/tools.h), and the files that options ask of
+ * its run.
+ *
+ * Owns nothing: strings and lists are those of the options.  One thread.
+ */
+#ifndef PTO_CLI_RUN_REQUEST_H
+#define PTO_CLI_RUN_REQUEST_H
+
+#include <check/session/session.h>
+#include <cli/run/options.h>
+
+/* *config_out becomes its configuration.  The program is the first word.  Progress goes to the line of the terminal, a
+ * kernel that does not come back to cli/main/fault_report.h. */
+struct pto_session_options pto_run_options_session(const struct pto_run_options *options,
+                                                   struct pto_config *config_out);
+
+/* What cannot be written afterwards is said before: PTO_OK, or PTO_EINVAL with the sentence. */
+PTO_MUST_CHECK int pto_run_files_probe(const struct pto_run_options *options, struct pto_error *error);
+/* Writes --output, of a run that ended well, and --trace, --dot, --deps-json and --waits-dot, of any that has run.  A
+ * failure is the session's where the run itself was right. */
+void pto_run_files_write(struct pto_session *session, const struct pto_run_options *options);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim diff A.json B.json`: what differs between the graphs of two runs, from the files of --deps-json.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <check/diff/graph_diff.h>
+#include <report/findings/report.h>
+#include <report/file/output_file.h>
+#include <cli/main/verb.h>
+
+#define MOST_LINES 50u
+
+struct diff {
+  const char *paths[2], *json_path;
+  bool is_quiet;
+  struct pto_graph_file a, b;
+  struct pto_graph_diff counts;
+  struct pto_findings findings;
+};
+
+static int help(void) {
+  puts("ptosim diff A.json B.json [--json FILE] [--quiet]\n\n"
+       "What differs between the task graphs of two runs, each a file of `ptosim run --deps-json`.\n\n"
+       "  --json FILE   writes counts and findings as one JSON object; - is standard output\n"
+       "  --quiet       prints nothing but JSON\n\n"
+       "Leaves with 0 where the graphs are the same, 1 where they differ, 2 for bad arguments or files.");
+  return PTO_EXIT_OK;
+}
+
+static void print(const struct diff *d) {
+  const struct pto_graph_diff *c = &d->counts;
+  pto_findings_print(&d->findings, stdout, MOST_LINES);
+  if (d->a.dropped || d->b.dropped)
+    printf("not all was recorded: %" PRIu64 " records are missing in A, %" PRIu64 " in B\n", d->a.dropped,
+           d->b.dropped);
+  if (c->is_by_number) puts("the graphs have little in common: tasks are matched by number");
+  printf("tasks  %" PRIu64 " in A, %" PRIu64 " in B: %" PRIu64 " only in A, %" PRIu64 " only in B, %" PRIu64
+         " differ\n",
+         d->a.task_count, d->b.task_count, c->tasks_only_a, c->tasks_only_b, c->tasks_differ);
+  printf("edges  %" PRIu64 " in A, %" PRIu64 " in B: %" PRIu64 " only in A, %" PRIu64 " only in B, %" PRIu64
+         " differ in reasons (between tasks that both have)\n",
+         d->a.edge_count, d->b.edge_count, c->edges_only_a, c->edges_only_b, c->edges_differ);
+}
+
+static void put_graph(struct pto_json_writer *w, const char *key, const char *path,
+                      const struct pto_graph_file *graph) {
+  pto_json_key(w, key);
+  pto_json_object_begin(w);
+  pto_json_put_string(w, "file", path);
+  pto_json_put_string(w, "program", graph->program);
+  pto_json_put_u64(w, "tasks", graph->task_count);
+  pto_json_put_u64(w, "edges", graph->edge_count);
+  pto_json_put_u64(w, "dropped", graph->dropped);
+  pto_json_object_end(w);
+}
+
+static int write_json(const struct diff *d, struct pto_error *error) {
+  struct pto_json_writer w;
+  int fd, status = pto_output_open(d->json_path, &fd, error);
+  if (status) return status;
+  pto_json_init(&w, fd);
+  pto_json_object_begin(&w);
+  put_graph(&w, "a", d->paths[0], &d->a);
+  put_graph(&w, "b", d->paths[1], &d->b);
+  pto_json_put_string(&w, "matched_by", d->counts.is_by_number ? "number" : "sequence");
+  pto_json_put_u64(&w, "tasks_only_a", d->counts.tasks_only_a);
+  pto_json_put_u64(&w, "tasks_only_b", d->counts.tasks_only_b);
+  pto_json_put_u64(&w, "tasks_differ", d->counts.tasks_differ);
+  pto_json_put_u64(&w, "edges_only_a", d->counts.edges_only_a);
+  pto_json_put_u64(&w, "edges_only_b", d->counts.edges_only_b);
+  pto_json_put_u64(&w, "edges_differ", d->counts.edges_differ);
+  pto_findings_put_json(&d->findings, &w);
+  pto_json_put_u64(&w, "exit", pto_findings_is_clean(&d->findings) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS);
+  pto_json_object_end(&w);
+  return pto_output_close(d->json_path, fd, pto_json_finish(&w), error);
+}
+
+static int report(struct diff *d) {
+  struct pto_error error;
+  bool has_text = !d->is_quiet && !(d->json_path && strcmp(d->json_path, "-") == 0);
+  if (has_text) print(d);
+  fflush(stdout);
+  if (d->json_path && write_json(d, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  return pto_findings_is_clean(&d->findings) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
+}
+
+static int compare(struct diff *d) {
+  struct pto_error error;
+  int status = pto_graph_file_read(d->paths[0], &d->a, &error);
+  if (!status) status = pto_graph_file_read(d->paths[1], &d->b, &error);
+  pto_findings_init(&d->findings);
+  if (!status) status = pto_graph_diff(&d->a, &d->b, &d->counts, &d->findings, &error);
+  int code = status == PTO_OK
+                 ? report(d)
+                 : pto_complain(status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "diff: %s", error.sentence);
+  pto_findings_fini(&d->findings);
+  pto_graph_file_fini(&d->a);
+  pto_graph_file_fini(&d->b);
+  return code;
+}
+
+int pto_cmd_diff(int argc, char **argv) {
+  static const struct option options[] = {
+      {"json", required_argument, NULL, 'j'}, {"quiet", no_argument, NULL, 'q'}, {"help", no_argument, NULL, 'h'}, {0}};
+  struct diff d = {.json_path = NULL};
+  optind = 0; /* glibc: start over, whatever was parsed before */
+  opterr = 0;
+  for (int answer; (answer = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+    if (answer == 'h') return help();
+    if (answer == 'j')
+      d.json_path = optarg;
+    else if (answer == 'q')
+      d.is_quiet = true;
+    else
+      return pto_complain(PTO_EXIT_USAGE, answer == ':' ? "diff: %s needs a value" : "diff: there is no option %s",
+                          argv[optind - 1]);
+  }
+  if (argc - optind != 2)
+    return pto_complain(PTO_EXIT_USAGE, "diff: two files of --deps-json are compared, not %d", argc - optind);
+  if (pto_complain_unwritable(d.json_path)) return PTO_EXIT_USAGE;
+  d.paths[0] = argv[optind];
+  d.paths[1] = argv[optind + 1];
+  return compare(&d);
+}

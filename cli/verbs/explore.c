@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim explore`: runs a program in many orders, and says where its outputs depend on the order
+ * (check/explore/explore.h).
+ *
+ * Findings go to standard output, a line each, before a line that counts; then the JSON.  A kernel that crashes or does
+ * not come back ends in last_words, on another thread: under a schedule that is a finding too, for in sequence it came
+ * back.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check/session/explored.h>
+#include <cli/main/fault_report.h>
+#include <report/findings/report.h>
+#include <report/file/output_file.h>
+#include <cli/main/progress_line.h>
+#include <cli/run/request.h>
+#include <cli/main/verb.h>
+
+#define DEFAULT_SCHEDULES 200u
+#define DEFAULT_ALL 10000u
+#define MOST_LINES 20u
+
+struct explore_command {
+  struct pto_run_options options;
+  bool is_threads, all;
+  uint64_t schedules; /* 0: the default */
+  const char *replay, *save;
+  struct pto_explored explored;
+  struct pto_schedule_name replay_name;
+  struct pto_explore_holds replay_holds;
+  bool has_replay_name;
+};
+
+/* ---- options of its own ---- */
+
+#define COMMAND ((struct explore_command *)target)
+
+static int set_schedules(void *target, const char *value, struct pto_error *error) {
+  return pto_parse_u64(value, 1, 1000000000, &COMMAND->schedules, error);
+}
+static const struct pto_option_spec extra[] = {
+    {"schedules", "N", "how many orders (default 200; with --all, at most: 10000)", set_schedules, 0, 0},
+    {"all", NULL, "every order that may matter, each once", pto_option_set_flag, offsetof(struct explore_command, all),
+     0},
+    {"replay", "NAME|FILE", "one schedule alone: random:7, delay:4, 7 (random), or a file of --save",
+     pto_option_set_text, offsetof(struct explore_command, replay), 0},
+    {"save", "FILE", "writes the first difference, shrunk, for --replay", pto_option_set_text,
+     offsetof(struct explore_command, save), 0},
+    {0}};
+
+static int help(void) {
+  puts("ptosim explore PROGRAM [OPTION...]\n\n"
+       "Runs the program in many orders of its kernel calls, one thread, and compares each with sequential execution, "
+       "to\n"
+       "the bit.  --engine threads runs it on threads with delays planted instead.\n\n"
+       "Schedules:");
+  for (uint32_t kind = 0; kind < PTO_STRATEGY_COUNT; kind++)
+    printf("  %-12s %s\n", pto_strategy_name(kind), pto_strategy_meaning(kind));
+  puts("");
+  pto_run_options_help(PTO_VERB_explore, extra);
+  puts("\nLeaves with 0 where no order differs, 1 where one does, 2 for bad arguments, 3 where the sequential run "
+       "failed.");
+  return PTO_EXIT_OK;
+}
+
+static int check_options(struct explore_command *c) {
+  const struct pto_run_options *o = &c->options;
+  if (o->engine && strcmp(o->engine, "threads") != 0)
+    return pto_complain(PTO_EXIT_USAGE, "explore: --engine \"%s\": threads, or an engine of its own without --engine",
+                        o->engine);
+  c->is_threads = o->engine != NULL;
+  if (c->is_threads + c->all + (c->replay != NULL) > 1)
+    return pto_complain(PTO_EXIT_USAGE, "explore: one of --engine threads, --all and --replay at a time");
+  return PTO_EXIT_OK;
+}
+
+/* A name, else a file. */
+static int read_replay(struct explore_command *c) {
+  struct pto_error reason;
+  if (!c->replay) return PTO_EXIT_OK;
+  c->has_replay_name = pto_schedule_name_parse(c->replay, &c->replay_name);
+  if (c->has_replay_name) return PTO_EXIT_OK;
+  FILE *stream = fopen(c->replay, "r");
+  if (!stream)
+    return pto_complain(PTO_EXIT_USAGE, "explore: --replay: \"%s\" is no schedule and no file that can be read",
+                        c->replay);
+  const int status = pto_explore_holds_read(stream, &c->replay_holds, &reason);
+  fclose(stream);
+  return status ? pto_complain(PTO_EXIT_USAGE, "explore: --replay %s: %s", c->replay, reason.sentence) : PTO_EXIT_OK;
+}
+
+/* ---- the end of a process whose kernel is stuck or gone ---- */
+
+static void last_words(void *context, int status, const char *sentence) {
+  const struct explore_command *c = context;
+  char line[PTO_SENTENCE_SIZE + 256], schedule[64];
+  int length;
+  if (c->explored.explore.has_reference)
+    length = snprintf(line, sizeof line, "ptosim: schedule %s: %s: %s; the sequential run came back\n",
+                      c->is_threads ? "with delays"
+                                    : pto_schedule_name_format(c->explored.explore.current, schedule, sizeof schedule),
+                      pto_status_name(status), sentence);
+  else
+    length = snprintf(line, sizeof line, "ptosim: %s\n", sentence);
+  if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
+  _exit(c->explored.explore.has_reference ? PTO_EXIT_FINDINGS : PTO_EXIT_FAILED);
+}
+
+/* ---- the exploration ---- */
+
+static void show_progress(void *context, uint64_t done, uint64_t count) {
+  (void)context;
+  pto_progress_line_stage("exploring", (unsigned)(done + 1), (unsigned)count);
+}
+
+static int open_explored(struct explore_command *c) {
+  struct pto_config config;
+  const struct pto_session_options asked = pto_run_options_session(&c->options, &config);
+  struct pto_error error;
+  if (pto_run_files_probe(&c->options, &error)) return pto_complain(PTO_EXIT_USAGE, "%s", error.sentence);
+  const int code = pto_explored_open(&c->explored, &asked, c->is_threads);
+  if (code) return pto_complain(code, "%s", c->explored.error.sentence);
+  return pto_output_probe(c->save, &error) ? pto_complain(PTO_EXIT_USAGE, "%s", error.sentence) : PTO_EXIT_OK;
+}
+
+static int explore(struct explore_command *c) {
+  struct pto_explore *x = &c->explored.explore;
+  const uint64_t seed = c->options.seed, count = c->schedules ? c->schedules : DEFAULT_SCHEDULES;
+  if (c->is_threads) return pto_explore_threads(x, c->explored.threads, count, seed, &c->explored.error);
+  if (c->all) return pto_explore_all(x, c->schedules ? c->schedules : DEFAULT_ALL, &c->explored.error);
+  if (c->replay)
+    return pto_explore_replay(x, c->has_replay_name ? &c->replay_name : NULL, &c->replay_holds, &c->explored.error);
+  return pto_explore_schedules(x, count, seed, &c->explored.error);
+}
+
+/* ---- reports ---- */
+
+static void print_counts(const struct explore_command *c) {
+  const struct pto_explore_counts *n = &c->explored.explore.counts;
+  printf("%s, rules %s: %" PRIu64 " tasks, %" PRIu64 " calls; ", c->explored.session.result.program,
+         c->explored.session.result.deps, n->tasks, n->calls);
+  if (c->is_threads)
+    printf("%" PRIu64 " runs on threads with delays, ", n->thread_runs);
+  else if (c->all)
+    printf("%" PRIu64 " of %s%" PRIu64 " orders%s (%" PRIu64 " runs repeated one), ", n->orders,
+           n->is_complete ? "" : "at least ", n->is_complete ? n->orders : n->at_least, n->is_complete ? ", all" : "",
+           n->redundant_orders);
+  else
+    printf("%" PRIu64 " schedule%s, %" PRIu64 " distinct orders, %" PRIu64 " decisions, ", n->schedules,
+           n->schedules == 1 ? "" : "s", n->distinct_orders, n->decisions);
+  printf("%" PRIu64 " differ\n", n->differing);
+}
+
+static void put_schedules(const struct explore_command *c, struct pto_json_writer *w) {
+  const struct pto_explore_counts *n = &c->explored.explore.counts;
+  pto_json_key(w, "strategies");
+  pto_json_object_begin(w);
+  for (uint32_t kind = 0; kind < PTO_STRATEGY_COUNT; kind++)
+    if (n->by_strategy[kind]) pto_json_put_u64(w, pto_strategy_name(kind), n->by_strategy[kind]);
+  pto_json_object_end(w);
+  pto_json_put_u64(w, "schedules", n->schedules);
+  pto_json_put_u64(w, "distinct_orders", n->distinct_orders);
+  pto_json_put_u64(w, "decisions", n->decisions);
+  pto_json_put_u64(w, "thread_runs", n->thread_runs);
+  pto_json_put_u64(w, "differing", n->differing);
+  pto_json_key(w, "all");
+  if (!c->all) {
+    pto_json_null(w);
+    return;
+  }
+  pto_json_object_begin(w);
+  pto_json_put_u64(w, "orders", n->orders);
+  pto_json_put_u64(w, "at_least", n->is_complete ? n->orders : n->at_least);
+  pto_json_put_bool(w, "is_complete", n->is_complete);
+  pto_json_put_u64(w, "repeated", n->redundant_orders);
+  pto_json_object_end(w);
+}
+
+static void put_hold(const struct pto_explore_hold *hold, struct pto_json_writer *w) {
+  char text[192] = "";
+  FILE *stream = fmemopen(text, sizeof text, "w");
+  const struct pto_explore_holds one = {(struct pto_explore_hold *)(uintptr_t)hold, 1, 1};
+  if (stream) {
+    pto_explore_holds_write(&one, stream);
+    fclose(stream);
+  }
+  text[strcspn(text, "\n")] = '\0';
+  pto_json_string(w, text);
+}
+
+static void put_differences(const struct explore_command *c, struct pto_json_writer *w) {
+  pto_json_key(w, "differences");
+  pto_json_array_begin(w);
+  for (uint32_t i = 0; i < c->explored.explore.difference_count; i++) {
+    const struct pto_explore_difference *difference = &c->explored.explore.differences[i];
+    char schedule[64];
+    pto_json_object_begin(w);
+    pto_json_put_string(w, "schedule", pto_schedule_name_format(difference->name, schedule, sizeof schedule));
+    pto_json_put_u64(w, "decisions", difference->decisions);
+    pto_json_put_u64(w, "runs", difference->runs);
+    pto_json_key(w, "holds");
+    pto_json_array_begin(w);
+    for (uint32_t k = 0; k < difference->holds.count; k++) put_hold(&difference->holds.items[k], w);
+    pto_json_array_end(w);
+    pto_json_object_end(w);
+  }
+  pto_json_array_end(w);
+}
+
+static int write_json(const struct explore_command *c, int exit_code, struct pto_error *error) {
+  static struct pto_json_writer w;
+  const struct pto_run_result *result = &c->explored.session.result;
+  int fd, status = pto_output_open(c->options.json_path, &fd, error);
+  if (status) return status;
+  pto_json_init(&w, fd);
+  pto_json_object_begin(&w);
+  pto_json_put_string(&w, "program", result->program);
+  pto_json_put_string(&w, "case", result->case_name);
+  pto_json_put_string(&w, "engine", c->is_threads ? "threads" : "explore");
+  pto_json_put_string(&w, "chip", result->chip);
+  pto_json_put_string(&w, "deps", result->deps);
+  pto_json_put_u64(&w, "seed", result->seed);
+  pto_json_put_u64(&w, "tasks", c->explored.explore.counts.tasks);
+  pto_json_put_u64(&w, "calls", c->explored.explore.counts.calls);
+  put_schedules(c, &w);
+  put_differences(c, &w);
+  pto_findings_put_json(&c->explored.findings, &w);
+  pto_json_put_u64(&w, "exit", (uint64_t)exit_code);
+  pto_json_put_string(&w, "error", c->explored.error.sentence[0] ? c->explored.error.sentence : NULL);
+  pto_json_object_end(&w);
+  return pto_output_close(c->options.json_path, fd, pto_json_finish(&w), error);
+}
+
+/* The first difference, shrunk; or, of a replay of a file that does not differ, nothing. */
+static int save(const struct explore_command *c, struct pto_error *error) {
+  FILE *stream;
+  if (!c->save || c->explored.explore.difference_count == 0 || c->explored.explore.differences[0].holds.count == 0)
+    return PTO_OK;
+  int status = pto_output_open_stream(c->save, &stream, error);
+  if (status) return status;
+  const struct pto_explore_difference *first = &c->explored.explore.differences[0];
+  char schedule[64];
+  fprintf(stream, "# ptosim explore: %s, rules %s: schedule %s, shrunk\n", c->explored.session.result.program,
+          c->explored.session.result.deps, pto_schedule_name_format(first->name, schedule, sizeof schedule));
+  pto_explore_holds_write(&first->holds, stream);
+  return pto_output_close_stream(c->save, stream, error);
+}
+
+static int report(struct explore_command *c, int exit_code) {
+  struct pto_error reason;
+  const bool has_text = !c->options.quiet && !(c->options.json_path && strcmp(c->options.json_path, "-") == 0) &&
+                        exit_code <= PTO_EXIT_FINDINGS;
+  if (has_text) {
+    pto_findings_print(&c->explored.findings, stdout, MOST_LINES);
+    print_counts(c);
+  }
+  fflush(stdout);
+  if (c->explored.error.sentence[0]) pto_complain(0, "%s", c->explored.error.sentence);
+  if (save(c, &reason)) exit_code = pto_complain(PTO_EXIT_FAILED, "%s", reason.sentence);
+  if (c->options.json_path && write_json(c, exit_code, &reason))
+    exit_code = pto_complain(PTO_EXIT_FAILED, "%s", reason.sentence);
+  return exit_code;
+}
+
+static int explore_program(struct explore_command *c) {
+  struct pto_error error;
+  if (pto_fault_report_init(last_words, c, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_progress_line_begin(c->options.programs.items[0], !c->options.quiet);
+  int code = open_explored(c);
+  const bool is_open = code == PTO_EXIT_OK;
+  if (code == PTO_EXIT_OK) code = pto_explored_begin(&c->explored, show_progress);
+  if (code == PTO_EXIT_OK) code = pto_explored_exit(&c->explored, explore(c));
+  pto_progress_line_end();
+  if (is_open) code = report(c, code);
+  pto_explored_close(&c->explored);
+  pto_explore_holds_fini(&c->replay_holds);
+  pto_fault_report_fini();
+  return code;
+}
+
+int pto_cmd_explore(int argc, char **argv) {
+  static struct explore_command c; /* last_words reads it while other threads run */
+  struct pto_error error;
+  int code;
+  memset(&c, 0, sizeof c);
+  if (pto_run_options_parse(PTO_VERB_explore, argc, argv, extra, &c, &c.options, &error))
+    code = pto_complain(PTO_EXIT_USAGE, "explore: %s", error.sentence);
+  else if (c.options.help)
+    code = help();
+  else if (c.options.programs.count != 1)
+    code = pto_complain(PTO_EXIT_USAGE, "explore: one program, please; `ptosim list programs` names them");
+  else if ((code = check_options(&c)) == PTO_EXIT_OK && (code = read_replay(&c)) == PTO_EXIT_OK)
+    code = explore_program(&c);
+  pto_run_options_fini(&c.options);
+  return code;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim list`: programs, kernels, operations, fusions and models of graphs, chips and policies.  Each item's name is
+ * the first word of its line.
+ *
+ * To add a list: a function and a line in `lists`.
+ */
+#include <cli/main/verb.h>
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cli/op/op.h>
+#include <report/run/result.h>
+#include <report/run/trace_view.h>
+#include <graph/fuse/fusion.h>
+#include <graph/models/graph_model.h>
+#include <graph/build/operation.h>
+#include <orchestration/loader/loader.h>
+#include <orchestration/loader/program_run.h>
+#include <runtime/base/base.h>
+#include <runtime/sched/scheduler.h>
+#include <sim/chips/chip.h>
+
+#define NAME_COLUMN 26
+
+/* ---- programs ---- */
+
+static void print_names(const struct pto_program *program) {
+  const struct pto_case *c = program->cases;
+  const struct pto_option *o = program->options;
+  for (; c && c->name; c++) printf("%s%s%s", c == program->cases ? "  [cases: " : " ", c->name, c[1].name ? "" : "]");
+  for (; o && o->name; o++)
+    printf("%s%s%s", o == program->options ? "  [options: " : " ", o->name, o[1].name ? "" : "]");
+}
+
+static void print_details(const struct pto_program *program) {
+  char text[160];
+  for (const struct pto_option *o = program->options; o && o->name; o++) {
+    snprintf(text, sizeof text, "--set %s=%s", o->name, o->default_value ? o->default_value : "");
+    printf("    %-34s %s (%s)\n", text, o->meaning ? o->meaning : "", pto_option_type_name(o->type));
+  }
+  for (const struct pto_case *c = program->cases; c && c->name; c++) {
+    snprintf(text, sizeof text, "--case %s", c->name);
+    printf("    %-34s %s", text, c->settings ? c->settings : "");
+    if (c->tasks) printf(" → %" PRIu64 " tasks", c->tasks);
+    if (c->edges) printf(", %" PRIu64 " edges", c->edges);
+    if (c->summary) printf(": %s", c->summary);
+    puts(c->is_long ? " (long)" : "");
+  }
+  if (program->min_clusters > 1) printf("    needs a chip of %" PRIu32 " clusters\n", program->min_clusters);
+}
+
+/* As they are with the options' defaults. */
+static void print_arrays(const struct pto_program *program) {
+  static const char *const roles[] = {
+      [PTO_ARRAY_INPUT] = "input", [PTO_ARRAY_OUTPUT] = "output", [PTO_ARRAY_INOUT] = "in and out"};
+  const struct pto_program_request defaults = {0};
+  struct pto_program_run *run;
+  struct pto_error error;
+  if (pto_program_run_create(program, &defaults, &run, &error)) return;
+  const struct pto_array *array;
+  if (pto_program_run_prepare(run) == PTO_OK)
+    for (uint32_t i = 0; (array = pto_program_run_array(run, i)) != NULL; i++) {
+      if (array->role == PTO_ARRAY_SCRATCH) continue;
+      printf("    %-34s %s, %s [", array->name, roles[array->role], pto_dtype_name(array->dtype));
+      for (uint32_t d = 0; d < array->ndims; d++) printf("%s%" PRIu64, d ? ", " : "", array->shape[d]);
+      puts("]");
+    }
+  pto_program_run_destroy(run);
+}
+
+struct program_list {
+  bool with_details;
+  uint32_t count;
+};
+
+static int print_program(void *context, const char *name, const char *path) {
+  struct program_list *list = context;
+  struct pto_loaded_program *loaded;
+  struct pto_error error;
+  list->count++;
+  if (pto_program_load(path, &loaded, &error)) {
+    printf("%-*s cannot be loaded: %s\n", NAME_COLUMN, name, error.sentence);
+    return PTO_OK;
+  }
+  printf("%-*s %s", NAME_COLUMN, name, loaded->program->summary ? loaded->program->summary : "");
+  if (!list->with_details) print_names(loaded->program);
+  putchar('\n');
+  if (list->with_details) {
+    print_details(loaded->program);
+    print_arrays(loaded->program);
+  }
+  pto_program_unload(loaded);
+  return PTO_OK;
+}
+
+/* The programs named, with their options and cases, or all of them, a line each. */
+static int list_programs(int count, char **names) {
+  struct program_list list = {.with_details = count > 0};
+  for (int i = 0; i < count; i++) {
+    struct pto_loaded_program *loaded;
+    struct pto_error error;
+    if (pto_program_load(names[i], &loaded, &error)) return pto_complain(PTO_EXIT_USAGE, "list: %s", error.sentence);
+    (void)print_program(&list, loaded->name, loaded->path);
+    pto_program_unload(loaded);
+  }
+  if (count > 0) return PTO_EXIT_OK;
+  if (pto_program_list(print_program, &list)) return PTO_EXIT_FAILED;
+  if (list.count) return PTO_EXIT_OK;
+  const char *path = getenv("PTO_PROGRAM_PATH");
+  return pto_complain(PTO_EXIT_USAGE, "list: no programs in %s",
+                      path && *path ? path : "programs/ beside ptosim; PTO_PROGRAM_PATH names other folders");
+}
+
+/* ---- kernels ---- */
+
+static const char *param_mode(const struct pto_kernel_param *param) {
+  return param->mode == PTO_UNUSED ? "unused" : pto_mode_name(param->mode);
+}
+
+static void print_kernel(const struct pto_kernel *kernel) {
+  static const char *const cores[] = {"-", "AIC", "AIV", "AIC or AIV"};
+  printf("%-*s %-10s", NAME_COLUMN, kernel->name, cores[kernel->cores & 3]);
+  for (uint32_t k = 0; k < kernel->param_count; k++) {
+    const struct pto_kernel_param *param = &kernel->params[k];
+    printf("%s %s%s%s", k ? "," : " ", param_mode(param), param->name ? " " : "", param->name ? param->name : "");
+  }
+  putchar('\n');
+}
+
+/* "f32 fp16, rank 2 to 4" */
+static void print_param_needs(const struct pto_kernel_param *param) {
+  static const char *const scalars[] = {
+      "any type", [PTO_SCALAR_F32] = "f32", [PTO_SCALAR_I64] = "i64", [PTO_SCALAR_U64] = "u64"};
+  if (param->mode == PTO_SCALAR) {
+    puts(param->scalar < PTO_ARRAY_LENGTH(scalars) ? scalars[param->scalar] : "?");
+    return;
+  }
+  const char *separator = "";
+  if (param->dtypes == 0 || (param->dtypes & PTO_DTYPES_ALL) == PTO_DTYPES_ALL)
+    fputs("any dtype", stdout);
+  else
+    for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++) {
+      if (!(param->dtypes & PTO_DTYPE_BIT(dtype))) continue;
+      printf("%s%s", separator, pto_dtype_name(dtype));
+      separator = " ";
+    }
+  if (param->max_rank == 0 && param->min_rank == 0)
+    puts(", any rank");
+  else if (param->max_rank == 0)
+    printf(", rank %" PRIu32 " or more\n", param->min_rank);
+  else if (param->min_rank == param->max_rank)
+    printf(", rank %" PRIu32 "\n", param->max_rank);
+  else
+    printf(", rank %" PRIu32 " to %" PRIu32 "\n", param->min_rank, param->max_rank);
+}
+
+static void print_params(const struct pto_kernel *kernel) {
+  for (uint32_t k = 0; k < kernel->param_count; k++) {
+    const struct pto_kernel_param *param = &kernel->params[k];
+    printf("    %-10s %-15s ", param_mode(param), param->name ? param->name : "");
+    print_param_needs(param);
+  }
+}
+
+/* The kernels named, by patterns too, with what each parameter must be; or all of them, a line each. */
+static int list_kernels(int count, char **names) {
+  for (uint32_t k = 0; count == 0 && k < pto_kernel_count(); k++) print_kernel(pto_kernel_at(k));
+  for (int i = 0; i < count; i++) {
+    bool is_known = false;
+    for (uint32_t k = 0; k < pto_kernel_count(); k++) {
+      const struct pto_kernel *kernel = pto_kernel_at(k);
+      if (fnmatch(names[i], kernel->name, 0) != 0) continue;
+      is_known = true;
+      print_kernel(kernel);
+      print_params(kernel);
+    }
+    if (!is_known) return pto_complain_no_kernel("list", names[i]);
+  }
+  return PTO_EXIT_OK;
+}
+
+/* ---- operations of graphs ---- */
+
+/* A line each, or those named with the dtypes and ranks of their operands. */
+static int list_ops(int count, char **names) {
+  for (uint32_t op = 0; count == 0 && op < PTO_GRAPH_OP_COUNT; op++) pto_op_print_operation(op, false);
+  for (int i = 0; i < count; i++) {
+    const uint32_t op = pto_op_find(names[i]);
+    if (op == PTO_GRAPH_OP_COUNT)
+      return pto_complain(PTO_EXIT_USAGE, "list: no operation is called \"%s\"; `ptosim list ops` names them",
+                          names[i]);
+    pto_op_print_operation(op, true);
+  }
+  return PTO_EXIT_OK;
+}
+
+/* What several operations are lowered as together, and which they may be. */
+static int list_fusions(int count, char **names) {
+  for (uint32_t pattern = 0; pattern < PTO_FUSION_COUNT; pattern++)
+    printf("%-*s %s\n", NAME_COLUMN, pto_fusion_name(pattern), pto_fusion_ops(pattern));
+  return PTO_EXIT_OK;
+}
+
+/* ---- models ---- */
+
+/* Those of `ptosim graph --model`, with their options where they are named. */
+static int list_models(int count, char **names) {
+  const struct pto_graph_model_info *model;
+  for (uint32_t k = 0; count == 0 && (model = pto_graph_model_at(k)) != NULL; k++)
+    printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
+  for (int i = 0; i < count; i++) {
+    char text[160];
+    if (!(model = pto_graph_model_find(names[i])))
+      return pto_complain(PTO_EXIT_USAGE, "list: no model is called \"%s\"; `ptosim list models` names them", names[i]);
+    printf("%-*s %s\n", NAME_COLUMN, model->name, model->summary);
+    for (const struct pto_graph_model_option *o = model->options; o->name; o++) {
+      if (o->text)
+        snprintf(text, sizeof text, "--set %s=FILE", o->name);
+      else
+        snprintf(text, sizeof text, "--set %s=%" PRIu64, o->name, o->value);
+      printf("    %-34s %s", text, o->meaning);
+      if (!o->text) printf(" (%" PRIu64 " to %" PRIu64 ")", o->least, o->most);
+      putchar('\n');
+    }
+  }
+  return PTO_EXIT_OK;
+}
+
+/* ---- chips and policies ---- */
+
+static int list_chips(int count, char **names) {
+  const char *name;
+  for (uint32_t i = 0; (name = pto_chip_name_at(i)) != NULL; i++) {
+    struct pto_chip chip;
+    struct pto_error error;
+    if (pto_chip_load(name, &chip, &error)) return pto_complain(PTO_EXIT_FAILED, "list: %s", error.sentence);
+    printf("%-*s %" PRIu32 " %s (%" PRIu32 " AIC, %" PRIu32 " AIV), %" PRIu32 " %s, %" PRIu64 " KiB of UB, %" PRIu64
+           " KiB of L1\n",
+           NAME_COLUMN, name, chip.cluster_count, chip.cluster_count == 1 ? "cluster" : "clusters", chip.cluster_count,
+           2 * chip.cluster_count, chip.scheduler_count, chip.scheduler_count == 1 ? "scheduler" : "schedulers",
+           chip.ub_bytes >> 10, chip.l1_bytes >> 10);
+  }
+  return PTO_EXIT_OK;
+}
+
+static int list_policies(int count, char **names) {
+  const char *syntax;
+  for (uint32_t i = 0; (syntax = pto_policy_syntax_at(i)) != NULL; i++) puts(syntax);
+  return PTO_EXIT_OK;
+}
+
+/* ---- the verb ---- */
+
+static const struct list {
+  const char *name;
+  int (*print)(int count, char **names);
+  bool takes_names;
+} lists[] = {{"programs", list_programs, true}, {"kernels", list_kernels, true}, {"ops", list_ops, true},
+             {"fusions", list_fusions, false},  {"models", list_models, true},   {"chips", list_chips, false},
+             {"policies", list_policies, false}};
+
+int pto_cmd_list(int argc, char **argv) {
+  bool is_help = false;
+  for (int i = 1; i < argc; i++) is_help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+  if (is_help) {
+    puts("ptosim list [programs|kernels|ops|fusions|models|chips|policies]\n"
+         "                                                 what there is, a line each; without a word, programs\n"
+         "ptosim list programs PROGRAM...                  their options and cases\n"
+         "ptosim list kernels KERNEL...                    what each of their parameters must be\n"
+         "ptosim list ops OPERATION...                     the operands of operations of graphs, and their options\n"
+         "ptosim list models MODEL...                      the options of models of `ptosim graph`");
+    return PTO_EXIT_OK;
+  }
+  if (argc == 1) return list_programs(0, NULL);
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(lists); i++) {
+    if (strcmp(argv[1], lists[i].name) != 0) continue;
+    if (argc > 2 && !lists[i].takes_names)
+      return pto_complain(PTO_EXIT_USAGE, "list %s: takes nothing more, not \"%s\"", argv[1], argv[2]);
+    return lists[i].print(argc - 2, argv + 2);
+  }
+  return pto_complain(PTO_EXIT_USAGE,
+                      "list: \"%s\" is none of programs, kernels, ops, fusions, models, chips, policies; a program's "
+                      "options and cases are "
+                      "shown by `ptosim list programs NAME`",
+                      argv[1]);
+}

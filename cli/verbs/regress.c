@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim regress`: runs a list of cases, a process each, some at a time, and tells what is not as a baseline has it.
+ *
+ * Leaves with 0 if every case is right and, where there is a baseline, as it says; 1 if not; 2 for bad arguments, a bad
+ * list or a bad baseline; 3 if no process or file could be had.  A baseline is written by --update alone, with the
+ * cases that are right; those that are not keep what it said.
+ *
+ * The main thread starts the others, which take cases in turn; what they found is read once all have ended.
+ */
+#include <cli/main/verb.h>
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cli/main/child_process.h>
+#include <check/regress/report.h>
+#include <cli/run/options.h>
+#include <runtime/base/base.h>
+#include <runtime/base/clock.h>
+
+#define DEFAULT_ROW_TIMEOUT_MS 300000u
+#define MOST_JOBS 256u
+#define SENTENCE_BYTES 1024
+
+struct regress {
+  struct pto_run_options options; /* of them --help, and the list, which is no option */
+  const char *program, *list_path, *filter, *baseline_path, *junit_path;
+  char *own_baseline_path; /* LIST.baseline */
+  bool is_update, is_quiet;
+  uint32_t jobs, row_timeout_ms;
+  struct pto_regress_list list;
+  struct pto_regress_baseline baseline;
+  bool has_baseline;
+  struct pto_regress_result *results; /* by case */
+  pthread_mutex_t mutex;              /* of what follows */
+  size_t next;
+  struct pto_error error; /* of the first case that could not be started */
+};
+
+/* ---- one case ---- */
+
+static bool is_compared(const struct pto_regress_case *c) {
+  for (size_t i = 0; i < c->word_count; i++)
+    if (strncmp(c->words[i], "--compare", strlen("--compare")) == 0) return true;
+  return false;
+}
+
+/* What the run itself says is wrong, if anything. */
+static bool is_right(const struct pto_regress_case *c, const struct pto_child_result *child, json_t *object,
+                     const struct pto_regress_outcome *outcome, char *sentence) {
+  const char *error = json_string_value(json_object_get(object, "error"));
+  const char *said = error ? error : child->text;
+  const int length = (int)strcspn(said, "\n");
+  if (child->is_timed_out)
+    snprintf(sentence, SENTENCE_BYTES, "took too long");
+  else if (child->signal)
+    snprintf(sentence, SENTENCE_BYTES, "crashed: %s", strsignal(child->signal));
+  else if (c->expected && strcmp(outcome->status, c->expected) != 0)
+    snprintf(sentence, SENTENCE_BYTES, "did not fail with %s but %s%s%.*s", c->expected,
+             outcome->status[0] ? outcome->status : "left without a result", length ? ": " : "", length, said);
+  else if (!c->expected && child->exit_code != PTO_EXIT_OK)
+    snprintf(sentence, SENTENCE_BYTES, "%s%s%.*s", child->exit_code == PTO_EXIT_FINDINGS ? "wrong" : "failed",
+             length ? ": " : "", length, said);
+  else if (!object)
+    snprintf(sentence, SENTENCE_BYTES, "left no result");
+  else
+    return true;
+  return false;
+}
+
+static void judge(const struct regress *r, const struct pto_regress_case *c, const struct pto_child_result *child,
+                  struct pto_regress_result *result) {
+  char sentence[SENTENCE_BYTES] = "";
+  struct pto_regress_outcome then;
+  json_t *object = json_loads(child->json, 0, NULL);
+  pto_regress_outcome_of_run(object, is_compared(c), &result->outcome);
+  if (!is_right(c, child, object, &result->outcome, sentence))
+    result->verdict = PTO_REGRESS_FAILED;
+  else if (!r->has_baseline)
+    result->verdict = PTO_REGRESS_SAME;
+  else if (!pto_regress_baseline_find(&r->baseline, c->text, &then))
+    result->verdict = PTO_REGRESS_NEW;
+  else
+    result->verdict = pto_regress_outcome_differs(&result->outcome, &then, sentence, sizeof sentence)
+                          ? PTO_REGRESS_CHANGED
+                          : PTO_REGRESS_SAME;
+  if (result->verdict == PTO_REGRESS_NEW)
+    snprintf(sentence, sizeof sentence, "not in the baseline (--update puts it there)");
+  if (sentence[0]) result->sentence = strdup(sentence);
+  json_decref(object);
+}
+
+/* The words of the case, and where its result goes. */
+static void run_case(struct regress *r, size_t index) {
+  const struct pto_regress_case *c = &r->list.cases[index];
+  struct pto_child_result child;
+  struct pto_error error;
+  static char name[] = "ptosim", quiet[] = "--quiet", json[] = "--json", json_path[] = PTO_CHILD_JSON_PATH;
+  char *words[PTO_REGRESS_WORDS + 5] = {name};
+  size_t count = 1;
+  for (size_t i = 0; i < c->word_count; i++) words[count++] = c->words[i];
+  words[count++] = quiet;
+  words[count++] = json;
+  words[count++] = json_path;
+  const double begin = pto_clock_seconds();
+  const int status = pto_child_run(words, r->row_timeout_ms, &child, &error);
+  r->results[index].seconds = pto_clock_seconds() - begin;
+  if (status) {
+    pthread_mutex_lock(&r->mutex);
+    if (!r->error.status) r->error = error;
+    pthread_mutex_unlock(&r->mutex);
+    return;
+  }
+  judge(r, c, &child, &r->results[index]);
+  pto_child_result_fini(&child);
+}
+
+static void *run_cases(void *argument) {
+  struct regress *r = argument;
+  for (;;) {
+    pthread_mutex_lock(&r->mutex);
+    const size_t index = r->error.status ? r->list.count : r->next++;
+    pthread_mutex_unlock(&r->mutex);
+    if (index >= r->list.count) return NULL;
+    run_case(r, index);
+  }
+}
+
+/* The main thread is one of them. */
+static int run_all(struct regress *r) {
+  pthread_t threads[MOST_JOBS];
+  uint32_t started = 1;
+  pthread_mutex_init(&r->mutex, NULL);
+  while (started < r->jobs && started < r->list.count && pthread_create(&threads[started], NULL, run_cases, r) == 0)
+    started++;
+  run_cases(r);
+  for (uint32_t i = 1; i < started; i++) pthread_join(threads[i], NULL);
+  pthread_mutex_destroy(&r->mutex);
+  return r->error.status ? pto_complain(PTO_EXIT_FAILED, "regress: %s", r->error.sentence) : PTO_EXIT_OK;
+}
+
+/* ---- afterwards ---- */
+
+static size_t count_of(const struct regress *r, enum pto_regress_verdict verdict) {
+  size_t count = 0;
+  for (size_t i = 0; i < r->list.count; i++) count += r->results[i].verdict == verdict;
+  return count;
+}
+
+static void print(const struct regress *r) {
+  for (size_t i = 0; i < r->list.count; i++)
+    if (r->results[i].verdict != PTO_REGRESS_SAME && !(r->is_update && r->results[i].verdict == PTO_REGRESS_NEW))
+      pto_regress_print_row(stdout, r->program, &r->list.cases[i], &r->results[i]);
+  if (r->has_baseline)
+    printf("%zu cases: %zu as in %s, %zu changed, %zu new, %zu failed\n", r->list.count, count_of(r, PTO_REGRESS_SAME),
+           r->baseline_path, count_of(r, PTO_REGRESS_CHANGED), count_of(r, PTO_REGRESS_NEW),
+           count_of(r, PTO_REGRESS_FAILED));
+  else
+    printf("%zu cases: %zu right, %zu failed; there is no baseline %s%s\n", r->list.count,
+           count_of(r, PTO_REGRESS_SAME), count_of(r, PTO_REGRESS_FAILED), r->baseline_path,
+           r->is_update ? " yet" : " (--update makes one)");
+}
+
+static int update(struct regress *r) {
+  struct pto_error error;
+  int status = PTO_OK;
+  size_t put = 0, dropped = 0;
+  for (size_t i = 0; i < r->list.count && status == PTO_OK; i++) {
+    if (r->results[i].verdict == PTO_REGRESS_FAILED) continue;
+    status = pto_regress_baseline_put(&r->baseline, r->list.cases[i].text, &r->results[i].outcome);
+    put++;
+  }
+  if (!r->filter) dropped = pto_regress_baseline_keep(&r->baseline, &r->list);
+  if (status) return pto_complain(PTO_EXIT_FAILED, "regress: no memory for the baseline");
+  if (pto_regress_baseline_write(&r->baseline, r->baseline_path, &error))
+    return pto_complain(PTO_EXIT_FAILED, "regress: %s", error.sentence);
+  if (!r->is_quiet) printf("%s: %zu cases written, %zu dropped\n", r->baseline_path, put, dropped);
+  return PTO_EXIT_OK;
+}
+
+static int report(struct regress *r) {
+  struct pto_error error;
+  const bool has_text = !r->is_quiet && !(r->junit_path && strcmp(r->junit_path, "-") == 0);
+  if (has_text) print(r);
+  fflush(stdout);
+  if (r->junit_path &&
+      pto_regress_write_junit(r->junit_path, r->list_path, &r->list, r->results, !r->is_update, &error))
+    return pto_complain(PTO_EXIT_FAILED, "regress: %s", error.sentence);
+  if (r->is_update) {
+    const int code = update(r);
+    return code ? code : count_of(r, PTO_REGRESS_FAILED) ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
+  }
+  return count_of(r, PTO_REGRESS_SAME) == r->list.count ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
+}
+
+/* ---- the verb ---- */
+
+static int set_jobs(void *target, const char *value, struct pto_error *error) {
+  uint64_t number;
+  const int status = pto_parse_u64(value, 1, MOST_JOBS, &number, error);
+  if (status == PTO_OK) *(uint32_t *)target = (uint32_t)number;
+  return status;
+}
+static int set_row_timeout(void *target, const char *value, struct pto_error *error) {
+  uint64_t seconds;
+  const int status = pto_parse_u64(value, 0, 1000000, &seconds, error);
+  if (status == PTO_OK) *(uint32_t *)target = (uint32_t)seconds * 1000;
+  return status;
+}
+
+#define TEXT(field) pto_option_set_text, offsetof(struct regress, field), 0
+#define FLAG(field) pto_option_set_flag, offsetof(struct regress, field), 0
+static const struct pto_option_spec own_options[] = {
+    {"baseline", "FILE", "compare with this file (default: LIST.baseline, where it is there)", TEXT(baseline_path)},
+    {"update", NULL, "write the baseline anew, with what is right", FLAG(is_update)},
+    {"filter", "REGEX", "only cases whose line matches", TEXT(filter)},
+    {"jobs", "N", "at a time (default 1)", set_jobs, offsetof(struct regress, jobs), 0},
+    {"junit", "FILE", "results as JUnit's XML; - is standard output", TEXT(junit_path)},
+    {"row-timeout", "SECONDS", "that a case may take (default 300; 0: for ever)", set_row_timeout,
+     offsetof(struct regress, row_timeout_ms), 0},
+    {"quiet", NULL, "no table", FLAG(is_quiet)},
+    {"help", NULL, "this text", NULL, 0, 0},
+    {0}};
+
+static int help(void) {
+  puts("ptosim regress LIST [OPTION...]\n\n"
+       "Runs each case of the list, a line each, and compares its results, counts and virtual times with a baseline.\n"
+       "Paths in a line count from the folder in which ptosim is started.\n");
+  pto_run_options_help(PTO_VERB_regress, own_options);
+  return PTO_EXIT_OK;
+}
+
+static int read_files(struct regress *r) {
+  struct pto_error error;
+  const bool is_asked = r->baseline_path != NULL;
+  if (!is_asked) {
+    if (asprintf(&r->own_baseline_path, "%s.baseline", r->list_path) < 0) r->own_baseline_path = NULL;
+    if (!r->own_baseline_path) return pto_complain(PTO_EXIT_FAILED, "regress: no memory");
+    r->baseline_path = r->own_baseline_path;
+  }
+  int status = pto_regress_list_read(r->list_path, &r->list, &error);
+  if (status == PTO_OK && r->filter) status = pto_regress_list_filter(&r->list, r->filter, &error);
+  if (status == PTO_OK)
+    status = pto_regress_baseline_read(r->baseline_path, !is_asked || r->is_update, &r->baseline, &error);
+  if (status == PTO_OK) {
+    r->has_baseline = json_object_size(r->baseline.cases) > 0;
+    return PTO_EXIT_OK;
+  }
+  return pto_complain(status == PTO_ENOMEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE, "regress: %s", error.sentence);
+}
+
+static int regress(struct regress *r) {
+  int code = read_files(r);
+  if (code == PTO_EXIT_OK) code = pto_complain_unwritable(r->junit_path);
+  if (code) return code;
+  if (r->list.count == 0)
+    return pto_complain(PTO_EXIT_USAGE, "regress: %s has no case%s%s", r->list_path, r->filter ? " that matches " : "",
+                        r->filter ? r->filter : "");
+  r->results = calloc(r->list.count, sizeof *r->results);
+  if (!r->results) return pto_complain(PTO_EXIT_FAILED, "regress: no memory for %zu results", r->list.count);
+  code = run_all(r);
+  return code ? code : report(r);
+}
+
+static void fini(struct regress *r) {
+  for (size_t i = 0; r->results && i < r->list.count; i++) free(r->results[i].sentence);
+  free(r->results);
+  free(r->own_baseline_path);
+  pto_run_options_fini(&r->options);
+  pto_regress_list_fini(&r->list);
+  pto_regress_baseline_fini(&r->baseline);
+}
+
+int pto_cmd_regress(int argc, char **argv) {
+  struct regress r = {.program = "ptosim", .jobs = 1, .row_timeout_ms = DEFAULT_ROW_TIMEOUT_MS};
+  const struct pto_string_list *lists = &r.options.programs;
+  struct pto_error error;
+  int code;
+  if (pto_run_options_parse(PTO_VERB_regress, argc, argv, own_options, &r, &r.options, &error))
+    code = pto_complain(PTO_EXIT_USAGE, "regress: %s", error.sentence);
+  else if (r.options.help)
+    code = help();
+  else if (lists->count != 1)
+    code = pto_complain(PTO_EXIT_USAGE, "regress: one list of cases is wanted, not %u", lists->count);
+  else {
+    r.list_path = lists->items[0];
+    code = regress(&r);
+  }
+  fini(&r);
+  return code;
+}

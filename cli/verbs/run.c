@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim run`: runs a program, verifies it, and reports, records or draws the run.
+ *
+ * Whatever happens after the options were understood ends in one place, finish: the JSON is written and one sentence is
+ * said.  A kernel that crashes or does not come back ends in last_words instead, on another thread.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cli/main/fault_report.h>
+#include <cli/main/progress_line.h>
+#include <cli/measure/run_counters.h>
+#include <cli/run/dump.h>
+#include <cli/run/request.h>
+#include <report/run/group_times.h>
+#include <report/run/timeline_stats.h>
+#include <report/stopped/stopped.h>
+#include <cli/main/verb.h>
+#include <runtime/base/sanitizer.h>
+#include <runtime/control/control.h>
+
+#define PICTURE_SECONDS 2 /* that telling who waited for whom may take where a kernel is stuck or gone */
+
+struct run {
+  struct pto_run_options *options;
+  struct pto_session session;
+  struct pto_run_counters counters;
+  struct pto_timeline_stats timeline; /* of --stats, as what follows */
+  struct pto_group_times groups;      /* of a graph: by node */
+};
+
+static int set_counters(void *target, const char *value, struct pto_error *error) {
+  return pto_run_counters_parse(value, target, error);
+}
+
+static int set_counters_by(void *target, const char *value, struct pto_error *error) {
+  return pto_run_counters_parse_by(value, target, error);
+}
+
+static const struct pto_option_spec own_options[] = {
+    {"counters", "EVENTS", "counts events, with commas between them: thread::cpu_ns, pto::stalls, PAPI_TOT_CYC",
+     set_counters, 0, 0},
+    {"counters-by", "WHAT", "kernel: events of each kernel, on all threads; run: of the control thread (default run)",
+     set_counters_by, 0, 0},
+    {0}};
+
+static int help(const char *program) {
+  printf("ptosim run PROGRAM [OPTION...]\n\n"
+         "PROGRAM is a name of `ptosim list programs`, a path that ends in .so, or a graph: a path that ends in .json, "
+         "or\n"
+         "--model NAME.\n\n");
+  pto_run_options_help(PTO_VERB_run, own_options);
+  if (program)
+    printf("\n`ptosim list programs %s` shows its own options and cases.\n", program);
+  else
+    puts("\n`ptosim list programs PROGRAM` shows the options and cases of a program.");
+  puts("\nLeaves with 0 where the run is right (or nothing is known to compare it with), 1 where it ran and is wrong, "
+       "2 for bad\n"
+       "arguments or input or a chip that is too small, 3 where the run failed.");
+  return PTO_EXIT_OK;
+}
+
+/* ---- the end of a process whose kernel is stuck or gone ---- */
+
+/* Ends this process after PICTURE_SECONDS.  The thread that was forked blocks every signal but faults (thread.c), and
+ * the caller of ptosim may have ignored this one. */
+static void begin_limit(void) {
+  sigset_t alarms;
+  signal(SIGALRM, SIG_DFL);
+  sigemptyset(&alarms);
+  sigaddset(&alarms, SIGALRM);
+  pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+  alarm(PICTURE_SECONDS);
+}
+
+/* In a process forked for it, whose one thread this is: the runtime's state holds still, though perhaps in the middle
+ * of a step.  Does not return; what goes wrong here is seen by the parent alone, which then does without. */
+_Noreturn static void tell_picture(const struct run *run, struct pto_run_result *result) {
+  static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+  const struct pto_run_options *options = run->options;
+  struct pto_error error;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(faults); i++) signal(faults[i], SIG_DFL);
+  begin_limit();
+  result->stopped = pto_runtime_picture_now(pto_session_runtime(&run->session), result->error.status);
+  if (!options->quiet) pto_stopped_say(result->stopped);
+  int failed = options->json_path ? pto_run_result_write_json(result, options->json_path, &error) : 0;
+  struct pto_export_info info = pto_session_info(&run->session);
+  info.stopped = result->stopped;
+  (void)!pto_exports_write(options->exports, NULL, &info, &error);
+  _exit(failed ? 1 : 0);
+}
+
+/* True where a child has written the JSON, with the picture.  _Fork takes no locks: who holds them may be stuck. */
+static bool has_told_picture(const struct run *run, struct pto_run_result *result) {
+  int child_status = 0;
+  if (PTO_HAS_SANITIZER || !pto_session_runtime(&run->session)) return false;
+  const pid_t child = _Fork();
+  if (child == 0) tell_picture(run, result);
+  if (child < 0) return false;
+  while (waitpid(child, &child_status, 0) < 0)
+    if (errno != EINTR) return false;
+  return WIFEXITED(child_status) && WEXITSTATUS(child_status) == 0;
+}
+
+/* On a thread of its own while the others still run: no lock, no allocation, nothing taken down. */
+static void last_words(void *context, int status, const char *sentence) {
+  const struct run *run = context;
+  struct pto_run_result result = run->session.result;
+  struct pto_error error;
+  char line[PTO_SENTENCE_SIZE + 16];
+  pto_error_set(&result.error, status, "%s", sentence);
+  result.exit_code = PTO_EXIT_FAILED;
+  result.verified = PTO_VERDICT_NONE;
+  result.has_run = result.has_time = result.has_output_digest = result.has_trace_digest = false;
+  result.timeline = NULL;
+  result.stopped = NULL;
+  int length = snprintf(line, sizeof line, "ptosim: %s\n", result.error.sentence);
+  const char *path = run->options->json_path;
+  if (length > 0 && (!path || !run->options->quiet)) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
+  if (!has_told_picture(run, &result) && path && pto_run_result_write_json(&result, path, &error))
+    (void)!write(STDERR_FILENO, "ptosim: no JSON\n", 16);
+  _exit(PTO_EXIT_FAILED);
+}
+
+/* ---- the run ---- */
+
+/* Where the time went, of what was recorded. */
+static void take_stats(struct run *run) {
+  struct pto_session *session = &run->session;
+  const struct pto_trace *trace = pto_session_trace(session);
+  const struct pto_export_info info = pto_session_info(session);
+  struct pto_error error;
+  if (!run->options->stats || !trace || !session->result.has_run) return;
+  if (pto_timeline_stats_init(trace, info.cluster_count, &run->timeline, &error) == PTO_OK) {
+    session->result.timeline = &run->timeline;
+    if (pto_group_times_init(&run->groups, trace, info.groups, &error) == PTO_OK) session->result.groups = &run->groups;
+  }
+  if (error.status && session->result.exit_code == PTO_EXIT_OK) (void)pto_session_end(session, PTO_EXIT_FAILED, &error);
+}
+
+static int finish(const struct run *run) {
+  const struct pto_run_options *options = run->options;
+  const struct pto_run_result *result = &run->session.result;
+  struct pto_error error;
+  /* A program that prints has standard output to itself. */
+  FILE *to = run->session.run && pto_program_run_has_printed(run->session.run) ? stderr : stdout;
+  bool has_text = !options->quiet && !pto_run_options_take_stdout(options);
+  if (result->has_time && has_text) pto_run_result_print(result, to);
+  fflush(to);
+  if (result->error.sentence[0] && (!options->quiet || !options->json_path))
+    pto_complain(0, "%s", result->error.sentence);
+  if (!options->quiet) pto_stopped_say(result->stopped);
+  if (options->json_path && pto_run_result_write_json(result, options->json_path, &error) &&
+      result->exit_code != PTO_EXIT_USAGE) /* which has had its sentence, perhaps that one */
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  return result->exit_code;
+}
+
+static void print_counters(const void *counters, FILE *to) { pto_run_counters_print(counters, to); }
+static void put_counters(const void *counters, struct pto_json_writer *w) { pto_run_counters_write_json(counters, w); }
+
+static void begin_counters(struct run *run) {
+  char sentence[PTO_SENTENCE_SIZE];
+  if (!run->counters.count) return;
+  pto_run_counters_begin(&run->counters, run->session.rt, sentence, sizeof sentence);
+  if (sentence[0] && !run->options->quiet) pto_complain(0, "--counters: %s", sentence);
+  run->session.result.counters = (struct pto_result_part){print_counters, put_counters, &run->counters};
+}
+
+static int open_session(struct run *run) {
+  struct pto_config config;
+  const struct pto_session_options asked = pto_run_options_session(run->options, &config);
+  struct pto_error error;
+  const bool has_files = pto_run_files_probe(run->options, &error) == PTO_OK;
+  const int code = pto_session_init(&run->session, &asked);
+  return has_files ? code : pto_session_end(&run->session, PTO_EXIT_USAGE, &error);
+}
+
+static int run_program(struct run *run) {
+  struct pto_session *session = &run->session;
+  struct pto_run_options *options = run->options;
+  struct pto_error error;
+  if (pto_run_counters_prepare(&run->counters, &options->meter, &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  pto_progress_line_begin(options->programs.items[0], !options->quiet);
+  struct pto_run_dump dump = {.capture = NULL};
+  int code = open_session(run);
+  if (code == PTO_EXIT_OK) code = pto_run_dump_begin(&dump, session, options);
+  if (code == PTO_EXIT_OK) begin_counters(run);
+  if (code == PTO_EXIT_OK) code = pto_session_execute(session);
+  pto_run_counters_end(&run->counters);
+  pto_run_dump_end(&dump, session);
+  if (code == PTO_EXIT_OK) (void)pto_session_judge(session);
+  pto_progress_line_stage("writing", 0, 0);
+  pto_run_files_write(session, options);
+  take_stats(run);
+  pto_progress_line_end();
+  code = finish(run);
+  pto_timeline_stats_fini(&run->timeline);
+  pto_group_times_fini(&run->groups);
+  pto_session_fini(session);
+  pto_run_counters_fini(&run->counters);
+  pto_fault_report_fini();
+  return code;
+}
+
+int pto_cmd_run(int argc, char **argv) {
+  static struct run run; /* last_words reads it while other threads run */
+  struct pto_run_options options;
+  struct pto_error error;
+  int code;
+  run = (struct run){.options = &options};
+  if (pto_run_options_parse(PTO_VERB_run, argc, argv, own_options, &run.counters, &options, &error))
+    code = pto_complain(PTO_EXIT_USAGE, "run: %s", error.sentence);
+  else if (options.help)
+    code = help(options.programs.count ? options.programs.items[0] : NULL);
+  else if (options.programs.count == 0)
+    code = pto_complain(PTO_EXIT_USAGE, "run: which program?  `ptosim list programs` names them");
+  else if (options.programs.count > 1)
+    code = pto_complain(PTO_EXIT_USAGE, "run: one program at a time, not also \"%s\"", options.programs.items[1]);
+  else if (run.counters.is_by_kernel && !run.counters.count)
+    code =
+        pto_complain(PTO_EXIT_USAGE, "run: --counters-by kernel counts the events of --counters, which is not there");
+  else
+    code = run_program(&run);
+  pto_run_options_fini(&options);
+  return code;
+}

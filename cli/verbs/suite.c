@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `ptosim suite`: many programs, a row each case and engine, a process each row, one table.
+ *
+ * A row is as expected if its run left with 0; or, of a program that is there to fail, with 3 and the status that it
+ * announces; or if it was skipped because the chip is too small.  Leaves with 0 if all rows are, else with 1.
+ */
+#include <cli/main/verb.h>
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <formats/units.h>
+#include <cli/main/child_process.h>
+#include <report/file/output_file.h>
+#include <cli/main/progress_line.h>
+#include <cli/run/options.h>
+#include <report/run/result.h>
+#include <check/session/subject.h>
+#include <runtime/base/base.h>
+#include <runtime/base/grow.h>
+#include <runtime/deps/rules.h>
+#include <sim/chips/chip.h>
+
+#define DEFAULT_ROW_TIMEOUT_MS 300000u
+#define MOST_WORDS 40
+
+struct suite {
+  struct pto_run_options options;
+  bool with_long;
+  uint32_t row_timeout_ms;
+  struct pto_chip chip;
+  const char *chip_name;
+  struct row *rows;
+  size_t row_count, row_capacity;
+  int program_width, case_width;
+  json_t *results; /* one object a row */
+  uint32_t ok, expected_failures, skipped, bad;
+};
+
+/* One run to do.  Strings are the suite's. */
+struct row {
+  char *program, *case_name; /* case_name NULL: none */
+  const char *engine;
+  int expected_status;
+  uint32_t min_clusters;
+};
+
+/* ---- options of its own ---- */
+
+static int set_long(void *target, const char *value, struct pto_error *error) {
+  ((struct suite *)target)->with_long = true;
+  return PTO_OK;
+}
+static int set_row_timeout(void *target, const char *value, struct pto_error *error) {
+  uint64_t seconds = 0;
+  int status = pto_parse_u64(value, 0, 1000000, &seconds, error);
+  if (status == PTO_OK) ((struct suite *)target)->row_timeout_ms = (uint32_t)seconds * 1000;
+  return status;
+}
+static const struct pto_option_spec extra[] = {
+    {"long", NULL, "the long cases too", set_long, 0, 0},
+    {"row-timeout", "SECONDS", "that a row may take in all (default 300; 0: for ever)", set_row_timeout, 0, 0},
+    {0}};
+
+static int check_options(const struct pto_run_options *o) {
+  if (o->engine && strcmp(o->engine, "both") && strcmp(o->engine, "threads") && strcmp(o->engine, "virtual"))
+    return pto_complain(PTO_EXIT_USAGE, "suite: --engine \"%s\" is none of both, threads, virtual", o->engine);
+  return PTO_EXIT_OK;
+}
+
+/* ---- the rows ---- */
+
+static int add_row(struct suite *suite, const char *program, const char *case_name, const char *engine,
+                   const struct pto_program *about) {
+  struct row *row = pto_grow(&suite->rows, &suite->row_count, &suite->row_capacity, sizeof *row);
+  if (!row) return PTO_ENOMEM;
+  *row = (struct row){.program = strdup(program),
+                      .case_name = case_name ? strdup(case_name) : NULL,
+                      .engine = engine,
+                      .expected_status = about->expected_status,
+                      .min_clusters = about->min_clusters};
+  if (!row->program || (case_name && !row->case_name)) return PTO_ENOMEM;
+  if ((int)strlen(program) > suite->program_width) suite->program_width = (int)strlen(program);
+  if (case_name && (int)strlen(case_name) > suite->case_width) suite->case_width = (int)strlen(case_name);
+  return PTO_OK;
+}
+
+/* The program's default, or its cases, on each engine that was asked for. */
+static int add_program(struct suite *suite, const char *name, const char *path) {
+  static const char *const engines[] = {"threads", "virtual"};
+  const char *wanted = suite->options.engine;
+  const struct pto_session_options asked = {.size = sizeof asked, .program = path};
+  struct pto_subject subject;
+  struct pto_error error;
+  int status = pto_subject_init(&subject, &asked, &error);
+  if (status) return pto_complain(PTO_EINVAL, "suite: %s", error.sentence);
+  const struct pto_case *cases = subject.program->cases;
+  for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines) && status == PTO_OK; e++) {
+    if (wanted && strcmp(wanted, "both") != 0 && strcmp(wanted, engines[e]) != 0) continue;
+    if (!cases || !cases->name) status = add_row(suite, name, NULL, engines[e], subject.program);
+    for (const struct pto_case *c = cases; c && c->name && status == PTO_OK; c++)
+      if (!c->is_long || suite->with_long) status = add_row(suite, name, c->name, engines[e], subject.program);
+  }
+  pto_subject_fini(&subject);
+  return status;
+}
+
+static int visit_program(void *context, const char *name, const char *path) { return add_program(context, name, path); }
+
+static int collect_rows(struct suite *suite) {
+  const struct pto_string_list *programs = &suite->options.programs;
+  if (programs->count == 0) return pto_program_list(visit_program, suite);
+  int status = PTO_OK;
+  for (uint32_t i = 0; i < programs->count && status == PTO_OK; i++)
+    status = add_program(suite, programs->items[i], programs->items[i]);
+  return status;
+}
+
+/* ---- one row ---- */
+
+struct words {
+  char *items[MOST_WORDS + 1];
+  size_t count;
+  char numbers[8][32];
+  size_t number_count;
+};
+
+static void add_word(struct words *words, const char *word) {
+  PTO_ASSERT(words->count < MOST_WORDS);
+  words->items[words->count++] = (char *)(uintptr_t)word;
+}
+static void add_option(struct words *words, const char *name, const char *value) {
+  if (!value) return;
+  add_word(words, name);
+  add_word(words, value);
+}
+static void add_number(struct words *words, const char *name, uint64_t value) {
+  char *text = words->numbers[words->number_count++];
+  snprintf(text, sizeof words->numbers[0], "%" PRIu64, value);
+  add_option(words, name, text);
+}
+
+static void make_words(const struct suite *suite, const struct row *row, struct words *words) {
+  const struct pto_run_options *o = &suite->options;
+  char *timeout = words->numbers[0];
+  words->count = 0;
+  words->number_count = 1;
+  snprintf(timeout, sizeof words->numbers[0], "%u.%03u", o->timeout_ms / 1000, o->timeout_ms % 1000);
+  add_word(words, "ptosim");
+  add_word(words, "run");
+  add_word(words, row->program);
+  add_option(words, "--case", row->case_name);
+  add_option(words, "--engine", row->engine);
+  add_option(words, "--chip", row->expected_status ? "tiny" : suite->chip_name);
+  add_option(words, "--policy", o->policy);
+  add_option(words, "--json", PTO_CHILD_JSON_PATH);
+  add_word(words, "--quiet");
+  if (o->has_deps) add_option(words, "--deps", pto_deps_rules_name(o->deps));
+  if (o->has_timeout) add_option(words, "--timeout", timeout);
+  if (o->workers) add_number(words, "--workers", o->workers);
+  if (o->window) add_number(words, "--window", o->window);
+  if (o->heap_bytes) add_number(words, "--heap", o->heap_bytes);
+  add_number(words, "--rounds", o->rounds);
+  add_number(words, "--seed", o->seed);
+  if (o->poison) add_word(words, "--poison");
+  words->items[words->count] = NULL;
+}
+
+static void count_text(json_t *object, const char *key, char *text, size_t size) {
+  json_t *value = json_object_get(object, key);
+  snprintf(text, size, json_is_integer(value) ? "%" JSON_INTEGER_FORMAT : "-", json_integer_value(value));
+}
+
+/* The columns between the engine and the verdict. */
+static void print_figures(json_t *object) {
+  char tasks[24], edges[24], wall[32] = "-", chip[32] = "-", error[32] = "-";
+  json_t *value = json_object_get(object, "wall_seconds");
+  if (json_is_number(value)) pto_format_seconds(json_number_value(value), wall, sizeof wall);
+  value = json_object_get(object, "virtual_us");
+  if (json_is_number(value)) snprintf(chip, sizeof chip, "%.1f us", json_number_value(value));
+  value = json_object_get(object, "max_abs_error");
+  if (json_is_number(value)) snprintf(error, sizeof error, "%.2g", json_number_value(value));
+  count_text(object, "tasks", tasks, sizeof tasks);
+  count_text(object, "edges", edges, sizeof edges);
+  printf(" %7s %7s %10s %13s %9s  ", tasks, edges, wall, chip, error);
+}
+
+/* Says what became of the row; the JSON object is NULL where the child wrote none. */
+static void judge(struct suite *suite, const struct row *row, const struct pto_child_result *child, json_t *object) {
+  const char *status = json_string_value(json_object_get(object, "status"));
+  const char *sentence = json_string_value(json_object_get(object, "error"));
+  bool is_expected = row->expected_status && child->exit_code == PTO_EXIT_FAILED && status &&
+                     strcmp(status, pto_status_name(row->expected_status)) == 0;
+  if (is_expected) {
+    suite->expected_failures++;
+    printf("failed as expected (%s)\n", status);
+    return;
+  }
+  if (child->exit_code == PTO_EXIT_OK && object && !row->expected_status) {
+    suite->ok++;
+    puts(json_is_null(json_object_get(object, "verified")) ? "ok (no golden)" : "ok");
+    return;
+  }
+  suite->bad++;
+  if (child->is_timed_out)
+    puts("TIMED OUT");
+  else if (child->signal)
+    printf("CRASHED: %s\n", strsignal(child->signal));
+  else
+    puts(child->exit_code == PTO_EXIT_FINDINGS ? "WRONG" : "FAILED");
+  if (sentence) printf("    %s\n", sentence);
+  if (child->text[0]) printf("    %.2000s%s", child->text, child->text[strlen(child->text) - 1] == '\n' ? "" : "\n");
+}
+
+static void print_row_head(const struct suite *suite, const struct row *row) {
+  printf("%-*s  %-*s  %-7s", suite->program_width, row->program, suite->case_width,
+         row->case_name ? row->case_name : "", row->engine);
+}
+
+static int run_row(struct suite *suite, const struct row *row) {
+  struct pto_child_result child;
+  struct pto_error error;
+  struct words words;
+  uint32_t clusters = row->expected_status ? 1 : suite->chip.cluster_count;
+  if (clusters < row->min_clusters) {
+    suite->skipped++;
+    print_row_head(suite, row);
+    print_figures(NULL);
+    printf("skipped: needs %" PRIu32 " clusters\n", row->min_clusters);
+    return PTO_OK;
+  }
+  make_words(suite, row, &words);
+  pto_progress_line_begin("suite", !suite->options.quiet);
+  pto_progress_line_stage(row->program, 0, 0);
+  int status = pto_child_run(words.items, suite->row_timeout_ms, &child, &error);
+  pto_progress_line_end();
+  if (status) return pto_complain(status, "suite: %s", error.sentence);
+  json_t *object = json_loads(child.json, 0, NULL);
+  print_row_head(suite, row);
+  print_figures(object);
+  judge(suite, row, &child, object);
+  fflush(stdout);
+  json_array_append_new(suite->results, object ? object : json_null());
+  pto_child_result_fini(&child);
+  return PTO_OK;
+}
+
+/* ---- the table ---- */
+
+static void print_head(const struct suite *suite) {
+  printf("%-*s  %-*s  %-7s %7s %7s %10s %13s %9s  %s\n", suite->program_width, "program", suite->case_width, "case",
+         "engine", "tasks", "edges", "time", "on the chip", "max error", "result");
+}
+
+static int write_results(struct suite *suite, const char *path) {
+  struct pto_error error;
+  FILE *out;
+  json_t *root =
+      json_pack("{s:O, s:i, s:i, s:i, s:i}", "rows", suite->results, "ok", (int)suite->ok, "failed_as_expected",
+                (int)suite->expected_failures, "skipped", (int)suite->skipped, "bad", (int)suite->bad);
+  int status = pto_output_open_stream(path, &out, &error);
+  if (status == PTO_OK) {
+    json_dumpf(root, out, JSON_INDENT(1));
+    fputc('\n', out);
+    status = pto_output_close_stream(path, out, &error);
+  }
+  json_decref(root);
+  return status ? pto_complain(PTO_EXIT_FAILED, "suite: %s", error.sentence) : PTO_EXIT_OK;
+}
+
+static int run_suite(struct suite *suite) {
+  struct pto_error error;
+  suite->chip_name = suite->options.chip ? suite->options.chip : "tiny";
+  if (pto_chip_load(suite->chip_name, &suite->chip, &error))
+    return pto_complain(PTO_EXIT_USAGE, "suite: %s", error.sentence);
+  suite->program_width = (int)strlen("program");
+  suite->case_width = (int)strlen("case");
+  if (collect_rows(suite)) return PTO_EXIT_USAGE;
+  if (suite->row_count == 0) return pto_complain(PTO_EXIT_USAGE, "suite: there are no programs");
+  suite->results = json_array();
+  printf("%zu runs on %s\n\n", suite->row_count, suite->chip.name);
+  print_head(suite);
+  for (size_t i = 0; i < suite->row_count; i++)
+    if (run_row(suite, &suite->rows[i])) return PTO_EXIT_FAILED;
+  printf("\n%" PRIu32 " right, %" PRIu32 " failed as expected, %" PRIu32 " skipped, %" PRIu32 " not as expected\n",
+         suite->ok, suite->expected_failures, suite->skipped, suite->bad);
+  fflush(stdout);
+  int code = suite->options.json_path ? write_results(suite, suite->options.json_path) : PTO_EXIT_OK;
+  return code ? code : suite->bad ? PTO_EXIT_FINDINGS : PTO_EXIT_OK;
+}
+
+int pto_cmd_suite(int argc, char **argv) {
+  struct suite suite = {.row_timeout_ms = DEFAULT_ROW_TIMEOUT_MS};
+  struct pto_error error;
+  int code;
+  if (pto_run_options_parse(PTO_VERB_suite, argc, argv, extra, &suite, &suite.options, &error))
+    code = pto_complain(PTO_EXIT_USAGE, "suite: %s", error.sentence);
+  else if (suite.options.help) {
+    puts("ptosim suite [PROGRAM...] [OPTION...]\n\n"
+         "Runs all programs, or those named: each case that is not long, on both engines.  Options as of `ptosim run`, "
+         "but for\n"
+         "those that mean one run.  --json writes the results of all rows.\n");
+    pto_run_options_help(PTO_VERB_suite, extra);
+    code = PTO_EXIT_OK;
+  } else {
+    code = check_options(&suite.options);
+    if (code == PTO_EXIT_OK) code = pto_complain_unwritable(suite.options.json_path);
+    if (code == PTO_EXIT_OK) code = run_suite(&suite);
+  }
+  for (size_t i = 0; i < suite.row_count; i++) {
+    free(suite.rows[i].program);
+    free(suite.rows[i].case_name);
+  }
+  free(suite.rows);
+  json_decref(suite.results);
+  pto_run_options_fini(&suite.options);
+  return code;
+}

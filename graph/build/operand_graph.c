@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#include <graph/build/operand_graph.h>
+
+#include <stdlib.h>
+
+int pto_graph_instances_create(struct pto_graph_instances **instances_out) {
+  struct pto_graph_instances *instances = calloc(1, sizeof *instances);
+  if (!instances) return PTO_ENOMEM;
+  if (pthread_mutex_init(&instances->lock, NULL)) {
+    free(instances);
+    return PTO_ESYSTEM;
+  }
+  *instances_out = instances;
+  return PTO_OK;
+}
+
+void pto_graph_instances_destroy(struct pto_graph_instances *instances) {
+  if (!instances) return;
+  if (instances->first) instances->close_all(instances->first);
+  pthread_mutex_destroy(&instances->lock);
+  free(instances);
+}
+
+void pto_graph_destroy(struct pto_graph *graph) {
+  if (!graph) return;
+  pto_graph_instances_destroy(graph->instances);
+  for (uint32_t i = 0; graph->values && i < graph->value_count; i++) free((void *)(uintptr_t)graph->values[i].data);
+  pto_graph_arena_fini(&graph->arena);
+  free(graph);
+}
+
+uint32_t pto_graph_input_count(const struct pto_graph *graph) { return graph->input_count; }
+uint32_t pto_graph_output_count(const struct pto_graph *graph) { return graph->output_count; }
+const struct pto_operand *pto_graph_input(const struct pto_graph *graph, uint32_t index) {
+  return index < graph->input_count ? &graph->input_operands[index] : NULL;
+}
+const struct pto_operand *pto_graph_output_at(const struct pto_graph *graph, uint32_t index) {
+  return index < graph->output_count ? &graph->output_operands[index] : NULL;
+}

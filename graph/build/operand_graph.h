@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The graph itself: values and the nodes that make them, as the builder grows it and as a built graph keeps it.
+ *
+ * Owns an arena with everything (arrays, names, options) but the data of constants, which are blocks of their own: the
+ * builder's until build, then the graph's.
+ *
+ * Always true: values are numbered from 1 (0 is none); nodes stand in an order in which every operand is made before it
+ * is used; results of a node are consecutive values; value.producer is 0 for inputs and constants; each dtype and shape
+ * is one that inference has given, so that its bytes fit PTO_GRAPH_MAX_TENSOR_BYTES, and dimensions beyond its rank are
+ * 0.  After build nothing changes but is_unfused.
+ *
+ * Threads: a built graph is read by any; see <pto/graph.h> for builders.
+ */
+#ifndef PTO_GRAPH_BUILD_OPERAND_GRAPH_H
+#define PTO_GRAPH_BUILD_OPERAND_GRAPH_H
+
+#include <pthread.h>
+
+#include <graph/build/arena.h>
+#include <graph/build/operation.h>
+
+enum pto_graph_value_kind { PTO_VALUE_INPUT = 1, PTO_VALUE_CONSTANT, PTO_VALUE_RESULT };
+
+struct pto_graph_value {
+  struct pto_graph_desc desc;
+  uint32_t kind;                   /* enum pto_graph_value_kind */
+  uint32_t producer;               /* 1 + index of the node, 0: none */
+  uint32_t result_index;           /* which of its results */
+  const char *name;                /* of inputs and what has been given one, else that of the output; else NULL */
+  const void *data;                /* of constants: dense bytes; NULL where `tensor` has them */
+  uint64_t size_bytes;             /* of the dense tensor */
+  struct pto_device_tensor tensor; /* of constants of a context */
+};
+
+struct pto_graph_node {
+  uint32_t op; /* enum pto_graph_op */
+  const char *label;
+  const uint32_t *operands; /* values by parameter; 0: absent */
+  uint32_t operand_count;
+  uint32_t first_result, result_count; /* values */
+  const void *options;                 /* never NULL: zeroed where none were given */
+};
+
+/* What the graph has on each context that it was dispatched on (graph/run/dispatch.h), under a lock.  Made by build;
+ * who adds the first instance says how to close them. */
+struct pto_graph_instance;
+struct pto_graph_instances {
+  pthread_mutex_t lock;
+  struct pto_graph_instance *first;
+  void (*close_all)(struct pto_graph_instance *first); /* waits for dispatches that are queued */
+};
+/* PTO_OK, PTO_ENOMEM or PTO_ESYSTEM. */
+PTO_MUST_CHECK int pto_graph_instances_create(struct pto_graph_instances **instances_out);
+/* Takes NULL too. */
+void pto_graph_instances_destroy(struct pto_graph_instances *instances);
+
+struct pto_graph {
+  struct pto_graph_arena arena;
+  struct pto_graph_value *values; /* values[0] is none */
+  uint32_t value_count;           /* with values[0] */
+  struct pto_graph_node *nodes;
+  uint32_t node_count;
+  uint32_t *inputs, *outputs; /* values, in the order of the calls and of build */
+  uint32_t input_count, output_count;
+  struct pto_operand *input_operands, *output_operands; /* for dispatch */
+  struct pto_graph_instances *instances;
+  const struct pto_graph_lowering_watch *watch; /* graph/lower/lowering.h; NULL: none; borrowed while it is set */
+  bool reuses_at_once;                          /* as PTO_VALUE_MEMORY_FREE_BYTES were 0 (value_memory.h): for tests */
+  bool is_unfused;                              /* every node is lowered by itself (pto_graph_set_fusion) */
+};
+
+static inline const struct pto_graph_value *
+pto_graph_operand_value(const struct pto_graph *graph, const struct pto_graph_node *node, uint32_t parameter) {
+  return parameter < node->operand_count && node->operands[parameter] ? &graph->values[node->operands[parameter]]
+                                                                      : (const struct pto_graph_value *)0;
+}
+static inline uint64_t pto_graph_desc_numel(const struct pto_graph_desc *desc) {
+  uint64_t numel = 1;
+  for (uint32_t d = 0; d < desc->ndims; d++) numel *= desc->shape[d];
+  return numel;
+}
+
+#endif

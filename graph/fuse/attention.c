@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fused: attention.
+ *
+ *   scores = (query · keys) · scale       scale: a factor or a divisor, or none
+ *   masked = scores + mask                 or where(mask, scores, other), either way round, or neither
+ *   result = softmax(masked, last axis) · values
+ *
+ * softmax is the operation, or written out.  Leading dimensions are broadcast as matmul has it, those of the scores are
+ * those of the result.
+ *
+ * Lowered tile by tile: some rows of a head, or the rows of several small heads, with all their scores in float32.  The
+ * scores live as long as the tile does.  A scale goes to the product: beforehand, to the query, it could overflow what
+ * the scores do not.  The kernel that scales adds something, too: where no mask is added, zero times the number that
+ * stands for scores which do not count, if that is finite, or else a zero.
+ */
+#include <graph/fuse/match.h>
+
+#include <float.h>
+#include <kernels/api/list.h>
+#include <math.h>
+#include <string.h>
+
+#include <graph/build/op_options.h>
+
+enum { QUERY, KEYS, VALUES, MASK, OTHER, ATTENTION_OPERANDS };
+
+/* ---- the pattern ---- */
+
+static bool is_softmax(struct pto_fusion_match *m, uint32_t value, uint32_t *scores_out) {
+  uint32_t axis;
+  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_softmax);
+  if (node == NULL && !pto_match_softmax_written_out(m, value, scores_out, &axis)) return false;
+  if (node != NULL) {
+    *scores_out = node->operands[0];
+    axis = ((const struct pto_softmax_options *)node->options)->axis;
+  }
+  return axis + 1 == pto_match_desc(m, value)->ndims;
+}
+
+static bool is_product(struct pto_fusion_match *m, uint32_t value) {
+  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_matmul);
+  if (node == NULL) return false;
+  m->group.operands[QUERY] = node->operands[0];
+  m->group.operands[KEYS] = node->operands[1];
+  return true;
+}
+
+/* Whether kernels can have it. */
+static bool take_scale(struct pto_fusion_match *m, double scale) {
+  m->group.options.scale = scale;
+  return fabs(scale) <= (double)FLT_MAX;
+}
+
+static bool is_scaled_product(struct pto_fusion_match *m, uint32_t value) {
+  const uint32_t mark = pto_match_mark(m);
+  uint32_t x;
+  double number;
+  m->group.options.scale = 1;
+  if (is_product(m, value)) return true;
+  if (pto_match_with_constant(m, value, PTO_GRAPH_OP_mul, &x, &number) && take_scale(m, number) && is_product(m, x))
+    return true;
+  pto_match_rewind(m, mark);
+  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_div);
+  if (node != NULL && pto_match_constant(m, node->operands[1], &number) && take_scale(m, 1 / number) &&
+      pto_match_same_shape(m, value, node->operands[0]) && is_product(m, node->operands[0]))
+    return true;
+  pto_match_rewind(m, mark);
+  return false;
+}
+
+static bool are_masked_scores(struct pto_fusion_match *m, uint32_t value) {
+  const uint32_t mark = pto_match_mark(m);
+  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_add);
+  double number;
+  for (uint32_t i = 0; node != NULL && i < 2; i++) {
+    m->group.operands[MASK] = node->operands[1 - i];
+    if (pto_match_same_shape(m, value, node->operands[i]) && is_scaled_product(m, node->operands[i])) return true;
+  }
+  pto_match_rewind(m, mark);
+  node = pto_match_node(m, value, PTO_GRAPH_OP_where);
+  for (uint32_t i = 0; node != NULL && i < 2; i++) {
+    m->group.operands[MASK] = node->operands[0];
+    m->group.operands[OTHER] = node->operands[2 - i];
+    m->group.options.is_inverted = i == 1;
+    m->group.options.is_other_finite = pto_match_constant(m, node->operands[2 - i], &number) && isfinite(number);
+    if (pto_match_same_shape(m, value, node->operands[1 + i]) && is_scaled_product(m, node->operands[1 + i]))
+      return true;
+  }
+  pto_match_rewind(m, mark);
+  m->group.operands[MASK] = m->group.operands[OTHER] = 0;
+  m->group.options.is_other_finite = false;
+  return is_scaled_product(m, value);
+}
+
+bool pto_match_attention(struct pto_fusion_match *m, uint32_t index) {
+  const struct pto_graph_node *node = pto_match_last(m, index, PTO_GRAPH_OP_matmul);
+  uint32_t scores;
+  if (node == NULL || !is_softmax(m, node->operands[0], &scores) || !are_masked_scores(m, scores)) return false;
+  const struct pto_graph_desc *y = pto_match_desc(m, node->first_result), *s = pto_match_desc(m, scores);
+  m->group.operands[VALUES] = node->operands[1];
+  m->group.operand_count = ATTENTION_OPERANDS;
+  return s->ndims == y->ndims && memcmp(s->shape, y->shape, (y->ndims - 2) * sizeof *y->shape) == 0;
+}
+
+/* ---- tiles ---- */
+
+/* Rows of a head that are worth a task of the cube; keys of a tile, 128 KiB in f32, which one core of a2a3 reads in
+ * about the time that the control thread takes for the tile's tasks: with half and with twice as many, decoders of
+ * graph/models are slower there (docs/lowering.md, "Fusion"); scores of a tile, 512 KiB. */
+#define TILE_ROWS UINT64_C(64)
+#define TILE_KEY_ELEMS UINT64_C(32768)
+#define TILE_SCORES UINT64_C(131072)
+
+static void make_tiles(struct pto_tiles *tiles, const struct pto_tensor *y, const struct pto_tensor *keys) {
+  const uint32_t rows = y->ndims - 2;
+  const uint64_t of_head = pto_max_u64(keys->shape[rows] * keys->shape[rows + 1], 1);
+  pto_tiles_make_one(tiles, y->ndims, y->shape);
+  pto_tiles_cut(tiles, rows, pto_min_u64(TILE_ROWS, pto_max_u64(TILE_SCORES / keys->shape[rows + 1], 1)));
+  uint64_t heads = pto_min_u64(TILE_KEY_ELEMS / of_head, TILE_SCORES / (tiles->step[rows] * keys->shape[rows + 1]));
+  for (uint32_t d = rows; d-- > 0;) {
+    pto_tiles_cut(tiles, d, pto_max_u64(heads, 1));
+    heads /= tiles->step[d];
+  }
+}
+
+/* ---- tasks ---- */
+
+struct attention {
+  struct pto_tensor query, keys, values, y; /* in one rank */
+  uint64_t shape[PTO_MAX_DIMS];             /* of the scores */
+  struct pto_tensor addend;                 /* of the scores, in their shape, times addend_scale */
+  struct pto_tensor mask, other;            /* in their shape: which scores count, and what stands for the others */
+  bool has_addend, has_other, is_inverted;
+  float scale, addend_scale;
+  struct pto_tiles tiles;
+};
+
+/* Of the rows of a part of the result. */
+static struct pto_tensor scores_of(struct pto_graph_lowering *l, const struct attention *a,
+                                   const struct pto_tensor *y) {
+  uint64_t shape[PTO_MAX_DIMS];
+  memcpy(shape, y->shape, sizeof shape);
+  shape[y->ndims - 1] = a->shape[y->ndims - 1];
+  return pto_graph_lowering_temporary(l, PTO_FLOAT32, y->ndims, shape);
+}
+
+/* Bits of the dimensions of a product's operands that the result has not. */
+static uint32_t rows_bit(const struct attention *a) { return 1u << (a->y.ndims - 2); }
+static uint32_t columns_bit(const struct attention *a) { return 1u << (a->y.ndims - 1); }
+
+/* query · keys, scaled, and what is added. */
+static int submit_scores(struct pto_graph_lowering *l, const struct attention *a, uint64_t index,
+                         const struct pto_tensor *scores) {
+  const struct pto_tensor query = pto_tiles_part(&a->tiles, index, &a->query, columns_bit(a)),
+                          keys = pto_tiles_part(&a->tiles, index, &a->keys, rows_bit(a));
+  if (!a->has_addend) {
+    const struct pto_param params[] = {pto_input(&query), pto_input(&keys), pto_output(scores)};
+    return pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
+  }
+  const struct pto_tensor addend = pto_tiles_view(&a->tiles, index, &a->addend);
+  const struct pto_param params[] = {pto_input(&query),  pto_input(&keys),         pto_input(&addend),
+                                     pto_output(scores), pto_scalar_f32(a->scale), pto_scalar_f32(a->addend_scale)};
+  return pto_graph_lowering_submit(l, &pto_general_gemm, params, 6);
+}
+
+static int submit_choice(struct pto_graph_lowering *l, const struct attention *a, uint64_t index,
+                         const struct pto_tensor *scores, const struct pto_tensor *masked) {
+  const struct pto_tensor mask = pto_tiles_view(&a->tiles, index, &a->mask),
+                          other = pto_tiles_view(&a->tiles, index, &a->other);
+  const struct pto_param params[] = {pto_input(&mask), pto_input(a->is_inverted ? &other : scores),
+                                     pto_input(a->is_inverted ? scores : &other), pto_output(masked)};
+  return pto_graph_lowering_submit(l, &pto_general_select, params, 4);
+}
+
+static int submit_tile(struct pto_graph_lowering *l, const struct attention *a, uint64_t index) {
+  const struct pto_tensor y = pto_tiles_view(&a->tiles, index, &a->y),
+                          values = pto_tiles_part(&a->tiles, index, &a->values, rows_bit(a));
+  struct pto_tensor scores = scores_of(l, a, &y);
+  int status = submit_scores(l, a, index, &scores);
+  if (status == PTO_OK && a->has_other) {
+    const struct pto_tensor masked = scores_of(l, a, &y);
+    status = submit_choice(l, a, index, &scores, &masked);
+    scores = masked;
+  }
+  const struct pto_tensor weights = scores_of(l, a, &y);
+  const struct pto_param shares[] = {pto_input(&scores), pto_output(&weights), pto_scalar_i64(a->y.ndims - 1)};
+  const struct pto_param sums[] = {pto_input(&weights), pto_input(&values), pto_output(&y)};
+  if (status == PTO_OK) status = pto_graph_lowering_submit(l, &pto_general_softmax, shares, 3);
+  return status ? status : pto_graph_lowering_submit(l, &pto_general_matmul, sums, 3);
+}
+
+/* What is added to the scores, in their shape: a mask; or beside a scale zero times a number that is there, or a zero.
+ */
+static int take_addend(struct pto_graph_lowering *l, const struct pto_graph_node *group, struct attention *a) {
+  const struct pto_fused_options *options = group->options;
+  const struct pto_tensor *mask = a->has_other ? NULL : pto_graph_lowering_operand(l, group, MASK);
+  struct pto_tensor zero;
+  int status = PTO_OK;
+  a->has_addend = mask != NULL || a->scale != 1;
+  a->addend_scale = mask == NULL && options->is_other_finite ? 0 : 1;
+  if (!a->has_addend) return PTO_OK;
+  if (a->addend_scale == 0) {
+    a->addend = a->other;
+    return PTO_OK;
+  }
+  if (mask == NULL) {
+    zero = pto_graph_lowering_temporary(l, a->query.dtype, 0, NULL);
+    status = pto_graph_lowering_fill(l, (struct pto_number){0}, &zero);
+    mask = &zero;
+  }
+  a->addend = pto_tensor_broadcast(mask, a->y.ndims, a->shape);
+  return status;
+}
+
+int pto_lower_fused_attention(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+  const struct pto_fused_options *options = group->options;
+  struct attention a = {.y = pto_graph_lowering_result(l, group, 0, PTO_IN_PLACE_NONE),
+                        .has_other = group->operands[OTHER] != 0,
+                        .is_inverted = options->is_inverted,
+                        .scale = (float)options->scale};
+  a.query = pto_tiles_in_rank(pto_graph_lowering_operand(l, group, QUERY), a.y.ndims);
+  a.keys = pto_tiles_in_rank(pto_graph_lowering_operand(l, group, KEYS), a.y.ndims);
+  a.values = pto_tiles_in_rank(pto_graph_lowering_operand(l, group, VALUES), a.y.ndims);
+  memcpy(a.shape, a.y.shape, sizeof a.shape);
+  a.shape[a.y.ndims - 1] = a.keys.shape[a.y.ndims - 1];
+  if (a.has_other) {
+    const struct pto_tensor mask = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, group, MASK));
+    a.mask = pto_tensor_broadcast(&mask, a.y.ndims, a.shape);
+    a.other = pto_tensor_broadcast(pto_graph_lowering_operand(l, group, OTHER), a.y.ndims, a.shape);
+  }
+  make_tiles(&a.tiles, &a.y, &a.keys);
+  int status = pto_graph_lowering_allocate(l, &a.y);
+  if (status == PTO_OK) status = take_addend(l, group, &a);
+  for (uint64_t i = 0; i < a.tiles.count && status == PTO_OK; i++) {
+    status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = submit_tile(l, &a, i);
+  }
+  const int ended = pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include <graph/infer/infer.h>
+
+static int refuse_inner(struct pto_inference *inference, uint64_t a, uint64_t b) {
+  char a_text[PTO_SHAPE_TEXT], b_text[PTO_SHAPE_TEXT];
+  return pto_error_set(inference->error, PTO_EINVAL, "inner sizes %llu and %llu differ (a of shape %s, b of shape %s)",
+                       (unsigned long long)a, (unsigned long long)b, pto_shape_text(&inference->operands[0], a_text),
+                       pto_shape_text(&inference->operands[1], b_text));
+}
+
+int pto_infer_matmul(struct pto_inference *inference) {
+  const struct pto_graph_desc *a = &inference->operands[0], *b = &inference->operands[1];
+  struct pto_graph_desc a_batch = *a, b_batch = *b, result = {.dtype = a->dtype};
+  if (a->shape[a->ndims - 1] != b->shape[b->ndims - 2])
+    return refuse_inner(inference, a->shape[a->ndims - 1], b->shape[b->ndims - 2]);
+  a_batch.ndims -= 2;
+  b_batch.ndims -= 2;
+  if (!pto_shape_broadcast(&a_batch, &b_batch, &result)) {
+    char a_text[PTO_SHAPE_TEXT], b_text[PTO_SHAPE_TEXT];
+    return pto_error_set(inference->error, PTO_EINVAL,
+                         "the batch dimensions of a of shape %s and b of shape %s cannot be broadcast",
+                         pto_shape_text(a, a_text), pto_shape_text(b, b_text));
+  }
+  result.shape[result.ndims++] = a->shape[a->ndims - 2];
+  result.shape[result.ndims++] = b->shape[b->ndims - 1];
+  return pto_infer_result(inference, &result);
+}
+
+int pto_infer_gemm(struct pto_inference *inference) {
+  const struct pto_gemm_options *options = inference->options;
+  const struct pto_graph_desc *a = &inference->operands[0], *b = &inference->operands[1], *c = &inference->operands[2];
+  uint32_t a_transposed = options->a_transpose == PTO_FLAG_YES, b_transposed = options->b_transpose == PTO_FLAG_YES;
+  uint64_t a_inner = a->shape[1 - a_transposed], b_inner = b->shape[b_transposed];
+  if (a_inner != b_inner) return refuse_inner(inference, a_inner, b_inner);
+  struct pto_graph_desc result = {
+      .dtype = a->dtype, .ndims = 2, .shape = {a->shape[a_transposed], b->shape[1 - b_transposed]}};
+  if (inference->has_operand[2] && !pto_shape_broadcasts_to(c, &result)) {
+    char c_text[PTO_SHAPE_TEXT], text[PTO_SHAPE_TEXT];
+    return pto_error_set(inference->error, PTO_EINVAL, "c of shape %s cannot be broadcast to the result of shape %s",
+                         pto_shape_text(c, c_text), pto_shape_text(&result, text));
+  }
+  return pto_infer_result(inference, &result);
+}
+
+/* ---- recurrent networks ---- */
+
+/* What gru, lstm and their cells have in common; `gates` is 3 or 4. */
+struct recurrent {
+  uint64_t directions, batch, input_size, hidden, gates;
+};
+
+static int check_hidden(struct pto_inference *inference, const struct recurrent *r, struct pto_u32_list activations,
+                        uint32_t activation_count) {
+  if (r->hidden == 0) return pto_error_set(inference->error, PTO_EINVAL, "hiddenSize is 0");
+  if (r->hidden * r->gates > PTO_DIM_MAX)
+    return pto_error_set(inference->error, PTO_EINVAL, "%llu times hiddenSize %llu is more than 4294967295",
+                         (unsigned long long)r->gates, (unsigned long long)r->hidden);
+  if (activations.values && activations.count != activation_count)
+    return pto_error_set(inference->error, PTO_EINVAL, "activations has %u values, not %u", activations.count,
+                         activation_count);
+  return PTO_OK;
+}
+
+/* A shape in a loop over directions begins with their number; a cell's has no such dimension. */
+static int expect(struct pto_inference *inference, uint32_t parameter, const struct recurrent *r, uint32_t ndims,
+                  uint64_t first, uint64_t second) {
+  uint64_t shape[3] = {r->directions, first, second};
+  return r->directions ? pto_infer_expect_shape(inference, parameter, 1 + ndims, shape)
+                       : pto_infer_expect_shape(inference, parameter, ndims, shape + 1);
+}
+
+static int expect_weights(struct pto_inference *inference, const struct recurrent *r) {
+  int status = expect(inference, 1, r, 2, r->gates * r->hidden, r->input_size);
+  return status ? status : expect(inference, 2, r, 2, r->gates * r->hidden, r->hidden);
+}
+
+static int expect_vectors(struct pto_inference *inference, const struct recurrent *r, uint32_t first, uint32_t count,
+                          uint64_t gates) {
+  int status = PTO_OK;
+  for (uint32_t i = 0; status == PTO_OK && i < count; i++)
+    status = expect(inference, first + i, r, 1, gates * r->hidden, 0);
+  return status;
+}
+
+static int expect_states(struct pto_inference *inference, const struct recurrent *r, uint32_t first, uint32_t count) {
+  int status = PTO_OK;
+  for (uint32_t i = 0; status == PTO_OK && i < count; i++)
+    status = expect(inference, first + i, r, 2, r->batch, r->hidden);
+  return status;
+}
+
+static int add_states(struct pto_inference *inference, const struct recurrent *r, uint32_t count) {
+  struct pto_graph_desc state = {.dtype = inference->operands[0].dtype};
+  if (r->directions) state.shape[state.ndims++] = r->directions;
+  state.shape[state.ndims++] = r->batch;
+  state.shape[state.ndims++] = r->hidden;
+  for (uint32_t i = 0; i < count; i++) (void)pto_infer_result(inference, &state);
+  return PTO_OK;
+}
+
+static int add_sequence(struct pto_inference *inference, const struct recurrent *r, uint64_t steps) {
+  struct pto_graph_desc sequence = {
+      .dtype = inference->operands[0].dtype, .ndims = 4, .shape = {steps, r->directions, r->batch, r->hidden}};
+  return pto_infer_result(inference, &sequence);
+}
+
+static struct recurrent loop_of(const struct pto_inference *inference, uint32_t direction, uint32_t hidden,
+                                uint64_t gates) {
+  const uint64_t *shape = inference->operands[0].shape;
+  return (struct recurrent){direction == PTO_DIRECTION_BOTH ? 2 : 1, shape[1], shape[2], hidden, gates};
+}
+static struct recurrent cell_of(const struct pto_inference *inference, uint32_t hidden, uint64_t gates) {
+  const uint64_t *shape = inference->operands[0].shape;
+  return (struct recurrent){0, shape[0], shape[1], hidden, gates};
+}
+
+static int check_steps(struct pto_inference *inference, uint32_t steps) {
+  uint64_t given = inference->operands[0].shape[0];
+  if (steps == 0) return pto_error_set(inference->error, PTO_EINVAL, "steps is 0");
+  if (steps == given) return PTO_OK;
+  return pto_error_set(inference->error, PTO_EINVAL, "steps is %u, and input has %llu", steps,
+                       (unsigned long long)given);
+}
+
+int pto_infer_gru(struct pto_inference *inference) {
+  const struct pto_gru_options *options = inference->options;
+  struct recurrent r = loop_of(inference, options->direction, options->hidden_size, 3);
+  int status = check_hidden(inference, &r, options->activations, 2);
+  if (status == PTO_OK) status = check_steps(inference, options->steps);
+  if (status == PTO_OK) status = expect_weights(inference, &r);
+  if (status == PTO_OK) status = expect_vectors(inference, &r, 3, 2, 3);
+  if (status == PTO_OK) status = expect_states(inference, &r, 5, 1);
+  if (status == PTO_OK) status = add_states(inference, &r, 1);
+  return status || options->return_sequence != PTO_FLAG_YES ? status : add_sequence(inference, &r, options->steps);
+}
+
+int pto_infer_gru_cell(struct pto_inference *inference) {
+  const struct pto_gru_cell_options *options = inference->options;
+  struct recurrent r = cell_of(inference, options->hidden_size, 3);
+  int status = check_hidden(inference, &r, options->activations, 2);
+  if (status == PTO_OK) status = expect_weights(inference, &r);
+  if (status == PTO_OK) status = expect_states(inference, &r, 3, 1);
+  if (status == PTO_OK) status = expect_vectors(inference, &r, 4, 2, 3);
+  return status ? status : add_states(inference, &r, 1);
+}
+
+int pto_infer_lstm(struct pto_inference *inference) {
+  const struct pto_lstm_options *options = inference->options;
+  struct recurrent r = loop_of(inference, options->direction, options->hidden_size, 4);
+  int status = check_hidden(inference, &r, options->activations, 3);
+  if (status == PTO_OK) status = check_steps(inference, options->steps);
+  if (status == PTO_OK) status = expect_weights(inference, &r);
+  if (status == PTO_OK) status = expect_vectors(inference, &r, 3, 2, 4);
+  if (status == PTO_OK) status = expect_vectors(inference, &r, 5, 1, 3); /* a peephole has no cell gate */
+  if (status == PTO_OK) status = expect_states(inference, &r, 6, 2);
+  if (status == PTO_OK) status = add_states(inference, &r, 2);
+  return status || options->return_sequence != PTO_FLAG_YES ? status : add_sequence(inference, &r, options->steps);
+}
+
+int pto_infer_lstm_cell(struct pto_inference *inference) {
+  const struct pto_lstm_cell_options *options = inference->options;
+  struct recurrent r = cell_of(inference, options->hidden_size, 4);
+  int status = check_hidden(inference, &r, options->activations, 3);
+  if (status == PTO_OK) status = expect_weights(inference, &r);
+  if (status == PTO_OK) status = expect_states(inference, &r, 3, 2);
+  if (status == PTO_OK) status = expect_vectors(inference, &r, 5, 2, 4);
+  if (status == PTO_OK) status = expect_vectors(inference, &r, 7, 1, 3);
+  return status ? status : add_states(inference, &r, 2);
+}

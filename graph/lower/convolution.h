@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A convolution as tasks: what conv2d is, and what convTranspose2d is made of.
+ *
+ * Owns nothing: values.  As graph/lower/lowering.h says of threads.
+ */
+#ifndef PTO_GRAPH_LOWER_CONVOLUTION_H
+#define PTO_GRAPH_LOWER_CONVOLUTION_H
+
+#include <graph/lower/window.h>
+
+/* All of it as [n, c, h, w] and [oc, c / groups, kh, kw], views of any strides. */
+struct pto_convolution {
+  struct pto_tensor x, filter, y;
+  bool is_turned;         /* the filter is [oc / groups, c, kh, kw], and backwards in height and width */
+  struct pto_tensor bias; /* [oc] */
+  bool has_bias;
+  struct pto_bounds bounds;
+  struct pto_slides slides;
+};
+
+static inline struct pto_tensor pto_lower_permuted(const struct pto_tensor *t, uint32_t a, uint32_t b, uint32_t c,
+                                                   uint32_t d) {
+  return pto_tensor_permute(t, (const uint32_t[]){a, b, c, d});
+}
+
+/* Parameter 2 of the node, where it has one. */
+void pto_lower_take_bias(const struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                         struct pto_convolution *conv);
+
+/* y has memory. */
+int pto_lower_convolve(struct pto_graph_lowering *l, const struct pto_convolution *conv, uint64_t groups);
+
+#endif

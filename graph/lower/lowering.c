@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include <graph/lower/lowering.h>
+
+#include <graph/build/op_options.h>
+#include <kernels/api/list.h>
+#include <runtime/control/control.h>
+#include <string.h>
+
+/* ---- values ---- */
+
+/* When the storage of result `v` is free: after the node being lowered at the earliest. */
+static uint32_t end_of(const struct pto_graph_lowering *l, uint32_t v) {
+  const struct pto_value_life *life = &l->lives[v];
+  return life->output ? PTO_LIFE_LASTING : pto_max_u32(life->storage_end, l->node_index + 1);
+}
+
+/* When storage is free that every result of the node may be a view of. */
+static uint32_t end_of_node(const struct pto_graph_lowering *l) {
+  const struct pto_graph_node *node = &l->graph->nodes[l->node_index];
+  uint32_t end = l->node_index + 1;
+  for (uint32_t i = 0; i < node->result_count; i++) end = pto_max_u32(end, end_of(l, node->first_result + i));
+  return end;
+}
+
+/* ---- scopes ---- */
+
+/* Tasks of tiles in a scope: enough for the cores of a large chip, few for a small window. */
+#define SCOPE_TASKS 24u
+
+static int open_scope(struct pto_graph_lowering *l) {
+  const int status = pto_scope_begin(l->rt, PTO_SCOPE_AUTO);
+  if (status != PTO_OK)
+    l->status = status;
+  else
+    l->depth++;
+  return status;
+}
+
+static int close_scopes(struct pto_graph_lowering *l, uint32_t depth) {
+  int status = PTO_OK;
+  for (; l->depth > depth; l->depth--) {
+    const int ended = pto_scope_end(l->rt);
+    if (status == PTO_OK) status = ended;
+  }
+  return status;
+}
+
+int pto_graph_lowering_end_node(struct pto_graph_lowering *l) {
+  l->result_count = l->placed_count = 0;
+  return close_scopes(l, 0);
+}
+
+/* A result that is written by parts gets memory before them. */
+static int place_result(struct pto_graph_lowering *l, uint32_t i) {
+  return l->is_reused[i] ? pto_value_memory_claim(l->rt, l->results[i].buffer)
+                         : pto_alloc_tensors(l->rt, &l->results[i], 1, NULL);
+}
+
+/* Gives results memory where they are, before anything of the node is in a scope of its own. */
+static void open_node_scope(struct pto_graph_lowering *l) {
+  if (l->depth > 0) return;
+  for (; l->placed_count < l->result_count && l->status == PTO_OK; l->placed_count++)
+    l->status = place_result(l, l->placed_count);
+  if (l->status == PTO_OK) l->status = open_scope(l);
+}
+
+int pto_graph_lowering_part(struct pto_graph_lowering *l) {
+  const int status = close_scopes(l, 0);
+  open_node_scope(l);
+  return status ? status : l->status;
+}
+
+int pto_graph_lowering_tile(struct pto_graph_lowering *l) {
+  open_node_scope(l);
+  if (l->status != PTO_OK) return l->status;
+  if (l->depth == 2 && l->scope_tasks < SCOPE_TASKS) return PTO_OK;
+  const int status = close_scopes(l, 1);
+  l->scope_tasks = 0;
+  return status ? status : open_scope(l);
+}
+
+int pto_graph_lowering_tiles_end(struct pto_graph_lowering *l) {
+  const int status = l->depth > 1 ? close_scopes(l, 1) : PTO_OK;
+  return status ? status : l->status;
+}
+
+/* ---- storage ---- */
+
+static bool is_same_storage(const struct pto_tensor *a, const struct pto_tensor *b) {
+  return pto_tensor_overlap(a, b) != PTO_DISJOINT;
+}
+
+const struct pto_tensor *pto_graph_lowering_operand(const struct pto_graph_lowering *l,
+                                                    const struct pto_graph_node *node, uint32_t parameter) {
+  if (parameter >= node->operand_count || node->operands[parameter] == 0) return NULL;
+  return &l->tensors[node->operands[parameter]];
+}
+
+static uint64_t bytes_of(uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
+  uint64_t bits = pto_dtype_bits(dtype);
+  for (uint32_t d = 0; d < ndims; d++) bits *= shape[d];
+  return (bits + 7) / 8;
+}
+
+struct pto_tensor pto_graph_lowering_kept(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
+                                          const uint64_t *shape) {
+  return pto_managed_tensor(l->rt, pto_create_buffer(l->rt, bytes_of(dtype, ndims, shape)), dtype, ndims, shape);
+}
+
+struct pto_tensor pto_graph_lowering_temporary(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
+                                               const uint64_t *shape) {
+  open_node_scope(l);
+  return pto_graph_lowering_kept(l, dtype, ndims, shape);
+}
+
+struct pto_tensor pto_graph_lowering_temporary_like(struct pto_graph_lowering *l, const struct pto_graph_desc *desc,
+                                                    uint32_t dtype) {
+  return pto_graph_lowering_temporary(l, dtype, desc->ndims, desc->shape);
+}
+
+/* In the buffer of a value that is dead, or one that has no memory yet. */
+static struct pto_tensor tensor_until(struct pto_graph_lowering *l, const struct pto_graph_desc *desc, uint32_t end,
+                                      bool *is_reused_out) {
+  const uint64_t size_bytes = bytes_of(desc->dtype, desc->ndims, desc->shape);
+  struct pto_buffer buffer;
+  *is_reused_out = pto_value_memory_reuse(&l->memory, size_bytes, l->node_index, end, &buffer);
+  if (*is_reused_out) return pto_managed_tensor(l->rt, buffer, desc->dtype, desc->ndims, desc->shape);
+  const struct pto_tensor t = pto_graph_lowering_kept(l, desc->dtype, desc->ndims, desc->shape);
+  (void)pto_value_memory_add(&l->memory, t.buffer, end); /* else it stays this one's */
+  return t;
+}
+
+/* A result that is written whole by one task gets its memory from that; others before the first scope of the node. */
+static struct pto_tensor new_result(struct pto_graph_lowering *l, const struct pto_graph_desc *desc, uint32_t end) {
+  PTO_ASSERT(l->depth == 0 && l->result_count < PTO_ARRAY_LENGTH(l->results)); /* results come first */
+  const uint32_t i = l->result_count++;
+  return l->results[i] = tensor_until(l, desc, end, &l->is_reused[i]);
+}
+
+/* Whether `t` is `out`, element by element. */
+static bool is_same_tensor(const struct pto_tensor *t, const struct pto_tensor *out) {
+  return pto_tensor_overlap(t, out) == PTO_EQUAL && t->dtype == out->dtype && t->ndims == out->ndims &&
+         memcmp(t->shape, out->shape, out->ndims * sizeof *out->shape) == 0 && pto_tensor_is_contiguous(t);
+}
+
+/* Whether `out`, output `o`, may be written by the current node although it shares storage with an input. */
+static bool may_overwrite(const struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t o,
+                          uint32_t in_place) {
+  const uint32_t input = l->shared[o];
+  const uint32_t last_read = l->lives[input].last_read; /* lives[0] is of no value: 0 */
+  if (input == 0 || last_read < l->node_index + 1) return true;
+  if (last_read > l->node_index + 1) return false;
+  for (uint32_t i = 0; i < node->operand_count; i++) {
+    const struct pto_tensor *t = pto_graph_lowering_operand(l, node, i), *out = &l->outputs[o];
+    if (t == NULL || !is_same_storage(t, out)) continue;
+    if (i >= 32 || (in_place >> i & 1) == 0) return false;
+    if (!is_same_tensor(t, out)) return false;
+  }
+  return true;
+}
+
+struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                            uint32_t index, uint32_t in_place) {
+  const uint32_t v = node->first_result + index, output = l->lives[v].output;
+  if (output != 0 && may_overwrite(l, node, output - 1, in_place)) {
+    l->is_written[output - 1] = true;
+    l->tensors[v] = l->outputs[output - 1];
+  } else {
+    l->tensors[v] = new_result(l, &l->graph->values[v].desc, end_of(l, v));
+  }
+  return l->tensors[v];
+}
+
+/* Whether an output lies in the storage of `t`, which is then not what it is now for ever. */
+static bool is_given_up(const struct pto_graph_lowering *l, const struct pto_tensor *t) {
+  for (uint32_t o = 0; o < l->graph->output_count; o++)
+    if (is_same_storage(t, &l->outputs[o])) return true;
+  return false;
+}
+
+/* A result with memory, which a node may have many of. */
+static struct pto_tensor kept_now(struct pto_graph_lowering *l, const struct pto_graph_desc *desc) {
+  const int status = close_scopes(l, 0);
+  const struct pto_tensor t = pto_graph_lowering_kept(l, desc->dtype, desc->ndims, desc->shape);
+  l->result_count = l->placed_count = 0; /* earlier ones have theirs */
+  if (l->status == PTO_OK) l->status = status ? status : pto_alloc_tensors(l->rt, &t, 1, NULL);
+  return t;
+}
+
+int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
+                             const struct pto_tensor *t) {
+  const uint32_t v = node->first_result + index, output = l->lives[v].output;
+  const struct pto_tensor from = *t;
+  l->tensors[v] = from;
+  if (output == 0) return PTO_OK;
+  if (is_same_tensor(t, &l->outputs[output - 1])) {
+    l->is_written[output - 1] = true;
+    return PTO_OK;
+  }
+  if (may_overwrite(l, node, output - 1, PTO_IN_PLACE_NONE)) {
+    l->is_written[output - 1] = true;
+    l->tensors[v] = l->outputs[output - 1];
+  } else if (is_given_up(l, t)) { /* what is copied at the end must still be there */
+    l->tensors[v] = kept_now(l, &l->graph->values[v].desc);
+  } else {
+    return PTO_OK;
+  }
+  const struct pto_tensor to = l->tensors[v];
+  return l->status ? l->status : pto_graph_lowering_convert(l, &from, &to);
+}
+
+/* ---- tasks ---- */
+
+static void tell_observer(const struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                          const struct pto_param *params, uint32_t count) {
+  struct pto_stats stats = {.size = sizeof stats};
+  pto_runtime_stats(l->rt, &stats);
+  l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count, stats.tasks});
+}
+
+int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                              const struct pto_param *params, uint32_t count) {
+  if (l->status != PTO_OK) return l->status;
+  l->scope_tasks++;
+  if (l->observe != NULL) tell_observer(l, kernel, params, count);
+  return (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
+                                        : pto_submit_aic(l->rt, kernel, params, count);
+}
+
+/* Results get theirs with the first scope; what else is the whole of a buffer is a temporary. */
+static bool is_temporary(const struct pto_graph_lowering *l, const struct pto_tensor *t) {
+  for (uint32_t i = 0; i < l->result_count; i++)
+    if (l->results[i].buffer.id == t->buffer.id) return false;
+  const uint64_t bits = pto_dtype_bits(t->dtype) * pto_tensor_numel(t);
+  return t->buffer.base == 0 && t->start_offset == 0 && pto_tensor_is_contiguous(t) &&
+         (bits + 7) / 8 == t->buffer.size_bytes;
+}
+
+int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t) {
+  open_node_scope(l);
+  if (l->status != PTO_OK) return l->status;
+  return is_temporary(l, t) ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
+}
+
+static int submit_tile(struct pto_graph_lowering *l, const struct pto_tiles *tiles, uint64_t index,
+                       const struct pto_tiled_task *task) {
+  struct pto_tensor views[PTO_ARRAY_LENGTH(task->tensors)];
+  struct pto_param params[PTO_ARRAY_LENGTH(task->tensors) + PTO_ARRAY_LENGTH(task->scalars)];
+  for (uint32_t i = 0; i < task->tensor_count; i++) {
+    views[i] = pto_tiles_view(tiles, index, &task->tensors[i]);
+    params[i] = pto_param_tensor(task->modes[i], &views[i]);
+  }
+  memcpy(params + task->tensor_count, task->scalars, task->scalar_count * sizeof *params);
+  return pto_graph_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
+}
+
+/* Whether a task, if there is only one, is where a temporary gets its memory, which has to live as long as it. */
+static bool gives_memory(const struct pto_graph_lowering *l, const struct pto_tiled_task *task) {
+  bool is_given = false;
+  for (uint32_t i = 0; i < task->tensor_count; i++)
+    is_given = is_given || (task->modes[i] == PTO_OUTPUT && is_temporary(l, &task->tensors[i]));
+  return is_given;
+}
+
+int pto_graph_lowering_submit_tiles(struct pto_graph_lowering *l, const struct pto_tiles *tiles,
+                                    const struct pto_tiled_task *task) {
+  int status = PTO_OK;
+  const bool is_within_tiles = l->depth == 2;
+  if (tiles->count == 1 && (l->depth != 1 || gives_memory(l, task))) return submit_tile(l, tiles, 0, task);
+  for (uint32_t i = 0; i < task->tensor_count && status == PTO_OK; i++)
+    if (task->modes[i] == PTO_OUTPUT) status = pto_graph_lowering_allocate(l, &task->tensors[i]);
+  for (uint64_t i = 0; i < tiles->count && status == PTO_OK; i++) {
+    if (!is_within_tiles) status = pto_graph_lowering_tile(l);
+    if (status == PTO_OK) status = submit_tile(l, tiles, i, task);
+  }
+  const int ended = is_within_tiles ? PTO_OK : pto_graph_lowering_tiles_end(l);
+  return status ? status : ended;
+}
+
+/* Every tensor of the task as one dimension, where all are dense and of one shape: fewer dimensions to walk, and cuts
+ * that are even. */
+static void flatten(struct pto_tiled_task *task) {
+  const struct pto_tensor *out = &task->tensors[task->tensor_count - 1];
+  const uint64_t numel[] = {pto_tensor_numel(out)};
+  if (out->ndims < 2) return;
+  for (uint32_t i = 0; i < task->tensor_count; i++)
+    if (!pto_tensor_is_contiguous(&task->tensors[i])) return;
+  for (uint32_t i = 0; i < task->tensor_count; i++) task->tensors[i] = pto_tensor_reshape(&task->tensors[i], 1, numel);
+}
+
+int pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                                   const struct pto_tensor *const *inputs, uint32_t input_count,
+                                   const struct pto_tensor *out, const struct pto_param *scalars,
+                                   uint32_t scalar_count) {
+  struct pto_tiled_task task = {.kernel = kernel, .tensor_count = input_count + 1, .scalar_count = scalar_count};
+  for (uint32_t i = 0; i < input_count; i++) {
+    task.tensors[i] = pto_tensor_broadcast(inputs[i], out->ndims, out->shape);
+    task.modes[i] = PTO_INPUT;
+  }
+  task.tensors[input_count] = *out;
+  task.modes[input_count] = PTO_OUTPUT;
+  if (scalar_count != 0) memcpy(task.scalars, scalars, scalar_count * sizeof *scalars);
+  flatten(&task);
+  const struct pto_tensor *whole = &task.tensors[input_count];
+  struct pto_tiles tiles;
+  if (pto_dtype_bits(out->dtype) < 8) /* two elements share a byte: one task writes them all */
+    pto_tiles_make_one(&tiles, whole->ndims, whole->shape);
+  else
+    pto_tiles_make(&tiles, whole->ndims, whole->shape, 0, 1);
+  return pto_graph_lowering_submit_tiles(l, &tiles, &task);
+}
+
+int pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_tensor *from,
+                               const struct pto_tensor *to) {
+  const struct pto_kernel *kernel = from->dtype == to->dtype ? &pto_general_copy : &pto_general_cast;
+  return pto_graph_lowering_elementwise(l, kernel, &from, 1, to, NULL, 0);
+}
+
+int pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to) {
+  const bool is_float = (PTO_DTYPE_BIT(to->dtype) & PTO_DTYPES_FLOAT) != 0;
+  const struct pto_param value = is_float ? pto_scalar_f32((float)pto_option_f64(number, 0))
+                                          : pto_scalar_i64(pto_option_whole(number, to->dtype, 0));
+  return pto_graph_lowering_elementwise(l, is_float ? &pto_general_fill : &pto_general_fill_int, NULL, 0, to, &value,
+                                        1);
+}
+
+struct pto_tensor pto_graph_lowering_as_bool(const struct pto_tensor *t) {
+  struct pto_tensor view = *t;
+  view.dtype = PTO_BOOL; /* one byte as uint8 is, whatever the strides */
+  return view;
+}
+
+int pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t ndims,
+                               const uint64_t *shape, struct pto_tensor *out) {
+  if (pto_tensor_is_contiguous(t)) {
+    *out = pto_tensor_reshape(t, ndims, shape);
+    return PTO_OK;
+  }
+  struct pto_tensor dense;
+  if (l->depth == 0) {
+    struct pto_graph_desc desc = {.dtype = t->dtype, .ndims = t->ndims};
+    for (uint32_t d = 0; d < t->ndims; d++) desc.shape[d] = t->shape[d];
+    dense = new_result(l, &desc, end_of_node(l));
+  } else {
+    dense = pto_graph_lowering_kept(l, t->dtype, t->ndims, t->shape);
+  }
+  const int status = pto_graph_lowering_convert(l, t, &dense);
+  *out = pto_tensor_reshape(&dense, ndims, shape);
+  return status;
+}

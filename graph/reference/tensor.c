@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tensors of the reference executor: memory, bytes, and numbers as a dtype has them.
+ *
+ * A tensor owns its elements.  Any thread.
+ */
+#include <graph/reference/support.h>
+
+/* ---- numbers ---- */
+
+/* x with `digits` significant bits, where the smallest normal number is 2^smallest: the quantum is that of x's binade,
+ * or of the smallest one.  Scaling by powers of two is exact, so nearbyint is the only rounding. */
+static double narrowed(double x, int digits, int smallest, double largest) {
+  if (x == 0 || !isfinite(x)) return x;
+  const int exponent = ilogb(x) < smallest ? smallest : ilogb(x), quantum = exponent - (digits - 1);
+  const double rounded = ldexp(nearbyint(ldexp(x, -quantum)), quantum);
+  return fabs(rounded) > largest ? copysign(INFINITY, x) : rounded;
+}
+
+double pto_reference_round_to(uint32_t dtype, double x) {
+  switch (dtype) {
+  case PTO_FLOAT16:
+    return narrowed(x, 11, -14, 65504);
+  case PTO_BFLOAT16:
+    return narrowed(x, 8, -126, 0x1.fep127);
+  default:
+    return (double)(float)x;
+  }
+}
+
+static bool is_signed(uint32_t dtype) {
+  return dtype == PTO_INT4 || dtype == PTO_INT8 || dtype == PTO_INT16 || dtype == PTO_INT32 || dtype == PTO_INT64;
+}
+
+int64_t pto_reference_wrap_to(uint32_t dtype, int64_t x) {
+  const uint32_t bits = pto_dtype_bits(dtype);
+  if (dtype == PTO_BOOL) return x != 0;
+  if (bits == 64) return x;
+  const uint64_t low = (uint64_t)x & ((UINT64_C(1) << bits) - 1), sign = UINT64_C(1) << (bits - 1);
+  return is_signed(dtype) ? (int64_t)((low ^ sign) - sign) : (int64_t)low;
+}
+
+int64_t pto_reference_smallest(uint32_t dtype) {
+  return is_signed(dtype) ? -(int64_t)((UINT64_C(1) << (pto_dtype_bits(dtype) - 1)) - 1) - 1 : 0;
+}
+
+int64_t pto_reference_largest(uint32_t dtype) {
+  if (dtype == PTO_BOOL) return 1;
+  if (dtype == PTO_UINT64) return -1;
+  return (int64_t)((UINT64_C(1) << (pto_dtype_bits(dtype) - (is_signed(dtype) ? 1 : 0))) - 1);
+}
+
+int64_t pto_reference_saturate_to(uint32_t dtype, double x) {
+  if (isnan(x)) return 0;
+  const int digits = (int)pto_dtype_bits(dtype) - (is_signed(dtype) ? 1 : 0);
+  if (x >= ldexp(1, dtype == PTO_BOOL ? 1 : digits)) return pto_reference_largest(dtype);
+  if (x <= (double)pto_reference_smallest(dtype)) return pto_reference_smallest(dtype);
+  return dtype == PTO_UINT64 ? (int64_t)(uint64_t)x : (int64_t)x;
+}
+
+double pto_reference_option(uint32_t dtype, struct pto_number number, double default_value) {
+  return pto_reference_round_to(dtype, pto_option_f64(number, default_value));
+}
+
+int64_t pto_reference_whole_option(uint32_t dtype, struct pto_number number, int64_t default_value) {
+  if (number.kind == PTO_NUMBER_ABSENT) return default_value;
+  if (dtype == PTO_UINT64) return (int64_t)pto_option_u64(number, 0);
+  const int64_t x = pto_option_i64(number, 0), smallest = pto_reference_smallest(dtype),
+                largest = pto_reference_largest(dtype);
+  return x < smallest ? smallest : x > largest ? largest : x;
+}
+
+/* ---- memory ---- */
+
+static bool is_float_dtype(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0; }
+
+bool pto_reference_tensor_init(struct pto_reference_tensor *tensor, const struct pto_graph_desc *desc) {
+  const uint64_t room = pto_max_u64(pto_graph_desc_numel(desc), 1);
+  *tensor = (struct pto_reference_tensor){.desc = *desc};
+  if (is_float_dtype(desc->dtype))
+    tensor->values = calloc(room, sizeof *tensor->values);
+  else
+    tensor->whole = calloc(room, sizeof *tensor->whole);
+  return tensor->values || tensor->whole;
+}
+
+void pto_reference_tensor_fini(struct pto_reference_tensor *tensor) {
+  free(tensor->values);
+  free(tensor->whole);
+  tensor->values = NULL;
+  tensor->whole = NULL;
+}
+
+/* ---- bytes ---- */
+
+static double float_at(uint32_t dtype, const unsigned char *bytes, uint64_t i) {
+  float wide;
+  uint16_t narrow;
+  if (dtype == PTO_FLOAT32) {
+    memcpy(&wide, bytes + 4 * i, sizeof wide);
+    return (double)wide;
+  }
+  memcpy(&narrow, bytes + 2 * i, sizeof narrow);
+  return (double)(dtype == PTO_FLOAT16 ? pto_fp16_to_f32(narrow) : pto_bf16_to_f32(narrow));
+}
+
+static int64_t whole_at(uint32_t dtype, const unsigned char *bytes, uint64_t i) {
+  const uint32_t bits = pto_dtype_bits(dtype);
+  if (bits == 4) return pto_reference_wrap_to(dtype, bytes[i / 2] >> (i % 2 * 4));
+  uint64_t raw = 0;
+  for (uint32_t byte = 0; byte < bits / 8; byte++) raw |= (uint64_t)bytes[i * (bits / 8) + byte] << (8 * byte);
+  return pto_reference_wrap_to(dtype, (int64_t)raw);
+}
+
+void pto_reference_tensor_load(struct pto_reference_tensor *tensor, const void *bytes) {
+  const uint64_t count = pto_reference_numel(tensor);
+  const uint32_t dtype = tensor->desc.dtype;
+  for (uint64_t i = 0; i < count; i++) {
+    if (tensor->values)
+      tensor->values[i] = float_at(dtype, bytes, i);
+    else
+      tensor->whole[i] = whole_at(dtype, bytes, i);
+  }
+}
+
+static void store_float(uint32_t dtype, double x, unsigned char *bytes, uint64_t i) {
+  const float wide = (float)x; /* exact: x is rounded to a dtype that is no wider */
+  if (dtype == PTO_FLOAT32) {
+    memcpy(bytes + 4 * i, &wide, sizeof wide);
+    return;
+  }
+  const uint16_t narrow = dtype == PTO_FLOAT16 ? pto_fp16_from_f32(wide) : pto_bf16_from_f32(wide);
+  memcpy(bytes + 2 * i, &narrow, sizeof narrow);
+}
+
+static void store_whole(uint32_t dtype, int64_t x, unsigned char *bytes, uint64_t i) {
+  const uint32_t bits = pto_dtype_bits(dtype);
+  if (bits == 4) {
+    const unsigned half = (unsigned)x & 15;
+    bytes[i / 2] = (unsigned char)(i % 2 == 0 ? half : (bytes[i / 2] & 15) | half << 4);
+    return;
+  }
+  for (uint32_t byte = 0; byte < bits / 8; byte++)
+    bytes[i * (bits / 8) + byte] = (unsigned char)((uint64_t)x >> (8 * byte));
+}
+
+void pto_reference_tensor_store(const struct pto_reference_tensor *tensor, void *bytes) {
+  const uint64_t count = pto_reference_numel(tensor);
+  for (uint64_t i = 0; i < count; i++) {
+    if (tensor->values)
+      store_float(tensor->desc.dtype, tensor->values[i], bytes, i);
+    else
+      store_whole(tensor->desc.dtype, tensor->whole[i], bytes, i);
+  }
+}
+
+void pto_reference_tensor_round(struct pto_reference_tensor *tensor) {
+  const uint64_t count = pto_reference_numel(tensor);
+  for (uint64_t i = 0; i < count; i++) {
+    if (tensor->values)
+      tensor->values[i] = pto_reference_round_to(tensor->desc.dtype, tensor->values[i]);
+    else
+      tensor->whole[i] = pto_reference_wrap_to(tensor->desc.dtype, tensor->whole[i]);
+  }
+}

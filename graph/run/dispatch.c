@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include <graph/run/dispatch.h>
+#include <graph/run/lower_graph.h>
+
+#include <stdlib.h>
+
+struct pto_graph_instance {
+  struct pto_graph_instance *next;
+  struct pto_context *context;
+  struct pto_device_program program;
+  struct pto_device_tensor *constants; /* in the order of the graph's constant values */
+  bool *is_ours;                       /* which of them were made here */
+  uint32_t constant_count;
+};
+
+static void instance_destroy(struct pto_graph_instance *instance) {
+  for (uint32_t i = 0; instance->is_ours && i < instance->constant_count; i++)
+    if (instance->is_ours[i]) pto_device_tensor_destroy(instance->context, instance->constants[i]);
+  free(instance->constants);
+  free(instance->is_ours);
+  free(instance);
+}
+
+static void instance_close(struct pto_graph_instance *instance) {
+  pto_context_forget_program(instance->context, &instance->program);
+  instance_destroy(instance);
+}
+
+static void close_all(struct pto_graph_instance *first) {
+  for (struct pto_graph_instance *instance = first, *next; instance; instance = next) {
+    next = instance->next;
+    instance_close(instance);
+  }
+}
+
+void pto_graph_forget(struct pto_graph *graph, struct pto_context *context) {
+  struct pto_graph_instances *instances = graph->instances;
+  pthread_mutex_lock(&instances->lock);
+  struct pto_graph_instance **link = &instances->first;
+  while (*link && (*link)->context != context) link = &(*link)->next;
+  struct pto_graph_instance *instance = *link;
+  if (instance) *link = instance->next;
+  pthread_mutex_unlock(&instances->lock);
+  if (instance) instance_close(instance);
+}
+
+int pto_graph_set_fusion(struct pto_graph *graph, int is_fused) {
+  pthread_mutex_lock(&graph->instances->lock);
+  const int status = graph->instances->first == NULL ? PTO_OK : PTO_ESTALE;
+  if (status == PTO_OK) graph->is_unfused = !is_fused;
+  pthread_mutex_unlock(&graph->instances->lock);
+  return status;
+}
+
+static int orchestrate(struct pto_runtime *rt, const struct pto_bound *bound) {
+  const struct pto_graph *graph = bound->context;
+  const struct pto_graph_lowering_watch *watch = graph->watch;
+  return pto_graph_lower(graph, rt, bound->inputs, bound->outputs, bound->constants, watch ? watch->observe : NULL,
+                         watch ? watch->context : NULL);
+}
+
+static int add_constant(struct pto_graph_instance *instance, const struct pto_graph_value *value) {
+  const uint32_t index = instance->constant_count++;
+  if (value->data == NULL) {
+    instance->constants[index] = value->tensor;
+    return PTO_OK;
+  }
+  struct pto_device_tensor_desc desc = {.dtype = value->desc.dtype, .ndims = value->desc.ndims};
+  for (uint32_t d = 0; d < desc.ndims; d++) desc.shape[d] = value->desc.shape[d];
+  const int status = pto_device_tensor_create_constant(instance->context, &desc, value->data, value->size_bytes,
+                                                       &instance->constants[index]);
+  instance->is_ours[index] = status == PTO_OK;
+  return status;
+}
+
+static int instance_create(const struct pto_graph *graph, struct pto_context *context,
+                           struct pto_graph_instance **instance_out) {
+  struct pto_graph_instance *instance = calloc(1, sizeof *instance);
+  if (!instance) return PTO_ENOMEM;
+  instance->context = context;
+  instance->constants = calloc(graph->value_count, sizeof *instance->constants);
+  instance->is_ours = calloc(graph->value_count, sizeof *instance->is_ours);
+  int status = instance->constants && instance->is_ours ? PTO_OK : PTO_ENOMEM;
+  for (uint32_t v = 1; v < graph->value_count && status == PTO_OK; v++)
+    if (graph->values[v].kind == PTO_VALUE_CONSTANT) status = add_constant(instance, &graph->values[v]);
+  if (status != PTO_OK) {
+    instance_destroy(instance);
+    return status;
+  }
+  instance->program = (struct pto_device_program){.name = "graph",
+                                                  .inputs = graph->input_operands,
+                                                  .outputs = graph->output_operands,
+                                                  .input_count = graph->input_count,
+                                                  .output_count = graph->output_count,
+                                                  .constants = instance->constants,
+                                                  .constant_count = instance->constant_count,
+                                                  .orchestrate = orchestrate,
+                                                  .context = (void *)(uintptr_t)graph,
+                                                  .repeats = pto_device_program_serial()};
+  *instance_out = instance;
+  return PTO_OK;
+}
+
+/* The instance on `context`, made where there is none. */
+static int find_instance(struct pto_graph *graph, struct pto_context *context,
+                         struct pto_graph_instance **instance_out) {
+  struct pto_graph_instances *instances = graph->instances;
+  int status = PTO_OK;
+  pthread_mutex_lock(&instances->lock);
+  struct pto_graph_instance *instance = instances->first;
+  while (instance && instance->context != context) instance = instance->next;
+  if (!instance) {
+    status = instance_create(graph, context, &instance);
+    if (status == PTO_OK) {
+      instance->next = instances->first;
+      instances->first = instance;
+      instances->close_all = close_all;
+    }
+  }
+  pthread_mutex_unlock(&instances->lock);
+  *instance_out = instance;
+  return status;
+}
+
+int pto_graph_dispatch(struct pto_graph *graph, struct pto_context *context,
+                       const struct pto_dispatch_bindings *bindings) {
+  struct pto_graph_instance *instance = NULL;
+  const int status = find_instance(graph, context, &instance);
+  return status ? status : pto_context_dispatch(context, &instance->program, bindings);
+}
+
+int pto_graph_compute(struct pto_graph *graph, struct pto_context *context, const struct pto_compute_arrays *arrays) {
+  struct pto_graph_instance *instance = NULL;
+  const int status = find_instance(graph, context, &instance);
+  return status ? status : pto_context_compute(context, &instance->program, arrays);
+}
+
+int pto_graph_compute_by(const struct pto_graph *graph, struct pto_context *context,
+                         const struct pto_compute_arrays *arrays,
+                         int (*orchestrate_instead)(struct pto_runtime *, const struct pto_bound *),
+                         void *orchestrate_context) {
+  struct pto_graph_instance *instance = NULL;
+  int status = instance_create(graph, context, &instance);
+  if (status) return status;
+  instance->program.orchestrate = orchestrate_instead;
+  instance->program.context = orchestrate_context;
+  instance->program.repeats = 0;
+  status = pto_context_compute(context, &instance->program, arrays);
+  instance_destroy(instance);
+  return status;
+}

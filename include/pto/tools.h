@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libptotools: what judges programs and tells of their runs.  It takes every program: one of the list or of a shared
+ * object, a graph of operations, or a struct pto_program that the caller made at run time.
+ *
+ *   open (program, options, inputs, runtime) → run (all rounds) → verify → result, exports, check → close
+ *
+ * observe and explore run a program in their own ways, and so take the same options and no session.
+ *
+ * Errors.  A function that can fail returns PTO_OK or a negative status of pto/status.h; the sentence is written to the
+ * caller's buffer (`sentence`, sentence_size bytes, may be NULL) or is the session's (pto_session_error).  The library
+ * prints nothing, but for what a program prints to `text`.
+ *
+ * Ownership.  Strings and lists of options, and a program made by the caller, are borrowed until close.  What a call
+ * gives through its last pointer is the caller's, and freed by the function that its comment names.
+ *
+ * Threads: a session is used by one thread, which is the control thread of its runs.  Two sessions share nothing; one
+ * observation at a time in a process, which has signal handlers.
+ */
+#ifndef PTO_TOOLS_H
+#define PTO_TOOLS_H
+
+#include <stdio.h>
+
+#include <pto/program.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pto_session;
+struct pto_findings;
+
+/* ---- sessions ---- */
+
+/* A list of strings. */
+struct pto_words {
+  const char *const *items;
+  uint32_t count;
+};
+
+/* Zeroed fields mean the default in brackets.  Start with `struct pto_session_options o = {.size = sizeof o};`. */
+struct pto_session_options {
+  size_t size;
+  const char *program;             /* a name of `ptosim list programs`, FILE.so, FILE.json (a graph), or model:NAME */
+  const struct pto_program *made;  /* instead of `program`, which is then its name [made->name] */
+  const char *case_name;           /* [none] */
+  struct pto_words settings;       /* KEY=VALUE each, as of --set */
+  struct pto_words inputs;         /* NAME=FILE.npy: inputs that files give */
+  struct pto_words expects;        /* NAME=FILE.npy: goldens of outputs */
+  struct pto_words outputs;        /* NAME=FILE.npy: outputs that pto_session_write_outputs writes */
+  uint64_t seed;                   /* of the inputs [0] */
+  uint32_t rounds;                 /* how often it runs; all must give the same bytes [1] */
+  const struct pto_config *config; /* fields that are not zero stand above what the program wants; copied [none] */
+  bool has_deps, has_timeout;      /* config->deps, config->timeout_ms stand above it also where they are zero */
+  bool has_rtol, has_atol;
+  double rtol, atol; /* [the program's] */
+  FILE *text;        /* where the program prints to [nowhere] */
+  /* A power of two, at least a page: each array of the program has whole units of so many bytes for itself, and one in
+   * front of it and behind [as malloc gives it]. */
+  uint64_t array_margin_bytes;
+  /* Called with what goes on: "running", 2, 10.  count 0: not known.  [none] */
+  void (*progress)(const char *stage, unsigned done, unsigned count);
+};
+
+/* Loads the program, makes its inputs, and a runtime where it does not drive contexts of its own.  On failure
+ * *session_out is untouched. */
+PTO_API PTO_MUST_CHECK int pto_session_open(const struct pto_session_options *options, struct pto_session **session_out,
+                                            char *sentence, size_t sentence_size);
+/* Takes NULL too. */
+PTO_API void pto_session_close(struct pto_session *session);
+/* All rounds.  PTO_OK, or the status of the run that failed; PTO_EINVAL where two rounds differed. */
+PTO_API PTO_MUST_CHECK int pto_session_run(struct pto_session *session);
+/* Outputs against the program's golden, those of `expects`, and what its case states.  After a run that was PTO_OK.
+ * PTO_OK, also where there is no golden; PTO_EINVAL where an output is wrong. */
+PTO_API PTO_MUST_CHECK int pto_session_verify(struct pto_session *session);
+/* The first failure's sentence, or what is wrong with the outputs; "" where nothing is.  Borrowed until close. */
+PTO_API const char *pto_session_error(const struct pto_session *session);
+
+/* The elements of an output (or input) of the program, dense; *size_bytes_out may be NULL.  NULL where there is no such
+ * array.  Borrowed until close. */
+PTO_API const void *pto_session_array(const struct pto_session *session, const char *name, uint64_t *size_bytes_out);
+/* Writes the files of options.outputs, of the last round. */
+PTO_API PTO_MUST_CHECK int pto_session_write_outputs(struct pto_session *session, char *sentence, size_t sentence_size);
+/* Writes the object of `ptosim run --json` to the file; "-" is standard output. */
+PTO_API PTO_MUST_CHECK int pto_session_write_result(const struct pto_session *session, const char *path, char *sentence,
+                                                    size_t sentence_size);
+
+/* ---- exports ---- */
+
+/* What config->record must have for an export (enum pto_record bits, 0: nothing); UINT32_MAX where none has this name.
+ * Names: "trace", "dot", "deps-json", "waits-dot". */
+PTO_API uint32_t pto_export_record(const char *name);
+/* Writes it, after a run, well or not.  PTO_EINVAL: no such export; PTO_ENOTSUP: nothing was recorded for it. */
+PTO_API PTO_MUST_CHECK int pto_session_export(const struct pto_session *session, const char *name, const char *path,
+                                              char *sentence, size_t sentence_size);
+
+/* ---- findings ---- */
+
+/* One thing that is wrong, or a note.  Strings are borrowed until pto_findings_destroy. */
+struct pto_found {
+  size_t size;
+  const char *kind;     /* "RAW", "not written", "order", … */
+  bool is_note;         /* told, and no verdict */
+  uint64_t tasks[2];    /* numbers in submission order; UINT64_MAX: none */
+  uint64_t params[2];   /* of tasks[i]; UINT64_MAX: none */
+  const char *sentence; /* "task 4 (reader) reads …", without the kind */
+  const char *remedy;   /* the line to add, "add `after` task 17"; NULL: none is known */
+};
+
+/* How many there are, notes too; those that count, kept or not.  At most 10 000 are kept. */
+PTO_API uint32_t pto_findings_count(const struct pto_findings *findings);
+PTO_API uint64_t pto_findings_total(const struct pto_findings *findings);
+/* Fills what fits into found->size bytes; false past the end. */
+PTO_API bool pto_findings_at(const struct pto_findings *findings, uint32_t index, struct pto_found *found);
+/* One JSON object: `findings` (an array of kind, note, tasks, params, sentence, remedy, more) and `finding_count`. */
+PTO_API PTO_MUST_CHECK int pto_findings_write(const struct pto_findings *findings, const char *path, char *sentence,
+                                              size_t sentence_size);
+/* Takes NULL too. */
+PTO_API void pto_findings_destroy(struct pto_findings *findings);
+
+/* ---- judges ---- */
+
+/* Pairs of conflicting accesses that nothing orders under `rules` (enum pto_deps_rules), whatever order happened. After
+ * a run, failed or not, that recorded its graph (config->record has PTO_RECORD_GRAPH; else PTO_ENOTSUP). */
+PTO_API PTO_MUST_CHECK int pto_session_check(const struct pto_session *session, uint32_t rules,
+                                             struct pto_findings **findings_out, char *sentence, size_t sentence_size);
+
+/* Zeroed fields mean the default in brackets. */
+struct pto_observe_request {
+  size_t size;
+  bool has_tasks; /* only those numbered first_task … last_task [all] */
+  uint64_t first_task, last_task;
+  uint64_t calls_a_form; /* of calls with the same kernels and shapes, so many [all] */
+};
+/* What kernels touch and their tasks do not declare: runs the program on the engine "observe".  `request` may be NULL.
+ * Findings are given also where the run failed. */
+PTO_API PTO_MUST_CHECK int pto_tools_observe(const struct pto_session_options *options,
+                                             const struct pto_observe_request *request,
+                                             struct pto_findings **findings_out, char *sentence, size_t sentence_size);
+
+/* Zeroed fields mean the default in brackets. */
+struct pto_explore_request {
+  size_t size;
+  uint64_t schedules; /* orders that are tried [200; with is_all at most 10 000] */
+  bool is_all;        /* every order that may matter, each once */
+};
+/* Where outputs depend on the order of tasks: runs the program in many orders, and compares each with sequential
+ * execution, to the bit.  `request` may be NULL.  PTO_ENOTSUP for a program that drives contexts of its own. */
+PTO_API PTO_MUST_CHECK int pto_tools_explore(const struct pto_session_options *options,
+                                             const struct pto_explore_request *request,
+                                             struct pto_findings **findings_out, char *sentence, size_t sentence_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

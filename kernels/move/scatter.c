@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scatter_elements, scatter_nd (AIV): y = data, but for elements chosen by `indices`, which come from `updates`; bit
+ * for bit, for every dtype.  The _inplace forms have no data and write into y as it is.
+ *
+ *   scatter_elements  y[p… with indices[p…] in place of p_axis] = updates[p…]; other extents are equal
+ *   scatter_nd        y[indices[p…, 0], indices[p…, 1], …, i…] = updates[p…, i…]
+ *
+ * Updates are written in row-major order of p: of several to one element the last one stays.  An index out of range is
+ * an error before the first byte is written; see kernels/move/index.h.  Any thread.
+ */
+#include <kernels/move/index.h>
+#include <kernels/api/list.h>
+#include <kernels/api/shape.h>
+
+/* data, indices, updates, y; and y, indices, updates. */
+enum { DATA, INDICES, UPDATES, Y };
+enum { Y_IN_PLACE = 0 };
+
+/* ---- checks and costs ---- */
+
+static int scatter_elements_check(const struct pto_kernel_args *args) {
+  int status = pto_check_same_dtype(args, "scatter_elements", DATA, Y);
+  if (status == 0) status = pto_check_same_shape(args, "scatter_elements", DATA, Y);
+  if (status != 0) return status;
+  return pto_index_check_axis(args, "scatter_elements", (struct pto_index_roles){DATA, INDICES, UPDATES});
+}
+static int scatter_elements_inplace_check(const struct pto_kernel_args *args) {
+  return pto_index_check_axis(args, "scatter_elements_inplace", (struct pto_index_roles){Y_IN_PLACE, INDICES, UPDATES});
+}
+static int scatter_nd_check(const struct pto_kernel_args *args) {
+  int status = pto_check_same_dtype(args, "scatter_nd", DATA, Y);
+  if (status == 0) status = pto_check_same_shape(args, "scatter_nd", DATA, Y);
+  if (status != 0) return status;
+  return pto_index_check_tuples(args, "scatter_nd", (struct pto_index_roles){DATA, INDICES, UPDATES});
+}
+static int scatter_nd_inplace_check(const struct pto_kernel_args *args) {
+  return pto_index_check_tuples(args, "scatter_nd_inplace", (struct pto_index_roles){Y_IN_PLACE, INDICES, UPDATES});
+}
+
+static uint64_t positions_of(const struct pto_kernel_tensor *indices, bool is_tuples) {
+  uint64_t positions = 1;
+  for (uint32_t d = 0; d + (is_tuples ? 1 : 0) < indices->ndims; d++) positions *= indices->shape[d];
+  return positions;
+}
+
+/* Moves of all of data and of the updates go through the same tile. */
+static uint64_t local_bytes(const struct pto_kernel_tensor *t, const struct pto_kernel_tensor *y, bool is_tuples) {
+  const uint64_t most = pto_max_u64(pto_kernel_numel(y), pto_kernel_numel(&t[UPDATES]));
+  return pto_local_bytes(pto_index_pair_bytes(positions_of(&t[INDICES], is_tuples))) +
+         pto_local_bytes(pto_move_tile_bytes(y->dtype, most));
+}
+
+static struct pto_cost cost_of(const struct pto_kernel_args *args, bool is_tuples) {
+  const struct pto_kernel_tensor *t = args->tensors;
+  const uint64_t in = pto_kernel_bytes(&t[INDICES]) + pto_kernel_bytes(&t[UPDATES]);
+  return (struct pto_cost){.bytes_in = pto_kernel_bytes(&t[DATA]) + in,
+                           .bytes_out = pto_kernel_bytes(&t[Y]),
+                           .vector_elems =
+                               pto_kernel_numel(&t[Y]) + pto_kernel_numel(&t[INDICES]) + pto_kernel_numel(&t[UPDATES]),
+                           .local_bytes = local_bytes(t, &t[Y], is_tuples)};
+}
+/* Of y, no more than the updates is written; it is not read. */
+static struct pto_cost inplace_cost_of(const struct pto_kernel_args *args, bool is_tuples) {
+  const struct pto_kernel_tensor *t = args->tensors, *y = &t[Y_IN_PLACE];
+  const uint64_t updates = pto_kernel_bytes(&t[UPDATES]);
+  return (struct pto_cost){.bytes_in = pto_kernel_bytes(&t[INDICES]) + updates,
+                           .bytes_out = pto_min_u64(updates, pto_kernel_bytes(y)),
+                           .vector_elems = pto_kernel_numel(&t[INDICES]) + pto_kernel_numel(&t[UPDATES]),
+                           .local_bytes = local_bytes(t, y, is_tuples)};
+}
+static struct pto_cost scatter_elements_cost(const struct pto_kernel_args *args) { return cost_of(args, false); }
+static struct pto_cost scatter_nd_cost(const struct pto_kernel_args *args) { return cost_of(args, true); }
+static struct pto_cost scatter_elements_inplace_cost(const struct pto_kernel_args *args) {
+  return inplace_cost_of(args, false);
+}
+static struct pto_cost scatter_nd_inplace_cost(const struct pto_kernel_args *args) {
+  return inplace_cost_of(args, true);
+}
+
+/* ---- runs ---- */
+
+/* The walk is checked, then y is made the data, then the updates are written over it. */
+static int scatter(const struct pto_kernel_args *args, const char *kernel, struct pto_index_walk *walk,
+                   struct pto_move *box) {
+  const bool is_in_place = args->tensor_count == 3;
+  const struct pto_kernel_tensor *updates = &args->tensors[UPDATES];
+  const struct pto_kernel_tensor *y = &args->tensors[is_in_place ? Y_IN_PLACE : Y];
+  const int status = pto_index_check(args, kernel, walk, INDICES);
+  if (status != 0) return status;
+  struct pto_local local = pto_local_begin(&args->core->local);
+  struct pto_index_pair *pairs = pto_local_take(&local, pto_index_pair_bytes(walk->positions));
+  const uint64_t most = pto_max_u64(pto_kernel_numel(y), pto_kernel_numel(updates));
+  void *tile = pto_local_take(&local, pto_move_tile_bytes(y->dtype, most));
+  if (!is_in_place) pto_move_tensor(y, &args->tensors[DATA], NULL, tile);
+  if (pto_kernel_numel(updates) == 0) return 0;
+  const struct pto_index_sides sides = {y->addr, updates->addr, true};
+  pto_move_plan(box);
+  for (uint64_t count; (count = pto_index_pairs(walk, pairs)) > 0;) pto_index_move(box, &sides, pairs, count, tile);
+  return 0;
+}
+
+static int scatter_elements_of(const struct pto_kernel_args *args, const char *kernel) {
+  const struct pto_kernel_tensor *y = &args->tensors[args->tensor_count == 3 ? Y_IN_PLACE : Y];
+  const struct pto_kernel_tensor *updates = &args->tensors[UPDATES];
+  const uint32_t axis = (uint32_t)args->scalars[0].u64;
+  struct pto_index_walk walk;
+  struct pto_move box;
+  pto_index_walk_axis(&walk, &args->tensors[INDICES], y, axis);
+  for (uint32_t d = 0; d < y->ndims; d++) {
+    walk.indexed_steps[d] = d == axis ? 0 : (int64_t)y->strides[d];
+    walk.dense_steps[d] = (int64_t)updates->strides[d];
+  }
+  pto_move_init(&box, y->dtype);
+  return scatter(args, kernel, &walk, &box);
+}
+
+static int scatter_nd_of(const struct pto_kernel_args *args, const char *kernel) {
+  const struct pto_kernel_tensor *y = &args->tensors[args->tensor_count == 3 ? Y_IN_PLACE : Y];
+  const struct pto_kernel_tensor *updates = &args->tensors[UPDATES];
+  struct pto_index_walk walk;
+  struct pto_move box;
+  pto_index_walk_tuples(&walk, &args->tensors[INDICES], y);
+  for (uint32_t d = 0; d < walk.ndims; d++) walk.dense_steps[d] = (int64_t)updates->strides[d];
+  pto_move_init(&box, y->dtype);
+  for (uint32_t d = walk.coordinate_count; d < y->ndims; d++)
+    pto_move_dim(&box, y->shape[d], (int64_t)y->strides[d],
+                 (int64_t)updates->strides[walk.ndims + d - walk.coordinate_count]);
+  return scatter(args, kernel, &walk, &box);
+}
+
+static int scatter_elements_run(const struct pto_kernel_args *args) {
+  return scatter_elements_of(args, "scatter_elements");
+}
+static int scatter_elements_inplace_run(const struct pto_kernel_args *args) {
+  return scatter_elements_of(args, "scatter_elements_inplace");
+}
+static int scatter_nd_run(const struct pto_kernel_args *args) { return scatter_nd_of(args, "scatter_nd"); }
+static int scatter_nd_inplace_run(const struct pto_kernel_args *args) {
+  return scatter_nd_of(args, "scatter_nd_inplace");
+}
+
+/* ---- the kernels ---- */
+
+#define TENSOR(name_, mode_)                                                                                           \
+  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPES_ALL }
+#define INDICES_OF(rank)                                                                                               \
+  { .name = "indices", .mode = PTO_INPUT, .dtypes = PTO_DTYPES_INDEX, .min_rank = rank }
+#define AXIS                                                                                                           \
+  { .name = "axis", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64 }
+static const struct pto_kernel_param scatter_elements_params[] = {
+    TENSOR("data", PTO_INPUT), INDICES_OF(0), TENSOR("updates", PTO_INPUT), TENSOR("y", PTO_OUTPUT), AXIS};
+static const struct pto_kernel_param scatter_elements_inplace_params[] = {TENSOR("y", PTO_INOUT), INDICES_OF(0),
+                                                                          TENSOR("updates", PTO_INPUT), AXIS};
+static const struct pto_kernel_param scatter_nd_params[] = {TENSOR("data", PTO_INPUT), INDICES_OF(1),
+                                                            TENSOR("updates", PTO_INPUT), TENSOR("y", PTO_OUTPUT)};
+static const struct pto_kernel_param scatter_nd_inplace_params[] = {TENSOR("y", PTO_INOUT), INDICES_OF(1),
+                                                                    TENSOR("updates", PTO_INPUT)};
+
+#define KERNEL(name_)                                                                                                  \
+  const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
+                                                 .cores = PTO_AIV,                                                     \
+                                                 .flags = PTO_KERNEL_ONE_BLOCK,                                        \
+                                                 .params = name_##_params,                                             \
+                                                 .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
+                                                 .run = name_##_run,                                                   \
+                                                 .cost = name_##_cost,                                                 \
+                                                 .check = name_##_check}
+KERNEL(scatter_elements);
+KERNEL(scatter_elements_inplace);
+KERNEL(scatter_nd);
+KERNEL(scatter_nd_inplace);

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The references of reductions, of places of the largest and smallest, and of running sums.  Constants; any thread.
+ *
+ * Slack is the bound that docs/numerics.md states for the order of sums.
+ */
+#include <kernels/reference/support.h>
+
+#define UNIT 0x1p-24    /* half a unit in the last place of f32, relative */
+#define MOST_FACTORS 64 /* of a product of random values: more overflow */
+#define MOST_READ_TWICE                                                                                                \
+  2000 /* elements of a row that is read more than once: longer ones are tested in kernels/rows/fold_test.c */
+
+/* ---- reductions ---- */
+
+/* Some dimensions become 1.  The first is kept where it is 2, and is not where it is 0: then no y that is longer by one
+ * would do, which the registry's test of mismatched shapes relies on. */
+static bool reduce_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                          uint64_t most_reduced) {
+  uint64_t reduced = 1;
+  pto_reference_same_shapes(sizes, tensors, 2);
+  for (uint32_t d = 0; d < sizes->rank; d++) {
+    bool is_reduced = (sizes->draw >> d & 1) != 0 || sizes->rank == 1;
+    if (d == 0 && sizes->extents[0] == 2) is_reduced = false;
+    if (d == 0 && sizes->extents[0] == 0) is_reduced = true;
+    if (!is_reduced) continue;
+    tensors[1].shape[d] = 1;
+    reduced *= sizes->extents[d];
+  }
+  return reduced <= most_reduced;
+}
+
+/* The element of y that element `index` of x goes into. */
+static uint64_t result_of(const struct pto_kernel_args *args, uint64_t index) {
+  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
+  uint64_t result = 0, scale = 1;
+  for (uint32_t d = x->ndims; d-- > 0; index /= x->shape[d]) {
+    if (y->shape[d] == x->shape[d]) result += index % x->shape[d] * scale;
+    scale *= y->shape[d];
+  }
+  return result;
+}
+
+static uint64_t reduced_count(const struct pto_kernel_args *args) {
+  uint64_t count = 1;
+  for (uint32_t d = 0; d < args->tensors[0].ndims; d++)
+    if (args->tensors[1].shape[d] != args->tensors[0].shape[d]) count *= args->tensors[0].shape[d];
+  return count;
+}
+
+/* value = Σ term, slack = Σ |term| */
+static void float_sums(const struct pto_kernel_args *args, const struct pto_golden *g, double (*term)(double)) {
+  for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[0]); i++) {
+    const double t = term(pto_reference_element(&args->tensors[0], i));
+    const uint64_t result = result_of(args, i);
+    g->value[result] += t;
+    g->slack[result] += fabs(t);
+  }
+}
+
+static void whole_sums(const struct pto_kernel_args *args, const struct pto_golden *g, uint64_t (*term)(uint64_t)) {
+  for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[0]); i++)
+    g->whole[result_of(args, i)] += term(pto_reference_whole(&args->tensors[0], i));
+}
+
+static double itself(double x) { return x; }
+static double square(double x) { return x * x; }
+static uint64_t whole_itself(uint64_t x) { return x; }
+static uint64_t whole_square(uint64_t x) { return x * x; }
+static uint64_t whole_magnitude(uint64_t x) { return x >> 63 != 0 ? 0 - x : x; }
+
+/* Sums whose terms are each rounded `roundings` times. */
+static void sum_golden(const struct pto_kernel_args *args, const struct pto_golden *golden, double (*term)(double),
+                       uint64_t (*whole_term)(uint64_t), double roundings) {
+  const double bound = pto_reference_sum_bound(reduced_count(args)) + roundings * UNIT;
+  if (!pto_reference_is_float(&args->tensors[0])) {
+    whole_sums(args, &golden[1], whole_term);
+    return;
+  }
+  float_sums(args, &golden[1], term);
+  for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[1]); i++) golden[1].slack[i] *= bound;
+}
+
+static void reduce_sum_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  sum_golden(args, golden, itself, whole_itself, 0);
+}
+static void reduce_sum_square_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  sum_golden(args, golden, square, whole_square, 1);
+}
+/* An unsigned 64-bit element has no sign to take off. */
+static void reduce_l1_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  sum_golden(args, golden, fabs, args->tensors[0].dtype == PTO_UINT64 ? whole_itself : whole_magnitude, 0);
+}
+static void reduce_mean_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const double n = (double)reduced_count(args);
+  sum_golden(args, golden, itself, NULL, 0);
+  for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[1]); i++) {
+    golden[1].value[i] /= n;
+    golden[1].slack[i] = n == 0 ? 0 : golden[1].slack[i] / n;
+  }
+}
+static void reduce_l2_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  sum_golden(args, golden, square, NULL, 1);
+  for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[1]); i++) {
+    const double root = sqrt(golden[1].value[i]);
+    golden[1].slack[i] = root == 0 ? 0 : golden[1].slack[i] / root;
+    golden[1].value[i] = root;
+  }
+}
+static void reduce_log_sum_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  sum_golden(args, golden, itself, NULL, 0);
+  for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[1]); i++) {
+    const double sum = golden[1].value[i], slack = golden[1].slack[i], value = log(sum);
+    golden[1].value[i] = value;
+    golden[1].slack[i] = slack == 0 || !isfinite(value) ? 0 : slack < sum ? value - log(sum - slack) : INFINITY;
+  }
+}
+
+/* Extreme values have no order: those of floats are NaN where one is. */
+static bool is_above(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
+  const uint64_t a = pto_reference_whole(t, i), b = pto_reference_whole(t, j);
+  return t->dtype == PTO_UINT64 ? a > b : (int64_t)a > (int64_t)b;
+}
+static bool is_beyond(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j, bool is_max) {
+  if (!pto_reference_is_float(t)) return is_max ? is_above(t, i, j) : is_above(t, j, i);
+  const double a = pto_reference_element(t, i), b = pto_reference_element(t, j);
+  if (isnan(b)) return false;
+  return isnan(a) || (is_max ? a > b : a < b);
+}
+
+static uint64_t whole_limit(uint32_t dtype, bool is_max) {
+  const uint32_t bits = pto_dtype_bits(dtype);
+  const bool is_unsigned = dtype == PTO_UINT8 || dtype == PTO_UINT16 || dtype == PTO_UINT32 || dtype == PTO_UINT64;
+  const uint64_t all = UINT64_MAX >> (64 - bits);
+  if (dtype == PTO_BOOL) return !is_max;
+  if (is_unsigned) return is_max ? 0 : all;
+  return is_max ? ~(all >> 1) : all >> 1;
+}
+
+static void extreme_golden(const struct pto_kernel_args *args, const struct pto_golden *golden, bool is_max) {
+  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
+  const bool is_float = pto_reference_is_float(x);
+  for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
+    if (is_float) golden[1].value[i] = is_max ? -INFINITY : INFINITY;
+    if (!is_float) golden[1].whole[i] = whole_limit(x->dtype, is_max);
+  }
+  for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
+    const uint64_t r = result_of(args, i);
+    const double value = pto_reference_element(x, i);
+    const uint64_t read = is_float ? 0 : pto_reference_whole(x, i), best = golden[1].whole[r];
+    const uint64_t whole = x->dtype == PTO_BOOL ? read != 0 : read;
+    const bool is_greater = x->dtype == PTO_UINT64 ? whole > best : (int64_t)whole > (int64_t)best;
+    if (is_float && (isnan(value) || (is_max ? value > golden[1].value[r] : value < golden[1].value[r])))
+      golden[1].value[r] = isnan(golden[1].value[r]) ? NAN : value;
+    if (!is_float && whole != best && is_greater == is_max) golden[1].whole[r] = whole;
+  }
+}
+static void reduce_max_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  extreme_golden(args, golden, true);
+}
+static void reduce_min_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  extreme_golden(args, golden, false);
+}
+
+static void reduce_product_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
+  const bool is_float = pto_reference_is_float(x);
+  for (uint64_t i = 0; i < pto_reference_numel(y); i++) {
+    if (is_float) golden[1].value[i] = 1;
+    if (!is_float) golden[1].whole[i] = 1;
+  }
+  for (uint64_t i = 0; i < pto_reference_numel(x); i++) {
+    const uint64_t r = result_of(args, i);
+    if (is_float) golden[1].value[r] *= pto_reference_element(x, i);
+    if (!is_float) golden[1].whole[r] *= pto_reference_whole(x, i);
+  }
+  for (uint64_t i = 0; is_float && i < pto_reference_numel(y); i++)
+    golden[1].slack[i] = fabs(golden[1].value[i]) * UNIT * (double)reduced_count(args);
+}
+
+/* The values of a case are in [-4, 4), so that nothing overflows here, and an exponent x - m, which is rounded to f32,
+ * is off by 8 units at most. */
+static void reduce_log_sum_exp_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const uint64_t n = reduced_count(args);
+  float_sums(args, &golden[1], exp);
+  for (uint64_t r = 0; r < pto_reference_numel(&args->tensors[1]); r++) {
+    golden[1].value[r] = log(golden[1].value[r]);
+    golden[1].slack[r] = n == 0 ? 0 : pto_reference_sum_bound(n) + (10 + 2 * log((double)n)) * UNIT;
+  }
+}
+
+#define REDUCTION(name, most_reduced, values_, flags_)                                                                 \
+  static bool name##_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,              \
+                            union pto_scalar *scalars) {                                                               \
+    (void)scalars;                                                                                                     \
+    return reduce_shapes(sizes, tensors, most_reduced);                                                                \
+  }                                                                                                                    \
+  const struct pto_kernel_reference pto_reference_##name = {                                                           \
+      .shapes = name##_shapes, .golden = name##_golden, .ulps = 0.51, .values = values_, .flags = flags_}
+REDUCTION(reduce_sum, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_mean, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_max, UINT64_MAX, PTO_VALUES_ANY, PTO_REFERENCE_ANY_ZERO);
+REDUCTION(reduce_min, UINT64_MAX, PTO_VALUES_ANY, PTO_REFERENCE_ANY_ZERO);
+REDUCTION(reduce_product, MOST_FACTORS, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_sum_square, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_l1, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_l2, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_log_sum, UINT64_MAX, PTO_VALUES_FINITE, 0);
+REDUCTION(reduce_log_sum_exp, MOST_READ_TWICE, PTO_VALUES_FINITE, 0);
+
+/* ---- along one dimension ---- */
+
+static uint32_t draw_axis(const struct pto_reference_sizes *sizes, union pto_scalar *scalars) {
+  const uint32_t axis = (uint32_t)(sizes->draw % sizes->rank);
+  scalars[0].i64 = sizes->draw / 8 % 2 == 0 ? (int64_t)axis : (int64_t)axis - (int64_t)sizes->rank;
+  return axis;
+}
+
+/* Elements along the axis, the distance of two neighbours in row-major order, and the index of the first of row r. */
+struct axis {
+  uint64_t length, step;
+};
+static struct axis axis_of(const struct pto_kernel_args *args) {
+  const struct pto_kernel_tensor *x = &args->tensors[0];
+  const int64_t axis = args->scalars[0].i64 + (args->scalars[0].i64 < 0 ? (int64_t)x->ndims : 0);
+  struct axis a = {x->shape[axis], 1};
+  for (uint32_t d = (uint32_t)axis + 1; d < x->ndims; d++) a.step *= x->shape[d];
+  return a;
+}
+static uint64_t first_of(const struct axis *a, uint64_t row) {
+  return row / a->step * a->step * a->length + row % a->step;
+}
+
+static bool arg_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                       union pto_scalar *scalars) {
+  if (sizes->rank == 0) return false;
+  const uint32_t axis = draw_axis(sizes, scalars);
+  pto_reference_same_shapes(sizes, tensors, 2);
+  tensors[1].shape[axis] = 1;
+  return sizes->extents[axis] > 0 && sizes->extents[axis] <= MOST_READ_TWICE;
+}
+static void arg_golden(const struct pto_kernel_args *args, const struct pto_golden *golden, bool is_max) {
+  const struct axis a = axis_of(args);
+  for (uint64_t row = 0; row < pto_reference_numel(&args->tensors[1]); row++) {
+    uint64_t best = 0;
+    for (uint64_t i = 1; i < a.length; i++)
+      if (is_beyond(&args->tensors[0], first_of(&a, row) + i * a.step, first_of(&a, row) + best * a.step, is_max))
+        best = i;
+    golden[1].whole[row] = best;
+  }
+}
+static void arg_max_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  arg_golden(args, golden, true);
+}
+static void arg_min_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  arg_golden(args, golden, false);
+}
+const struct pto_kernel_reference pto_reference_arg_max = {
+    .shapes = arg_shapes, .golden = arg_max_golden, .values = PTO_VALUES_ANY};
+const struct pto_kernel_reference pto_reference_arg_min = {
+    .shapes = arg_shapes, .golden = arg_min_golden, .values = PTO_VALUES_ANY};
+
+static bool cumulative_sum_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
+                                  union pto_scalar *scalars) {
+  if (sizes->rank == 0) return false;
+  draw_axis(sizes, scalars);
+  scalars[1].i64 = sizes->draw / 16 % 2;
+  scalars[2].i64 = sizes->draw / 32 % 2 == 0 ? 0 : -1;
+  return pto_reference_same_shapes(sizes, tensors, 2);
+}
+static void cumulative_sum_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
+  const struct pto_kernel_tensor *x = &args->tensors[0];
+  const struct axis a = axis_of(args);
+  const bool is_exclusive = args->scalars[1].i64 != 0, is_reversed = args->scalars[2].i64 != 0;
+  const uint64_t rows = pto_reference_numel(x) == 0 ? 0 : pto_reference_numel(x) / a.length;
+  for (uint64_t row = 0; row < rows; row++) {
+    double sum = 0, magnitude = 0;
+    uint64_t whole = 0;
+    for (uint64_t i = 0; i < a.length; i++) {
+      const uint64_t at = first_of(&a, row) + (is_reversed ? a.length - 1 - i : i) * a.step;
+      const double before = sum, slack = magnitude * (ceil((double)(i + 1) / 16) + 4) * UNIT;
+      const uint64_t whole_before = whole;
+      if (pto_reference_is_float(x)) {
+        sum += pto_reference_element(x, at);
+        magnitude += fabs(pto_reference_element(x, at));
+        golden[1].value[at] = is_exclusive ? before : sum;
+        golden[1].slack[at] = is_exclusive ? slack : magnitude * (ceil((double)(i + 1) / 16) + 4) * UNIT;
+      } else {
+        whole += pto_reference_whole(x, at);
+        golden[1].whole[at] = is_exclusive ? whole_before : whole;
+      }
+    }
+  }
+}
+const struct pto_kernel_reference pto_reference_cumulative_sum = {
+    .shapes = cumulative_sum_shapes, .golden = cumulative_sum_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE};

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * paged_attention_unroll: paged attention with many cache blocks a task.
+ *
+ * A task handles up to `unroll` blocks of a tile: its kernels walk the block table themselves, over pools that they
+ * read whole. Coarser tasks cost less of the control thread and leave less to overlap: with 64 blocks a task, 8192
+ * tokens are four tasks and an allocation instead of 257.
+ *
+ *     QK (AIC)  s = q·[k₀ k₁ …]ᵀ·scale  →  SOFTMAX (AIV) over all columns at once  →  PV (AIC)  o = Σ pᵢ·vᵢ  →  UPDATE
+ * (AIV)
+ *
+ * With T tiles and G groups of blocks over all tiles:  tasks = T + 4·G,  edges = 5·G.
+ */
+#include <orchestration/support/general_call.h>
+#include <orchestration/attention/paged_tiles.h>
+
+/* ---- kernels: the general ones, block by block ---- */
+
+#define TENSOR(name_, mode_, dtypes_, rank)                                                                            \
+  { .name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = rank, .max_rank = rank }
+
+/* Block `index` of a pool of tokens, blocks having shape[0] rows. */
+static struct pto_kernel_tensor pool_block(const struct pto_kernel_tensor *pool, uint64_t index,
+                                           const uint64_t *shape) {
+  struct pto_kernel_tensor t = *pool;
+  uint64_t offset = index * shape[0] * pool->strides[0] * pto_dtype_size(pool->dtype);
+  if (offset != 0) t.addr = (char *)pool->addr + offset;
+  t.shape = shape;
+  return t;
+}
+
+/* The i-th strip of shape[1] columns. */
+static struct pto_kernel_tensor columns(const struct pto_kernel_tensor *matrix, uint64_t i, const uint64_t *shape) {
+  struct pto_kernel_tensor t = *matrix;
+  uint64_t offset = i * shape[1] * matrix->strides[1] * pto_dtype_size(matrix->dtype);
+  if (offset != 0) t.addr = (char *)matrix->addr + offset;
+  t.shape = shape;
+  return t;
+}
+
+/* Entry i of the table, if it is a block of the pool; else -1, and the kernel's error is set. */
+static int64_t table_entry(const struct pto_kernel_args *args, uint64_t i, uint64_t block_rows) {
+  const struct pto_kernel_tensor *pool = &args->tensors[1], *table = &args->tensors[2];
+  int64_t entry = ((const int32_t *)table->addr)[i * table->strides[0]];
+  uint64_t pool_blocks = pool->shape[0] / block_rows;
+  if (entry >= 0 && (uint64_t)entry < pool_blocks) return entry;
+  (void)pto_kernel_error(args, "block table entry %lld is outside the pool of %llu blocks", (long long)entry,
+                         (unsigned long long)pool_blocks);
+  return -1;
+}
+
+/* The part of a task that one entry of its table stands for, as a call of a general kernel. */
+struct part {
+  uint64_t left_shape[2], pool_shape[2], right_shape[2];
+  struct pto_kernel_tensor tensors[3];
+};
+
+/* q, k_pool, table → s:  s[:, i·block …] = q·k[entry]ᵀ·scale */
+static struct general_call qk_part(const struct pto_kernel_args *args, uint64_t i, uint64_t entry, struct part *part) {
+  const struct pto_kernel_tensor *q = &args->tensors[0], *table = &args->tensors[2], *s = &args->tensors[3];
+  uint64_t block_rows = s->shape[1] / table->shape[0];
+  *part = (struct part){.pool_shape = {block_rows, q->shape[1]}, .right_shape = {s->shape[0], block_rows}};
+  part->tensors[0] = *q;
+  part->tensors[1] = pool_block(&args->tensors[1], entry, part->pool_shape);
+  part->tensors[2] = columns(s, i, part->right_shape);
+  return (struct general_call){.name = "qk",
+                               .core = args->core,
+                               .tensors = part->tensors,
+                               .tensor_count = 3,
+                               .scalars = args->scalars,
+                               .scalar_count = 1};
+}
+
+/* p, v_pool, table → o:  o = p[:, i·block …]·v[entry] for the first entry, o += … for the others */
+static struct general_call pv_part(const struct pto_kernel_args *args, uint64_t i, uint64_t entry, struct part *part) {
+  const struct pto_kernel_tensor *p = &args->tensors[0], *table = &args->tensors[2], *o = &args->tensors[3];
+  uint64_t block_rows = p->shape[1] / table->shape[0];
+  *part = (struct part){.left_shape = {p->shape[0], block_rows}, .pool_shape = {block_rows, o->shape[1]}};
+  part->tensors[0] = columns(p, i, part->left_shape);
+  part->tensors[1] = pool_block(&args->tensors[1], entry, part->pool_shape);
+  part->tensors[2] = *o;
+  return (struct general_call){
+      .name = i == 0 ? "pv" : "matmul_accumulate", .core = args->core, .tensors = part->tensors, .tensor_count = 3};
+}
+
+typedef struct general_call (*part_of)(const struct pto_kernel_args *args, uint64_t i, uint64_t entry,
+                                       struct part *part);
+
+/* All entries, in the order of the table; `tokens` are the columns of the matrix of scores. */
+static int run_blocks(const struct pto_kernel_args *args, part_of part_of_table, uint64_t tokens) {
+  uint64_t count = args->tensors[2].shape[0];
+  int status = 0;
+  for (uint64_t i = 0; status == 0 && i < count; i++) {
+    struct part part;
+    int64_t entry = table_entry(args, i, tokens / count);
+    if (entry < 0) return PTO_EKERNEL;
+    const struct general_call call = part_of_table(args, i, (uint64_t)entry, &part);
+    status = general_run(&call);
+  }
+  return status;
+}
+
+/* The blocks that the table names, not the pool that they are in; one block at a time in local memory. */
+static struct pto_cost blocks_cost(const struct pto_kernel_args *args, part_of part_of_table) {
+  uint64_t count = args->tensors[2].shape[0];
+  struct pto_cost cost = {0};
+  for (uint64_t i = 0; i < count; i++) {
+    struct part part;
+    const struct general_call call = part_of_table(args, i, 0, &part);
+    const struct pto_cost one = general_cost(&call);
+    cost.bytes_in += one.bytes_in;
+    cost.bytes_out += one.bytes_out;
+    cost.multiply_adds += one.multiply_adds;
+    if (one.local_bytes > cost.local_bytes) cost.local_bytes = one.local_bytes;
+  }
+  return cost;
+}
+
+static int run_qk_blocks(const struct pto_kernel_args *args) {
+  return run_blocks(args, qk_part, args->tensors[3].shape[1]);
+}
+static int run_pv_blocks(const struct pto_kernel_args *args) {
+  return run_blocks(args, pv_part, args->tensors[0].shape[1]);
+}
+static struct pto_cost qk_blocks_cost(const struct pto_kernel_args *args) { return blocks_cost(args, qk_part); }
+static struct pto_cost pv_blocks_cost(const struct pto_kernel_args *args) { return blocks_cost(args, pv_part); }
+
+static const struct pto_kernel_param qk_params[] = {
+    TENSOR("q", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
+    TENSOR("k_pool", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
+    TENSOR("table", PTO_INPUT, PTO_DTYPE_BIT(PTO_INT32), 1),
+    TENSOR("s", PTO_OUTPUT, PTO_DTYPE_BIT(PTO_FLOAT32), 2),
+    {.name = "scale", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32},
+};
+static const struct pto_kernel_param pv_params[] = {
+    TENSOR("p", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
+    TENSOR("v_pool", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
+    TENSOR("table", PTO_INPUT, PTO_DTYPE_BIT(PTO_INT32), 1),
+    TENSOR("o", PTO_OUTPUT, PTO_DTYPE_BIT(PTO_FLOAT32), 2),
+};
+static const struct pto_kernel qk_blocks = {.name = "qk_blocks",
+                                            .cores = PTO_AIC,
+                                            .params = qk_params,
+                                            .param_count = 5,
+                                            .run = run_qk_blocks,
+                                            .cost = qk_blocks_cost};
+static const struct pto_kernel pv_blocks = {.name = "pv_blocks",
+                                            .cores = PTO_AIC,
+                                            .params = pv_params,
+                                            .param_count = 4,
+                                            .run = run_pv_blocks,
+                                            .cost = pv_blocks_cost};
+
+/* ---- the program ---- */
+
+static const struct pto_option options[] = {
+    PTO_PAGED_OPTIONS,
+    {"unroll", PTO_OPTION_INT, "64", "cache blocks a task"},
+    {0},
+};
+
+static const struct pto_case cases[] = {
+    {"small", "heads=16 dim=16 block=16 lens=33,64,128,15 unroll=4", "groups of four blocks and less", 24, 25, false},
+    {"grouped", "batch=2 heads=16 kv_heads=4 dim=32 block=16 ctx=40 unroll=2", "grouped queries", 72, 80, false},
+    {"var2", "heads=16 dim=16 block=16 lens=33,17 unroll=2", "a last group of one block", 14, 15, false},
+    {"repeated", "batch=4 heads=16 dim=16 block=16 ctx=128 pool_blocks=3 unroll=4",
+     "32 table entries over three blocks", 36, 40, false},
+    {"fp16", "heads=16 dim=16 block=16 lens=33,64,128,15 unroll=4 dtype=fp16", NULL, 24, 25, false},
+    {"bf16", "heads=16 dim=16 block=16 lens=33,64,128,15 unroll=4 dtype=bf16", NULL, 24, 25, false},
+    {"4x16x128x128x1024", "batch=4 heads=16 dim=128 block=128 ctx=1024 unroll=64", "all of a request in four tasks", 20,
+     20, false},
+    {"64x16x128x128x8192", "batch=64 heads=16 dim=128 block=128 ctx=8192 unroll=64", NULL, 320, 320, true},
+    {"256x16x128x128x8192", "batch=256 heads=16 dim=128 block=128 ctx=8192 unroll=64", NULL, 1280, 1280, true},
+    {0},
+};
+
+struct unroll {
+  struct paged p; /* first: a plan's p is this, and the state that paged_expect finds */
+  uint64_t unroll;
+};
+
+static int prepare(struct pto_program_run *run) {
+  struct unroll *state = pto_program_state(run, sizeof *state);
+  if (state == NULL) return PTO_ENOMEM;
+  const int status = read_whole_options(run, &(struct whole_option){"unroll", 1, 4096, &state->unroll}, 1);
+  return status == PTO_OK ? paged_prepare(run, &state->p) : status;
+}
+
+/* One group: the blocks first_block … first_block + count − 1 of a tile. */
+static int submit_group(struct pto_runtime *rt, const struct paged_plan *plan, const struct paged_tile *tile,
+                        uint64_t first_block, uint64_t count) {
+  const struct paged *p = plan->p;
+  uint64_t tokens = count * p->block, first_token = first_block * p->block;
+  uint64_t table_size = p->batch * p->max_blocks, entry = tile->request * p->max_blocks + first_block;
+  struct pto_tensor flat_table = pto_tensor_reshape(&plan->block_table, 1, &table_size);
+  struct pto_tensor table = pto_tensor_slice(&flat_table, 0, entry, entry + count, 1);
+  uint64_t head = tile->kv_head * p->dim;
+  struct pto_tensor k_pool = pto_tensor_slice(&plan->k_pool, 1, head, head + p->dim, 1);
+  struct pto_tensor v_pool = pto_tensor_slice(&plan->v_pool, 1, head, head + p->dim, 1);
+  uint64_t scores[] = {tile->rows, tokens}, rows[] = {tile->rows, p->dim};
+  struct paged_block group = {
+      .number = first_block,
+      .is_last = first_block + count == tile->block_count,
+      .s = paged_temporary(rt, PTO_FLOAT32, 2, scores),
+      .weights = paged_temporary(rt, p->dtype, 2, scores),
+      .m_ij = paged_temporary(rt, PTO_FLOAT32, 1, rows),
+      .l_ij = paged_temporary(rt, PTO_FLOAT32, 1, rows),
+      .o_ij = paged_temporary(rt, PTO_FLOAT32, 2, rows),
+  };
+  group.s_valid = pto_tensor_slice(&group.s, 1, 0, group.is_last ? tile->len - first_token : tokens, 1);
+
+  struct pto_param qk[] = {pto_input(&tile->q), pto_input(&k_pool), pto_input(&table), pto_output(&group.s),
+                           pto_scalar_f32(p->scale)};
+  int status = pto_submit_aic(rt, &qk_blocks, qk, 5);
+  if (status == PTO_OK) status = paged_submit_softmax(rt, plan, &group, paged_after_nothing, NULL);
+  if (status != PTO_OK) return status;
+  struct pto_param pv[] = {pto_input(&group.weights), pto_input(&v_pool), pto_input(&table), pto_output(&group.o_ij)};
+  status = pto_submit_aic(rt, &pv_blocks, pv, 4);
+  if (status != PTO_OK) return status;
+  return paged_submit_update(rt, plan, tile, &group, paged_after_nothing, NULL);
+}
+
+static int submit_tile(struct pto_runtime *rt, const struct paged_plan *plan, struct paged_tile *tile) {
+  uint64_t unroll = ((const struct unroll *)plan->p)->unroll;
+  int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+  if (status == PTO_OK) status = paged_alloc_carried(rt, plan, tile, NULL);
+  for (uint64_t first = 0; status == PTO_OK && first < tile->block_count; first += unroll) {
+    uint64_t left = tile->block_count - first;
+    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+    if (status == PTO_OK) status = submit_group(rt, plan, tile, first, left < unroll ? left : unroll);
+    if (status == PTO_OK) status = pto_scope_end(rt);
+  }
+  return status == PTO_OK ? pto_scope_end(rt) : status;
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct unroll *state = pto_program_state(run, sizeof *state);
+  struct paged_plan plan = paged_make_plan(rt, run, &state->p);
+  return paged_each_tile(rt, &plan, submit_tile);
+}
+
+PTO_API const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "paged_attention_unroll",
+    .summary = "paged attention with up to 64 cache blocks a task; the kernels walk the block table",
+    .rtol = 1e-3,
+    .atol = 1e-3,
+    .options = options,
+    .cases = cases,
+    .prepare = prepare,
+    .orchestrate = orchestrate,
+    .expect = paged_expect,
+};

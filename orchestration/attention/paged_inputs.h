@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the paged attention programs share: options, inputs and golden.  They differ in how they submit (paged_tiles.h).
+ *
+ * Decode attention over a paged cache.  Request b has `heads` query rows of `dim` elements and context_lens[b] cached
+ * tokens. Tokens live in blocks of `block`: token t of request b is row t mod block of pool block block_table[b, t /
+ * block].  Query heads are served in groups of heads / kv_heads by one KV head.  For each query row out = softmax(scale
+ * · q·Kᵀ) · V.
+ *
+ * Arrays (T is f32, fp16 or bf16, by the option dtype):
+ *   q            T[batch · heads, dim]                      U(−0.5, 0.5)
+ *   k_pool       T[pool_blocks, block, kv_heads, dim]       U(−0.5, 0.5)
+ *   v_pool       T[pool_blocks, block, kv_heads, dim]       U(−1, 1)
+ *   block_table  i32[batch, most blocks of a request]       0 ≤ x < pool_blocks, drawn with repetition
+ *   context_lens i32[batch]
+ *   out          f32[batch · heads, dim]
+ *
+ * The pool is smaller than the sum of all contexts where that would be large (requests then share blocks, as they do
+ * with a common prefix): inputs stay small while every request still reads all of its context.
+ *
+ * A header of static functions, because a program is one shared object with nothing behind it but include/pto.
+ */
+#ifndef PTO_ORCHESTRATION_ATTENTION_PAGED_INPUTS_H
+#define PTO_ORCHESTRATION_ATTENTION_PAGED_INPUTS_H
+
+#include <orchestration/support/options.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Pool blocks that pool_blocks=0 stands for are as many as the contexts need, but no more than this many elements: 32
+ * MiB of f32 each for K and V. */
+enum { PTO_PAGED_POOL_ELEMS = 8 << 20, PTO_PAGED_MAX_Q_TILE = 128 };
+
+#define PTO_PAGED_OPTIONS                                                                                              \
+  {"batch", PTO_OPTION_INT, "1", "requests"}, {"heads", PTO_OPTION_INT, "16", "query heads"},                          \
+      {"kv_heads", PTO_OPTION_INT, "1", "key and value heads, a divisor of heads"},                                    \
+      {"dim", PTO_OPTION_INT, "16", "elements of a head"}, {"block", PTO_OPTION_INT, "16", "tokens of a cache block"}, \
+      {"ctx", PTO_OPTION_INT, "33", "cached tokens of every request"},                                                 \
+      {"lens", PTO_OPTION_TEXT, "", "cached tokens request by request, \"33,17\"; stands above batch and ctx"},        \
+      {"dtype", PTO_OPTION_TEXT, "f32", "of q, k and v: f32, fp16 or bf16"}, {                                         \
+    "pool_blocks", PTO_OPTION_INT, "0", "blocks in the cache pool; 0: what the contexts need, at most 32 MiB of f32"   \
+  }
+
+static const struct pto_option paged_options[] = {PTO_PAGED_OPTIONS, {0}};
+
+struct paged {
+  uint64_t batch, heads, kv_heads, dim, block;
+  uint64_t q_tile; /* query rows of a task: min(heads of a KV head, 128); divides them or the last tile is smaller */
+  uint64_t group_heads; /* heads / kv_heads */
+  uint64_t max_blocks;  /* of one request */
+  uint64_t pool_blocks;
+  uint32_t dtype;
+  float scale; /* 1/√dim */
+  struct pto_array *q, *k_pool, *v_pool, *block_table, *context_lens, *out;
+};
+
+static inline uint64_t paged_divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+/* Reads a comma-separated list of positive numbers; returns how many, 0 where it is none. */
+static inline uint64_t paged_parse_lens(const char *text, int64_t *lens, uint64_t capacity) {
+  uint64_t count = 0;
+  for (;;) {
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || value < 1 || value > INT32_MAX || count == capacity) return 0;
+    lens[count++] = value;
+    if (*end == '\0') return count;
+    if (*end != ',') return 0;
+    text = end + 1;
+  }
+}
+
+/* Reads the numeric options; everything that a shape is made of is in range afterwards. */
+static inline int paged_read_sizes(struct pto_program_run *run, struct paged *p) {
+  const struct whole_option sizes[] = {{"batch", 1, 1 << 20, &p->batch},
+                                       {"heads", 1, 1 << 16, &p->heads},
+                                       {"kv_heads", 1, 1 << 16, &p->kv_heads},
+                                       {"dim", 1, 1 << 14, &p->dim},
+                                       {"block", 1, 1 << 14, &p->block}};
+  int status = READ_WHOLE_OPTIONS(run, sizes);
+  if (status == PTO_OK) status = read_float_dtype(run, &p->dtype);
+  if (status != PTO_OK) return status;
+  if (p->heads % p->kv_heads != 0)
+    return pto_program_fail(run, "heads %llu is no multiple of kv_heads %llu", (unsigned long long)p->heads,
+                            (unsigned long long)p->kv_heads);
+  if (p->dtype != PTO_FLOAT32) pto_program_tolerance(run, 1e-2, 1e-2);
+  p->group_heads = p->heads / p->kv_heads;
+  p->q_tile = p->group_heads < PTO_PAGED_MAX_Q_TILE ? p->group_heads : PTO_PAGED_MAX_Q_TILE;
+  p->scale = (float)(1.0 / sqrt((double)p->dim));
+  return PTO_OK;
+}
+
+/* context_lens, and what follows from it: batch, max_blocks, pool_blocks. */
+static inline int paged_make_lens(struct pto_program_run *run, struct paged *p) {
+  enum { MOST_LENS = 1024 };
+  int64_t lens[MOST_LENS];
+  const char *list = pto_option_text(run, "lens");
+  int64_t ctx = pto_option_int(run, "ctx");
+  if (*list != '\0') {
+    p->batch = paged_parse_lens(list, lens, MOST_LENS);
+    if (p->batch == 0)
+      return pto_program_fail(run, "lens \"%s\" is no list of 1 … %d positive numbers", list, MOST_LENS);
+  } else if (ctx < 1 || ctx > INT32_MAX) {
+    return pto_program_fail(run, "ctx %lld is not in 1 … %d", (long long)ctx, INT32_MAX);
+  }
+  p->context_lens = pto_program_array(run, "context_lens", PTO_ARRAY_INPUT, PTO_INT32, 1, &p->batch);
+  if (p->context_lens == NULL) return PTO_ENOMEM;
+  uint64_t blocks = 0;
+  for (uint64_t b = 0; b < p->batch; b++) {
+    int64_t len = *list != '\0' ? lens[b] : ctx;
+    uint64_t len_blocks = paged_divide_up((uint64_t)len, p->block);
+    pto_array_set(p->context_lens, b, (double)len);
+    blocks += len_blocks;
+    if (len_blocks > p->max_blocks) p->max_blocks = len_blocks;
+  }
+  uint64_t wanted = 0;
+  const int status = read_whole_options(run, &(struct whole_option){"pool_blocks", 0, INT32_MAX, &wanted}, 1);
+  if (status != PTO_OK) return status;
+  uint64_t most = PTO_PAGED_POOL_ELEMS / (p->block * p->kv_heads * p->dim);
+  if (most == 0) most = 1;
+  p->pool_blocks = wanted != 0 ? wanted : blocks < most ? blocks : most;
+  return PTO_OK;
+}
+
+/* The whole of prepare: options, arrays, contents. */
+static inline int paged_prepare(struct pto_program_run *run, struct paged *p) {
+  int status = paged_read_sizes(run, p);
+  if (status == PTO_OK) status = paged_make_lens(run, p);
+  if (status != PTO_OK) return status;
+  uint64_t rows[] = {p->batch * p->heads, p->dim};
+  uint64_t pool[] = {p->pool_blocks, p->block, p->kv_heads, p->dim};
+  uint64_t table[] = {p->batch, p->max_blocks};
+  p->q = pto_program_array(run, "q", PTO_ARRAY_INPUT, p->dtype, 2, rows);
+  p->k_pool = pto_program_array(run, "k_pool", PTO_ARRAY_INPUT, p->dtype, 4, pool);
+  p->v_pool = pto_program_array(run, "v_pool", PTO_ARRAY_INPUT, p->dtype, 4, pool);
+  p->block_table = pto_program_array(run, "block_table", PTO_ARRAY_INPUT, PTO_INT32, 2, table);
+  p->out = pto_program_array(run, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, rows);
+  if (p->q == NULL || p->k_pool == NULL || p->v_pool == NULL || p->block_table == NULL || p->out == NULL)
+    return PTO_ENOMEM;
+  pto_array_fill_uniform(run, p->q, -0.5, 0.5);
+  pto_array_fill_uniform(run, p->k_pool, -0.5, 0.5);
+  pto_array_fill_uniform(run, p->v_pool, -1, 1);
+  pto_array_fill_uniform(run, p->block_table, 0, (double)p->pool_blocks);
+  return PTO_OK;
+}
+
+/* The `prepare` of a program whose state is a struct paged alone. */
+static inline int paged_prepare_own(struct pto_program_run *run) {
+  struct paged *p = pto_program_state(run, sizeof *p);
+  return p == NULL ? PTO_ENOMEM : paged_prepare(run, p);
+}
+
+/* ---- golden: two passes over the whole context in double precision, no blocks, no running maximum ---- */
+
+struct paged_golden {
+  const struct paged *p;
+  double *q;      /* [group_heads, dim] */
+  double *row;    /* [dim]: one token of a pool */
+  double *scores; /* [group_heads, most tokens of a request] */
+  double *out;    /* [group_heads, dim], part of the golden */
+};
+
+static inline void paged_load_token(const struct paged_golden *g, const struct pto_array *pool, uint64_t request,
+                                    uint64_t token, uint64_t kv_head) {
+  const struct paged *p = g->p;
+  uint64_t index = (uint64_t)pto_array_get(p->block_table, request * p->max_blocks + token / p->block);
+  uint64_t first = ((index * p->block + token % p->block) * p->kv_heads + kv_head) * p->dim;
+  if (pool->dtype == PTO_FLOAT32) {
+    const float *data = (const float *)pool->data + first;
+    for (uint64_t i = 0; i < p->dim; i++) g->row[i] = (double)data[i];
+  } else {
+    for (uint64_t i = 0; i < p->dim; i++) g->row[i] = pto_array_get(pool, first + i);
+  }
+}
+
+/* Four partial sums, so that the additions do not wait for one another. */
+static inline double paged_dot(const double *a, const double *b, uint64_t n) {
+  double sum[4] = {0, 0, 0, 0};
+  uint64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (uint64_t k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
+  }
+  for (; i < n; i++) sum[0] += a[i] * b[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static inline void paged_golden_group(const struct paged_golden *g, uint64_t request, uint64_t kv_head, uint64_t len) {
+  const struct paged *p = g->p;
+  for (uint64_t t = 0; t < len; t++) {
+    paged_load_token(g, p->k_pool, request, t, kv_head);
+    for (uint64_t h = 0; h < p->group_heads; h++)
+      g->scores[h * len + t] = paged_dot(g->q + h * p->dim, g->row, p->dim) / sqrt((double)p->dim);
+  }
+  for (uint64_t h = 0; h < p->group_heads; h++) {
+    double *s = g->scores + h * len, most = s[0], sum = 0;
+    for (uint64_t t = 1; t < len; t++) most = s[t] > most ? s[t] : most;
+    for (uint64_t t = 0; t < len; t++) sum += s[t] = exp(s[t] - most);
+    for (uint64_t t = 0; t < len; t++) s[t] /= sum;
+  }
+  for (uint64_t t = 0; t < len; t++) {
+    paged_load_token(g, p->v_pool, request, t, kv_head);
+    for (uint64_t h = 0; h < p->group_heads; h++) {
+      double weight = g->scores[h * len + t], *out = g->out + h * p->dim;
+      for (uint64_t i = 0; i < p->dim; i++) out[i] += weight * g->row[i];
+    }
+  }
+}
+
+/* The `expect` of all of them: their state begins with a struct paged. */
+static inline int paged_expect(struct pto_program_run *run) {
+  const struct paged *p = pto_program_state(run, sizeof *p);
+  double *golden = pto_array_golden(run, p->out);
+  struct paged_golden g = {
+      .p = p,
+      .q = pto_program_alloc(run, p->group_heads * p->dim * sizeof(double)),
+      .row = pto_program_alloc(run, p->dim * sizeof(double)),
+      .scores = pto_program_alloc(run, p->group_heads * p->max_blocks * p->block * sizeof(double)),
+  };
+  if (golden == NULL || g.q == NULL || g.row == NULL || g.scores == NULL) return PTO_ENOMEM;
+  for (uint64_t request = 0; request < p->batch; request++) {
+    uint64_t len = (uint64_t)pto_array_get(p->context_lens, request);
+    for (uint64_t kv_head = 0; kv_head < p->kv_heads; kv_head++) {
+      uint64_t first = (request * p->heads + kv_head * p->group_heads) * p->dim;
+      for (uint64_t i = 0; i < p->group_heads * p->dim; i++) g.q[i] = pto_array_get(p->q, first + i);
+      g.out = golden + first;
+      paged_golden_group(&g, request, kv_head, len);
+    }
+  }
+  return PTO_OK;
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A step of llm: from a token and a position in device memory to logits and, greedy, to the next token, as tasks.
+ *
+ *   x = embed(token)
+ *   a layer:  normed = rmsnorm(x) · q, key, value = W·normed · rotate_and_store · attend, some key-value heads a task
+ *             x += o·heads · normed = rmsnorm(x) · hidden = gate_and_up(normed) · x += down·hidden
+ *   logits = classifier·rmsnorm(x) · next = arg_max(logits)
+ *
+ * Every product is cut into tiles of rows, a task each.  A step names the same tensors each time, and what it submits
+ * depends on nothing else: not on token or position, which kernels read.
+ *
+ * Owns nothing: constants are the context's, what passes between tasks is managed by the runtime.  On the thread that
+ * orchestrates.
+ */
+#ifndef PTO_ORCHESTRATION_LLM_STEP_H
+#define PTO_ORCHESTRATION_LLM_STEP_H
+
+#include <pto/pto.h>
+
+enum { LLM_STEP, LLM_K, LLM_V, LLM_K_FROM, LLM_V_FROM, LLM_INPUTS };
+/* What is not asked for is not among a dispatch's outputs: the logits are the last. */
+enum { LLM_K_NEXT, LLM_V_NEXT, LLM_NEXT, LLM_LOGITS, LLM_OUTPUTS };
+
+/* Where a matrix is among the constants: one tensor, or weights and scales. */
+struct llm_matrix {
+  uint32_t first, count;
+};
+
+struct llm_layer {
+  uint32_t attention_norm, ffn_norm;
+  struct llm_matrix q, k, v, o, gate, up, down;
+};
+
+/* What every step of a pass does. */
+struct llm_plan {
+  struct llm_layer *layers;
+  uint32_t layer_count, kv_heads;
+  uint64_t dim, hidden_dim, kv_dim, vocab;
+  struct llm_matrix embedding, classifier;
+  uint32_t final_norm, cosines, sines;
+  float epsilon;
+  bool is_halves;
+  bool is_carried;           /* pingpong: the newest row comes from the other set of caches */
+  bool has_next, has_logits; /* the next token, found on the device, and the logits: which of them are outputs */
+  uint64_t tile_rows;        /* 0: as the sizes ask for */
+};
+
+/* The orchestration of a dispatch; bound->context is the plan. */
+int llm_submit_step(struct pto_runtime *rt, const struct pto_bound *bound);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * alternating_matmul_add: independent matrix products on AIC between independent sums on AIV.
+ *
+ * `batch` times m products C = A·B and n sums Z = X + Y of square tiles.  A task takes matmul_batch tiles, or
+ * add_batch: a view [count, tile, tile] of the one array of all of them.  The submits take turns, a product task and a
+ * sum task, so both kinds of cores have work from the first moment; nothing depends on anything.  Each turn has a scope
+ * of its own: it orders nothing, but lets the slots of finished tasks come round again while the run goes on.
+ *
+ * tasks = batch·m / matmul_batch + batch·n / add_batch,  edges = 0.
+ */
+#include <orchestration/support/general_call.h>
+#include <orchestration/support/options.h>
+
+struct alternating {
+  uint64_t matmul_count, add_count; /* tasks */
+  uint64_t matmul_batch, add_batch; /* tiles a task */
+  struct pto_array *a, *b, *c, *x, *y, *z;
+};
+
+/* ---- kernel: C[i] = A[i]·B[i] for each tile i ---- */
+
+#define TILES(name_, mode_)                                                                                            \
+  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32), .min_rank = 3, .max_rank = 3 }
+static const struct pto_kernel_param batch_params[] = {TILES("a", PTO_INPUT), TILES("b", PTO_INPUT),
+                                                       TILES("c", PTO_OUTPUT)};
+
+/* The index-th matrix of a stack. */
+static struct pto_kernel_tensor matrix_of(const struct pto_kernel_tensor *stack, uint64_t index) {
+  return (struct pto_kernel_tensor){
+      .addr = index == 0 ? stack->addr : (float *)stack->addr + index * stack->strides[0],
+      .shape = stack->shape + 1,
+      .strides = stack->strides + 1,
+      .ndims = 2,
+      .dtype = stack->dtype,
+  };
+}
+
+static int matmul_batch(const struct pto_kernel_args *args) {
+  int status = 0;
+  for (uint64_t i = 0; status == 0 && i < args->tensors[2].shape[0]; i++) {
+    struct pto_kernel_tensor abc[3];
+    for (int k = 0; k < 3; k++) abc[k] = matrix_of(&args->tensors[k], i);
+    const struct general_call matmul = {.name = "matmul", .core = args->core, .tensors = abc, .tensor_count = 3};
+    status = general_run(&matmul);
+  }
+  return status;
+}
+
+/* One tile after the other, in the local memory of one. */
+static struct pto_cost matmul_batch_cost(const struct pto_kernel_args *args) {
+  struct pto_kernel_tensor abc[3];
+  for (int k = 0; k < 3; k++) abc[k] = matrix_of(&args->tensors[k], 0);
+  const struct general_call matmul = {.name = "matmul", .core = args->core, .tensors = abc, .tensor_count = 3};
+  struct pto_cost cost = general_cost(&matmul);
+  uint64_t tiles = args->tensors[2].shape[0];
+  cost.bytes_in *= tiles;
+  cost.bytes_out *= tiles;
+  cost.multiply_adds *= tiles;
+  return cost;
+}
+
+static const struct pto_kernel kernel_matmul_batch = {
+    .name = "matmul_batch",
+    .cores = PTO_AIC,
+    .params = batch_params,
+    .param_count = 3,
+    .run = matmul_batch,
+    .cost = matmul_batch_cost,
+};
+
+/* ---- the program ---- */
+
+static const struct pto_option options[] = {
+    {"batch", PTO_OPTION_INT, "500", "how often m products and n sums are asked for"},
+    {"m", PTO_OPTION_INT, "4", "products a batch"},
+    {"n", PTO_OPTION_INT, "4", "sums a batch"},
+    {"matmul_batch", PTO_OPTION_INT, "4", "products a task, a divisor of batch·m"},
+    {"add_batch", PTO_OPTION_INT, "4", "sums a task, a divisor of batch·n"},
+    {"tile", PTO_OPTION_INT, "32", "rows and columns of a tile"},
+    {0},
+};
+
+static const struct pto_case cases[] = {
+    {"500x4x4", "batch=500 m=4 n=4 matmul_batch=4 add_batch=4 tile=32", "four tiles a task", 1000, 0, false},
+    {"1x1x1", "batch=1 m=1 n=1 matmul_batch=1 add_batch=1 tile=128", "one of each", 2, 0, false},
+    {"single", "batch=100 m=4 n=4 matmul_batch=1 add_batch=1 tile=32", "a tile a task", 800, 0, false},
+    {"uneven", "batch=60 m=6 n=2 matmul_batch=2 add_batch=1 tile=64", "more products than sums", 300, 0, false},
+    {"500x4x4x128", "batch=500 m=4 n=4 matmul_batch=4 add_batch=4 tile=128",
+     "the first at full tile size: 1.3 GB of arrays and goldens", 1000, 0, true},
+    {0},
+};
+
+static int prepare(struct pto_program_run *run) {
+  uint64_t batch, m, n, matmul_batch, add_batch, tile;
+  const struct whole_option numbers[] = {{"batch", 1, 100000, &batch},
+                                         {"m", 1, 100000, &m},
+                                         {"n", 1, 100000, &n},
+                                         {"matmul_batch", 1, 100000, &matmul_batch},
+                                         {"add_batch", 1, 100000, &add_batch},
+                                         {"tile", 1, 100000, &tile}};
+  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  if (status != PTO_OK) return status;
+  const uint64_t products = batch * m, sums = batch * n;
+  if (products % matmul_batch != 0 || sums % add_batch != 0)
+    return pto_program_fail(run, "%llu products and %llu sums do not divide into tasks of %llu and %llu",
+                            (unsigned long long)products, (unsigned long long)sums, (unsigned long long)matmul_batch,
+                            (unsigned long long)add_batch);
+  struct alternating *state = pto_program_state(run, sizeof *state);
+  if (state == NULL) return PTO_ENOMEM;
+  state->matmul_batch = matmul_batch;
+  state->add_batch = add_batch;
+  state->matmul_count = products / matmul_batch;
+  state->add_count = sums / add_batch;
+  const struct {
+    struct pto_array **array;
+    const char *name;
+    uint32_t role;
+    uint64_t tiles;
+  } arrays[] = {
+      {&state->a, "a", PTO_ARRAY_INPUT, products},  {&state->b, "b", PTO_ARRAY_INPUT, products},
+      {&state->c, "c", PTO_ARRAY_OUTPUT, products}, {&state->x, "x", PTO_ARRAY_INPUT, sums},
+      {&state->y, "y", PTO_ARRAY_INPUT, sums},      {&state->z, "z", PTO_ARRAY_OUTPUT, sums},
+  };
+  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
+    *arrays[i].array = pto_program_array(run, arrays[i].name, arrays[i].role, PTO_FLOAT32, 3,
+                                         (uint64_t[]){arrays[i].tiles, tile, tile});
+    if (*arrays[i].array == NULL) return PTO_ENOMEM;
+    if (arrays[i].role == PTO_ARRAY_INPUT) pto_array_fill_uniform(run, *arrays[i].array, -1, 1);
+  }
+  return PTO_OK;
+}
+
+/* Tiles index·count … of three stacks, as the parameters of one task. */
+static int submit_tiles(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_tensor stacks[3],
+                        uint64_t index, uint64_t count) {
+  struct pto_tensor t[3];
+  for (int i = 0; i < 3; i++) t[i] = pto_tensor_slice(&stacks[i], 0, index * count, (index + 1) * count, 1);
+  struct pto_param params[] = {pto_input(&t[0]), pto_input(&t[1]), pto_output(&t[2])};
+  return pto_submit(rt, launch, params, 3, NULL);
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct alternating *state = pto_program_state(run, sizeof *state);
+  const struct pto_launch matmul = {.aic = &kernel_matmul_batch}, add = {.aiv0 = pto_kernel_find("add")};
+  struct pto_tensor abc[] = {pto_array_tensor(rt, state->a), pto_array_tensor(rt, state->b),
+                             pto_array_tensor(rt, state->c)};
+  struct pto_tensor xyz[] = {pto_array_tensor(rt, state->x), pto_array_tensor(rt, state->y),
+                             pto_array_tensor(rt, state->z)};
+  uint64_t turns = state->matmul_count > state->add_count ? state->matmul_count : state->add_count;
+  int status = PTO_OK;
+  for (uint64_t i = 0; status == PTO_OK && i < turns; i++) {
+    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+    if (status == PTO_OK && i < state->matmul_count) status = submit_tiles(rt, &matmul, abc, i, state->matmul_batch);
+    if (status == PTO_OK && i < state->add_count) status = submit_tiles(rt, &add, xyz, i, state->add_batch);
+    if (status == PTO_OK) status = pto_scope_end(rt);
+  }
+  return status;
+}
+
+static int expect(struct pto_program_run *run) {
+  const struct alternating *state = pto_program_state(run, sizeof *state);
+  double *c = pto_array_golden(run, state->c), *z = pto_array_golden(run, state->z);
+  if (c == NULL || z == NULL) return PTO_ENOMEM;
+  const float *a = state->a->data, *b = state->b->data, *x = state->x->data, *y = state->y->data;
+  uint64_t tile = state->c->shape[1], rows = state->c->shape[0] * tile;
+  for (uint64_t row = 0; row < rows; row++) {
+    const float *b_tile = b + row / tile * tile * tile;
+    for (uint64_t k = 0; k < tile; k++) {
+      double value = (double)a[row * tile + k];
+      for (uint64_t j = 0; j < tile; j++) c[row * tile + j] += value * (double)b_tile[k * tile + j];
+    }
+  }
+  for (uint64_t i = 0; i < state->z->numel; i++) z[i] = (double)x[i] + (double)y[i];
+  return PTO_OK;
+}
+
+PTO_API const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "alternating_matmul_add",
+    .summary = "independent AIC products between independent AIV sums, several tiles a task",
+    .rtol = 1e-3,
+    .atol = 1e-3,
+    .options = options,
+    .cases = cases,
+    .prepare = prepare,
+    .orchestrate = orchestrate,
+    .expect = expect,
+};

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diamond_matmul: one producer, two products side by side, one sum.
+ *
+ *                     ┌→ p = t·W1 (AIC) ┐
+ *     t = √(log A) ───┤                 ├→ s = p + q (AIV) → f = exp(s) (AIV)
+ *        (AIV)        └→ q = t·W2 (AIC) ┘
+ *
+ * A, W1, W2 and t are fp16, products and results f32.  With A = e⁴ and W = 1/256 of size 128, t = 2, p = q = 1, f = e².
+ *
+ * tasks = 5, edges = 5.
+ */
+#include <orchestration/support/general_call.h>
+#include <orchestration/support/options.h>
+
+#include <math.h>
+
+struct diamond {
+  struct pto_array *a, *w1, *w2, *f;
+};
+
+/* ---- kernel: y = √(log x), row by row through local memory in f32, so that it is rounded to fp16 once ---- */
+
+static const uint64_t dense[] = {1};
+
+static struct pto_kernel_tensor row_of(const struct pto_kernel_tensor *matrix, uint64_t row) {
+  return (struct pto_kernel_tensor){.addr =
+                                        row == 0 ? matrix->addr : (uint16_t *)matrix->addr + row * matrix->strides[0],
+                                    .shape = matrix->shape + 1,
+                                    .strides = matrix->strides + 1,
+                                    .ndims = 1,
+                                    .dtype = matrix->dtype};
+}
+
+/* The two calls for one row, between them the logarithms at `logs`. */
+struct row_calls {
+  struct pto_kernel_tensor tensors[3]; /* x, log x, y */
+  struct general_call log, sqrt;
+};
+
+static void make_calls(struct row_calls *calls, const struct pto_kernel_args *args, uint64_t row, float *logs) {
+  calls->tensors[0] = row_of(&args->tensors[0], row);
+  calls->tensors[1] = (struct pto_kernel_tensor){logs, args->tensors[0].shape + 1, dense, 1, PTO_FLOAT32};
+  calls->tensors[2] = row_of(&args->tensors[1], row);
+  calls->log = (struct general_call){"log", args->core, &calls->tensors[0], NULL, 2, 0};
+  calls->sqrt = (struct general_call){"sqrt", args->core, &calls->tensors[1], NULL, 2, 0};
+}
+
+static int run_sqrt_log(const struct pto_kernel_args *args) {
+  const uint64_t *shape = args->tensors[0].shape;
+  const struct pto_core rest = general_core_behind(args->core, shape[1] * sizeof(float));
+  int status = 0;
+  for (uint64_t row = 0; status == 0 && row < shape[0]; row++) {
+    struct row_calls calls;
+    make_calls(&calls, args, row, args->core->local.addr);
+    calls.log.core = calls.sqrt.core = &rest;
+    status = general_run(&calls.log);
+    if (status == 0) status = general_run(&calls.sqrt);
+  }
+  return status;
+}
+
+static struct pto_cost sqrt_log_cost(const struct pto_kernel_args *args) {
+  const uint64_t *shape = args->tensors[0].shape;
+  struct row_calls calls;
+  make_calls(&calls, args, 0, NULL);
+  const struct pto_cost log = general_cost(&calls.log), sqrt = general_cost(&calls.sqrt);
+  return (struct pto_cost){
+      .bytes_in = shape[0] * log.bytes_in,
+      .bytes_out = shape[0] * sqrt.bytes_out,
+      .vector_elems = shape[0] * (log.vector_elems + sqrt.vector_elems),
+      .local_bytes = general_line_bytes(shape[1] * sizeof(float)) +
+                     (log.local_bytes > sqrt.local_bytes ? log.local_bytes : sqrt.local_bytes),
+  };
+}
+
+static const struct pto_kernel_param sqrt_log_params[] = {
+    {.name = "x", .mode = PTO_INPUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT16), .min_rank = 2, .max_rank = 2},
+    {.name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT16), .min_rank = 2, .max_rank = 2},
+};
+static const struct pto_kernel sqrt_log = {.name = "sqrt_log",
+                                           .cores = PTO_AIV,
+                                           .params = sqrt_log_params,
+                                           .param_count = 2,
+                                           .run = run_sqrt_log,
+                                           .cost = sqrt_log_cost};
+
+/* ---- the program ---- */
+
+static const struct pto_option options[] = {
+    {"size", PTO_OPTION_INT, "128", "rows and columns of every matrix"},
+    {"constant", PTO_OPTION_BOOL, "true", "A = e⁴ and W = 1/256; else drawn from the seed"},
+    {0},
+};
+
+static const struct pto_case cases[] = {
+    {"128", "size=128", NULL, 5, 5, false},
+    {"random", "size=48 constant=false", "W1 and W2 differ; no power of two", 5, 5, false},
+    {0},
+};
+
+static int prepare(struct pto_program_run *run) {
+  uint64_t size = 0;
+  const int status = read_whole_options(run, &(struct whole_option){"size", 1, 1024, &size}, 1);
+  if (status != PTO_OK) return status;
+  struct diamond *state = pto_program_state(run, sizeof *state);
+  if (state == NULL) return PTO_ENOMEM;
+  uint64_t shape[] = {size, size};
+  state->a = pto_program_array(run, "a", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, shape);
+  state->w1 = pto_program_array(run, "w1", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, shape);
+  state->w2 = pto_program_array(run, "w2", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, shape);
+  state->f = pto_program_array(run, "f", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, shape);
+  if (state->a == NULL || state->w1 == NULL || state->w2 == NULL || state->f == NULL) return PTO_ENOMEM;
+  if (pto_option_bool(run, "constant")) {
+    pto_array_fill(state->a, exp(4));
+    pto_array_fill(state->w1, 1.0 / 256);
+    pto_array_fill(state->w2, 1.0 / 256);
+  } else {
+    double bound = 0.7 / sqrt((double)size); /* keeps the sums of a row of products near 1 */
+    pto_array_fill_uniform(run, state->a, 2, 60);
+    pto_array_fill_uniform(run, state->w1, -bound, bound);
+    pto_array_fill_uniform(run, state->w2, -bound, bound);
+  }
+  return PTO_OK;
+}
+
+static struct pto_tensor temporary(struct pto_runtime *rt, uint32_t dtype, const uint64_t *shape) {
+  struct pto_buffer buffer = pto_create_buffer(rt, shape[0] * shape[1] * pto_dtype_size(dtype));
+  return pto_managed_tensor(rt, buffer, dtype, 2, shape);
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct diamond *state = pto_program_state(run, sizeof *state);
+  const struct pto_kernel *matmul = pto_kernel_find("matmul");
+  struct pto_tensor a = pto_array_tensor(rt, state->a), f = pto_array_tensor(rt, state->f);
+  struct pto_tensor w1 = pto_array_tensor(rt, state->w1), w2 = pto_array_tensor(rt, state->w2);
+  struct pto_tensor t = temporary(rt, PTO_FLOAT16, state->a->shape);
+  struct pto_tensor p = temporary(rt, PTO_FLOAT32, state->a->shape), q = temporary(rt, PTO_FLOAT32, state->a->shape);
+  struct pto_tensor s = temporary(rt, PTO_FLOAT32, state->a->shape);
+  const struct pto_param make_t[] = {pto_input(&a), pto_output(&t)};
+  const struct pto_param make_p[] = {pto_input(&t), pto_input(&w1), pto_output(&p)};
+  const struct pto_param make_q[] = {pto_input(&t), pto_input(&w2), pto_output(&q)};
+  const struct pto_param make_s[] = {pto_input(&p), pto_input(&q), pto_output(&s)};
+  const struct pto_param make_f[] = {pto_input(&s), pto_output(&f)};
+  int status = pto_submit_aiv(rt, &sqrt_log, make_t, 2);
+  if (status == PTO_OK) status = pto_submit_aic(rt, matmul, make_p, 3);
+  if (status == PTO_OK) status = pto_submit_aic(rt, matmul, make_q, 3);
+  if (status == PTO_OK) status = pto_submit_aiv(rt, pto_kernel_find("add"), make_s, 3);
+  if (status == PTO_OK) status = pto_submit_aiv(rt, pto_kernel_find("exp"), make_f, 2);
+  return status;
+}
+
+/* f = exp(√(log A)·(W1 + W2)), nothing rounded in between. */
+static int expect(struct pto_program_run *run) {
+  const struct diamond *state = pto_program_state(run, sizeof *state);
+  double *f = pto_array_golden(run, state->f);
+  if (f == NULL) return PTO_ENOMEM;
+  uint64_t n = state->f->shape[0];
+  for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t k = 0; k < n; k++) {
+      double t = sqrt(log(pto_array_get(state->a, i * n + k)));
+      for (uint64_t j = 0; j < n; j++)
+        f[i * n + j] += t * (pto_array_get(state->w1, k * n + j) + pto_array_get(state->w2, k * n + j));
+    }
+  }
+  for (uint64_t i = 0; i < n * n; i++) f[i] = exp(f[i]);
+  return PTO_OK;
+}
+
+PTO_API const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "diamond_matmul",
+    .summary = "a diamond: two AIC products of one AIV result, summed; fp16 in, f32 out",
+    .rtol = 1e-2,
+    .atol = 1e-2,
+    .options = options,
+    .cases = cases,
+    .prepare = prepare,
+    .orchestrate = orchestrate,
+    .expect = expect,
+};

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * moe: a mixture-of-experts layer.  A router sends each token to k of the experts, which are feed-forward layers; the
+ * layer's output is the weighted sum of what they answer.
+ *
+ *     p = softmax(x·R)      the k largest p choose the experts, weights wⱼ = pⱼ / Σ p
+ *     out = Σⱼ wⱼ · (silu(x·W1ⱼ) ⊙ x·W3ⱼ)·W2ⱼ
+ *
+ * How many tokens an expert gets is not known when its tasks are submitted.  One task, `dispatch`, sorts all tokens by
+ * expert: load[e] counts them, slots[e] lists them.  Each expert then has as many tiles as if it got every token, and
+ * tile r runs under the predicate load[e] > r·tile: an expert without tokens costs its submits and nothing else.  Every
+ * tile that runs leaves a 1 in `ran`, which the golden knows.
+ *
+ *   each tile of tokens          logits (AIC) → probabilities (AIV) → choose (AIV)
+ *   all tokens                   dispatch (AIV)
+ *   each expert, each tile       mark (AIV);  gather (AIV) → gate, up (AIC) → silu, multiply (AIV) → down (AIC)
+ *   each tile of tokens          combine (AIV): reads of y the rows that its tokens were sent to
+ *
+ * With n tiles of tokens and E experts:  tasks = 2 + 4·n + 7·E·n,  edges = 6·n + 14·E·n + E·n²: each combine waits for
+ * every down, whether that runs or not.
+ *
+ * Equal probabilities choose the lower expert.  So that rounding cannot choose another expert than the golden, which is
+ * in double precision, tokens are drawn until the logits of neighbouring ranks, down to the first that is not chosen,
+ * are equal by construction (option ties) or further apart than the error bound of the product.  An x from a file is
+ * taken as it is.
+ */
+#include <orchestration/models/moe_kernels.h>
+#include <orchestration/support/options.h>
+
+#include <math.h>
+
+struct moe {
+  uint64_t tokens, dim, hidden, experts, k, tile;
+  uint32_t dtype;                                        /* T below */
+  struct pto_array *x, *router;                          /* T[tokens, dim], T[dim, experts] */
+  struct pto_array *w1, *w3, *w2;                        /* T[experts, dim, hidden] twice, T[experts, hidden, dim] */
+  struct pto_array *out, *chosen, *weights, *load, *ran; /* see prepare */
+};
+
+/* ---- inputs ---- */
+
+static const struct pto_option options[] = {
+    {"tokens", PTO_OPTION_INT, "64", "tokens"},
+    {"dim", PTO_OPTION_INT, "64", "elements of a token"},
+    {"hidden", PTO_OPTION_INT, "128", "width of an expert"},
+    {"experts", PTO_OPTION_INT, "8", "experts"},
+    {"k", PTO_OPTION_INT, "2", "experts that a token is sent to"},
+    {"tile", PTO_OPTION_INT, "16", "tokens of a tile"},
+    {"dtype", PTO_OPTION_TEXT, "f32", "of tokens and matrices: f32, fp16 or bf16"},
+    {"favour", PTO_OPTION_INT, "-1", "an expert that every token chooses; -1: none"},
+    {"shun", PTO_OPTION_INT, "-1", "an expert that no token chooses while there are others; -1: none"},
+    {"ties", PTO_OPTION_BOOL, "false", "experts 2i and 2i + 1 have equal columns in the router"},
+    {0},
+};
+
+/* tokens, dim, hidden, experts, k, tile, dtype */
+static int read_options(struct pto_program_run *run, struct moe *moe) {
+  enum { MOST = 1 << 16 };
+  const struct whole_option numbers[] = {{"tokens", 1, MOST, &moe->tokens}, {"dim", 1, MOST, &moe->dim},
+                                         {"hidden", 1, MOST, &moe->hidden}, {"experts", 1, MOST, &moe->experts},
+                                         {"k", 1, MOST, &moe->k},           {"tile", 1, MOST, &moe->tile}};
+  int status = READ_WHOLE_OPTIONS(run, numbers);
+  if (status == PTO_OK) status = read_float_dtype(run, &moe->dtype);
+  if (status != PTO_OK) return status;
+  if (moe->k > moe->experts)
+    return pto_program_fail(run, "k %llu exceeds experts %llu", (unsigned long long)moe->k,
+                            (unsigned long long)moe->experts);
+  if (moe->dtype != PTO_FLOAT32) pto_program_tolerance(run, 1e-2, 1e-2);
+  return PTO_OK;
+}
+
+/* Element 0 of every token is 1, so row 0 of the router is what an expert has before it sees a token. */
+static int make_router(struct pto_program_run *run, struct moe *moe) {
+  static const double FAR = 16; /* beyond all logits, and not so far that a probability underflows */
+  double bound = 3 * sqrt(3 / (double)moe->dim);
+  int64_t favour = pto_option_int(run, "favour"), shun = pto_option_int(run, "shun");
+  if (favour >= (int64_t)moe->experts || shun >= (int64_t)moe->experts)
+    return pto_program_fail(run, "favour %lld or shun %lld is no expert", (long long)favour, (long long)shun);
+  pto_array_fill_uniform(run, moe->router, -bound, bound);
+  for (uint64_t i = 0; i < moe->dim && pto_option_bool(run, "ties"); i++) {
+    for (uint64_t e = 1; e < moe->experts; e += 2)
+      pto_array_set(moe->router, i * moe->experts + e, pto_array_get(moe->router, i * moe->experts + e - 1));
+  }
+  if (favour >= 0) pto_array_set(moe->router, (uint64_t)favour, FAR);
+  if (shun >= 0) pto_array_set(moe->router, (uint64_t)shun, -FAR);
+  return PTO_OK;
+}
+
+/* The experts by rank in double precision, (larger logit, lower expert) first; `logits` is for its use.  *margin: how
+ * far f32 arithmetic may be off, with something to spare. */
+static void rank_experts(const struct moe *moe, const struct pto_array *tokens, uint64_t token, double *logits,
+                         uint64_t *ranked, double *margin) {
+  double most = 0;
+  for (uint64_t e = 0; e < moe->experts; e++) {
+    double magnitude = 0;
+    logits[e] = 0;
+    for (uint64_t i = 0; i < moe->dim; i++) {
+      double term = pto_array_get(tokens, token * moe->dim + i) * pto_array_get(moe->router, i * moe->experts + e);
+      logits[e] += term;
+      magnitude += fabs(term);
+    }
+    most = fmax(most, magnitude);
+    uint64_t at = e;
+    for (; at > 0 && logits[ranked[at - 1]] < logits[e]; at--) ranked[at] = ranked[at - 1];
+    ranked[at] = e;
+  }
+  /* Two products, each within (dim + 2)·2⁻²⁴ of its terms, and the softmax's few roundings. */
+  *margin = 4 * ldexp((double)moe->dim + 16, -24) * fmax(most, 1);
+}
+
+static bool is_clear_choice(const struct moe *moe, const struct pto_array *tokens, uint64_t token, double *logits,
+                            uint64_t *ranked) {
+  double margin;
+  rank_experts(moe, tokens, token, logits, ranked, &margin);
+  for (uint64_t rank = 0; rank < moe->k && rank + 1 < moe->experts; rank++) {
+    double gap = logits[ranked[rank]] - logits[ranked[rank + 1]];
+    if (gap > 0 && gap < margin) return false;
+  }
+  return true;
+}
+
+/* x gets the first drawn tokens whose choice no rounding can change: nearly all of them are such. */
+static int make_tokens(struct pto_program_run *run, struct moe *moe) {
+  uint64_t drawn_count = moe->tokens + moe->tokens / 4 + 64, taken = 0;
+  struct pto_array *drawn =
+      pto_program_array(run, "drawn", PTO_ARRAY_SCRATCH, moe->dtype, 2, (uint64_t[]){drawn_count, moe->dim});
+  double *logits = pto_program_alloc(run, moe->experts * sizeof *logits);
+  uint64_t *ranked = pto_program_alloc(run, moe->experts * sizeof *ranked);
+  if (drawn == NULL || logits == NULL || ranked == NULL) return PTO_ENOMEM;
+  pto_array_fill_uniform(run, drawn, -1, 1);
+  for (uint64_t token = 0; token < drawn_count && taken < moe->tokens; token++) {
+    pto_array_set(drawn, token * moe->dim, 1);
+    if (!is_clear_choice(moe, drawn, token, logits, ranked)) continue;
+    for (uint64_t i = 0; i < moe->dim; i++)
+      pto_array_set(moe->x, taken * moe->dim + i, pto_array_get(drawn, token * moe->dim + i));
+    taken++;
+  }
+  if (taken == moe->tokens) return PTO_OK;
+  return pto_program_fail(run, "of %llu tokens drawn, only %llu are far enough from a tie",
+                          (unsigned long long)drawn_count, (unsigned long long)taken);
+}
+
+static uint64_t tile_count(const struct moe *moe) { return (moe->tokens + moe->tile - 1) / moe->tile; }
+
+static int prepare(struct pto_program_run *run) {
+  struct moe *moe = pto_program_state(run, sizeof *moe);
+  if (moe == NULL) return PTO_ENOMEM;
+  int status = read_options(run, moe);
+  if (status != PTO_OK) return status;
+  const struct {
+    struct pto_array **array;
+    const char *name;
+    uint32_t role, dtype, ndims;
+    uint64_t shape[3];
+  } arrays[] = {
+      {&moe->x, "x", PTO_ARRAY_INPUT, moe->dtype, 2, {moe->tokens, moe->dim}},
+      {&moe->router, "router", PTO_ARRAY_INPUT, moe->dtype, 2, {moe->dim, moe->experts}},
+      {&moe->w1, "w1", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->dim, moe->hidden}},
+      {&moe->w3, "w3", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->dim, moe->hidden}},
+      {&moe->w2, "w2", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->hidden, moe->dim}},
+      {&moe->out, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {moe->tokens, moe->dim}},
+      {&moe->chosen, "chosen", PTO_ARRAY_OUTPUT, PTO_INT32, 2, {moe->tokens, moe->k}},
+      {&moe->weights, "weights", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {moe->tokens, moe->k}},
+      {&moe->load, "load", PTO_ARRAY_OUTPUT, PTO_INT32, 1, {moe->experts}},                /* tokens of each expert */
+      {&moe->ran, "ran", PTO_ARRAY_OUTPUT, PTO_INT32, 2, {moe->experts, tile_count(moe)}}, /* 1: the tile did */
+  };
+  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
+    *arrays[i].array =
+        pto_program_array(run, arrays[i].name, arrays[i].role, arrays[i].dtype, arrays[i].ndims, arrays[i].shape);
+    if (*arrays[i].array == NULL) return PTO_ENOMEM;
+  }
+  double into = sqrt(3 / (double)moe->dim), back = sqrt(3 / (double)moe->hidden); /* keep the variance of a token */
+  pto_array_fill_uniform(run, moe->w1, -into, into);
+  pto_array_fill_uniform(run, moe->w3, -into, into);
+  pto_array_fill_uniform(run, moe->w2, -back, back);
+  status = make_router(run, moe);
+  return status == PTO_OK ? make_tokens(run, moe) : status;
+}
+
+/* ---- the orchestration ---- */
+
+struct plan {
+  const struct moe *moe;
+  struct pto_tensor x, router, w1, w3, w2, out, chosen, weights, load, ran;
+  struct pto_tensor slots, places; /* i32[experts, tokens], i32[tokens, k] */
+  struct pto_tensor y;             /* f32[experts, tokens, dim]: y[e, i] is the answer to the i-th token of expert e */
+};
+
+/* Rows first … first + rows − 1 of a tile. */
+struct tile {
+  uint64_t first, rows;
+};
+
+static struct tile tile_at(const struct moe *moe, uint64_t index) {
+  uint64_t first = index * moe->tile, left = moe->tokens - first;
+  return (struct tile){first, left < moe->tile ? left : moe->tile};
+}
+
+static struct pto_tensor temporary(struct pto_runtime *rt, uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
+  uint64_t bytes = pto_dtype_size(dtype);
+  for (uint32_t i = 0; i < ndims; i++) bytes *= shape[i];
+  return pto_managed_tensor(rt, pto_create_buffer(rt, bytes), dtype, ndims, shape);
+}
+
+static struct pto_tensor rows_of(const struct pto_tensor *matrix, struct tile tile) {
+  return pto_tensor_slice(matrix, 0, tile.first, tile.first + tile.rows, 1);
+}
+
+/* Rows of the index-th matrix of a stack. */
+static struct pto_tensor matrix_of(const struct pto_tensor *stack, uint64_t index, struct tile rows) {
+  uint64_t shape[] = {rows.rows, stack->shape[2]};
+  struct pto_tensor part =
+      pto_tensor_view(stack, (uint64_t[]){index, rows.first, 0}, (uint64_t[]){1, shape[0], shape[1]});
+  return pto_tensor_reshape(&part, 2, shape);
+}
+
+static int submit_router(struct pto_runtime *rt, const struct plan *plan, struct tile tile) {
+  uint64_t shape[] = {tile.rows, plan->moe->experts};
+  struct pto_tensor x = rows_of(&plan->x, tile), chosen = rows_of(&plan->chosen, tile);
+  struct pto_tensor weights = rows_of(&plan->weights, tile);
+  struct pto_tensor logits = temporary(rt, PTO_FLOAT32, 2, shape), p = temporary(rt, PTO_FLOAT32, 2, shape);
+  struct pto_param product[] = {pto_input(&x), pto_input(&plan->router), pto_output(&logits)};
+  struct pto_param softmax[] = {pto_input(&logits), pto_output(&p), pto_scalar_i64(1)};
+  struct pto_param choose[] = {pto_input(&p), pto_output(&chosen), pto_output(&weights)};
+  int status = pto_submit_aic(rt, pto_kernel_find("matmul"), product, 3);
+  if (status == PTO_OK) status = pto_submit_aiv(rt, pto_kernel_find("softmax"), softmax, 3);
+  if (status == PTO_OK) status = pto_submit_aiv(rt, &moe_choose, choose, 3);
+  return status;
+}
+
+/* A task of the tile that `gate` lets run. */
+static int submit_gated(struct pto_runtime *rt, const struct pto_predicate *gate, const struct pto_kernel *kernel,
+                        const struct pto_param *params, uint32_t count) {
+  struct pto_launch launch = {.predicate = *gate};
+  *(kernel->cores & PTO_AIC ? &launch.aic : &launch.aiv0) = kernel;
+  return pto_submit(rt, &launch, params, count, NULL);
+}
+
+/* Tokens number tile.first … of expert e, if it has so many. */
+static int submit_expert(struct pto_runtime *rt, const struct plan *plan, uint64_t e, struct tile tile) {
+  const struct moe *moe = plan->moe;
+  const struct pto_kernel *matmul = pto_kernel_find("matmul");
+  uint64_t narrow[] = {tile.rows, moe->dim}, wide[] = {tile.rows, moe->hidden};
+  struct pto_tensor load = pto_tensor_slice(&plan->load, 0, e, e + 1, 1);
+  struct pto_predicate gate = {.tensor = &load, .compare = PTO_IF_GT, .value = (int64_t)tile.first};
+  struct pto_tensor ran = pto_tensor_view(&plan->ran, (uint64_t[]){e, tile.first / moe->tile}, (uint64_t[]){1, 1});
+  struct pto_tensor slots = pto_tensor_view(&plan->slots, (uint64_t[]){e, tile.first}, (uint64_t[]){1, tile.rows});
+  slots = pto_tensor_reshape(&slots, 1, &tile.rows);
+  struct pto_tensor w1 = matrix_of(&plan->w1, e, (struct tile){0, moe->dim});
+  struct pto_tensor w3 = matrix_of(&plan->w3, e, (struct tile){0, moe->dim});
+  struct pto_tensor w2 = matrix_of(&plan->w2, e, (struct tile){0, moe->hidden});
+  struct pto_tensor y = matrix_of(&plan->y, e, tile);
+  struct pto_tensor tokens = temporary(rt, moe->dtype, 2, narrow), gated = temporary(rt, moe->dtype, 2, wide);
+  struct pto_tensor gates = temporary(rt, PTO_FLOAT32, 2, wide), up = temporary(rt, PTO_FLOAT32, 2, wide);
+  struct pto_tensor active = temporary(rt, PTO_FLOAT32, 2, wide);
+  struct pto_param mark[] = {pto_output(&ran), pto_scalar_i64(1)};
+  struct pto_param gather[] = {pto_input(&plan->x), pto_input(&slots), pto_output(&tokens), pto_scalar_u64(0)};
+  struct pto_param times_w1[] = {pto_input(&tokens), pto_input(&w1), pto_output(&gates)};
+  struct pto_param times_w3[] = {pto_input(&tokens), pto_input(&w3), pto_output(&up)};
+  struct pto_param silu[] = {pto_input(&gates), pto_output(&active)};
+  struct pto_param multiply[] = {pto_input(&active), pto_input(&up), pto_output(&gated)};
+  struct pto_param times_w2[] = {pto_input(&gated), pto_input(&w2), pto_output(&y)};
+  int status = submit_gated(rt, &gate, pto_kernel_find("fill_int"), mark, 2);
+  if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("gather"), gather, 4);
+  if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w1, 3);
+  if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w3, 3);
+  if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("silu"), silu, 2);
+  if (status == PTO_OK) status = submit_gated(rt, &gate, pto_kernel_find("mul"), multiply, 3);
+  if (status == PTO_OK) status = submit_gated(rt, &gate, matmul, times_w2, 3);
+  return status;
+}
+
+static int submit_combine(struct pto_runtime *rt, const struct plan *plan, struct tile tile) {
+  struct pto_tensor chosen = rows_of(&plan->chosen, tile), weights = rows_of(&plan->weights, tile);
+  struct pto_tensor places = rows_of(&plan->places, tile), out = rows_of(&plan->out, tile);
+  struct pto_param params[] = {pto_input(&chosen), pto_input(&weights), pto_input(&places), pto_input(&plan->y),
+                               pto_output(&out)};
+  return pto_submit_aiv(rt, &moe_combine, params, 5);
+}
+
+/* Calls `submit` for each tile of tokens, in a scope of its own: what a tile allocates comes back when it is done. */
+static int each_tile(struct pto_runtime *rt, const struct plan *plan,
+                     int (*submit)(struct pto_runtime *, const struct plan *, struct tile)) {
+  int status = PTO_OK;
+  for (uint64_t i = 0; status == PTO_OK && i < tile_count(plan->moe); i++) {
+    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+    if (status == PTO_OK) status = submit(rt, plan, tile_at(plan->moe, i));
+    if (status == PTO_OK) status = pto_scope_end(rt);
+  }
+  return status;
+}
+
+static int submit_experts(struct pto_runtime *rt, const struct plan *plan, struct tile tile) {
+  int status = PTO_OK;
+  for (uint64_t e = 0; status == PTO_OK && e < plan->moe->experts; e++) {
+    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+    if (status == PTO_OK) status = submit_expert(rt, plan, e, tile);
+    if (status == PTO_OK) status = pto_scope_end(rt);
+  }
+  return status;
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct moe *moe = pto_program_state(run, sizeof *moe);
+  struct plan plan = {
+      .moe = moe,
+      .x = pto_array_tensor(rt, moe->x),
+      .router = pto_array_tensor(rt, moe->router),
+      .w1 = pto_array_tensor(rt, moe->w1),
+      .w3 = pto_array_tensor(rt, moe->w3),
+      .w2 = pto_array_tensor(rt, moe->w2),
+      .out = pto_array_tensor(rt, moe->out),
+      .chosen = pto_array_tensor(rt, moe->chosen),
+      .weights = pto_array_tensor(rt, moe->weights),
+      .load = pto_array_tensor(rt, moe->load),
+      .ran = pto_array_tensor(rt, moe->ran),
+      .slots = temporary(rt, PTO_INT32, 2, (uint64_t[]){moe->experts, moe->tokens}),
+      .places = temporary(rt, PTO_INT32, 2, (uint64_t[]){moe->tokens, moe->k}),
+      .y = temporary(rt, PTO_FLOAT32, 3, (uint64_t[]){moe->experts, moe->tokens, moe->dim}),
+  };
+  struct pto_param dispatch[] = {pto_input(&plan.chosen), pto_output(&plan.load), pto_output(&plan.slots),
+                                 pto_output(&plan.places)};
+  int status = each_tile(rt, &plan, submit_router);
+  if (status == PTO_OK) status = pto_submit_aiv(rt, &moe_dispatch, dispatch, 4);
+  if (status == PTO_OK) status = pto_alloc_tensors(rt, &plan.y, 1, NULL);
+  if (status == PTO_OK) status = each_tile(rt, &plan, submit_experts);
+  return status == PTO_OK ? each_tile(rt, &plan, submit_combine) : status;
+}
+
+/* ---- golden: every token in double precision, no tiles ---- */
+
+struct golden {
+  const struct moe *moe;
+  double *out, *chosen, *weights, *load, *ran; /* of the outputs */
+  double *w1, *w3, *w2;                        /* of one expert */
+  double *gate, *up;                           /* [hidden] */
+};
+
+static int expect_choices(struct pto_program_run *run, const struct golden *g) {
+  const struct moe *moe = g->moe;
+  double *logits = pto_program_alloc(run, moe->experts * sizeof *logits), margin;
+  uint64_t *ranked = pto_program_alloc(run, moe->experts * sizeof *ranked);
+  if (logits == NULL || ranked == NULL) return PTO_ENOMEM;
+  for (uint64_t token = 0; token < moe->tokens; token++) {
+    double sum = 0, *chosen = g->chosen + token * moe->k, *weights = g->weights + token * moe->k;
+    rank_experts(moe, moe->x, token, logits, ranked, &margin);
+    for (uint64_t rank = 0; rank < moe->k; rank++) {
+      uint64_t at = rank;
+      for (; at > 0 && chosen[at - 1] > (double)ranked[rank]; at--) chosen[at] = chosen[at - 1];
+      chosen[at] = (double)ranked[rank];
+      sum += exp(logits[ranked[rank]] - logits[ranked[0]]);
+      g->load[ranked[rank]]++;
+    }
+    for (uint64_t j = 0; j < moe->k; j++) weights[j] = exp(logits[(uint64_t)chosen[j]] - logits[ranked[0]]) / sum;
+  }
+  for (uint64_t e = 0; e < moe->experts; e++) {
+    for (uint64_t i = 0; i < tile_count(moe); i++)
+      g->ran[e * tile_count(moe) + i] = g->load[e] > (double)(i * moe->tile);
+  }
+  return PTO_OK;
+}
+
+/* out += weight · expert(x) */
+static void add_answer(const struct golden *g, uint64_t token, double weight) {
+  const struct moe *moe = g->moe;
+  for (uint64_t j = 0; j < moe->hidden; j++) g->gate[j] = g->up[j] = 0;
+  for (uint64_t i = 0; i < moe->dim; i++) {
+    double x = pto_array_get(moe->x, token * moe->dim + i);
+    for (uint64_t j = 0; j < moe->hidden; j++) {
+      g->gate[j] += x * g->w1[i * moe->hidden + j];
+      g->up[j] += x * g->w3[i * moe->hidden + j];
+    }
+  }
+  for (uint64_t j = 0; j < moe->hidden; j++) {
+    double middle = weight * g->gate[j] / (1 + exp(-g->gate[j])) * g->up[j];
+    for (uint64_t i = 0; i < moe->dim; i++) g->out[token * moe->dim + i] += middle * g->w2[j * moe->dim + i];
+  }
+}
+
+static void expect_expert(const struct golden *g, uint64_t e) {
+  const struct moe *moe = g->moe;
+  uint64_t numel = moe->dim * moe->hidden;
+  if (g->load[e] == 0) return;
+  for (uint64_t i = 0; i < numel; i++) {
+    g->w1[i] = pto_array_get(moe->w1, e * numel + i);
+    g->w3[i] = pto_array_get(moe->w3, e * numel + i);
+    g->w2[i] = pto_array_get(moe->w2, e * numel + i);
+  }
+  for (uint64_t i = 0; i < moe->tokens * moe->k; i++)
+    if (g->chosen[i] == (double)e) add_answer(g, i / moe->k, g->weights[i]);
+}
+
+static int expect(struct pto_program_run *run) {
+  const struct moe *moe = pto_program_state(run, sizeof *moe);
+  uint64_t numel = moe->dim * moe->hidden;
+  double *memory = pto_program_alloc(run, (3 * numel + 2 * moe->hidden) * sizeof(double));
+  struct golden g = {.moe = moe,
+                     .out = pto_array_golden(run, moe->out),
+                     .chosen = pto_array_golden(run, moe->chosen),
+                     .weights = pto_array_golden(run, moe->weights),
+                     .load = pto_array_golden(run, moe->load),
+                     .ran = pto_array_golden(run, moe->ran)};
+  if (!memory || !g.out || !g.chosen || !g.weights || !g.load || !g.ran) return PTO_ENOMEM;
+  g.w1 = memory;
+  g.w3 = g.w1 + numel;
+  g.w2 = g.w3 + numel;
+  g.gate = g.w2 + numel;
+  g.up = g.gate + moe->hidden;
+  int status = expect_choices(run, &g);
+  for (uint64_t e = 0; status == PTO_OK && e < moe->experts; e++) expect_expert(&g, e);
+  return status;
+}
+
+static const struct pto_case cases[] = {
+    {"64x8x2", "tokens=64 experts=8 k=2", "four tiles of tokens, eight experts", 242, 600, false},
+    {"ragged", "tokens=37 dim=48 hidden=80 experts=5 k=3", "a last tile of five tokens", 119, 273, false},
+    {"idle", "tokens=64 shun=3", "an expert that no token chooses: none of its tasks runs", 242, 600, false},
+    {"same", "tokens=64 k=1 favour=5", "all tokens choose one expert", 242, 600, false},
+    {"ties", "tokens=64 k=3 ties=true", "equal probabilities: the lower expert is chosen", 242, 600, false},
+    {"dense", "tokens=40 experts=4 k=4", "every token to every expert", 98, 222, false},
+    {"one", "tokens=1", "one token: six experts of eight have none", 62, 126, false},
+    {"fp16", "dtype=fp16", NULL, 242, 600, false},
+    {"bf16", "dtype=bf16", NULL, 242, 600, false},
+    {"1024x32x4", "tokens=1024 dim=512 hidden=512 experts=32 k=4 tile=64", "a larger layer", 3650, 15456, true},
+    {0},
+};
+
+PTO_API const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "moe",
+    .summary = "a mixture of experts: router, top-k, experts behind predicates, weighted sum",
+    .rtol = 1e-3,
+    .atol = 1e-3,
+    .options = options,
+    .cases = cases,
+    .prepare = prepare,
+    .orchestrate = orchestrate,
+    .expect = expect,
+};

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core_fifo: kernels that run at the same time and hand data to each other.  y = 2x + 3, twice over:
+ *
+ *   along the cluster   a MIX task: AIV0 reads tiles and pushes them to the AIC, which doubles them and pushes them on
+ *                       to AIV1, which adds 3 and writes them.  A FIFO that is full stops who pushes, an empty one who
+ *                       pops; no core knows how far the others are.  Blocks need not run at the same time.
+ *   across blocks       a sync_start task: every block doubles its tiles into a scratch buffer, all meet at a barrier,
+ *                       then every block finishes the tiles of its right neighbour.  All blocks must run at the same
+ *                       time, so there are no more of them than the chip has AIVs; how many changes no result.
+ *
+ * tasks = 2 · rounds, edges = 0.
+ */
+#include <orchestration/support/options.h>
+
+struct state {
+  uint64_t rounds, blocks, tiles, tile;
+  struct pto_array *x, *piped, *met; /* [rounds, blocks · tiles, tile] */
+};
+
+/* ---- along the cluster: x[tiles of all blocks, tile], y of the same shape ---- */
+
+#define MATRIX(name_, mode_)                                                                                           \
+  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32), .min_rank = 2, .max_rank = 2 }
+#define ABSENT                                                                                                         \
+  { .name = "other", .mode = PTO_UNUSED }
+static const struct pto_kernel_param source_params[] = {MATRIX("x", PTO_INPUT), ABSENT};
+static const struct pto_kernel_param middle_params[] = {MATRIX("x", PTO_INPUT), ABSENT}; /* it needs the shape alone */
+static const struct pto_kernel_param sink_params[] = {ABSENT, MATRIX("y", PTO_OUTPUT)};
+
+/* The rows of a tensor that are a block's. */
+struct rows {
+  float *first;
+  uint64_t count, stride, tile_elems;
+};
+static struct rows rows_of(const struct pto_kernel_args *args, uint32_t tensor, uint64_t block) {
+  const struct pto_kernel_tensor *t = &args->tensors[tensor];
+  uint64_t begin = t->shape[0] * block / args->core->block_count;
+  uint64_t end = t->shape[0] * (block + 1) / args->core->block_count;
+  return (struct rows){(float *)t->addr + begin * t->strides[0], end - begin, t->strides[0], t->shape[1]};
+}
+
+static uint64_t tile_bytes(const struct pto_kernel_args *args) { return args->tensors[0].shape[1] * sizeof(float); }
+
+/* What a stage does to `tiles` tiles.  A kernel states it tile by tile while it runs, before it lets the next stage
+ * know, so that in virtual time the stages overlap; its cost function states the whole. */
+static struct pto_cost source_work(const struct pto_kernel_args *args, uint64_t tiles) {
+  return (struct pto_cost){.bytes_in = tiles * tile_bytes(args)};
+}
+static struct pto_cost middle_work(const struct pto_kernel_args *args, uint64_t tiles) {
+  return (struct pto_cost){.multiply_adds = tiles * args->tensors[0].shape[1], .local_bytes = tile_bytes(args)};
+}
+static struct pto_cost sink_work(const struct pto_kernel_args *args, uint64_t tiles) {
+  return (struct pto_cost){.bytes_out = tiles * tile_bytes(args),
+                           .vector_elems = tiles * args->tensors[0].shape[1],
+                           .local_bytes = tile_bytes(args)};
+}
+
+static int source_run(const struct pto_kernel_args *args) {
+  struct rows x = rows_of(args, 0, args->core->block_index);
+  const struct pto_cost one = source_work(args, 1);
+  for (uint64_t i = 0; i < x.count; i++) {
+    int status = pto_core_work(args, &one);
+    if (status == 0) status = pto_core_push(args, PTO_ROLE_AIC, x.first + i * x.stride, tile_bytes(args));
+    if (status != 0) return status;
+  }
+  return 0;
+}
+
+static int middle_run(const struct pto_kernel_args *args) {
+  struct rows x = rows_of(args, 0, args->core->block_index);
+  float *tile = args->core->local.addr;
+  const struct pto_cost one = middle_work(args, 1);
+  for (uint64_t i = 0; i < x.count; i++) {
+    int status = pto_core_pop(args, PTO_ROLE_AIV0, tile, tile_bytes(args));
+    if (status != 0) return status;
+    for (uint64_t k = 0; k < x.tile_elems; k++) tile[k] *= 2;
+    status = pto_core_work(args, &one);
+    if (status == 0) status = pto_core_push(args, PTO_ROLE_AIV1, tile, tile_bytes(args));
+    if (status != 0) return status;
+  }
+  return 0;
+}
+
+static int sink_run(const struct pto_kernel_args *args) {
+  struct rows y = rows_of(args, 1, args->core->block_index);
+  float *tile = args->core->local.addr;
+  const struct pto_cost one = sink_work(args, 1);
+  for (uint64_t i = 0; i < y.count; i++) {
+    int status = pto_core_pop(args, PTO_ROLE_AIC, tile, tile_bytes(args));
+    if (status != 0) return status;
+    for (uint64_t k = 0; k < y.tile_elems; k++) y.first[i * y.stride + k] = tile[k] + 3;
+    status = pto_core_work(args, &one);
+    if (status != 0) return status;
+  }
+  return 0;
+}
+
+static struct pto_cost source_cost(const struct pto_kernel_args *args) {
+  return source_work(args, rows_of(args, 0, args->core->block_index).count);
+}
+static struct pto_cost middle_cost(const struct pto_kernel_args *args) {
+  return middle_work(args, rows_of(args, 0, args->core->block_index).count);
+}
+static struct pto_cost sink_cost(const struct pto_kernel_args *args) {
+  return sink_work(args, rows_of(args, 1, args->core->block_index).count);
+}
+
+#define STAGE(name_, cores_, stage)                                                                                    \
+  {                                                                                                                    \
+    .name = name_, .cores = cores_, .flags = PTO_KERNEL_WAITS, .params = stage##_params, .param_count = 2,             \
+    .run = stage##_run, .cost = stage##_cost                                                                           \
+  }
+static const struct pto_kernel source = STAGE("read_tiles", PTO_AIV, source);
+static const struct pto_kernel middle = STAGE("double_tiles", PTO_AIC, middle);
+static const struct pto_kernel sink = STAGE("add_and_write", PTO_AIV, sink);
+
+/* ---- across blocks: x, a scratch buffer and y of the same shape ---- */
+
+static const struct pto_kernel_param meet_params[] = {MATRIX("x", PTO_INPUT), MATRIX("scratch", PTO_OUTPUT),
+                                                      MATRIX("y", PTO_OUTPUT)};
+
+/* Either half of it. */
+static struct pto_cost half_work(const struct pto_kernel_args *args) {
+  struct rows own = rows_of(args, 0, args->core->block_index);
+  uint64_t elems = own.count * own.tile_elems;
+  return (struct pto_cost){
+      .bytes_in = elems * sizeof(float), .bytes_out = elems * sizeof(float), .vector_elems = elems};
+}
+static struct pto_cost meet_cost(const struct pto_kernel_args *args) {
+  struct pto_cost half = half_work(args);
+  return (struct pto_cost){
+      .bytes_in = 2 * half.bytes_in, .bytes_out = 2 * half.bytes_out, .vector_elems = 2 * half.vector_elems};
+}
+
+static int meet_run(const struct pto_kernel_args *args) {
+  uint32_t block = args->core->block_index, neighbour = (block + 1) % args->core->block_count;
+  struct rows x = rows_of(args, 0, block), doubled = rows_of(args, 1, block);
+  for (uint64_t i = 0; i < x.count; i++) {
+    for (uint64_t k = 0; k < x.tile_elems; k++) doubled.first[i * doubled.stride + k] = 2 * x.first[i * x.stride + k];
+  }
+  const struct pto_cost half = half_work(args);
+  int status = pto_core_work(args, &half);
+  if (status == 0) status = pto_core_barrier(args);
+  if (status != 0) return status;
+  struct rows theirs = rows_of(args, 1, neighbour), y = rows_of(args, 2, neighbour);
+  for (uint64_t i = 0; i < y.count; i++) {
+    for (uint64_t k = 0; k < y.tile_elems; k++) y.first[i * y.stride + k] = theirs.first[i * theirs.stride + k] + 3;
+  }
+  return 0;
+}
+
+static const struct pto_kernel meet = {.name = "meet_and_swap",
+                                       .cores = PTO_AIV,
+                                       .flags = PTO_KERNEL_WAITS,
+                                       .params = meet_params,
+                                       .param_count = 3,
+                                       .run = meet_run,
+                                       .cost = meet_cost};
+
+/* ---- the program ---- */
+
+static const struct pto_option options[] = {
+    {"rounds", PTO_OPTION_INT, "4", "times that both tasks are submitted"},
+    {"blocks", PTO_OPTION_INT, "8", "blocks of the MIX task"},
+    {"together", PTO_OPTION_INT, "0", "blocks that meet; 0: as many as blocks, or as the chip has AIVs for"},
+    {"tiles", PTO_OPTION_INT, "4", "tiles a block of the MIX task"},
+    {"tile", PTO_OPTION_INT, "1024", "elements a tile"},
+    {0},
+};
+
+static const struct pto_case cases[] = {
+    {"8x4", "rounds=4 blocks=8 tiles=4 tile=1024", NULL, 8, 0, false},
+    {"one", "rounds=1 blocks=1 tiles=1 tile=1", "the smallest", 2, 0, false},
+    {"full", "rounds=1 blocks=8 tiles=12 tile=16384", "FIFOs that hold 3 tiles of 12", 2, 0, false},
+    {"many", "rounds=100 blocks=8 tiles=3 tile=16", "many short tasks in flight", 200, 0, false},
+    {0},
+};
+
+static int prepare(struct pto_program_run *run) {
+  struct state *state = pto_program_state(run, sizeof *state);
+  if (state == NULL) return PTO_ENOMEM;
+  const struct whole_option numbers[] = {{"rounds", 1, 100000, &state->rounds},
+                                         {"blocks", 1, 4096, &state->blocks},
+                                         {"tiles", 1, 4096, &state->tiles},
+                                         {"tile", 1, 32768, &state->tile}};
+  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  if (status != PTO_OK) return status;
+  const uint64_t shape[] = {state->rounds, state->blocks * state->tiles, state->tile};
+  state->x = pto_program_array(run, "x", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, shape);
+  state->piped = pto_program_array(run, "piped", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 3, shape);
+  state->met = pto_program_array(run, "met", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 3, shape);
+  if (state->x == NULL || state->piped == NULL || state->met == NULL) return PTO_ENOMEM;
+  pto_array_fill_uniform(run, state->x, -1, 1);
+  return PTO_OK;
+}
+
+/* The matrix of one round. */
+static struct pto_tensor matrix(const struct pto_tensor *all, uint64_t round) {
+  struct pto_tensor one = pto_tensor_slice(all, 0, round, round + 1, 1);
+  return pto_tensor_reshape(&one, 2, all->shape + 1);
+}
+
+/* Its scratch buffer dies with the scope that this is called in. */
+static int submit_rendezvous(struct pto_runtime *rt, const struct pto_tensor *x, const struct pto_tensor *y,
+                             uint32_t blocks) {
+  struct pto_buffer buffer = pto_create_buffer(rt, pto_tensor_numel(x) * sizeof(float));
+  struct pto_tensor scratch = pto_managed_tensor(rt, buffer, PTO_FLOAT32, 2, x->shape);
+  struct pto_param params[] = {pto_input(x), pto_output(&scratch), pto_output(y)};
+  struct pto_launch launch = {.aiv0 = &meet, .block_count = blocks, .sync_start = true};
+  return pto_submit(rt, &launch, params, 3, NULL);
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct state *state = pto_program_state(run, sizeof *state);
+  uint64_t room = pto_core_count(rt, PTO_AIV), together = (uint64_t)pto_option_int(run, "together");
+  if (together > room)
+    return pto_program_fail(run, "core_fifo: %llu blocks cannot meet on the chip's %llu AIVs",
+                            (unsigned long long)together, (unsigned long long)room);
+  if (together == 0) together = state->blocks < room ? state->blocks : room;
+  struct pto_tensor x = pto_array_tensor(rt, state->x);
+  struct pto_tensor piped = pto_array_tensor(rt, state->piped), met = pto_array_tensor(rt, state->met);
+  int status = PTO_OK;
+  for (uint64_t round = 0; round < state->rounds && status == PTO_OK; round++) {
+    struct pto_tensor from = matrix(&x, round), to = matrix(&piped, round), to_too = matrix(&met, round);
+    struct pto_launch launch = {.aic = &middle, .aiv0 = &source, .aiv1 = &sink, .block_count = (uint32_t)state->blocks};
+    status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
+    if (status == PTO_OK)
+      status = pto_submit(rt, &launch, (struct pto_param[]){pto_input(&from), pto_output(&to)}, 2, NULL);
+    if (status == PTO_OK) status = submit_rendezvous(rt, &from, &to_too, (uint32_t)together);
+    if (status == PTO_OK) status = pto_scope_end(rt);
+  }
+  return status;
+}
+
+/* 2x is exact in f32, and 2x + 3 in double: one rounding, as in the kernels. */
+static int expect(struct pto_program_run *run) {
+  const struct state *state = pto_program_state(run, sizeof *state);
+  double *piped = pto_array_golden(run, state->piped), *met = pto_array_golden(run, state->met);
+  if (piped == NULL || met == NULL) return PTO_ENOMEM;
+  for (uint64_t i = 0; i < state->x->numel; i++)
+    piped[i] = met[i] = (double)(float)(2.0 * pto_array_get(state->x, i) + 3.0);
+  return PTO_OK;
+}
+
+PTO_API const struct pto_program pto_program = {
+    .abi = PTO_PROGRAM_ABI,
+    .name = "core_fifo",
+    .summary = "2x + 3 by cores that hand tiles to each other, and by blocks that meet at a barrier",
+    .options = options,
+    .cases = cases,
+    .prepare = prepare,
+    .orchestrate = orchestrate,
+    .expect = expect,
+};

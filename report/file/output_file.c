@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include <report/file/output_file.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int pto_output_open(const char *path, int *fd_out, struct pto_error *error) {
+  if (strcmp(path, "-") == 0) {
+    *fd_out = STDOUT_FILENO;
+    return PTO_OK;
+  }
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
+  *fd_out = fd;
+  return PTO_OK;
+}
+
+int pto_output_probe(const char *path, struct pto_error *error) {
+  struct stat file;
+  if (!path || strcmp(path, "-") == 0) return PTO_OK;
+  if (stat(path, &file) == 0 && S_ISDIR(file.st_mode))
+    return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(EISDIR));
+  if (access(path, W_OK) == 0) return PTO_OK;
+  if (errno == ENOENT) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    if (access(slash ? folder : ".", W_OK) == 0) return PTO_OK;
+  }
+  return pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(errno));
+}
+
+int pto_output_close(const char *path, int fd, int write_error, struct pto_error *error) {
+  int close_error = fd != STDOUT_FILENO && close(fd) != 0 ? errno : 0;
+  if (!write_error) write_error = close_error;
+  return write_error ? pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, strerror(write_error)) : PTO_OK;
+}
+
+int pto_output_open_stream(const char *path, FILE **stream_out, struct pto_error *error) {
+  int fd = -1, status = pto_output_open(path, &fd, error);
+  if (status) return status;
+  if (fd == STDOUT_FILENO) {
+    *stream_out = stdout;
+    return PTO_OK;
+  }
+  FILE *stream = fdopen(fd, "w");
+  if (!stream) return pto_output_close(path, fd, errno, error);
+  *stream_out = stream;
+  return PTO_OK;
+}
+
+int pto_output_close_stream(const char *path, FILE *stream, struct pto_error *error) {
+  errno = 0;
+  bool is_bad = fflush(stream) != 0 || ferror(stream);
+  int reason = errno;
+  if (stream != stdout && fclose(stream) != 0 && !is_bad) {
+    is_bad = true;
+    reason = errno;
+  }
+  return is_bad ? pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, reason ? strerror(reason) : "cannot be written")
+                : PTO_OK;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that reports are written to: opened by path, "-" being standard output, and complaints that name the path.
+ *
+ * Owns the descriptor between open and close.  Any thread.
+ */
+#ifndef PTO_REPORT_FILE_OUTPUT_FILE_H
+#define PTO_REPORT_FILE_OUTPUT_FILE_H
+
+#include <stdio.h>
+
+#include <runtime/base/error.h>
+
+/* Creates or empties the file; the descriptor through *fd_out, or PTO_ESYSTEM.  Locks nothing: a caller that has
+ * printed to stdout flushes it before. */
+PTO_MUST_CHECK int pto_output_open(const char *path, int *fd_out, struct pto_error *error);
+/* Closes it (standard output stays open) and turns what went wrong, `write_error` (an errno, or 0) first, into a
+ * status. */
+PTO_MUST_CHECK int pto_output_close(const char *path, int fd, int write_error, struct pto_error *error);
+
+/* Whether it could be opened, found out before there is anything to write, and without making it: PTO_OK, or
+ * PTO_ESYSTEM.  NULL is fine. */
+PTO_MUST_CHECK int pto_output_probe(const char *path, struct pto_error *error);
+
+/* The same through stdio. */
+PTO_MUST_CHECK int pto_output_open_stream(const char *path, FILE **stream_out, struct pto_error *error);
+PTO_MUST_CHECK int pto_output_close_stream(const char *path, FILE *stream, struct pto_error *error);
+
+#endif

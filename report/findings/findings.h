@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Findings: what the verbs that judge a program (check, explore, task, …) have to say against it, in the order found.
+ *
+ * Owns copies of all sentences until fini.  Findings of one group (the same mistake at many tasks) are one line for
+ * people: the first is printed, the others are counted.  --json has them all, up to PTO_FINDINGS_MAX; beyond, they are
+ * counted alone.
+ *
+ * Always true: total ≥ count; kinds marked a note are printed and do not change the verdict; is_clean ⇔ none is counted
+ * that is no note.
+ *
+ * One thread.  To add a kind: a line in PTO_FINDING_LIST.
+ */
+#ifndef PTO_REPORT_FINDINGS_FINDINGS_H
+#define PTO_REPORT_FINDINGS_FINDINGS_H
+
+#include <runtime/base/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* X(kind, name in JSON and at the head of the line, whether it is a note alone, what it means) */
+#define PTO_FINDING_LIST(X)                                                                                            \
+  X(PTO_FINDING_RAW, "RAW", false, "a read that nothing orders after an earlier write of the same bytes")              \
+  X(PTO_FINDING_WAW, "WAW", false, "a write that nothing orders after an earlier write of the same bytes")             \
+  X(PTO_FINDING_WAR, "WAR", false, "a write that nothing orders after an earlier read of the same bytes")              \
+  X(PTO_FINDING_REDUNDANT, "redundant", true, "an explicit edge that other edges imply")                               \
+  X(PTO_FINDING_BLOCKS, "blocks", false, "blocks or cores of one task touch the same bytes, and one writes them")      \
+  X(PTO_FINDING_WRITE_OUTSIDE, "write outside", false, "a kernel wrote bytes that its task does not declare")          \
+  X(PTO_FINDING_WRITE_INPUT, "write input", false, "a kernel wrote through an INPUT")                                  \
+  X(PTO_FINDING_READ_OUTSIDE, "read outside", false,                                                                   \
+    "a kernel's results depend on bytes that its task does not declare")                                               \
+  X(PTO_FINDING_READ_OUTPUT, "read output", false, "a kernel's results depend on what an OUTPUT held before")          \
+  X(PTO_FINDING_READ_UNWRITTEN, "read unwritten", false, "a kernel's results depend on bytes that were never written") \
+  X(PTO_FINDING_NOT_WRITTEN, "not written", false, "an OUTPUT has bytes that the kernel did not write")                \
+  X(PTO_FINDING_UNSTABLE, "unstable", false, "a kernel gives different results for the same arguments")                \
+  X(PTO_FINDING_ORDER, "order", false, "the result depends on the order of tasks")                                     \
+  X(PTO_FINDING_WRONG, "wrong", false, "the output is not what the program expects")                                   \
+  X(PTO_FINDING_FAILED, "failed", false, "the run ended with an error")                                                \
+  X(PTO_FINDING_DIFFERENCE, "difference", false, "two runs, graphs or results are not the same")
+
+enum pto_finding_kind {
+#define X(kind, name, is_note, meaning) kind,
+  PTO_FINDING_LIST(X)
+#undef X
+      PTO_FINDING_COUNT
+};
+
+/* Kept one by one; more are counted alone. */
+#define PTO_FINDINGS_MAX 10000u
+/* A task, or a parameter, that a finding has not. */
+#define PTO_FINDING_NONE UINT64_MAX
+
+struct pto_finding {
+  uint32_t kind;      /* enum pto_finding_kind */
+  uint64_t tasks[2];  /* numbers in submission order, the earlier first; PTO_FINDING_NONE */
+  uint64_t params[2]; /* of tasks[i]; PTO_FINDING_NONE */
+  uint64_t group;     /* equal: the same mistake */
+  char *sentence;     /* without the kind's name; ends with the line to add, where one is known */
+  char *remedy;       /* that line alone: "add `after` task 17"; NULL: none is known */
+  uint64_t more;      /* of the first of a group: how many others there are */
+};
+
+struct pto_findings {
+  struct pto_finding *items;
+  uint32_t count, capacity;
+  uint64_t total;                      /* found, notes not counted */
+  uint64_t by_kind[PTO_FINDING_COUNT]; /* found, kept or not */
+  bool is_short;                       /* memory was refused: some are missing */
+};
+
+void pto_findings_init(struct pto_findings *findings);
+void pto_findings_fini(struct pto_findings *findings);
+
+/* Keeps a copy of `finding` (kind, tasks, params, group; its sentence and remedy are ignored) with this sentence.
+ * `remedy` may be NULL; else it follows the sentence, after "; ". */
+void pto_findings_add(struct pto_findings *findings, const struct pto_finding *finding, const char *remedy,
+                      const char *format, ...) PTO_PRINTF(4, 5);
+static inline bool pto_findings_is_clean(const struct pto_findings *findings) { return findings->total == 0; }
+const char *pto_finding_kind_name(uint32_t kind);
+bool pto_finding_kind_is_note(uint32_t kind);
+const char *pto_finding_kind_meaning(uint32_t kind);
+
+#endif

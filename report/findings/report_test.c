@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include <report/findings/report.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+static const struct pto_finding war = {.kind = PTO_FINDING_WAR, .tasks = {17, 18}, .params = {0, 2}, .group = 7};
+static const struct pto_finding note = {.kind = PTO_FINDING_REDUNDANT,
+                                        .tasks = {1, PTO_FINDING_NONE},
+                                        .params = {PTO_FINDING_NONE, PTO_FINDING_NONE},
+                                        .group = 9};
+
+static void add_some(struct pto_findings *findings) {
+  pto_findings_init(findings);
+  pto_findings_add(findings, &note, NULL, "task %d says after task 0", 1);
+  pto_findings_add(findings, &war, "add `after` task 17", "task %d reads, task %d writes", 17, 18);
+  pto_findings_add(findings, &war, NULL, "task 19 reads, task 20 writes");
+}
+
+static void test_notes_come_last_and_a_group_is_one_line(void **state) {
+  struct pto_findings findings;
+  char *text = NULL;
+  size_t size = 0;
+  add_some(&findings);
+  FILE *stream = open_memstream(&text, &size);
+  pto_findings_print(&findings, stream, 0);
+  fclose(stream);
+  assert_string_equal(text, "WAR: task 17 reads, task 18 writes; add `after` task 17 (and 1 more like it)\n"
+                            "redundant: task 1 says after task 0\n");
+  free(text);
+  pto_findings_fini(&findings);
+}
+
+static void test_lines_beyond_the_most_are_counted(void **state) {
+  struct pto_findings findings;
+  char *text = NULL;
+  size_t size = 0;
+  add_some(&findings);
+  FILE *stream = open_memstream(&text, &size);
+  pto_findings_print(&findings, stream, 1);
+  fclose(stream);
+  assert_non_null(strstr(text, "and 1 more lines"));
+  assert_null(strstr(text, "redundant"));
+  free(text);
+  pto_findings_fini(&findings);
+}
+
+static void test_json_has_every_finding_with_nulls_where_there_is_nothing(void **state) {
+  static struct pto_json_writer w;
+  struct pto_findings findings;
+  FILE *file = tmpfile();
+  add_some(&findings);
+  pto_json_init(&w, fileno(file));
+  pto_json_object_begin(&w);
+  pto_findings_put_json(&findings, &w);
+  pto_json_object_end(&w);
+  assert_int_equal(pto_json_finish(&w), 0);
+  rewind(file);
+  json_t *root = json_loadf(file, 0, NULL);
+  assert_non_null(root);
+  assert_int_equal(json_integer_value(json_object_get(root, "finding_count")), 2);
+  json_t *items = json_object_get(root, "findings");
+  assert_int_equal(json_array_size(items), 3);
+  json_t *first = json_array_get(items, 0), *second = json_array_get(items, 1);
+  assert_true(json_is_true(json_object_get(first, "note")));
+  assert_true(json_is_null(json_array_get(json_object_get(first, "tasks"), 1)));
+  assert_true(json_is_null(json_object_get(first, "remedy")));
+  assert_string_equal(json_string_value(json_object_get(second, "remedy")), "add `after` task 17");
+  assert_int_equal(json_integer_value(json_array_get(json_object_get(second, "params"), 1)), 2);
+  json_decref(root);
+  fclose(file);
+  pto_findings_fini(&findings);
+}
+
+static void test_notes_leave_the_verdict_clean(void **state) {
+  struct pto_findings findings;
+  pto_findings_init(&findings);
+  pto_findings_add(&findings, &note, NULL, "a note");
+  assert_true(pto_findings_is_clean(&findings));
+  pto_findings_add(&findings, &war, NULL, "a finding");
+  assert_false(pto_findings_is_clean(&findings));
+  assert_int_equal(findings.by_kind[PTO_FINDING_WAR], 1);
+  pto_findings_fini(&findings);
+}
+
+static void test_beyond_what_is_kept_findings_are_counted(void **state) {
+  struct pto_findings findings;
+  pto_findings_init(&findings);
+  for (uint32_t i = 0; i < PTO_FINDINGS_MAX + 5; i++) pto_findings_add(&findings, &war, NULL, "number %u", i);
+  assert_int_equal(findings.count, PTO_FINDINGS_MAX);
+  assert_int_equal(findings.total, PTO_FINDINGS_MAX + 5);
+  assert_int_equal(findings.items[0].more, PTO_FINDINGS_MAX + 4);
+  pto_findings_fini(&findings);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_notes_come_last_and_a_group_is_one_line),
+      cmocka_unit_test(test_lines_beyond_the_most_are_counted),
+      cmocka_unit_test(test_json_has_every_finding_with_nulls_where_there_is_nothing),
+      cmocka_unit_test(test_notes_leave_the_verdict_clean),
+      cmocka_unit_test(test_beyond_what_is_kept_findings_are_counted),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Source lines of return addresses: "moe.c:123" from the debug information of the loaded file that an address lies in,
+ * or "moe.so+0x1a2b" where there is none, or where this was built without libdw.
+ *
+ * The home of libdw (elfutils).  Owns what it has read of debug information until destroy; the files must stay loaded
+ * meanwhile.  One thread.
+ */
+#ifndef PTO_REPORT_FINDINGS_SOURCE_LINES_H
+#define PTO_REPORT_FINDINGS_SOURCE_LINES_H
+
+#include <stddef.h>
+
+struct pto_source_lines;
+
+/* NULL where memory is short; the other functions take that. */
+struct pto_source_lines *pto_source_lines_create(void);
+void pto_source_lines_destroy(struct pto_source_lines *lines);
+
+/* Where the call stands that returns to `call`; "" where the address lies in no loaded file.  Returns `text`. */
+const char *pto_source_lines_name(struct pto_source_lines *lines, const void *call, char *text, size_t size);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Places of calls: by line where there is debug information and libdw, else by file and offset. */
+#include <report/findings/source_lines.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <runtime/base/base.h>
+
+static const void *returned_to;
+static PTO_NOINLINE int called(int x) {
+  returned_to = __builtin_return_address(0);
+  return x + 1;
+}
+
+static void test_a_call_is_told_by_its_line_or_by_file_and_offset(void **state) {
+  (void)state;
+  struct pto_source_lines *lines = pto_source_lines_create();
+  char text[128], expected[64];
+  const int line = __LINE__ + 1;
+  const int answer = called(41);
+  assert_int_equal(answer, 42);
+  pto_source_lines_name(lines, returned_to, text, sizeof text);
+  snprintf(expected, sizeof expected, "source_lines_test.c:%d", line);
+  /* built without libdw, or without debug information */
+  if (strncmp(text, "program+0x", 10)) assert_string_equal(text, expected);
+  pto_source_lines_destroy(lines);
+}
+
+static void test_an_address_in_no_file_has_no_place_and_none_at_all_neither(void **state) {
+  (void)state;
+  struct pto_source_lines *lines = pto_source_lines_create();
+  char text[64] = "before";
+  assert_string_equal(pto_source_lines_name(lines, NULL, text, sizeof text), "");
+  assert_string_equal(pto_source_lines_name(lines, (const void *)(uintptr_t)64, text, sizeof text), "");
+  pto_source_lines_destroy(lines);
+  pto_source_lines_destroy(NULL);
+}
+
+static void test_without_a_reader_of_lines_a_call_is_told_by_file_and_offset(void **state) {
+  (void)state;
+  char text[128];
+  assert_int_equal(called(1), 2);
+  pto_source_lines_name(NULL, returned_to, text, sizeof text);
+  assert_non_null(strstr(text, "+0x"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_call_is_told_by_its_line_or_by_file_and_offset),
+      cmocka_unit_test(test_an_address_in_no_file_has_no_place_and_none_at_all_neither),
+      cmocka_unit_test(test_without_a_reader_of_lines_a_call_is_told_by_file_and_offset),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include <report/run/result.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <formats/json_writer.h>
+#include <formats/units.h>
+#include <report/file/output_file.h>
+#include <report/stopped/stopped.h>
+#include <report/run/group_times.h>
+#include <report/run/timeline_stats.h>
+
+#define PS_PER_US 6 /* digits */
+
+/* ---- JSON ---- */
+
+/* Writes the key.  Returns whether the value is known; if not, null is written for it. */
+static bool put_key(struct pto_json_writer *w, const char *key, bool is_known) {
+  pto_json_key(w, key);
+  if (!is_known) pto_json_null(w);
+  return is_known;
+}
+
+static void put_count(struct pto_json_writer *w, const struct pto_run_result *result, const char *key, uint64_t value) {
+  if (put_key(w, key, result->has_run)) pto_json_u64(w, value);
+}
+
+static void put_digest(struct pto_json_writer *w, const char *key, bool is_known, uint64_t digest) {
+  if (put_key(w, key, is_known)) pto_json_hex(w, digest);
+}
+
+/* What the program tells of itself. */
+static void put_figures(struct pto_json_writer *w, const struct pto_run_result *result) {
+  pto_json_put_object(w, "figures");
+  for (uint32_t i = 0; i < result->figure_count; i++)
+    pto_json_put_double(w, result->figures[i].name, result->figures[i].value);
+  pto_json_object_end(w);
+}
+
+static void put_result(struct pto_json_writer *w, const struct pto_run_result *result) {
+  const struct pto_stats *stats = &result->stats;
+  const bool has_verdict = result->verified != PTO_VERDICT_NONE;
+  pto_json_put_string(w, "program", result->program);
+  pto_json_put_string(w, "case", result->case_name);
+  pto_json_put_string(w, "engine", result->engine);
+  pto_json_put_string(w, "chip", result->chip);
+  pto_json_put_u64(w, "workers", result->workers);
+  pto_json_put_string(w, "deps", result->deps);
+  pto_json_put_string(w, "policy", result->policy);
+  pto_json_put_u64(w, "seed", result->seed);
+  pto_json_put_u64(w, "rounds", result->rounds);
+  put_count(w, result, "tasks", stats->tasks);
+  put_count(w, result, "edges", stats->edges);
+  put_count(w, result, "live_edges", stats->live_edges);
+  if (put_key(w, "wall_seconds", result->has_time)) pto_json_double(w, result->wall_seconds);
+  if (put_key(w, "virtual_us", result->has_run && result->is_virtual))
+    pto_json_decimal(w, stats->virtual_ps, PS_PER_US);
+  if (put_key(w, "verified", has_verdict)) pto_json_bool(w, result->verified == PTO_VERDICT_TRUE);
+  if (put_key(w, "max_abs_error", has_verdict)) pto_json_double(w, result->max_abs_error);
+  put_digest(w, "output_digest", result->has_output_digest, result->output_digest);
+  if (put_key(w, "exact_outputs", result->has_output_digest)) pto_json_bool(w, result->has_exact_outputs);
+  put_digest(w, "trace_digest", result->has_trace_digest, result->trace_digest);
+  put_count(w, result, "window_high_water", stats->window_high_water);
+  put_count(w, result, "heap_high_water_bytes", stats->heap_high_water_bytes);
+  pto_json_put_u64(w, "h2d_bytes", result->h2d_bytes);
+  pto_json_put_u64(w, "d2h_bytes", result->d2h_bytes);
+  pto_json_put_u64(w, "d2d_bytes", result->d2d_bytes);
+  pto_json_put_u64(w, "lowering_cache_hits", result->lowering_cache_hits);
+  pto_json_put_u64(w, "lowering_cache_misses", result->lowering_cache_misses);
+  if (result->figure_count) put_figures(w, result);
+  if (result->timeline) pto_timeline_stats_write_json(result->timeline, stats, w);
+  if (result->groups) pto_group_times_put(result->groups, w);
+  if (result->counters.put) result->counters.put(result->counters.about, w);
+  pto_json_key(w, "stopped");
+  pto_stopped_write_json(result->stopped, w);
+  pto_json_put_string(w, "status", pto_status_name(result->error.status));
+  pto_json_put_u64(w, "exit", (uint64_t)result->exit_code);
+  pto_json_put_string(w, "error", result->error.sentence[0] ? result->error.sentence : NULL);
+}
+
+int pto_run_result_write_json(const struct pto_run_result *result, const char *path, struct pto_error *error) {
+  struct pto_json_writer writer;
+  int fd, status = pto_output_open(path, &fd, error);
+  if (status) return status;
+  pto_json_init(&writer, fd);
+  pto_json_object_begin(&writer);
+  put_result(&writer, result);
+  pto_json_object_end(&writer);
+  return pto_output_close(path, fd, pto_json_finish(&writer), error);
+}
+
+/* ---- for people ---- */
+
+static void print_verdict(const struct pto_run_result *result, FILE *to) {
+  if (result->verified == PTO_VERDICT_NONE)
+    fprintf(to, "  result   not verified: there is no golden\n");
+  else
+    fprintf(to, "  result   %s, largest error %.3g\n", result->verified == PTO_VERDICT_TRUE ? "verified" : "WRONG",
+            result->max_abs_error);
+}
+
+void pto_run_result_print(const struct pto_run_result *result, FILE *to) {
+  const struct pto_stats *stats = &result->stats;
+  char text[32];
+  fprintf(to, "%s", result->program);
+  if (result->case_name) fprintf(to, ", case %s", result->case_name);
+  fprintf(to, "\n  on       %s, %s engine, %" PRIu32 " %s, %s dependencies, seed %" PRIu64 "\n", result->chip,
+          result->engine, result->workers, result->workers == 1 ? "thread" : "threads", result->deps, result->seed);
+  if (result->has_run) {
+    fprintf(to, "  tasks    %" PRIu64 ", %" PRIu64 " %s", stats->tasks, stats->edges,
+            stats->edges == 1 ? "edge" : "edges");
+    if (stats->edges) fprintf(to, " (%" PRIu64 " from a task not yet done at the submit)", stats->live_edges);
+    putc('\n', to);
+  }
+  if (result->has_time) {
+    fprintf(to, "  time     %s", pto_format_seconds(result->wall_seconds, text, sizeof text));
+    if (result->is_virtual)
+      fprintf(to, ", %s on the chip", pto_format_seconds((double)stats->virtual_ps * 1e-12, text, sizeof text));
+    if (result->rounds > 1) fprintf(to, " (median of %" PRIu32 " rounds)", result->rounds);
+    putc('\n', to);
+  }
+  if (result->h2d_bytes | result->d2h_bytes | result->d2d_bytes)
+    fprintf(to, "  moved    %" PRIu64 " bytes to the device, %" PRIu64 " back, %" PRIu64 " on it\n", result->h2d_bytes,
+            result->d2h_bytes, result->d2d_bytes);
+  if (result->lowering_cache_hits | result->lowering_cache_misses)
+    fprintf(to, "  lowered  %" PRIu64 " dispatches; %" PRIu64 " submitted what was kept\n",
+            result->lowering_cache_misses, result->lowering_cache_hits);
+  if (result->has_run)
+    fprintf(to, "  memory   %" PRIu64 " slots of a window, %s of a heap\n", stats->window_high_water,
+            pto_format_bytes(stats->heap_high_water_bytes, text, sizeof text));
+  for (uint32_t i = 0; i < result->figure_count; i++)
+    fprintf(to, "  %-8s %s %.6g\n", i ? "" : "figures", result->figures[i].name, result->figures[i].value);
+  /* A report that could not be written makes an error of a run that was verified. */
+  if (result->error.status == PTO_OK || result->verified != PTO_VERDICT_NONE) print_verdict(result, to);
+  if (result->has_output_digest) fprintf(to, "  digest   %016" PRIx64 "\n", result->output_digest);
+  if (result->timeline) pto_timeline_stats_print(result->timeline, stats, to);
+  if (result->groups) pto_group_times_print(result->groups, to);
+  if (result->counters.print) result->counters.print(result->counters.about, to);
+}

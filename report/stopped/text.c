@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include <report/stopped/stopped.h>
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NODE_TEXT 160u
+#define LINK_TEXT 640u
+#define MOST_OTHER_LINES 12u
+#define MOST_CORE_LINES 6u
+
+static const char *lane_name(uint32_t core) {
+  static const char *const names[] = {"AIC", "AIV0", "AIV1"};
+  return names[core % 3];
+}
+
+/* ---- text with an end ---- */
+
+/* Adds to the `used` < size bytes that `text` has, as far as there is room; returns how many it has then, < size. */
+PTO_PRINTF(4, 0)
+static size_t append_list(char *text, size_t size, size_t used, const char *format, va_list arguments) {
+  const int length = vsnprintf(text + used, size - used, format, arguments);
+  return length < 0 ? used : pto_min_u64(used + (uint64_t)length, size - 1);
+}
+
+static size_t append(char *text, size_t size, size_t used, const char *format, ...) PTO_PRINTF(4, 5);
+static size_t append(char *text, size_t size, size_t used, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  used = append_list(text, size, used, format, arguments);
+  va_end(arguments);
+  return used;
+}
+
+/* ---- nodes ---- */
+
+static void task_text(const struct pto_picture_task *task, bool is_long, char *text, size_t size) {
+  size_t used = append(text, size, 0, "task %" PRIu64, task->number);
+  if (!is_long) return;
+  used = append(text, size, used, " (%s, %s", task->kernels,
+                task->has_failed ? "FAILED" : pto_task_state_name(task->state));
+  if (task->block_count > 1 && task->calls_left)
+    used = append(text, size, used, ", %" PRIu32 " kernel calls left of %" PRIu32 " blocks", task->calls_left,
+                  task->block_count);
+  if (task->block_bytes) used = append(text, size, used, ", %" PRIu64 " bytes", task->block_bytes);
+  append(text, size, used, ")");
+}
+
+static void ring_text(const struct pto_wait_picture *picture, uint32_t index, bool is_long, char *text, size_t size) {
+  const struct pto_picture_ring *ring = &picture->rings[index];
+  if (is_long)
+    snprintf(text, size, "ring %" PRIu32 " (%" PRIu64 " of %" PRIu64 " slots: tail %" PRIu64 ", head %" PRIu64 ")",
+             index, ring->head - ring->tail, ring->slots, ring->tail, ring->head);
+  else
+    snprintf(text, size, "ring %" PRIu32, index);
+}
+
+static void heap_text(const struct pto_wait_picture *picture, uint32_t index, bool is_long, char *text, size_t size) {
+  const struct pto_picture_ring *ring = &picture->rings[index];
+  if (is_long)
+    snprintf(text, size, "heap ring %" PRIu32 " (%" PRIu64 " of %" PRIu64 " bytes)", index, ring->heap_used_bytes,
+             ring->heap_size_bytes);
+  else
+    snprintf(text, size, "heap ring %" PRIu32, index);
+}
+
+static void scope_text(const struct pto_picture_scope *scope, bool is_long, char *text, size_t size) {
+  if (is_long)
+    snprintf(text, size,
+             "scope %" PRIu32 " (depth %" PRIu32 ", %s, keeps %" PRIu64 " task%s and %" PRIu64 " bytes of ring %" PRIu32
+             ")",
+             scope->serial, scope->depth, scope->is_manual ? "manual" : "auto", scope->tasks,
+             scope->tasks == 1 ? "" : "s", scope->bytes, scope->ring);
+  else
+    snprintf(text, size, "scope %" PRIu32, scope->serial);
+}
+
+static void table_text(const struct pto_wait_picture *picture, bool is_long, char *text, size_t size) {
+  const char *name = picture->doing.table ? picture->doing.table : "?";
+  if (is_long)
+    snprintf(text, size, "the %s (of %" PRIu64 ")", name, picture->doing.table_capacity);
+  else
+    snprintf(text, size, "the %s", name);
+}
+
+const char *pto_stopped_node_text(const struct pto_wait_picture *picture, struct pto_picture_node node, bool is_long,
+                                  char *text, size_t size) {
+  switch ((enum pto_node_kind)node.kind) {
+  case PTO_NODE_ORCHESTRATION:
+    return is_long ? pto_stopped_doing_text(picture, text, size)
+                   : (snprintf(text, size, "%s",
+                               picture->doing.kind == PTO_DOING_END ? "the end of the run" : "the orchestration"),
+                      text);
+  case PTO_NODE_RING:
+    ring_text(picture, node.index, is_long, text, size);
+    break;
+  case PTO_NODE_HEAP:
+    heap_text(picture, node.index, is_long, text, size);
+    break;
+  case PTO_NODE_TABLE:
+    table_text(picture, is_long, text, size);
+    break;
+  case PTO_NODE_TASK:
+    task_text(&picture->tasks[node.index], is_long, text, size);
+    break;
+  case PTO_NODE_SCOPE:
+    scope_text(&picture->scopes[node.index], is_long, text, size);
+    break;
+  case PTO_NODE_CORE: {
+    const uint32_t core = picture->cores[node.index].core;
+    if (is_long)
+      snprintf(text, size, "core %" PRIu32 " (cluster %" PRIu32 " %s)", core, core / 3, lane_name(core));
+    else
+      snprintf(text, size, "core %" PRIu32, core);
+    break;
+  }
+  default:
+    snprintf(text, size, "nobody");
+  }
+  return text;
+}
+
+/* ---- the orchestration ---- */
+
+const char *pto_stopped_doing_name(uint32_t kind) {
+  static const char *const names[] = {"own_work", "submit", "new_buffer", "host_read", "host_write", "end_of_run"};
+  return kind < PTO_ARRAY_LENGTH(names) ? names[kind] : "?";
+}
+
+const char *pto_stopped_doing_text(const struct pto_wait_picture *picture, char *text, size_t size) {
+  const struct pto_doing *doing = &picture->doing;
+  switch ((enum pto_doing_kind)doing->kind) {
+  case PTO_DOING_SUBMIT: {
+    size_t used = append(text, size, 0, "the orchestration, in the submit of task %" PRIu64 " (%s", doing->task_number,
+                         picture->doing_kernels);
+    if (doing->heap_bytes) used = append(text, size, used, ", outputs of %" PRIu64 " bytes", doing->heap_bytes);
+    append(text, size, used, "),");
+    break;
+  }
+  case PTO_DOING_NEW_BUFFER:
+    snprintf(text, size, "the orchestration, making a buffer,");
+    break;
+  case PTO_DOING_HOST_READ:
+  case PTO_DOING_HOST_WRITE:
+    snprintf(text, size, "the orchestration, %s bytes [%" PRIu64 ", %" PRIu64 ") of buffer %" PRIu64 ",",
+             doing->kind == PTO_DOING_HOST_READ ? "reading" : "writing", doing->begin, doing->end,
+             doing->buffer_number);
+    break;
+  case PTO_DOING_END:
+    snprintf(text, size, "the end of the run (%" PRIu64 " of %" PRIu64 " tasks have completed)",
+             picture->completed_count, picture->task_count);
+    break;
+  case PTO_DOING_OWN_WORK:
+    snprintf(text, size, "the orchestration, before task %" PRIu64 ",", doing->task_number);
+    break;
+  }
+  return text;
+}
+
+/* ---- links ---- */
+
+/* "task 0 (asker) block 0 AIC on core 0 waits for …" */
+static void core_link_text(const struct pto_wait_picture *picture, const struct pto_picture_link *link, char *text,
+                           size_t size) {
+  const struct pto_picture_core *core = &picture->cores[link->from.index];
+  struct pto_core_wait wait = core->wait;
+  wait.kernel = core->kernel_name;
+  const size_t used = pto_core_wait_describe(&wait, text, size);
+  if (link->reason != PTO_WAIT_SIGNAL) return;
+  if (link->to.kind == PTO_NODE_CORE)
+    snprintf(text + used, size - used, ", perhaps of core %" PRIu32 ", which waits",
+             picture->cores[link->to.index].core);
+  else
+    snprintf(text + used, size - used, ", and nobody is left to give it");
+}
+
+const char *pto_stopped_link_text(const struct pto_wait_picture *picture, const struct pto_picture_link *link,
+                                  bool is_from_long, bool is_to_long, char *text, size_t size) {
+  char from[NODE_TEXT], to[NODE_TEXT];
+  if (link->from.kind == PTO_NODE_CORE) {
+    core_link_text(picture, link, text, size);
+    return text;
+  }
+  snprintf(text, size, "%s waits %s %s", pto_stopped_node_text(picture, link->from, is_from_long, from, sizeof from),
+           pto_picture_reason_text(link->reason), pto_stopped_node_text(picture, link->to, is_to_long, to, sizeof to));
+  return text;
+}
+
+/* ---- all of it ---- */
+
+struct lines {
+  const struct pto_wait_picture *picture;
+  char *at;
+  size_t left;
+  bool is_known[PTO_NODE_KIND_COUNT][PTO_CORE_WAITS_MAX]; /* nodes that have been described */
+};
+
+static void add_line(struct lines *lines, const char *format, ...) PTO_PRINTF(2, 3);
+static void add_line(struct lines *lines, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const size_t used = append_list(lines->at, lines->left, 0, format, arguments);
+  va_end(arguments);
+  lines->at += used;
+  lines->left -= used;
+}
+
+/* True the first time. */
+static bool is_new(struct lines *lines, struct pto_picture_node node) {
+  bool *is_known = &lines->is_known[node.kind][node.index];
+  const bool was_known = *is_known;
+  *is_known = true;
+  return !was_known;
+}
+
+static void add_link(struct lines *lines, const struct pto_picture_link *link, const char *before, const char *behind) {
+  char text[LINK_TEXT];
+  const bool is_from_new = is_new(lines, link->from), is_to_new = is_new(lines, link->to);
+  pto_stopped_link_text(lines->picture, link, is_from_new, is_to_new, text, sizeof text);
+  add_line(lines, "%s%s%s\n", before, text, behind);
+}
+
+bool pto_stopped_has_waits(const struct pto_wait_picture *picture) {
+  if (!picture || picture->status != PTO_EKERNEL) return picture && picture->link_count > 0;
+  for (uint32_t i = 0; i < picture->link_count; i++)
+    if (picture->links[i].reason == PTO_WAIT_PRODUCER) return true;
+  return false;
+}
+
+/* "core 1 (cluster 0 AIV0) holds task 13 (mark) and 3 messages more": what is in flight. */
+static void add_cores(struct lines *lines) {
+  const struct pto_wait_picture *picture = lines->picture;
+  uint32_t shown = 0, hidden = picture->cores_more;
+  for (uint32_t i = 0; i < picture->core_places; i++) {
+    const struct pto_picture_core *core = &picture->cores[i];
+    if (!core->held || core->waits) continue;
+    if (shown++ >= MOST_CORE_LINES) {
+      hidden++;
+      continue;
+    }
+    char text[NODE_TEXT];
+    const struct pto_picture_node node = {PTO_NODE_CORE, (uint16_t)i};
+    add_line(lines, "    %s runs ", pto_stopped_node_text(picture, node, is_new(lines, node), text, sizeof text));
+    if (core->task == PTO_PICTURE_NONE)
+      add_line(lines, "a task");
+    else
+      add_line(lines, "task %" PRIu64 " (%s)", picture->tasks[core->task].number, picture->tasks[core->task].kernels);
+    if (core->held > 1)
+      add_line(lines, ", and %" PRIu32 " kernel call%s behind it", core->held - 1,
+               core->held == 2 ? " waits" : "s wait");
+    add_line(lines, "\n");
+  }
+  if (hidden) add_line(lines, "    and %" PRIu32 " cores more are busy\n", hidden);
+}
+
+size_t pto_stopped_format(const struct pto_wait_picture *picture, char *text, size_t size) {
+  struct lines lines = {.picture = picture, .at = text, .left = size};
+  *text = '\0';
+  add_line(&lines, "  who waits for whom:\n");
+  for (uint32_t i = 0; i < picture->path_length; i++) {
+    const struct pto_picture_link *link = &picture->links[picture->path[i]];
+    const bool is_last = i + 1 == picture->path_length && link->is_in_circle;
+    add_link(&lines, link, link->is_in_circle ? "  * " : "  > ", is_last ? ": the circle closes" : "");
+  }
+  uint32_t shown = 0, hidden = picture->links_more;
+  for (uint32_t i = 0; i < picture->link_count; i++) {
+    if (picture->links[i].is_marked || picture->links[i].reason == PTO_WAIT_KERNEL) continue;
+    if (shown == MOST_OTHER_LINES) {
+      hidden++;
+      continue;
+    }
+    add_link(&lines, &picture->links[i], "    ", "");
+    shown++;
+  }
+  add_cores(&lines);
+  if (hidden) add_line(&lines, "    and %" PRIu32 " waits more: --json and --waits-dot have them\n", hidden);
+  return (size_t)(lines.at - text);
+}
+
+void pto_stopped_say(const struct pto_wait_picture *picture) {
+  char text[PTO_STOPPED_TEXT_BYTES];
+  if (!pto_stopped_has_waits(picture)) return;
+  const size_t length = pto_stopped_format(picture, text, sizeof text);
+  for (size_t done = 0; done < length;) {
+    const ssize_t written = write(STDERR_FILENO, text + done, length - done);
+    if (written <= 0) return;
+    done += (size_t)written;
+  }
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dependency rules: which pairs of accesses to the same bytes are edges, and why.
+ *
+ * A *rule* says of an earlier and a later access that they are ordered, and the reason that edges are recorded with.
+ * Sets of rules have a name; a run has one set (enum pto_deps_rules).  What the wiring asks of a set is one table.
+ *
+ * To add a rule: a line in PTO_DEPS_RULE_LIST.  To add a set: a constant in enum pto_deps_rules and a line, in that
+ * order, in PTO_DEPS_SET_LIST.
+ *
+ * Values and constants; any thread.
+ */
+#ifndef PTO_DEPS_RULES_H
+#define PTO_DEPS_RULES_H
+
+#include <pto/runtime.h>
+#include <runtime/base/base.h>
+#include <runtime/trace/trace.h>
+
+/* What an access did, in the upper byte of its tag. */
+#define PTO_TAG_READ 0x100u
+#define PTO_TAG_WRITE 0x200u
+#define PTO_TAG_CREATES 0x400u /* the write by whose task the buffer got its memory */
+
+/* X(rule, what the earlier access did at least, what the later one does at least, reason) */
+#define PTO_DEPS_RULE_LIST(X)                                                                                          \
+  X(RAW, PTO_TAG_WRITE, PTO_TAG_READ, PTO_EDGE_RAW)                                                                    \
+  X(WAW, PTO_TAG_WRITE, PTO_TAG_WRITE, PTO_EDGE_WAW)                                                                   \
+  X(WAW_OF_INOUT, PTO_TAG_WRITE, PTO_TAG_WRITE | PTO_TAG_READ, PTO_EDGE_WAW)                                           \
+  X(WAW_AFTER_CREATOR, PTO_TAG_WRITE | PTO_TAG_CREATES, PTO_TAG_WRITE, PTO_EDGE_WAW)                                   \
+  X(WAR, PTO_TAG_READ, PTO_TAG_WRITE, PTO_EDGE_WAR)
+
+enum pto_deps_rule_index {
+#define X(rule, earlier, later, reason) PTO_DEPS_RULE_INDEX_##rule,
+  PTO_DEPS_RULE_LIST(X)
+#undef X
+};
+enum pto_deps_rule {
+#define X(rule, earlier, later, reason) PTO_DEPS_RULE_##rule = 1 << PTO_DEPS_RULE_INDEX_##rule,
+  PTO_DEPS_RULE_LIST(X)
+#undef X
+};
+
+/* X(enum pto_deps_rules, name, its rules) */
+#define PTO_DEPS_SET_LIST(X)                                                                                           \
+  X(PTO_DEPS_EXACT, "exact", PTO_DEPS_RULE_RAW | PTO_DEPS_RULE_WAW | PTO_DEPS_RULE_WAR)                                \
+  X(PTO_DEPS_PTO, "pto", PTO_DEPS_RULE_RAW | PTO_DEPS_RULE_WAW_OF_INOUT | PTO_DEPS_RULE_WAW_AFTER_CREATOR)
+
+#define X(set, name, rules) +1
+enum { PTO_DEPS_SET_COUNT = 0 PTO_DEPS_SET_LIST(X) };
+#undef X
+
+/* The reasons of every pair of accesses; 0: no edge. */
+struct pto_deps_table {
+  uint8_t reasons[4][8]; /* by what the later one does, and what the earlier one did: tag >> 8 */
+  bool keeps_reads;      /* a task may have to wait for a reader */
+  bool orders_writes;    /* a write has an edge to every access that it overlaps, so it may replace what it covers */
+};
+
+/* Those of a later access, by tag >> 8 of the earlier one. */
+static inline const uint8_t *pto_deps_reasons_of(const struct pto_deps_table *table, uint16_t later_tag) {
+  return table->reasons[later_tag >> 8 & 3];
+}
+static inline uint8_t pto_deps_reasons(const struct pto_deps_table *table, uint16_t earlier_tag, uint16_t later_tag) {
+  return pto_deps_reasons_of(table, later_tag)[earlier_tag >> 8];
+}
+
+void pto_deps_table_init(struct pto_deps_table *table, enum pto_deps_rules set);
+/* "exact", "pto". */
+const char *pto_deps_rules_name(uint32_t set);
+/* False where no set has that name. */
+bool pto_deps_rules_parse(const char *name, uint32_t *set_out);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a recorded run keeps of a submit: the task and its parameters, where its edges are, and its time.
+ *
+ * Writes to the trace alone, and changes nothing that is done.  Control thread only.
+ */
+#ifndef PTO_RUNTIME_SUBMIT_RECORD_H
+#define PTO_RUNTIME_SUBMIT_RECORD_H
+
+#include <runtime/submit/params.h>
+
+/* Before the task's edges are found, where the graph is recorded; gives where these will begin. */
+PTO_COLD uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *submit,
+                                  const struct pto_submit_request *request, uint32_t slot_index, uint64_t begin_time);
+/* Once they are. */
+PTO_COLD void pto_record_edges(struct pto_runtime *rt, uint64_t number, uint64_t first_edge);
+/* The submit's place on the timeline. */
+PTO_COLD void pto_record_time(struct pto_runtime *rt, const struct pto_task_slot *slot, uint64_t begin_time,
+                              uint64_t number);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Replay: asks the runtime again for what a recording has (runtime/control/recording.h).
+ *
+ * Call by call, through the functions that an orchestration's calls come to; there is no second way into the runtime.
+ * Control thread only.
+ */
+#ifndef PTO_RUNTIME_SUBMIT_REPLAY_H
+#define PTO_RUNTIME_SUBMIT_REPLAY_H
+
+#include <runtime/control/recording.h>
+
+/* Submits all of it, at the same depth of scopes; `given` as in the call to begin, but for their buffers.  PTO_OK, or
+ * what the first call that is refused returns. */
+PTO_MUST_CHECK int pto_recording_replay(struct pto_runtime *rt, struct pto_recording *recording,
+                                        const struct pto_tensor *given, uint32_t given_count);
+
+#endif

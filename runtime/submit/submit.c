@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include <runtime/submit/submit.h>
+
+#include <runtime/base/probe.h>
+#include <runtime/submit/record.h>
+#include <runtime/submit/template.h>
+
+/* ---- explicit dependencies ---- */
+
+static int check_after(struct pto_runtime *rt, const struct pto_task *after, uint32_t count) {
+  if (count && !after) return PTO_REFUSE(rt, PTO_EINVAL, "%u explicit dependencies at a null pointer", count);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t ring = (uint32_t)(after[i].id >> 62);
+    uint64_t sequence = after[i].id & (UINT64_MAX >> 2);
+    if (after[i].generation == 0)
+      return PTO_REFUSE(rt, PTO_EINVAL, "explicit dependency %u is not a task of this runtime", i);
+    if ((uint16_t)(after[i].generation >> 48) != rt->tag)
+      return PTO_REFUSE(rt, PTO_ESTALE, "explicit dependency %u is a task of another runtime", i);
+    if (after[i].generation != rt->task_generation)
+      return PTO_REFUSE(rt, PTO_ESTALE, "explicit dependency %u is a task of an earlier run", i);
+    /* the submit takes a slot itself: what its own would replace is stale already */
+    uint64_t head = rt->rings.rings[ring].head + (ring == rt->scopes[rt->scope_depth].ring);
+    if (sequence >= rt->rings.rings[ring].head || head - sequence > rt->rings.window)
+      return PTO_REFUSE(rt, PTO_ESTALE, "explicit dependency %u: task %llu of ring %u is more than %u submits old", i,
+                        (unsigned long long)sequence, ring, rt->rings.window);
+  }
+  return PTO_OK;
+}
+
+static void add_explicit(struct pto_runtime *rt, const struct pto_task *after, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    pto_hazards_explicit(&rt->hazards,
+                         pto_task_ref_make(&rt->rings, (uint32_t)(after[i].id >> 62), after[i].id & (UINT64_MAX >> 2)));
+}
+
+/* ---- one task ---- */
+
+/* Outputs get their memory: one block, each aligned, in the order of the parameters. */
+static int give_memory(struct pto_runtime *rt, struct pto_submit_work *submit, uint32_t slot, char *block) {
+  for (uint32_t i = 0; i < submit->tensor_count; i++) {
+    struct pto_param_work *work = &submit->params[i];
+    if (!work->is_allocated_now) continue;
+    if (!pto_buffers_set_memory(rt, work->tensor, work->record, block, slot)) {
+      pto_space_note_table(rt, PTO_DOING_SUBMIT, "address spaces of the map", rt->map.space_capacity, submit);
+      return pto_runtime_fail(rt, PTO_ECAPACITY, "live buffers fill the map's %u address spaces",
+                              rt->map.space_capacity);
+    }
+    block += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN) << rt->arena.spread_log2;
+    if (work->is_empty) continue;
+    struct pto_access *access = &submit->accesses[submit->access_count++];
+    pto_region_from_tensor(work->tensor, work->record->addr, &access->region);
+    pto_access_set_region(access);
+    submit->has_fuzzy |= access->region.is_fuzzy;
+    access->space = work->record->space;
+    access->buffer_number = work->record->id;
+    access->tag = (uint16_t)(work->index | PTO_TAG_WRITE | PTO_TAG_CREATES);
+  }
+  return PTO_OK;
+}
+
+static void advance_versions(struct pto_runtime *rt, const struct pto_submit_work *submit) {
+  for (uint32_t i = 0; i < submit->tensor_count; i++) {
+    const struct pto_param_work *work = &submit->params[i];
+    if (work->mode == PTO_OUTPUT && work->tensor->version > work->record->version)
+      work->record->version = work->tensor->version;
+  }
+  pto_buffer_registry_note_change(&rt->buffers);
+}
+
+static PTO_COLD int fail_map(struct pto_runtime *rt, const struct pto_submit_work *submit) {
+  pto_space_note_table(rt, PTO_DOING_SUBMIT, "region map", rt->map.entry_capacity, submit);
+  return pto_runtime_fail(rt, PTO_ECAPACITY, "accesses of live tasks fill the region map of %u entries",
+                          rt->map.entry_capacity);
+}
+static PTO_COLD int fail_chunks(struct pto_runtime *rt, const struct pto_submit_work *submit) {
+  pto_space_note_table(rt, PTO_DOING_SUBMIT, "list chunks", rt->chunks.capacity, submit);
+  return pto_runtime_fail(rt, PTO_ECAPACITY, "edges and accesses of live tasks fill the %u list chunks",
+                          rt->chunks.capacity);
+}
+
+/* Puts the task behind `after` and behind what its accesses overlap. */
+static PTO_INLINE int enter(struct pto_runtime *rt, const struct pto_submit_work *submit,
+                            const struct pto_launch *launch, uint32_t slot_index) {
+  struct pto_hazards *hazards = &rt->hazards;
+  if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count))) return fail_map(rt, submit);
+  pto_hazards_begin(hazards, slot_index);
+  if (PTO_UNLIKELY(launch->after_count)) add_explicit(rt, launch->after, launch->after_count);
+  pto_hazards_enter(hazards, submit->accesses, submit->access_count, submit->has_fuzzy);
+  return PTO_LIKELY(pto_hazards_end(hazards, &rt->rings.slots[slot_index])) ? PTO_OK : fail_chunks(rt, submit);
+}
+
+static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t param_count) {
+  struct pto_port *port = rt->port;
+  uint32_t allocated = 0;
+  for (uint32_t i = 0; submit->allocates && i < submit->tensor_count; i++)
+    allocated += submit->params[i].is_allocated_now;
+  PTO_ASSERT(!port->is_scheduler); /* so the five go to one clock */
+  const uint64_t *ps = port->work_ps;
+  port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * param_count + ps[PTO_WORK_LOOKUP] * submit->access_count +
+                 ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * rt->hazards.task_edges;
+}
+
+static PTO_COLD void set_predicate(struct pto_runtime *rt, const struct pto_submit_work *submit,
+                                   const struct pto_predicate *predicate, uint32_t slot_index) {
+  const struct pto_param_work *work = &submit->params[submit->work_count - 1];
+  struct pto_task_cold *cold = &rt->rings.cold[slot_index];
+  rt->rings.slots[slot_index].flags |= PTO_TASK_HAS_PREDICATE;
+  cold->predicate_addr =
+      (const char *)(uintptr_t)work->record->addr + work->tensor->start_offset * pto_dtype_size(work->tensor->dtype);
+  cold->predicate_dtype = (uint16_t)work->tensor->dtype;
+  cold->predicate_compare = (uint16_t)predicate->compare;
+  cold->predicate_value = predicate->value;
+}
+
+/* The handle of the task that was given the ring's last slot. */
+static struct pto_task newest_task(const struct pto_runtime *rt, uint32_t ring) {
+  return (struct pto_task){((uint64_t)ring << 62) | (rt->rings.rings[ring].head - 1), rt->task_generation};
+}
+
+/* Gives back what a submit holds that has no slot yet. */
+static PTO_COLD int give_up(struct pto_runtime *rt, struct pto_submit_work *submit, int status) {
+  pto_params_drop(rt, submit);
+  return status;
+}
+
+static PTO_INLINE int take_slot(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t *slot_out,
+                                char **block_out) {
+  if (PTO_UNLIKELY(submit->allocates || pto_task_ring_has_no_slot(&rt->rings, rt->ring)))
+    return pto_space_reserve(rt, submit, slot_out, block_out);
+  *slot_out = pto_task_ring_alloc_in(&rt->rings, rt->ring);
+  return PTO_OK;
+}
+
+static PTO_INLINE void fill_slot(struct pto_task_slot *slot, const struct pto_submit_work *submit, uint64_t number) {
+  slot->shape = submit->shape;
+  slot->flags |= submit->slot_flags;
+  slot->block_count = slot->blocks_left = submit->block_count;
+  slot->messages_left = submit->message_count;
+  if (PTO_LIKELY(submit->payload != NULL))
+    submit->payload->task_number = number;
+  else
+    slot->number = (uint32_t)number;
+}
+
+static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_request *request,
+                             struct pto_task *task_out) {
+  const struct pto_launch *launch = request->launch;
+  struct pto_submit_work *submit;
+  int status = pto_runtime_check(rt);
+  if (PTO_UNLIKELY(status)) return status;
+  if (pto_runtime_has_to_poll(rt)) {
+    pto_progress_poll(rt);
+    if (PTO_UNLIKELY(rt->has_failed)) return rt->error.status;
+  }
+  const uint64_t begin_time = pto_progress_now(rt);
+  status = pto_template_prepare(rt, request, &submit);
+  if (PTO_UNLIKELY(status)) return status;
+  if (PTO_UNLIKELY(launch->after_count)) {
+    status = check_after(rt, launch->after, launch->after_count);
+    if (status) return give_up(rt, submit, status);
+  }
+  uint32_t slot_index;
+  char *block = NULL;
+  status = take_slot(rt, submit, &slot_index, &block);
+  if (PTO_UNLIKELY(status)) return give_up(rt, submit, status);
+  struct pto_task_slot *slot = &rt->rings.slots[slot_index];
+  const uint64_t number = rt->task_count++;
+  fill_slot(slot, submit, number);
+  if (PTO_UNLIKELY(submit->allocates)) status = give_memory(rt, submit, slot_index, block);
+  if (PTO_UNLIKELY(launch->predicate.compare != PTO_ALWAYS)) set_predicate(rt, submit, &launch->predicate, slot_index);
+  const bool is_recorded = pto_trace_has_graph(&rt->trace);
+  uint64_t first_edge = 0;
+  if (PTO_UNLIKELY(is_recorded)) first_edge = pto_record_task(rt, submit, request, slot_index, begin_time);
+  if (PTO_LIKELY(!status)) status = enter(rt, submit, launch, slot_index);
+  if (PTO_UNLIKELY(status)) return give_up(rt, submit, status);
+  if (PTO_UNLIKELY(is_recorded)) pto_record_edges(rt, number, first_edge);
+  if (PTO_UNLIKELY(submit->advances)) advance_versions(rt, submit);
+  slot->payload = submit->payload;
+  if (PTO_UNLIKELY(submit->allocates || submit->held_count)) pto_params_settle(rt, submit, slot_index);
+  if (PTO_UNLIKELY(rt->recording != NULL)) pto_recording_add_submit(rt->recording, request, rt->call);
+  if (task_out) *task_out = newest_task(rt, slot_index >> rt->rings.window_log2);
+  if (PTO_UNLIKELY(rt->port->is_virtual)) charge_submit(rt, submit, request->count);
+  if (PTO_UNLIKELY(rt->trace.record)) pto_record_time(rt, slot, begin_time, number);
+  PTO_PROBE2(submit, number, slot_index);
+  if (--slot->pending == 0) pto_progress_submitted(rt, slot_index);
+  return PTO_OK;
+}
+
+/* ---- the public calls ---- */
+
+int pto_submit_request(struct pto_runtime *rt, const struct pto_submit_request *request, struct pto_task *task_out) {
+  return submit(rt, request, task_out);
+}
+
+int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
+               struct pto_task *task_out) {
+  if (PTO_UNLIKELY(!launch)) return PTO_REFUSE(rt, PTO_EINVAL, "no launch");
+  const struct pto_submit_request request = {launch, params, count, PTO_TASK_KERNEL, pto_launch_is_single(launch)};
+  rt->call = PTO_CALLER();
+  return pto_submit_request(rt, &request, task_out);
+}
+
+/* These two are the compiler's own copies of submit(), without the questions that they answer (bench_instructions: 40
+ * of 1 300 instructions a task). */
+
+int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
+                   uint32_t count) {
+  const struct pto_launch launch = {.aic = kernel};
+  const struct pto_submit_request request = {&launch, params, count, PTO_TASK_KERNEL, kernel != NULL};
+  rt->call = PTO_CALLER();
+  return submit(rt, &request, NULL);
+}
+
+int pto_submit_aiv(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
+                   uint32_t count) {
+  const struct pto_launch launch = {.aiv0 = kernel};
+  const struct pto_submit_request request = {&launch, params, count, PTO_TASK_KERNEL, kernel != NULL};
+  rt->call = PTO_CALLER();
+  return submit(rt, &request, NULL);
+}
+
+int pto_submit_barrier(struct pto_runtime *rt, const struct pto_task *after, uint32_t count,
+                       struct pto_task *task_out) {
+  const struct pto_launch launch = {.after = after, .after_count = count};
+  const struct pto_submit_request request = {.launch = &launch, .kind = PTO_TASK_BARRIER};
+  rt->call = PTO_CALLER();
+  return pto_submit_request(rt, &request, task_out);
+}
+
+int pto_alloc_tensors(struct pto_runtime *rt, const struct pto_tensor *tensors, uint32_t count,
+                      struct pto_task *task_out) {
+  const int status = pto_runtime_check(rt);
+  if (status) return status;
+  if (count > PTO_MAX_TENSORS)
+    return PTO_REFUSE(rt, PTO_EINVAL, "alloc_tensors: more than %u tensors", PTO_MAX_TENSORS);
+  if (count && !tensors) return PTO_REFUSE(rt, PTO_EINVAL, "alloc_tensors: %u tensors at a null pointer", count);
+  struct pto_param params[PTO_MAX_TENSORS];
+  for (uint32_t i = 0; i < count; i++) params[i] = pto_output(&tensors[i]);
+  const struct pto_launch launch = {0};
+  const struct pto_submit_request request = {&launch, params, count, PTO_TASK_ALLOC, false};
+  rt->call = PTO_CALLER();
+  return pto_submit_request(rt, &request, task_out);
+}

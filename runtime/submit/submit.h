@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Submit: the one way of a task from what a public call asks for to its edges, and to progress where it lacks nothing.
+ *
+ *   check → poll → template or params → slot and memory → record → edges → settle → start
+ *
+ * Everything is checked before anything changes, but for space: a run whose space is used up ends.  Control thread
+ * only.
+ */
+#ifndef PTO_RUNTIME_SUBMIT_SUBMIT_H
+#define PTO_RUNTIME_SUBMIT_SUBMIT_H
+
+#include <runtime/submit/params.h>
+
+/* rt->call says where it was asked for. */
+int pto_submit_request(struct pto_runtime *rt, const struct pto_submit_request *request, struct pto_task *task_out);
+
+#endif

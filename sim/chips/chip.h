@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A chip description: clusters, control threads, clocks, local memories, bandwidths and the price of control work, all
+ * from an INI file (sim/chips, or the user's).  A value; constant after loading; every number of virtual time comes
+ * from here.
+ */
+#ifndef PTO_SIM_CHIPS_CHIP_H
+#define PTO_SIM_CHIPS_CHIP_H
+
+#include <runtime/base/error.h>
+#include <runtime/port/port.h>
+
+#define PTO_CHIP_MAX_SCHEDULERS 16
+#define PTO_CHIP_MAX_CLUSTERS 1024
+#define PTO_CHIP_MAX_SLOTS 16
+
+struct pto_chip {
+  char name[64];
+  uint32_t cluster_count;
+  uint32_t scheduler_count;
+  uint32_t slots_per_core; /* running and pending */
+  uint64_t ub_bytes, l1_bytes, l0a_bytes, l0b_bytes, l0c_bytes;
+  uint64_t aic_clock_khz, aiv_clock_khz;
+  uint64_t cube_macs_per_cycle;                  /* multiply-adds an AIC does a cycle */
+  uint64_t vector_elems_per_cycle;               /* elements an AIV does a cycle */
+  uint64_t core_bandwidth_mbps;                  /* global memory, MB/s, one core alone */
+  uint64_t chip_bandwidth_mbps;                  /* global memory, MB/s, all cores together */
+  uint64_t kernel_start_ps;                      /* from message to first instruction */
+  uint64_t kernel_end_ps;                        /* from last instruction to visible completion */
+  uint64_t signal_ps;                            /* from a signal to the core that waits for it */
+  uint64_t fifo_bandwidth_mbps;                  /* of either end of a FIFO between two cores of a cluster, MB/s */
+  uint64_t host_latency_ps, host_bandwidth_mbps; /* host link */
+  uint64_t work_ps[PTO_WORK_COUNT];              /* price of control work, by kind */
+};
+
+/* Loads a shipped chip by name, else the file at that path.  PTO_OK, or PTO_EINVAL / PTO_ESYSTEM with file, line and
+ * key. */
+int pto_chip_load(const char *name_or_path, struct pto_chip *chip, struct pto_error *error);
+/* The shipped chips' names by index; NULL past the end. */
+const char *pto_chip_name_at(uint32_t index);
+
+#endif

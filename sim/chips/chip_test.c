@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* Chip files: what the shipped ones say, and that every fault of a file is named with its line, key and value. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sim/chips/chip.h>
+#include <sim/chips/chip_files.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEXT_SIZE 8192
+
+static void shipped_text(const char *name, char *text) {
+  struct pto_chip_file file;
+  for (uint32_t i = 0; pto_chip_file_at(i, &file); i++) {
+    if (strcmp(file.name, name) != 0) continue;
+    assert_true(file.size_bytes < TEXT_SIZE);
+    memcpy(text, file.text, file.size_bytes);
+    text[file.size_bytes] = '\0';
+    return;
+  }
+  fail_msg("no shipped chip %s", name);
+}
+
+/* Loads `text` as a file of its own; *path (64 bytes) is its name while it lasted. */
+static int load_text(const char *text, size_t size, struct pto_chip *chip, struct pto_error *error, char *path) {
+  strcpy(path, "/tmp/pto-chip-XXXXXX");
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, size), size);
+  close(fd);
+  int status = pto_chip_load(path, chip, error);
+  unlink(path);
+  return status;
+}
+
+/* `text` with its first `from` replaced by `to`. */
+static void replace(char *text, const char *from, const char *to) {
+  char *at = strstr(text, from);
+  assert_non_null(at);
+  memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
+  memcpy(at, to, strlen(to));
+}
+
+static void test_the_shipped_chips_have_the_shapes_of_the_hardware(void **state) {
+  static const struct {
+    const char *name;
+    uint32_t clusters, schedulers;
+    uint64_t ub_kib, l1_kib, l0a_kib, l0b_kib, l0c_kib;
+  } expected[] = {
+      {"tiny", 1, 1, 192, 512, 64, 64, 128},
+      {"a2a3", 24, 3, 192, 512, 64, 64, 128},
+      {"a5", 36, 4, 248, 512, 64, 64, 256},
+  };
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(expected); i++) {
+    struct pto_chip chip;
+    struct pto_error error;
+    assert_string_equal(pto_chip_name_at(i), expected[i].name);
+    assert_int_equal(pto_chip_load(expected[i].name, &chip, &error), PTO_OK);
+    assert_string_equal(chip.name, expected[i].name);
+    assert_int_equal(chip.cluster_count, expected[i].clusters);
+    assert_int_equal(chip.scheduler_count, expected[i].schedulers);
+    assert_int_equal(chip.slots_per_core, 2);
+    assert_int_equal(chip.ub_bytes, expected[i].ub_kib << 10);
+    assert_int_equal(chip.l1_bytes, expected[i].l1_kib << 10);
+    assert_int_equal(chip.l0a_bytes, expected[i].l0a_kib << 10);
+    assert_int_equal(chip.l0b_bytes, expected[i].l0b_kib << 10);
+    assert_int_equal(chip.l0c_bytes, expected[i].l0c_kib << 10);
+  }
+  assert_null(pto_chip_name_at(PTO_ARRAY_LENGTH(expected)));
+}
+
+/* Guards against a stale object: the build must know that it depends on the files. */
+static void test_the_embedded_text_is_that_of_the_file_in_the_tree(void **state) {
+  struct pto_chip_file file;
+  for (uint32_t i = 0; pto_chip_file_at(i, &file); i++) {
+    char path[64], text[TEXT_SIZE];
+    snprintf(path, sizeof path, "sim/chips/%s.ini", file.name);
+    FILE *stream = fopen(path, "r");
+    if (!stream) skip();
+    size_t size = fread(text, 1, sizeof text, stream);
+    fclose(stream);
+    assert_int_equal(size, file.size_bytes);
+    assert_memory_equal(text, file.text, size);
+  }
+}
+
+static void test_a_file_by_path_gives_the_same_chip_as_the_shipped_one(void **state) {
+  char text[TEXT_SIZE], path[64];
+  struct pto_chip shipped, loaded;
+  struct pto_error error;
+  shipped_text("a2a3", text);
+  assert_int_equal(pto_chip_load("a2a3", &shipped, &error), PTO_OK);
+  assert_int_equal(load_text(text, strlen(text), &loaded, &error, path), PTO_OK);
+  assert_memory_equal(&shipped, &loaded, sizeof shipped);
+}
+
+static void test_every_key_of_the_file_reaches_its_field(void **state) {
+#define FIELD(name, field)                                                                                             \
+  { name, offsetof(struct pto_chip, field), sizeof(((struct pto_chip *)0)->field) }
+#define SAME(field) FIELD(#field, field)
+  static const struct {
+    const char *name;
+    size_t offset, size;
+  } fields[] = {FIELD("clusters", cluster_count),
+                SAME(slots_per_core),
+                SAME(ub_bytes),
+                SAME(l1_bytes),
+                SAME(l0a_bytes),
+                SAME(l0b_bytes),
+                SAME(l0c_bytes),
+                SAME(aic_clock_khz),
+                SAME(aiv_clock_khz),
+                SAME(cube_macs_per_cycle),
+                SAME(vector_elems_per_cycle),
+                SAME(core_bandwidth_mbps),
+                SAME(chip_bandwidth_mbps),
+                SAME(kernel_start_ps),
+                SAME(kernel_end_ps),
+                SAME(fifo_bandwidth_mbps),
+                SAME(signal_ps),
+                SAME(host_latency_ps),
+                SAME(host_bandwidth_mbps),
+                FIELD("submit", work_ps[PTO_WORK_SUBMIT]),
+                FIELD("param", work_ps[PTO_WORK_PARAM]),
+                FIELD("lookup", work_ps[PTO_WORK_LOOKUP]),
+                FIELD("edge", work_ps[PTO_WORK_EDGE]),
+                FIELD("alloc", work_ps[PTO_WORK_ALLOC]),
+                FIELD("scope", work_ps[PTO_WORK_SCOPE]),
+                FIELD("host_access", work_ps[PTO_WORK_HOST_ACCESS]),
+                FIELD("dispatch", work_ps[PTO_WORK_DISPATCH]),
+                FIELD("poll", work_ps[PTO_WORK_POLL]),
+                FIELD("fanout", work_ps[PTO_WORK_FANOUT]),
+                FIELD("complete", work_ps[PTO_WORK_COMPLETE])};
+  char text[TEXT_SIZE], path[64];
+  struct pto_chip expected, loaded;
+  struct pto_error error;
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(fields); i++) {
+    char from[64], to[64];
+    shipped_text("tiny", text);
+    assert_int_equal(pto_chip_load("tiny", &expected, &error), PTO_OK);
+    snprintf(from, sizeof from, "\n%s = ", fields[i].name);
+    snprintf(to, sizeof to, "\n%s = 7 ;", fields[i].name);
+    replace(text, from, to);
+    memset((char *)&expected + fields[i].offset, 0, fields[i].size);
+    memcpy((char *)&expected + fields[i].offset, &(uint8_t){7}, 1); /* little end first */
+    assert_int_equal(load_text(text, strlen(text), &loaded, &error, path), PTO_OK);
+    assert_memory_equal(&expected, &loaded, sizeof expected);
+  }
+}
+
+/* Each case alters tiny.ini and must be refused with exactly these words after the file's name. */
+static void test_every_fault_of_a_file_is_named(void **state) {
+  static const struct {
+    const char *from, *to, *expected;
+  } cases[] = {
+      {"clusters = 1 ", "clusters = 0 ", " line 6: clusters = 0 is not within 1 to 1024"},
+      {"clusters = 1 ", "clusters = 1025 ", " line 6: clusters = 1025 is not within 1 to 1024"},
+      {"clusters = 1 ", "clusters = -1 ", " line 6: clusters = '-1' is not a whole number"},
+      {"clusters = 1 ", "clusters = 1.5 ", " line 6: clusters = '1.5' is not a whole number"},
+      {"clusters = 1 ", "clusters = 0x10 ", " line 6: clusters = '0x10' is not a whole number"},
+      {"clusters = 1 ", "clusters = ", " line 6: clusters = '' is not a whole number"},
+      {"clusters = 1 ", "clusters = 99999999999999999999999 ",
+       " line 6: clusters = 99999999999999999999999 is not within 1 to 1024"},
+      {"clusters = 1 ", "clusters = 1\nclusters = 1 ", " line 7: clusters = 1: clusters is there twice"},
+      {"clusters = 1 ", "cluster_count = 1 ", " line 6: unknown key cluster_count = 1 in [chip]"},
+      {"clusters = 1 ", "; clusters = 1 ", ": [chip] clusters is missing"},
+      {"clusters = 1 ", "  clusters = 1 ",
+       " line 6: 'clusters = 1                      ; 1 AIC + 2 AIV' does not begin in the first column"},
+      {"clusters = 1 ", "clusters ", " line 6: neither [section] nor key = value"},
+      {"schedulers = 1 ", "schedulers = 2 ",
+       ": schedulers = 2 but clusters = 1; each scheduler owns a cluster or more"},
+      {"schedulers = 1 ", "schedulers = 17 ", " line 7: schedulers = 17 is not within 1 to 16"},
+      {"slots_per_core = 2 ", "slots_per_core = 17 ", " line 8: slots_per_core = 17 is not within 1 to 16"},
+      {"name = tiny", "name = ", " line 5: name = '': must have 1 to 63 characters"},
+      {"name = tiny", "name = a/b", " line 5: name = 'a/b': letters, digits, '_', '-' and '.' only"},
+      {"name = tiny", "name = tiny\nname = tiny", " line 6: name = tiny: name is there twice"},
+      {"name = tiny\n", "", ": [chip] name is missing"},
+      {"[memory]", "[chip]", " line 10: section [chip] is there twice"},
+      {"[memory]", "[memories]", " line 10: unknown section [memories]"},
+      {"[memory]", "[memory", " line 10: '[memory' has no ']'"},
+      {"[chip]\n", "", " line 4: name = tiny stands before the first section"},
+      {"aic_clock_khz = 1000000 ", "aic_clock_khz = 0 ", " line 18: aic_clock_khz = 0 is not within 1 to 100000000"},
+      {"ub_bytes = 196608 ", "ub_bytes = 268435457 ", " line 11: ub_bytes = 268435457 is not within 1 to 268435456"},
+      {"kernel_end_ps = 100000 ", "kernel_end_ps = 1000000000001 ",
+       " line 28: kernel_end_ps = 1000000000001 is not within 0 to 1000000000000"},
+      {"complete = 50000", "complete = 1000000001", " line 44: complete = 1000000001 is not within 0 to 1000000000"},
+      {"fanout = 20000\n", "", ": [control_ps] fanout is missing"},
+  };
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(cases); i++) {
+    char text[TEXT_SIZE], path[64], expected[PTO_SENTENCE_SIZE];
+    struct pto_chip chip = {.cluster_count = 7};
+    struct pto_error error = {0};
+    shipped_text("tiny", text);
+    replace(text, cases[i].from, cases[i].to);
+    int status = load_text(text, strlen(text), &chip, &error, path);
+    snprintf(expected, sizeof expected, "%s%s", path, cases[i].expected);
+    assert_string_equal(error.sentence, expected);
+    assert_int_equal(status, PTO_EINVAL);
+    assert_int_equal(error.status, PTO_EINVAL);
+    assert_int_equal(chip.cluster_count, 7); /* written on success only */
+  }
+}
+
+static void test_a_line_that_is_too_long_is_refused(void **state) {
+  char text[TEXT_SIZE], comment[400], path[64];
+  struct pto_chip chip;
+  struct pto_error error;
+  memset(comment, 'x', sizeof comment);
+  memcpy(comment, "clusters = 1 ;", 14);
+  comment[sizeof comment - 1] = '\0';
+  shipped_text("tiny", text);
+  replace(text, "clusters = 1 ", comment);
+  assert_int_equal(load_text(text, strlen(text), &chip, &error, path), PTO_EINVAL);
+  assert_non_null(strstr(error.sentence, " line 6: longer than "));
+}
+
+static void test_windows_line_ends_and_a_missing_last_one_are_fine(void **state) {
+  char text[TEXT_SIZE], crlf[TEXT_SIZE], path[64];
+  struct pto_chip shipped, loaded;
+  struct pto_error error;
+  size_t size = 0;
+  shipped_text("tiny", text);
+  for (const char *c = text; *c; c++) {
+    if (*c == '\n') crlf[size++] = '\r';
+    crlf[size++] = *c;
+  }
+  assert_int_equal(load_text(crlf, size - 2, &loaded, &error, path), PTO_OK);
+  assert_int_equal(pto_chip_load("tiny", &shipped, &error), PTO_OK);
+  assert_memory_equal(&shipped, &loaded, sizeof shipped);
+}
+
+static void test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_chips(void **state) {
+  struct pto_chip chip;
+  struct pto_error error;
+  assert_int_equal(pto_chip_load("no-such-chip", &chip, &error), PTO_ESYSTEM);
+  assert_string_equal(error.sentence,
+                      "chip 'no-such-chip' is neither shipped (tiny, a2a3, a5) nor a file that opens: No such "
+                      "file or directory");
+  assert_int_equal(pto_chip_load("/tmp", &chip, &error), PTO_ESYSTEM);
+  assert_string_equal(error.sentence, "/tmp: cannot be read: Is a directory");
+  assert_int_equal(pto_chip_load("/dev/null", &chip, &error), PTO_EINVAL);
+  assert_string_equal(error.sentence, "/dev/null: [chip] name is missing");
+}
+
+/* No file makes the loader do worse than refuse: every prefix of a good one, and good ones with a byte changed. */
+static void test_damaged_files_are_refused_or_mean_what_they_say(void **state) {
+  char text[TEXT_SIZE], path[64];
+  struct pto_chip chip;
+  struct pto_error error;
+  struct pto_rng rng = {20};
+  print_message("seed 20\n");
+  shipped_text("a5", text);
+  size_t size = strlen(text);
+  for (uint32_t i = 0; i < 2000; i++) {
+    char damaged[TEXT_SIZE];
+    memcpy(damaged, text, size);
+    size_t length = i % 2 ? size : pto_rng_below(&rng, size);
+    if (i % 2) damaged[pto_rng_below(&rng, size)] = (char)pto_rng_next(&rng);
+    int status = load_text(damaged, length, &chip, &error, path);
+    if (status != PTO_OK)
+      assert_true(error.sentence[0] != '\0');
+    else
+      assert_true(chip.scheduler_count <= chip.cluster_count && chip.chip_bandwidth_mbps > 0);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_the_shipped_chips_have_the_shapes_of_the_hardware),
+      cmocka_unit_test(test_the_embedded_text_is_that_of_the_file_in_the_tree),
+      cmocka_unit_test(test_a_file_by_path_gives_the_same_chip_as_the_shipped_one),
+      cmocka_unit_test(test_every_key_of_the_file_reaches_its_field),
+      cmocka_unit_test(test_every_fault_of_a_file_is_named),
+      cmocka_unit_test(test_a_line_that_is_too_long_is_refused),
+      cmocka_unit_test(test_windows_line_ends_and_a_missing_last_one_are_fine),
+      cmocka_unit_test(test_what_is_no_chip_and_no_file_is_a_system_error_that_lists_the_chips),
+      cmocka_unit_test(test_damaged_files_are_refused_or_mean_what_they_say),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

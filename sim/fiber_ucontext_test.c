@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* fiber_test.c over libc's ucontext, the switch of machines that fiber.c has no assembly for. */
-#define PTO_FIBER_UCONTEXT 1
-#include <sim/fiber.c>
-#include <sim/fiber_test.c>

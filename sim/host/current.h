@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the calling thread runs now: one message and the core that it runs on.
+ *
+ * Owns a thread-local pair of borrowed pointers.  An engine sets it right before a kernel call and clears it right
+ * after; in between both pointers stay valid and what they point to does not change.  Each thread sees its own pair
+ * only, also from a signal handler that interrupts the kernel: there nothing here locks, allocates or formats through
+ * libc.
+ *
+ * pto_engine_describe_current turns the pair into a sentence for crash reports.
+ */
+#ifndef PTO_SIM_ENGINE_CURRENT_H
+#define PTO_SIM_ENGINE_CURRENT_H
+
+#include <runtime/port/port.h>
+
+struct pto_engine_current {
+  const struct pto_message *message; /* NULL: in no kernel */
+  const struct pto_core *core;
+};
+
+/* initial-exec: stores relative to the thread register also inside the shared library, where the general model would
+ * call __tls_get_addr each time.  Setting and clearing costs less than 1 ns (bench/bench_mailbox). */
+extern _Thread_local struct pto_engine_current pto_engine_current __attribute__((tls_model("initial-exec")));
+
+static inline void pto_engine_current_set(const struct pto_message *message, const struct pto_core *core) {
+  pto_engine_current.core = core;
+  pto_engine_current.message = message;
+}
+static inline void pto_engine_current_clear(void) { pto_engine_current.message = NULL; }
+
+/* The sentence for one message: "task 17 (matmul) block 0 on core 3 (cluster 1 AIC): tensor 0 at 0x7f… f32[64,64]
+ * strides [64,1]; scalar 0 0x3f800000".  Truncates to `size` > 0; async-signal-safe.  The message's payload must hold
+ * still. */
+void pto_engine_describe_message(const struct pto_message *message, char *text, size_t size);
+/* The same for the kernel that the calling thread is in now; false where it is in none. */
+bool pto_engine_describe_current(char *text, size_t size);
+
+#endif

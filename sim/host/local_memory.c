@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include <sim/host/local_memory.h>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static uint64_t spread(uint64_t size_bytes, uint64_t page) { return pto_align_up(size_bytes, page) + page; }
+
+/* The next memory, its guard behind it. */
+static bool carve(char **at, uint64_t size_bytes, uint64_t page, struct pto_local_memory *local) {
+  local->addr = *at;
+  local->size_bytes = size_bytes;
+  *at += spread(size_bytes, page);
+  return mprotect(*at - page, page, PROT_NONE) == 0;
+}
+
+bool pto_local_memories_init(struct pto_local_memories *memories, const struct pto_chip *chip, struct pto_core *views) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t aic_bytes = spread(chip->l1_bytes, page) + spread(chip->l0a_bytes, page) + spread(chip->l0b_bytes, page) +
+                       spread(chip->l0c_bytes, page);
+  memset(memories, 0, sizeof *memories);
+  if (!pto_reserve_init(&memories->memory, chip->cluster_count * (aic_bytes + 2 * spread(chip->ub_bytes, page))))
+    return false;
+  char *at = memories->memory.addr;
+  bool is_guarded = true;
+  for (uint32_t i = 0; i < 3 * chip->cluster_count; i++) {
+    struct pto_core *view = &views[i];
+    memset(view, 0, sizeof *view);
+    view->index = i;
+    view->cluster = i / 3;
+    view->lane = i % 3;
+    view->kind = view->lane == 0 ? PTO_AIC : PTO_AIV;
+    if (view->kind == PTO_AIV) {
+      is_guarded &= carve(&at, chip->ub_bytes, page, &view->local);
+    } else {
+      is_guarded &= carve(&at, chip->l1_bytes, page, &view->local);
+      is_guarded &= carve(&at, chip->l0a_bytes, page, &view->l0a);
+      is_guarded &= carve(&at, chip->l0b_bytes, page, &view->l0b);
+      is_guarded &= carve(&at, chip->l0c_bytes, page, &view->l0c);
+    }
+  }
+  if (!is_guarded) pto_local_memories_fini(memories);
+  return is_guarded;
+}
+
+void pto_local_memories_fini(struct pto_local_memories *memories) { pto_reserve_fini(&memories->memory); }

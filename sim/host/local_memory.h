@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cores' local memories (UB; L1, L0A, L0B, L0C) and what kernels see of the cores.
+ *
+ * Owns one reservation for all of them: address space, resident only where a kernel touches it.  Each memory starts on
+ * a page and is followed by a page without access, so that running off its end faults in the kernel that does it (on
+ * sizes that are whole pages, as all shipped ones are, with the first byte). init and fini by the owner; in between the
+ * memory of a core belongs to the thread that runs it.
+ */
+#ifndef PTO_SIM_HOST_LOCAL_MEMORY_H
+#define PTO_SIM_HOST_LOCAL_MEMORY_H
+
+#include <runtime/base/reserve.h>
+#include <sim/chips/chip.h>
+
+struct pto_local_memories {
+  struct pto_reserve memory;
+};
+
+/* Fills views[0 … 3 · clusters − 1] (message fields zero).  False where the system refuses. */
+bool pto_local_memories_init(struct pto_local_memories *memories, const struct pto_chip *chip, struct pto_core *views);
+/* Takes zeroed structs too. */
+void pto_local_memories_fini(struct pto_local_memories *memories);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include <sim/host/topology.h>
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct pto_topology topology;
+
+static uint32_t allowed_cpus(void) {
+  cpu_set_t set;
+  assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+  return (uint32_t)CPU_COUNT(&set);
+}
+
+static void test_every_cpu_that_the_process_may_use_is_listed_once(void **state) {
+  cpu_set_t set;
+  assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+  pto_topology_init(&topology);
+  assert_int_equal(topology.cpu_count, CPU_COUNT(&set));
+  for (uint32_t i = 0; i < topology.cpu_count; i++) {
+    assert_true(CPU_ISSET(topology.cpus[i], &set));
+    CPU_CLR(topology.cpus[i], &set);
+  }
+  assert_true(topology.node_count >= 1);
+  pto_topology_fini(&topology);
+}
+
+static void test_a_pinned_thread_stays_on_its_cpu_and_can_be_set_free(void **state) {
+  cpu_set_t before, inside, after;
+  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+  pto_topology_init(&topology);
+  for (uint32_t i = 0; i < topology.cpu_count && i < 8; i++) {
+    struct pto_topology_affinity affinity = {0};
+    if (!pto_topology_pin(&topology, i, &affinity)) continue; /* the machine does not let us */
+    assert_int_equal(sched_getaffinity(0, sizeof inside, &inside), 0);
+    assert_int_equal(CPU_COUNT(&inside), 1);
+    assert_true(CPU_ISSET(topology.cpus[i], &inside));
+    pto_topology_unpin(&topology, &affinity);
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_true(CPU_EQUAL(&before, &after));
+    pto_topology_unpin(&topology, &affinity); /* once more is nothing */
+  }
+  pto_topology_fini(&topology);
+}
+
+static void test_a_cpu_that_is_not_there_is_refused(void **state) {
+  struct pto_topology_affinity affinity = {0};
+  pto_topology_init(&topology);
+  assert_false(pto_topology_pin(&topology, topology.cpu_count, &affinity));
+  assert_null(affinity.set);
+  pto_topology_unpin(&topology, &affinity);
+  pto_topology_fini(&topology);
+}
+
+static void test_threads_are_pinned_only_where_each_can_have_a_cpu(void **state) {
+  pto_topology_init(&topology);
+  assert_false(pto_topology_can_pin(&topology, 1));
+  assert_false(pto_topology_can_pin(&topology, topology.cpu_count + 1));
+  if (topology.hwloc && topology.cpu_count > 1) assert_true(pto_topology_can_pin(&topology, topology.cpu_count));
+  pto_topology_fini(&topology);
+}
+
+static void test_a_process_that_is_bound_to_one_cpu_has_one(void **state) {
+  cpu_set_t before, one;
+  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int cpu = CPU_SETSIZE - 1; CPU_COUNT(&one) == 0; cpu--)
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+  pto_topology_init(&topology);
+  assert_int_equal(topology.cpu_count, allowed_cpus());
+  assert_int_equal(topology.cpu_count, 1);
+  assert_false(pto_topology_can_pin(&topology, 2));
+  pto_topology_fini(&topology);
+  assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+static void test_memory_can_be_placed_and_the_report_says_where_we_are(void **state) {
+  static _Alignas(4096) char pages[2 * 4096];
+  char expected[32];
+  pto_topology_init(&topology);
+  pto_topology_memory(&topology, 0, pages, sizeof pages);
+  pto_topology_memory(&topology, topology.cpu_count, pages, sizeof pages);
+  snprintf(expected, sizeof expected, "%u CPU", topology.cpu_count);
+  assert_non_null(strstr(pto_topology_report(&topology), expected));
+  pto_topology_fini(&topology);
+  pto_topology_fini(&topology); /* zeroed again */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_cpu_that_the_process_may_use_is_listed_once),
+      cmocka_unit_test(test_a_pinned_thread_stays_on_its_cpu_and_can_be_set_free),
+      cmocka_unit_test(test_a_cpu_that_is_not_there_is_refused),
+      cmocka_unit_test(test_threads_are_pinned_only_where_each_can_have_a_cpu),
+      cmocka_unit_test(test_a_process_that_is_bound_to_one_cpu_has_one),
+      cmocka_unit_test(test_memory_can_be_placed_and_the_report_says_where_we_are),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

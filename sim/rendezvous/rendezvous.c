@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include <sim/rendezvous/rendezvous.h>
+
+#include <string.h>
+
+#define FIFO_PAIRS 6u /* ordered pairs of different roles */
+#define FIFO_MASK (PTO_CORE_FIFO_BYTES - 1)
+_Static_assert((PTO_CORE_FIFO_BYTES & FIFO_MASK) == 0, "positions in a FIFO are taken modulo its size");
+
+/* ---- memory ---- */
+
+static void reset_rendezvous(struct pto_rendezvous *rendezvous) {
+  for (uint32_t from = 0; from < PTO_ROLE_COUNT; from++)
+    for (uint32_t to = 0; to < PTO_ROLE_COUNT; to++)
+      rendezvous->fifos[from][to].written = rendezvous->fifos[from][to].read = 0;
+  memset(rendezvous->seats, 0, sizeof rendezvous->seats);
+  rendezvous->roles = rendezvous->returned = 0;
+  rendezvous->broken = PTO_OK;
+  rendezvous->expected = rendezvous->arrived = 0;
+  rendezvous->payload = NULL;
+}
+
+bool pto_rendezvous_init(struct pto_rendezvous_table *table, uint32_t cluster_count, uint32_t slots_per_core,
+                         void (*wake)(void *context, uint32_t core), void *context) {
+  memset(table, 0, sizeof *table);
+  table->cluster_count = cluster_count;
+  table->per_cluster = 3 * slots_per_core;
+  table->wake = wake;
+  table->context = context;
+  const uint64_t count = (uint64_t)cluster_count * table->per_cluster;
+  PTO_ASSERT(count <= UINT16_MAX); /* a message has 16 bits for it */
+  const uint64_t table_bytes = pto_align_up(count * sizeof(struct pto_rendezvous), PTO_CACHE_LINE);
+  if (!pto_reserve_init(&table->memory, table_bytes + count * sizeof *table->payloads)) return false;
+  if (!pto_reserve_init(&table->fifo_memory, count * FIFO_PAIRS * PTO_CORE_FIFO_BYTES)) {
+    pto_rendezvous_fini(table);
+    return false;
+  }
+  table->items = table->memory.addr;
+  table->payloads = (const struct pto_payload **)(void *)((char *)table->memory.addr + table_bytes);
+  char *at = table->fifo_memory.addr;
+  for (uint64_t i = 0; i < count; i++)
+    for (uint32_t from = 0; from < PTO_ROLE_COUNT; from++)
+      for (uint32_t to = 0; to < PTO_ROLE_COUNT; to++) {
+        if (from == to) continue;
+        table->items[i].fifos[from][to].memory = at;
+        at += PTO_CORE_FIFO_BYTES;
+      }
+  return true;
+}
+
+void pto_rendezvous_fini(struct pto_rendezvous_table *table) {
+  pto_reserve_fini(&table->memory);
+  pto_reserve_fini(&table->fifo_memory);
+}
+
+void pto_rendezvous_reset(struct pto_rendezvous_table *table) {
+  if (table->live_count == 0) return;
+  for (uint32_t i = 0; i < table->cluster_count * table->per_cluster; i++) {
+    if (table->items[i].payload) reset_rendezvous(&table->items[i]);
+    table->payloads[i] = NULL;
+  }
+  table->live_count = 0;
+}
+
+/* ---- who is there ---- */
+
+static uint32_t rendezvous_count(const struct pto_rendezvous_table *table) {
+  return table->cluster_count * table->per_cluster;
+}
+
+static struct pto_rendezvous_seat *seat_at(const struct pto_rendezvous_table *table,
+                                           struct pto_rendezvous_member member) {
+  return &table->items[member.rendezvous].seats[member.role];
+}
+
+static const struct pto_kernel *kernel_of(const struct pto_rendezvous *rendezvous, uint32_t role) {
+  return rendezvous->payload->kernels[role];
+}
+
+/* The next live rendezvous of a task from index `from` on; PTO_RENDEZVOUS_NONE where there is none. */
+static uint32_t next_of_task(const struct pto_rendezvous_table *table, const struct pto_payload *payload,
+                             uint32_t from) {
+  for (uint32_t i = from; i < rendezvous_count(table); i++)
+    if (table->payloads[i] == payload) return i;
+  return PTO_RENDEZVOUS_NONE;
+}
+
+#define FOR_EACH_OF_TASK(i, table, payload)                                                                            \
+  for (uint32_t i = next_of_task(table, payload, 0); i != PTO_RENDEZVOUS_NONE; i = next_of_task(table, payload, i + 1))
+
+static uint32_t find_block(const struct pto_rendezvous_table *table, const struct pto_payload *payload,
+                           uint32_t block_index) {
+  FOR_EACH_OF_TASK(i, table, payload)
+  if (table->items[i].block_index == block_index) return i;
+  return PTO_RENDEZVOUS_NONE;
+}
+
+static bool takes_turns(const struct pto_rendezvous *rendezvous, uint32_t role) {
+  return kernel_of(rendezvous, role) && (kernel_of(rendezvous, role)->flags & PTO_KERNEL_TURNS);
+}
+
+static bool has_turns(const struct pto_rendezvous *rendezvous) {
+  return takes_turns(rendezvous, 0) || takes_turns(rendezvous, 1) || takes_turns(rendezvous, 2);
+}
+
+static void open_rendezvous(struct pto_rendezvous_table *table, uint32_t index, const struct pto_message *message) {
+  struct pto_rendezvous *rendezvous = &table->items[index];
+  const struct pto_payload *payload = message->payload;
+  uint32_t participants = 0;
+  rendezvous->payload = payload;
+  for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
+    if (!payload->kernels[role]) continue;
+    rendezvous->roles |= (uint8_t)PTO_ROLE_BIT(role);
+    rendezvous->seats[role].is_participant = pto_kernel_waits(payload->kernels[role]);
+    participants += rendezvous->seats[role].is_participant;
+  }
+  rendezvous->is_together = (message->flags & PTO_MESSAGE_TOGETHER) != 0;
+  rendezvous->block_index = message->block_index;
+  const bool has_others = rendezvous->is_together || has_turns(rendezvous);
+  const uint32_t other = has_others ? next_of_task(table, payload, 0) : PTO_RENDEZVOUS_NONE;
+  rendezvous->leader = rendezvous->is_together && other != PTO_RENDEZVOUS_NONE ? table->items[other].leader : index;
+  /* A block before may have failed, and the control thread not know: what follows from that is no error of its own. */
+  if (other != PTO_RENDEZVOUS_NONE) rendezvous->broken = table->items[other].broken;
+  const uint32_t blocks = message->flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
+  rendezvous->expected = rendezvous->is_together ? blocks * participants : participants;
+  table->payloads[index] = payload;
+  table->live_count++;
+}
+
+uint32_t pto_rendezvous_join(struct pto_rendezvous_table *table, const struct pto_message *message) {
+  const uint32_t first = message->core / 3u * table->per_cluster, end = first + table->per_cluster;
+  uint32_t index = PTO_RENDEZVOUS_NONE;
+  for (uint32_t i = end; i-- > first;) {
+    const struct pto_rendezvous *rendezvous = &table->items[i];
+    if (!rendezvous->payload) {
+      index = i; /* the lowest free one: its FIFOs are warm */
+    } else if (rendezvous->payload == message->payload && rendezvous->block_index == message->block_index) {
+      index = i;
+      break;
+    }
+  }
+  PTO_ASSERT(index != PTO_RENDEZVOUS_NONE);
+  if (!table->items[index].payload) open_rendezvous(table, index, message);
+  struct pto_rendezvous_seat *seat = &table->items[index].seats[message->role];
+  PTO_ASSERT(seat->state == PTO_SEAT_ABSENT);
+  seat->state = PTO_SEAT_SENT;
+  seat->core = message->core;
+  return index;
+}
+
+bool pto_rendezvous_is_complete(const struct pto_rendezvous_table *table, uint32_t rendezvous) {
+  for (uint32_t rest = table->items[rendezvous].roles; rest; rest &= rest - 1)
+    if (table->items[rendezvous].seats[__builtin_ctz(rest)].state == PTO_SEAT_ABSENT) return false;
+  return true;
+}
+
+static void wake(struct pto_rendezvous_table *table, struct pto_rendezvous_seat *seat) {
+  seat->waits_for = PTO_WAITS_FOR_NOTHING;
+  table->wake(table->context, seat->core);
+}
+
+static enum pto_rendezvous_answer wait_for(struct pto_rendezvous_seat *seat, enum pto_waits_for what,
+                                           uint32_t subject) {
+  seat->waits_for = (uint8_t)what;
+  seat->subject = (uint8_t)subject;
+  return PTO_RENDEZVOUS_WAIT;
+}
+
+static void break_rendezvous(struct pto_rendezvous_table *table, struct pto_rendezvous *rendezvous, int16_t why) {
+  if (rendezvous->broken == PTO_OK) rendezvous->broken = why;
+  for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++)
+    if (rendezvous->seats[role].waits_for) wake(table, &rendezvous->seats[role]);
+}
+
+void pto_rendezvous_begin(struct pto_rendezvous_table *table, struct pto_rendezvous_member member) {
+  PTO_ASSERT(seat_at(table, member)->state == PTO_SEAT_SENT);
+  seat_at(table, member)->state = PTO_SEAT_BEGUN;
+}
+
+/* ---- turns ---- */
+
+/* Whether a turn waits for this core of the task: any of a block before; of its own block, a role before
+ * that takes turns. */
+static bool keeps_turn(const struct pto_rendezvous *own, uint32_t own_role, const struct pto_rendezvous *rendezvous,
+                       uint32_t role) {
+  if (!kernel_of(rendezvous, role) || (rendezvous->returned & PTO_ROLE_BIT(role))) return false;
+  if (rendezvous->block_index != own->block_index) return rendezvous->block_index < own->block_index;
+  return role < own_role && takes_turns(rendezvous, role);
+}
+
+/* Blocks are sent in order, so a core that comes before in the order of turns is live, or has returned. */
+static bool has_turn(const struct pto_rendezvous_table *table, struct pto_rendezvous_member member) {
+  const struct pto_rendezvous *own = &table->items[member.rendezvous];
+  FOR_EACH_OF_TASK(i, table, own->payload) {
+    for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++)
+      if (keeps_turn(own, member.role, &table->items[i], role)) return false;
+  }
+  return true;
+}
+
+enum pto_rendezvous_answer pto_rendezvous_turn(struct pto_rendezvous_table *table,
+                                               struct pto_rendezvous_member member) {
+  if (table->items[member.rendezvous].broken) return PTO_RENDEZVOUS_BROKEN;
+  if (has_turn(table, member)) return PTO_RENDEZVOUS_DONE;
+  return wait_for(seat_at(table, member), PTO_WAITS_FOR_TURN, 0);
+}
+
+static void pass_turn(struct pto_rendezvous_table *table, const struct pto_payload *payload) {
+  FOR_EACH_OF_TASK(i, table, payload) {
+    for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
+      struct pto_rendezvous_seat *seat = &table->items[i].seats[role];
+      if (seat->waits_for != PTO_WAITS_FOR_TURN || !has_turn(table, (struct pto_rendezvous_member){i, role})) continue;
+      wake(table, seat);
+      return; /* no core after it can have it too */
+    }
+  }
+}
+
+void pto_rendezvous_return(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, bool has_failed) {
+  struct pto_rendezvous *rendezvous = &table->items[member.rendezvous];
+  const struct pto_payload *payload = rendezvous->payload;
+  PTO_ASSERT(seat_at(table, member)->state == PTO_SEAT_BEGUN && !seat_at(table, member)->waits_for);
+  seat_at(table, member)->state = PTO_SEAT_RETURNED;
+  rendezvous->returned |= (uint8_t)PTO_ROLE_BIT(member.role);
+  if (PTO_UNLIKELY(has_failed)) {
+    FOR_EACH_OF_TASK(i, table, payload)
+    break_rendezvous(table, &table->items[i], PTO_EKERNEL);
+  }
+  if (has_turns(rendezvous)) pass_turn(table, payload);
+  if (rendezvous->returned != rendezvous->roles) return;
+  reset_rendezvous(rendezvous);
+  table->payloads[member.rendezvous] = NULL;
+  table->live_count--;
+}
+
+/* ---- flags and barriers ---- */
+
+void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t block_index,
+                           uint32_t roles, uint32_t flag) {
+  const struct pto_rendezvous *own = &table->items[from.rendezvous];
+  uint32_t index = from.rendezvous;
+  if (block_index != own->block_index) index = find_block(table, own->payload, block_index);
+  if (index == PTO_RENDEZVOUS_NONE) return; /* all of that block has returned */
+  for (uint32_t rest = roles; rest; rest &= rest - 1) {
+    struct pto_rendezvous_seat *seat = &table->items[index].seats[__builtin_ctz(rest)];
+    seat->flags[flag]++;
+    if (seat->waits_for == PTO_WAITS_FOR_FLAG && seat->subject == flag) wake(table, seat);
+  }
+}
+
+enum pto_rendezvous_answer pto_rendezvous_wait(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
+                                               uint32_t flag) {
+  struct pto_rendezvous_seat *seat = seat_at(table, member);
+  if (table->items[member.rendezvous].broken) return PTO_RENDEZVOUS_BROKEN;
+  if (seat->flags[flag] == 0) return wait_for(seat, PTO_WAITS_FOR_FLAG, flag);
+  seat->flags[flag]--;
+  return PTO_RENDEZVOUS_DONE;
+}
+
+/* The rendezvous that counts this one's barriers; NULL where it is over, so that no barrier can fill any more. */
+static struct pto_rendezvous *leader_of(const struct pto_rendezvous_table *table,
+                                        const struct pto_rendezvous *rendezvous) {
+  struct pto_rendezvous *leader = &table->items[rendezvous->leader];
+  return leader->payload == rendezvous->payload ? leader : NULL;
+}
+
+enum pto_rendezvous_answer pto_rendezvous_barrier(struct pto_rendezvous_table *table,
+                                                  struct pto_rendezvous_member member) {
+  struct pto_rendezvous *own = &table->items[member.rendezvous];
+  struct pto_rendezvous_seat *seat = seat_at(table, member);
+  if (seat->at_barrier == PTO_THROUGH_BARRIER) { /* before anything that broke since */
+    seat->at_barrier = PTO_AT_NO_BARRIER;
+    return PTO_RENDEZVOUS_DONE;
+  }
+  if (own->broken) return PTO_RENDEZVOUS_BROKEN;
+  struct pto_rendezvous *leader = leader_of(table, own);
+  if (seat->at_barrier == PTO_AT_NO_BARRIER) {
+    seat->barriers++;
+    if (leader && ++leader->arrived == leader->expected) {
+      leader->arrived = 0;
+      FOR_EACH_OF_TASK(i, table, own->payload) {
+        for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
+          struct pto_rendezvous_seat *other = &table->items[i].seats[role];
+          if (other->waits_for != PTO_WAITS_FOR_BARRIER || table->items[i].leader != own->leader) continue;
+          other->at_barrier = PTO_THROUGH_BARRIER;
+          wake(table, other);
+        }
+      }
+      return PTO_RENDEZVOUS_DONE;
+    }
+    seat->at_barrier = PTO_AT_BARRIER;
+  }
+  return wait_for(seat, PTO_WAITS_FOR_BARRIER, 0);
+}
+
+/* ---- FIFOs ---- */
+
+static uint64_t footprint(uint64_t size_bytes) { return PTO_ELEMENT_HEADER_BYTES + size_bytes; }
+
+static void copy_to_ring(char *ring, uint64_t at, const void *data, uint64_t size_bytes) {
+  const uint64_t offset = at & FIFO_MASK, first = pto_min_u64(size_bytes, PTO_CORE_FIFO_BYTES - offset);
+  memcpy(ring + offset, data, first);
+  memcpy(ring, (const char *)data + first, size_bytes - first);
+}
+
+static void copy_from_ring(void *data, const char *ring, uint64_t at, uint64_t size_bytes) {
+  const uint64_t offset = at & FIFO_MASK, first = pto_min_u64(size_bytes, PTO_CORE_FIFO_BYTES - offset);
+  memcpy(data, ring + offset, first);
+  memcpy((char *)data + first, ring, size_bytes - first);
+}
+
+void pto_rendezvous_fifo_copy_in(struct pto_rendezvous_fifo *fifo, const void *data, uint64_t size_bytes) {
+  copy_to_ring(fifo->memory, fifo->written, &size_bytes, sizeof size_bytes);
+  copy_to_ring(fifo->memory, fifo->written + PTO_ELEMENT_HEADER_BYTES, data, size_bytes);
+}
+
+void pto_rendezvous_fifo_copy_out(const struct pto_rendezvous_fifo *fifo, void *data, uint64_t size_bytes) {
+  copy_from_ring(data, fifo->memory, fifo->read + PTO_ELEMENT_HEADER_BYTES, size_bytes);
+}
+
+enum pto_rendezvous_answer pto_rendezvous_room(struct pto_rendezvous_table *table, struct pto_rendezvous_member from,
+                                               uint32_t to, uint64_t size_bytes) {
+  const struct pto_rendezvous *rendezvous = &table->items[from.rendezvous];
+  const struct pto_rendezvous_fifo *fifo = &rendezvous->fifos[from.role][to];
+  if (rendezvous->broken) return PTO_RENDEZVOUS_BROKEN;
+  if (fifo->written - fifo->read + footprint(size_bytes) <= PTO_CORE_FIFO_BYTES) return PTO_RENDEZVOUS_DONE;
+  seat_at(table, from)->room_bytes = size_bytes;
+  return wait_for(seat_at(table, from), PTO_WAITS_FOR_ROOM, to);
+}
+
+void pto_rendezvous_publish(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t to,
+                            uint64_t size_bytes) {
+  struct pto_rendezvous *rendezvous = &table->items[from.rendezvous];
+  struct pto_rendezvous_seat *consumer = &rendezvous->seats[to];
+  rendezvous->fifos[from.role][to].written += footprint(size_bytes);
+  if (consumer->waits_for == PTO_WAITS_FOR_ELEMENT && consumer->subject == from.role) wake(table, consumer);
+}
+
+enum pto_rendezvous_answer pto_rendezvous_element(struct pto_rendezvous_table *table, struct pto_rendezvous_member to,
+                                                  uint32_t from, uint64_t size_bytes, uint64_t *size_found) {
+  const struct pto_rendezvous *rendezvous = &table->items[to.rendezvous];
+  const struct pto_rendezvous_fifo *fifo = &rendezvous->fifos[from][to.role];
+  if (rendezvous->broken) return PTO_RENDEZVOUS_BROKEN;
+  if (fifo->written == fifo->read) return wait_for(seat_at(table, to), PTO_WAITS_FOR_ELEMENT, from);
+  copy_from_ring(size_found, fifo->memory, fifo->read, sizeof *size_found);
+  return *size_found == size_bytes ? PTO_RENDEZVOUS_DONE : PTO_RENDEZVOUS_MISTAKE;
+}
+
+void pto_rendezvous_release(struct pto_rendezvous_table *table, struct pto_rendezvous_member to, uint32_t from,
+                            uint64_t size_bytes) {
+  struct pto_rendezvous *rendezvous = &table->items[to.rendezvous];
+  struct pto_rendezvous_seat *producer = &rendezvous->seats[from];
+  rendezvous->fifos[from][to.role].read += footprint(size_bytes);
+  if (producer->waits_for == PTO_WAITS_FOR_ROOM && producer->subject == to.role) wake(table, producer);
+}
+
+/* ---- waiting for ever ---- */
+
+static struct pto_core_seat seat_of(const struct pto_rendezvous *rendezvous, uint32_t role) {
+  const struct pto_rendezvous_seat *seat = &rendezvous->seats[role];
+  return (struct pto_core_seat){rendezvous->block_index, seat->core, (uint8_t)role, seat->state};
+}
+
+/* The first core that has not come to the barrier. */
+static void find_missing(const struct pto_rendezvous_table *table, const struct pto_rendezvous *own,
+                         struct pto_core_wait *wait) {
+  FOR_EACH_OF_TASK(i, table, own->payload) {
+    const struct pto_rendezvous *rendezvous = &table->items[i];
+    for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
+      const struct pto_rendezvous_seat *seat = &rendezvous->seats[role];
+      if (!seat->is_participant || seat->at_barrier == PTO_AT_BARRIER || rendezvous->leader != own->leader) continue;
+      wait->other = seat_of(rendezvous, role);
+      wait->has_other = true;
+      return;
+    }
+  }
+}
+
+/* The first core whose turn is before. */
+static void find_before(const struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
+                        struct pto_core_wait *wait) {
+  const struct pto_rendezvous *own = &table->items[member.rendezvous];
+  FOR_EACH_OF_TASK(i, table, own->payload) {
+    for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
+      if (!keeps_turn(own, member.role, &table->items[i], role)) continue;
+      wait->other = seat_of(&table->items[i], role);
+      wait->has_other = true;
+      return;
+    }
+  }
+}
+
+static void fill_wait(const struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
+                      struct pto_core_wait *wait) {
+  const struct pto_rendezvous *rendezvous = &table->items[member.rendezvous];
+  const struct pto_rendezvous_seat *seat = &rendezvous->seats[member.role];
+  const struct pto_rendezvous *leader = leader_of(table, rendezvous);
+  *wait = (struct pto_core_wait){.task_number = rendezvous->payload->task_number,
+                                 .kernel = kernel_of(rendezvous, member.role)->name,
+                                 .who = seat_of(rendezvous, member.role),
+                                 .waits_for = seat->waits_for,
+                                 .is_together = rendezvous->is_together};
+  switch ((enum pto_waits_for)seat->waits_for) {
+  case PTO_WAITS_FOR_FLAG:
+    wait->flag = seat->subject;
+    break;
+  case PTO_WAITS_FOR_ROOM:
+  case PTO_WAITS_FOR_ELEMENT:
+    wait->room_bytes = seat->room_bytes;
+    wait->other = seat_of(rendezvous, seat->subject);
+    wait->has_other = true;
+    break;
+  case PTO_WAITS_FOR_BARRIER:
+    wait->barrier = seat->barriers;
+    wait->arrived = leader ? leader->arrived : 0;
+    wait->expected = leader ? leader->expected : 0;
+    find_missing(table, rendezvous, wait);
+    break;
+  case PTO_WAITS_FOR_TURN:
+    find_before(table, member, wait);
+    break;
+  case PTO_WAITS_FOR_NOTHING:
+    break;
+  }
+}
+
+void pto_rendezvous_find_waits(const struct pto_rendezvous_table *table, struct pto_core_waits *waits) {
+  waits->count = waits->more = 0;
+  for (uint32_t i = 0; i < rendezvous_count(table); i++)
+    for (uint32_t role = 0; table->payloads[i] && role < PTO_ROLE_COUNT; role++) {
+      if (!table->items[i].seats[role].waits_for) continue;
+      if (waits->count == PTO_CORE_WAITS_MAX)
+        waits->more++;
+      else
+        fill_wait(table, (struct pto_rendezvous_member){i, role}, &waits->waits[waits->count++]);
+    }
+}
+
+void pto_rendezvous_break_deadlock(struct pto_rendezvous_table *table) {
+  for (uint32_t i = 0; i < rendezvous_count(table); i++)
+    if (table->payloads[i]) break_rendezvous(table, &table->items[i], PTO_EDEADLOCK);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rendezvous: what the cores that run one block of a task have told each other, and what they wait for.
+ *
+ * A rendezvous is one block of a task whose kernels wait.  It has a seat for each role of the task and lives from the
+ * dispatch of its first message until all its roles have returned: so what a core is told before it has begun, or by
+ * one that has returned, is kept.  A cluster has at most three messages a slot in flight, each live rendezvous of it
+ * one that has not returned: live table of a cluster ≤ 3 · slots_per_core = table of a cluster.
+ *
+ * Always true: a seat waits for at most one thing (seat.waits_for), and only while that thing is not there; the
+ * call that makes it come true clears waits_for and calls `wake` once, and the core asks again.  Bytes in a FIFO:
+ * written − read ≤ PTO_CORE_FIFO_BYTES, both running freely.
+ *
+ * Nothing here knows time or threads: an engine calls every function under its own lock (the threads engine has one for
+ * all table; the virtual one has one thread), but for the copying of elements, which the two ends of a FIFO do
+ * between their calls.  Memory is reserved at init, FIFOs are resident only where used.
+ */
+#ifndef PTO_SIM_RENDEZVOUS_RENDEZVOUS_H
+#define PTO_SIM_RENDEZVOUS_RENDEZVOUS_H
+
+#include <runtime/base/reserve.h>
+#include <runtime/port/core_port.h>
+#include <runtime/port/core_waits.h>
+#include <runtime/port/port.h>
+
+#define PTO_RENDEZVOUS_NONE UINT32_MAX
+#define PTO_ELEMENT_HEADER_BYTES 8u /* an element's length, in front of it */
+
+enum pto_at_barrier { PTO_AT_NO_BARRIER = 0, PTO_AT_BARRIER, PTO_THROUGH_BARRIER };
+
+struct pto_rendezvous_seat {
+  uint16_t core;
+  uint8_t state;     /* enum pto_seat_state */
+  uint8_t waits_for; /* enum pto_waits_for */
+  uint8_t subject;
+  bool is_participant; /* its kernel waits: a barrier counts it */
+  uint8_t at_barrier;  /* enum pto_at_barrier */
+  uint32_t barriers;   /* it has come to */
+  uint64_t room_bytes; /* that it waits for */
+  uint32_t flags[PTO_CORE_FLAGS];
+};
+
+struct pto_rendezvous_fifo {
+  uint64_t written, read; /* bytes */
+  char *memory;           /* PTO_CORE_FIFO_BYTES */
+};
+
+struct pto_rendezvous {
+  const struct pto_payload *payload; /* NULL: free */
+  uint32_t block_index;
+  uint8_t roles;     /* sets of PTO_ROLE_BIT: with a kernel, */
+  uint8_t returned;  /* of these, that have returned */
+  bool is_together;  /* sync_start */
+  int16_t broken;    /* PTO_OK; PTO_EDEADLOCK; PTO_EKERNEL: a core of the task has failed */
+  uint32_t leader;   /* the rendezvous that counts the task's barriers: its own, or that of block 0 */
+  uint32_t expected; /* leader: cores that meet */
+  uint32_t arrived;  /* leader: that have, at the barrier that is being filled */
+  struct pto_rendezvous_seat seats[PTO_ROLE_COUNT];
+  struct pto_rendezvous_fifo fifos[PTO_ROLE_COUNT][PTO_ROLE_COUNT]; /* [from][to] */
+};
+
+struct pto_rendezvous_table {
+  struct pto_reserve memory, fifo_memory;
+  struct pto_rendezvous *items;        /* those of a cluster follow each other */
+  const struct pto_payload **payloads; /* items[i].payload side by side, for searching */
+  uint32_t cluster_count, per_cluster, live_count;
+  void (*wake)(void *context, uint32_t core);
+  void *context;
+};
+
+/* False where there is no memory.  wake(context, core): what `core` waits for may be there. */
+bool pto_rendezvous_init(struct pto_rendezvous_table *table, uint32_t cluster_count, uint32_t slots_per_core,
+                         void (*wake)(void *context, uint32_t core), void *context);
+/* Takes zeroed structs too. */
+void pto_rendezvous_fini(struct pto_rendezvous_table *table);
+void pto_rendezvous_reset(struct pto_rendezvous_table *table);
+
+/* One core of one rendezvous. */
+struct pto_rendezvous_member {
+  uint32_t rendezvous, role;
+};
+
+/* A message of a task whose kernels wait is on its way; the rendezvous of its block. */
+uint32_t pto_rendezvous_join(struct pto_rendezvous_table *table, const struct pto_message *message);
+/* Whether a message of each of the block's roles is. */
+bool pto_rendezvous_is_complete(const struct pto_rendezvous_table *table, uint32_t rendezvous);
+void pto_rendezvous_begin(struct pto_rendezvous_table *table, struct pto_rendezvous_member member);
+/* The kernel has returned; `has_failed` breaks all table of its task. */
+void pto_rendezvous_return(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, bool has_failed);
+
+/* What a call came to. */
+enum pto_rendezvous_answer {
+  PTO_RENDEZVOUS_DONE,
+  PTO_RENDEZVOUS_WAIT,   /* the seat waits; call again when woken */
+  PTO_RENDEZVOUS_BROKEN, /* rendezvous.broken says why */
+  PTO_RENDEZVOUS_MISTAKE /* pop: the oldest element has *size_found bytes */
+};
+void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t block_index,
+                           uint32_t roles, uint32_t flag);
+enum pto_rendezvous_answer pto_rendezvous_wait(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
+                                               uint32_t flag);
+/* Arrives, and when asked again after a wait says whether all have. */
+enum pto_rendezvous_answer pto_rendezvous_barrier(struct pto_rendezvous_table *table,
+                                                  struct pto_rendezvous_member member);
+enum pto_rendezvous_answer pto_rendezvous_turn(struct pto_rendezvous_table *table, struct pto_rendezvous_member member);
+/* Whether there is room for an element; the producer then copies it (pto_rendezvous_fifo_copy_in) and publishes it. */
+enum pto_rendezvous_answer pto_rendezvous_room(struct pto_rendezvous_table *table, struct pto_rendezvous_member from,
+                                               uint32_t to, uint64_t size_bytes);
+void pto_rendezvous_publish(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t to,
+                            uint64_t size_bytes);
+/* Whether there is an element of that size; the consumer then copies it out and releases its room. */
+enum pto_rendezvous_answer pto_rendezvous_element(struct pto_rendezvous_table *table, struct pto_rendezvous_member to,
+                                                  uint32_t from, uint64_t size_bytes, uint64_t *size_found);
+void pto_rendezvous_release(struct pto_rendezvous_table *table, struct pto_rendezvous_member to, uint32_t from,
+                            uint64_t size_bytes);
+void pto_rendezvous_fifo_copy_in(struct pto_rendezvous_fifo *fifo, const void *data, uint64_t size_bytes);
+void pto_rendezvous_fifo_copy_out(const struct pto_rendezvous_fifo *fifo, void *data, uint64_t size_bytes);
+
+/* Every seat that waits, in order of table and roles, and what it waits for. */
+void pto_rendezvous_find_waits(const struct pto_rendezvous_table *table, struct pto_core_waits *waits);
+/* Where every seat that waits does so for ever: breaks all their table, so that each wait is answered. */
+void pto_rendezvous_break_deadlock(struct pto_rendezvous_table *table);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Meetings by themselves: who is told what, who is woken and when, what is kept and what is let go.  The cores are
+ * played by hand; wakes are collected.
+ */
+#include <sim/rendezvous/rendezvous.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CLUSTERS 3u
+#define SLOTS 2u
+
+static int never_run(const struct pto_kernel_args *args) {
+  (void)args;
+  return 0;
+}
+static const struct pto_kernel waits = {
+    .name = "waits", .cores = PTO_AIC | PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = never_run};
+static const struct pto_kernel plain = {.name = "plain", .cores = PTO_AIC | PTO_AIV, .run = never_run};
+static const struct pto_kernel turns = {
+    .name = "turns", .cores = PTO_AIC | PTO_AIV, .flags = PTO_KERNEL_TURNS, .run = never_run};
+
+static struct pto_rendezvous_table table;
+static uint32_t woken[64], woken_count;
+
+static void wake(void *context, uint32_t core) {
+  assert_ptr_equal(context, &table);
+  assert_true(woken_count < 64);
+  woken[woken_count++] = core;
+}
+
+static int set_up(void **state) {
+  (void)state;
+  woken_count = 0;
+  return pto_rendezvous_init(&table, CLUSTERS, SLOTS, wake, &table) ? 0 : -1;
+}
+static int tear_down(void **state) {
+  (void)state;
+  const uint32_t live = table.live_count;
+  pto_rendezvous_fini(&table);
+  return live == 0 ? 0 : -1; /* every test lets its cores return */
+}
+
+/* A task of up to three kernels. */
+static struct pto_payload *task_of(const struct pto_kernel *aic, const struct pto_kernel *aiv0,
+                                   const struct pto_kernel *aiv1) {
+  static struct pto_payload payloads[8];
+  static uint32_t next;
+  struct pto_payload *payload = &payloads[next++ % 8];
+  *payload = (struct pto_payload){.task_number = 7, .block_count = 1, .kernels = {aic, aiv0, aiv1}};
+  return payload;
+}
+
+static struct pto_rendezvous_member sit(const struct pto_payload *payload, uint32_t cluster, uint32_t role,
+                                        uint32_t block, uint8_t flags) {
+  const struct pto_message message = {
+      .payload = payload,
+      .block_index = block,
+      .core = (uint16_t)(3 * cluster + role),
+      .role = (uint8_t)role,
+      .flags = (uint8_t)(flags | PTO_MESSAGE_WAITS | (payload->block_count > 1 ? PTO_MESSAGE_BLOCKS : 0))};
+  return (struct pto_rendezvous_member){pto_rendezvous_join(&table, &message), role};
+}
+
+static struct pto_rendezvous_member begin(const struct pto_payload *payload, uint32_t cluster, uint32_t role,
+                                          uint32_t block, uint8_t flags) {
+  const struct pto_rendezvous_member member = sit(payload, cluster, role, block, flags);
+  pto_rendezvous_begin(&table, member);
+  return member;
+}
+
+static void leave(struct pto_rendezvous_member member) { pto_rendezvous_return(&table, member, false); }
+
+static void test_a_signal_is_counted_and_wakes_only_who_waits_at_that_flag(void **state) {
+  (void)state;
+  const struct pto_payload *task = task_of(&waits, &waits, NULL);
+  const struct pto_rendezvous_member a = begin(task, 1, 0, 0, 0), b = begin(task, 1, 1, 0, 0);
+  assert_int_equal(a.rendezvous, b.rendezvous);
+  pto_rendezvous_signal(&table, a, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 3);
+  pto_rendezvous_signal(&table, a, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 3);
+  assert_int_equal(pto_rendezvous_wait(&table, b, 3), PTO_RENDEZVOUS_DONE);
+  assert_int_equal(pto_rendezvous_wait(&table, b, 3), PTO_RENDEZVOUS_DONE);
+  assert_int_equal(pto_rendezvous_wait(&table, b, 3), PTO_RENDEZVOUS_WAIT);
+  pto_rendezvous_signal(&table, a, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 4);
+  assert_int_equal(woken_count, 0);
+  pto_rendezvous_signal(&table, a, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0) | PTO_ROLE_BIT(PTO_ROLE_AIC), 3);
+  pto_rendezvous_signal(&table, a, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 3); /* woken already */
+  assert_int_equal(woken_count, 1);
+  assert_int_equal(woken[0], 4);
+  assert_int_equal(pto_rendezvous_wait(&table, b, 3), PTO_RENDEZVOUS_DONE);
+  assert_int_equal(pto_rendezvous_wait(&table, b, 3), PTO_RENDEZVOUS_DONE);
+  assert_int_equal(pto_rendezvous_wait(&table, a, 3), PTO_RENDEZVOUS_DONE);
+  leave(a);
+  leave(b);
+}
+
+static void test_two_blocks_on_one_cluster_are_two_meetings(void **state) {
+  (void)state;
+  const struct pto_payload *first = task_of(&waits, &waits, NULL), *second = task_of(&waits, &waits, NULL);
+  const struct pto_rendezvous_member a = begin(first, 0, 0, 0, 0), b = sit(first, 0, 1, 0, 0);
+  const struct pto_rendezvous_member c = sit(second, 0, 0, 0, 0), d = sit(second, 0, 1, 0, 0);
+  assert_int_not_equal(a.rendezvous, c.rendezvous);
+  pto_rendezvous_signal(&table, a, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0); /* before b has begun */
+  leave(a);
+  pto_rendezvous_begin(&table, c);
+  pto_rendezvous_begin(&table, b);
+  assert_int_equal(pto_rendezvous_wait(&table, b, 0), PTO_RENDEZVOUS_DONE); /* after a has returned */
+  leave(b);
+  pto_rendezvous_begin(&table, d);
+  assert_int_equal(pto_rendezvous_wait(&table, d, 0), PTO_RENDEZVOUS_WAIT); /* it was not meant */
+  pto_rendezvous_signal(&table, c, 0, PTO_ROLE_BIT(PTO_ROLE_AIV0), 0);
+  assert_int_equal(pto_rendezvous_wait(&table, d, 0), PTO_RENDEZVOUS_DONE);
+  leave(c);
+  leave(d);
+}
+
+static void test_a_meeting_is_over_when_all_its_roles_have_returned_and_starts_anew(void **state) {
+  (void)state;
+  const struct pto_payload *task = task_of(&waits, &plain, NULL);
+  for (uint32_t round = 0; round < 100; round++) {
+    const struct pto_rendezvous_member a = begin(task, 2, 0, round, 0), b = begin(task, 2, 1, round, 0);
+    assert_int_equal(pto_rendezvous_wait(&table, a, 5), PTO_RENDEZVOUS_WAIT);
+    pto_rendezvous_signal(&table, a, round, PTO_ROLE_BIT(PTO_ROLE_AIC), 5);
+    assert_int_equal(pto_rendezvous_wait(&table, a, 5), PTO_RENDEZVOUS_DONE);
+    pto_rendezvous_signal(&table, b, round, PTO_ROLE_BIT(PTO_ROLE_AIC), 5); /* left over */
+    leave(a);
+    assert_int_equal(table.live_count, 1);
+    leave(b);
+    assert_int_equal(table.live_count, 0);
+    woken_count = 0;
+  }
+}
+
+static void test_a_barrier_counts_the_cores_that_wait_in_all_blocks_that_start_together(void **state) {
+  (void)state;
+  struct pto_payload *task = task_of(&waits, &plain, &waits);
+  struct pto_rendezvous_member places[3][3];
+  task->block_count = 3;
+  for (uint32_t block = 0; block < 3; block++)
+    for (uint32_t role = 0; role < 3; role++)
+      places[block][role] = begin(task, block, role, block, PTO_MESSAGE_TOGETHER);
+  for (uint32_t round = 0; round < 3; round++) {
+    woken_count = 0;
+    for (uint32_t i = 0; i < 5; i++)
+      assert_int_equal(pto_rendezvous_barrier(&table, places[i / 2][i % 2 * 2]), PTO_RENDEZVOUS_WAIT);
+    assert_int_equal(woken_count, 0);
+    assert_int_equal(pto_rendezvous_barrier(&table, places[2][2]), PTO_RENDEZVOUS_DONE);
+    assert_int_equal(woken_count, 5);
+    for (uint32_t i = 0; i < 5; i++)
+      assert_int_equal(pto_rendezvous_barrier(&table, places[i / 2][i % 2 * 2]), PTO_RENDEZVOUS_DONE);
+  }
+  for (uint32_t block = 0; block < 3; block++)
+    for (uint32_t role = 0; role < 3; role++) leave(places[block][role]);
+}
+
+static void test_who_was_through_a_barrier_is_through_though_its_leader_is_gone(void **state) {
+  (void)state;
+  struct pto_payload *task = task_of(NULL, &waits, NULL);
+  task->block_count = 2;
+  const struct pto_rendezvous_member leader = begin(task, 0, 1, 0, PTO_MESSAGE_TOGETHER);
+  const struct pto_rendezvous_member other = begin(task, 1, 1, 1, PTO_MESSAGE_TOGETHER);
+  assert_int_equal(pto_rendezvous_barrier(&table, other), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(pto_rendezvous_barrier(&table, leader), PTO_RENDEZVOUS_DONE);
+  leave(leader);
+  assert_int_equal(pto_rendezvous_barrier(&table, other), PTO_RENDEZVOUS_DONE);
+  assert_int_equal(pto_rendezvous_barrier(&table, other), PTO_RENDEZVOUS_WAIT); /* the next one never fills */
+  pto_rendezvous_break_deadlock(&table);
+  assert_int_equal(pto_rendezvous_barrier(&table, other), PTO_RENDEZVOUS_BROKEN);
+  leave(other);
+}
+
+static void test_turns_go_by_block_and_role_whatever_returns_first(void **state) {
+  (void)state;
+  struct pto_payload *task = task_of(&turns, &turns, NULL);
+  struct pto_rendezvous_member places[2][2];
+  task->block_count = 2;
+  for (uint32_t block = 0; block < 2; block++)
+    for (uint32_t role = 0; role < 2; role++) places[block][role] = begin(task, block, role, block, 0);
+  assert_int_equal(pto_rendezvous_turn(&table, places[1][1]), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(pto_rendezvous_turn(&table, places[0][1]), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(pto_rendezvous_turn(&table, places[0][0]), PTO_RENDEZVOUS_DONE);
+  assert_int_equal(pto_rendezvous_turn(&table, places[1][0]), PTO_RENDEZVOUS_WAIT);
+  leave(places[0][0]);
+  assert_int_equal(woken_count, 1);
+  assert_int_equal(woken[0], 1); /* AIV0 of cluster 0 */
+  assert_int_equal(pto_rendezvous_turn(&table, places[0][1]), PTO_RENDEZVOUS_DONE);
+  leave(places[0][1]);
+  assert_int_equal(woken[1], 3);
+  assert_int_equal(pto_rendezvous_turn(&table, places[1][0]), PTO_RENDEZVOUS_DONE);
+  leave(places[1][0]);
+  assert_int_equal(woken[2], 4);
+  assert_int_equal(pto_rendezvous_turn(&table, places[1][1]), PTO_RENDEZVOUS_DONE);
+  leave(places[1][1]);
+  assert_int_equal(woken_count, 3);
+}
+
+/* Elements of random sizes against a plain list, around the end of the ring many times. */
+static void test_a_fifo_gives_back_what_was_put_in_in_order(void **state) {
+  (void)state;
+  enum { LARGEST = 9000, MOST = 1 << 16 };
+  static uint32_t sizes[MOST];
+  static uint8_t seeds[MOST];
+  uint8_t data[LARGEST], out[LARGEST];
+  struct pto_rng rng = {11};
+  const struct pto_payload *task = task_of(&waits, NULL, &waits);
+  const struct pto_rendezvous_member from = begin(task, 0, 0, 0, 0), to = begin(task, 0, 2, 0, 0);
+  struct pto_rendezvous_fifo *fifo = &table.items[from.rendezvous].fifos[PTO_ROLE_AIC][PTO_ROLE_AIV1];
+  uint32_t pushed = 0, popped = 0;
+  uint64_t held = 0, size_found = 0;
+  print_message("seed 11\n");
+  while (popped < 4000) {
+    const uint32_t size = 1 + (uint32_t)pto_rng_below(&rng, LARGEST);
+    if (pto_rng_below(&rng, 2) == 0) {
+      const bool has_room = held + size + 8 <= PTO_CORE_FIFO_BYTES;
+      assert_int_equal(pto_rendezvous_room(&table, from, PTO_ROLE_AIV1, size),
+                       has_room ? PTO_RENDEZVOUS_DONE : PTO_RENDEZVOUS_WAIT);
+      table.items[from.rendezvous].seats[PTO_ROLE_AIC].waits_for = PTO_WAITS_FOR_NOTHING;
+      if (!has_room) continue;
+      seeds[pushed] = (uint8_t)pto_rng_below(&rng, 256);
+      memset(data, seeds[pushed], size);
+      data[0] = (uint8_t)pushed;
+      pto_rendezvous_fifo_copy_in(fifo, data, size);
+      pto_rendezvous_publish(&table, from, PTO_ROLE_AIV1, size);
+      sizes[pushed++] = size;
+      held += size + 8;
+    } else if (popped < pushed) {
+      const uint32_t wanted = sizes[popped];
+      assert_int_equal(pto_rendezvous_element(&table, to, PTO_ROLE_AIC, wanted + 1, &size_found),
+                       PTO_RENDEZVOUS_MISTAKE);
+      assert_int_equal(size_found, wanted);
+      assert_int_equal(pto_rendezvous_element(&table, to, PTO_ROLE_AIC, wanted, &size_found), PTO_RENDEZVOUS_DONE);
+      pto_rendezvous_fifo_copy_out(fifo, out, wanted);
+      pto_rendezvous_release(&table, to, PTO_ROLE_AIC, wanted);
+      assert_int_equal(out[0], (uint8_t)popped);
+      for (uint32_t i = 1; i < wanted; i++) assert_int_equal(out[i], seeds[popped]);
+      held -= wanted + 8;
+      popped++;
+    }
+  }
+  woken_count = 0;
+  leave(from);
+  leave(to);
+}
+
+static void test_room_and_elements_wake_the_other_end(void **state) {
+  (void)state;
+  static uint8_t data[PTO_CORE_FIFO_BYTES - 8];
+  const struct pto_payload *task = task_of(&waits, &waits, NULL);
+  const struct pto_rendezvous_member from = begin(task, 0, 0, 0, 0), to = begin(task, 0, 1, 0, 0);
+  struct pto_rendezvous_fifo *fifo = &table.items[from.rendezvous].fifos[PTO_ROLE_AIC][PTO_ROLE_AIV0];
+  uint64_t size_found = 0;
+  assert_int_equal(pto_rendezvous_element(&table, to, PTO_ROLE_AIC, sizeof data, &size_found), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(pto_rendezvous_room(&table, from, PTO_ROLE_AIV0, sizeof data), PTO_RENDEZVOUS_DONE);
+  pto_rendezvous_fifo_copy_in(fifo, data, sizeof data);
+  pto_rendezvous_publish(&table, from, PTO_ROLE_AIV0, sizeof data);
+  assert_int_equal(woken_count, 1);
+  assert_int_equal(woken[0], 1);
+  assert_int_equal(pto_rendezvous_room(&table, from, PTO_ROLE_AIV0, 1), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(pto_rendezvous_element(&table, to, PTO_ROLE_AIC, sizeof data, &size_found), PTO_RENDEZVOUS_DONE);
+  pto_rendezvous_release(&table, to, PTO_ROLE_AIC, sizeof data);
+  assert_int_equal(woken_count, 2);
+  assert_int_equal(woken[1], 0);
+  leave(to);
+  leave(from);
+}
+
+static void test_a_core_that_fails_breaks_all_meetings_of_its_task_and_no_other(void **state) {
+  (void)state;
+  struct pto_payload *task = task_of(&waits, &waits, NULL);
+  const struct pto_payload *other = task_of(&waits, NULL, NULL);
+  task->block_count = 2;
+  const struct pto_rendezvous_member a = begin(task, 0, 0, 0, PTO_MESSAGE_TOGETHER);
+  const struct pto_rendezvous_member b = begin(task, 0, 1, 0, PTO_MESSAGE_TOGETHER);
+  const struct pto_rendezvous_member c = begin(task, 1, 0, 1, PTO_MESSAGE_TOGETHER);
+  const struct pto_rendezvous_member d = sit(task, 1, 1, 1, PTO_MESSAGE_TOGETHER);
+  const struct pto_rendezvous_member e = begin(other, 2, 0, 0, 0);
+  assert_int_equal(pto_rendezvous_wait(&table, b, 0), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(pto_rendezvous_barrier(&table, c), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(pto_rendezvous_wait(&table, e, 0), PTO_RENDEZVOUS_WAIT);
+  pto_rendezvous_return(&table, a, true);
+  assert_int_equal(woken_count, 2);
+  assert_int_equal(pto_rendezvous_wait(&table, b, 0), PTO_RENDEZVOUS_BROKEN);
+  assert_int_equal(pto_rendezvous_barrier(&table, c), PTO_RENDEZVOUS_BROKEN);
+  assert_int_equal(table.items[c.rendezvous].broken, PTO_EKERNEL);
+  pto_rendezvous_begin(&table, d);
+  assert_int_equal(pto_rendezvous_wait(&table, d, 0), PTO_RENDEZVOUS_BROKEN);
+  assert_int_equal(table.items[e.rendezvous].broken, PTO_OK);
+  pto_rendezvous_signal(&table, e, 0, PTO_ROLE_BIT(PTO_ROLE_AIC), 0);
+  leave(b);
+  leave(c);
+  leave(d);
+  leave(e);
+}
+
+static void test_a_deadlock_is_described_core_by_core_and_broken(void **state) {
+  (void)state;
+  char text[2048], small[350];
+  static struct pto_core_waits found;
+  const struct pto_payload *task = task_of(&waits, &waits, &waits);
+  const struct pto_rendezvous_member a = begin(task, 1, 0, 0, 0), b = begin(task, 1, 1, 0, 0),
+                                     c = begin(task, 1, 2, 0, 0);
+  uint64_t size_found;
+  assert_int_equal(pto_rendezvous_wait(&table, a, 9), PTO_RENDEZVOUS_WAIT);
+  assert_int_equal(pto_rendezvous_element(&table, b, PTO_ROLE_AIV1, 4, &size_found), PTO_RENDEZVOUS_WAIT);
+  leave(c);
+  pto_rendezvous_find_waits(&table, &found);
+  assert_int_equal(found.count, 2);
+  assert_int_equal(found.waits[1].other.core, 5);
+  assert_int_equal(found.waits[1].other.state, PTO_SEAT_RETURNED);
+  pto_core_waits_describe(&found, text, sizeof text);
+  assert_string_equal(text,
+                      "cores wait for ever: task 7 (waits) block 0 AIC on core 3 waits for a signal at flag 9; task "
+                      "7 (waits) block 0 AIV0 on core 4 waits for an element from AIV1 on core 5, which has "
+                      "returned");
+  pto_core_waits_describe(&found, small, sizeof small);
+  assert_true(strlen(small) < sizeof small && strstr(small, "; and 1 more") != NULL);
+  pto_rendezvous_break_deadlock(&table);
+  assert_int_equal(woken_count, 2);
+  assert_int_equal(pto_rendezvous_wait(&table, a, 9), PTO_RENDEZVOUS_BROKEN);
+  assert_int_equal(table.items[a.rendezvous].broken, PTO_EDEADLOCK);
+  leave(a);
+  leave(b);
+}
+
+static void test_a_cluster_has_a_meeting_for_every_message_it_can_hold(void **state) {
+  (void)state;
+  struct pto_rendezvous_member places[3 * SLOTS][3];
+  const struct pto_payload *tasks[3 * SLOTS];
+  /* The worst case: each live rendezvous has one message that has not returned. */
+  for (uint32_t i = 0; i < 3 * SLOTS; i++) {
+    tasks[i] = task_of(&waits, &waits, &waits);
+    for (uint32_t role = 0; role < 3; role++) places[i][role] = begin(tasks[i], 0, role, i, 0);
+    for (uint32_t role = 0; role < 3; role++)
+      if (role != i % 3) leave(places[i][role]);
+  }
+  assert_int_equal(table.live_count, 3 * SLOTS);
+  for (uint32_t i = 0; i < 3 * SLOTS; i++) leave(places[i][i % 3]);
+}
+
+static void test_a_reset_forgets_everything(void **state) {
+  (void)state;
+  const struct pto_payload *task = task_of(&waits, NULL, NULL);
+  const struct pto_rendezvous_member a = begin(task, 0, 0, 0, 0);
+  pto_rendezvous_signal(&table, a, 0, PTO_ROLE_BIT(PTO_ROLE_AIC), 1);
+  pto_rendezvous_reset(&table);
+  assert_int_equal(table.live_count, 0);
+  const struct pto_rendezvous_member b = begin(task, 0, 0, 0, 0);
+  assert_int_equal(pto_rendezvous_wait(&table, b, 1), PTO_RENDEZVOUS_WAIT);
+  pto_rendezvous_reset(&table);
+}
+
+static void test_a_block_sent_after_one_before_it_failed_is_let_go_too(void **state) {
+  (void)state;
+  struct pto_payload *task = task_of(NULL, &turns, NULL);
+  task->block_count = 3;
+  const struct pto_rendezvous_member a = begin(task, 0, 1, 0, 0), b = begin(task, 1, 1, 1, 0);
+  pto_rendezvous_return(&table, a, true);
+  const struct pto_rendezvous_member c = begin(task, 2, 1, 2, 0);
+  assert_int_equal(pto_rendezvous_turn(&table, b), PTO_RENDEZVOUS_BROKEN);
+  leave(b);
+  assert_int_equal(pto_rendezvous_turn(&table, c), PTO_RENDEZVOUS_BROKEN);
+  leave(c);
+}
+
+int main(void) {
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      CASE(test_a_signal_is_counted_and_wakes_only_who_waits_at_that_flag),
+      CASE(test_two_blocks_on_one_cluster_are_two_meetings),
+      CASE(test_a_meeting_is_over_when_all_its_roles_have_returned_and_starts_anew),
+      CASE(test_a_barrier_counts_the_cores_that_wait_in_all_blocks_that_start_together),
+      CASE(test_who_was_through_a_barrier_is_through_though_its_leader_is_gone),
+      CASE(test_turns_go_by_block_and_role_whatever_returns_first),
+      CASE(test_a_fifo_gives_back_what_was_put_in_in_order),
+      CASE(test_room_and_elements_wake_the_other_end),
+      CASE(test_a_core_that_fails_breaks_all_meetings_of_its_task_and_no_other),
+      CASE(test_a_deadlock_is_described_core_by_core_and_broken),
+      CASE(test_a_cluster_has_a_meeting_for_every_message_it_can_hold),
+      CASE(test_a_reset_forgets_everything),
+      CASE(test_a_block_sent_after_one_before_it_failed_is_let_go_too),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#include <sim/rendezvous/waiting_core.h>
+
+#include <runtime/base/sanitizer.h>
+#include <sim/chips/timing.h>
+#include <sim/host/current.h>
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Sanitizers put red zones around what lies on a stack. */
+#define STACK_BYTES ((PTO_HAS_SANITIZER ? 4 : 1) * (uint64_t)PTO_CORE_STACK_BYTES)
+
+/* A frame larger than the guard can step over it into the stack of another core.  As many bytes as Linux keeps free
+ * below a stack (stack_guard_gap, 256 pages), for that reason; they cost address space alone. */
+#define GUARD_BYTES (UINT64_C(1) << 20)
+
+static struct pto_waiting_core *core_of(const struct pto_kernel_args *args) {
+  return (struct pto_waiting_core *)(void *)args->core->port;
+}
+static struct pto_rendezvous_table *table_of(struct pto_waiting_core *core) { return &core->all->rendezvous; }
+static struct pto_rendezvous_member member_of(const struct pto_waiting_core *core) {
+  return (struct pto_rendezvous_member){core->message.rendezvous, core->message.role};
+}
+
+static void lock(struct pto_waiting_core *core) {
+  if (core->all->hooks->lock) core->all->hooks->lock(core->all->engine);
+}
+static void unlock(struct pto_waiting_core *core) {
+  if (core->all->hooks->unlock) core->all->hooks->unlock(core->all->engine);
+}
+static void spend_latency(struct pto_waiting_core *core) {
+  if (core->all->hooks->latency) core->all->hooks->latency(core);
+}
+static void spend_transfer(struct pto_waiting_core *core, uint64_t bytes) {
+  if (core->all->hooks->transfer) core->all->hooks->transfer(core, bytes);
+}
+
+/* ---- the calls ---- */
+
+/* What a call asks for again and again until it is there. */
+struct question {
+  enum pto_rendezvous_answer (*ask)(struct pto_rendezvous_table *rendezvous, struct pto_rendezvous_member member,
+                                    struct question *question);
+  uint32_t subject;
+  uint64_t size_bytes, size_found;
+};
+
+static enum pto_rendezvous_answer ask_flag(struct pto_rendezvous_table *m, struct pto_rendezvous_member member,
+                                           struct question *q) {
+  return pto_rendezvous_wait(m, member, q->subject);
+}
+static enum pto_rendezvous_answer ask_room(struct pto_rendezvous_table *m, struct pto_rendezvous_member member,
+                                           struct question *q) {
+  return pto_rendezvous_room(m, member, q->subject, q->size_bytes);
+}
+static enum pto_rendezvous_answer ask_element(struct pto_rendezvous_table *m, struct pto_rendezvous_member member,
+                                              struct question *q) {
+  return pto_rendezvous_element(m, member, q->subject, q->size_bytes, &q->size_found);
+}
+static enum pto_rendezvous_answer ask_barrier(struct pto_rendezvous_table *m, struct pto_rendezvous_member member,
+                                              struct question *q) {
+  (void)q;
+  return pto_rendezvous_barrier(m, member);
+}
+static enum pto_rendezvous_answer ask_turn(struct pto_rendezvous_table *m, struct pto_rendezvous_member member,
+                                           struct question *q) {
+  (void)q;
+  return pto_rendezvous_turn(m, member);
+}
+
+/* The last answer, which is not WAIT. */
+static enum pto_rendezvous_answer ask(struct pto_waiting_core *core, struct question *question) {
+  for (;;) {
+    lock(core);
+    enum pto_rendezvous_answer answer = question->ask(table_of(core), member_of(core), question);
+    unlock(core);
+    if (answer != PTO_RENDEZVOUS_WAIT) return answer;
+    pto_fiber_suspend(&core->fiber); /* a wake between the two only makes it resume at once */
+  }
+}
+
+static int status_of(struct pto_waiting_core *core, enum pto_rendezvous_answer answer) {
+  if (PTO_LIKELY(answer == PTO_RENDEZVOUS_DONE)) return 0;
+  lock(core);
+  const int status = table_of(core)->items[core->message.rendezvous].broken;
+  unlock(core);
+  return status;
+}
+
+static int call_signal(const struct pto_kernel_args *args, uint32_t block_index, uint32_t roles, uint32_t flag) {
+  struct pto_waiting_core *core = core_of(args);
+  lock(core);
+  pto_rendezvous_signal(table_of(core), member_of(core), block_index, roles, flag);
+  unlock(core);
+  return 0;
+}
+
+static int call_wait(const struct pto_kernel_args *args, uint32_t flag) {
+  struct pto_waiting_core *core = core_of(args);
+  struct question question = {.ask = ask_flag, .subject = flag};
+  const int status = status_of(core, ask(core, &question));
+  if (status == 0) spend_latency(core);
+  return status;
+}
+
+static int call_push(const struct pto_kernel_args *args, uint32_t role, const void *data, uint64_t size_bytes) {
+  struct pto_waiting_core *core = core_of(args);
+  struct question question = {.ask = ask_room, .subject = role, .size_bytes = size_bytes};
+  const int status = status_of(core, ask(core, &question));
+  if (status != 0) return status;
+  spend_transfer(core, size_bytes);
+  /* The room is this producer's alone until it is published. */
+  pto_rendezvous_fifo_copy_in(&table_of(core)->items[core->message.rendezvous].fifos[core->message.role][role], data,
+                              size_bytes);
+  lock(core);
+  pto_rendezvous_publish(table_of(core), member_of(core), role, size_bytes);
+  unlock(core);
+  return 0;
+}
+
+static int call_pop(const struct pto_kernel_args *args, uint32_t role, void *data, uint64_t size_bytes) {
+  struct pto_waiting_core *core = core_of(args);
+  struct question question = {.ask = ask_element, .subject = role, .size_bytes = size_bytes};
+  const enum pto_rendezvous_answer answer = ask(core, &question);
+  if (answer == PTO_RENDEZVOUS_MISTAKE)
+    return pto_kernel_error(args, "pto_core_pop: %llu bytes are wanted, the oldest element from %s has %llu",
+                            (unsigned long long)size_bytes, pto_role_name(role),
+                            (unsigned long long)question.size_found);
+  const int status = status_of(core, answer);
+  if (status != 0) return status;
+  spend_latency(core);
+  spend_transfer(core, size_bytes);
+  pto_rendezvous_fifo_copy_out(&table_of(core)->items[core->message.rendezvous].fifos[role][core->message.role], data,
+                               size_bytes);
+  lock(core);
+  pto_rendezvous_release(table_of(core), member_of(core), role, size_bytes);
+  unlock(core);
+  return 0;
+}
+
+static int call_barrier(const struct pto_kernel_args *args) {
+  struct pto_waiting_core *core = core_of(args);
+  struct question question = {.ask = ask_barrier};
+  const int status = status_of(core, ask(core, &question));
+  if (status == 0) spend_latency(core);
+  return status;
+}
+
+static int call_turn(const struct pto_kernel_args *args) {
+  struct pto_waiting_core *core = core_of(args);
+  struct question question = {.ask = ask_turn};
+  const int status = status_of(core, ask(core, &question));
+  if (status == 0) spend_latency(core);
+  return status;
+}
+
+static int call_work(const struct pto_kernel_args *args, const struct pto_cost *cost) {
+  struct pto_waiting_core *core = core_of(args);
+  if (!core->all->hooks->work) return 0;
+  core->stated.bytes_in += cost->bytes_in;
+  core->stated.bytes_out += cost->bytes_out;
+  core->stated.vector_elems += cost->vector_elems;
+  core->stated.multiply_adds += cost->multiply_adds;
+  core->all->hooks->work(core, cost);
+  return 0;
+}
+
+static const struct pto_core_port_ops ops = {.signal = call_signal,
+                                             .wait = call_wait,
+                                             .push = call_push,
+                                             .pop = call_pop,
+                                             .barrier = call_barrier,
+                                             .turn = call_turn,
+                                             .work = call_work};
+
+/* ---- a kernel, start to return ---- */
+
+static uint64_t rest(uint64_t total, uint64_t stated) { return total > stated ? total - stated : 0; }
+
+/* What the kernel did beyond what it said. */
+static void spend_rest(struct pto_waiting_core *core, const struct pto_kernel_args *args) {
+  const struct pto_kernel *kernel = core->message.payload->kernels[core->message.role];
+  if (!core->all->hooks->work) return;
+  const struct pto_cost total = pto_timing_cost(kernel, args);
+  const struct pto_cost left = {.bytes_in = rest(total.bytes_in, core->stated.bytes_in),
+                                .bytes_out = rest(total.bytes_out, core->stated.bytes_out),
+                                .vector_elems = rest(total.vector_elems, core->stated.vector_elems),
+                                .multiply_adds = rest(total.multiply_adds, core->stated.multiply_adds)};
+  core->all->hooks->work(core, &left);
+}
+
+/* What the completion says.  A core that was let go because another one of its task failed reports nothing: that one
+ * does. */
+static int final_status(int status, int16_t broken) {
+  if (broken == PTO_EDEADLOCK) return PTO_EDEADLOCK;
+  if (broken != PTO_OK) return PTO_OK;
+  return status == PTO_EDEADLOCK ? PTO_EKERNEL : status; /* a kernel's own number is no verdict of ours */
+}
+
+static void run_kernel(void *context) {
+  struct pto_waiting_core *core = context;
+  const struct pto_kernel *kernel = core->message.payload->kernels[core->message.role];
+  struct pto_kernel_args args;
+  pto_message_args(&core->message, core->view, &args);
+  lock(core);
+  pto_rendezvous_begin(table_of(core), member_of(core));
+  unlock(core);
+  int status = core->message.run(&args);
+  struct question turn = {.ask = ask_turn};
+  if (status == 0 && (kernel->flags & PTO_KERNEL_TURNS)) status = status_of(core, ask(core, &turn));
+  if (status == 0) spend_rest(core, &args);
+  lock(core);
+  const int16_t broken = table_of(core)->items[core->message.rendezvous].broken;
+  pto_rendezvous_return(table_of(core), member_of(core), status != 0 && broken == PTO_OK);
+  unlock(core);
+  core->status = final_status(status, broken);
+}
+
+void pto_waiting_core_start(struct pto_waiting_core *core, const struct pto_message *message, struct pto_core *view) {
+  if (!core->fiber.stack) pto_fiber_init(&core->fiber, core->stack, STACK_BYTES);
+  core->message = *message;
+  core->view = view;
+  core->stated = (struct pto_cost){0};
+  core->status = 0;
+  core->ran_ns = 0;
+  core->sentence[0] = '\0';
+  memcpy(core->port.kernels, message->payload->kernels, sizeof core->port.kernels);
+  core->port.is_sync_start = (message->flags & PTO_MESSAGE_TOGETHER) != 0;
+  core->usual_message = view->message;
+  view->message = core->sentence;
+  view->port = pto_kernel_waits(message->payload->kernels[message->role]) ? &core->port : NULL;
+  pto_fiber_give(&core->fiber, run_kernel, core);
+}
+
+bool pto_waiting_core_resume(struct pto_waiting_core *core) {
+  pto_meter_begin(core->all->meter);
+  const bool has_returned = pto_fiber_resume(&core->fiber);
+  pto_meter_end(core->all->meter, &core->message, core->view, has_returned);
+  if (!has_returned) return false;
+  core->view->message = core->usual_message;
+  core->view->port = NULL;
+  return true;
+}
+
+const char *pto_waiting_core_sentence(const struct pto_waiting_core *core) {
+  if (core->status == 0) return "";
+  return core->status == PTO_EDEADLOCK ? core->all->deadlock : core->sentence;
+}
+
+void pto_waiting_cores_break_deadlock(struct pto_waiting_cores *cores) {
+  pto_rendezvous_find_waits(&cores->rendezvous, &cores->deadlock_waits);
+  pto_core_waits_describe(&cores->deadlock_waits, cores->deadlock, sizeof cores->deadlock);
+  pto_rendezvous_break_deadlock(&cores->rendezvous);
+}
+
+void pto_waiting_cores_find_waits(const struct pto_waiting_cores *cores, struct pto_core_waits *waits) {
+  if (cores->deadlock[0])
+    *waits = cores->deadlock_waits;
+  else
+    pto_rendezvous_find_waits(&cores->rendezvous, waits);
+}
+
+/* ---- all of them ---- */
+
+static void wake_core(void *context, uint32_t core) {
+  struct pto_waiting_cores *cores = context;
+  cores->hooks->wake(cores->engine, core);
+}
+
+/* A stack each, with a guard below it that nothing may touch. */
+static bool init_stacks(struct pto_waiting_cores *cores) {
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), guard = pto_align_up(GUARD_BYTES, page);
+  const uint64_t spread = guard + pto_align_up(STACK_BYTES, page);
+  if (!pto_reserve_init(&cores->stacks, cores->core_count * spread)) return false;
+  char *at = cores->stacks.addr;
+  for (uint32_t i = 0; i < cores->core_count; i++, at += spread) {
+    if (mprotect(at, guard, PROT_NONE) != 0) return false;
+    cores->cores[i].stack = at + guard;
+  }
+  return true;
+}
+
+bool pto_waiting_core_is_beyond_stack(uintptr_t address) {
+  const struct pto_core *view = pto_engine_current.core;
+  if (!pto_engine_current.message || !view->port) return false;
+  const struct pto_waiting_core *core = (const struct pto_waiting_core *)(const void *)view->port;
+  return address < (uintptr_t)core->stack && address >= (uintptr_t)core->stack - GUARD_BYTES;
+}
+
+bool pto_waiting_cores_init(struct pto_waiting_cores *cores, uint32_t cluster_count, uint32_t slots_per_core,
+                            const struct pto_waiting_hooks *hooks, void *engine) {
+  memset(cores, 0, sizeof *cores);
+  cores->core_count = 3 * cluster_count;
+  cores->hooks = hooks;
+  cores->engine = engine;
+  if (!pto_reserve_init(&cores->memory, cores->core_count * sizeof *cores->cores)) return false;
+  cores->cores = cores->memory.addr;
+  for (uint32_t i = 0; i < cores->core_count; i++) {
+    cores->cores[i].port.ops = &ops;
+    cores->cores[i].all = cores;
+  }
+  if (init_stacks(cores) && pto_rendezvous_init(&cores->rendezvous, cluster_count, slots_per_core, wake_core, cores))
+    return true;
+  pto_waiting_cores_fini(cores);
+  return false;
+}
+
+void pto_waiting_cores_fini(struct pto_waiting_cores *cores) {
+  for (uint32_t i = 0; cores->cores && i < cores->core_count; i++) pto_fiber_fini(&cores->cores[i].fiber);
+  pto_rendezvous_fini(&cores->rendezvous);
+  pto_reserve_fini(&cores->stacks);
+  pto_reserve_fini(&cores->memory);
+  memset(cores, 0, sizeof *cores);
+}
+
+void pto_waiting_cores_reset(struct pto_waiting_cores *cores) {
+  cores->deadlock[0] = '\0';
+  pto_rendezvous_reset(&cores->rendezvous);
+}

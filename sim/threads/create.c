@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Building the threads engine: how many workers, which core lives on which, where everything lies in memory, and the
+ * start of the threads.
+ *
+ * Owns nothing after creation.  Called once an engine, by the thread that creates it; on failure everything made so far
+ * is given back by pto_threads_destroy.
+ */
+#include <sim/threads/engine.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <runtime/base/thread.h>
+#include <runtime/base/valgrind_requests.h>
+#include <sim/chips/chip.h>
+#include <sim/engine/engine.h>
+#include <sim/threads/state.h>
+
+/* Cuts pieces from a reserve; with base 0 it only counts. */
+struct layout {
+  uintptr_t base;
+  uint64_t used;
+};
+
+static void *layout_take(struct layout *layout, uint64_t size_bytes, uint64_t align) {
+  layout->used = pto_align_up(layout->used, align);
+  void *piece = layout->base ? (void *)(layout->base + layout->used) : NULL; /* NOLINT: an address of the reserve */
+  layout->used += size_bytes;
+  return piece;
+}
+
+/* Where kernels run that do not move.  The cores of one kind follow each other, AIVs before AICs, and go round the
+ * workers from the last one down: every worker gets its share of each kind, and the control thread, which has other
+ * work, gets the fewest. */
+static uint32_t worker_of(uint32_t core, uint32_t cluster_count, uint32_t worker_count) {
+  uint32_t cluster = core / 3, lane = core % 3;
+  uint32_t position = lane == 0 ? 2 * cluster_count + cluster : 2 * cluster + lane - 1;
+  return worker_count - 1 - position % worker_count;
+}
+
+/* Messages that the cores of a worker hold. */
+static uint32_t message_count(uint32_t w, uint32_t cluster_count, uint32_t worker_count, uint32_t slots_per_core) {
+  uint32_t cores = 0;
+  for (uint32_t c = 0; c < 3 * cluster_count; c++) cores += worker_of(c, cluster_count, worker_count) == w;
+  return cores * slots_per_core;
+}
+
+static uint32_t power_of_two_from(uint32_t count) {
+  return pto_is_power_of_two(count) ? count : UINT32_C(2) << pto_log2_floor(count);
+}
+
+/* Where everything is.  Called twice: with an empty engine to learn the size, and with the one at the reserve's start.
+ */
+static void lay_out(struct layout *layout, struct pto_threads_engine *engine, uint32_t cluster_count,
+                    uint32_t worker_count, uint32_t slots_per_core) {
+  bool is_real = layout->base != 0;
+  uint32_t core_count = 3 * cluster_count;
+  const uint32_t all = power_of_two_from(core_count * slots_per_core);
+  layout_take(layout, sizeof(struct pto_threads_engine), PTO_CACHE_LINE);
+  engine->workers = layout_take(layout, worker_count * sizeof(struct pto_threads_worker), PTO_CACHE_LINE);
+  engine->cores = layout_take(layout, core_count * sizeof(struct pto_threads_core), PTO_CACHE_LINE);
+  engine->core_worker = layout_take(layout, core_count * sizeof(uint16_t), PTO_CACHE_LINE);
+  engine->threads = layout_take(layout, worker_count * sizeof(pthread_t), PTO_CACHE_LINE);
+  struct pto_watchdog_line *lines = layout_take(layout, worker_count * sizeof *lines, PTO_CACHE_LINE);
+  for (uint32_t w = 0; w < worker_count; w++) {
+    const uint32_t held = power_of_two_from(message_count(w, cluster_count, worker_count, slots_per_core));
+    char *sentence = layout_take(layout, PTO_THREADS_SENTENCE_BYTES, PTO_CACHE_LINE);
+    char *kept_sentence = layout_take(layout, PTO_THREADS_SENTENCE_BYTES, PTO_CACHE_LINE);
+    uint16_t *woken = layout_take(layout, core_count * sizeof(uint16_t), PTO_CACHE_LINE);
+    void *messages = layout_take(layout, held * sizeof(struct pto_message), PTO_CACHE_LINE);
+    void *completions = layout_take(layout, all * sizeof(struct pto_completion), PTO_CACHE_LINE);
+    if (!is_real) continue;
+    engine->workers[w].sentence = sentence;
+    engine->workers[w].woken = woken;
+    engine->workers[w].kept_sentence = kept_sentence;
+    engine->workers[w].line = &lines[w];
+    pto_mailbox_init(&engine->workers[w].inbox, messages, held, sizeof(struct pto_message), 0);
+    pto_mailbox_init(&engine->workers[w].outbox, completions, all, sizeof(struct pto_completion), 0);
+  }
+  engine->in_flight = layout_take(layout, worker_count * sizeof(uint32_t), PTO_CACHE_LINE);
+  engine->is_unpublished = layout_take(layout, worker_count * sizeof(bool), PTO_CACHE_LINE);
+  void *queue = layout_take(layout, all * sizeof(struct pto_message), PTO_CACHE_LINE);
+  void *offered = layout_take(layout, all * sizeof(struct pto_message), PTO_CACHE_LINE);
+  if (is_real) {
+    engine->stealing.queue = (struct pto_message_ring){.messages = queue, .mask = all - 1};
+    engine->stealing.offered = (struct pto_message_ring){.messages = offered, .mask = all - 1};
+  }
+  for (uint32_t c = 0; c < core_count; c++) {
+    void *deferred = layout_take(layout, slots_per_core * sizeof(struct pto_message), PTO_CACHE_LINE);
+    if (!is_real) continue;
+    engine->cores[c].deferred = deferred;
+  }
+}
+
+static void lay_out_core(struct layout *layout, struct pto_core *view, const struct pto_chip *chip) {
+  const bool is_aic = view->kind == PTO_AIC;
+  const struct {
+    struct pto_local_memory *memory;
+    uint64_t size_bytes;
+  } pieces[] = {{&view->local, is_aic ? chip->l1_bytes : chip->ub_bytes},
+                {&view->l0a, is_aic ? chip->l0a_bytes : 0},
+                {&view->l0b, is_aic ? chip->l0b_bytes : 0},
+                {&view->l0c, is_aic ? chip->l0c_bytes : 0}};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(pieces); i++) {
+    pieces[i].memory->size_bytes = pieces[i].size_bytes;
+    pieces[i].memory->addr = pieces[i].size_bytes ? layout_take(layout, pieces[i].size_bytes, PTO_CACHE_LINE) : NULL;
+  }
+}
+
+/* The local memories of worker w's cores and movers, from a page boundary on. */
+static void lay_out_local(struct layout *layout, struct pto_threads_engine *engine, const struct pto_chip *chip,
+                          uint32_t w) {
+  layout_take(layout, 0, 4096);
+  for (uint32_t c = 0; c < engine->core_count; c++)
+    if (engine->core_worker[c] == w) lay_out_core(layout, &engine->cores[c].view, chip);
+  for (uint32_t i = 0; i < 2; i++) lay_out_core(layout, &engine->workers[w].movers[i], chip);
+}
+
+static bool init_local_memory(struct pto_threads_engine *engine, const struct pto_chip *chip) {
+  struct layout layout = {0, 0};
+  for (uint32_t w = 0; w < engine->port.worker_count; w++) lay_out_local(&layout, engine, chip, w);
+  if (layout.used == 0) return true;
+  if (!pto_reserve_init(&engine->local_memory, layout.used)) return false;
+  layout = (struct layout){(uintptr_t)engine->local_memory.addr, 0};
+  for (uint32_t w = 0; w < engine->port.worker_count; w++) {
+    uint64_t begin = pto_align_up(layout.used, 4096);
+    lay_out_local(&layout, engine, chip, w);
+    if (engine->workers[w].is_pinned && layout.used > begin)
+      pto_topology_memory(&engine->topology, w, (char *)engine->local_memory.addr + begin, layout.used - begin);
+  }
+  return true;
+}
+
+static void init_cores(struct pto_threads_engine *engine) {
+  for (uint32_t c = 0; c < engine->core_count; c++) {
+    struct pto_core *view = &engine->cores[c].view;
+    uint32_t w = worker_of(c, engine->port.cluster_count, engine->port.worker_count);
+    engine->core_worker[c] = (uint16_t)w;
+    view->kind = c % 3 == 0 ? PTO_AIC : PTO_AIV;
+    view->index = c;
+    view->cluster = c / 3;
+    view->lane = c % 3;
+    view->message = engine->workers[w].sentence;
+    view->message_size = PTO_THREADS_SENTENCE_BYTES;
+  }
+}
+
+/* A mover is called like the worker's first core of its kind; where it has none, like the chip's first. */
+static void init_movers(struct pto_threads_engine *engine, uint32_t w) {
+  for (uint32_t lane = 0; lane < 2; lane++) {
+    uint32_t like = lane;
+    for (uint32_t c = engine->core_count; c-- > 0;)
+      if ((c % 3 == 0) == (lane == 0) && engine->core_worker[c] == w) like = c;
+    struct pto_core *mover = &engine->workers[w].movers[lane];
+    *mover = engine->cores[like].view;
+    mover->message = engine->workers[w].sentence;
+  }
+}
+
+static void init_workers(struct pto_threads_engine *engine) {
+  bool can_pin = pto_topology_can_pin(&engine->topology, engine->port.worker_count);
+  /* valgrind runs one thread at a time, whatever CPUs there are. */
+  bool has_cpus = engine->port.worker_count <= engine->topology.cpu_count && !pto_is_under_valgrind();
+  uint32_t spin_rounds = has_cpus ? PTO_WAIT_SPIN_ROUNDS : 0;
+  pto_wait_init(&engine->completed, spin_rounds);
+  pto_atomic_init(&engine->is_called, 0);
+  pto_atomic_init(&engine->rendezvous.has_stalled, 0);
+  for (uint32_t w = 0; w < engine->port.worker_count; w++) {
+    struct pto_threads_worker *worker = &engine->workers[w];
+    worker->shared = &engine->shared;
+    worker->cores = engine->cores;
+    worker->completed = &engine->completed;
+    worker->topology = &engine->topology;
+    worker->rendezvous = &engine->rendezvous;
+    worker->engine = engine;
+    worker->index = w;
+    worker->is_pinned = can_pin;
+    pto_wait_init(&worker->wait, spin_rounds);
+    pto_atomic_init(&worker->has_woken, 0);
+    pto_atomic_init(&worker->is_stopping, 0);
+  }
+  snprintf(engine->report, sizeof engine->report, "%s; %u worker%s %s", pto_topology_report(&engine->topology),
+           engine->port.worker_count, engine->port.worker_count == 1 ? "" : "s", can_pin ? "pinned" : "not pinned");
+}
+
+static int start_threads(struct pto_threads_engine *engine, const struct pto_engine_config *config,
+                         struct pto_error *error) {
+  struct pto_watchdog_config watchdog = {config->timeout_ms, config->on_timeout, config->on_timeout_context,
+                                         engine->workers[0].line, engine->port.worker_count};
+  if (pto_watchdog_init(&engine->watchdog, &watchdog) != PTO_OK)
+    return pto_error_set(error, PTO_ESYSTEM, "threads: cannot start the watchdog");
+  engine->shared.has_watchdog = engine->shared.is_observed = engine->watchdog.is_running;
+  for (uint32_t w = 1; w < engine->port.worker_count; w++) {
+    int code = 0;
+    if (!pto_thread_start(&engine->threads[w], pto_threads_worker_main, &engine->workers[w], &code))
+      return pto_error_set(error, PTO_ESYSTEM, "threads: cannot start worker %u of %u: %s", w,
+                           engine->port.worker_count, strerror(code));
+    engine->thread_count = w;
+  }
+  return PTO_OK;
+}
+
+static uint32_t choose_worker_count(const struct pto_topology *topology, const struct pto_engine_config *config) {
+  uint32_t count = config->workers ? config->workers : topology->cpu_count;
+  if (count > 3 * config->chip->cluster_count) count = 3 * config->chip->cluster_count;
+  return count > PTO_THREADS_MAX_WORKERS ? PTO_THREADS_MAX_WORKERS : count;
+}
+
+int pto_engine_threads_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                              struct pto_error *error) {
+  const struct pto_chip *chip = config->chip;
+  struct pto_topology topology;
+  struct pto_threads_engine sizes; /* only for counting */
+  struct layout layout = {0, 0};
+  struct pto_reserve memory = {0};
+  if (chip->cluster_count == 0 || chip->cluster_count > PTO_CHIP_MAX_CLUSTERS)
+    return pto_error_set(error, PTO_EINVAL, "threads: a chip of %u clusters; 1 to %u are possible", chip->cluster_count,
+                         PTO_CHIP_MAX_CLUSTERS);
+  pto_topology_init(&topology);
+  uint32_t worker_count = choose_worker_count(&topology, config);
+  uint32_t slots_per_core =
+      chip->slots_per_core > PTO_THREADS_SLOTS_PER_CORE ? chip->slots_per_core : PTO_THREADS_SLOTS_PER_CORE;
+  lay_out(&layout, &sizes, chip->cluster_count, worker_count, slots_per_core);
+  if (!pto_reserve_init(&memory, layout.used)) {
+    pto_topology_fini(&topology);
+    return pto_error_set(error, PTO_ENOMEM, "threads: no memory for %u cores on %u workers (%llu bytes)",
+                         3 * chip->cluster_count, worker_count, (unsigned long long)layout.used);
+  }
+  struct pto_threads_engine *engine = memory.addr;
+  engine->memory = memory;
+  engine->topology = topology;
+  engine->core_count = 3 * chip->cluster_count;
+  pto_ticks_begin(&engine->ticks);
+  layout = (struct layout){(uintptr_t)memory.addr, 0};
+  lay_out(&layout, engine, chip->cluster_count, worker_count, slots_per_core);
+  engine->port = (struct pto_port){.ops = &pto_threads_ops,
+                                   .cluster_count = chip->cluster_count,
+                                   .slots_per_core = slots_per_core,
+                                   .worker_count = worker_count,
+                                   .run_ahead = PTO_THREADS_RUN_AHEAD,
+                                   .aiv_local_bytes = chip->ub_bytes,
+                                   .aic_local_bytes = chip->l1_bytes,
+                                   .name = "threads",
+                                   .chip_name = config->chip->name};
+  init_workers(engine);
+  init_cores(engine);
+  for (uint32_t w = 0; w < worker_count; w++) init_movers(engine, w);
+  int status = PTO_OK;
+  if (!init_local_memory(engine, chip))
+    status =
+        pto_error_set(error, PTO_ENOMEM, "threads: no memory for the local memories of %u cores", engine->core_count);
+  if (status == PTO_OK && !pto_threads_stealing_init(engine))
+    status = pto_error_set(error, PTO_ESYSTEM, "threads: cannot make a mutex");
+  if (status == PTO_OK && !pto_threads_rendezvous_init(engine))
+    status = pto_error_set(error, PTO_ENOMEM, "threads: no memory for %u cores that wait", engine->core_count);
+  if (status == PTO_OK) status = start_threads(engine, config, error);
+  if (status != PTO_OK) {
+    pto_threads_destroy(&engine->port);
+    return status;
+  }
+  *port_out = &engine->port;
+  return PTO_OK;
+}

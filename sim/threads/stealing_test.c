@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels that may move: run at once, offered, stolen, taken back; each once, whoever comes to it. */
+#include <sim/threads/stealing.h>
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include <sim/threads/state.h>
+#include <tests/support/threads_script.h>
+
+#define MESSAGES 4000u
+
+static _Atomic uint32_t runs[MESSAGES];
+static _Atomic uint32_t away_count;
+static pthread_t control;
+static union script_body bodies[2];
+
+static int note_run(const struct pto_kernel_args *args) {
+  uint64_t waste = 1;
+  for (uint64_t i = 0; i < args->scalars[0].u64; i++) waste = pto_mix64(waste);
+  memset(args->core->local.addr, 1, 64);
+  atomic_fetch_add_explicit(&runs[args->core->block_index], 1, memory_order_relaxed);
+  if (!pthread_equal(pthread_self(), control)) atomic_fetch_add_explicit(&away_count, 1, memory_order_relaxed);
+  return waste == 0;
+}
+
+static struct pto_port *begin(uint32_t clusters, uint32_t workers, uint64_t work) {
+  struct pto_port *port = script_engine(clusters, workers);
+  memset(runs, 0, sizeof runs);
+  atomic_store(&away_count, 0);
+  control = pthread_self();
+  for (uint32_t i = 0; i < 2; i++) script_fill(&bodies[i], NULL, i ? work : 0, 0);
+  script_begin(port);
+  return port;
+}
+
+static struct pto_message message_of(uint32_t number, uint16_t core, bool may_move, bool is_long) {
+  return (struct pto_message){.payload = &bodies[is_long].payload,
+                              .run = note_run,
+                              .ticket = number,
+                              .block_index = number,
+                              .core = core,
+                              .role = core % 3 != 0,
+                              .scalar_count = 2,
+                              .flags = may_move ? PTO_MESSAGE_MAY_MOVE : 0};
+}
+
+static void end(struct pto_port *port) {
+  assert_true(pto_engine_threads_is_valid(port));
+  port->ops->end_run(port);
+  port->ops->destroy(port);
+}
+
+static void wait_until_asked(struct pto_port *port) {
+  struct pto_threads_engine *engine = (struct pto_threads_engine *)(void *)port;
+  while (!pto_atomic_load(&engine->stealing.is_asked, memory_order_acquire)) sched_yield();
+}
+
+static void test_a_kernel_that_nobody_asks_for_is_run_within_its_dispatch(void **state) {
+  (void)state;
+  struct pto_port *port = begin(1, 1, 0);
+  for (uint32_t i = 0; i < 10; i++) {
+    struct pto_completion done = {0};
+    const struct pto_message message = message_of(i, i % 3, true, false);
+    assert_true(port->ops->dispatch(port, &message, 0, &done));
+    assert_int_equal(atomic_load(&runs[i]), 1);
+    assert_int_equal(done.ticket, i);
+    assert_int_equal(done.core, i % 3);
+    assert_int_equal(done.status, 0);
+  }
+  end(port);
+}
+
+static void test_a_worker_that_asks_gets_half_and_the_first_of_a_run(void **state) {
+  (void)state;
+  struct pto_port *port = begin(4, 2, 0);
+  struct pto_threads_engine *engine = (struct pto_threads_engine *)(void *)port;
+  struct pto_completion done[16];
+  wait_until_asked(port);
+  for (uint32_t i = 0; i < 6; i++) { /* the first alone; one that stays, and four more: of these five two are offered */
+    const struct pto_message message = message_of(i, 1 + i % 2, true, false);
+    if (i < 2) wait_until_asked(port);
+    if (i == 1) engine->stealing.keeps_alone = true;
+    assert_false(port->ops->dispatch(port, &message, 0, done));
+    if (i == 0 || i == 1 || i == 5) port->ops->flush(port);
+    assert_int_equal(engine->stealing.queue.tail - engine->stealing.queue.head, i == 0 ? 0 : i == 5 ? 3 : i);
+  }
+  for (uint32_t got = 0; got < 6;) {
+    const uint32_t count = port->ops->poll(port, done, 16);
+    got += count;
+    if (got < 6 && !count) port->ops->wait(port);
+  }
+  for (uint32_t i = 0; i < 6; i++) assert_int_equal(atomic_load(&runs[i]), 1);
+  end(port);
+}
+
+static void test_a_worker_is_refused_where_nothing_is_ever_ready_beside_another(void **state) {
+  (void)state;
+  struct pto_port *port = begin(4, 2, 0);
+  struct pto_completion done[4];
+  wait_until_asked(port);
+  ((struct pto_threads_engine *)(void *)port)->stealing.keeps_alone = true;
+  uint32_t sent = 0;
+  for (bool has_run = false; !has_run; sent++) {
+    const struct pto_message message = message_of(sent, 1, true, false);
+    has_run = port->ops->dispatch(port, &message, 0, done);
+    while (!has_run && !port->ops->poll(port, done, 4)) port->ops->wait(port);
+  }
+  assert_in_range(sent, PTO_THREADS_PATIENCE, MESSAGES);
+  end(port);
+}
+
+/* Random messages that move and that do not, some long, on random cores with room. */
+static void play(uint32_t clusters, uint32_t workers, uint64_t seed, uint64_t work) {
+  struct pto_port *port = begin(clusters, workers, work);
+  struct pto_rng rng = {seed};
+  uint32_t held[PTO_SCRIPT_CORES] = {0}, sent = 0, received = 0;
+  struct pto_completion done[40];
+  print_message("seed %llu\n", (unsigned long long)seed);
+  while (received < MESSAGES) {
+    const uint16_t core = (uint16_t)pto_rng_below(&rng, 3 * clusters);
+    const uint64_t what = pto_rng_below(&rng, 100);
+    if (what < 80 && sent < MESSAGES && held[core] < port->slots_per_core) {
+      const struct pto_message message =
+          message_of(sent++, core, pto_rng_below(&rng, 8) != 0, pto_rng_below(&rng, 32) == 0);
+      if (port->ops->dispatch(port, &message, 0, done))
+        received++;
+      else
+        held[core]++;
+    } else if (what < 85) {
+      port->ops->flush(port);
+    } else {
+      const uint32_t count = port->ops->poll(port, done, 1 + (uint32_t)pto_rng_below(&rng, PTO_ARRAY_LENGTH(done)));
+      for (uint32_t i = 0; i < count; i++) held[done[i].core]--;
+      received += count;
+      if (count == 0 && sent > received) port->ops->wait(port);
+    }
+  }
+  for (uint32_t i = 0; i < MESSAGES; i++) assert_int_equal(atomic_load(&runs[i]), 1);
+  end(port);
+}
+static void test_each_message_is_run_once_whoever_comes_to_it(void **state) {
+  (void)state;
+  static const uint32_t workers[] = {1, 2, 3, 5};
+  for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(workers); i++)
+    for (uint32_t work = 0; work <= 4000; work += 2000) play(1 + i, workers[i], 7 * i + work + 1, work);
+}
+
+static int fail_away(const struct pto_kernel_args *args) {
+  if (pthread_equal(pthread_self(), control)) {
+    while (!atomic_load(&away_count)) sched_yield();
+    return 0;
+  }
+  atomic_fetch_add(&away_count, 1);
+  snprintf(args->core->message, args->core->message_size, "far away");
+  return -5;
+}
+static void test_the_sentence_of_a_stolen_kernel_reaches_the_control_thread(void **state) {
+  (void)state;
+  struct pto_port *port = begin(4, 2, 0);
+  struct pto_completion done[4];
+  uint32_t failed = 0;
+  wait_until_asked(port);
+  for (uint32_t i = 0; i < 2; i++) {
+    struct pto_message message = message_of(i, 1, true, false);
+    message.run = fail_away;
+    assert_false(port->ops->dispatch(port, &message, 0, done));
+  }
+  for (uint32_t got = 0; got < 2;) {
+    const uint32_t count = port->ops->poll(port, done, 4);
+    for (uint32_t i = 0; i < count; i++)
+      if (done[i].status) {
+        failed++;
+        assert_int_equal(done[i].status, -5);
+        assert_string_equal(port->ops->kernel_message(port, done[i].core), "far away");
+      }
+    got += count;
+    if (got < 2 && !count) port->ops->wait(port);
+  }
+  assert_int_equal(failed, 1);
+  end(port);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_kernel_that_nobody_asks_for_is_run_within_its_dispatch),
+      cmocka_unit_test(test_a_worker_that_asks_gets_half_and_the_first_of_a_run),
+      cmocka_unit_test(test_a_worker_is_refused_where_nothing_is_ever_ready_beside_another),
+      cmocka_unit_test(test_each_message_is_run_once_whoever_comes_to_it),
+      cmocka_unit_test(test_the_sentence_of_a_stolen_kernel_reaches_the_control_thread),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

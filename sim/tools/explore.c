@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include <sim/tools/explore.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <sim/engine/engine.h>
+#include <sim/host/current.h>
+#include <sim/host/local_memory.h>
+#include <sim/rendezvous/waiting_core.h>
+#include <sim/host/watchdog.h>
+
+#define CORES (3u * PTO_EXPLORE_CLUSTERS)
+/* Work that moves the clock, which is the position; all other work costs nothing. */
+#define A_SUBMIT UINT64_C(1)
+#define AN_ACCESS (UINT64_C(1) << 32)
+
+struct explore_core {
+  struct pto_message message;
+  bool is_on_fiber; /* in a kernel that waits */
+  uint16_t piece;
+};
+
+struct engine_explore {
+  struct pto_port port;
+  struct pto_explore_chooser chooser;
+  /* Calls that can run, in natural order; one place more for the orchestration. */
+  struct pto_explore_event candidates[CORES + 1];
+  uint16_t candidate_cores[CORES];
+  uint32_t candidate_count;
+  bool orchestration_waits; /* from a wait on, until it resumes */
+  bool has_completion;      /* of a call that a wait has run */
+  struct pto_completion completion;
+  uint64_t decisions, step_count;
+  struct pto_explore_step *steps;
+  struct explore_core cores[CORES];
+  uint64_t work_ps[PTO_WORK_COUNT];
+  struct pto_core views[CORES + 3]; /* the last three: whose local memories all kernels use that do not wait */
+  char message[PTO_WAITING_SENTENCE_BYTES], sentence[PTO_DEADLOCK_SENTENCE_BYTES];
+  struct pto_waiting_cores waiting;
+  struct pto_local_memories local;
+  struct pto_watchdog_line line;
+  struct pto_watchdog watchdog;
+  struct pto_reserve memory, step_memory;
+};
+
+static struct engine_explore *engine_of(struct pto_port *port) { return (struct engine_explore *)(void *)port; }
+static const struct engine_explore *const_engine_of(const struct pto_port *port) {
+  return (const struct engine_explore *)(const void *)port;
+}
+
+/* ---- candidates ---- */
+
+static int compare_u64(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+int pto_explore_event_compare(const struct pto_explore_event *a, const struct pto_explore_event *b) {
+  if (a->kind != b->kind) return compare_u64(a->kind, b->kind);
+  if (a->task != b->task) return compare_u64(a->task, b->task);
+  if (a->block_index != b->block_index) return compare_u64(a->block_index, b->block_index);
+  if (a->role != b->role) return compare_u64(a->role, b->role);
+  return compare_u64(a->piece, b->piece);
+}
+
+/* How many candidates come before `event`. */
+static uint32_t place_of(const struct engine_explore *engine, const struct pto_explore_event *event) {
+  uint32_t low = 0, high = engine->candidate_count;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (pto_explore_event_compare(&engine->candidates[middle], event) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static void add_candidate(struct engine_explore *engine, uint32_t core) {
+  const struct pto_message *message = &engine->cores[core].message;
+  const struct pto_explore_event event = {.task = message->payload->task_number,
+                                          .block_index = message->block_index,
+                                          .role = message->role,
+                                          .piece = engine->cores[core].piece};
+  const uint32_t at = place_of(engine, &event), behind = engine->candidate_count - at;
+  PTO_ASSERT(engine->candidate_count < CORES);
+  memmove(&engine->candidates[at + 1], &engine->candidates[at], behind * sizeof event);
+  memmove(&engine->candidate_cores[at + 1], &engine->candidate_cores[at], behind * sizeof(uint16_t));
+  engine->candidates[at] = event;
+  engine->candidate_cores[at] = (uint16_t)core;
+  engine->candidate_count++;
+}
+
+static uint32_t take_candidate(struct engine_explore *engine, uint32_t at) {
+  const uint32_t core = engine->candidate_cores[at], behind = --engine->candidate_count - at;
+  memmove(&engine->candidates[at], &engine->candidates[at + 1], behind * sizeof engine->candidates[0]);
+  memmove(&engine->candidate_cores[at], &engine->candidate_cores[at + 1], behind * sizeof(uint16_t));
+  return core;
+}
+
+static void log_step(struct engine_explore *engine, struct pto_explore_event event) {
+  if (engine->step_count < PTO_EXPLORE_MAX_STEPS)
+    engine->steps[engine->step_count++] = (struct pto_explore_step){event, engine->port.clock};
+}
+
+static uint32_t choose(struct engine_explore *engine, bool can_go_on) {
+  const struct pto_explore_chooser *chooser = &engine->chooser;
+  const uint32_t count = engine->candidate_count + can_go_on;
+  if (can_go_on) engine->candidates[engine->candidate_count] = (struct pto_explore_event){.kind = PTO_EXPLORE_GO_ON};
+  engine->decisions++;
+  const uint32_t index =
+      chooser->choose ? chooser->choose(chooser->context, engine->candidates, count, engine->port.clock) : 0;
+  PTO_ASSERT(index < count);
+  log_step(engine, engine->candidates[index]);
+  return index;
+}
+
+/* ---- kernels ---- */
+
+static void wake(void *context, uint32_t core) { add_candidate(context, core); }
+static const struct pto_waiting_hooks hooks = {.wake = wake};
+
+static void complete(struct engine_explore *engine, const struct pto_message *message, int status,
+                     const char *sentence) {
+  if (status != 0) snprintf(engine->sentence, sizeof engine->sentence, "%s", sentence);
+  const int clamped = status > INT16_MAX ? INT16_MAX : status < INT16_MIN ? INT16_MIN : status;
+  engine->completion = (struct pto_completion){message->ticket, message->core, (int16_t)clamped};
+  engine->has_completion = true;
+}
+
+static void begin_watch(struct engine_explore *engine, const struct pto_message *message, const struct pto_core *view) {
+  if (engine->watchdog.is_running) pto_watchdog_begin(&engine->line, message);
+  pto_engine_current_set(message, view);
+}
+static void end_watch(struct engine_explore *engine) {
+  pto_engine_current_clear();
+  if (engine->watchdog.is_running) pto_watchdog_end(&engine->line);
+}
+
+static void run_plain(struct engine_explore *engine, const struct pto_message *message) {
+  const struct pto_core *shared = &engine->views[CORES + message->core % 3];
+  struct pto_core view = engine->views[message->core];
+  view.local = shared->local;
+  view.l0a = shared->l0a;
+  view.l0b = shared->l0b;
+  view.l0c = shared->l0c;
+  engine->message[0] = '\0';
+  begin_watch(engine, message, &view);
+  const int status = pto_message_run(message, &view);
+  end_watch(engine);
+  complete(engine, message, status, engine->message);
+}
+
+/* A piece of a kernel that waits: to where it waits, or to its end. */
+static void run_piece(struct engine_explore *engine, uint32_t index) {
+  struct explore_core *core = &engine->cores[index];
+  struct pto_waiting_core *waiting = &engine->waiting.cores[index];
+  const uint64_t begin_ns = engine->watchdog.is_running ? pto_watchdog_now_ns() : 0;
+  core->piece++; /* of the next one: a wake within this one makes it a candidate */
+  if (!core->is_on_fiber) pto_waiting_core_start(waiting, &core->message, &engine->views[index]);
+  core->is_on_fiber = true;
+  begin_watch(engine, &waiting->message, waiting->view);
+  const bool has_returned = pto_waiting_core_resume(waiting);
+  end_watch(engine);
+  if (!has_returned) {
+    if (engine->watchdog.is_running)
+      pto_watchdog_add_piece(&engine->watchdog, &waiting->message, begin_ns, &waiting->ran_ns);
+    return;
+  }
+  core->is_on_fiber = false;
+  complete(engine, &waiting->message, waiting->status, pto_waiting_core_sentence(waiting));
+}
+
+static void run_candidate(struct engine_explore *engine, uint32_t at) {
+  const uint32_t index = take_candidate(engine, at);
+  if (engine->cores[index].message.flags & PTO_MESSAGE_WAITS) {
+    run_piece(engine, index);
+    return;
+  }
+  const struct pto_message message = engine->cores[index].message;
+  run_plain(engine, &message);
+}
+
+/* ---- the port's operations ---- */
+
+static int explore_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
+  struct engine_explore *engine = engine_of(port);
+  (void)sentence;
+  (void)sentence_size;
+  engine->candidate_count = 0;
+  engine->orchestration_waits = engine->has_completion = false;
+  engine->decisions = engine->step_count = 0;
+  engine->sentence[0] = '\0';
+  port->clock = 0;
+  pto_waiting_cores_reset(&engine->waiting);
+  return PTO_OK;
+}
+static void explore_end_run(struct pto_port *port) { PTO_ASSERT(engine_of(port)->candidate_count == 0); }
+
+static bool explore_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                             struct pto_completion *completion) {
+  struct engine_explore *engine = engine_of(port);
+  struct explore_core *core = &engine->cores[message->core];
+  (void)ready_at;
+  core->message = *message;
+  core->is_on_fiber = false;
+  core->piece = 0;
+  if (message->flags & PTO_MESSAGE_WAITS)
+    core->message.rendezvous = (uint16_t)pto_rendezvous_join(&engine->waiting.rendezvous, message);
+  add_candidate(engine, message->core);
+  return false;
+}
+static void explore_flush(struct pto_port *port) { (void)port; }
+
+static uint32_t deliver(struct engine_explore *engine, struct pto_completion *completions) {
+  if (!engine->has_completion) return 0;
+  engine->has_completion = false;
+  completions[0] = engine->completion;
+  return 1;
+}
+
+/* Runs calls until one completes, or the orchestration is to go on.  One that waits already goes on by itself as soon
+ * as it can, so it is not asked about. */
+static uint32_t explore_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
+  struct engine_explore *engine = engine_of(port);
+  if (max == 0) return 0;
+  while (!engine->has_completion && !engine->orchestration_waits) {
+    const uint32_t index = choose(engine, true);
+    if (index == engine->candidate_count) break;
+    run_candidate(engine, index);
+  }
+  return deliver(engine, completions);
+}
+
+static void explore_wait(struct pto_port *port) {
+  struct engine_explore *engine = engine_of(port);
+  engine->orchestration_waits = true;
+  while (!engine->has_completion) {
+    if (engine->candidate_count == 0) pto_waiting_cores_break_deadlock(&engine->waiting);
+    PTO_ASSERT(engine->candidate_count > 0); /* messages are in flight, so cores waited, and for ever */
+    run_candidate(engine, choose(engine, false));
+  }
+}
+
+static void explore_resume(struct pto_port *port, uint64_t not_before) {
+  struct engine_explore *engine = engine_of(port);
+  (void)not_before;
+  engine->orchestration_waits = false;
+}
+
+static const char *explore_kernel_message(struct pto_port *port, uint32_t core) {
+  (void)core; /* a completion is taken in before the next call runs */
+  return engine_of(port)->sentence;
+}
+
+static void explore_destroy(struct pto_port *port) {
+  struct engine_explore *engine = engine_of(port);
+  struct pto_reserve memory = engine->memory;
+  pto_watchdog_fini(&engine->watchdog);
+  pto_waiting_cores_fini(&engine->waiting);
+  pto_local_memories_fini(&engine->local);
+  pto_reserve_fini(&engine->step_memory);
+  pto_reserve_fini(&memory); /* the engine is in it */
+}
+
+static const struct pto_port_ops ops = {.begin_run = explore_begin_run,
+                                        .end_run = explore_end_run,
+                                        .dispatch = explore_dispatch,
+                                        .flush = explore_flush,
+                                        .poll = explore_poll,
+                                        .resume = explore_resume,
+                                        .wait = explore_wait,
+                                        .kernel_message = explore_kernel_message,
+                                        .destroy = explore_destroy};
+
+/* ---- creation ---- */
+
+static bool init_cores(struct engine_explore *engine, const struct pto_chip *chip) {
+  struct pto_chip with_shared = *chip;
+  with_shared.cluster_count = PTO_EXPLORE_CLUSTERS + 1;
+  if (!pto_local_memories_init(&engine->local, &with_shared, engine->views)) return false;
+  for (uint32_t i = 0; i < CORES; i++) {
+    engine->views[i].message = engine->message;
+    engine->views[i].message_size = sizeof engine->message;
+  }
+  return pto_waiting_cores_init(&engine->waiting, PTO_EXPLORE_CLUSTERS, 1, &hooks, engine);
+}
+
+static void fill_port(struct engine_explore *engine, const struct pto_chip *chip) {
+  engine->work_ps[PTO_WORK_SUBMIT] = A_SUBMIT;
+  engine->work_ps[PTO_WORK_HOST_ACCESS] = AN_ACCESS;
+  engine->port = (struct pto_port){.ops = &ops,
+                                   .work_ps = engine->work_ps,
+                                   .is_virtual = true,
+                                   .cluster_count = PTO_EXPLORE_CLUSTERS,
+                                   .told_cluster_count = chip->cluster_count,
+                                   .slots_per_core = 1,
+                                   .worker_count = 1,
+                                   .aiv_local_bytes = chip->ub_bytes,
+                                   .aic_local_bytes = chip->l1_bytes,
+                                   .name = "explore",
+                                   .chip_name = chip->name};
+}
+
+int pto_engine_explore_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                              struct pto_error *error) {
+  struct pto_reserve memory = {0};
+  if (!pto_reserve_init(&memory, sizeof(struct engine_explore)))
+    return pto_error_set(error, PTO_ENOMEM, "explore: no memory for its state");
+  struct engine_explore *engine = memory.addr;
+  engine->memory = memory;
+  fill_port(engine, config->chip);
+  if (!pto_reserve_init(&engine->step_memory, PTO_EXPLORE_MAX_STEPS * sizeof *engine->steps) ||
+      !init_cores(engine, config->chip)) {
+    explore_destroy(&engine->port);
+    return pto_error_set(error, PTO_ENOMEM, "explore: no memory for %u cores", CORES);
+  }
+  engine->steps = engine->step_memory.addr;
+  const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
+                                            .on_timeout = config->on_timeout,
+                                            .context = config->on_timeout_context,
+                                            .lines = &engine->line,
+                                            .line_count = 1};
+  int status = pto_watchdog_init(&engine->watchdog, &watch);
+  if (status != PTO_OK) {
+    explore_destroy(&engine->port);
+    return pto_error_set(error, status, "explore: the watchdog's thread does not start");
+  }
+  *port_out = &engine->port;
+  return PTO_OK;
+}
+
+/* ---- for tools ---- */
+
+void pto_engine_explore_set_chooser(struct pto_port *port, const struct pto_explore_chooser *chooser) {
+  engine_of(port)->chooser = chooser ? *chooser : (struct pto_explore_chooser){0};
+}
+
+const struct pto_explore_step *pto_engine_explore_steps(const struct pto_port *port, uint64_t *count) {
+  *count = const_engine_of(port)->step_count;
+  return const_engine_of(port)->steps;
+}
+
+uint64_t pto_engine_explore_position(const struct pto_port *port) { return port->clock; }
+uint64_t pto_engine_explore_decisions(const struct pto_port *port) { return const_engine_of(port)->decisions; }

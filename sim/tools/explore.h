@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The explore engine: one thread that does one thing after the other, and asks a chooser what comes next.
+ *
+ * A step is a kernel call (of a kernel that waits: the piece up to where it waits), or the orchestration going on to
+ * its next submit or host access.  Whenever the runtime looks for completions the chooser is given all that may happen
+ * now, and names one.  Every ready task has a core of its own as long as there are any (PTO_EXPLORE_CLUSTERS clusters,
+ * one slot a core, whatever the chip has), so dispatch restricts the order no further than the program and the rules
+ * do; programs are told of the chip's own clusters.  The same choices give the same run, to the byte.
+ *
+ * Always true: candidates stand in natural order: calls by task, block, role and piece, and last the orchestration,
+ * where it can go on.  Choosing the first of them always is sequential execution, the reference of every comparison.
+ *
+ * Position: how far the orchestration has come, submits in the low half, host accesses in the high one.  It goes up
+ * only.  Where the orchestration had to wait, it goes on by itself as soon as it can: that is no choice, and no step.
+ *
+ * Threads: all on the control thread.  Local memories hold what the last kernel left, those of kernels that wait their
+ * own.  Made by pto_runtime_create for the engine "explore", which is for tools: the reserve of its steps and the
+ * many cores are no good for anything else.
+ */
+#ifndef PTO_SIM_TOOLS_EXPLORE_H
+#define PTO_SIM_TOOLS_EXPLORE_H
+
+#include <runtime/port/port.h>
+#include <sim/chips/chip.h>
+
+#define PTO_EXPLORE_CLUSTERS PTO_CHIP_MAX_CLUSTERS
+/* Steps of a run that are kept; further ones are made and not kept. */
+#define PTO_EXPLORE_MAX_STEPS (UINT64_C(1) << 24)
+
+enum pto_explore_kind {
+  PTO_EXPLORE_CALL = 0,
+  PTO_EXPLORE_GO_ON /* the orchestration */
+};
+
+/* One step.  Compared as a value: no padding. */
+struct pto_explore_event {
+  uint64_t task; /* of a call: in submission order; else 0 */
+  uint32_t block_index;
+  uint16_t piece; /* of a kernel that waits: how often it was interrupted before */
+  uint8_t role;
+  uint8_t kind; /* enum pto_explore_kind */
+};
+_Static_assert(sizeof(struct pto_explore_event) == 16, "no padding");
+
+/* A step that was made, and where the orchestration stood then. */
+struct pto_explore_step {
+  struct pto_explore_event event;
+  uint64_t position;
+};
+
+static inline uint64_t pto_explore_submits(uint64_t position) { return position & UINT32_MAX; }
+static inline uint64_t pto_explore_accesses(uint64_t position) { return position >> 32; }
+
+/* Natural order: < 0, 0, > 0. */
+int pto_explore_event_compare(const struct pto_explore_event *a, const struct pto_explore_event *b);
+
+struct pto_explore_chooser {
+  /* An index below `count` > 0. */
+  uint32_t (*choose)(void *context, const struct pto_explore_event *candidates, uint32_t count, uint64_t position);
+  void *context;
+};
+
+/* Between runs.  NULL: the first candidate, always. */
+void pto_engine_explore_set_chooser(struct pto_port *port, const struct pto_explore_chooser *chooser);
+/* The steps of the last run; borrowed until the next.  *count ≤ PTO_EXPLORE_MAX_STEPS. */
+const struct pto_explore_step *pto_engine_explore_steps(const struct pto_port *port, uint64_t *count);
+/* Where the orchestration stood at the end of the last run, and how often the chooser was asked. */
+uint64_t pto_engine_explore_position(const struct pto_port *port);
+uint64_t pto_engine_explore_decisions(const struct pto_port *port);
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+#include <sim/tools/observe.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <sim/host/current.h>
+#include <sim/host/local_memory.h>
+#include <sim/chips/timing.h>
+#include <sim/rendezvous/waiting_core.h>
+#include <sim/host/watchdog.h>
+
+/* What a core is in the unit that runs. */
+struct observed_core {
+  bool is_running, can_go_on; /* on a fiber */
+  int status;
+  char message[PTO_DEADLOCK_SENTENCE_BYTES];  /* where kernels of this run leave theirs */
+  char sentence[PTO_DEADLOCK_SENTENCE_BYTES]; /* of the first run of its last unit */
+};
+
+struct engine_observe {
+  struct pto_port port; /* first: the port's address is the engine's */
+  const struct pto_engine_observer *observer;
+  uint32_t core_count;
+  struct observed_core *cores;
+  struct pto_core *views;
+  struct pto_message *queue; /* sent and not run: a ring of capacity messages, first … first + count − 1 */
+  uint32_t capacity, first, count;
+  struct pto_message *unit_messages; /* of the unit that runs */
+  struct pto_observed_unit unit;
+  uint32_t run_count; /* of that unit */
+  struct pto_completion *done;
+  uint32_t done_count;
+  struct pto_local_memories locals;
+  struct pto_waiting_cores waiting;
+  struct pto_watchdog watchdog;
+  struct pto_watchdog_line line;
+  struct pto_reserve memory; /* holds this struct too */
+};
+
+static struct engine_observe *engine_of(struct pto_port *port) { return (struct engine_observe *)(void *)port; }
+
+/* ---- kernels ---- */
+
+static void prepare_local(struct engine_observe *engine, struct pto_core *view, uint8_t fill, uint64_t bytes) {
+  const struct pto_local_memory *last = view->kind == PTO_AIV ? &view->local : &view->l0c;
+  const size_t span = (size_t)((char *)last->addr - (char *)view->local.addr) + last->size_bytes;
+  (void)engine;
+  madvise(view->local.addr, span, MADV_DONTNEED); /* private memory: it reads as zero again */
+  if (bytes) memset(view->local.addr, fill, pto_min_u64(bytes, view->local.size_bytes));
+}
+
+static void begin_piece(struct engine_observe *engine, const struct pto_message *message, const struct pto_core *view) {
+  if (engine->watchdog.is_running) pto_watchdog_begin(&engine->line, message);
+  pto_engine_current_set(message, view);
+}
+static void end_piece(struct engine_observe *engine) {
+  pto_engine_current_clear();
+  if (engine->watchdog.is_running) pto_watchdog_end(&engine->line);
+}
+
+static void run_alone(struct engine_observe *engine, const struct pto_message *message) {
+  struct observed_core *core = &engine->cores[message->core];
+  struct pto_core *view = &engine->views[message->core];
+  struct pto_kernel_args args;
+  pto_message_args(message, view, &args);
+  begin_piece(engine, message, view);
+  core->status = message->run(&args);
+  end_piece(engine);
+}
+
+static void wake_core(void *engine, uint32_t core) { ((struct engine_observe *)engine)->cores[core].can_go_on = true; }
+static const struct pto_waiting_hooks hooks = {.wake = wake_core};
+
+static void go_on(struct engine_observe *engine, uint32_t index) {
+  struct observed_core *core = &engine->cores[index];
+  struct pto_waiting_core *waiting = &engine->waiting.cores[index];
+  core->can_go_on = false;
+  const uint64_t begin_ns = engine->watchdog.is_running ? pto_watchdog_now_ns() : 0;
+  begin_piece(engine, &waiting->message, waiting->view);
+  const bool has_returned = pto_waiting_core_resume(waiting);
+  end_piece(engine);
+  if (has_returned) {
+    core->is_running = false;
+    core->status = waiting->status;
+    if (core->status) snprintf(core->message, sizeof core->message, "%s", pto_waiting_core_sentence(waiting));
+  } else if (engine->watchdog.is_running) {
+    pto_watchdog_add_piece(&engine->watchdog, &waiting->message, begin_ns, &waiting->ran_ns);
+  }
+}
+
+/* The lowest core of the unit that can go on; the core count where there is none. */
+static uint32_t next_core(const struct engine_observe *engine, bool *any_runs) {
+  uint32_t next = engine->core_count;
+  *any_runs = false;
+  for (uint32_t i = 0; i < engine->unit.count; i++) {
+    const uint32_t core = engine->unit.messages[i].core;
+    *any_runs |= engine->cores[core].is_running;
+    if (engine->cores[core].is_running && engine->cores[core].can_go_on && core < next) next = core;
+  }
+  return next;
+}
+
+static void run_together(struct engine_observe *engine) {
+  for (uint32_t i = 0; i < engine->unit.count; i++) {
+    struct pto_message *message = &engine->unit_messages[i];
+    message->rendezvous = (uint16_t)pto_rendezvous_join(&engine->waiting.rendezvous, message);
+  }
+  for (uint32_t i = 0; i < engine->unit.count; i++) {
+    const struct pto_message *message = &engine->unit.messages[i];
+    struct observed_core *core = &engine->cores[message->core];
+    core->is_running = core->can_go_on = true;
+    pto_waiting_core_start(&engine->waiting.cores[message->core], message, &engine->views[message->core]);
+  }
+  for (;;) {
+    bool any_runs;
+    const uint32_t core = next_core(engine, &any_runs);
+    if (!any_runs) return;
+    if (core == engine->core_count)
+      pto_waiting_cores_break_deadlock(&engine->waiting);
+    else
+      go_on(engine, core);
+  }
+}
+
+int pto_engine_observe_run(struct pto_port *port, uint8_t local_fill, uint64_t local_bytes) {
+  struct engine_observe *engine = engine_of(port);
+  int first_status = 0;
+  for (uint32_t i = 0; i < engine->unit.count; i++) {
+    const uint32_t core = engine->unit.messages[i].core;
+    prepare_local(engine, &engine->views[core], local_fill, local_bytes);
+    engine->cores[core].message[0] = '\0';
+    engine->cores[core].status = 0;
+  }
+  if (engine->unit.waits)
+    run_together(engine);
+  else
+    run_alone(engine, &engine->unit.messages[0]);
+  for (uint32_t i = 0; i < engine->unit.count; i++) {
+    const struct pto_message *message = &engine->unit.messages[i];
+    struct observed_core *core = &engine->cores[message->core];
+    if (first_status == 0) first_status = core->status;
+    if (engine->run_count > 0) continue;
+    memcpy(core->sentence, core->message, sizeof core->message);
+    engine->done[engine->done_count++] = (struct pto_completion){
+        .ticket = message->ticket,
+        .core = message->core,
+        .status = (int16_t)(core->status < INT16_MIN || core->status > INT16_MAX ? PTO_EKERNEL : core->status)};
+  }
+  engine->run_count++;
+  return first_status;
+}
+
+void pto_engine_observe_abandon(struct pto_port *port) {
+  struct engine_observe *engine = engine_of(port);
+  end_piece(engine);
+  if (!engine->unit.waits) return;
+  for (uint32_t i = 0; i < engine->unit.count; i++) {
+    const uint32_t index = engine->unit.messages[i].core;
+    struct pto_waiting_core *waiting = &engine->waiting.cores[index];
+    if (!engine->cores[index].is_running) continue;
+    engine->cores[index].is_running = false;
+    waiting->fiber.is_active = false; /* nothing goes on there */
+    pto_fiber_fini(&waiting->fiber);
+    waiting->view->message = waiting->usual_message;
+    waiting->view->port = NULL;
+  }
+  pto_waiting_cores_reset(&engine->waiting);
+}
+
+uint64_t pto_engine_observe_local_bytes(struct pto_port *port) {
+  struct engine_observe *engine = engine_of(port);
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < engine->unit.count; i++) {
+    const struct pto_message *message = &engine->unit.messages[i];
+    struct pto_kernel_args args;
+    pto_message_args(message, &engine->views[message->core], &args);
+    most = pto_max_u64(most, pto_timing_cost(message->payload->kernels[message->role], &args).local_bytes);
+  }
+  return most;
+}
+
+/* ---- units ---- */
+
+static const struct pto_message *queued(const struct engine_observe *engine, uint32_t nth) {
+  return &engine->queue[(engine->first + nth) % engine->capacity];
+}
+
+/* How many messages from the front on are one unit: all of it has been sent when the control thread waits. */
+static uint32_t unit_size(const struct engine_observe *engine) {
+  const struct pto_message *front = queued(engine, 0);
+  if (!(front->flags & PTO_MESSAGE_WAITS)) return 1;
+  uint32_t size = 1;
+  while (size < engine->count) {
+    const struct pto_message *next = queued(engine, size), *last = queued(engine, size - 1);
+    if (front->flags & PTO_MESSAGE_TOGETHER
+            ? (last->flags & PTO_MESSAGE_LAST) != 0
+            : next->payload != front->payload || next->block_index != front->block_index)
+      break;
+    size++;
+  }
+  return size;
+}
+
+static void run_unit(struct engine_observe *engine) {
+  const uint32_t size = unit_size(engine);
+  for (uint32_t i = 0; i < size; i++) engine->unit_messages[i] = *queued(engine, i);
+  engine->first = (engine->first + size) % engine->capacity;
+  engine->count -= size;
+  engine->run_count = 0;
+  engine->unit = (struct pto_observed_unit){.messages = engine->unit_messages,
+                                            .count = size,
+                                            .waits = (engine->unit_messages[0].flags & PTO_MESSAGE_WAITS) != 0};
+  if (engine->observer)
+    engine->observer->observe(engine->observer->context, &engine->unit);
+  else
+    pto_engine_observe_run(&engine->port, 0, 0);
+  PTO_ASSERT(engine->run_count > 0);
+}
+
+/* ---- the port ---- */
+
+static int engine_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
+  struct engine_observe *engine = engine_of(port);
+  (void)sentence;
+  (void)sentence_size;
+  engine->first = engine->count = engine->done_count = 0;
+  pto_waiting_cores_reset(&engine->waiting);
+  return PTO_OK;
+}
+static void engine_end_run(struct pto_port *port) {
+  const struct pto_engine_observer *observer = engine_of(port)->observer;
+  if (observer && observer->end_run) observer->end_run(observer->context);
+}
+
+static bool engine_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                            struct pto_completion *completion) {
+  struct engine_observe *engine = engine_of(port);
+  (void)ready_at;
+  PTO_ASSERT(engine->count < engine->capacity);
+  engine->queue[(engine->first + engine->count++) % engine->capacity] = *message;
+  return false;
+}
+static void engine_flush(struct pto_port *port) { (void)port; }
+
+static uint32_t engine_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
+  struct engine_observe *engine = engine_of(port);
+  const uint32_t count = engine->done_count < max ? engine->done_count : max;
+  memcpy(completions, engine->done, count * sizeof *completions);
+  memmove(engine->done, engine->done + count, (engine->done_count - count) * sizeof *completions);
+  engine->done_count -= count;
+  return count;
+}
+static void engine_resume(struct pto_port *port, uint64_t not_before) {
+  (void)port;
+  (void)not_before;
+}
+static void engine_wait(struct pto_port *port) {
+  if (engine_of(port)->count > 0) run_unit(engine_of(port));
+}
+static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
+  return engine_of(port)->cores[core].sentence;
+}
+
+static void engine_destroy(struct pto_port *port) {
+  struct engine_observe *engine = engine_of(port);
+  pto_watchdog_fini(&engine->watchdog);
+  pto_waiting_cores_fini(&engine->waiting);
+  pto_local_memories_fini(&engine->locals);
+  struct pto_reserve memory = engine->memory;
+  pto_reserve_fini(&memory);
+}
+
+static const struct pto_port_ops ops = {.begin_run = engine_begin_run,
+                                        .end_run = engine_end_run,
+                                        .dispatch = engine_dispatch,
+                                        .flush = engine_flush,
+                                        .poll = engine_poll,
+                                        .resume = engine_resume,
+                                        .wait = engine_wait,
+                                        .kernel_message = engine_kernel_message,
+                                        .destroy = engine_destroy};
+
+bool pto_port_is_observed(const struct pto_port *port) { return strcmp(port->name, "observe") == 0; }
+void pto_engine_observe_set(struct pto_port *port, const struct pto_engine_observer *observer) {
+  engine_of(port)->observer = observer;
+}
+
+static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
+  void *piece = base ? base + *used_bytes : NULL;
+  *used_bytes += pto_align_up(size_bytes, PTO_CACHE_LINE);
+  return piece;
+}
+
+/* With a NULL base it only adds up. */
+static uint64_t lay_out(const struct pto_chip *chip, char *base) {
+  uint64_t used = 0;
+  const uint64_t cores = 3 * (uint64_t)chip->cluster_count, messages = cores * chip->slots_per_core;
+  struct engine_observe own = {.core_count = (uint32_t)cores, .capacity = (uint32_t)messages};
+  struct engine_observe *engine = carve(base, &used, sizeof own);
+  own.cores = carve(base, &used, cores * sizeof *own.cores);
+  own.views = carve(base, &used, cores * sizeof *own.views);
+  own.queue = carve(base, &used, messages * sizeof *own.queue);
+  own.unit_messages = carve(base, &used, messages * sizeof *own.unit_messages);
+  own.done = carve(base, &used, messages * sizeof *own.done);
+  if (base) *engine = own;
+  return used;
+}
+
+static void fill_port(struct engine_observe *engine, const struct pto_chip *chip) {
+  engine->port = (struct pto_port){.ops = &ops,
+                                   .cluster_count = chip->cluster_count,
+                                   .slots_per_core = chip->slots_per_core,
+                                   .worker_count = 1,
+                                   .looks_at_memory = true,
+                                   .aiv_local_bytes = chip->ub_bytes,
+                                   .aic_local_bytes = chip->l1_bytes,
+                                   .name = "observe",
+                                   .chip_name = chip->name};
+}
+
+int pto_engine_observe_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                              struct pto_error *error) {
+  const struct pto_chip *chip = config->chip;
+  struct pto_reserve memory = {0};
+  if (!pto_reserve_init(&memory, lay_out(chip, NULL)))
+    return pto_error_set(error, PTO_ENOMEM, "observe engine of chip %s: no memory for its state", chip->name);
+  lay_out(chip, memory.addr);
+  struct engine_observe *engine = memory.addr;
+  engine->memory = memory;
+  fill_port(engine, chip);
+  if (!pto_local_memories_init(&engine->locals, chip, engine->views) ||
+      !pto_waiting_cores_init(&engine->waiting, chip->cluster_count, chip->slots_per_core, &hooks, engine)) {
+    engine_destroy(&engine->port);
+    return pto_error_set(error, PTO_ENOMEM, "observe engine of chip %s: no memory for %u cores", chip->name,
+                         3 * chip->cluster_count);
+  }
+  for (uint32_t i = 0; i < engine->core_count; i++) {
+    engine->views[i].message = engine->cores[i].message;
+    engine->views[i].message_size = sizeof engine->cores[i].message;
+  }
+  const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
+                                            .on_timeout = config->on_timeout,
+                                            .context = config->on_timeout_context,
+                                            .lines = &engine->line,
+                                            .line_count = 1};
+  const int status = pto_watchdog_init(&engine->watchdog, &watch);
+  if (status != PTO_OK) {
+    engine_destroy(&engine->port);
+    return pto_error_set(error, status, "observe engine of chip %s: the watchdog's thread does not start", chip->name);
+  }
+  *port_out = &engine->port;
+  return PTO_OK;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* The event loop's inner half: beginning of messages on cores, by the rules of sim/virtual/core.h, and what is not
+ * every message's. */
+#include <sim/virtual/core.h>
+
+#include <sim/host/current.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static char *sentence_at(const struct pto_virtual_cores *cores, uint32_t core, uint32_t number) {
+  return cores->sentences +
+         (size_t)(pto_virtual_slot_at(cores, core, number) - cores->slots) * PTO_VIRTUAL_SENTENCE_SIZE;
+}
+
+/* The next piece of the one reservation; with a NULL base it only adds up. */
+static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
+  void *piece = base ? base + *used_bytes : NULL;
+  *used_bytes += pto_align_up(size_bytes, PTO_CACHE_LINE);
+  return piece;
+}
+
+static uint64_t lay_out(struct pto_virtual_cores *cores, char *base) {
+  uint64_t core_count = cores->core_count, slot_count = core_count * (cores->slot_mask + 1), used = 0;
+  const uint64_t ring_size = pto_event_queue_ring_size(cores->core_count);
+  struct pto_event_queue *const queues[] = {&cores->ends, &cores->begins};
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(queues); i++) {
+    queues[i]->ring = carve(base, &used, ring_size * sizeof *queues[i]->ring);
+    queues[i]->mask = (uint32_t)ring_size - 1;
+    queues[i]->heap.events = carve(base, &used, core_count * sizeof *queues[i]->heap.events);
+    queues[i]->heap.capacity = cores->core_count;
+  }
+  cores->cores = carve(base, &used, core_count * sizeof *cores->cores);
+  cores->slots = carve(base, &used, slot_count * sizeof *cores->slots);
+  cores->views = carve(base, &used, core_count * sizeof *cores->views);
+  cores->instant = carve(base, &used, core_count * sizeof *cores->instant);
+  cores->loads = carve(base, &used, core_count * sizeof *cores->loads);
+  cores->groups = carve(base, &used, slot_count * sizeof *cores->groups);
+  cores->free_groups = carve(base, &used, slot_count * sizeof *cores->free_groups);
+  cores->sentences = carve(base, &used, slot_count * PTO_VIRTUAL_SENTENCE_SIZE);
+  return used;
+}
+
+static void wake_core(void *engine, uint32_t core);
+static void spend_latency(struct pto_waiting_core *waiting);
+static void spend_transfer(struct pto_waiting_core *waiting, uint64_t bytes);
+static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *cost);
+static const struct pto_waiting_hooks hooks = {
+    .wake = wake_core, .latency = spend_latency, .transfer = spend_transfer, .work = spend_work};
+
+int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chip *chip) {
+  memset(cores, 0, sizeof *cores);
+  pto_timing_init(&cores->timing, chip);
+  cores->kernel_start_ps = chip->kernel_start_ps;
+  cores->kernel_end_ps = chip->kernel_end_ps;
+  cores->signal_ps = chip->signal_ps;
+  cores->core_count = 3 * chip->cluster_count;
+  cores->slots_per_core = chip->slots_per_core;
+  cores->slot_mask = (UINT32_C(1) << pto_log2_floor(2 * (uint64_t)chip->slots_per_core - 1)) - 1;
+  cores->group_count = cores->core_count * (cores->slot_mask + 1); /* a group has a member or more, a member a slot */
+  if (!pto_reserve_init(&cores->memory, lay_out(cores, NULL))) return PTO_ENOMEM;
+  lay_out(cores, cores->memory.addr);
+  if (!pto_local_memories_init(&cores->local, chip, cores->views)) {
+    pto_reserve_fini(&cores->memory);
+    return PTO_ENOMEM;
+  }
+  if (!pto_waiting_cores_init(&cores->waiting, chip->cluster_count, chip->slots_per_core, &hooks, cores)) {
+    pto_virtual_cores_fini(cores);
+    return PTO_ENOMEM;
+  }
+  for (uint32_t i = 0; i < cores->core_count; i++) {
+    cores->views[i].message = cores->message;
+    cores->views[i].message_size = sizeof cores->message;
+  }
+  pto_virtual_cores_reset(cores, NULL, NULL);
+  return PTO_OK;
+}
+
+void pto_virtual_cores_fini(struct pto_virtual_cores *cores) {
+  pto_waiting_cores_fini(&cores->waiting);
+  pto_local_memories_fini(&cores->local);
+  pto_reserve_fini(&cores->memory);
+}
+
+void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_trace *trace,
+                             const struct pto_kernel_meter *meter) {
+  for (uint32_t i = 0; i < cores->core_count; i++)
+    cores->cores[i] = (struct pto_virtual_core){.slots = &cores->slots[(size_t)i * (cores->slot_mask + 1)],
+                                                .scheduler = cores->cores[i].scheduler};
+  pto_waiting_cores_reset(&cores->waiting);
+  cores->waiting.meter = meter;
+  cores->is_instrumented = meter || cores->watchdog_line;
+  pto_event_queue_reset(&cores->ends);
+  pto_event_queue_reset(&cores->begins);
+  cores->spans = pto_trace_has_timeline(trace) ? &trace->spans[0] : NULL;
+  cores->now = 0;
+  cores->sharers = 0;
+  cores->open_group = 0;
+  cores->free_group_count = cores->group_count;
+  for (uint32_t i = 0; i < cores->group_count; i++) cores->free_groups[i] = cores->group_count - 1 - i;
+}
+
+/* The group that this message belongs to, opened by its first message and closed by its last. */
+static uint32_t join_group(struct pto_virtual_cores *cores, uint8_t flags) {
+  if (!(flags & (PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST))) return 0;
+  if (!cores->open_group) {
+    PTO_ASSERT(cores->free_group_count > 0);
+    cores->open_group = cores->free_groups[--cores->free_group_count] + 1;
+    cores->groups[cores->open_group - 1] = (struct pto_virtual_group){0};
+  }
+  uint32_t joined = cores->open_group;
+  cores->groups[joined - 1].member_count++;
+  if (flags & PTO_MESSAGE_LAST) {
+    cores->groups[joined - 1].is_closed = true;
+    cores->open_group = 0;
+  }
+  return joined;
+}
+
+void pto_virtual_cores_send_special(struct pto_virtual_cores *cores, struct pto_virtual_slot *slot) {
+  slot->group = join_group(cores, slot->message.flags);
+  if (slot->message.flags & PTO_MESSAGE_WAITS)
+    slot->message.rendezvous = (uint16_t)pto_rendezvous_join(&cores->waiting.rendezvous, &slot->message);
+}
+
+void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base) {
+  struct pto_virtual_group *group = &cores->groups[joined - 1];
+  group->base = pto_max_u64(group->base, base);
+  cores->cores[core].next_member = group->first_member;
+  group->first_member = core + 1;
+  group->ready_count++;
+  if (!group->is_closed || group->ready_count < group->member_count) return;
+  for (uint32_t member = group->first_member; member; member = cores->cores[member - 1].next_member)
+    pto_event_queue_insert(&cores->begins, group->base + cores->kernel_start_ps, member - 1);
+  cores->free_groups[cores->free_group_count++] = joined - 1;
+}
+
+static int16_t clamp_status(int status) {
+  return (int16_t)(status < INT16_MIN ? INT16_MIN : status > INT16_MAX ? INT16_MAX : status);
+}
+
+/* Of the message with that number on the core. */
+static PTO_COLD int16_t keep_failure(struct pto_virtual_cores *cores, uint32_t core, uint32_t number, int status) {
+  snprintf(sentence_at(cores, core, number), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s", PTO_VIRTUAL_SENTENCE_SIZE - 1,
+           cores->views[core].message);
+  return clamp_status(status);
+}
+
+/* What a call brings to core `index`; counts it among the sharers. */
+static inline struct pto_timing_load load_call(struct pto_virtual_cores *cores, uint32_t index,
+                                               const struct pto_message *message, const struct pto_kernel_args *args) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  const struct pto_cost cost = pto_timing_cost(message->payload->kernels[message->role], args);
+  const struct pto_timing_load load = pto_timing_load(&cores->timing, &cost, args->core->kind);
+  core->moves_bytes = load.bytes > 0;
+  cores->sharers += core->moves_bytes;
+  return load;
+}
+
+static inline void record_span(const struct pto_virtual_cores *cores, const struct pto_message *message, uint64_t begin,
+                               uint64_t end) {
+  if (!cores->spans) return;
+  struct pto_trace_span *span = pto_trace_log_append(cores->spans);
+  if (!span) return;
+  *span = (struct pto_trace_span){.begin = begin,
+                                  .end = end,
+                                  .task = (uint32_t)message->payload->task_number,
+                                  .block_index = message->block_index,
+                                  .core = message->core,
+                                  .role = message->role};
+}
+
+/* The call with a meter or a watchdog. */
+static PTO_NOINLINE int run_instrumented(struct pto_virtual_cores *cores, const struct pto_message *message,
+                                         const struct pto_kernel_args *args) {
+  if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, message);
+  pto_meter_begin(cores->waiting.meter);
+  const int status = message->run(args);
+  pto_meter_end(cores->waiting.meter, message, args->core, true);
+  if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
+  return status;
+}
+
+/* Runs the front message of `index`.  Inlined where the compiler would not: once for nearly every message. */
+static inline __attribute__((always_inline)) void run_front(struct pto_virtual_cores *cores, uint32_t index,
+                                                            const struct pto_kernel_args *args,
+                                                            const struct pto_timing_load *load, uint64_t time) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
+  const uint64_t end = time + pto_timing_work_ps(&cores->timing, load, cores->sharers);
+  record_span(cores, &slot->message, time, end);
+  cores->message[0] = '\0';
+  pto_engine_current_set(&slot->message, args->core);
+  const int status =
+      PTO_UNLIKELY(cores->is_instrumented) ? run_instrumented(cores, &slot->message, args) : slot->message.run(args);
+  pto_engine_current_clear();
+  slot->status = PTO_UNLIKELY(status != 0) ? keep_failure(cores, index, core->begun, status) : 0;
+  core->begun++;
+  core->free_at = end + cores->kernel_end_ps;
+  pto_event_queue_insert(&cores->ends, core->free_at, index);
+}
+
+/* ---- kernels that wait ---- */
+
+static void wake_core(void *engine, uint32_t core) {
+  struct pto_virtual_cores *cores = engine;
+  pto_event_queue_insert(&cores->ends, cores->now, core);
+}
+
+/* On the fiber: lets `duration_ps` pass. */
+static void spend(struct pto_waiting_core *waiting, uint64_t duration_ps) {
+  struct pto_virtual_cores *cores = waiting->all->engine;
+  if (duration_ps == 0) return;
+  pto_event_queue_insert(&cores->ends, cores->now + duration_ps, waiting->message.core);
+  pto_fiber_suspend(&waiting->fiber);
+}
+
+static void spend_latency(struct pto_waiting_core *waiting) {
+  const struct pto_virtual_cores *cores = waiting->all->engine;
+  spend(waiting, cores->signal_ps);
+}
+
+static void spend_transfer(struct pto_waiting_core *waiting, uint64_t bytes) {
+  const struct pto_virtual_cores *cores = waiting->all->engine;
+  spend(waiting, pto_timing_fifo_ps(&cores->timing, bytes));
+}
+
+static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *cost) {
+  struct pto_virtual_cores *cores = waiting->all->engine;
+  struct pto_virtual_core *core = &cores->cores[waiting->message.core];
+  const struct pto_timing_load load = pto_timing_load(&cores->timing, cost, waiting->view->kind);
+  core->moves_bytes = load.bytes > 0;
+  cores->sharers += core->moves_bytes;
+  spend(waiting, pto_timing_work_ps(&cores->timing, &load, cores->sharers));
+  cores->sharers -= core->moves_bytes;
+  core->moves_bytes = false;
+}
+
+void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  struct pto_waiting_core *waiting = &cores->waiting.cores[index];
+  const uint32_t number = core->begun - 1;
+  struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, number);
+  const uint64_t begin_ns = cores->watchdog_line ? pto_watchdog_now_ns() : 0;
+  if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, &slot->message);
+  pto_engine_current_set(&slot->message, waiting->view);
+  const bool has_returned = pto_waiting_core_resume(waiting);
+  pto_engine_current_clear();
+  if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
+  if (!has_returned) {
+    if (cores->watchdog_line) pto_watchdog_add_piece(cores->watchdog, &slot->message, begin_ns, &waiting->ran_ns);
+    return;
+  }
+  slot->status = 0;
+  if (PTO_UNLIKELY(waiting->status != 0)) {
+    snprintf(sentence_at(cores, index, number), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s", PTO_VIRTUAL_SENTENCE_SIZE - 1,
+             waiting->sentence);
+    slot->status = clamp_status(waiting->status);
+  }
+  record_span(cores, &slot->message, waiting->begin, cores->now);
+  core->is_on_fiber = false;
+  core->free_at = cores->now + cores->kernel_end_ps;
+  pto_event_queue_insert(&cores->ends, core->free_at, index);
+}
+
+static bool front_waits(const struct pto_virtual_cores *cores, uint32_t index) {
+  return (pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message.flags & PTO_MESSAGE_WAITS) != 0;
+}
+
+static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_t index) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  struct pto_waiting_core *waiting = &cores->waiting.cores[index];
+  pto_waiting_core_start(waiting, &pto_virtual_slot_at(cores, index, core->begun)->message, &cores->views[index]);
+  waiting->begin = cores->now;
+  core->moves_bytes = false; /* until it states work */
+  core->begun++;
+  core->is_on_fiber = true;
+  pto_virtual_cores_resume(cores, index);
+}
+
+/* ---- begins ---- */
+
+/* All begins of this instant, of which `first` is the first: each counts as a sharer before the first one's work is
+ * known. */
+static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint32_t first) {
+  const uint64_t time = cores->now;
+  struct pto_kernel_args args;
+  uint32_t count = 0;
+  for (uint32_t index = first;; index = pto_event_queue_pop(&cores->begins).rank) {
+    if (!front_waits(cores, index)) {
+      const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, cores->cores[index].begun);
+      pto_message_args(&slot->message, &cores->views[index], &args);
+      cores->loads[count] = load_call(cores, index, &slot->message, &args);
+    }
+    cores->instant[count++] = index;
+    if (cores->begins.next_at != time) break;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const uint32_t index = cores->instant[i];
+    if (front_waits(cores, index)) {
+      begin_on_fiber(cores, index);
+      continue;
+    }
+    pto_message_args(&pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message, &cores->views[index],
+                     &args);
+    run_front(cores, index, &args, &cores->loads[i], time);
+  }
+}
+
+void pto_virtual_cores_begin(struct pto_virtual_cores *cores) {
+  const struct pto_event event = pto_event_queue_pop(&cores->begins);
+  const uint32_t index = event.rank;
+  cores->now = event.time;
+  if (cores->begins.next_at == event.time) {
+    begin_together(cores, index);
+    return;
+  }
+  const struct pto_message *message = &pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message;
+  if (PTO_UNLIKELY(message->flags & PTO_MESSAGE_WAITS)) {
+    begin_on_fiber(cores, index);
+    return;
+  }
+  struct pto_kernel_args args;
+  pto_message_args(message, &cores->views[index], &args);
+  const struct pto_timing_load load = load_call(cores, index, message, &args);
+  run_front(cores, index, &args, &load, event.time);
+}
+
+const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, uint32_t index) {
+  const uint32_t last = cores->cores[index].polled - 1;
+  const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, last);
+  if (cores->cores[index].polled == 0 || slot->status == 0) return "";
+  const bool is_verdict = slot->status == PTO_EDEADLOCK && (slot->message.flags & PTO_MESSAGE_WAITS);
+  return is_verdict ? cores->waiting.deadlock : sentence_at(cores, index, last);
+}
+
+bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores) {
+  PTO_ASSERT(pto_virtual_cores_next_time(cores) == PTO_VIRTUAL_NEVER);
+  pto_waiting_cores_break_deadlock(&cores->waiting);
+  return pto_virtual_cores_next_time(cores) != PTO_VIRTUAL_NEVER;
+}
+
+bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
+  uint32_t running = 0, sharers = 0;
+  if (!pto_event_queue_is_valid(&cores->ends) || !pto_event_queue_is_valid(&cores->begins)) return false;
+  for (uint32_t i = 0; i < cores->core_count; i++) {
+    const struct pto_virtual_core *core = &cores->cores[i];
+    uint32_t held = core->sent - core->polled, arrived = core->arrived - core->polled;
+    uint32_t begun = core->begun - core->polled, done = core->done - core->polled;
+    if (held > cores->slots_per_core || arrived > held || begun > arrived || done > begun || begun - done > 1)
+      return false;
+    if (!core->is_on_fiber) running += begun - done; /* others have no event while they wait */
+    sharers += begun != done && core->moves_bytes;
+  }
+  return sharers == cores->sharers && running <= pto_event_queue_count(&cores->ends);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cores of the virtual-time engine: what they hold, when they begin and end, and the kernels that they really run.
+ *
+ * Each core has a queue of slots that a message passes in order, counted by free-running numbers:
+ *   polled ≤ done ≤ begun ≤ arrived ≤ sent,   sent − polled ≤ slots_per_core,   begun − done ≤ 1.
+ * sent: a slot is taken; arrived: its scheduler has written it to the core; begun: its kernel has run and its end is
+ * known; done: the end has passed and the scheduler can see it; polled: the runtime has it and the slot is free.
+ *
+ * Rules of time, for a message that arrives at a on a core that is free from f on:
+ *   begins at   max(a, f) + kernel_start_ps, or with its sync_start group at the latest of the members' such times;
+ *   ends at     begin + work (timing.h), the sharers being those at that instant after all of its ends and begins;
+ *   is visible, and the core free again, at   end + kernel_end_ps.
+ * Events are taken in order of time; at one instant ends come before begins, each by core index.  The kernel runs when
+ * its begin is taken, so kernels see memory in the order of their begins.
+ *
+ * A kernel that waits (waiting_core.h) runs in pieces, each when its time has come.  Work that it states takes what
+ * timing.h says of it, the sharers being those at its beginning; an element takes the FIFO's time at either end; having
+ * waited, even for what was there already, takes signal_ps.  A core that waits for another one has no event.
+ *
+ * Inline is what happens to every message: sent, arrived, ended, polled.
+ *
+ * Owns its memory (reserved at init, nothing allocated later).  One thread.
+ */
+#ifndef PTO_SIM_VIRTUAL_CORE_H
+#define PTO_SIM_VIRTUAL_CORE_H
+
+#include <runtime/trace/trace.h>
+#include <sim/virtual/event_queue.h>
+#include <sim/host/local_memory.h>
+#include <sim/chips/timing.h>
+#include <sim/rendezvous/waiting_core.h>
+#include <sim/host/watchdog.h>
+
+#define PTO_VIRTUAL_SENTENCE_SIZE 512
+
+struct pto_virtual_slot {
+  _Alignas(PTO_CACHE_LINE) struct pto_message message;
+  uint64_t arrival;
+  uint32_t group; /* index of its sync_start group + 1; 0: starts alone */
+  int16_t status;
+};
+
+struct pto_virtual_core {
+  _Alignas(PTO_CACHE_LINE) uint32_t polled;
+  uint32_t done, begun, arrived, sent;
+  uint32_t next_member;           /* of the same group, waiting like this one; core index + 1, 0: last */
+  uint64_t free_at;               /* when the last message begun is visible */
+  uint64_t asked_at;              /* the engine's: the latest time at which a message to it was asked for */
+  struct pto_virtual_slot *slots; /* its own */
+  uint8_t scheduler;              /* the engine's: the index of the one that owns it; stays at a reset */
+  bool moves_bytes;               /* the running kernel has a share of the bandwidth */
+  bool is_on_fiber;               /* the running kernel waits, or may: its event is its next resume */
+};
+_Static_assert(sizeof(struct pto_virtual_slot) == PTO_CACHE_LINE && sizeof(struct pto_virtual_core) == PTO_CACHE_LINE,
+               "a message touches one line of each");
+
+/* A sync_start group between its first message and its start. */
+struct pto_virtual_group {
+  uint64_t base;         /* latest max(arrival, free) of the members that are ready */
+  uint32_t member_count; /* sent so far */
+  uint32_t ready_count;  /* at the front of a core that is free */
+  uint32_t first_member; /* of those; core index + 1 */
+  bool is_closed;        /* the last member was sent */
+};
+
+struct pto_virtual_cores {
+  struct pto_event_queue ends, begins; /* by core index; an end is also the next resume of a kernel that waits */
+  struct pto_virtual_core *cores;
+  struct pto_virtual_slot *slots;
+  struct pto_core *views;
+  uint64_t kernel_start_ps, kernel_end_ps;
+  uint32_t slot_mask;                      /* a core has slot_mask + 1 slots, a power of two */
+  uint32_t sharers;                        /* cores whose kernel moves bytes now */
+  bool is_instrumented;                    /* the watchdog or the run's meter is told of kernel calls */
+  uint64_t now;                            /* of the event being taken */
+  struct pto_trace_log *spans;             /* of the run's timeline; NULL: it has none */
+  struct pto_watchdog_line *watchdog_line; /* NULL: no watchdog */
+  struct pto_timing timing;
+  struct pto_watchdog *watchdog; /* NULL like the line */
+  uint32_t core_count, slots_per_core;
+  uint32_t *instant;             /* cores that begin at one instant */
+  struct pto_timing_load *loads; /* theirs */
+  struct pto_virtual_group *groups;
+  uint32_t *free_groups;
+  uint32_t free_group_count, group_count;
+  uint32_t open_group; /* index + 1 of the group being sent; 0: none */
+  uint64_t signal_ps;  /* from a signal to the core that waits for it */
+  struct pto_waiting_cores waiting;
+  char *sentences;                         /* PTO_VIRTUAL_SENTENCE_SIZE a slot, of the kernels that failed */
+  char message[PTO_VIRTUAL_SENTENCE_SIZE]; /* of the kernel that runs now */
+  struct pto_reserve memory;
+  struct pto_local_memories local;
+};
+
+#define PTO_VIRTUAL_NEVER PTO_EVENT_NEVER
+#define PTO_VIRTUAL_NO_CORE UINT32_MAX
+
+/* PTO_OK or PTO_ENOMEM, half-made parts freed.  `chip` is borrowed for the call. */
+PTO_MUST_CHECK int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chip *chip);
+void pto_virtual_cores_fini(struct pto_virtual_cores *cores);
+/* Forgets everything, messages in flight too.  Spans go into `trace` from then on, where that has a timeline; `meter`,
+ * which may be NULL, is told of kernel calls. */
+void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_trace *trace,
+                             const struct pto_kernel_meter *meter);
+
+/* What the kernel of the completion polled last on `core` left; "" where it left nothing or did not fail. */
+const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, uint32_t core);
+
+/* Where there is no event, and cores wait for each other: answers each of them that it does so for ever. */
+bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores);
+
+bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores);
+
+/* ---- what a message may be besides ---- */
+
+/* A message just sent that is part of a sync_start group, or whose task's kernels wait. */
+void pto_virtual_cores_send_special(struct pto_virtual_cores *cores, struct pto_virtual_slot *slot);
+/* The front message of `core` could begin from `base` on but belongs to the group `joined` (index + 1): the last member
+ * that comes so far starts all. */
+void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base);
+/* Runs the kernel that `core` is in until it waits or has returned. */
+void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t core);
+/* Takes the earliest begin, and all others of that instant. */
+void pto_virtual_cores_begin(struct pto_virtual_cores *cores);
+
+/* ---- what every message is ---- */
+
+static inline struct pto_virtual_slot *pto_virtual_slot_at(const struct pto_virtual_cores *cores, uint32_t core,
+                                                           uint32_t number) {
+  return &cores->cores[core].slots[number & cores->slot_mask];
+}
+
+/* Takes a slot of message->core, which has one free. */
+static inline void pto_virtual_cores_send(struct pto_virtual_cores *cores, const struct pto_message *message) {
+  PTO_ASSERT(message->core < cores->core_count);
+  struct pto_virtual_core *core = &cores->cores[message->core];
+  PTO_ASSERT(core->sent - core->polled < cores->slots_per_core);
+  struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, message->core, core->sent++);
+  slot->message = *message;
+  slot->group = 0;
+  if (PTO_UNLIKELY(message->flags & (PTO_MESSAGE_TOGETHER | PTO_MESSAGE_LAST | PTO_MESSAGE_WAITS)))
+    pto_virtual_cores_send_special(cores, slot);
+}
+
+/* The message in `slot`, the first of `core` that has not begun, may do so from `base` on. */
+static inline void pto_virtual_cores_follow(struct pto_virtual_cores *cores, uint32_t core,
+                                            const struct pto_virtual_slot *slot, uint64_t base) {
+  if (PTO_UNLIKELY(slot->group))
+    pto_virtual_cores_wait_for_group(cores, core, slot->group, base);
+  else
+    pto_event_queue_insert(&cores->begins, base + cores->kernel_start_ps, core);
+}
+
+/* The oldest message of core `index` that was sent and has not arrived does so at `time`. */
+static inline void pto_virtual_cores_arrive(struct pto_virtual_cores *cores, uint32_t index, uint64_t time) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->arrived);
+  PTO_ASSERT(core->arrived != core->sent);
+  slot->arrival = time;
+  if (core->done != core->arrived++) return; /* waits behind others */
+  PTO_ASSERT(time >= core->free_at);         /* its last end was taken, and nothing arrives in the past */
+  pto_virtual_cores_follow(cores, index, slot, time);
+}
+
+/* The time of the earliest event; PTO_VIRTUAL_NEVER where there is none. */
+static inline uint64_t pto_virtual_cores_next_time(const struct pto_virtual_cores *cores) {
+  return pto_min_u64(cores->ends.next_at, cores->begins.next_at);
+}
+
+/* Takes the earliest event, at its time; returns the core that has a completion to be seen from then on, or
+ * PTO_VIRTUAL_NO_CORE.  Call only where there is one. */
+static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores) {
+  if (cores->begins.next_at < cores->ends.next_at) {
+    pto_virtual_cores_begin(cores);
+    return PTO_VIRTUAL_NO_CORE;
+  }
+  const struct pto_event event = pto_event_queue_pop(&cores->ends);
+  struct pto_virtual_core *core = &cores->cores[event.rank];
+  cores->now = event.time;
+  if (PTO_UNLIKELY(core->is_on_fiber)) {
+    pto_virtual_cores_resume(cores, event.rank);
+    return PTO_VIRTUAL_NO_CORE;
+  }
+  cores->sharers -= core->moves_bytes;
+  if (++core->done != core->arrived) { /* the next one follows at once */
+    const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, event.rank, core->done);
+    pto_virtual_cores_follow(cores, event.rank, slot, pto_max_u64(slot->arrival, core->free_at));
+  }
+  return event.rank;
+}
+
+/* Takes the oldest completion of core `index`, which has one. */
+static inline struct pto_completion pto_virtual_cores_poll(struct pto_virtual_cores *cores, uint32_t index) {
+  struct pto_virtual_core *core = &cores->cores[index];
+  PTO_ASSERT(core->polled != core->done);
+  const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->polled++);
+  return (struct pto_completion){.ticket = slot->message.ticket, .core = (uint16_t)index, .status = slot->status};
+}
+
+#endif

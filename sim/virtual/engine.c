@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The virtual-time engine: the port over simulated cores whose time is counted, not measured.
+ *
+ * One orchestrator clock, a clock for each scheduler, events of the cores.  Everything that happens has a time, and is
+ * processed in order of it: first what cores do at that instant (sim/virtual/core.h), then what schedulers do
+ * (sim/virtual/scheduler.h), the lowest scheduler first.  A scheduler does either of two things: sends a message that
+ * another actor asked for:  clock = max(clock, asked at) + dispatch price; it arrives then; takes in a completion:
+ * clock = max(clock, visible at) + poll price; the runtime handles it then. While the runtime handles a completion the
+ * scheduler's clock is port.clock and grows by what is charged; messages that it then sends to its own cores go out at
+ * once.  Submits only ask, at the orchestrator's clock.
+ *
+ * Nothing is processed past the orchestrator's clock unless it waits; so a completion whose turn comes later than that
+ * is one that it cannot know of yet.  No wall time, address, or hash decides anything: same calls, same times.
+ *
+ * One thread, but for the watchdog's, which looks at one line.  All memory is reserved at creation.
+ */
+#include <sim/engine/engine.h>
+
+#include <sim/chips/chip.h>
+#include <sim/virtual/scheduler.h>
+
+#include <string.h>
+
+struct engine_virtual {
+  struct pto_port port; /* first: the port's address is the engine's */
+  uint32_t scheduler_count;
+  uint32_t actor; /* while port.is_scheduler: whose clock port.clock is */
+  uint32_t first; /* the scheduler that acts first, the lowest of equals */
+  /* By scheduler: stale of the one whose clock port.clock is; PTO_VIRTUAL_NEVER of those that the chip has not. */
+  uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
+  uint64_t dispatch_ps, poll_ps;
+  struct pto_virtual_scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
+  struct pto_virtual_cores cores;
+  uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
+  struct pto_watchdog watchdog;
+  struct pto_watchdog_line line;
+  struct pto_reserve memory; /* holds this struct too */
+};
+
+_Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
+
+static struct engine_virtual *engine_of(struct pto_port *port) { return (struct engine_virtual *)(void *)port; }
+
+/* After something was taken from a scheduler's queues, or its clock moved. */
+static inline void update_scheduler(struct engine_virtual *engine, uint32_t index) {
+  uint64_t *at = engine->next_at;
+  at[index] = pto_virtual_scheduler_next_at(&engine->schedulers[index]);
+  /* Few chips have more than four, and these two comparisons do not wait for each other. */
+  const uint32_t lower = at[1] < at[0], upper = 2 + (at[3] < at[2]);
+  uint32_t first = at[upper] < at[lower] ? upper : lower;
+  for (uint32_t i = 4; i < engine->scheduler_count; i++) first = at[i] < at[first] ? i : first;
+  engine->first = first;
+}
+
+/* After something of `time` was put into a scheduler's queues. */
+static inline void hurry_scheduler(struct engine_virtual *engine, uint32_t index, uint64_t time) {
+  const uint64_t next_at = pto_max_u64(engine->schedulers[index].clock, time);
+  if (next_at >= engine->next_at[index]) return;
+  engine->next_at[index] = next_at;
+  const uint64_t first_at = engine->next_at[engine->first];
+  if (next_at < first_at || (next_at == first_at && index < engine->first)) engine->first = index;
+}
+
+static inline uint64_t next_time(const struct engine_virtual *engine) {
+  return pto_min_u64(pto_virtual_cores_next_time(&engine->cores), engine->next_at[engine->first]);
+}
+
+/* port.clock becomes the orchestrator's. */
+static inline void leave_scheduler(struct engine_virtual *engine) {
+  if (!engine->port.is_scheduler) return;
+  engine->schedulers[engine->actor].clock = engine->port.clock;
+  engine->port.is_scheduler = false;
+  engine->port.clock = engine->port.orchestrator_clock;
+  update_scheduler(engine, engine->actor);
+}
+
+static inline void enter_scheduler(struct engine_virtual *engine, uint32_t index) {
+  engine->port.orchestrator_clock = engine->port.clock;
+  engine->port.clock = engine->schedulers[index].clock;
+  engine->port.is_scheduler = true;
+  engine->actor = index;
+}
+
+/* Processes all that happens up to `limit` and before the next completion is taken in; true where there is one up to
+ * then, and engine->first is the scheduler whose turn it is.  limit < PTO_VIRTUAL_NEVER. */
+static bool advance(struct engine_virtual *engine, uint64_t limit) {
+  struct pto_virtual_cores *cores = &engine->cores;
+  for (;;) {
+    const uint32_t first = engine->first;
+    const uint64_t core_at = pto_virtual_cores_next_time(cores), scheduler_at = engine->next_at[first];
+    const uint64_t next_at = pto_min_u64(core_at, scheduler_at);
+    if (next_at > limit) {
+      engine->port.quiet_until = next_at;
+      return false;
+    }
+    if (core_at <= scheduler_at) {
+      const uint32_t core = pto_virtual_cores_step(cores);
+      if (core == PTO_VIRTUAL_NO_CORE) continue;
+      const uint32_t owner = cores->cores[core].scheduler;
+      pto_virtual_queue_insert(&engine->schedulers[owner].completions, core_at, core);
+      hurry_scheduler(engine, owner, core_at);
+      continue;
+    }
+    struct pto_virtual_scheduler *scheduler = &engine->schedulers[first];
+    if (pto_virtual_scheduler_has_completion_next(scheduler)) return true;
+    scheduler->clock = scheduler_at + engine->dispatch_ps;
+    pto_virtual_cores_arrive(cores, pto_virtual_queue_pop(&scheduler->messages), scheduler->clock);
+    update_scheduler(engine, first);
+  }
+}
+
+static bool engine_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
+                            struct pto_completion *completion) {
+  struct engine_virtual *engine = engine_of(port);
+  struct pto_virtual_core *core = &engine->cores.cores[message->core];
+  const uint32_t owner = core->scheduler;
+  /* Cores run in order, so nothing overtakes an earlier message to the same core. */
+  const uint64_t asked_at = pto_max_u64(pto_max_u64(ready_at, port->clock), core->asked_at);
+  core->asked_at = asked_at;
+  pto_virtual_cores_send(&engine->cores, message);
+  const bool is_own = port->is_scheduler && engine->actor == owner;
+  /* Its own scheduler sends it now, unless an earlier message to that core is still to be sent. */
+  if (is_own && asked_at == port->clock && core->sent - core->arrived == 1) {
+    port->clock += engine->dispatch_ps;
+    pto_virtual_cores_arrive(&engine->cores, message->core, port->clock);
+    return false;
+  }
+  pto_virtual_queue_insert(&engine->schedulers[owner].messages, asked_at, message->core);
+  if (is_own) return false; /* leave_scheduler updates it, with the clock of then */
+  hurry_scheduler(engine, owner, asked_at);
+  port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[owner]);
+  return false;
+}
+
+static uint32_t engine_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
+  struct engine_virtual *engine = engine_of(port);
+  leave_scheduler(engine);
+  port->quiet_until = next_time(engine);
+  if (port->clock < port->quiet_until || max == 0 || !advance(engine, port->clock)) return 0;
+  PTO_INTERNAL(pto_virtual_cores_is_valid(&engine->cores));
+  const uint32_t first = engine->first;
+  struct pto_virtual_scheduler *scheduler = &engine->schedulers[first];
+  scheduler->clock = engine->next_at[first] + engine->poll_ps;
+  completions[0] = pto_virtual_cores_poll(&engine->cores, pto_virtual_queue_pop(&scheduler->completions));
+  enter_scheduler(engine, first);
+  port->quiet_until = 0;
+  return 1;
+}
+
+static void engine_wait(struct pto_port *port) {
+  struct engine_virtual *engine = engine_of(port);
+  leave_scheduler(engine);
+  /* As far as there are events at all; there is one, unless cores wait for ever or the caller broke its word. */
+  bool has_completion = advance(engine, PTO_VIRTUAL_NEVER - 1);
+  while (PTO_UNLIKELY(!has_completion) && pto_virtual_cores_break_deadlock(&engine->cores))
+    has_completion = advance(engine, PTO_VIRTUAL_NEVER - 1);
+  PTO_ASSERT(has_completion);
+  if (has_completion) port->clock = pto_max_u64(port->clock, engine->next_at[engine->first]);
+  port->quiet_until = 0;
+}
+
+static void engine_resume(struct pto_port *port, uint64_t not_before) {
+  leave_scheduler(engine_of(port));
+  port->clock = pto_max_u64(port->clock, not_before);
+}
+
+static uint64_t engine_elapsed_ps(const struct pto_port *port) {
+  const struct engine_virtual *engine = (const struct engine_virtual *)(const void *)port;
+  uint64_t elapsed = port->clock;
+  if (port->is_scheduler) elapsed = pto_max_u64(elapsed, port->orchestrator_clock);
+  for (uint32_t i = 0; i < engine->scheduler_count; i++) elapsed = pto_max_u64(elapsed, engine->schedulers[i].clock);
+  return elapsed;
+}
+
+static int engine_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
+  struct engine_virtual *engine = engine_of(port);
+  pto_virtual_cores_reset(&engine->cores, port->trace, port->meter);
+  for (uint32_t i = 0; i < engine->scheduler_count; i++) {
+    struct pto_virtual_scheduler *scheduler = &engine->schedulers[i];
+    scheduler->clock = 0;
+    pto_virtual_queue_reset(&scheduler->completions);
+    pto_virtual_queue_reset(&scheduler->messages);
+  }
+  for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
+  engine->first = 0;
+  port->is_scheduler = false;
+  port->clock = port->orchestrator_clock = port->quiet_until = 0;
+  return PTO_OK;
+}
+
+/* The last clocks stay readable through elapsed_ps. */
+static void engine_end_run(struct pto_port *port) { leave_scheduler(engine_of(port)); }
+
+static void engine_flush(struct pto_port *port) { (void)port; }
+
+static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
+  return pto_virtual_cores_sentence(&engine_of(port)->cores, core);
+}
+
+static void engine_find_waits(struct pto_port *port, struct pto_core_waits *waits) {
+  pto_waiting_cores_find_waits(&engine_of(port)->cores.waiting, waits);
+}
+
+static void engine_destroy(struct pto_port *port) {
+  struct engine_virtual *engine = engine_of(port);
+  pto_watchdog_fini(&engine->watchdog);
+  pto_virtual_cores_fini(&engine->cores);
+  struct pto_reserve memory = engine->memory;
+  pto_reserve_fini(&memory);
+}
+
+static const struct pto_port_ops ops = {
+    .begin_run = engine_begin_run,
+    .end_run = engine_end_run,
+    .dispatch = engine_dispatch,
+    .flush = engine_flush,
+    .poll = engine_poll,
+    .resume = engine_resume,
+    .wait = engine_wait,
+    .kernel_message = engine_kernel_message,
+    .find_waits = engine_find_waits,
+    .destroy = engine_destroy,
+};
+
+static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
+  void *piece = base ? base + *used_bytes : NULL;
+  *used_bytes += pto_align_up(size_bytes, PTO_CACHE_LINE);
+  return piece;
+}
+
+/* With a NULL base it only adds up. */
+static uint64_t lay_out(const struct pto_chip *chip, char *base) {
+  uint64_t used = 0, core_count = 3 * (uint64_t)chip->cluster_count;
+  uint64_t slots = pto_align_up(chip->slots_per_core, 2), notices = UINT64_C(1)
+                                                                    << pto_log2_floor(2 * core_count * slots - 1);
+  struct engine_virtual *engine = carve(base, &used, sizeof *engine);
+  for (uint32_t i = 0; i < 2 * chip->scheduler_count; i++) {
+    struct pto_virtual_notice *ring = carve(base, &used, notices * sizeof *ring);
+    if (!base) continue;
+    struct pto_virtual_scheduler *scheduler = &engine->schedulers[i / 2];
+    struct pto_virtual_queue *queue = i % 2 ? &scheduler->messages : &scheduler->completions;
+    queue->notices = ring;
+    queue->mask = (uint32_t)(notices - 1);
+  }
+  return used;
+}
+
+static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip) {
+  engine->port = (struct pto_port){
+      .ops = &ops,
+      .work_ps = engine->work_ps,
+      .is_virtual = true,
+      .cluster_count = chip->cluster_count,
+      .slots_per_core = chip->slots_per_core,
+      .worker_count = 1,
+      .aiv_local_bytes = chip->ub_bytes,
+      .aic_local_bytes = chip->l1_bytes,
+      .elapsed_ps = engine_elapsed_ps,
+      .name = "virtual",
+      .chip_name = chip->name,
+  };
+  engine->scheduler_count = chip->scheduler_count;
+  memcpy(engine->work_ps, chip->work_ps, sizeof engine->work_ps);
+  engine->dispatch_ps = chip->work_ps[PTO_WORK_DISPATCH];
+  engine->poll_ps = chip->work_ps[PTO_WORK_POLL];
+  engine->work_ps[PTO_WORK_DISPATCH] = engine->work_ps[PTO_WORK_POLL] = 0;
+}
+
+/* Scheduler s owns the clusters from ⌈s · clusters / schedulers⌉ on. */
+static void assign_cores(struct engine_virtual *engine, const struct pto_chip *chip) {
+  for (uint32_t core = 0; core < engine->cores.core_count; core++)
+    engine->cores.cores[core].scheduler = (uint8_t)((uint64_t)(core / 3) * chip->scheduler_count / chip->cluster_count);
+}
+
+int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
+                              struct pto_error *error) {
+  const struct pto_chip *chip = config->chip;
+  struct pto_reserve memory = {0};
+  if (!pto_reserve_init(&memory, lay_out(chip, NULL)))
+    return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for its state", chip->name);
+  lay_out(chip, memory.addr);
+  struct engine_virtual *engine = memory.addr;
+  engine->memory = memory;
+  fill_port(engine, chip);
+  if (pto_virtual_cores_init(&engine->cores, chip) != PTO_OK) {
+    pto_reserve_fini(&memory);
+    return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for %u cores", chip->name,
+                         3 * chip->cluster_count);
+  }
+  assign_cores(engine, chip);
+  engine_begin_run(&engine->port, NULL, 0);
+  const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
+                                            .on_timeout = config->on_timeout,
+                                            .context = config->on_timeout_context,
+                                            .lines = &engine->line,
+                                            .line_count = 1};
+  int status = pto_watchdog_init(&engine->watchdog, &watch);
+  if (status != PTO_OK) {
+    engine_destroy(&engine->port);
+    return pto_error_set(error, status, "virtual engine of chip %s: the watchdog's thread does not start", chip->name);
+  }
+  if (engine->watchdog.is_running) {
+    engine->cores.watchdog_line = &engine->line;
+    engine->cores.is_instrumented = true;
+    engine->cores.watchdog = &engine->watchdog;
+  }
+  *port_out = &engine->port;
+  return PTO_OK;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The virtual engine, driven by hand through its port: each rule of time once, against times worked out on paper.
+ *
+ * The chip (tests/support/virtual_script.h): element 1 ps, byte 1 ps alone, two cores at the memory without loss; start
+ * 10, end 5, dispatch 3, poll 2, complete 7, submit 20.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <tests/support/virtual_script.h>
+
+#include <runtime/base/reserve.h>
+#include <runtime/trace/trace.h>
+
+/* An engine with its trace, whose log is made by hand: only its spans are used. */
+struct bench {
+  struct pto_chip chip;
+  struct pto_port *port;
+  struct pto_trace trace;
+  struct pto_trace_log spans;
+};
+
+static void bench_begin(struct bench *bench, struct pto_chip chip) {
+  struct pto_error error;
+  memset(bench, 0, sizeof *bench);
+  pto_script_reset();
+  bench->chip = chip;
+  const struct pto_engine_config config = {.chip = &bench->chip};
+  assert_int_equal(pto_engine_virtual_create(&config, &bench->port, &error), PTO_OK);
+  assert_true(pto_reserve_init(&bench->spans.memory, 1 << 20));
+  bench->spans.record_bytes = sizeof(struct pto_trace_span);
+  bench->spans.capacity = (1 << 20) / sizeof(struct pto_trace_span);
+  bench->trace = (struct pto_trace){
+      .record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &bench->spans, .span_log_count = 1};
+  bench->port->trace = &bench->trace;
+  char sentence[64];
+  assert_int_equal(bench->port->ops->begin_run(bench->port, sentence, sizeof sentence), PTO_OK);
+}
+
+static void bench_end(struct bench *bench) {
+  bench->port->ops->end_run(bench->port);
+  bench->port->ops->destroy(bench->port);
+  pto_reserve_fini(&bench->spans.memory);
+}
+
+static void dispatch(struct bench *bench, struct pto_message message, uint64_t ready_at) {
+  bench->port->ops->dispatch(bench->port, &message, ready_at, NULL);
+}
+
+static void submit(struct bench *bench, struct pto_message message) {
+  pto_port_charge(bench->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1);
+  dispatch(bench, message, bench->port->clock);
+}
+
+static void expect_nothing(struct bench *bench) {
+  struct pto_completion completion;
+  assert_int_equal(bench->port->ops->poll(bench->port, &completion, 1), 0);
+}
+
+static void expect_completion(struct bench *bench, uint32_t ticket, uint64_t clock) {
+  struct pto_completion completions[8];
+  assert_int_equal(bench->port->ops->poll(bench->port, completions, 8), 1);
+  assert_int_equal(completions[0].ticket, ticket);
+  assert_int_equal(bench->port->clock, clock);
+}
+
+static void wait_until(struct bench *bench, uint64_t clock) {
+  bench->port->ops->wait(bench->port);
+  assert_int_equal(bench->port->clock, clock);
+}
+
+static void expect_span(const struct bench *bench, uint32_t index, uint32_t task, uint64_t begin, uint64_t end) {
+  const struct pto_trace_span *span = pto_trace_log_at(&bench->spans, index);
+  assert_int_equal(span->task, task);
+  assert_int_equal(span->begin, begin);
+  assert_int_equal(span->end, end);
+}
+
+static void test_a_message_pays_dispatch_start_work_end_and_poll(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  submit(&b, pto_script_message(1, 100, 0, 0)); /* asked at 20, sent at 23, begins at 33, ends at 133, visible at 138 */
+  expect_nothing(&b);
+  assert_int_equal(b.port->clock, 20);
+  assert_int_equal(pto_script_log_count, 0);
+  wait_until(&b, 138);
+  expect_completion(&b, 0, 140);
+  expect_span(&b, 0, 0, 33, 133);
+  assert_int_equal(b.port->elapsed_ps(b.port), 140);
+  bench_end(&b);
+}
+
+static void test_the_longer_of_memory_and_vector_decides(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  dispatch(&b, pto_script_message(1, 100, 400, 0), 0);
+  dispatch(&b, pto_script_message(2, 100, 40, 0), 0);
+  wait_until(&b, 121); /* sent at 6, begins at 16, 100 elements outlast 40 bytes */
+  expect_completion(&b, 1, 123);
+  wait_until(&b, 418); /* sent at 3, begins at 13, 400 bytes outlast 100 elements */
+  expect_completion(&b, 0, 420);
+  bench_end(&b);
+}
+
+static void test_a_third_core_at_the_memory_gets_a_third_of_the_chip(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  for (uint32_t core = 0; core < 3; core++) dispatch(&b, pto_script_message(core, 0, 1000, 0), 0);
+  for (uint32_t i = 0; i < 3; i++) {
+    b.port->ops->wait(b.port);
+    expect_completion(&b, i, b.port->clock + 2);
+  }
+  expect_span(&b, 0, 0, 13, 1013); /* alone */
+  expect_span(&b, 1, 1, 16, 1016); /* two: 1000 · 2 / 2 */
+  expect_span(&b, 2, 2, 19, 1519); /* three: 1000 · 3 / 2; the others keep what they had */
+  bench_end(&b);
+}
+
+static void test_cores_that_move_nothing_do_not_share_the_memory(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(2, 1));
+  for (uint32_t core = 0; core < 4; core++) dispatch(&b, pto_script_message(core, 5000, 0, 0), 0);
+  dispatch(&b, pto_script_message(4, 0, 1000, 0), 0);
+  wait_until(&b, 1030); /* sent at 15, begins at 25, alone at the memory */
+  expect_completion(&b, 4, 1032);
+  bench_end(&b);
+}
+
+static void test_a_pending_message_begins_when_the_first_ends_without_the_scheduler(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0); /* sent at 3, begins at 13, visible at 118 */
+  dispatch(&b, pto_script_message(1, 50, 0, 0), 0);  /* sent at 6, begins at 118 + 10, visible at 183 */
+  wait_until(&b, 118);
+  expect_completion(&b, 0, 120);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 100); /* a scheduler busy until 820 delays nobody */
+  assert_int_equal(b.port->clock, 820);
+  wait_until(&b, 820);
+  expect_completion(&b, 1, 822);
+  expect_span(&b, 1, 1, 128, 178);
+  bench_end(&b);
+}
+
+static void test_a_message_behind_none_waits_for_the_scheduler(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0);
+  wait_until(&b, 118);
+  expect_completion(&b, 0, 120);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  dispatch(&b, pto_script_message(1, 50, 0, 0), b.port->clock); /* sent at 127 + 3, begins at 140, visible at 195 */
+  assert_int_equal(b.port->clock, 130);
+  wait_until(&b, 195);
+  expect_completion(&b, 1, 197);
+  bench_end(&b);
+}
+
+static void test_two_schedulers_work_at_the_same_time(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(2, 2));
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0); /* scheduler 0: visible at 118 */
+  dispatch(&b, pto_script_message(4, 100, 0, 0), 0); /* scheduler 1: the same, no queueing behind the other */
+  wait_until(&b, 118);
+  expect_completion(&b, 0, 120);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  assert_int_equal(b.port->clock, 127);
+  expect_completion(&b, 1, 120); /* its own clock, not after the first one's 127 */
+  expect_nothing(&b);
+  assert_int_equal(b.port->clock, 118);
+  bench_end(&b);
+}
+
+static void test_one_scheduler_takes_in_completions_one_after_the_other(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(2, 1));
+  dispatch(&b, pto_script_message(4, 103, 0, 0), 0); /* sent at 3, visible at 121 */
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0); /* sent at 6, visible at 121 too: the lower core is first */
+  wait_until(&b, 121);
+  expect_completion(&b, 1, 123);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  expect_nothing(&b); /* its turn comes at 130, the orchestrator knows until 121 */
+  wait_until(&b, 130);
+  expect_completion(&b, 0, 132);
+  bench_end(&b);
+}
+
+static void test_a_message_asked_for_elsewhere_waits_for_its_own_scheduler(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(2, 2));
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0); /* scheduler 0, visible at 118 */
+  dispatch(&b, pto_script_message(4, 105, 0, 0), 0); /* scheduler 1, visible at 123 */
+  wait_until(&b, 118);
+  expect_completion(&b, 0, 120);
+  dispatch(&b, pto_script_message(5, 10, 0, 0), 120); /* scheduler 1 is idle at 120: sends by 123, begins at 133 */
+  assert_int_equal(b.port->clock, 120);               /* and this scheduler pays nothing */
+  wait_until(&b, 123);
+  expect_completion(&b, 1, 125);
+  wait_until(&b, 148);
+  expect_completion(&b, 2, 150);
+  expect_span(&b, 2, 2, 133, 143);
+  bench_end(&b);
+}
+
+static void test_a_scheduler_does_what_came_up_first(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(2, 2));
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0); /* scheduler 0, visible at 118 */
+  dispatch(&b, pto_script_message(4, 104, 0, 0), 0); /* scheduler 1, visible at 122 */
+  wait_until(&b, 118);
+  expect_completion(&b, 0, 120);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  dispatch(&b, pto_script_message(5, 10, 0, 0),
+           127); /* asked at 127: scheduler 1 has the completion of 122 before it */
+  wait_until(&b, 122);
+  expect_completion(&b, 1, 124);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1); /* until 131; sent at 134, begins at 144 */
+  wait_until(&b, 159);
+  expect_completion(&b, 2, 161);
+  expect_span(&b, 2, 2, 144, 154);
+  bench_end(&b);
+}
+
+static void test_nothing_starts_before_its_task_is_ready(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 1000); /* sent at 1003 */
+  dispatch(&b, pto_script_message(1, 10, 0, 0), 0);     /* same core: must not overtake */
+  dispatch(&b, pto_script_message(2, 10, 0, 0), 500);   /* other core: sent at 503, begins at 513, visible at 528 */
+  wait_until(&b, 528);
+  expect_completion(&b, 2, 530);
+  wait_until(&b, 1118);
+  expect_completion(&b, 0, 1120);
+  wait_until(&b, 1143);
+  expect_completion(&b, 1, 1145);
+  expect_span(&b, 1, 0, 1013, 1113);
+  bench_end(&b);
+}
+
+static void test_the_orchestrator_sees_completions_up_to_its_own_time(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0); /* visible at 118 */
+  pto_port_charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 5);
+  expect_nothing(&b);
+  assert_int_equal(pto_script_log_count, 1); /* begun at 13, before 100 */
+  pto_port_charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1);
+  expect_completion(&b, 0, 120); /* the orchestrator is at 120, the scheduler was idle at 118 */
+  b.port->ops->resume(b.port, 0);
+  assert_int_equal(b.port->clock, 120);
+  bench_end(&b);
+}
+
+static void test_resume_takes_the_orchestrator_to_what_it_waited_for(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  dispatch(&b, pto_script_message(1, 100, 0, 0), 0);
+  wait_until(&b, 118);
+  expect_completion(&b, 0, 120);
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_COMPLETE, 1);
+  pto_port_charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1); /* the other clock: 118 + 20 */
+  assert_int_equal(b.port->clock, 127);
+  b.port->ops->resume(b.port, 127);
+  assert_int_equal(b.port->clock, 138);
+  b.port->ops->resume(b.port, 200);
+  assert_int_equal(b.port->clock, 200);
+  bench_end(&b);
+}
+
+static void test_dispatch_and_poll_cannot_be_charged_twice(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  pto_port_charge(b.port, PTO_ACTOR_CURRENT, PTO_WORK_DISPATCH, 9);
+  pto_port_charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_POLL, 9);
+  assert_int_equal(b.port->clock, 0);
+  bench_end(&b);
+}
+
+static struct pto_message together(struct pto_message message, bool is_last) {
+  message.flags |= PTO_MESSAGE_TOGETHER | (is_last ? PTO_MESSAGE_LAST : 0);
+  return message;
+}
+
+static void test_a_sync_start_group_begins_at_one_instant(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(2, 1));
+  dispatch(&b, pto_script_message(2, 500, 0, 0), 0);                 /* sent at 3, core 2 free at 518 */
+  dispatch(&b, together(pto_script_message(1, 10, 0, 0), false), 0); /* could begin at 16 */
+  dispatch(&b, together(pto_script_message(2, 20, 0, 0), false), 0); /* could begin at 528 */
+  dispatch(&b, together(pto_script_message(4, 30, 0, 0), true), 0);
+  dispatch(&b, pto_script_message(1, 40, 0, 0), 0); /* behind the group's member, which holds the core */
+  wait_until(&b, 518);
+  expect_completion(&b, 0, 520);
+  wait_until(&b, 543);
+  expect_completion(&b, 1, 545);
+  wait_until(&b, 553);
+  expect_completion(&b, 2, 555);
+  expect_span(&b, 1, 1, 528, 538);
+  expect_span(&b, 2, 2, 528, 548);
+  expect_span(&b, 3, 3, 528, 558);
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 3, 565);
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 4, 600); /* core 1 free at 543, begins at 553, visible at 598 */
+  bench_end(&b);
+}
+
+static void test_members_that_begin_together_share_the_memory_alike(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  for (uint32_t core = 0; core < 3; core++) dispatch(&b, together(pto_script_message(core, 0, 1000, 0), core == 2), 0);
+  for (uint32_t i = 0; i < 3; i++) {
+    b.port->ops->wait(b.port);
+    expect_completion(&b, i, b.port->clock + 2);
+  }
+  for (uint32_t i = 0; i < 3; i++) expect_span(&b, i, i, 19, 1519);
+  bench_end(&b);
+}
+
+static void test_a_core_that_ends_at_an_instant_does_not_share_with_one_that_begins(void **state) {
+  struct pto_chip chip = pto_script_chip(1, 1);
+  struct bench b;
+  chip.chip_bandwidth_mbps = chip.core_bandwidth_mbps;
+  bench_begin(&b, chip);
+  dispatch(&b, pto_script_message(2, 0, 100, 0), 0);   /* begins at 13, visible at 118 */
+  dispatch(&b, pto_script_message(1, 0, 100, 0), 105); /* sent at 108, begins at 118 */
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 0, 120);
+  b.port->ops->wait(b.port);
+  expect_completion(&b, 1, 225);
+  expect_span(&b, 1, 1, 118, 218);
+  bench_end(&b);
+}
+
+static void test_kernels_run_in_order_of_their_begins_not_of_their_dispatch(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  dispatch(&b, pto_script_message(0, 10, 0, 0), 900);
+  dispatch(&b, pto_script_message(1, 10, 0, 0), 600);
+  dispatch(&b, pto_script_message(2, 10, 0, 0), 300);
+  for (uint32_t i = 0; i < 3; i++) {
+    struct pto_completion completion;
+    b.port->ops->wait(b.port);
+    assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+    assert_int_equal(completion.ticket, 2 - i);
+    assert_int_equal(pto_script_log[i], 2 - i);
+  }
+  bench_end(&b);
+}
+
+static void test_each_failure_keeps_its_own_sentence(void **state) {
+  struct bench b;
+  struct pto_completion completion;
+  static const int statuses[] = {PTO_EKERNEL, -2, 100000, 0, -100000};
+  static const int16_t clamped[] = {PTO_EKERNEL, -2, INT16_MAX, 0, INT16_MIN};
+  static const char *const sentences[] = {"task 0 fails", "", "task 2 fails", "", "task 4 fails"};
+  struct pto_chip chip = pto_script_chip(1, 1);
+  chip.slots_per_core = 5;
+  bench_begin(&b, chip);
+  for (uint32_t i = 0; i < 5; i++) dispatch(&b, pto_script_message(1, 10, 0, statuses[i]), 0);
+  pto_port_charge(b.port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SUBMIT, 1000); /* all five have run before the first poll */
+  for (uint32_t i = 0; i < 5; i++) {
+    assert_int_equal(b.port->ops->poll(b.port, &completion, 1), 1);
+    assert_int_equal(completion.status, clamped[i]);
+    assert_string_equal(b.port->ops->kernel_message(b.port, 1), sentences[i]);
+  }
+  bench_end(&b);
+}
+
+static void test_a_second_run_starts_at_zero(void **state) {
+  struct bench b;
+  bench_begin(&b, pto_script_chip(1, 1));
+  for (uint32_t run = 0; run < 2; run++) {
+    assert_int_equal(b.port->ops->begin_run(b.port, NULL, 0), PTO_OK);
+    assert_int_equal(b.port->elapsed_ps(b.port), 0);
+    submit(&b, pto_script_message(1, 100, 0, 0));
+    wait_until(&b, 138);
+    expect_completion(&b, run, 140);
+    b.port->ops->end_run(b.port);
+    assert_int_equal(b.port->elapsed_ps(b.port), 140);
+  }
+  bench_end(&b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_message_pays_dispatch_start_work_end_and_poll),
+      cmocka_unit_test(test_the_longer_of_memory_and_vector_decides),
+      cmocka_unit_test(test_a_third_core_at_the_memory_gets_a_third_of_the_chip),
+      cmocka_unit_test(test_cores_that_move_nothing_do_not_share_the_memory),
+      cmocka_unit_test(test_a_pending_message_begins_when_the_first_ends_without_the_scheduler),
+      cmocka_unit_test(test_a_message_behind_none_waits_for_the_scheduler),
+      cmocka_unit_test(test_two_schedulers_work_at_the_same_time),
+      cmocka_unit_test(test_one_scheduler_takes_in_completions_one_after_the_other),
+      cmocka_unit_test(test_a_message_asked_for_elsewhere_waits_for_its_own_scheduler),
+      cmocka_unit_test(test_a_scheduler_does_what_came_up_first),
+      cmocka_unit_test(test_nothing_starts_before_its_task_is_ready),
+      cmocka_unit_test(test_the_orchestrator_sees_completions_up_to_its_own_time),
+      cmocka_unit_test(test_resume_takes_the_orchestrator_to_what_it_waited_for),
+      cmocka_unit_test(test_dispatch_and_poll_cannot_be_charged_twice),
+      cmocka_unit_test(test_a_sync_start_group_begins_at_one_instant),
+      cmocka_unit_test(test_members_that_begin_together_share_the_memory_alike),
+      cmocka_unit_test(test_a_core_that_ends_at_an_instant_does_not_share_with_one_that_begins),
+      cmocka_unit_test(test_kernels_run_in_order_of_their_begins_not_of_their_dispatch),
+      cmocka_unit_test(test_each_failure_keeps_its_own_sentence),
+      cmocka_unit_test(test_a_second_run_starts_at_zero),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

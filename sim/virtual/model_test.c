@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The virtual engine against the model of tests/support/virtual_model.h, over random scripts that play the runtime:
+ * every clock after every call, every completion, every span, and the order in which kernels ran must be the same.  And
+ * what must hold of any timeline, model or not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <tests/support/virtual_model.h>
+#include <tests/support/virtual_script.h>
+
+#include <runtime/base/reserve.h>
+#include <runtime/trace/trace_digest.h>
+
+#define SCRIPTS 1000
+#define MAX_CORES 36
+
+struct player {
+  struct pto_rng rng;
+  struct pto_model model;
+  struct pto_port *port;
+  struct pto_trace trace;
+  struct pto_trace_log spans;
+  uint32_t held[MAX_CORES], in_flight, group_count;
+  uint64_t ready_at[PTO_MODEL_MESSAGES];
+  uint64_t last_clock[PTO_CHIP_MAX_SCHEDULERS + 1];
+};
+
+static uint32_t below(struct player *player, uint32_t bound) { return (uint32_t)pto_rng_below(&player->rng, bound); }
+
+static struct pto_chip random_chip(struct player *player) {
+  struct pto_chip chip = pto_script_chip(1 + below(player, MAX_CORES / 3), 1);
+  chip.scheduler_count = 1 + below(player, chip.cluster_count < 5 ? chip.cluster_count : 5);
+  chip.slots_per_core = 1 + below(player, 4);
+  chip.kernel_start_ps = below(player, 20);
+  chip.kernel_end_ps = 1 + below(player, 20);
+  chip.core_bandwidth_mbps = 1 + below(player, 3000000);
+  chip.chip_bandwidth_mbps = 1 + below(player, 9000000);
+  chip.work_ps[PTO_WORK_DISPATCH] = below(player, 12);
+  chip.work_ps[PTO_WORK_POLL] = below(player, 12);
+  chip.work_ps[PTO_WORK_COMPLETE] = below(player, 60);
+  return chip;
+}
+
+static void check_clock(struct player *player) {
+  uint32_t actor = player->model.actor;
+  assert_int_equal(player->port->clock, pto_model_clock(&player->model));
+  assert_true(player->port->clock >= player->last_clock[actor]);
+  player->last_clock[actor] = player->port->clock;
+}
+
+static bool pick_core(struct player *player, uint32_t *core) {
+  *core = below(player, 3 * player->model.chip.cluster_count);
+  return player->held[*core] < player->model.chip.slots_per_core && player->model.count < PTO_MODEL_MESSAGES;
+}
+
+static void dispatch(struct player *player, uint32_t core, uint32_t group, uint8_t flags, uint64_t ready_at) {
+  uint64_t elems = below(player, 4) ? below(player, 300) : 0, bytes = below(player, 3) ? below(player, 300) : 0;
+  struct pto_message message = pto_script_message(core, elems, bytes, 0);
+  message.flags = flags;
+  player->ready_at[player->model.count] = ready_at;
+  player->held[core]++;
+  player->in_flight++;
+  player->model.open_group = flags & PTO_MESSAGE_LAST ? 0 : group;
+  pto_model_dispatch(
+      &player->model,
+      (struct pto_model_message){.core = core, .group = group, .cost = {.vector_elems = elems, .bytes_in = bytes}},
+      ready_at);
+  player->port->ops->dispatch(player->port, &message, ready_at, NULL);
+}
+
+static uint64_t random_ready_at(struct player *player) {
+  uint64_t clock = player->port->clock;
+  switch (below(player, 4)) {
+  case 0:
+    return clock / 2;
+  case 1:
+    return clock + below(player, 200);
+  default:
+    return clock;
+  }
+}
+
+static void dispatch_group(struct player *player) {
+  uint32_t members[6], count = 0, core, wanted = 1 + below(player, 6);
+  for (uint32_t tries = 0; tries < 20 && count < wanted; tries++) {
+    bool is_new = pick_core(player, &core);
+    for (uint32_t i = 0; i < count; i++) is_new = is_new && members[i] != core;
+    if (is_new) members[count++] = core;
+  }
+  if (count == 0 || player->model.count + count > PTO_MODEL_MESSAGES) return;
+  uint64_t ready_at = random_ready_at(player);
+  player->group_count++;
+  for (uint32_t i = 0; i < count; i++)
+    dispatch(player, members[i], player->group_count, PTO_MESSAGE_TOGETHER | (i + 1 == count ? PTO_MESSAGE_LAST : 0),
+             ready_at);
+}
+
+static bool poll(struct player *player) {
+  struct pto_model_next next;
+  struct pto_completion completions[4];
+  struct pto_model *model = &player->model;
+  model->actor = PTO_MODEL_ORCHESTRATOR;
+  bool has_one = pto_model_advance(model, pto_model_clock(model), &next);
+  if (player->port->clock < player->port->quiet_until) assert_false(has_one);
+  assert_int_equal(player->port->ops->poll(player->port, completions, 4), has_one);
+  if (has_one) {
+    struct pto_model_message *message = &model->messages[next.ticket];
+    model->actor = next.scheduler;
+    model->clocks[next.scheduler] = next.time + model->chip.work_ps[PTO_WORK_POLL];
+    message->state = PTO_MODEL_POLLED;
+    assert_int_equal(completions[0].ticket, next.ticket);
+    assert_int_equal(completions[0].core, message->core);
+    player->held[message->core]--;
+    player->in_flight--;
+  }
+  check_clock(player);
+  return has_one;
+}
+
+static void wait(struct player *player) {
+  struct pto_model_next next = {.what = PTO_MODEL_NOTHING};
+  struct pto_model *model = &player->model;
+  model->actor = PTO_MODEL_ORCHESTRATOR;
+  assert_true(pto_model_advance(model, UINT64_MAX, &next));
+  model->clocks[PTO_MODEL_ORCHESTRATOR] = pto_max_u64(pto_model_clock(model), next.time);
+  player->port->ops->wait(player->port);
+  check_clock(player);
+}
+
+static void charge(struct player *player, enum pto_actor actor, uint32_t count) {
+  uint32_t who = actor == PTO_ACTOR_CURRENT ? player->model.actor : PTO_MODEL_ORCHESTRATOR;
+  player->model.clocks[who] += count * player->model.chip.work_ps[PTO_WORK_COMPLETE];
+  pto_port_charge(player->port, actor, PTO_WORK_COMPLETE, count);
+}
+
+static void play(struct player *player) {
+  uint32_t core, steps = 50 + below(player, 400), busy = below(player, 10);
+  for (uint32_t step = 0; step < steps; step++) {
+    uint32_t choice = below(player, 20);
+    if (choice < 8) {
+      if (pick_core(player, &core)) dispatch(player, core, 0, 0, random_ready_at(player));
+    } else if (choice < 9) {
+      dispatch_group(player);
+    } else if (choice < 12) {
+      charge(player, below(player, 2) ? PTO_ACTOR_CURRENT : PTO_ACTOR_ORCHESTRATOR, below(player, 1 + busy));
+    } else if (choice < 17) {
+      poll(player);
+    } else if (choice < 19) {
+      if (player->in_flight) wait(player);
+    } else {
+      uint64_t not_before = player->port->clock;
+      player->model.actor = PTO_MODEL_ORCHESTRATOR;
+      player->model.clocks[PTO_MODEL_ORCHESTRATOR] = pto_max_u64(pto_model_clock(&player->model), not_before);
+      player->port->ops->resume(player->port, not_before);
+    }
+    check_clock(player);
+  }
+  while (player->in_flight) {
+    if (!poll(player)) wait(player);
+  }
+}
+
+static void compare_timelines(const struct player *player) {
+  const struct pto_model *model = &player->model;
+  uint64_t core_end[MAX_CORES] = {0}, last_begin = 0;
+  assert_int_equal(player->spans.count, model->count);
+  assert_int_equal(model->begun_count, model->count);
+  for (uint32_t i = 0; i < model->count; i++) {
+    const struct pto_trace_span *span = pto_trace_log_at(&player->spans, i);
+    const struct pto_model_message *message = &model->messages[span->task];
+    assert_int_equal(span->task, model->begun[i]);
+    assert_int_equal(pto_script_log[i], model->begun[i]);
+    assert_int_equal(span->begin, message->begin);
+    assert_int_equal(span->end, message->end);
+    assert_int_equal(span->core, message->core);
+    /* Of any timeline: a core does one thing at a time, nothing starts before its cause, kernels run in order of begin.
+     */
+    assert_true(span->begin >= core_end[span->core] && span->begin >= player->ready_at[span->task]);
+    assert_true(span->begin >= last_begin);
+    core_end[span->core] = span->end;
+    last_begin = span->begin;
+  }
+}
+
+static uint64_t play_script(struct player *player, uint64_t seed) {
+  struct pto_error error;
+  struct pto_trace_log spans = player->spans;
+  memset(player, 0, sizeof *player);
+  spans.count = 0;
+  player->spans = spans;
+  player->rng.state = seed;
+  player->model.chip = random_chip(player);
+  player->model.actor = PTO_MODEL_ORCHESTRATOR;
+  player->trace = (struct pto_trace){
+      .record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &player->spans, .span_log_count = 1};
+  const struct pto_engine_config config = {.chip = &player->model.chip};
+  pto_script_reset();
+  assert_int_equal(pto_engine_virtual_create(&config, &player->port, &error), PTO_OK);
+  player->port->trace = &player->trace;
+  assert_int_equal(player->port->ops->begin_run(player->port, NULL, 0), PTO_OK);
+  play(player);
+  player->port->ops->end_run(player->port);
+  uint64_t elapsed = 0;
+  for (uint32_t i = 0; i <= PTO_MODEL_ORCHESTRATOR; i++) elapsed = pto_max_u64(elapsed, player->model.clocks[i]);
+  assert_int_equal(player->port->elapsed_ps(player->port), elapsed);
+  player->port->ops->destroy(player->port);
+  return pto_trace_digest(&player->trace);
+}
+
+static void test_random_scripts_run_as_the_model_says(void **state) {
+  static struct player player;
+  uint64_t messages = 0;
+  assert_true(pto_reserve_init(&player.spans.memory, 1 << 20));
+  player.spans.record_bytes = sizeof(struct pto_trace_span);
+  player.spans.capacity = (1 << 20) / sizeof(struct pto_trace_span);
+  print_message("seeds 1 to %d\n", SCRIPTS);
+  for (uint64_t seed = 1; seed <= SCRIPTS; seed++) {
+    uint64_t digest = play_script(&player, seed);
+    compare_timelines(&player);
+    messages += player.model.count;
+    if (seed % 50 == 0) assert_true(play_script(&player, seed) == digest);
+  }
+  print_message("%llu messages\n", (unsigned long long)messages);
+  assert_true(messages > 50 * SCRIPTS);
+  pto_reserve_fini(&player.spans.memory);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_scripts_run_as_the_model_says)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

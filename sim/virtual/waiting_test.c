@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels that wait, in virtual time: each rule once, against times worked out on paper.
+ *
+ * The chip is that of tests/support/virtual_script.h (element and byte 1 ps; dispatch 3, start 10, end 5, poll 2) with
+ * signal 4 and 2 ps for each byte at either end of a FIFO.  What a core does is a short script of steps.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <tests/support/virtual_script.h>
+
+#include <pto/core.h>
+#include <runtime/base/reserve.h>
+#include <runtime/trace/trace.h>
+
+enum verb { END, WORK, MOVE, SIGNAL, WAIT, PUSH, POP, BARRIER, TURN };
+struct step {
+  enum verb verb;
+  uint32_t role_or_flag;
+  uint64_t amount; /* elements, bytes or a flag */
+};
+
+#define MOST_STEPS 8
+#define MOST_BLOCKS 3
+static struct step scripts[MOST_BLOCKS][PTO_ROLE_COUNT][MOST_STEPS];
+static uint64_t totals[MOST_BLOCKS][PTO_ROLE_COUNT]; /* elements that the cost function states */
+
+static int follow(const struct pto_kernel_args *args) {
+  static uint8_t data[PTO_CORE_FIFO_BYTES];
+  int status = 0;
+  for (const struct step *step = scripts[args->core->block_index][args->core->role]; step->verb && status == 0;
+       step++) {
+    switch (step->verb) {
+    case WORK:
+      status = pto_core_work(args, &(struct pto_cost){.vector_elems = step->amount});
+      break;
+    case MOVE:
+      status = pto_core_work(args, &(struct pto_cost){.bytes_in = step->amount});
+      break;
+    case SIGNAL:
+      status = pto_core_signal(args, PTO_ROLE_BIT(step->role_or_flag), (uint32_t)step->amount);
+      break;
+    case WAIT:
+      status = pto_core_wait(args, step->role_or_flag);
+      break;
+    case PUSH:
+      status = pto_core_push(args, step->role_or_flag, data, step->amount);
+      break;
+    case POP:
+      status = pto_core_pop(args, step->role_or_flag, data, step->amount);
+      break;
+    case BARRIER:
+      status = pto_core_barrier(args);
+      break;
+    case TURN:
+      status = pto_core_turn(args);
+      break;
+    case END:
+      break;
+    }
+  }
+  return status;
+}
+static struct pto_cost total_of(const struct pto_kernel_args *args) {
+  return (struct pto_cost){.vector_elems = totals[args->core->block_index][args->core->role]};
+}
+static const struct pto_kernel waits = {
+    .name = "waits", .cores = PTO_AIC | PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = follow, .cost = total_of};
+static const struct pto_kernel turns = {
+    .name = "turns", .cores = PTO_AIC | PTO_AIV, .flags = PTO_KERNEL_TURNS, .run = follow, .cost = total_of};
+
+static struct pto_chip chip;
+static struct pto_port *port;
+static struct pto_trace trace;
+static struct pto_trace_log spans;
+static struct pto_payload payload;
+
+static int set_up(void **state) {
+  (void)state;
+  struct pto_error error;
+  memset(scripts, 0, sizeof scripts);
+  memset(totals, 0, sizeof totals);
+  chip = pto_script_chip(MOST_BLOCKS, 1);
+  chip.signal_ps = 4;
+  chip.fifo_bandwidth_mbps = 500000;
+  const struct pto_engine_config config = {.chip = &chip};
+  if (pto_engine_virtual_create(&config, &port, &error) != PTO_OK) return -1;
+  spans = (struct pto_trace_log){.record_bytes = sizeof(struct pto_trace_span), .capacity = 64};
+  if (!pto_reserve_init(&spans.memory, 64 * sizeof(struct pto_trace_span))) return -1;
+  trace = (struct pto_trace){.record = PTO_RECORD_TIMELINE, .is_virtual = true, .spans = &spans, .span_log_count = 1};
+  port->trace = &trace;
+  return port->ops->begin_run(port, NULL, 0);
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  port->ops->end_run(port);
+  port->ops->destroy(port);
+  pto_reserve_fini(&spans.memory);
+  return 0;
+}
+
+static void give(uint32_t block, uint32_t role, uint64_t total, const struct step *steps, uint32_t count) {
+  memcpy(scripts[block][role], steps, count * sizeof *steps);
+  totals[block][role] = total;
+}
+#define GIVE(block, role, total, ...)                                                                                  \
+  give(block, role, total, (const struct step[]){__VA_ARGS__},                                                         \
+       sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step))
+
+/* Sends `blocks` blocks of a task, block b to cluster b; the n-th message arrives at 3 n and begins 10 later. */
+static void send(const struct pto_kernel *aic, const struct pto_kernel *aiv0, uint32_t blocks, uint8_t flags) {
+  uint32_t left = blocks * ((aic != NULL) + (aiv0 != NULL));
+  payload = (struct pto_payload){.block_count = blocks, .kernels = {aic, aiv0, NULL}};
+  for (uint32_t block = 0; block < blocks; block++)
+    for (uint32_t role = 0; role < 2; role++) {
+      if (!payload.kernels[role]) continue;
+      left--;
+      const struct pto_message message = {.payload = &payload,
+                                          .run = follow,
+                                          .ticket = 10 * block + role,
+                                          .block_index = block,
+                                          .core = (uint16_t)(3 * block + role),
+                                          .role = (uint8_t)role,
+                                          .flags = (uint8_t)(PTO_MESSAGE_WAITS | (blocks > 1 ? PTO_MESSAGE_BLOCKS : 0) |
+                                                             flags | (flags && left == 0 ? PTO_MESSAGE_LAST : 0))};
+      port->ops->dispatch(port, &message, 0, NULL);
+    }
+}
+
+static void expect_completion(uint32_t ticket, int status) {
+  struct pto_completion completion;
+  port->ops->wait(port);
+  assert_int_equal(port->ops->poll(port, &completion, 1), 1);
+  assert_int_equal(completion.ticket, ticket);
+  assert_int_equal(completion.status, status);
+}
+
+static void expect_span(uint32_t index, uint32_t core, uint64_t begin, uint64_t end) {
+  const struct pto_trace_span *span = pto_trace_log_at(&spans, index);
+  assert_int_equal(span->core, core);
+  assert_int_equal(span->begin, begin);
+  assert_int_equal(span->end, end);
+}
+
+static void test_an_element_takes_its_way_in_its_wait_and_its_way_out(void **state) {
+  (void)state;
+  /* 13 begins; 113 worked; 133 pushed; the last 30 of 130 elements until 163. */
+  GIVE(0, 0, 130, {WORK, 0, 100}, {PUSH, PTO_ROLE_AIV0, 10});
+  /* 16 begins, waits; 133 + 4 + 20 popped; 50 elements at the end. */
+  GIVE(0, 1, 50, {POP, PTO_ROLE_AIC, 10});
+  send(&waits, &waits, 1, 0);
+  expect_completion(0, 0);
+  expect_completion(1, 0);
+  expect_span(0, 0, 13, 163);
+  expect_span(1, 1, 16, 207);
+}
+
+static void test_a_signal_that_is_there_costs_what_one_that_comes_costs(void **state) {
+  (void)state;
+  GIVE(0, 0, 0, {SIGNAL, PTO_ROLE_AIV0, 1}, {WORK, 0, 40}, {SIGNAL, PTO_ROLE_AIV0, 1});
+  GIVE(0, 1, 0, {WAIT, 1, 0}, {WAIT, 1, 0}); /* from 16: 20; then 53 + 4 */
+  send(&waits, &waits, 1, 0);
+  expect_completion(0, 0);
+  expect_completion(1, 0);
+  expect_span(0, 0, 13, 53);
+  expect_span(1, 1, 16, 57);
+}
+
+static void test_room_in_a_fifo_is_waited_for(void **state) {
+  (void)state;
+  enum { MOST = PTO_CORE_FIFO_BYTES - 8 };
+  GIVE(0, 0, 0, {PUSH, PTO_ROLE_AIV0, MOST}, {PUSH, PTO_ROLE_AIV0, 8});
+  GIVE(0, 1, 0, {WORK, 0, 1000000}, {POP, PTO_ROLE_AIC, MOST}, {POP, PTO_ROLE_AIC, 8});
+  send(&waits, &waits, 1, 0);
+  expect_completion(0, 0);
+  expect_completion(1, 0);
+  /* The first pop ends at 16 + 1 000 000 + 4 + 2 MOST; then the second push takes 16, its pop 4 + 16. */
+  expect_span(0, 0, 13, 1000020 + 2 * MOST + 16);
+  expect_span(1, 1, 16, 1000020 + 2 * MOST + 16 + 20);
+}
+
+static void test_all_go_on_from_a_barrier_when_the_last_has_come(void **state) {
+  (void)state;
+  for (uint32_t block = 0; block < 3; block++) GIVE(block, 1, 0, {WORK, 0, 100}, {BARRIER, 0, 0}, {WORK, 0, 1});
+  scripts[1][1][0].amount = 300;
+  send(NULL, &waits, 3, PTO_MESSAGE_TOGETHER);
+  /* Messages arrive at 3, 6 and 9, all begin at 19; the last comes to the barrier at 319. */
+  expect_completion(1, 0);
+  expect_completion(11, 0);
+  expect_completion(21, 0);
+  for (uint32_t i = 0; i < 3; i++)
+    assert_int_equal(((const struct pto_trace_span *)pto_trace_log_at(&spans, i))->end, 324);
+}
+
+static void test_turns_let_blocks_overlap_up_to_the_addition(void **state) {
+  (void)state;
+  for (uint32_t block = 0; block < 3; block++) GIVE(block, 1, 110, {WORK, 0, 100}, {TURN, 0, 0});
+  send(NULL, &turns, 3, 0);
+  expect_completion(1, 0);
+  expect_completion(11, 0);
+  expect_completion(21, 0);
+  /* The product from 13, 16, 19; then 4 and the addition of 10 each, one after another. */
+  expect_span(0, 1, 13, 127);
+  expect_span(1, 4, 16, 141);
+  expect_span(2, 7, 19, 155);
+}
+
+static void test_work_shares_the_memory_with_whoever_works_then(void **state) {
+  (void)state;
+  /* Two bytes a ps for the chip: three movers get two thirds of a byte a ps each.  A core that waits moves nothing. */
+  for (uint32_t block = 0; block < 3; block++) GIVE(block, 1, 0, {BARRIER, 0, 0}, {MOVE, 0, 100}, {BARRIER, 0, 0});
+  scripts[2][1][1].verb = WORK;
+  send(NULL, &waits, 3, PTO_MESSAGE_TOGETHER);
+  for (uint32_t i = 0; i < 3; i++) {
+    struct pto_completion completion;
+    port->ops->wait(port);
+    assert_int_equal(port->ops->poll(port, &completion, 1), 1);
+  }
+  /* 19, barrier 23, 100 ps each as two share, barrier 127. */
+  for (uint32_t i = 0; i < 3; i++)
+    assert_int_equal(((const struct pto_trace_span *)pto_trace_log_at(&spans, i))->end, 127);
+}
+
+static void test_what_comes_for_a_core_that_waits_follows_when_it_has_returned(void **state) {
+  (void)state;
+  GIVE(0, 0, 0, {WORK, 0, 200}, {SIGNAL, PTO_ROLE_AIV0, 0});
+  GIVE(0, 1, 0, {WAIT, 0, 0});
+  send(&waits, &waits, 1, 0);
+  pto_script_reset();
+  struct pto_message behind = pto_script_message(1, 30, 0, 0);
+  behind.ticket = 77;
+  port->ops->dispatch(port, &behind, 0, NULL);
+  expect_completion(0, 0);
+  expect_completion(1, 0);
+  expect_completion(77, 0);
+  expect_span(1, 1, 16, 217);
+  expect_span(2, 1, 232, 262); /* 217 + 5 + 10 */
+}
+
+static void test_waiting_for_ever_is_answered_at_once_and_says_who(void **state) {
+  (void)state;
+  GIVE(0, 0, 0, {WAIT, 3, 0}, {SIGNAL, PTO_ROLE_AIV0, 2});
+  GIVE(0, 1, 0, {WAIT, 2, 0}, {SIGNAL, PTO_ROLE_AIC, 3});
+  send(&waits, &waits, 1, 0);
+  expect_completion(0, PTO_EDEADLOCK);
+  expect_completion(1, PTO_EDEADLOCK);
+  assert_string_equal(port->ops->kernel_message(port, 0),
+                      "cores wait for ever: task 0 (waits) block 0 AIC on core 0 waits for a signal at flag 3; task 0 "
+                      "(waits) block 0 AIV0 on core 1 waits for a signal at flag 2");
+  assert_string_equal(port->ops->kernel_message(port, 0), port->ops->kernel_message(port, 1));
+  /* The engine goes on. */
+  memset(scripts, 0, sizeof scripts);
+  send(&waits, &waits, 1, 0);
+  expect_completion(0, 0);
+  expect_completion(1, 0);
+}
+
+int main(void) {
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      CASE(test_an_element_takes_its_way_in_its_wait_and_its_way_out),
+      CASE(test_a_signal_that_is_there_costs_what_one_that_comes_costs),
+      CASE(test_room_in_a_fifo_is_waited_for),
+      CASE(test_all_go_on_from_a_barrier_when_the_last_has_come),
+      CASE(test_turns_let_blocks_overlap_up_to_the_addition),
+      CASE(test_work_shares_the_memory_with_whoever_works_then),
+      CASE(test_what_comes_for_a_core_that_waits_follows_when_it_has_returned),
+      CASE(test_waiting_for_ever_is_answered_at_once_and_says_who),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

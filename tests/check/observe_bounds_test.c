@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Observed accesses: kernels that touch what lies outside of what their task, block or core declares, and the same
+ * tasks without the mistake. What a case is: tests/support/observe_fixture.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <check/observe/observe.h>
+#include <tests/support/observe_fixture.h>
+
+/* ---- kernels ---- */
+
+RUN(sum_grid) { /* rows of x, each too long by a mistake, with the strides that x states */
+  const struct pto_kernel_tensor *x = &a->tensors[0];
+  float sum = 0;
+  for (uint64_t i = 0; i < x->shape[0]; i++)
+    for (uint64_t k = 0; k < x->shape[1] + MISTAKE(a); k++) sum += X(a, 0)[i * x->strides[0] + k * x->strides[1]];
+  X(a, 1)[0] = sum;
+  return 0;
+}
+KERNEL(sum_grid, 3, IN, OUT);
+
+RUN(sum_dense) { /* forgets the stride of x, or does not */
+  const uint64_t stride = MISTAKE(a) ? 1 : a->tensors[0].strides[0];
+  float sum = 0;
+  for (uint64_t i = 0; i < a->tensors[0].shape[0]; i++) sum += X(a, 0)[i * stride];
+  X(a, 1)[0] = sum;
+  return 0;
+}
+KERNEL(sum_dense, 3, IN, OUT);
+
+RUN(stranger) { /* z is the other core's */
+  if (MISTAKE(a)) X(a, 0)[1] = 1;
+  return 0;
+}
+KERNEL(stranger, 2, {.name = "z", .mode = PTO_UNUSED});
+
+RUN(scatter) { /* behind z, and behind x */
+  const uint64_t n = numel(a, 1);
+  for (uint64_t i = 0; i < n; i++) X(a, 1)[i] = X(a, 0)[0];
+  if (MISTAKE(a)) X(a, 1)[n] = X(a, 0)[8] = 77;
+  return 0;
+}
+KERNEL(scatter, 3, IN, OUT);
+
+RUN(mask) { /* loads more than it has, and drops it */
+  const float x[2] = {X(a, 0)[numel(a, 0) - 1], X(a, 0)[numel(a, 0)]};
+  const uint64_t lane = MISTAKE(a);
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = x[lane];
+  return 0;
+}
+KERNEL(mask, 3, IN, OUT);
+
+RUN(own_part) { /* each block a quarter of z; by a mistake one element of its neighbour's too */
+  const uint64_t part = numel(a, 0) / a->core->block_count, first = a->core->block_index * part;
+  const uint64_t end = first + part + (a->core->block_index == 1 ? MISTAKE(a) : 0);
+  for (uint64_t i = first; i < end; i++) X(a, 0)[i] = (float)i;
+  return 0;
+}
+KERNEL(own_part, 2, OUT);
+
+RUN(neighbour) { /* y of its own part; by a mistake, plus what the next block has */
+  const uint64_t part = numel(a, 0) / a->core->block_count, first = a->core->block_index * part;
+  const float more = MISTAKE(a) && a->core->block_index == 2 ? X(a, 0)[first + part] : 0;
+  for (uint64_t i = first; i < first + part; i++) X(a, 0)[i] += 1 + more;
+  return 0;
+}
+KERNEL(neighbour, 2, BOTH);
+
+RUN(half_of_lane) { /* an AIC's and an AIV's half; by a mistake both the same */
+  const uint64_t half = numel(a, 0) / 2, first = a->core->lane && !MISTAKE(a) ? half : 0;
+  for (uint64_t i = first; i < first + half; i++) X(a, 0)[i] = 2;
+  for (uint64_t i = half; MISTAKE(a) && i < numel(a, 0); i++) X(a, 0)[i] = (float)i;
+  return 0;
+}
+KERNEL(half_of_lane, 2, OUT);
+
+RUN(sender) {
+  const float x = X(a, 0)[0] + 1;
+  return pto_core_push(a, PTO_ROLE_AIV0, &x, sizeof x);
+}
+RUN(receiver) {
+  float x;
+  int status = pto_core_pop(a, PTO_ROLE_AIC, &x, sizeof x);
+  if (status) return status;
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = x;
+  if (MISTAKE(a)) X(a, 1)[numel(a, 1)] = x;
+  return 0;
+}
+#define FIFO(function)                                                                                                 \
+  static const struct pto_kernel function##_kernel = {.name = #function,                                               \
+                                                      .cores = PTO_AIV | PTO_AIC,                                      \
+                                                      .flags = PTO_KERNEL_WAITS,                                       \
+                                                      .params = LIST(IN, OUT),                                         \
+                                                      .param_count = 3,                                                \
+                                                      .run = function}
+FIFO(sender);
+FIFO(receiver);
+
+RUN(add_two) { /* z = x + y; x from its second element on by a mistake */
+  for (uint64_t i = 0; i < numel(a, 2); i++) X(a, 2)[i] = X(a, 0)[i + MISTAKE(a)] + X(a, 1)[i];
+  return 0;
+}
+KERNEL(add_two, 4, IN, {.name = "y", .mode = PTO_INPUT}, OUT);
+
+/* ---- orchestrations ---- */
+
+static int past_of(struct pto_runtime *rt, uint32_t dtype, uint64_t n) {
+  struct pto_tensor z = fresh(rt, dtype, n), y = fresh(rt, dtype, n);
+  FIRST(one(rt, &fill_kernel, &z, w.mistake));
+  return status ? status : one(rt, &fill_kernel, &y, 0);
+}
+BODY(writes_past_f32) { return past_of(rt, PTO_FLOAT32, 256); }
+BODY(writes_past_f16) { return past_of(rt, PTO_FLOAT16, 512); }
+BODY(writes_past_i8) { return past_of(rt, PTO_INT8, 1024); }
+BODY(writes_past_odd) { return past_of(rt, PTO_INT8, 1000); }
+BODY(writes_past_array) { return one(rt, &fill_kernel, &w.tout, w.mistake); }
+BODY(writes_past_beside) {
+  struct pto_tensor z = pto_external_tensor(rt, w.beside.array, PTO_UINT32, 1, (uint64_t[]){64});
+  return one(rt, &fill_kernel, &z, w.mistake);
+}
+BODY(writes_past_a_view) {
+  struct pto_tensor z = part(&w.tout, 100, 200, 1), rest[] = {part(&w.tout, 0, 100, 1), part(&w.tout, 200, 4096, 1)};
+  FIRST(one(rt, &fill_kernel, &z, w.mistake));
+  if (!status) status = one(rt, &fill_kernel, &rest[0], 0);
+  return status ? status : one(rt, &fill_kernel, &rest[1], 0);
+}
+static int reads_as(struct pto_runtime *rt, uint32_t dtype) {
+  struct pto_tensor x = pto_tensor_reinterpret(&w.ta, dtype), view = part(&x, 8, 40, 1), z = fresh(rt, dtype, 32);
+  return two(rt, &copy_kernel, &view, &z, w.mistake);
+}
+BODY(reads_past_f32) { return reads_as(rt, PTO_FLOAT32); }
+BODY(reads_past_f16) { return reads_as(rt, PTO_FLOAT16); }
+BODY(reads_past_i8) { return reads_as(rt, PTO_INT8); }
+BODY(reads_past_array) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 4096);
+  return two(rt, &copy_kernel, &w.ta, &z, w.mistake);
+}
+BODY(reads_past_a_tile) {
+  const uint64_t grid[] = {64, 64};
+  struct pto_tensor g = pto_tensor_reshape(&w.ta, 2, grid), z = part(&w.tout, 0, 1, 1);
+  struct pto_tensor tile = pto_tensor_view(&g, (uint64_t[]){4, 8}, (uint64_t[]){2, 8});
+  return two(rt, &sum_grid_kernel, &tile, &z, w.mistake);
+}
+BODY(reads_past_a_transposed_tile) {
+  const uint64_t grid[] = {64, 64};
+  struct pto_tensor g = pto_tensor_reshape(&w.ta, 2, grid), z = part(&w.tout, 0, 1, 1);
+  struct pto_tensor tile = pto_tensor_view(&g, (uint64_t[]){4, 8}, (uint64_t[]){2, 2});
+  tile = pto_tensor_transpose(&tile, 0, 1);
+  return two(rt, &sum_grid_kernel, &tile, &z, w.mistake);
+}
+BODY(reads_past_an_input_towards_another) { /* y is made right behind x */
+  struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), y = fresh(rt, PTO_FLOAT32, 256), z = fresh(rt, PTO_FLOAT32, 256);
+  FIRST(one(rt, &fill_kernel, &x, 0));
+  if (!status) status = one(rt, &fill_kernel, &y, 0);
+  struct pto_param params[] = {pto_input(&x), pto_input(&y), pto_output(&z), pto_scalar_u64(w.mistake)};
+  return status ? status : pto_submit_aiv(rt, &add_two_kernel, params, 4);
+}
+BODY(forgets_a_step) {
+  struct pto_tensor x = part(&w.ta, 0, 16, 4), z = part(&w.tout, 0, 1, 1);
+  return two(rt, &sum_dense_kernel, &x, &z, w.mistake);
+}
+
+BODY(writes_what_is_the_others) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 256);
+  struct pto_param params[] = {pto_output(&z), pto_scalar_u64(w.mistake ? UINT64_MAX : 0)}; /* one element less */
+  return pto_submit(rt, &(struct pto_launch){.aic = &fill_kernel, .aiv0 = &stranger_kernel}, params, 2, NULL);
+}
+
+BODY(writes_in_two_places) { /* array b lies behind array a */
+  struct pto_tensor x = part(&w.tb, 0, 4, 1);
+  return two(rt, &scatter_kernel, &x, &w.ta, w.mistake);
+}
+
+BODY(drops_what_it_loads) {
+  struct pto_tensor x = part(&w.ta, 0, 16, 1), z = fresh(rt, PTO_FLOAT32, 16);
+  return two(rt, &mask_kernel, &x, &z, w.mistake);
+}
+
+BODY(overlaps_a_block) {
+  struct pto_tensor z = part(&w.tout, 0, 256, 1);
+  FIRST(blocks(rt, &own_part_kernel, &z));
+  struct pto_tensor rest = part(&w.tout, 256, 4096, 1);
+  return status ? status : one(rt, &fill_kernel, &rest, 0);
+}
+BODY(reads_another_block) { return blocks(rt, &neighbour_kernel, &w.tb); }
+BODY(overlaps_a_core) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 256);
+  struct pto_param params[] = {pto_output(&z), pto_scalar_u64(w.mistake)};
+  return pto_submit(rt, &(struct pto_launch){.aic = &half_of_lane_kernel, .aiv0 = &half_of_lane_kernel}, params, 2,
+                    NULL);
+}
+BODY(waits_and_writes_past) {
+  struct pto_tensor x = part(&w.ta, 0, 1, 1), z = part(&w.tb, 16, 32, 1);
+  struct pto_param params[] = {pto_input(&x), pto_output(&z), pto_scalar_u64(w.mistake)};
+  return pto_submit(rt, &(struct pto_launch){.aic = &sender_kernel, .aiv0 = &receiver_kernel}, params, 3, NULL);
+}
+
+static const struct planted planted[] = {
+    {"a write behind an output is found, f32",
+     writes_past_f32,
+     {{"write outside", "task 0 (fill) writes bytes [1024, 1028) of the room behind buffer 4,",
+       "right behind param 0 z"}}},
+    {"a write behind an output is found, fp16",
+     writes_past_f16,
+     {{"write outside", "writes bytes [1024, 1026) of the room behind buffer 4,"}}},
+    {"a write behind an output is found, i8",
+     writes_past_i8,
+     {{"write outside", "writes bytes [1024, 1025) of the room behind buffer 4,"}}},
+    {"a write into what is left of an output's last KiB is found",
+     writes_past_odd,
+     {{"write outside", "writes bytes [1000, 1001) of buffer 4,"}}},
+    {"a write behind an array is found",
+     writes_past_array,
+     {{"write outside", "writes bytes [16384, 16388) of array out"}}},
+    {"a write behind an array among other data is found",
+     writes_past_beside,
+     {{"write outside", "writes bytes [256, 260) of external buffer 4,"}}},
+    {"a write behind a view is found", writes_past_a_view, {{"write outside", "writes bytes [800, 804) of array out"}}},
+    {"a read behind a view is found, f32",
+     reads_past_f32,
+     {{"read outside", "task 0 (copy) reads bytes [160, 164) of array a", "right behind param 0 x"}}},
+    {"a read behind a view is found, fp16", reads_past_f16, {{"read outside", "reads bytes [80, 82) of array a"}}},
+    {"a read behind a view is found, i8", reads_past_i8, {{"read outside", "reads bytes [40, 41) of array a"}}},
+    {"a read behind an array is found", reads_past_array, {{"read outside", "reads bytes [16384, 16388) of array a"}}},
+    {"reads between the rows of a tile are found",
+     reads_past_a_tile,
+     {{"read outside", "reads bytes [1088, 1092), [1344, 1348) of array a"}}},
+    {"reads beside a transposed tile are found",
+     reads_past_a_transposed_tile,
+     {{"read outside", "reads bytes [1568, 1576) of array a"}}},
+    {"a read behind an input is found where the next buffer is an input of the same task",
+     reads_past_an_input_towards_another,
+     {{"read outside", "task 2 (add_two) reads bytes [1024, 1028) of the room behind buffer 4,",
+       "right behind param 0 x"}}},
+    {"reads between the elements of a stepped view are found",
+     forgets_a_step,
+     {{"read outside", "reads bytes [4, 16) of array a", "between the rows of param 0 x"}}},
+    {"a write to what the other core of a MIX declares is found",
+     writes_what_is_the_others,
+     {{"write outside", "AIV0 writes bytes [4, 8) of buffer 4"}, {"blocks", "[4, 8) of buffer 4"}}},
+    {"writes behind one array and into another are told of both",
+     writes_in_two_places,
+     {{"write outside", "writes bytes [16384, 16388) of array a (buffer", "right behind param 1 z"},
+      {"write outside", "writes bytes [32, 36) of array b (buffer", "16 bytes behind param 0 x"}}},
+    {"what is loaded and dropped is no finding",
+     drops_what_it_loads,
+     {{"read outside", "reads bytes [64, 68) of array a"}}},
+    {"blocks that write the same bytes are found",
+     overlaps_a_block,
+     {{"blocks", "block 1 writes bytes [512, 516) of array out", "which its block 2 writes too"}}},
+    {"a block that reads what the next one writes is found",
+     reads_another_block,
+     {{"blocks", "block 3 writes bytes [12288, 12292) of array b", "which its block 2 reads"}}},
+    {"cores of a task that write the same bytes are found",
+     overlaps_a_core,
+     {{"blocks", "AIC writes bytes [0, 1024) of buffer 4", "its core AIV0 writes too"}}},
+    {"a core that waits and writes behind its output is found",
+     waits_and_writes_past,
+     {{"write outside", "writes bytes [128, 132) of array b", "right behind param 1 z"}}},
+};
+
+/* ---- other promises ---- */
+
+static void the_first_run_is_the_one_that_counts(void **state) {
+  const struct planted sums = {.body = reads_another_block};
+  const struct pto_observe_options all = {0};
+  struct run result;
+  run(&sums, 1, &all, &result);
+  /* block 2 has added what block 3 had, before that ran */
+  for (uint64_t i = 0; i < 4096; i++)
+    if (w.b[i] != (i / 1024 == 2 ? 11 : 6)) fail_msg("%d %f", (int)i, w.b[i]);
+  assert_int_equal(result.findings.total, 1);
+  pto_findings_fini(&result.findings);
+}
+
+static void only_what_is_asked_for_is_looked_at(void **state) {
+  const struct planted two_tasks = {.body = writes_past_f32};
+  struct run result;
+  run(&two_tasks, 1, &(struct pto_observe_options){.has_tasks = true, .first_task = 1, .last_task = 1}, &result);
+  assert_int_equal(result.findings.total, 0);
+  assert_int_equal(result.summary.calls, 1);
+  assert_int_equal(result.summary.calls_left_out, 1);
+  pto_findings_fini(&result.findings);
+  run(&two_tasks, 1, &(struct pto_observe_options){.calls_a_form = 1}, &result);
+  assert_int_equal(result.findings.total, 1);
+  assert_int_equal(result.summary.calls, 1);
+  assert_int_equal(result.summary.calls_left_out, 1);
+  pto_findings_fini(&result.findings);
+}
+
+int main(void) {
+  const struct CMUnitTest others[] = {cmocka_unit_test(the_first_run_is_the_one_that_counts),
+                                      cmocka_unit_test(only_what_is_asked_for_is_looked_at)};
+  return run_planted("observe_bounds", planted, PTO_ARRAY_LENGTH(planted), others, PTO_ARRAY_LENGTH(others));
+}

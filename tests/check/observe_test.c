@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Observed accesses: kernels that read their outputs, write their inputs, leave something out, or depend on what no
+ * task declares, and the same tasks without the mistake; and what observing promises besides. What lies outside of what
+ * a task declares is in observe_bounds_test.c. What a case is: tests/support/observe_fixture.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <check/observe/observe.h>
+#include <runtime/base/reserve.h>
+#include <tests/support/observe_fixture.h>
+
+/* ---- kernels ---- */
+
+RUN(fill_most) {
+  for (uint64_t i = MISTAKE(a) * 3; i < numel(a, 0); i++) X(a, 0)[i] = (float)i;
+  return 0;
+}
+KERNEL(fill_most, 2, OUT);
+
+RUN(add_into) { /* z = x, and one element of z is added to */
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = i == 5 && MISTAKE(a) ? X(a, 1)[i] + X(a, 0)[i] : X(a, 0)[i];
+  return 0;
+}
+KERNEL(add_into, 3, IN, OUT);
+
+RUN(add_all) { /* z += x, or z = x */
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = (MISTAKE(a) ? X(a, 1)[i] : 0) + X(a, 0)[i];
+  return 0;
+}
+KERNEL(add_all, 3, IN, OUT);
+
+RUN(maximum) { /* of x, and of what z was: less than anything is no other value */
+  for (uint64_t i = 0; i < numel(a, 1); i++) {
+    const float x = X(a, 0)[i * a->tensors[0].strides[0]];
+    X(a, 1)[i] = MISTAKE(a) && X(a, 1)[i] > x ? X(a, 1)[i] : x;
+  }
+  return 0;
+}
+KERNEL(maximum, 3, IN, OUT);
+
+RUN(count_up) { /* as often as z says */
+  const uint32_t times = MISTAKE(a) ? *(uint32_t *)a->tensors[1].addr : 3;
+  float sum = 0;
+  for (uint32_t i = 0; i < times; i++) sum = sum * 0.5f + X(a, 0)[i % 8];
+  X(a, 1)[0] = sum;
+  return 0;
+}
+KERNEL(count_up, 3, IN, OUT);
+
+RUN(spoil_input) {
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = X(a, 0)[i];
+  if (MISTAKE(a)) X(a, 0)[3] += 1;
+  return 0;
+}
+KERNEL(spoil_input, 3, IN, OUT);
+
+RUN(look_up) { /* z[0] = x[k], k out of what z was */
+  const uint32_t *index = a->tensors[1].addr;
+  const uint64_t k = MISTAKE(a) ? (uint64_t)index[0] << 20 : 1;
+  X(a, 1)[0] = X(a, 0)[k];
+  return 0;
+}
+KERNEL(look_up, 3, IN, OUT);
+
+static uint32_t calls;
+RUN(count) {
+  for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = MISTAKE(a) ? (float)calls++ : 1;
+  return 0;
+}
+KERNEL(count, 2, OUT);
+
+RUN(use_local) { /* what it left in local memory before, or has put there now */
+  float *local = a->core->local.addr;
+  if (!MISTAKE(a)) local[7] = 3;
+  for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] = local[7];
+  return 0;
+}
+static struct pto_cost local_cost(const struct pto_kernel_args *a) { return (struct pto_cost){.local_bytes = 64}; }
+static const struct pto_kernel use_local_kernel = {
+    .name = "use_local", .cores = PTO_AIV, .params = LIST(OUT), .param_count = 2, .run = use_local, .cost = local_cost};
+
+RUN(absolute) { /* in place, where equal values are written */
+  for (uint64_t i = 0; i < numel(a, 1); i++) X(a, 1)[i] = X(a, 0)[i] < 0 ? -X(a, 0)[i] : X(a, 0)[i];
+  return 0;
+}
+static const struct pto_kernel absolute_kernel = {.name = "absolute",
+                                                  .cores = PTO_AIV,
+                                                  .flags = PTO_KERNEL_IN_PLACE,
+                                                  .params = LIST(IN, OUT),
+                                                  .param_count = 3,
+                                                  .run = absolute};
+
+RUN(accumulate) {
+  for (uint64_t i = 0; i < numel(a, 0); i++) X(a, 0)[i] += 1;
+  return 0;
+}
+KERNEL(accumulate, 2, SUM);
+
+RUN(nibbles) { /* an odd number of them: the last byte's other half stays */
+  uint8_t *z = a->tensors[0].addr;
+  memset(z, 0x21, numel(a, 0) / 2);
+  z[numel(a, 0) / 2] = (uint8_t)((z[numel(a, 0) / 2] & 0xf0) | 1);
+  return 0;
+}
+KERNEL(nibbles, 2, OUT);
+
+/* ---- orchestrations ---- */
+
+BODY(reads_an_output) {
+  struct pto_tensor x = part(&w.ta, 0, 256, 1), z = fresh(rt, PTO_FLOAT32, 256);
+  return two(rt, &add_into_kernel, &x, &z, w.mistake);
+}
+BODY(adds_to_an_output) {
+  struct pto_tensor x = part(&w.ta, 0, 256, 1), z = part(&w.tout, 0, 256, 1);
+  return two(rt, &add_all_kernel, &x, &z, w.mistake);
+}
+BODY(adds_to_a_large_output) { return two(rt, &add_all_kernel, &w.ta, &w.tout, w.mistake); }
+BODY(adds_to_outputs) {
+  int status = PTO_OK;
+  for (int i = 0; i < 6 && !status; i++) status = adds_to_an_output(rt);
+  return status;
+}
+BODY(takes_a_maximum) {
+  struct pto_tensor x = part(&w.ta, 0, 16, 1), z = part(&w.tout, 0, 16, 1);
+  return two(rt, &maximum_kernel, &x, &z, w.mistake);
+}
+BODY(takes_a_maximum_here_and_there) {
+  struct pto_tensor x = part(&w.ta, 1, 33, 2), z = part(&w.tb, 0, 16, 1); /* 2, 4, …, and 5 */
+  return two(rt, &maximum_kernel, &x, &z, w.mistake);
+}
+BODY(counts_by_an_output) {
+  struct pto_tensor x = part(&w.ta, 0, 8, 1), z = part(&w.tout, 0, 1, 1);
+  return two(rt, &count_up_kernel, &x, &z, w.mistake);
+}
+
+BODY(writes_an_input) {
+  struct pto_tensor x = part(&w.tb, 0, 256, 1), z = fresh(rt, PTO_FLOAT32, 256);
+  return two(rt, &spoil_input_kernel, &x, &z, w.mistake);
+}
+
+BODY(reads_what_nobody_wrote) {
+  struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), z = fresh(rt, PTO_FLOAT32, 256);
+  FIRST(w.mistake ? pto_alloc_tensors(rt, &x, 1, NULL) : one(rt, &fill_kernel, &x, 0));
+  return status ? status : two(rt, &copy_kernel, &x, &z, 0);
+}
+BODY(reads_what_was_left) {
+  struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), z = fresh(rt, PTO_FLOAT32, 256);
+  FIRST(one(rt, &fill_most_kernel, &x, w.mistake));
+  return status ? status : two(rt, &copy_kernel, &x, &z, 0);
+}
+BODY(reads_what_was_left_old) {
+  struct pto_tensor x = part(&w.tout, 0, 16, 1), z = fresh(rt, PTO_FLOAT32, 16);
+  FIRST(one(rt, &fill_kernel, &x, 0));
+  if (!status) status = one(rt, &fill_most_kernel, &x, w.mistake);
+  return status ? status : two(rt, &copy_kernel, &x, &z, 0);
+}
+BODY(leaves_an_array) { return one(rt, &fill_most_kernel, &w.tout, w.mistake); }
+BODY(leaves_what_nobody_reads) {
+  struct pto_tensor x = fresh(rt, PTO_FLOAT32, 256), y = part(&x, 3, 256, 1), z = fresh(rt, PTO_FLOAT32, 253);
+  FIRST(one(rt, &fill_most_kernel, &x, 1));
+  return status ? status : two(rt, &copy_kernel, &y, &z, 0);
+}
+BODY(looks_up_by_an_output) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 1);
+  return two(rt, &look_up_kernel, &w.ta, &z, w.mistake);
+}
+
+BODY(counts_its_calls) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
+  return one(rt, &count_kernel, &z, w.mistake);
+}
+BODY(reads_old_local_memory) {
+  struct pto_tensor z = fresh(rt, PTO_FLOAT32, 16);
+  return one(rt, &use_local_kernel, &z, w.mistake);
+}
+
+/* All that looks like a mistake and is none. */
+BODY(is_right) {
+  struct pto_tensor x = fresh(rt, PTO_FLOAT32, 16), y = fresh(rt, PTO_FLOAT32, 16), odd = fresh(rt, PTO_INT4, 77);
+  struct pto_tensor sums = part(&w.tb, 0, 64, 1), positive = part(&w.ta, 0, 16, 1);
+  FIRST(pto_alloc_tensors(rt, &x, 1, NULL));
+  for (uint64_t i = 0; i < 16 && !status; i++) status = pto_write_element(rt, &x, &i, &(float){-(float)i});
+  if (!status) status = two(rt, &copy_kernel, &x, &y, 0);
+  if (!status) status = two(rt, &absolute_kernel, &y, &y, 0);
+  if (!status) status = two(rt, &absolute_kernel, &positive, &positive, 0); /* nothing changes */
+  if (!status) status = one(rt, &nibbles_kernel, &odd, 0);
+  if (!status) status = blocks(rt, &accumulate_kernel, &sums);
+  return status;
+}
+
+static const struct planted planted[] = {
+    {"a read of an element of an OUTPUT is found",
+     reads_an_output,
+     {{"read output", "reads bytes [20, 24) of buffer 4,", "declare param 1 INOUT"}}},
+    {"a read of all of an OUTPUT is found",
+     adds_to_an_output,
+     {{"read output", "reads bytes [0, 1024) of array out", "declare param 1 INOUT"}}},
+    {"of a large OUTPUT that is read the ends are exact",
+     adds_to_a_large_output,
+     {{"read output", "reads some of bytes [0, 16384) of array out"}}},
+    {"a read that shows over positive values alone is found",
+     takes_a_maximum,
+     {{"read output", "reads bytes [0, 64) of array out", "declare param 1 INOUT"}}},
+    {"a read that shows over one kind of values here, over the other there is found whole",
+     takes_a_maximum_here_and_there,
+     {{"read output", "reads bytes [0, 64) of array b", "declare param 1 INOUT"}}},
+    {"a read that keeps the kernel from coming back is found",
+     counts_by_an_output,
+     {{"read output", "reads bytes [0, 4) of array out", "it does not come back"}}},
+    {"a write through an INPUT is found",
+     writes_an_input,
+     {{"write input", "writes bytes [12, 16) of array b", "declare param 0 INOUT"}}},
+    {"a read of what nobody wrote is found",
+     reads_what_nobody_wrote,
+     {{"read unwritten", "reads bytes [0, 1024) of buffer 4, which nobody has written"}}},
+    {"a read of what a task left out is found, and the task",
+     reads_what_was_left,
+     {{"read unwritten", "task 1 (copy) reads bytes [0, 12) of buffer 4, which task 0"},
+      {"not written", "task 0 (fill_most) does not write bytes [0, 12) of buffer 4,"}}},
+    {"a read of what is older than a task that left it out is found, and the task",
+     reads_what_was_left_old,
+     {{"read unwritten", "task 2 (copy) reads bytes [0, 12) of array out", "which task 1 declares to write"},
+      {"not written", "task 1 (fill_most) does not write bytes [0, 12) of array out"}}},
+    {"what nobody writes of an array is found",
+     leaves_an_array,
+     {{"not written", "does not write bytes [0, 12) of array out"}}},
+    {"what is left out and not read is no finding", leaves_what_nobody_reads, {{NULL}}},
+    {"a read that ends in a signal is found",
+     looks_up_by_an_output,
+     {{"read output", "reads bytes [0, 4) of buffer 4,", "it ends in a signal"}}},
+    {"a kernel that counts its calls is unstable", counts_its_calls, {{"unstable", "task 0 (count) is run twice"}}},
+    {"a read of old local memory is found", reads_old_local_memory, {{"read unwritten", "reads local memory"}}},
+    {"host writes, updates in place, odd nibbles and sums are no findings", is_right, {{NULL}}},
+};
+
+/* ---- other promises ---- */
+
+static void the_same_mistake_is_one_line(void **state) {
+  const struct planted six = {.body = adds_to_outputs};
+  const struct pto_observe_options all = {0};
+  struct run result;
+  run(&six, 1, &all, &result);
+  if (result.findings.total != 6) print_all(&result.findings);
+  assert_int_equal(result.findings.total, 6);
+  assert_int_equal(result.findings.items[0].more, 5);
+  assert_true(result.summary.runs < 4 * 512); /* a search of 256 elements takes 511 and more: two were made */
+  pto_findings_fini(&result.findings);
+}
+
+static void what_is_not_looked_at_counts_as_written(void **state) {
+  const struct planted chain = {.body = reads_what_was_left};
+  struct run result;
+  run(&chain, 1, &(struct pto_observe_options){.has_tasks = true, .first_task = 1, .last_task = 1}, &result);
+  assert_int_equal(result.findings.total, 0);
+  pto_findings_fini(&result.findings);
+}
+
+static void another_engine_is_refused(void **state) {
+  const struct pto_config config = {.size = sizeof config, .engine = "virtual"};
+  const struct pto_observe_options all = {0};
+  struct pto_runtime *rt;
+  struct pto_observation *observation = NULL;
+  struct pto_findings findings;
+  struct pto_error error;
+  pto_findings_init(&findings);
+  assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+  assert_int_equal(pto_observation_create(rt, &all, &findings, &observation, &error), PTO_EINVAL);
+  assert_null(observation);
+  assert_string_equal(error.sentence, "a runtime on engine virtual cannot be observed");
+  pto_runtime_destroy(rt);
+}
+
+static void creation_survives_each_refused_reservation(void **state) {
+  const struct pto_config config = {.size = sizeof config, .engine = "observe"};
+  const struct pto_observe_options all = {0};
+  struct pto_runtime *rt;
+  struct pto_observation *observation = NULL;
+  struct pto_findings findings;
+  struct pto_error error;
+  pto_findings_init(&findings);
+  assert_int_equal(pto_runtime_create(&config, &rt), PTO_OK);
+  uint32_t failures = 0;
+  for (;; failures++) {
+    pto_reserve_fail_countdown = failures + 1;
+    const int status = pto_observation_create(rt, &all, &findings, &observation, &error);
+    if (status == PTO_OK) break;
+    assert_int_equal(status, PTO_ENOMEM);
+  }
+  pto_reserve_fail_countdown = 0;
+  assert_true(failures > 5);
+  pto_observation_destroy(observation);
+  pto_runtime_destroy(rt);
+}
+
+int main(void) {
+  const struct CMUnitTest others[] = {
+      cmocka_unit_test(the_same_mistake_is_one_line), cmocka_unit_test(what_is_not_looked_at_counts_as_written),
+      cmocka_unit_test(another_engine_is_refused), cmocka_unit_test(creation_survives_each_refused_reservation)};
+  return run_planted("observe", planted, PTO_ARRAY_LENGTH(planted), others, PTO_ARRAY_LENGTH(others));
+}

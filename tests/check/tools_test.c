@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program made at run time, checked, observed, explored and exported through pto/tools.h alone.
+ *
+ * Its two tasks share a buffer and nothing orders them: in a manual scope, the second reads what the first writes,
+ * unless `ordered` says `after`.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <pto/pto.h>
+#include <pto/tools.h>
+#include <runtime/base/sanitizer.h>
+
+#define NUMEL 16u
+
+static int twice_run(const struct pto_kernel_args *a) {
+  const float *x = a->tensors[0].addr;
+  float *z = a->tensors[1].addr;
+  for (uint32_t i = 0; i < NUMEL; i++) z[i] = 2 * x[i];
+  return 0;
+}
+static int twice_beyond_run(const struct pto_kernel_args *a) {
+  ((float *)a->tensors[1].addr)[NUMEL] = 1;
+  return twice_run(a);
+}
+#define F32(parameter, way)                                                                                            \
+  { .name = parameter, .mode = way, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32) }
+static const struct pto_kernel_param of_twice[] = {F32("x", PTO_INPUT), F32("z", PTO_INOUT)};
+#define TWICE(function)                                                                                                \
+  { .name = "twice", .cores = PTO_AIV, .params = of_twice, .param_count = 2, .run = function }
+static const struct pto_kernel twice[] = {TWICE(twice_run), TWICE(twice_beyond_run)};
+
+static int prepare(struct pto_program_run *run) {
+  static const uint64_t shape[] = {NUMEL};
+  pto_array_fill_uniform(run, pto_program_array(run, "x", PTO_ARRAY_INPUT, PTO_FLOAT32, 1, shape), -1, 1);
+  (void)pto_program_array(run, "y", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 1, shape);
+  (void)pto_program_array(run, "z", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 1, shape);
+  return PTO_OK;
+}
+
+static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
+  const struct pto_kernel *kernel = &twice[pto_option_bool(run, "beyond")];
+  const struct pto_launch first = {.aiv0 = kernel};
+  struct pto_launch second = first;
+  struct pto_tensor x = pto_array_tensor(rt, pto_program_find(run, "x"));
+  struct pto_tensor y = pto_array_tensor(rt, pto_program_find(run, "y"));
+  struct pto_tensor z = pto_array_tensor(rt, pto_program_find(run, "z"));
+  const struct pto_param params[2][2] = {{pto_input(&x), pto_inout(&y)}, {pto_input(&y), pto_inout(&z)}};
+  struct pto_task task;
+  int status = pto_scope_begin(rt, PTO_SCOPE_MANUAL);
+  if (status == PTO_OK) status = pto_submit(rt, &first, params[0], 2, &task);
+  second.after = &task;
+  second.after_count = pto_option_bool(run, "ordered");
+  if (status == PTO_OK) status = pto_submit(rt, &second, params[1], 2, NULL);
+  const int ended = pto_scope_end(rt);
+  return status ? status : ended;
+}
+
+static int expect(struct pto_program_run *run) {
+  const struct pto_array *x = pto_program_find(run, "x");
+  double *golden = pto_array_golden(run, pto_program_find(run, "z"));
+  for (uint32_t i = 0; golden && i < NUMEL; i++) golden[i] = 4 * pto_array_get(x, i);
+  return PTO_OK;
+}
+
+static const struct pto_option options_of_it[] = {
+    {"ordered", PTO_OPTION_BOOL, "true", "the second task comes after the first"},
+    {"beyond", PTO_OPTION_BOOL, "false", "kernels write one element too many"},
+    {0}};
+
+/* Made at run time: on the heap. */
+static struct pto_program *make(void) {
+  struct pto_program *program = calloc(1, sizeof *program);
+  assert_non_null(program);
+  *program = (struct pto_program){.abi = PTO_PROGRAM_ABI,
+                                  .name = "made",
+                                  .summary = "two tasks",
+                                  .options = options_of_it,
+                                  .prepare = prepare,
+                                  .orchestrate = orchestrate,
+                                  .expect = expect};
+  return program;
+}
+
+static const char *unordered[] = {"ordered=false"}, *beyond[] = {"beyond=true"};
+
+static struct pto_config config; /* of the options made last */
+
+static struct pto_session_options options_for(const struct pto_program *program, const char *const *setting) {
+  config = (struct pto_config){.size = sizeof config, .engine = "virtual", .record = pto_export_record("trace")};
+  return (struct pto_session_options){.size = sizeof(struct pto_session_options),
+                                      .made = program,
+                                      .settings = {setting, setting != NULL},
+                                      .config = &config};
+}
+
+static struct pto_session *run(const struct pto_program *program, const char *const *setting) {
+  const struct pto_session_options options = options_for(program, setting);
+  struct pto_session *session = NULL;
+  char sentence[256];
+  if (pto_session_open(&options, &session, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  if (pto_session_run(session)) fail_msg("%s", pto_session_error(session));
+  return session;
+}
+
+static char *read_all(const char *path) {
+  static char text[20000];
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  fclose(file);
+  unlink(path);
+  return text;
+}
+
+static struct pto_found first_of(const struct pto_findings *findings) {
+  struct pto_found found = {.size = sizeof found};
+  assert_true(pto_findings_at(findings, 0, &found));
+  assert_false(pto_findings_at(findings, pto_findings_count(findings), &found));
+  assert_true(pto_findings_at(findings, 0, &found));
+  return found;
+}
+
+static void test_a_program_made_at_run_time_runs_and_is_verified(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_session *session = run(program, NULL);
+  uint64_t size_bytes = 0;
+  assert_int_equal(pto_session_verify(session), PTO_OK);
+  const float *x = pto_session_array(session, "x", NULL), *z = pto_session_array(session, "z", &size_bytes);
+  assert_int_equal(size_bytes, NUMEL * sizeof *z);
+  for (uint32_t i = 0; i < NUMEL; i++) assert_true(z[i] == 4 * x[i]);
+  assert_null(pto_session_array(session, "q", NULL));
+  assert_int_equal(pto_session_write_result(session, "/tmp/pto_tools_result.json", NULL, 0), PTO_OK);
+  const char *text = read_all("/tmp/pto_tools_result.json");
+  assert_non_null(strstr(text, "\"program\":\"made\""));
+  assert_non_null(strstr(text, "\"verified\":true"));
+  pto_session_close(session);
+  free(program);
+}
+
+static void test_what_nothing_orders_is_found_with_the_line_to_add(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_findings *findings = NULL;
+  char sentence[256];
+  for (int is_ordered = 0; is_ordered < 2; is_ordered++) {
+    struct pto_session *session = run(program, is_ordered ? NULL : unordered);
+    if (pto_session_check(session, PTO_DEPS_EXACT, &findings, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    assert_int_equal(pto_findings_total(findings), is_ordered ? 0 : 1);
+    if (!is_ordered) {
+      const struct pto_found found = first_of(findings);
+      assert_string_equal(found.kind, "RAW");
+      assert_false(found.is_note);
+      assert_int_equal(found.tasks[0], 0);
+      assert_int_equal(found.tasks[1], 1);
+      assert_non_null(strstr(found.sentence, "(twice)"));
+      assert_string_equal(found.remedy, "add `after` task 0");
+      assert_int_equal(pto_findings_write(findings, "/tmp/pto_tools_findings.json", NULL, 0), PTO_OK);
+      assert_non_null(strstr(read_all("/tmp/pto_tools_findings.json"), "\"remedy\":\"add `after` task 0\""));
+    }
+    pto_findings_destroy(findings);
+    pto_session_close(session);
+  }
+  free(program);
+}
+
+static void test_it_is_explored(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_findings *findings = NULL;
+  char sentence[256];
+  for (int is_all = 0; is_all < 2; is_all++)
+    for (int is_ordered = 0; is_ordered < 2; is_ordered++) {
+      const struct pto_session_options options = options_for(program, is_ordered ? NULL : unordered);
+      const struct pto_explore_request request = {.size = sizeof request, .schedules = 20, .is_all = is_all};
+      if (pto_tools_explore(&options, &request, &findings, sentence, sizeof sentence)) fail_msg("%s", sentence);
+      assert_int_equal(pto_findings_total(findings) > 0, !is_ordered);
+      if (!is_ordered) assert_string_equal(first_of(findings).kind, "order");
+      pto_findings_destroy(findings);
+    }
+  free(program);
+}
+
+static void test_it_is_observed(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_findings *findings = NULL;
+  char sentence[256];
+  const int cases = PTO_HAS_SANITIZER ? 1 : 2; /* a sanitizer ends the process at the write itself */
+  for (int is_beyond = 0; is_beyond < cases; is_beyond++) {
+    const struct pto_session_options options = options_for(program, is_beyond ? beyond : NULL);
+    if (pto_tools_observe(&options, NULL, &findings, sentence, sizeof sentence)) fail_msg("%s", sentence);
+    assert_int_equal(pto_findings_total(findings) > 0, is_beyond);
+    if (is_beyond) assert_string_equal(first_of(findings).kind, "write outside");
+    pto_findings_destroy(findings);
+  }
+  free(program);
+}
+
+static void test_exports_go_by_name(void **state) {
+  (void)state;
+  static const char *const names[] = {"trace", "dot", "deps-json", "waits-dot"}, *const parts[] = {
+                                                                                     "traceEvents", "digraph",
+                                                                                     "\"tasks\"", "digraph"};
+  struct pto_program *program = make();
+  struct pto_session *session = run(program, NULL);
+  char sentence[256];
+  for (size_t i = 0; i < 4; i++) {
+    assert_int_equal(pto_session_export(session, names[i], "/tmp/pto_tools_export", sentence, sizeof sentence), PTO_OK);
+    assert_non_null(strstr(read_all("/tmp/pto_tools_export"), parts[i]));
+  }
+  assert_int_equal(pto_session_export(session, "png", "/tmp/pto_tools_export", sentence, sizeof sentence), PTO_EINVAL);
+  assert_string_equal(sentence, "there is no export \"png\"");
+  assert_int_equal(pto_export_record("png"), UINT32_MAX);
+  assert_int_equal(pto_export_record("waits-dot"), 0);
+  pto_session_close(session);
+  free(program);
+}
+
+static void test_what_was_not_recorded_is_refused(void **state) {
+  (void)state;
+  struct pto_program *program = make();
+  struct pto_session_options options = options_for(program, NULL);
+  struct pto_session *session = NULL;
+  struct pto_findings *findings = NULL;
+  char sentence[256];
+  config.record = 0;
+  assert_int_equal(pto_session_open(&options, &session, NULL, 0), PTO_OK);
+  assert_int_equal(pto_session_run(session), PTO_OK);
+  assert_int_equal(pto_session_check(session, PTO_DEPS_EXACT, &findings, sentence, sizeof sentence), PTO_ENOTSUP);
+  assert_int_equal(pto_session_export(session, "deps-json", "/tmp/pto_tools_export", sentence, sizeof sentence),
+                   PTO_ENOTSUP);
+  pto_session_close(session);
+  free(program);
+}
+
+static void test_what_is_wrong_is_said_in_a_sentence(void **state) {
+  (void)state;
+  static const char *wrong[] = {"orderd=true"};
+  struct pto_program *program = make();
+  struct pto_session_options options = options_for(program, wrong);
+  struct pto_session *session = NULL;
+  char sentence[256];
+  assert_int_equal(pto_session_open(&options, &session, sentence, sizeof sentence), PTO_EINVAL);
+  assert_non_null(strstr(sentence, "orderd"));
+  options = (struct pto_session_options){.size = sizeof options};
+  assert_int_equal(pto_session_open(&options, &session, sentence, sizeof sentence), PTO_EINVAL);
+  assert_string_equal(sentence, "no program is named");
+  options.program = "nowhere.json";
+  assert_int_equal(pto_session_open(&options, &session, sentence, sizeof sentence), PTO_EINVAL);
+  program->abi = 99;
+  options = options_for(program, NULL);
+  assert_int_equal(pto_session_open(&options, &session, sentence, sizeof sentence), PTO_EINVAL);
+  assert_null(session);
+  free(program);
+}
+
+static void test_a_model_is_opened_by_name(void **state) {
+  (void)state;
+  static const char *const settings[] = {"layers=1", "width=16",      "heads=2",
+                                         "window=4", "vocabulary=20", "compare=reference"};
+  const struct pto_session_options options = {
+      .size = sizeof options, .program = "model:gpt2", .settings = {settings, 6}, .rounds = 2};
+  struct pto_session *session = NULL;
+  char sentence[256];
+  if (pto_session_open(&options, &session, sentence, sizeof sentence)) fail_msg("%s", sentence);
+  if (pto_session_run(session) || pto_session_verify(session)) fail_msg("%s", pto_session_error(session));
+  pto_session_close(session);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_program_made_at_run_time_runs_and_is_verified),
+      cmocka_unit_test(test_what_nothing_orders_is_found_with_the_line_to_add),
+      cmocka_unit_test(test_it_is_explored),
+      cmocka_unit_test(test_it_is_observed),
+      cmocka_unit_test(test_exports_go_by_name),
+      cmocka_unit_test(test_what_was_not_recorded_is_refused),
+      cmocka_unit_test(test_what_is_wrong_is_said_in_a_sentence),
+      cmocka_unit_test(test_a_model_is_opened_by_name),
+  };
+  return cmocka_run_group_tests_name("check_tools", tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What PTO_RECORD_GRAPH keeps beside tasks and edges: scopes, elements that the host reads and writes, whose memory a
+ * parameter is in, and where in the program each public call was made.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <runtime/control/runtime_state.h>
+#include <tests/support/runtime_fixture.h>
+
+static struct fixture fixture;
+
+static const struct pto_trace *record_of(int (*body)(struct pto_runtime *, struct fixture *), uint32_t record) {
+  memset(&fixture, 0, sizeof fixture);
+  fixture.config.record = record;
+  fixture_open(&fixture);
+  fixture_run(&fixture, body, PTO_OK);
+  return pto_runtime_trace(fixture.rt);
+}
+static const struct pto_trace_task *task_at(const struct pto_trace *trace, uint64_t i) {
+  return pto_trace_log_at(&trace->tasks, i);
+}
+
+/* ---- scopes ---- */
+
+static int nested_scopes(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &t), PTO_OK); /* task 0, run */
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_AUTO), PTO_OK);
+  fixture_expect(rt, pto_scope_begin(rt, PTO_SCOPE_MANUAL), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK); /* task 1, manual */
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &t), PTO_OK); /* task 2, manual */
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  fixture_expect(rt, pto_scope_end(rt), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "b", &t), PTO_OK); /* task 3, run */
+  return 0;
+}
+
+static void test_scopes_are_kept_with_kind_parent_and_the_tasks_submitted_while_they_were_open(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(nested_scopes, PTO_RECORD_GRAPH);
+  static const struct pto_trace_scope expected[] = {
+      {0, UINT32_MAX, PTO_SCOPE_AUTO, 0, 0, 4}, {1, 0, PTO_SCOPE_AUTO, 1, 1, 3}, {2, 1, PTO_SCOPE_MANUAL, 2, 1, 3}};
+  assert_int_equal(trace->scopes.count, PTO_ARRAY_LENGTH(expected));
+  for (uint64_t i = 0; i < PTO_ARRAY_LENGTH(expected); i++)
+    assert_memory_equal(pto_trace_log_at(&trace->scopes, i), &expected[i], sizeof expected[i]);
+  static const uint32_t scope_of_task[] = {0, 2, 2, 0};
+  for (uint64_t i = 0; i < 4; i++) assert_int_equal(task_at(trace, i)->scope_serial, scope_of_task[i]);
+  fixture_close(&fixture);
+}
+
+/* ---- the host ---- */
+
+static int host_accesses(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor outside = fixture_bytes(f, 64, 32), inside = fixture_managed(rt, 16);
+  uint64_t index = 5;
+  uint8_t value = 7;
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "oo", &outside, &inside), PTO_OK);
+  fixture_expect(rt, pto_read_element(rt, &outside, &index, &value), PTO_OK);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "i", &inside), PTO_OK);
+  fixture_expect(rt, pto_write_element(rt, &inside, &index, &value), PTO_OK);
+  index = 32;
+  fixture_expect(rt, pto_read_element(rt, &outside, &index, &value), PTO_EINVAL);
+  return 0;
+}
+
+static void test_what_the_host_reads_and_writes_is_kept_with_its_bytes_buffer_and_place_among_the_tasks(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(host_accesses, PTO_RECORD_GRAPH);
+  assert_int_equal(trace->host_accesses.count, 2); /* the refused one is none */
+  const struct pto_trace_host_access *read = pto_trace_log_at(&trace->host_accesses, 0);
+  const struct pto_trace_host_access *write = pto_trace_log_at(&trace->host_accesses, 1);
+  const struct pto_trace_param *outside = pto_trace_log_at(&trace->params, 0);
+  const struct pto_trace_param *inside = pto_trace_log_at(&trace->params, 1);
+  assert_false(read->is_write || read->is_managed || outside->is_managed);
+  assert_true(write->is_write && write->is_managed && inside->is_managed);
+  assert_int_equal(read->task_count, 1);
+  assert_int_equal(write->task_count, 2);
+  assert_int_equal(read->begin, (uintptr_t)fixture.memory + 64 + 5);
+  assert_int_equal(read->end, read->begin + 1);
+  assert_int_equal(read->buffer_base, (uintptr_t)fixture.memory + 64);
+  assert_int_equal(read->buffer_number, outside->buffer_number);
+  assert_int_equal(write->buffer_number, inside->buffer_number);
+  assert_int_equal(write->begin, inside->tensor.buffer.base + 5);
+  assert_ptr_not_equal(read->call, write->call);
+  fixture_close(&fixture);
+}
+
+static int host_moves(struct pto_runtime *rt, struct fixture *f) {
+  const struct pto_tensor matrix = fixture_matrix(f, 8, 16), left = fixture_box(&matrix, 0, 8, 0, 4);
+  fixture_expect(rt, FIXTURE_SUBMIT(rt, "o", &matrix), PTO_OK);
+  fixture_expect(rt, pto_host_acquire(rt, &matrix, false), PTO_OK);
+  fixture_expect(rt, pto_host_acquire(rt, &left, true), PTO_OK); /* has gaps: its range would order too much */
+  return 0;
+}
+
+static void test_a_tensor_without_gaps_that_the_host_moves_is_an_access_of_all_its_bytes(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(host_moves, PTO_RECORD_GRAPH);
+  assert_int_equal(trace->host_accesses.count, 1);
+  const struct pto_trace_host_access *move = pto_trace_log_at(&trace->host_accesses, 0);
+  assert_int_equal(move->end - move->begin, 8 * 16);
+  assert_false(move->is_write);
+  assert_int_equal(move->task_count, 1);
+  assert_null(move->call);
+  fixture_close(&fixture);
+}
+
+/* ---- where it was asked for ---- */
+
+static PTO_NOINLINE int calls(struct pto_runtime *rt, struct fixture *f) {
+  struct pto_tensor t = fixture_bytes(f, 0, 64), fresh = fixture_managed(rt, 16);
+  const struct pto_kernel *kernel = fixture_kernel("i");
+  const struct pto_param params[] = {pto_input(&t)};
+  const struct pto_launch launch = {.aiv0 = kernel};
+  struct pto_kernel cube = *kernel;
+  cube.cores = PTO_AIC;
+  int status = PTO_OK;
+  const uint64_t twice = f->config.window / 32; /* what the compiler does not know it does not unroll */
+  for (uint64_t i = 0; i < twice; i++) status |= pto_submit(rt, &launch, params, 1, NULL);
+  status |= pto_submit_aiv(rt, kernel, params, 1);
+  status |= pto_submit_aic(rt, &cube, params, 1);
+  status |= pto_submit_barrier(rt, NULL, 0, NULL);
+  status |= pto_alloc_tensors(rt, &fresh, 1, NULL);
+  fixture_drain(rt);
+  return status;
+}
+
+static void
+test_each_kind_of_submit_is_kept_with_the_place_of_its_call_and_the_same_place_twice_in_a_loop(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(calls, PTO_RECORD_GRAPH);
+  assert_int_equal(trace->tasks.count, 6);
+  assert_ptr_equal(task_at(trace, 0)->call, task_at(trace, 1)->call);
+  for (uint64_t i = 1; i < 6; i++) {
+    /* within the few hundred bytes of the function that calls */
+    const uintptr_t call = (uintptr_t)task_at(trace, i)->call, begin = (uintptr_t)calls;
+    assert_in_range(call, begin, begin + 4096);
+    for (uint64_t k = 1; k < i; k++) assert_ptr_not_equal(task_at(trace, i)->call, task_at(trace, k)->call);
+  }
+  fixture_close(&fixture);
+}
+
+static void test_nothing_of_it_is_kept_where_no_graph_is_recorded(void **state) {
+  (void)state;
+  const struct pto_trace *trace = record_of(calls, PTO_RECORD_TIMELINE);
+  assert_int_equal(trace->tasks.count + trace->scopes.count + trace->host_accesses.count, 0);
+  assert_int_equal(pto_trace_dropped(trace), 0);
+  fixture_close(&fixture);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_scopes_are_kept_with_kind_parent_and_the_tasks_submitted_while_they_were_open),
+      cmocka_unit_test(test_what_the_host_reads_and_writes_is_kept_with_its_bytes_buffer_and_place_among_the_tasks),
+      cmocka_unit_test(test_a_tensor_without_gaps_that_the_host_moves_is_an_access_of_all_its_bytes),
+      cmocka_unit_test(test_each_kind_of_submit_is_kept_with_the_place_of_its_call_and_the_same_place_twice_in_a_loop),
+      cmocka_unit_test(test_nothing_of_it_is_kept_where_no_graph_is_recorded),
+  };
+  return cmocka_run_group_tests_name("record", tests, NULL, NULL);
+}

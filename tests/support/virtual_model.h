@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For tests: the rules of docs/virtual-time.md once more, as a plain list of messages that is searched from end to end
+ * for whatever happens next.  Slow, no queues, no heap; shares nothing with the engine but the chip and the duration
+ * formula.
+ */
+#ifndef PTO_TESTS_VIRTUAL_MODEL_H
+#define PTO_TESTS_VIRTUAL_MODEL_H
+
+#include <sim/chips/timing.h>
+
+#define PTO_MODEL_MESSAGES 512
+#define PTO_MODEL_ORCHESTRATOR PTO_CHIP_MAX_SCHEDULERS
+
+enum pto_model_state { PTO_MODEL_ASKED, PTO_MODEL_ARRIVED, PTO_MODEL_BEGUN, PTO_MODEL_VISIBLE, PTO_MODEL_POLLED };
+
+struct pto_model_message {
+  enum pto_model_state state;
+  uint32_t core, group; /* 0: alone */
+  struct pto_cost cost;
+  uint64_t asked, arrival, begin, end, visible;
+};
+
+struct pto_model {
+  struct pto_chip chip;
+  struct pto_model_message messages[PTO_MODEL_MESSAGES]; /* in order of dispatch; index = ticket */
+  uint32_t count;
+  uint32_t open_group; /* messages of the open group do not start; 0: none */
+  uint64_t clocks[PTO_CHIP_MAX_SCHEDULERS + 1];
+  uint32_t actor;
+  uint32_t begun[PTO_MODEL_MESSAGES], begun_count; /* tickets in order of begin */
+};
+
+struct pto_model_next {
+  enum { PTO_MODEL_NOTHING, PTO_MODEL_END, PTO_MODEL_BEGIN, PTO_MODEL_COMPLETION, PTO_MODEL_SENDING } what;
+  uint64_t time;
+  uint32_t ticket, scheduler;
+};
+
+static inline uint32_t pto_model_owner(const struct pto_model *model, uint32_t core) {
+  uint32_t owner = 0;
+  while ((uint64_t)(owner + 1) * model->chip.cluster_count <= (uint64_t)(core / 3) * model->chip.scheduler_count)
+    owner++;
+  return owner;
+}
+
+/* Time from which the message could begin, its group aside; false where something is before it on its core. */
+static inline bool pto_model_base(const struct pto_model *model, uint32_t ticket, uint64_t *base) {
+  const struct pto_model_message *message = &model->messages[ticket];
+  if (message->state != PTO_MODEL_ARRIVED) return false;
+  *base = message->arrival;
+  for (uint32_t i = 0; i < ticket; i++) {
+    if (model->messages[i].core != message->core) continue;
+    if (model->messages[i].state < PTO_MODEL_VISIBLE) return false;
+    *base = pto_max_u64(*base, model->messages[i].visible);
+  }
+  return true;
+}
+
+static inline bool pto_model_begin_time(const struct pto_model *model, uint32_t ticket, uint64_t *time) {
+  uint32_t group = model->messages[ticket].group;
+  uint64_t base;
+  if (!pto_model_base(model, ticket, time)) return false;
+  if (group && group == model->open_group) return false;
+  for (uint32_t i = 0; group && i < model->count; i++) {
+    if (model->messages[i].group != group || model->messages[i].state >= PTO_MODEL_BEGUN) continue;
+    if (!pto_model_base(model, i, &base)) return false;
+    *time = pto_max_u64(*time, base);
+  }
+  /* Members that have begun at this instant fixed it. */
+  for (uint32_t i = 0; group && i < model->count; i++) {
+    if (model->messages[i].group == group && model->messages[i].state >= PTO_MODEL_BEGUN) {
+      *time = model->messages[i].begin;
+      return true;
+    }
+  }
+  *time += model->chip.kernel_start_ps;
+  return true;
+}
+
+/* Order of things at one instant: ends, begins (each by core), then schedulers. */
+static inline bool pto_model_is_before(const struct pto_model *model, struct pto_model_next a,
+                                       struct pto_model_next b) {
+  if (a.what == PTO_MODEL_NOTHING || b.what == PTO_MODEL_NOTHING)
+    return b.what == PTO_MODEL_NOTHING && a.what != PTO_MODEL_NOTHING;
+  if (a.time != b.time) return a.time < b.time;
+  uint32_t rank_a = a.what >= PTO_MODEL_COMPLETION ? 3 : a.what, rank_b = b.what >= PTO_MODEL_COMPLETION ? 3 : b.what;
+  if (rank_a != rank_b) return rank_a < rank_b;
+  if (rank_a == 3) return a.scheduler < b.scheduler;
+  return model->messages[a.ticket].core < model->messages[b.ticket].core;
+}
+
+static inline struct pto_model_next pto_model_scheduler_next(const struct pto_model *model, uint32_t scheduler) {
+  struct pto_model_next next = {.what = PTO_MODEL_NOTHING};
+  for (uint32_t i = 0; i < model->count; i++) {
+    const struct pto_model_message *message = &model->messages[i];
+    bool is_completion = message->state == PTO_MODEL_VISIBLE;
+    if (pto_model_owner(model, message->core) != scheduler || (!is_completion && message->state != PTO_MODEL_ASKED))
+      continue;
+    uint64_t time = is_completion ? message->visible : message->asked;
+    struct pto_model_next other = {is_completion ? PTO_MODEL_COMPLETION : PTO_MODEL_SENDING, time, i, scheduler};
+    bool is_first = next.what == PTO_MODEL_NOTHING || other.time < next.time;
+    if (!is_first && other.time == next.time) {
+      if (other.what != next.what)
+        is_first = is_completion;
+      else if (is_completion)
+        is_first = message->core < model->messages[next.ticket].core;
+    }
+    if (is_first) next = other;
+  }
+  if (next.what != PTO_MODEL_NOTHING) next.time = pto_max_u64(next.time, model->clocks[scheduler]);
+  return next;
+}
+
+static inline struct pto_model_next pto_model_find_next(const struct pto_model *model) {
+  struct pto_model_next next = {.what = PTO_MODEL_NOTHING};
+  for (uint32_t i = 0; i < model->count; i++) {
+    struct pto_model_next other = {.ticket = i};
+    if (model->messages[i].state == PTO_MODEL_BEGUN) {
+      other.what = PTO_MODEL_END;
+      other.time = model->messages[i].visible;
+    } else if (pto_model_begin_time(model, i, &other.time)) {
+      other.what = PTO_MODEL_BEGIN;
+    }
+    if (pto_model_is_before(model, other, next)) next = other;
+  }
+  for (uint32_t s = 0; s < model->chip.scheduler_count; s++) {
+    struct pto_model_next other = pto_model_scheduler_next(model, s);
+    if (pto_model_is_before(model, other, next)) next = other;
+  }
+  return next;
+}
+
+static inline void pto_model_begin(struct pto_model *model, uint32_t ticket, uint64_t time) {
+  struct pto_model_message *message = &model->messages[ticket];
+  struct pto_timing timing;
+  uint32_t sharers = 0;
+  for (uint32_t i = 0; i < model->count; i++) {
+    uint64_t other;
+    bool begins_now = pto_model_begin_time(model, i, &other) && other == time;
+    sharers += model->messages[i].cost.bytes_in > 0 && (model->messages[i].state == PTO_MODEL_BEGUN || begins_now);
+  }
+  pto_timing_init(&timing, &model->chip);
+  struct pto_timing_load load = pto_timing_load(&timing, &message->cost, message->core % 3 ? PTO_AIV : PTO_AIC);
+  message->state = PTO_MODEL_BEGUN;
+  message->begin = time;
+  message->end = time + pto_timing_work_ps(&timing, &load, sharers);
+  message->visible = message->end + model->chip.kernel_end_ps;
+  model->begun[model->begun_count++] = ticket;
+}
+
+/* Up to the next completion; false where that is later than `limit`. */
+static inline bool pto_model_advance(struct pto_model *model, uint64_t limit, struct pto_model_next *completion) {
+  for (;;) {
+    struct pto_model_next next = pto_model_find_next(model);
+    if (next.what == PTO_MODEL_NOTHING || next.time > limit) return false;
+    if (next.what == PTO_MODEL_COMPLETION) {
+      *completion = next;
+      return true;
+    }
+    struct pto_model_message *message = &model->messages[next.ticket];
+    if (next.what == PTO_MODEL_END) {
+      message->state = PTO_MODEL_VISIBLE;
+    } else if (next.what == PTO_MODEL_BEGIN) {
+      pto_model_begin(model, next.ticket, next.time);
+    } else {
+      model->clocks[next.scheduler] = next.time + model->chip.work_ps[PTO_WORK_DISPATCH];
+      message->arrival = model->clocks[next.scheduler];
+      message->state = PTO_MODEL_ARRIVED;
+    }
+  }
+}
+
+static inline uint64_t pto_model_clock(const struct pto_model *model) { return model->clocks[model->actor]; }
+
+static inline void pto_model_dispatch(struct pto_model *model, struct pto_model_message message, uint64_t ready_at) {
+  uint32_t owner = pto_model_owner(model, message.core);
+  bool has_earlier = false;
+  message.asked = pto_max_u64(ready_at, pto_model_clock(model));
+  for (uint32_t i = 0; i < model->count; i++) {
+    if (model->messages[i].core != message.core) continue;
+    message.asked = pto_max_u64(message.asked, model->messages[i].asked);
+    has_earlier |= model->messages[i].state == PTO_MODEL_ASKED;
+  }
+  message.state = PTO_MODEL_ASKED;
+  if (model->actor == owner && message.asked == pto_model_clock(model) && !has_earlier) {
+    model->clocks[owner] += model->chip.work_ps[PTO_WORK_DISPATCH];
+    message.arrival = model->clocks[owner];
+    message.state = PTO_MODEL_ARRIVED;
+  }
+  model->messages[model->count++] = message;
+}
+
+#endif

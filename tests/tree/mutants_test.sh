@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# `make mutants` works: each named mutant still changes its source, two of them are killed, and on a small tree of its own every
+# outcome, score and exit status is what it should be.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/support/holds.sh
+top=$PWD
+
+holds 'each named mutant changes its source' scripts/mutants --build "$work/check" --check
+
+# ---- a small tree -------------------------------------------------------------------------------------------------------------
+tree=$work/tree
+mkdir -p "$tree"/{runtime/{tensor,memory,task,deps,sched},tests/mutants,build/{obj,tests}/runtime/task}
+cd "$tree" || exit 1
+cat >runtime/task/most.h <<'END'
+static inline int twice(int x) {
+  return x * 2;
+}
+END
+cat >runtime/task/most.c <<'END'
+#include <runtime/task/most.h>
+int most(const int *x, int count);
+int most(const int *x, int count) {
+  int best = x[0];
+  for (int i = 1; i < count; i++)
+    if (x[i] > best) best = x[i]; /* > is no operator */
+  return twice(best);
+}
+END
+cat >runtime/task/most_test.c <<'END'
+#include <stdio.h>
+int most(const int *x, int count);
+int main(void) {
+  const int x[] = {3, 9, 4};
+  int passed = most(x, 3) == 18;
+  printf(passed ? "[       OK ] test_the_most_is_found\n" : "[  FAILED  ] test_the_most_is_found\n");
+  return !passed;
+}
+END
+echo 'task: runtime/task/most_test' >tests/mutants/killers.list
+echo 'task/most.c relational :: if (x[i] > best) best = x[i]; :: an equal one is as good' >tests/mutants/equivalent.list
+cat >tests/mutants/named.list <<'END'
+# A comment.
+smallest: finds the smallest
+  runtime/task/most.c
+  s/x\[i\] > best/x[i] < best/
+same-code: changes nothing that matters
+  runtime/task/most.c
+  s/x\[i\] > best/best < x[i]/
+no-program: does not compile
+  runtime/task/most.c
+  s/int best/float best(/
+endless: never comes back
+  runtime/task/most.c
+  s/i\+\+/i += 0 * count/
+thrice: in a header
+  runtime/task/most.h
+  s/x \* 2/x * 3/
+unseen: what no test looks at
+  runtime/task/most.c
+  s/int best = x\[0\]/int best = -1/
+END
+export MUTANT_CC=cc MUTANT_FLAGS='-I. -O1 -g0' MUTANT_LINK=cc MUTANT_LIBS='' AR=ar
+compiled() { cc -I. -O1 -MMD -MP -c -o "build/obj/${1%.c}.o" "$1"; }
+compiled runtime/task/most.c && compiled runtime/task/most_test.c && ar rcsP build/libpto.a build/obj/runtime/task/most.o &&
+  ar rcs build/libsupport.a && ar rcs build/libptotools.a && ar rcs build/libptosim.a && touch build/flags &&
+  cc -o build/tests/runtime/task/most_test build/obj/runtime/task/most_test.o build/libpto.a || exit 1
+mutants() { "$top/scripts/mutants" --top "$tree" "$@"; }
+outcome() { # NAME OUTCOME-AND-MORE
+  mutants --only "$1" 2>&1 | grep -qE "^$2"
+}
+
+holds 'a mutant that a test notices is killed by it' outcome smallest 'killed +smallest +most_test: test_the_most_is_found'
+holds 'one that no test notices survives' outcome unseen 'survived +unseen'
+holds 'a survivor is shown' outcome unseen '    what no test looks at'
+holds 'a named survivor is an error' leaves_with 1 mutants --only unseen
+holds 'a killed one is none' leaves_with 0 mutants --only smallest
+holds 'the same machine code is no mutant' outcome same-code 'same code +same-code'
+holds 'what does not compile is no mutant' outcome no-program 'no program +no-program'
+holds 'an endless loop is noticed' outcome endless 'killed +endless +most_test: takes too long'
+holds 'a header changes all that includes it' outcome thrice 'killed +thrice +most_test: test_the_most_is_found'
+holds 'a generated mutant is made again by its name' outcome task/most.c:5:constant 'killed|survived|same'
+holds 'its line is changed as the name says' outcome task/most.c:5:negate 'killed +task/most.c:5:negate'
+holds 'an unknown name is an error' leaves_with 2 mutants --only task/most.c:99:negate
+holds 'a comment holds no operator' leaves_with 2 mutants --only task/most.c:6:relational.2
+
+mutants --count all --list >"$work/all"
+mutants --count 20 --list >"$work/first"
+mutants --count 20 --list >"$work/again"
+mutants --count 20 --seed 2 --list >"$work/other"
+holds 'a sample is the same each time' cmp "$work/first" "$work/again"
+differs() { ! cmp -s "$1" "$2"; }
+holds 'another seed takes others' differs "$work/first" "$work/other"
+all_in() { ! grep -vxFf "$2" "$1"; }
+holds 'a sample is part of all' all_in "$work/first" "$work/all"
+
+# One that is known to be equivalent is not run, and printed with its reason; named ones run with any count.
+mutants --count all >"$work/run" 2>&1
+holds 'what is equivalent is told with its reason' grep -q '^    an equal one is as good' "$work/run"
+is_absent() { ! grep -q "^killed.*$1\|^survived.*$1" "$work/run"; }
+holds 'what is equivalent is not run' is_absent task/most.c:6:relational
+holds 'each folder has a score' grep -qE '^task .* %$' "$work/run"
+holds 'a mutant that survives is shown before and after' grep -qE '^    int best = x\[1\];' "$work/run"
+sed -i 's/most(x, 3) == 18/most(x, 3) == 19/' runtime/task/most_test.c
+compiled runtime/task/most_test.c && cc -o build/tests/runtime/task/most_test build/obj/runtime/task/most_test.o build/libpto.a
+holds 'a test that fails without a mutant kills none' leaves_with 2 mutants --only smallest
+sed -i 's/most(x, 3) == 19/most(x, 3) == 18/' runtime/task/most_test.c
+compiled runtime/task/most_test.c && cc -o build/tests/runtime/task/most_test build/obj/runtime/task/most_test.o build/libpto.a
+echo 'int elsewhere(void); int there(void); int there(void) { return elsewhere(); }' >>runtime/task/most_test.c
+compiled runtime/task/most_test.c
+holds 'a test that does not link without a mutant kills none' leaves_with 2 mutants --only smallest
+sed -i 's/x\\\[i\\\] > best/x\\[i\\] >= best/' tests/mutants/named.list
+holds 'a rule that changes nothing is an error' leaves_with 1 mutants --check
+cd "$top" || exit 1
+unset MUTANT_CC MUTANT_FLAGS MUTANT_LINK MUTANT_LIBS AR
+
+# ---- the runtime itself, with the objects that are there already ------------------------------------------------------------------
+if [ "${PTO_BUILD_DIR:-build}" = build ] && [ -x build/tests/runtime/memory/heap_ring_test ]; then
+  make --no-print-directory run-mutants MUTANT='free-heap-early retire-out-of-order' >"$work/run" 2>&1
+  holds 'a heap that frees early is noticed' grep -qE '^killed +free-heap-early ' "$work/run"
+  holds 'retirement out of order is noticed' grep -qE '^killed +retire-out-of-order ' "$work/run"
+fi
+holds_total
