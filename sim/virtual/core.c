@@ -27,8 +27,6 @@ static uint64_t lay_out(struct pto_virtual_cores *cores, char *base) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(queues); i++) {
     queues[i]->ring = carve(base, &used, ring_size * sizeof *queues[i]->ring);
     queues[i]->mask = (uint32_t)ring_size - 1;
-    queues[i]->heap.events = carve(base, &used, core_count * sizeof *queues[i]->heap.events);
-    queues[i]->heap.capacity = cores->core_count;
   }
   cores->cores = carve(base, &used, core_count * sizeof *cores->cores);
   cores->slots = carve(base, &used, slot_count * sizeof *cores->slots);
@@ -131,7 +129,7 @@ void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t 
   group->ready_count++;
   if (!group->is_closed || group->ready_count < group->member_count) return;
   for (uint32_t member = group->first_member; member; member = cores->cores[member - 1].next_member)
-    pto_event_queue_insert(&cores->begins, group->base + cores->kernel_start_ps, member - 1);
+    pto_event_queue_insert(&cores->begins, group->base + cores->kernel_start_ps, member - 1, member - 1);
   cores->free_groups[cores->free_group_count++] = joined - 1;
 }
 
@@ -197,21 +195,21 @@ static inline __attribute__((always_inline)) void run_front(struct pto_virtual_c
   slot->status = PTO_UNLIKELY(status != 0) ? keep_failure(cores, index, core->begun, status) : 0;
   core->begun++;
   core->free_at = end + cores->kernel_end_ps;
-  pto_event_queue_insert(&cores->ends, core->free_at, index);
+  pto_event_queue_insert(&cores->ends, core->free_at, index, index);
 }
 
 /* ---- kernels that wait ---- */
 
 static void wake_core(void *engine, uint32_t core) {
   struct pto_virtual_cores *cores = engine;
-  pto_event_queue_insert(&cores->ends, cores->now, core);
+  pto_event_queue_insert(&cores->ends, cores->now, core, core);
 }
 
 /* On the fiber: lets `duration_ps` pass. */
 static void spend(struct pto_waiting_core *waiting, uint64_t duration_ps) {
   struct pto_virtual_cores *cores = waiting->all->engine;
   if (duration_ps == 0) return;
-  pto_event_queue_insert(&cores->ends, cores->now + duration_ps, waiting->message.core);
+  pto_event_queue_insert(&cores->ends, cores->now + duration_ps, waiting->message.core, waiting->message.core);
   pto_fiber_suspend(&waiting->fiber);
 }
 
@@ -260,7 +258,7 @@ void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   record_span(cores, &slot->message, waiting->begin, cores->now);
   core->is_on_fiber = false;
   core->free_at = cores->now + cores->kernel_end_ps;
-  pto_event_queue_insert(&cores->ends, core->free_at, index);
+  pto_event_queue_insert(&cores->ends, core->free_at, index, index);
 }
 
 static bool front_waits(const struct pto_virtual_cores *cores, uint32_t index) {
@@ -286,7 +284,7 @@ static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint32_
   const uint64_t time = cores->now;
   struct pto_kernel_args args;
   uint32_t count = 0;
-  for (uint32_t index = first;; index = pto_event_queue_pop(&cores->begins).rank) {
+  for (uint32_t index = first;; index = pto_event_queue_pop(&cores->begins).core) {
     if (!front_waits(cores, index)) {
       const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, cores->cores[index].begun);
       pto_message_args(&slot->message, &cores->views[index], &args);
@@ -309,7 +307,7 @@ static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint32_
 
 void pto_virtual_cores_begin(struct pto_virtual_cores *cores) {
   const struct pto_event event = pto_event_queue_pop(&cores->begins);
-  const uint32_t index = event.rank;
+  const uint32_t index = event.core;
   cores->now = event.time;
   if (cores->begins.next_at == event.time) {
     begin_together(cores, index);
@@ -352,5 +350,5 @@ bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
     if (!core->is_on_fiber) running += begun - done; /* others have no event while they wait */
     sharers += begun != done && core->moves_bytes;
   }
-  return sharers == cores->sharers && running <= pto_event_queue_count(&cores->ends);
+  return sharers == cores->sharers && running <= cores->ends.tail - cores->ends.head;
 }

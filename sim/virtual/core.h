@@ -149,7 +149,7 @@ static inline void pto_virtual_cores_follow(struct pto_virtual_cores *cores, uin
   if (PTO_UNLIKELY(slot->group))
     pto_virtual_cores_wait_for_group(cores, core, slot->group, base);
   else
-    pto_event_queue_insert(&cores->begins, base + cores->kernel_start_ps, core);
+    pto_event_queue_insert(&cores->begins, base + cores->kernel_start_ps, core, core);
 }
 
 /* The oldest message of core `index` that was sent and has not arrived does so at `time`. */
@@ -176,18 +176,18 @@ static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores) {
     return PTO_VIRTUAL_NO_CORE;
   }
   const struct pto_event event = pto_event_queue_pop(&cores->ends);
-  struct pto_virtual_core *core = &cores->cores[event.rank];
+  struct pto_virtual_core *core = &cores->cores[event.core];
   cores->now = event.time;
   if (PTO_UNLIKELY(core->is_on_fiber)) {
-    pto_virtual_cores_resume(cores, event.rank);
+    pto_virtual_cores_resume(cores, event.core);
     return PTO_VIRTUAL_NO_CORE;
   }
   cores->sharers -= core->moves_bytes;
   if (++core->done != core->arrived) { /* the next one follows at once */
-    const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, event.rank, core->done);
-    pto_virtual_cores_follow(cores, event.rank, slot, pto_max_u64(slot->arrival, core->free_at));
+    const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, event.core, core->done);
+    pto_virtual_cores_follow(cores, event.core, slot, pto_max_u64(slot->arrival, core->free_at));
   }
-  return event.rank;
+  return event.core;
 }
 
 /* Takes the oldest completion of core `index`, which has one. */

@@ -98,14 +98,14 @@ static bool advance(struct engine_virtual *engine, uint64_t limit) {
       const uint32_t core = pto_virtual_cores_step(cores);
       if (core == PTO_VIRTUAL_NO_CORE) continue;
       const uint32_t owner = cores->cores[core].scheduler;
-      pto_virtual_queue_insert(&engine->schedulers[owner].completions, core_at, core);
+      pto_event_queue_insert(&engine->schedulers[owner].completions, core_at, 0, core);
       hurry_scheduler(engine, owner, core_at);
       continue;
     }
     struct pto_virtual_scheduler *scheduler = &engine->schedulers[first];
     if (pto_virtual_scheduler_has_completion_next(scheduler)) return true;
     scheduler->clock = scheduler_at + engine->dispatch_ps;
-    pto_virtual_cores_arrive(cores, pto_virtual_queue_pop(&scheduler->messages), scheduler->clock);
+    pto_virtual_cores_arrive(cores, pto_event_queue_pop(&scheduler->messages).core, scheduler->clock);
     update_scheduler(engine, first);
   }
 }
@@ -126,7 +126,7 @@ static bool engine_dispatch(struct pto_port *port, const struct pto_message *mes
     pto_virtual_cores_arrive(&engine->cores, message->core, port->clock);
     return false;
   }
-  pto_virtual_queue_insert(&engine->schedulers[owner].messages, asked_at, message->core);
+  pto_event_queue_insert(&engine->schedulers[owner].messages, asked_at, 0, message->core);
   if (is_own) return false; /* leave_scheduler updates it, with the clock of then */
   hurry_scheduler(engine, owner, asked_at);
   port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[owner]);
@@ -142,7 +142,7 @@ static uint32_t engine_poll(struct pto_port *port, struct pto_completion *comple
   const uint32_t first = engine->first;
   struct pto_virtual_scheduler *scheduler = &engine->schedulers[first];
   scheduler->clock = engine->next_at[first] + engine->poll_ps;
-  completions[0] = pto_virtual_cores_poll(&engine->cores, pto_virtual_queue_pop(&scheduler->completions));
+  completions[0] = pto_virtual_cores_poll(&engine->cores, pto_event_queue_pop(&scheduler->completions).core);
   enter_scheduler(engine, first);
   port->quiet_until = 0;
   return 1;
@@ -179,8 +179,8 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct pto_virtual_scheduler *scheduler = &engine->schedulers[i];
     scheduler->clock = 0;
-    pto_virtual_queue_reset(&scheduler->completions);
-    pto_virtual_queue_reset(&scheduler->messages);
+    pto_event_queue_reset(&scheduler->completions);
+    pto_event_queue_reset(&scheduler->messages);
   }
   for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
   engine->first = 0;
@@ -231,17 +231,16 @@ static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
 
 /* With a NULL base it only adds up. */
 static uint64_t lay_out(const struct pto_chip *chip, char *base) {
-  uint64_t used = 0, core_count = 3 * (uint64_t)chip->cluster_count;
-  uint64_t slots = pto_align_up(chip->slots_per_core, 2), notices = UINT64_C(1)
-                                                                    << pto_log2_floor(2 * core_count * slots - 1);
+  uint64_t used = 0, slots = pto_align_up(chip->slots_per_core, 2);
+  const uint32_t ring_size = pto_event_queue_ring_size(3 * chip->cluster_count * slots);
   struct engine_virtual *engine = carve(base, &used, sizeof *engine);
   for (uint32_t i = 0; i < 2 * chip->scheduler_count; i++) {
-    struct pto_virtual_notice *ring = carve(base, &used, notices * sizeof *ring);
+    struct pto_event *ring = carve(base, &used, ring_size * sizeof *ring);
     if (!base) continue;
     struct pto_virtual_scheduler *scheduler = &engine->schedulers[i / 2];
-    struct pto_virtual_queue *queue = i % 2 ? &scheduler->messages : &scheduler->completions;
-    queue->notices = ring;
-    queue->mask = (uint32_t)(notices - 1);
+    struct pto_event_queue *queue = i % 2 ? &scheduler->messages : &scheduler->completions;
+    queue->ring = ring;
+    queue->mask = ring_size - 1;
   }
   return used;
 }
