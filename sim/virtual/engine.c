@@ -33,9 +33,7 @@ struct engine_virtual {
   struct pto_virtual_scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
   struct pto_virtual_cores cores;
   uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
-  struct pto_watchdog watchdog;
-  struct pto_watchdog_line line;
-  struct pto_reserve memory; /* holds this struct too */
+  struct pto_reserve memory;        /* holds this struct too */
 };
 
 _Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
@@ -199,12 +197,11 @@ static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
 }
 
 static void engine_find_waits(struct pto_port *port, struct pto_core_waits *waits) {
-  pto_waiting_cores_find_waits(&engine_of(port)->cores.waiting, waits);
+  pto_waiting_cores_find_waits(&engine_of(port)->cores.solo.waiting, waits);
 }
 
 static void engine_destroy(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
-  pto_watchdog_fini(&engine->watchdog);
   pto_virtual_cores_fini(&engine->cores);
   struct pto_reserve memory = engine->memory;
   pto_reserve_fini(&memory);
@@ -223,19 +220,13 @@ static const struct pto_port_ops ops = {
     .destroy = engine_destroy,
 };
 
-static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
-  void *piece = base ? base + *used_bytes : NULL;
-  *used_bytes += pto_align_up(size_bytes, PTO_CACHE_LINE);
-  return piece;
-}
-
 /* With a NULL base it only adds up. */
 static uint64_t lay_out(const struct pto_chip *chip, char *base) {
   uint64_t used = 0, slots = pto_align_up(chip->slots_per_core, 2);
   const uint32_t ring_size = pto_event_queue_ring_size(3 * chip->cluster_count * slots);
-  struct engine_virtual *engine = carve(base, &used, sizeof *engine);
+  struct engine_virtual *engine = pto_carve(base, &used, sizeof *engine);
   for (uint32_t i = 0; i < 2 * chip->scheduler_count; i++) {
-    struct pto_event *ring = carve(base, &used, ring_size * sizeof *ring);
+    struct pto_event *ring = pto_carve(base, &used, ring_size * sizeof *ring);
     if (!base) continue;
     struct pto_virtual_scheduler *scheduler = &engine->schedulers[i / 2];
     struct pto_event_queue *queue = i % 2 ? &scheduler->messages : &scheduler->completions;
@@ -282,28 +273,13 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   struct engine_virtual *engine = memory.addr;
   engine->memory = memory;
   fill_port(engine, chip);
-  if (pto_virtual_cores_init(&engine->cores, chip) != PTO_OK) {
+  const int status = pto_virtual_cores_init(&engine->cores, config, error);
+  if (status != PTO_OK) {
     pto_reserve_fini(&memory);
-    return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for %u cores", chip->name,
-                         3 * chip->cluster_count);
+    return status;
   }
   assign_cores(engine, chip);
   engine_begin_run(&engine->port, NULL, 0);
-  const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
-                                            .on_timeout = config->on_timeout,
-                                            .context = config->on_timeout_context,
-                                            .lines = &engine->line,
-                                            .line_count = 1};
-  int status = pto_watchdog_init(&engine->watchdog, &watch);
-  if (status != PTO_OK) {
-    engine_destroy(&engine->port);
-    return pto_error_set(error, status, "virtual engine of chip %s: the watchdog's thread does not start", chip->name);
-  }
-  if (engine->watchdog.is_running) {
-    engine->cores.watchdog_line = &engine->line;
-    engine->cores.is_instrumented = true;
-    engine->cores.watchdog = &engine->watchdog;
-  }
   *port_out = &engine->port;
   return PTO_OK;
 }
