@@ -215,19 +215,28 @@ static inline uint32_t pto_access_map_find(const struct pto_access_map *map, con
                                            uint32_t bucket) {
   return pto_access_map_find_kind(map, region, pto_access_kind(region), bucket);
 }
-/* The rest of pto_access_map_append, for entries whose own places are full. */
-bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
-                                 uint16_t tag);
+/* A fresh chunk before the others, for an entry whose places are full.  False where the list chunks are exhausted. */
+bool pto_access_map_add_chunk(struct pto_access_map *map, struct pto_access_entry *entry);
 
 /* Adds an access behind the others.  False where the list chunks are exhausted. */
 static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_access_entry *entry,
                                          struct pto_task_ref ref, uint16_t tag) {
   if (tag & PTO_TAG_WRITE)
     entry->flags |= (uint8_t)(PTO_ENTRY_HAS_WRITE | (entry->count || entry->more ? PTO_ENTRY_MANY_WRITES : 0));
-  if (PTO_UNLIKELY(entry->count == PTO_ENTRY_ACCESSES)) return pto_access_map_append_chunk(map, entry, ref, tag);
-  entry->refs[entry->count] = ref.bits;
-  entry->tags[entry->count] = tag;
-  entry->count++;
+  if (PTO_LIKELY(entry->count < PTO_ENTRY_ACCESSES)) {
+    entry->refs[entry->count] = ref.bits;
+    entry->tags[entry->count] = tag;
+    entry->count++;
+    return true;
+  }
+  struct pto_list_chunk *chunk = &map->chunks->chunks[entry->more];
+  if (!entry->more || PTO_UNLIKELY(chunk->count == PTO_CHUNK_ACCESSES)) {
+    if (PTO_UNLIKELY(!pto_access_map_add_chunk(map, entry))) return false;
+    chunk = &map->chunks->chunks[entry->more];
+  }
+  chunk->items.accesses.refs[chunk->count] = ref.bits;
+  chunk->items.accesses.tags[chunk->count] = tag;
+  chunk->count++;
   return true;
 }
 static inline bool pto_access_entry_is_empty(const struct pto_access_entry *entry) {
