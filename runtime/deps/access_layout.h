@@ -62,7 +62,7 @@ struct pto_access_entry_cold {
   uint32_t space;
   uint32_t bucket, next; /* of the bucket */
   uint32_t visit;        /* stamp of the last walk over several cells that met it */
-  uint32_t class_index;  /* 0: the lone entry of its space, which no cell leads to */
+  uint32_t class_index;
   uint32_t next_in_class, previous_in_class;
   uint32_t cell, next_in_cell; /* its first cell */
   uint32_t links;              /* its other cells; through sibling */
@@ -75,7 +75,6 @@ struct pto_access_space {
   struct pto_divisor pitch, plane; /* bytes of a row, of a plane of rows */
   uint64_t rows_in_plane;          /* 0: no grid was needed so far, and the reciprocals are not set */
   uint32_t coordinates;            /* 1: all is one row; 2: all is one plane; 3 */
-  uint32_t lone_entry;             /* where it is the only one, and no other has been since it came */
   uint32_t first_class;
   uint32_t entry_count;
   uint32_t fuzzy_count;   /* fuzzy entries */
