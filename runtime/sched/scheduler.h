@@ -65,7 +65,7 @@ struct pto_scheduler {
 };
 #define PTO_NO_SLOT UINT32_MAX
 
-/* "fifo", "lifo", "random:SEED"; false where the text is none of these. */
+/* Of a text of PTO_POLICY_LIST, with a number for SEED; false where it is none. */
 bool pto_policy_parse(const char *text, enum pto_policy *policy, uint64_t *seed);
 /* Syntax of the policies by index, for lists; NULL past the end. */
 const char *pto_policy_syntax_at(uint32_t index);
