@@ -173,19 +173,7 @@ static int linear_run(const struct pto_kernel_args *args) {
 static const struct pto_kernel_param nearest_params[] = PARAMS(PTO_DTYPES_ALL);
 static const struct pto_kernel_param linear_params[] = PARAMS(PTO_DTYPES_FLOAT);
 
-const struct pto_kernel pto_general_resample_nearest = {.name = "resample_nearest",
-                                                        .cores = PTO_AIV,
-                                                        .flags = PTO_KERNEL_ONE_BLOCK,
-                                                        .params = nearest_params,
-                                                        .param_count = PTO_ARRAY_LENGTH(nearest_params),
-                                                        .run = nearest_run,
-                                                        .cost = nearest_cost,
-                                                        .check = nearest_check};
-const struct pto_kernel pto_general_resample_linear = {.name = "resample_linear",
-                                                       .cores = PTO_AIV,
-                                                       .flags = PTO_KERNEL_ONE_BLOCK,
-                                                       .params = linear_params,
-                                                       .param_count = PTO_ARRAY_LENGTH(linear_params),
-                                                       .run = linear_run,
-                                                       .cost = linear_cost,
-                                                       .check = linear_check};
+PTO_GENERAL_KERNEL(resample_nearest, nearest_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK,
+                   .run = nearest_run, .cost = nearest_cost, .check = nearest_check);
+PTO_GENERAL_KERNEL(resample_linear, linear_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = linear_run,
+                   .cost = linear_cost, .check = linear_check);

@@ -91,11 +91,5 @@ static const struct pto_kernel_param unfold_params[] = {
     {.name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPES_ALL, .min_rank = 6, .max_rank = 6},
     PTO_WINDOW_PARAMS};
 
-const struct pto_kernel pto_general_unfold = {.name = "unfold",
-                                              .cores = PTO_AIV,
-                                              .flags = PTO_KERNEL_ONE_BLOCK,
-                                              .params = unfold_params,
-                                              .param_count = PTO_ARRAY_LENGTH(unfold_params),
-                                              .run = unfold_run,
-                                              .cost = unfold_cost,
-                                              .check = unfold_check};
+PTO_GENERAL_KERNEL(unfold, unfold_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = unfold_run,
+                   .cost = unfold_cost, .check = unfold_check);

@@ -7,7 +7,6 @@
 #include <kernels/api/list.h>
 #include <kernels/move/move.h>
 #include <kernels/api/shape.h>
-#include <runtime/base/base.h>
 
 static int copy_run(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
@@ -29,11 +28,5 @@ static const struct pto_kernel_param copy_params[] = {
     {.name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPES_ALL},
 };
 
-const struct pto_kernel pto_general_copy = {.name = "copy",
-                                            .cores = PTO_AIV,
-                                            .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
-                                            .params = copy_params,
-                                            .param_count = PTO_ARRAY_LENGTH(copy_params),
-                                            .run = copy_run,
-                                            .cost = copy_cost,
-                                            .check = copy_check};
+PTO_GENERAL_KERNEL(copy, copy_params, .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
+                   .run = copy_run, .cost = copy_cost, .check = copy_check);

@@ -177,27 +177,9 @@ static const struct pto_kernel_param axis_params[] = {TENSORS(0),
                                                       {.name = "axis", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
 static const struct pto_kernel_param nd_params[] = {TENSORS(1)};
 
-const struct pto_kernel pto_general_gather = {.name = "gather",
-                                              .cores = PTO_AIV,
-                                              .flags = PTO_KERNEL_ONE_BLOCK,
-                                              .params = axis_params,
-                                              .param_count = PTO_ARRAY_LENGTH(axis_params),
-                                              .run = gather_run,
-                                              .cost = gather_cost,
-                                              .check = gather_check};
-const struct pto_kernel pto_general_gather_elements = {.name = "gather_elements",
-                                                       .cores = PTO_AIV,
-                                                       .flags = PTO_KERNEL_ONE_BLOCK,
-                                                       .params = axis_params,
-                                                       .param_count = PTO_ARRAY_LENGTH(axis_params),
-                                                       .run = gather_elements_run,
-                                                       .cost = gather_cost,
-                                                       .check = gather_elements_check};
-const struct pto_kernel pto_general_gather_nd = {.name = "gather_nd",
-                                                 .cores = PTO_AIV,
-                                                 .flags = PTO_KERNEL_ONE_BLOCK,
-                                                 .params = nd_params,
-                                                 .param_count = PTO_ARRAY_LENGTH(nd_params),
-                                                 .run = gather_nd_run,
-                                                 .cost = gather_nd_cost,
-                                                 .check = gather_nd_check};
+PTO_GENERAL_KERNEL(gather, axis_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = gather_run,
+                   .cost = gather_cost, .check = gather_check);
+PTO_GENERAL_KERNEL(gather_elements, axis_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK,
+                   .run = gather_elements_run, .cost = gather_cost, .check = gather_elements_check);
+PTO_GENERAL_KERNEL(gather_nd, nd_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = gather_nd_run,
+                   .cost = gather_nd_cost, .check = gather_nd_check);

@@ -139,11 +139,5 @@ static const struct pto_kernel_param pad_params[] = {{.name = "x", .mode = PTO_I
                                                      BEGIN(6),
                                                      BEGIN(7)};
 
-const struct pto_kernel pto_general_pad = {.name = "pad",
-                                           .cores = PTO_AIV,
-                                           .flags = PTO_KERNEL_ONE_BLOCK,
-                                           .params = pad_params,
-                                           .param_count = PTO_ARRAY_LENGTH(pad_params),
-                                           .run = pad_run,
-                                           .cost = pad_cost,
-                                           .check = pad_check};
+PTO_GENERAL_KERNEL(pad, pad_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = pad_run, .cost = pad_cost,
+                   .check = pad_check);

@@ -135,14 +135,8 @@ static const struct pto_kernel_param triangular_params[] = {TENSOR("x", PTO_INPU
                                                             SCALAR("upper", PTO_SCALAR_U64),
                                                             SCALAR("diagonal", PTO_SCALAR_I64)};
 #define KERNEL(name_, flags_)                                                                                          \
-  const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
-                                                 .cores = PTO_AIV,                                                     \
-                                                 .flags = flags_ | PTO_KERNEL_ONE_BLOCK,                               \
-                                                 .params = name_##_params,                                             \
-                                                 .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
-                                                 .run = name_##_run,                                                   \
-                                                 .cost = move_cost,                                                    \
-                                                 .check = name_##_check}
+  PTO_GENERAL_KERNEL(name_, name_##_params, .cores = PTO_AIV, .flags = flags_ | PTO_KERNEL_ONE_BLOCK,                  \
+                     .run = name_##_run, .cost = move_cost, .check = name_##_check)
 KERNEL(tile, 0);
 KERNEL(reverse, 0);
 KERNEL(triangular, PTO_KERNEL_IN_PLACE);

@@ -153,14 +153,8 @@ static const struct pto_kernel_param scatter_nd_inplace_params[] = {TENSOR("y", 
                                                                     TENSOR("updates", PTO_INPUT)};
 
 #define KERNEL(name_)                                                                                                  \
-  const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
-                                                 .cores = PTO_AIV,                                                     \
-                                                 .flags = PTO_KERNEL_ONE_BLOCK,                                        \
-                                                 .params = name_##_params,                                             \
-                                                 .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
-                                                 .run = name_##_run,                                                   \
-                                                 .cost = name_##_cost,                                                 \
-                                                 .check = name_##_check}
+  PTO_GENERAL_KERNEL(name_, name_##_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = name_##_run,       \
+                     .cost = name_##_cost, .check = name_##_check)
 KERNEL(scatter_elements);
 KERNEL(scatter_elements_inplace);
 KERNEL(scatter_nd);

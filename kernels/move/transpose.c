@@ -10,7 +10,6 @@
 #include <kernels/api/list.h>
 #include <kernels/move/move.h>
 #include <kernels/api/shape.h>
-#include <runtime/base/base.h>
 
 #include <inttypes.h>
 
@@ -63,11 +62,5 @@ static const struct pto_kernel_param transpose_params[] = {
     {.name = "order", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64},
 };
 
-const struct pto_kernel pto_general_transpose = {.name = "transpose",
-                                                 .cores = PTO_AIV,
-                                                 .flags = PTO_KERNEL_ONE_BLOCK,
-                                                 .params = transpose_params,
-                                                 .param_count = PTO_ARRAY_LENGTH(transpose_params),
-                                                 .run = transpose_run,
-                                                 .cost = transpose_cost,
-                                                 .check = transpose_check};
+PTO_GENERAL_KERNEL(transpose, transpose_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = transpose_run,
+                   .cost = transpose_cost, .check = transpose_check);
