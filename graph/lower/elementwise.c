@@ -13,10 +13,15 @@ static void unary(struct pto_graph_lowering *l, const struct pto_graph_node *nod
   pto_graph_lowering_elementwise(l, kernel, &x, 1, &y, scalars, scalar_count);
 }
 
+/* By operation of one operand or two; those that have another name as kernels. */
 #define pto_general_identity pto_general_copy
-static const struct pto_kernel *const unary_kernels[PTO_GRAPH_OP_COUNT] = {
-#define X(id, name) [PTO_GRAPH_OP_##id] = &pto_general_##id,
-    PTO_UNARY_OP_LIST(X)
+#define pto_general_max pto_general_maximum
+#define pto_general_min pto_general_minimum
+#define pto_general_greater_or_equal pto_general_greater_equal
+#define pto_general_lesser_or_equal pto_general_lesser_equal
+static const struct pto_kernel *const kernels[PTO_GRAPH_OP_COUNT] = {
+#define X(id, ...) [PTO_GRAPH_OP_##id] = &pto_general_##id,
+    PTO_UNARY_OP_LIST(X) PTO_BINARY_OP_LIST(X)
 #undef X
 };
 
@@ -45,11 +50,11 @@ void pto_lower_unary(struct pto_graph_lowering *l, const struct pto_graph_node *
   if (node->op == PTO_GRAPH_OP_identity)
     pto_graph_lowering_alias(l, node, 0, pto_graph_lowering_operand(l, node, 0));
   else if (node->op == PTO_GRAPH_OP_is_nan || node->op == PTO_GRAPH_OP_is_infinite)
-    predicate(l, node, unary_kernels[node->op]);
+    predicate(l, node, kernels[node->op]);
   else if (node->op == PTO_GRAPH_OP_logical_not)
     logical_not(l, node);
   else
-    unary(l, node, unary_kernels[node->op], NULL, 0);
+    unary(l, node, kernels[node->op], NULL, 0);
 }
 
 static bool is_signed(uint32_t dtype) { return dtype == PTO_INT8 || dtype == PTO_INT32 || dtype == PTO_INT64; }
@@ -168,48 +173,23 @@ void pto_lower_prelu(struct pto_graph_lowering *l, const struct pto_graph_node *
   binary(l, node, &pto_general_prelu);
 }
 
+void pto_lower_binary(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  binary(l, node, kernels[node->op]);
+}
+
 /* The result is a byte of 0 or 1. */
-static void test(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel,
-                 bool are_bools) {
+static void test(struct pto_graph_lowering *l, const struct pto_graph_node *node, bool are_bools) {
   const struct pto_tensor *inputs[] = {pto_graph_lowering_operand(l, node, 0), pto_graph_lowering_operand(l, node, 1)};
   const struct pto_tensor bools[] = {pto_graph_lowering_as_bool(inputs[0]), pto_graph_lowering_as_bool(inputs[1])};
   if (are_bools)
     for (int i = 0; i < 2; i++) inputs[i] = &bools[i];
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_ANY),
                           result = pto_graph_lowering_as_bool(&y);
-  pto_graph_lowering_elementwise(l, kernel, inputs, 2, &result, NULL, 0);
+  pto_graph_lowering_elementwise(l, kernels[node->op], inputs, 2, &result, NULL, 0);
 }
 
-/* What is known of an operation of two operands: its result is of their dtype, or a test of numbers, or of bools. */
-static const struct binary_form {
-  const struct pto_kernel *kernel;
-  bool is_test, are_bools;
-} binary_forms[PTO_GRAPH_OP_COUNT] = {
-    [PTO_GRAPH_OP_add] = {&pto_general_add, false, false},
-    [PTO_GRAPH_OP_sub] = {&pto_general_sub, false, false},
-    [PTO_GRAPH_OP_mul] = {&pto_general_mul, false, false},
-    [PTO_GRAPH_OP_div] = {&pto_general_div, false, false},
-    [PTO_GRAPH_OP_max] = {&pto_general_maximum, false, false},
-    [PTO_GRAPH_OP_min] = {&pto_general_minimum, false, false},
-    [PTO_GRAPH_OP_pow] = {&pto_general_pow, false, false},
-    [PTO_GRAPH_OP_equal] = {&pto_general_equal, true, false},
-    [PTO_GRAPH_OP_not_equal] = {&pto_general_not_equal, true, false},
-    [PTO_GRAPH_OP_greater] = {&pto_general_greater, true, false},
-    [PTO_GRAPH_OP_greater_or_equal] = {&pto_general_greater_equal, true, false},
-    [PTO_GRAPH_OP_lesser] = {&pto_general_lesser, true, false},
-    [PTO_GRAPH_OP_lesser_or_equal] = {&pto_general_lesser_equal, true, false},
-    [PTO_GRAPH_OP_logical_and] = {&pto_general_logical_and, true, true},
-    [PTO_GRAPH_OP_logical_or] = {&pto_general_logical_or, true, true},
-    [PTO_GRAPH_OP_logical_xor] = {&pto_general_logical_xor, true, true},
-};
-
-void pto_lower_binary(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct binary_form *form = &binary_forms[node->op];
-  if (form->is_test)
-    test(l, node, form->kernel, form->are_bools);
-  else
-    binary(l, node, form->kernel);
-}
+void pto_lower_comparison(struct pto_graph_lowering *l, const struct pto_graph_node *node) { test(l, node, false); }
+void pto_lower_logic(struct pto_graph_lowering *l, const struct pto_graph_node *node) { test(l, node, true); }
 
 void pto_lower_where(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor condition = pto_graph_lowering_as_bool(pto_graph_lowering_operand(l, node, 0));

@@ -31,8 +31,8 @@
 struct pto_graph_lowering;
 typedef void pto_lower_function(struct pto_graph_lowering *l, const struct pto_graph_node *node);
 /* Of the lists of one form, and of each other operation. */
-pto_lower_function pto_lower_unary, pto_lower_binary, pto_lower_reduce;
-#define X(id, name) pto_lower_function pto_lower_##id;
+pto_lower_function pto_lower_unary, pto_lower_binary, pto_lower_comparison, pto_lower_logic, pto_lower_reduce;
+#define X(id, ...) pto_lower_function pto_lower_##id;
 PTO_OTHER_OP_LIST(X)
 #undef X
 

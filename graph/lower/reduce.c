@@ -22,7 +22,7 @@ static void over_axes(struct pto_graph_lowering *l, const struct pto_graph_node 
 }
 
 static const struct pto_kernel *const reduce_kernels[PTO_GRAPH_OP_COUNT] = {
-#define X(id, name) [PTO_GRAPH_OP_##id] = &pto_general_##id,
+#define X(id, ...) [PTO_GRAPH_OP_##id] = &pto_general_##id,
     PTO_REDUCE_OP_LIST(X)
 #undef X
 };

@@ -8,17 +8,23 @@
 #include <runtime/control/control.h>
 
 static pto_lower_function *const lower_functions[PTO_GRAPH_OP_COUNT] = {
-#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_unary,
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_unary,
     PTO_UNARY_OP_LIST(X)
 #undef X
-#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_binary,
-        PTO_BINARY_OP_LIST(X)
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_binary,
+        PTO_ARITHMETIC_OP_LIST(X)
 #undef X
-#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_reduce,
-            PTO_REDUCE_OP_LIST(X)
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_comparison,
+            PTO_COMPARISON_OP_LIST(X)
 #undef X
-#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_##id,
-                PTO_OTHER_OP_LIST(X)
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_logic,
+                PTO_LOGIC_OP_LIST(X)
+#undef X
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_reduce,
+                    PTO_REDUCE_OP_LIST(X)
+#undef X
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_##id,
+                        PTO_OTHER_OP_LIST(X)
 #undef X
 };
 
