@@ -18,27 +18,27 @@ static const struct {
 #define AIC_LANES 1u
 #define AIV_LANES 6u
 
-bool pto_policy_parse(const char *text, enum pto_policy *policy, uint64_t *seed) {
-  *seed = 0;
-  if (strcmp(text, "fifo") == 0) {
-    *policy = PTO_POLICY_FIFO;
-    return true;
-  }
-  if (strcmp(text, "lifo") == 0) {
-    *policy = PTO_POLICY_LIFO;
-    return true;
-  }
-  if (strncmp(text, "random:", 7) != 0 || text[7] < '0' || text[7] > '9') return false;
-  char *end;
-  errno = 0;
-  *seed = strtoull(text + 7, &end, 10);
-  *policy = PTO_POLICY_RANDOM;
-  return *end == '\0' && errno == 0;
-}
+static const char *const policies[] = {
+#define X(CONSTANT, name, syntax) syntax,
+    PTO_POLICY_LIST(X)
+#undef X
+};
 
-const char *pto_policy_syntax_at(uint32_t index) {
-  static const char *const names[] = {"fifo", "lifo", "random:SEED"};
-  return index < PTO_ARRAY_LENGTH(names) ? names[index] : NULL;
+const char *pto_policy_syntax_at(uint32_t index) { return index < PTO_POLICY_COUNT ? policies[index] : NULL; }
+
+bool pto_policy_parse(const char *text, enum pto_policy *policy, uint64_t *seed) {
+  for (uint32_t i = 0; i < PTO_POLICY_COUNT; i++) {
+    const size_t length = strcspn(policies[i], ":");
+    const bool draws = policies[i][length] == ':';
+    const char *rest = text + length;
+    if (strncmp(text, policies[i], length) != 0 || *rest != (draws ? ':' : '\0')) continue;
+    char *end;
+    errno = 0;
+    *seed = draws ? strtoull(rest + 1, &end, 10) : 0;
+    *policy = (enum pto_policy)i;
+    return !draws || (rest[1] >= '0' && rest[1] <= '9' && *end == '\0' && errno == 0);
+  }
+  return false;
 }
 
 bool pto_scheduler_init(struct pto_scheduler *scheduler, struct pto_port *port, struct pto_task_rings *rings,
@@ -161,7 +161,7 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
     uint32_t core = pto_core_tracker_pick(&scheduler->cores, shape == PTO_SHAPE_AIC, is_claimant, only_idle);
     if (core == UINT32_MAX) return false;
     slot->state = PTO_TASK_RUNNING;
-    const uint8_t flags = group || slot->flags & PTO_TASK_WAITS ? group : PTO_MESSAGE_MAY_MOVE;
+    const uint8_t flags = group || slot->flags & PTO_TASK_WAITS ? group : PTO_SCHEDULER_MAY_MOVE;
     send(scheduler, slot_index, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), flags);
   } else {
     uint32_t aiv_lanes[2];
@@ -308,7 +308,7 @@ static inline uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t cand
     uint32_t queue = (uint32_t)__builtin_ctz(candidates);
     uint32_t order = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).order;
     bool is_older = (int32_t)(order - best_order) < 0;
-    if (scheduler->policy == PTO_POLICY_LIFO ? !is_older : is_older) {
+    if (scheduler->queues[queue].is_at_back ? !is_older : is_older) {
       best = queue;
       best_order = order;
     }

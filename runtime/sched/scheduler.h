@@ -36,6 +36,13 @@ enum pto_shape {
 /* Kernels that may run within one call before the caller looks at what else has completed. */
 #define PTO_SCHEDULER_DONE 16u
 
+/* helgrind and drd see a race between threads alone: for them each core keeps to its own thread. */
+#ifdef PTO_ANNOTATE
+#define PTO_SCHEDULER_MAY_MOVE 0
+#else
+#define PTO_SCHEDULER_MAY_MOVE PTO_MESSAGE_MAY_MOVE
+#endif
+
 struct pto_scheduler {
   struct pto_reserve memory;
   struct pto_port *port;
@@ -58,7 +65,7 @@ struct pto_scheduler {
 };
 #define PTO_NO_SLOT UINT32_MAX
 
-/* "fifo", "lifo", "random:SEED"; false where the text is none of these. */
+/* Of a text of PTO_POLICY_LIST, with a number for SEED; false where it is none. */
 bool pto_policy_parse(const char *text, enum pto_policy *policy, uint64_t *seed);
 /* Syntax of the policies by index, for lists; NULL past the end. */
 const char *pto_policy_syntax_at(uint32_t index);
@@ -117,7 +124,7 @@ static inline enum pto_placed pto_scheduler_place_single(struct pto_scheduler *s
                                       .role = payload->first_role,
                                       .tensor_count = payload->tensor_count,
                                       .scalar_count = payload->scalar_count,
-                                      .flags = PTO_MESSAGE_MAY_MOVE};
+                                      .flags = PTO_SCHEDULER_MAY_MOVE};
   return pto_scheduler_send(scheduler, &message, ready_at, completion) ? PTO_PLACED_AND_RUN : PTO_PLACED;
 }
 
