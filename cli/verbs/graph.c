@@ -202,7 +202,7 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (command->steps.count && !command->run) return "--steps is for --run";
   if (command->steps.count && command->first_divergence) return "--first-divergence is for one run, not for --steps";
   if (command->steps.count && o->engine && strcmp(o->engine, "reference") == 0)
-    return "--steps is for engines of a chip:" PTO_ENGINE_NAMES;
+    return "--steps is not for --engine reference";
   if (command->has_kv && !command->steps.count) return "--kv and --state are for --steps";
   if (command->save_path && strcmp(command->save_path, "-") == 0)
     return "--save needs a file: that of the weights stands beside it";
@@ -216,7 +216,7 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (command->is_unfused && !runs && !command->explain) return "--no-fusion is for --run, --compare or --explain";
   if (o->has_deps && !command->check) return "--deps is for --check";
   if (command->check && o->engine && strcmp(o->engine, "reference") == 0)
-    return "--check is for engines of a chip:" PTO_ENGINE_NAMES;
+    return "--check is not for --engine reference";
   if ((pto_exports_record(o->exports) || o->stats) &&
       (!command->run || (o->engine && strcmp(o->engine, "reference") == 0)))
     return "--trace, --stats, --dot-tasks and --deps-json are for --run on a chip";
