@@ -185,7 +185,7 @@ int pto_cmd_task(int argc, char **argv) {
   else if (task.options.help)
     code = help();
   else if (task.options.programs.count != 1)
-    code = pto_complain(PTO_EXIT_USAGE, "task: one folder that `ptosim run --dump` made, not %" PRIu32,
+    code = pto_complain(PTO_EXIT_USAGE, "task: one folder that `ptosim run --dump` made, not %zu",
                         task.options.programs.count);
   else if ((code = pto_complain_unwritable(task.options.json_path)) == PTO_EXIT_OK)
     code = run_task(&task);
