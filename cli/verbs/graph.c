@@ -177,19 +177,15 @@ static int act(struct pto_graph_command *command) {
 }
 
 static int run_command(struct pto_graph_command *command) {
-  const char *json_path = command->options.json_path;
   const bool is_stdout_taken =
       pto_run_options_take_stdout(&command->options) || (command->dot_path && strcmp(command->dot_path, "-") == 0);
-  struct pto_error error;
   const int status = act(command);
   if (status) command->exit_code = exit_of(status);
   if (command->graph && status == PTO_OK && !command->options.quiet && !is_stdout_taken)
     pto_graph_report_print(command);
   fflush(stdout);
   if (status) pto_complain(0, "graph: %s", command->error.sentence);
-  if (json_path && pto_graph_report_write_json(command, &error))
-    return pto_complain(PTO_EXIT_FAILED, "graph: %s", error.sentence);
-  return command->exit_code;
+  return pto_write_report(command->options.json_path, pto_graph_report_put, command, command->exit_code);
 }
 
 /* Options that would be ignored, or say two things. */
