@@ -248,6 +248,16 @@ static bool has_command(struct pto_context *context) {
   return answer;
 }
 
+/* False where the context ends and nothing is queued. */
+static bool wait_for_command(struct pto_context *context) {
+  pto_context_lock(context);
+  while (context->queued == context->done && !context->is_ending)
+    pthread_cond_wait(&context->is_queued, &context->lock);
+  const bool answer = context->queued != context->done;
+  pto_context_unlock(context);
+  return answer;
+}
+
 static struct pto_command *oldest_command(struct pto_context *context) {
   return &context->queue[context->done % PTO_CONTEXT_QUEUE];
 }
@@ -264,13 +274,7 @@ static void finish_command(struct pto_context *context) {
 static struct pto_command *next_command(struct pto_context *context) {
   while (!has_command(context)) {
     if (pto_host_help(context->rt)) continue;
-    if (!context->has_thread || pto_host_has_failed(context->rt)) return NULL;
-    pto_context_lock(context);
-    while (context->queued == context->done && !context->is_ending)
-      pthread_cond_wait(&context->is_queued, &context->lock);
-    bool is_over = context->queued == context->done;
-    pto_context_unlock(context);
-    if (is_over) return NULL;
+    if (!context->has_thread || pto_host_has_failed(context->rt) || !wait_for_command(context)) return NULL;
   }
   struct pto_command *command = oldest_command(context);
   return command->kind == PTO_COMMAND_END_RUN ? NULL : command;
@@ -389,13 +393,6 @@ void pto_executor_run(struct pto_context *context) {
 
 void *pto_executor_main(void *argument) {
   struct pto_context *context = argument;
-  for (;;) {
-    pto_context_lock(context);
-    while (context->queued == context->done && !context->is_ending)
-      pthread_cond_wait(&context->is_queued, &context->lock);
-    bool is_over = context->queued == context->done;
-    pto_context_unlock(context);
-    if (is_over) return NULL;
-    pto_executor_run(context);
-  }
+  while (wait_for_command(context)) pto_executor_run(context);
+  return NULL;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <device/context_state.h>
 #include <graph/build/data.h>
 #include <graph/infer/infer.h>
 #include <runtime/base/utf8.h>
@@ -282,13 +283,28 @@ struct pto_graph_operand pto_graph_builder_scalar(struct pto_graph_builder *buil
   return add_constant(builder, &desc, bytes, size_bytes);
 }
 
+/* Dtype, shape and whether it is a constant, of a tensor of the context.  PTO_OK, PTO_ESTALE. */
+static int tensor_desc(struct pto_context *context, struct pto_device_tensor tensor, struct pto_graph_desc *desc_out,
+                       bool *is_constant_out, struct pto_error *error) {
+  struct pto_device_record *record = NULL;
+  pto_context_lock(context);
+  int status = pto_device_tensors_lookup(&context->tensors, tensor, "tensor", &record, error);
+  if (status == PTO_OK) {
+    *desc_out = (struct pto_graph_desc){.dtype = record->dtype, .ndims = record->ndims};
+    memcpy(desc_out->shape, record->shape, sizeof record->shape);
+    *is_constant_out = record->is_constant;
+  }
+  pto_context_unlock(context);
+  return status;
+}
+
 struct pto_graph_operand pto_graph_builder_constant_tensor(struct pto_graph_builder *builder,
                                                            struct pto_device_tensor tensor) {
   struct pto_graph_value value = {.kind = PTO_VALUE_CONSTANT, .tensor = tensor};
   struct pto_error error = {0};
   bool is_constant = false;
   if (pto_builder_begin_call(builder, "constant")) return none(builder);
-  int status = builder->context ? pto_builder_tensor_desc(builder->context, tensor, &value.desc, &is_constant, &error)
+  int status = builder->context ? tensor_desc(builder->context, tensor, &value.desc, &is_constant, &error)
                                 : pto_error_set(&error, PTO_EINVAL, "the builder has no context");
   if (status == PTO_OK && !is_constant) status = pto_error_set(&error, PTO_EINVAL, "the tensor is no constant one");
   if (status) {

@@ -34,12 +34,12 @@ struct pto_value_memory {
   struct pto_value_buffer *buffers;
   size_t count, capacity;
   uint64_t bytes;      /* of all of them */
-  bool reuses_at_once; /* nothing is free */
-  bool reuses_nothing; /* all is */
+  bool reuses_at_once; /* before PTO_VALUE_MEMORY_FREE_BYTES have been handed out, too */
+  bool reuses_nothing; /* every value gets a buffer of its own */
 };
 
-/* A buffer that is free at node `node_index` for a value of `size_bytes`, which is dead behind node `end` − 1.  False
- * where there is none, or new ones are still free to be had. */
+/* A buffer that is free at node `node_index`, for a value of `size_bytes` that no node from `end` on reads.  False
+ * where there is none, or where new ones may still be made. */
 bool pto_value_memory_reuse(struct pto_value_memory *memory, uint64_t size_bytes, uint32_t node_index, uint32_t end,
                             struct pto_buffer *buffer_out);
 /* A buffer that was made for such a value.  False where there is no memory to remember it: then no other value gets it.

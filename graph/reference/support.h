@@ -3,8 +3,7 @@
  * What the files of the reference executor share: elements by coordinates, broadcasting, and numbers as a dtype has
  * them.
  *
- * Owns nothing; functions of their arguments alone, any thread.  Only the graph_reference_*.c and their tests include
- * it.
+ * Owns nothing; functions of their arguments alone, any thread.  For the files of this folder and their tests.
  */
 #ifndef PTO_GRAPH_REFERENCE_SUPPORT_H
 #define PTO_GRAPH_REFERENCE_SUPPORT_H
