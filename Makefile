@@ -164,10 +164,10 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
 
 # For users: only what include/pto marks as PTO_API can be seen.  libNAME.so is a link to libNAME.so.MAJOR, the soname, and this to
-# the file.
+# the file.  Each library names all that it needs; an instrumented one finds the instrument in the program.
 $(B)/libpto.map: scripts/library_map include/pto/version.h $(LIB_OBJ) $(TOOLS_OBJ) $(B)/sources
 	$(Q)scripts/library_map $(VERSION) $(LIB_OBJ) -- $(TOOLS_OBJ) >$@
-library = $(Q)$(LINK) -shared -Wl,-soname,$(@F).$(MAJOR) -o $@.$(VERSION) $(1) && \
+library = $(Q)$(LINK) -shared $(if $(INSTRUMENT),,-Wl$(comma)--no-undefined) -Wl,-soname,$(@F).$(MAJOR) -o $@.$(VERSION) $(1) && \
   ln -sf $(@F).$(VERSION) $@.$(MAJOR) && ln -sf $(@F).$(MAJOR) $@
 $(B)/libpto.so: $(B)/libpto.map $(LIB_OBJ)
 	$(SAY) "  LINK  $@"
