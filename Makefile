@@ -84,7 +84,7 @@ REPLAYS := $(if $(wildcard tests/support/fuzz_replay.c),$(FUZZ_SRC:%.c=$(B)/test
 PEER_MAIN_SRC := bench/peers/peer_main.c
 OUR_PEER_SRC := bench/peers/peer_pto.c
 BENCHES := $(BENCH_SRC:%.c=$(B)/%)
-ALL_SRC := $(LIB_SRC) $(TOOLS_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
+ALL_SRC := $(LIB_SRC) $(TOOLS_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(filter orchestration/%,$(PARTS_SRC)) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
