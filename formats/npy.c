@@ -21,7 +21,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are copied a
 static const struct npy_type {
   char kind;
   uint8_t item_bytes;
-} npy_types[PTO_DTYPE_COUNT] = {
+} npy_types[] = {
     [PTO_FLOAT32] = {'f', 4}, [PTO_FLOAT16] = {'f', 2}, [PTO_INT32] = {'i', 4},    [PTO_INT16] = {'i', 2},
     [PTO_INT8] = {'i', 1},    [PTO_UINT8] = {'u', 1},   [PTO_BFLOAT16] = {'u', 2}, [PTO_INT64] = {'i', 8},
     [PTO_UINT64] = {'u', 8},  [PTO_UINT32] = {'u', 4},  [PTO_UINT16] = {'u', 2},   [PTO_BOOL] = {'b', 1},
