@@ -2,11 +2,11 @@
 #include <check/session/observed.h>
 
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <runtime/base/base.h>
 #include <runtime/control/control.h>
+#include <sim/tools/observe.h>
 
 struct pto_observe_summary pto_observed_summary(const struct pto_observed *observed) {
   struct pto_observe_summary all = observed->so_far;
@@ -29,7 +29,7 @@ struct pto_observe_summary pto_observed_summary(const struct pto_observed *obser
 static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
                            struct pto_error *error) {
   struct pto_observed *observed = argument;
-  if (observed->observation || strcmp(pto_runtime_port(rt)->name, "observe") != 0) {
+  if (observed->observation || !pto_port_is_observed(pto_runtime_port(rt))) {
     observed->contexts_left_out++;
     return PTO_OK;
   }

@@ -14,6 +14,7 @@
 #include <runtime/control/control.h>
 #include <runtime/trace/trace_append.h>
 #include <runtime/trace/trace_digest.h>
+#include <sim/engine/engine.h>
 
 /* The session ends with this code; the sentence is in result.error already. */
 static int end(struct pto_session *session, int exit_code) { return session->result.exit_code = exit_code; }
@@ -66,7 +67,7 @@ static int make_config(struct pto_session *session, bool is_judged) {
   }
   if (options->has_timeout || !config->timeout_ms) config->timeout_ms = asked->timeout_ms;
   /* Virtual time has a digest of its timeline, so that is always kept. */
-  if (strcmp(config->engine, "virtual") == 0) config->record |= PTO_RECORD_TIMELINE;
+  if (pto_engine_is_virtual(config->engine)) config->record |= PTO_RECORD_TIMELINE;
   return PTO_EXIT_OK;
 }
 
@@ -78,7 +79,7 @@ static void describe(struct pto_session *session) {
   result->chip = session->chip.name;
   result->deps = session->config.deps == PTO_DEPS_PTO ? "pto" : "exact";
   result->policy = session->config.policy;
-  result->is_virtual = strcmp(session->config.engine, "virtual") == 0;
+  result->is_virtual = pto_engine_is_virtual(session->config.engine);
 }
 
 static int check_chip(struct pto_session *session) {

@@ -13,6 +13,7 @@
 #include <cli/main/verb.h>
 #include <graph/file/json.h>
 #include <runtime/base/base.h>
+#include <sim/engine/engine.h>
 
 /* ---- options ---- */
 
@@ -83,8 +84,8 @@ static const struct pto_option_spec extra[] = {
     {"dot", "FILE", "writes a picture of the graph, for Graphviz", TEXT(dot_path)},
     /* Common options that mean something else here. */
     {"deps", "RULES", "of --check: exact (default) or pto, by which it is lowered and judged", NULL, 0, 0},
-    {"engine", "ENGINE", "runs on: threads (default) or virtual, a simulated chip; reference, the host in doubles",
-     NULL, 0, 0},
+    {"engine", "ENGINE", "runs on a simulated chip:" PTO_ENGINE_MEANINGS "; or reference (the host in doubles)", NULL,
+     0, 0},
     {"rtol", "X", "of --compare (default: by dtype)", NULL, 0, 0},
     {"atol", "X", "of --compare (default: by dtype)", NULL, 0, 0},
     {"set", "KEY=VALUE", "an option of the model; may be repeated", NULL, 0, 0},
@@ -140,7 +141,7 @@ static const struct pto_graph_engine *find_engine(struct pto_graph_command *comm
   const char *name = command->options.engine ? command->options.engine : "threads";
   const struct pto_graph_engine *engine = pto_graph_engine_find(name);
   if (!engine)
-    (void)pto_error_set(&command->error, PTO_EINVAL, "--engine: \"%s\" is none of reference, threads, virtual", name);
+    (void)pto_error_set(&command->error, PTO_EINVAL, "--engine: \"%s\" is none of reference" PTO_ENGINE_NAMES, name);
   return engine;
 }
 
@@ -201,7 +202,7 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (command->steps.count && !command->run) return "--steps is for --run";
   if (command->steps.count && command->first_divergence) return "--first-divergence is for one run, not for --steps";
   if (command->steps.count && o->engine && strcmp(o->engine, "reference") == 0)
-    return "--steps is for --engine threads or virtual";
+    return "--steps is for engines of a chip:" PTO_ENGINE_NAMES;
   if (command->has_kv && !command->steps.count) return "--kv and --state are for --steps";
   if (command->save_path && strcmp(command->save_path, "-") == 0)
     return "--save needs a file: that of the weights stands beside it";
@@ -215,7 +216,7 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (command->is_unfused && !runs && !command->explain) return "--no-fusion is for --run, --compare or --explain";
   if (o->has_deps && !command->check) return "--deps is for --check";
   if (command->check && o->engine && strcmp(o->engine, "reference") == 0)
-    return "--check is for --engine threads or virtual";
+    return "--check is for engines of a chip:" PTO_ENGINE_NAMES;
   if ((pto_exports_record(o->exports) || o->stats) &&
       (!command->run || (o->engine && strcmp(o->engine, "reference") == 0)))
     return "--trace, --stats, --dot-tasks and --deps-json are for --run on a chip";

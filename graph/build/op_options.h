@@ -73,6 +73,15 @@ static inline uint32_t pto_option_u32(struct pto_number number, uint32_t default
   return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
+/* Where a filter layout has output channels, input channels, height and width. */
+static const uint8_t pto_conv2d_filter_places[][4] = {[PTO_CONV2D_OIHW] = {0, 1, 2, 3},
+                                                      [PTO_CONV2D_HWIO] = {3, 2, 0, 1},
+                                                      [PTO_CONV2D_OHWI] = {0, 3, 1, 2},
+                                                      [PTO_CONV2D_IHWO] = {3, 0, 1, 2}};
+static const uint8_t pto_conv_transpose2d_filter_places[][4] = {[PTO_CONV_TRANSPOSE2D_IOHW] = {1, 0, 2, 3},
+                                                                [PTO_CONV_TRANSPOSE2D_HWOI] = {2, 3, 0, 1},
+                                                                [PTO_CONV_TRANSPOSE2D_OHWI] = {0, 3, 1, 2}};
+
 /* Element `index` of a list; where the list was not given, or is shorter, the default. */
 static inline uint32_t pto_option_at(struct pto_u32_list list, uint32_t index, uint32_t default_value) {
   return list.values && index < list.count ? list.values[index] : default_value;
@@ -85,6 +94,12 @@ static inline bool pto_option_has_axis(struct pto_u32_list axes, uint32_t dimens
     if (axes.values[i] == dimension) return true;
   }
   return false;
+}
+/* The same of all dimensions, a bit each. */
+static inline uint32_t pto_option_axes(struct pto_u32_list axes, uint32_t ndims) {
+  uint32_t bits = 0;
+  for (uint32_t d = 0; d < ndims; d++) bits |= (pto_option_has_axis(axes, d) ? 1u : 0u) << d;
+  return bits;
 }
 
 #endif

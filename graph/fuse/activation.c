@@ -169,20 +169,20 @@ bool pto_match_gelu_tanh(struct pto_fusion_match *m, uint32_t index) { return ma
 
 /* ---- tasks ---- */
 
-static int unary(struct pto_graph_lowering *l, const struct pto_graph_node *group, const struct pto_kernel *kernel) {
+static void unary(struct pto_graph_lowering *l, const struct pto_graph_node *group, const struct pto_kernel *kernel) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, group, 0);
   const struct pto_tensor y = pto_graph_lowering_result(l, group, 0, PTO_IN_PLACE_ANY);
-  return pto_graph_lowering_elementwise(l, kernel, &x, 1, &y, NULL, 0);
+  pto_graph_lowering_elementwise(l, kernel, &x, 1, &y, NULL, 0);
 }
 
-int pto_lower_fused_silu(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
-  return unary(l, group, &pto_general_silu);
+void pto_lower_fused_silu(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+  unary(l, group, &pto_general_silu);
 }
-int pto_lower_fused_gelu(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
-  return unary(l, group, &pto_general_gelu);
+void pto_lower_fused_gelu(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+  unary(l, group, &pto_general_gelu);
 }
-int pto_lower_fused_gelu_tanh(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
-  return unary(l, group, &pto_general_gelu_tanh);
+void pto_lower_fused_gelu_tanh(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+  unary(l, group, &pto_general_gelu_tanh);
 }
 
 /* Where silu(x) is kept: as long as results, where that is one task that brings the memory with it. */
@@ -192,11 +192,11 @@ static struct pto_tensor gate_of(struct pto_graph_lowering *l, const struct pto_
 }
 
 /* silu(x) in f32, then its product. */
-int pto_lower_fused_silu_product(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+void pto_lower_fused_silu_product(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, group, 0);
   const struct pto_tensor y = pto_graph_lowering_result(l, group, 0, PTO_IN_PLACE_ANY);
   const struct pto_tensor gate = gate_of(l, &y);
   const struct pto_tensor *factors[] = {&gate, pto_graph_lowering_operand(l, group, 1)};
-  const int status = pto_graph_lowering_elementwise(l, &pto_general_silu, &x, 1, &gate, NULL, 0);
-  return status ? status : pto_graph_lowering_elementwise(l, &pto_general_mul, factors, 2, &y, NULL, 0);
+  pto_graph_lowering_elementwise(l, &pto_general_silu, &x, 1, &gate, NULL, 0);
+  pto_graph_lowering_elementwise(l, &pto_general_mul, factors, 2, &y, NULL, 0);
 }

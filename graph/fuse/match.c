@@ -153,8 +153,7 @@ bool pto_match_reduced(struct pto_fusion_match *m, uint32_t value, uint32_t op, 
   const struct pto_reduce_options *options = node->options;
   const struct pto_graph_desc *x = pto_match_desc(m, node->operands[0]), *y = pto_match_desc(m, value);
   *x_out = node->operands[0];
-  *axes_out = 0;
-  for (uint32_t d = 0; d < x->ndims; d++) *axes_out |= (pto_option_has_axis(options->axes, d) ? 1u : 0u) << d;
+  *axes_out = pto_option_axes(options->axes, x->ndims);
   if (*axes_out != 0 && y->ndims == x->ndims) return true; /* so the dimensions stay */
   pto_match_rewind(m, mark);
   return false;

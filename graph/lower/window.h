@@ -43,8 +43,8 @@ struct pto_tensor pto_row_tile_of(const struct pto_row_tile *tile, const struct 
 
 /* Submits `unfold`: the windows of the tile's outputs into `to`, a tensor [1, count, ow, i, j, c] of any layout;
  * `value` is what is outside x. */
-int pto_lower_unfold(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_slides *slides,
-                     const struct pto_row_tile *tile, const struct pto_tensor *value, const struct pto_tensor *to);
+void pto_lower_unfold(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_slides *slides,
+                      const struct pto_row_tile *tile, const struct pto_tensor *value, const struct pto_tensor *to);
 
 /* What a convolution's results are brought between. */
 struct pto_bounds {
@@ -52,13 +52,13 @@ struct pto_bounds {
   float least, most;
 };
 
-/* conv2d with these bounds, finite ones only where it has a bias. */
-int pto_lower_conv2d_within(struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                            const struct pto_bounds *bounds);
+/* conv2d with these bounds, NULL: none; finite ones only where it has a bias. */
+void pto_lower_conv2d_within(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                             const struct pto_bounds *bounds);
 
 /* Submits `depthwise` for a tile of y, or for some of its channels; filter [c, kh, kw]. */
-int pto_lower_depthwise(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *filter,
-                        const struct pto_tensor *bias, const struct pto_tensor *y, const struct pto_slides *slides,
-                        const struct pto_row_tile *tile, const struct pto_bounds *bounds);
+void pto_lower_depthwise(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *filter,
+                         const struct pto_tensor *bias, const struct pto_tensor *y, const struct pto_slides *slides,
+                         const struct pto_row_tile *tile, const struct pto_bounds *bounds);
 
 #endif

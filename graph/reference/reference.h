@@ -33,7 +33,7 @@ typedef int pto_reference_function(const struct pto_graph_node *node,
                                    const struct pto_reference_tensor *const *operands,
                                    struct pto_reference_tensor *results);
 #define PTO_REFERENCE_PARAMETERS 8u
-#define X(id, name) pto_reference_function pto_graph_reference_##id;
+#define X(id, ...) pto_reference_function pto_graph_reference_##id;
 PTO_OP_LIST(X)
 #undef X
 

@@ -25,6 +25,7 @@ int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...
   store_sentence(rt, status, format, arguments);
   va_end(arguments);
   rt->has_failed = true;
+  rt->since_poll = PTO_POLL_INTERVAL;
   if (status != PTO_EUSER && rt->is_running) pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
   pto_scheduler_abandon(&rt->scheduler);
   return status;

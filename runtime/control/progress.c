@@ -201,6 +201,10 @@ static PTO_INLINE void complete(struct pto_runtime *rt, const struct pto_complet
   }
 }
 
+static PTO_COLD void complete_failed(struct pto_runtime *rt, const struct pto_completion *completion) {
+  complete(rt, completion);
+}
+
 /* Completes what ran within its dispatch.  True where anything did. */
 static inline bool complete_done(struct pto_runtime *rt) {
   struct pto_scheduler *scheduler = &rt->scheduler;
@@ -241,37 +245,51 @@ static PTO_NOINLINE void finish_without_kernel(struct pto_runtime *rt, uint32_t 
 
 /* A task of one kernel that was run within its submit: no task has come after it yet.  What complete would do takes 50
  * instructions more, of 832 in all (BENCH=instructions, chain). */
-static inline void finish_new(struct pto_runtime *rt, struct pto_task_slot *slot) {
+static inline void finish_new(struct pto_runtime *rt, struct pto_task_slot *slot, uint32_t index) {
   struct pto_payload *payload = slot->payload;
   slot->state = PTO_TASK_COMPLETED;
   rt->completed_count++;
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
   if (PTO_LIKELY(!(slot->flags & PTO_TASK_HAS_BLOCK))) pto_task_ring_note_done(rt->ring);
   note_for_reports(slot, payload);
-  PTO_PROBE2(complete, slot->number, slot - rt->rings.slots);
+  PTO_PROBE2(complete, slot->number, index);
   pto_payload_pool_free(&rt->payloads, payload);
 }
 
-void pto_progress_submitted(struct pto_runtime *rt, uint32_t index) {
+static inline void submitted_single(struct pto_runtime *rt, struct pto_task_slot *slot, uint32_t index) {
+  struct pto_completion done;
+  const enum pto_placed placed = pto_scheduler_place_single(&rt->scheduler, slot, index, rt->port->clock, &done);
+  if (PTO_LIKELY(placed == PTO_PLACED_AND_RUN)) {
+    rt->since_poll += PTO_POLL_KERNEL;
+    if (PTO_LIKELY(!done.status))
+      finish_new(rt, slot, index);
+    else
+      complete_failed(rt, &done);
+    return;
+  }
+  rt->trace.control.last_time = 0; /* no kernel begins where this submit ended */
+  if (placed == PTO_NOT_PLACED) pto_scheduler_enqueue(&rt->scheduler, index);
+}
+
+static PTO_NOINLINE void submitted_other(struct pto_runtime *rt, uint32_t index) {
   struct pto_scheduler *scheduler = &rt->scheduler;
-  struct pto_task_slot *slot = &rt->rings.slots[index];
-  if (PTO_UNLIKELY(slot->flags & (PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE)) && has_nothing_to_run(rt, index)) {
+  if (has_nothing_to_run(rt, index)) {
     finish_without_kernel(rt, index);
     return;
   }
-  if (PTO_UNLIKELY(!pto_scheduler_try_dispatch(scheduler, index))) pto_scheduler_dispatch(scheduler);
-  if (scheduler->done_count == 0) {
-    rt->trace.control.last_time = 0; /* no kernel begins where this submit ended */
-    return;
-  }
-  rt->since_poll += PTO_POLL_KERNEL;
-  if (PTO_LIKELY((slot->flags & PTO_TASK_SINGLE) && scheduler->done_count == 1 && !scheduler->done[0].status &&
-                 scheduler->done[0].ticket == index)) {
-    scheduler->done_count = 0;
-    finish_new(rt, slot);
-  } else {
-    complete_done(rt);
-  }
+  if (!pto_scheduler_try_dispatch(scheduler, index)) pto_scheduler_dispatch(scheduler);
+  if (complete_done(rt))
+    rt->since_poll += PTO_POLL_KERNEL;
+  else
+    rt->trace.control.last_time = 0;
+}
+
+void pto_progress_submitted(struct pto_runtime *rt, uint32_t index) {
+  struct pto_task_slot *slot = &rt->rings.slots[index];
+  if (PTO_LIKELY(pto_scheduler_takes_single(&rt->scheduler, slot)))
+    submitted_single(rt, slot, index);
+  else
+    submitted_other(rt, index);
 }
 
 /* Whether so much is unfinished that waiting for it is better than adding to it. */
@@ -280,11 +298,11 @@ static inline bool is_far_ahead(const struct pto_runtime *rt) {
 }
 
 void pto_progress_poll(struct pto_runtime *rt) {
-  rt->since_poll = 0;
+  if (!rt->port->is_virtual) rt->since_poll = 0;
   if (PTO_UNLIKELY(rt->published != NULL)) pto_published_counters_update(rt->published);
   if (rt->port->clock < rt->port->quiet_until) return;
   if (!rt->port->is_virtual) pto_space_retire(rt); /* what completed within its submit */
-  for (;;) {
+  while (rt->scheduler.cores.in_flight | rt->scheduler.ready_count) {
     while (take_in(rt)) { /* until a poll gives nothing: the clock is the orchestrator's then */
     }
     if (!is_far_ahead(rt) || rt->has_failed || !rt->scheduler.cores.in_flight) return;

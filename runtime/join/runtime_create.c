@@ -9,7 +9,7 @@
  * Always true: what reaches pto_control_create is complete and within range (no NULL but for callbacks, size as
  * compiled).
  *
- * To add an engine: a line in `engines`.  To add a field to pto_config: its default and its limits in complete().
+ * To add a field to pto_config: its default and its limits in complete().
  */
 #include <pto/runtime.h>
 
@@ -21,26 +21,24 @@
 #include <runtime/base/sized.h>
 #include <runtime/control/control.h>
 #include <runtime/deps/rules.h>
+#include <runtime/sched/scheduler.h>
 #include <runtime/task/ring_defaults.h>
 #include <runtime/task/task_ring.h>
 #include <sim/chips/chip.h>
 #include <sim/engine/engine.h>
-#include <sim/tools/observe.h>
 
 #define MOST_WORKERS                                                                                                   \
   (3u * PTO_CHIP_MAX_CLUSTERS + 1u) /* a thread a core of the largest chip, and the control thread                     \
                                      */
 
-typedef int engine_create(const struct pto_engine_config *, struct pto_port **, struct pto_error *);
 static const struct engine {
   const char *name;
-  engine_create *create;
-} engines[] = {{"threads", pto_engine_threads_create},
-               {"virtual", pto_engine_virtual_create},
-               /* For check/ alone, offered nowhere: */
-               {"observe", pto_engine_observe_create},
-               {"explore", pto_engine_explore_create},
-               {"delayed threads", pto_engine_delayed_threads_create}};
+  pto_engine_create *create;
+} engines[] = {
+#define X(id, name, is_virtual, meaning) {name, pto_engine_##id##_create},
+    PTO_ENGINE_LIST(X) PTO_TOOL_ENGINE_LIST(X)
+#undef X
+};
 
 /* An engine's operations with a destroy that also frees the chip. */
 struct owned_chip {
@@ -84,13 +82,14 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
   memset(config, 0, sizeof *config);
   const int status = pto_sized_take(config, sizeof *config, given, "config", error);
   if (status) return status;
-  if (!config->engine) config->engine = "threads";
+  if (!config->engine) config->engine = engines[0].name;
   if (!config->chip) config->chip = "tiny";
-  if (!config->policy) config->policy = "fifo";
+  if (!config->policy) config->policy = pto_policy_syntax_at(0);
   if (!config->window) config->window = PTO_DEFAULT_WINDOW;
   if (!config->heap_bytes) config->heap_bytes = PTO_DEFAULT_HEAP_BYTES;
   if (!engine_find(config->engine))
-    return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\": threads or virtual", config->engine);
+    return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\": it is one of" PTO_ENGINE_NAMES,
+                         config->engine);
   if (config->workers > MOST_WORKERS)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
   if (config->deps >= PTO_DEPS_SET_COUNT)

@@ -77,6 +77,7 @@ static int check_allocation(struct pto_runtime *rt, struct pto_submit_work *subm
                         other->index, work->index, (unsigned long long)work->record->id);
   work->is_allocated_now = true;
   submit->allocates = true;
+  submit->slot_flags |= PTO_TASK_HAS_BLOCK;
   if (work->record->size_bytes > UINT64_MAX / 2 - submit->block_bytes - PTO_OUTPUT_ALIGN)
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u: %llu bytes are too many", what, work->index,
                       (unsigned long long)work->record->size_bytes);
@@ -306,6 +307,8 @@ static int prepare(struct pto_runtime *rt, struct pto_submit_work *submit, const
     status = resolve_predicate(rt, submit, what, &launch->predicate);
   if (!status) status = check_aliasing(rt, submit, what, launch);
   if (!status && request->kind == PTO_TASK_KERNEL) status = build_payload(rt, submit, request);
+  submit->has_more =
+      submit->allocates | submit->advances | (submit->held_count != 0) | (launch->predicate.compare != PTO_ALWAYS);
   return status;
 }
 

@@ -258,7 +258,7 @@ static const struct pto_port_ops ops = {.begin_run = engine_begin_run,
                                         .kernel_message = engine_kernel_message,
                                         .destroy = engine_destroy};
 
-bool pto_port_is_observed(const struct pto_port *port) { return strcmp(port->name, "observe") == 0; }
+bool pto_port_is_observed(const struct pto_port *port) { return port->ops->dispatch == engine_dispatch; }
 void pto_engine_observe_set(struct pto_port *port, const struct pto_engine_observer *observer) {
   engine_of(port)->observer = observer;
 }
