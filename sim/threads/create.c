@@ -237,7 +237,8 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
                                    .aiv_local_bytes = chip->ub_bytes,
                                    .aic_local_bytes = chip->l1_bytes,
                                    .name = "threads",
-                                   .chip_name = config->chip->name};
+                                   .chip_name = config->chip->name,
+                                   .call = pto_threads_call};
   init_workers(engine);
   init_cores(engine);
   for (uint32_t w = 0; w < worker_count; w++) init_movers(engine, w);

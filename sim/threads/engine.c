@@ -14,7 +14,7 @@
  *
  * and an outbox has room for all that all cores hold, no mailbox is ever full.
  *
- * Threads.  The control thread calls every operation of the port but `call`, which is for all others.  A worker reads
+ * Threads.  The control thread calls every operation of the port; `call` is for all others.  A worker reads
  * `shared` and its own struct, writes its own lines and records, and sleeps where its inbox is empty; between runs all
  * of them do.  The control thread sleeps on one pto_wait for all outboxes and calls.  What the control thread writes
  * while a run goes on is in the last part of `struct pto_threads_engine` and read by no other thread.
@@ -259,7 +259,7 @@ static void threads_wait(struct pto_port *port) {
     pto_atomic_store(&engine->is_called, 0, memory_order_relaxed);
 }
 
-static void threads_call(struct pto_port *port) {
+void pto_threads_call(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   pto_atomic_store(&engine->is_called, 1, memory_order_seq_cst); /* N1 of wait.h */
   pto_wait_notify(&engine->completed);
@@ -337,7 +337,6 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .poll = threads_poll,
                                              .resume = threads_resume,
                                              .wait = threads_wait,
-                                             .call = threads_call,
                                              .kernel_message = threads_kernel_message,
                                              .find_waits = pto_threads_find_waits,
                                              .place_memory = threads_place_memory,

@@ -121,6 +121,7 @@ struct pto_threads_engine {
 };
 
 extern const struct pto_port_ops pto_threads_ops;
+void pto_threads_call(struct pto_port *port);
 void *pto_threads_worker_main(void *worker);
 
 /* sim/threads/waiting.c.  The worker's thread: */
