@@ -227,6 +227,7 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
   engine->memory = memory;
   engine->topology = topology;
   engine->core_count = 3 * chip->cluster_count;
+  pto_ticks_begin(&engine->ticks);
   layout = (struct layout){(uintptr_t)memory.addr, 0};
   lay_out(&layout, engine, chip->cluster_count, worker_count, slots_per_core);
   engine->port = (struct pto_port){.ops = &pto_threads_ops,

@@ -283,6 +283,8 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
   engine->shared.has_extras = engine->shared.trace || engine->shared.meter || engine->shared.delay;
   engine->shared.is_observed = engine->shared.has_extras || engine->shared.has_watchdog;
   if (engine->has_told_failure) forget_failures(engine);
+  pto_ticks_measure(&engine->ticks);
+  pto_threads_stealing_begin_run(&engine->stealing, pto_ticks_of_ns(&engine->ticks, PTO_THREADS_FIRST_PAUSE_NS));
   pto_threads_rendezvous_reset(engine);
   pto_topology_unpin(&engine->topology, &engine->control_affinity); /* of a run that was not ended */
   /* A control thread that cannot be pinned runs all the same. */

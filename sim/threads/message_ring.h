@@ -74,6 +74,11 @@ static inline bool pto_message_ring_has_many(struct pto_message_ring *ring, uint
   ring->cached_head = pto_atomic_load(&ring->head, memory_order_acquire);
   return ring->written - ring->cached_head >= many + (PTO_MUTANT == 31);
 }
+/* Whether a message that was pushed when `written` was `end` − 1 has been taken. */
+static inline bool pto_message_ring_is_taken(struct pto_message_ring *ring, uint32_t end) {
+  ring->cached_head = pto_atomic_load(&ring->head, memory_order_acquire); /* as A1 */
+  return (int32_t)(ring->cached_head - end) >= 0;
+}
 /* Only after has_many was false for some number of messages. */
 static inline void pto_message_ring_push(struct pto_message_ring *ring, const void *message) {
   _Atomic uint32_t *place = pto_message_ring_place(ring, ring->written);

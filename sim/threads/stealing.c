@@ -48,18 +48,33 @@ void pto_threads_share(struct pto_threads_engine *engine, const struct pto_messa
 static inline bool is_alone(const struct pto_threads_stealing *stealing) {
   return stealing->in_flight == 1 && pto_message_ring_unpublished(&stealing->ring) == 1;
 }
+static inline bool kernels_are_short(const struct pto_threads_stealing *stealing) {
+  const uint64_t ticks = pto_atomic_load(&stealing->kernel_ticks, memory_order_relaxed); /* relaxed: its own */
+  return ticks != 0 && ticks < stealing->long_ticks;
+}
 
 void pto_threads_offer(struct pto_threads_engine *engine) {
   struct pto_threads_stealing *stealing = &engine->stealing;
-  if (pto_message_ring_unpublished(&stealing->ring) == 0 || is_alone(stealing)) return;
+  if (pto_message_ring_unpublished(&stealing->ring) == 0) return;
+  if (is_alone(stealing)) {
+    if (kernels_are_short(stealing)) return;
+    stealing->is_lone = true;
+    stealing->lone_end = stealing->ring.written;
+  }
   stealing->lone_count = 0;
   publish(engine);
+}
+
+static bool is_left_to_worker(struct pto_threads_stealing *stealing) {
+  if (stealing->is_lone) stealing->is_lone = !pto_message_ring_is_taken(&stealing->ring, stealing->lone_end);
+  return stealing->is_lone;
 }
 
 bool pto_threads_help(struct pto_threads_engine *engine) {
   struct pto_threads_worker *self = &engine->workers[0];
   struct pto_message batch[PTO_THREADS_BATCH];
-  const uint32_t count = engine->stealing.in_flight ? take(self, batch) : 0;
+  if (engine->stealing.in_flight == 0 || is_left_to_worker(&engine->stealing)) return false;
+  const uint32_t count = take(self, batch);
   self->last_end = 0;
   for (uint32_t i = 0; i < count; i++) pto_threads_run_message(self, &batch[i]);
   if (count) pto_mailbox_publish(&self->outbox); /* to ourselves */
@@ -145,7 +160,7 @@ void pto_threads_wait_for_work(struct pto_threads_worker *worker, bool (*has_oth
     return;
   }
   thief->pause_ns =
-      thief->pause_ns ? pto_min_u64(2 * thief->pause_ns, PTO_THREADS_PAUSE_NS) : PTO_THREADS_PAUSE_NS / 64;
+      thief->pause_ns ? pto_min_u64(2 * thief->pause_ns, PTO_THREADS_PAUSE_NS) : PTO_THREADS_FIRST_PAUSE_NS;
   pto_wait_for(&worker->wait, has_work, &wait, thief->pause_ns);
   pto_atomic_store(&stealing->is_open, 1, memory_order_relaxed);
 }

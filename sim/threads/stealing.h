@@ -4,9 +4,10 @@
  *
  * While stealing is *open*, the control thread puts such kernels into one ring, and workers take them from there, a
  * share of what is left at a time.  Where the workers have enough, it runs the kernel itself, within its dispatch; and
- * it takes from the ring too before it would wait.  A kernel that is alone, with no other of its kind in flight, goes
- * to no worker: so a chain stays where it is.  While stealing is *closed*, the control thread runs each kernel within
- * its dispatch.
+ * it takes from the ring too before it would wait.  A kernel that is alone, with no other of its kind in flight,
+ * stays with the control thread, so a chain stays where it is; but where kernels take as long as a pause, or how long
+ * is not known yet, it goes to a worker, so that the control thread is free for what comes next.  While stealing is
+ * *closed*, the control thread runs each kernel within its dispatch.
  *
  * To share a kernel moves some cache lines between two processors, and what that takes differs by machine, and in time.
  * So it is measured: the control thread runs one kernel in PTO_THREADS_SAMPLE itself and reads the clock around it.
@@ -32,6 +33,7 @@
 #define PTO_THREADS_SAMPLE 64u
 /* The longest pause; the first is a 64th of it.  So late is noticed that kernels have become longer. */
 #define PTO_THREADS_PAUSE_NS 1000000u
+#define PTO_THREADS_FIRST_PAUSE_NS (PTO_THREADS_PAUSE_NS / 64)
 
 struct pto_threads_stealing {
   struct pto_message_ring ring;
@@ -39,7 +41,10 @@ struct pto_threads_stealing {
   _Alignas(PTO_CACHE_LINE) uint32_t in_flight; /* messages that MAY_MOVE, but for those run within their dispatch */
   uint32_t enough;                             /* messages in the ring for all workers; constant */
   uint32_t dispatch_count;
-  uint32_t lone_count; /* messages in a row that were alone */
+  uint32_t lone_count; /* messages in a row that were alone and stayed */
+  uint32_t lone_end;   /* where is_lone: the ring's `written` behind the message */
+  bool is_lone;        /* a message was offered alone: the control thread leaves it to a worker */
+  uint64_t long_ticks; /* the first pause; constant while a run goes on */
   /* Worker 1 → control: workers take messages.  0, either → the other: none does.  Hands over nothing. */
   _Alignas(PTO_CACHE_LINE) _Atomic uint32_t is_open;
   /* Control → worker 1: mean ticks of a kernel on the control thread; 0: not known.  Relaxed: nothing goes with it. */
@@ -82,7 +87,11 @@ static inline bool pto_threads_runs_at_once(struct pto_threads_stealing *stealin
 }
 /* Any other message that MAY_MOVE. */
 void pto_threads_share(struct pto_threads_engine *engine, const struct pto_message *message);
-/* Lets workers see what was shared, unless it is alone. */
+/* `long_ticks`: of a kernel that goes to a worker although it is alone. */
+static inline void pto_threads_stealing_begin_run(struct pto_threads_stealing *stealing, uint64_t long_ticks) {
+  stealing->long_ticks = long_ticks;
+}
+/* Lets workers see what was shared, unless it is alone and short. */
 void pto_threads_offer(struct pto_threads_engine *engine);
 /* These two run messages, whose completions are then in the control thread's outbox.  False where there was none: */
 bool pto_threads_run_lone(struct pto_threads_engine *engine); /* the one that is alone */

@@ -85,6 +85,7 @@ static void test_a_kernel_that_is_alone_stays_with_the_control_thread(void **sta
   (void)state;
   struct pto_port *port = begin(4, 2, 0);
   struct pto_completion done;
+  pto_atomic_store(&stealing_of(port)->kernel_ticks, 1, memory_order_relaxed);
   for (uint32_t i = 0; i < 4; i++) {
     const struct pto_message message = message_of(i, 1, true, false);
     assert_false(port->ops->dispatch(port, &message, 0, &done));
@@ -99,13 +100,26 @@ static void test_stealing_closes_where_kernels_are_alone_again_and_again(void **
   (void)state;
   struct pto_port *port = begin(4, 2, 0);
   struct pto_completion done;
+  pto_atomic_store(&stealing_of(port)->kernel_ticks, 1, memory_order_relaxed);
   uint32_t sent = 0;
   for (bool has_run = false; !has_run; sent++) {
     const struct pto_message message = message_of(sent, 1, true, false);
     has_run = port->ops->dispatch(port, &message, 0, &done);
     if (!has_run) poll_all(port, 1);
   }
-  assert_in_range(sent, PTO_THREADS_BATCH, MESSAGES);
+  assert_in_range(sent, PTO_THREADS_BATCH, PTO_THREADS_SAMPLE - 1);
+  end(port);
+}
+
+static void test_a_kernel_that_is_alone_goes_to_a_worker_where_kernels_are_long(void **state) {
+  (void)state;
+  struct pto_port *port = begin(4, 2, 0);
+  struct pto_completion done;
+  const struct pto_message message = message_of(0, 1, true, false);
+  pto_atomic_store(&stealing_of(port)->kernel_ticks, UINT32_MAX, memory_order_relaxed);
+  assert_false(port->ops->dispatch(port, &message, 0, &done));
+  assert_int_equal(poll_all(port, 1), 1);
+  assert_int_equal(atomic_load(&away_count), 1);
   end(port);
 }
 
@@ -165,7 +179,7 @@ static void test_stealing_closes_where_a_kernel_takes_much_longer_on_a_worker_an
   struct pto_completion done;
   bool has_closed = false;
   pto_atomic_store(&stealing->kernel_ticks, 1, memory_order_relaxed); /* so all are much longer */
-  for (uint32_t sent = 0; sent < MESSAGES && !has_closed;) {
+  for (uint32_t sent = 0; !has_closed; sent %= MESSAGES) {
     uint32_t shared = 0;
     for (uint32_t i = 0; i < 8; i++, sent++) {
       const struct pto_message message = message_of(sent, 1 + (sent & 1), true, true);
@@ -255,6 +269,7 @@ int main(void) {
       cmocka_unit_test(test_a_kernel_is_run_within_its_dispatch_where_no_other_thread_is),
       cmocka_unit_test(test_a_kernel_that_is_alone_stays_with_the_control_thread),
       cmocka_unit_test(test_stealing_closes_where_kernels_are_alone_again_and_again),
+      cmocka_unit_test(test_a_kernel_that_is_alone_goes_to_a_worker_where_kernels_are_long),
       cmocka_unit_test(test_two_kernels_are_shared_by_two_threads),
       cmocka_unit_test(test_the_control_thread_runs_a_kernel_where_the_workers_have_enough),
       cmocka_unit_test(test_stealing_closes_where_a_kernel_takes_much_longer_on_a_worker_and_opens_again),
