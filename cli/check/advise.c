@@ -213,15 +213,13 @@ static void put_trial(struct pto_json_writer *w, const struct pto_ring_advice *a
 
 static void put_rows(struct pto_json_writer *w, const struct pto_ring_advice *advice, const char *key,
                      const uint32_t *rows, uint32_t count) {
-  pto_json_key(w, key);
-  pto_json_array_begin(w);
+  pto_json_put_array(w, key);
   for (uint32_t i = 0; i < count; i++) put_trial(w, advice, &advice->trials[rows[i]]);
   pto_json_array_end(w);
 }
 
 static void put_live(struct pto_json_writer *w, const struct advise *advise) {
-  pto_json_key(w, "live");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "live");
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) {
     const struct live_bytes *live = &advise->live[r];
     pto_json_object_begin(w);
@@ -234,8 +232,7 @@ static void put_live(struct pto_json_writer *w, const struct advise *advise) {
     else
       pto_json_null(w);
     pto_json_put_string(w, "peak_kernels", live->high_water_bytes ? live->peak_name : NULL);
-    pto_json_key(w, "curve_bytes");
-    pto_json_array_begin(w);
+    pto_json_put_array(w, "curve_bytes");
     for (uint32_t i = 0; live->high_water_bytes && i < advise->curve_steps; i++) pto_json_u64(w, live->curve[i]);
     pto_json_array_end(w);
     pto_json_object_end(w);

@@ -192,14 +192,12 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
 
 static void put_operands(struct pto_json_writer *w, const char *key, const struct pto_operand *operands, uint32_t count,
                          void *const *results) {
-  pto_json_key(w, key);
-  pto_json_array_begin(w);
+  pto_json_put_array(w, key);
   for (uint32_t i = 0; i < count; i++) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "name", operands[i].name);
     pto_json_put_string(w, "dtype", pto_graph_dtype_name(operands[i].dtype));
-    pto_json_key(w, "shape");
-    pto_json_array_begin(w);
+    pto_json_put_array(w, "shape");
     for (uint32_t d = 0; d < operands[i].ndims; d++) pto_json_u64(w, operands[i].shape[d]);
     pto_json_array_end(w);
     if (results) {
@@ -225,8 +223,7 @@ static void put_graph(struct pto_json_writer *w, const struct pto_graph_command 
   pto_json_put_u64(w, "constants", s.constants);
   pto_json_put_u64(w, "constant_bytes", s.constant_bytes);
   pto_json_put_u64(w, "nodes", graph->node_count);
-  pto_json_key(w, "ops");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "ops");
   for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++)
     if (s.ops[op]) pto_json_put_u64(w, pto_op_info(op)->name, s.ops[op]);
   pto_json_object_end(w);
@@ -282,8 +279,7 @@ static void put_record(struct pto_json_writer *w, const struct pto_graph_command
 
 static void put_divergence(struct pto_json_writer *w, const struct pto_graph_command *command) {
   const struct pto_graph_divergence *d = &command->divergence;
-  pto_json_key(w, "compared");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "compared");
   pto_json_put_u64(w, "nodes", d->nodes);
   pto_json_put_u64(w, "fused_nodes", d->fused_nodes);
   pto_json_put_u64(w, "elements", d->elements);
@@ -318,8 +314,7 @@ static void put_check(struct pto_json_writer *w, const struct pto_graph_command 
     pto_json_put_null(w, "check");
     return;
   }
-  pto_json_key(w, "check");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "check");
   pto_json_put_string(w, "deps", pto_deps_rules_name(command->session.rules));
   pto_json_put_u64(w, "tasks", command->counts.tasks);
   pto_json_put_u64(w, "edges", command->counts.edges);

@@ -56,8 +56,7 @@ void pto_group_times_print(const struct pto_group_times *times, FILE *to) {
 
 void pto_group_times_put(const struct pto_group_times *times, struct pto_json_writer *w) {
   if (!times->items) return;
-  pto_json_key(w, "node_times");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "node_times");
   for (uint32_t i = 0; i < times->groups->count && times->items[i].calls; i++) {
     const struct pto_group_time *time = &times->items[i];
     pto_json_object_begin(w);
