@@ -232,10 +232,7 @@ static void put_graph(struct pto_json_writer *w, const struct pto_graph_command 
 /* Null where no chip ran it. */
 static void put_count(struct pto_json_writer *w, const struct pto_graph_record *record, const char *key,
                       uint64_t value) {
-  if (record->has_device)
-    pto_json_put_u64(w, key, value);
-  else
-    pto_json_put_null(w, key);
+  if (pto_json_try_key(w, key, record->has_device)) pto_json_u64(w, value);
 }
 
 static void put_record(struct pto_json_writer *w, const struct pto_graph_command *command) {
@@ -245,16 +242,8 @@ static void put_record(struct pto_json_writer *w, const struct pto_graph_command
   put_count(w, record, "workers", record->workers);
   put_count(w, record, "tasks", c->tasks);
   put_count(w, record, "edges", c->edges);
-  pto_json_key(w, "wall_seconds");
-  if (record->has_device)
-    pto_json_double(w, record->wall_seconds);
-  else
-    pto_json_null(w);
-  pto_json_key(w, "virtual_us");
-  if (record->is_virtual)
-    pto_json_decimal(w, c->virtual_ps, 6);
-  else
-    pto_json_null(w);
+  if (pto_json_try_key(w, "wall_seconds", record->has_device)) pto_json_double(w, record->wall_seconds);
+  if (pto_json_try_key(w, "virtual_us", record->is_virtual)) pto_json_decimal(w, c->virtual_ps, 6);
   put_count(w, record, "h2d_bytes", c->h2d_bytes);
   put_count(w, record, "d2h_bytes", c->d2h_bytes);
   put_count(w, record, "d2d_bytes", c->d2d_bytes);
@@ -265,16 +254,9 @@ static void put_record(struct pto_json_writer *w, const struct pto_graph_command
   put_count(w, record, "dispatches", c->dispatches);
   put_count(w, record, "lowering_cache_hits", c->lowering_cache_hits);
   put_count(w, record, "lowering_cache_misses", c->lowering_cache_misses);
-  pto_json_key(w, "output_digest");
-  if (command->has_run)
-    pto_json_hex(w, pto_graph_output_digest(command));
-  else
-    pto_json_null(w);
-  pto_json_key(w, "trace_digest");
-  if (command->session.result.has_trace_digest)
+  if (pto_json_try_key(w, "output_digest", command->has_run)) pto_json_hex(w, pto_graph_output_digest(command));
+  if (pto_json_try_key(w, "trace_digest", command->session.result.has_trace_digest))
     pto_json_hex(w, command->session.result.trace_digest);
-  else
-    pto_json_null(w);
 }
 
 static void put_divergence(struct pto_json_writer *w, const struct pto_graph_command *command) {
@@ -288,8 +270,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
   pto_json_put_double(w, "end_error", d->end_error);
   pto_json_put_u64(w, "diverging_nodes", d->diverging_nodes);
   pto_json_put_u64(w, "diverging_elements", d->diverging_elements);
-  pto_json_key(w, "first");
-  if (d->is_found) {
+  if (pto_json_try_key(w, "first", d->is_found)) {
     pto_json_object_begin(w);
     pto_json_put_u64(w, "node", d->node);
     pto_json_put_string(w, "op", pto_op_info(command->graph->nodes[d->node].op)->name);
@@ -303,18 +284,13 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
     pto_json_put_double(w, "ulps", d->ulps);
     pto_json_put_double(w, "tolerance", d->tolerance);
     pto_json_object_end(w);
-  } else {
-    pto_json_null(w);
   }
   pto_json_object_end(w);
 }
 
 static void put_check(struct pto_json_writer *w, const struct pto_graph_command *command) {
-  if (!command->has_checked) {
-    pto_json_put_null(w, "check");
-    return;
-  }
-  pto_json_put_object(w, "check");
+  if (!pto_json_try_key(w, "check", command->has_checked)) return;
+  pto_json_object_begin(w);
   pto_json_put_string(w, "deps", pto_deps_rules_name(command->session.rules));
   pto_json_put_u64(w, "tasks", command->counts.tasks);
   pto_json_put_u64(w, "edges", command->counts.edges);

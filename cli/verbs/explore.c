@@ -167,11 +167,7 @@ static void put_schedules(const struct explore_command *c, struct pto_json_write
   pto_json_put_u64(w, "decisions", n->decisions);
   pto_json_put_u64(w, "thread_runs", n->thread_runs);
   pto_json_put_u64(w, "differing", n->differing);
-  pto_json_key(w, "all");
-  if (!c->all) {
-    pto_json_null(w);
-    return;
-  }
+  if (!pto_json_try_key(w, "all", c->all)) return;
   pto_json_object_begin(w);
   pto_json_put_u64(w, "orders", n->orders);
   pto_json_put_u64(w, "at_least", n->is_complete ? n->orders : n->at_least);

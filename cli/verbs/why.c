@@ -226,10 +226,7 @@ static void put_access(struct pto_json_writer *w, const char *key, const struct 
   const struct pto_trace_param *param = side->graph.accesses[access].param;
   char view[256];
   pto_json_put_object(w, key);
-  if (param && param->index != UINT32_MAX)
-    pto_json_put_u64(w, "param", param->index);
-  else
-    pto_json_put_null(w, "param");
+  if (pto_json_try_key(w, "param", param && param->index != UINT32_MAX)) pto_json_u64(w, param->index);
   pto_json_put_string(w, "verb", pto_text_verb(&side->text, access));
   pto_json_put_u64(w, "buffer", pto_text_buffer_number(&side->text, access));
   pto_json_put_string(w, "view", pto_text_view(&side->text, access, view, sizeof view));
