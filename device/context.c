@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <device/context_recording.h>
 #include <device/context_watch.h>
 #include <runtime/base/sized.h>
 #include <runtime/base/thread.h>
@@ -57,8 +58,7 @@ static int create_parts(struct pto_context *context, const struct pto_context_op
   if (status == PTO_OK) status = pto_chip_load(context->config.chip, &context->chip, error);
   if (status) return status;
   if (context->config.clusters) context->chip.cluster_count = context->config.clusters;
-  if (!pto_device_tensors_init(&context->tensors, context->backend, options->memory_bytes, options->tensor_count,
-                               next_context_id()))
+  if (!pto_device_tensors_init(&context->tensors, options->memory_bytes, options->tensor_count, next_context_id()))
     return pto_error_set(error, PTO_ENOMEM, "no address space for %llu bytes of device memory",
                          (unsigned long long)options->memory_bytes);
   status = pto_runtime_create_explained(&context->config, &context->rt, error->sentence, sizeof error->sentence);
@@ -152,8 +152,8 @@ struct pto_context_info pto_context_info(struct pto_context *context) {
                                    .accelerated = context->backend->is_accelerated,
                                    .clusters = context->chip.cluster_count,
                                    .workers = context->worker_count,
-                                   .dtypes = context->backend->dtypes,
-                                   .max_rank = context->backend->max_rank,
+                                   .dtypes = PTO_DTYPES_ALL,
+                                   .max_rank = PTO_MAX_DIMS,
                                    .max_tensor_bytes = context->tensors.memory.heap.capacity_bytes};
 }
 
@@ -198,4 +198,16 @@ int pto_context_sync(struct pto_context *context) {
   if (status == PTO_OK) status = pto_context_wait(context);
   pthread_mutex_unlock(&context->turn);
   return status;
+}
+
+int pto_context_recording(struct pto_context *context, const struct pto_trace **recording_out) {
+  struct pto_command command = {.kind = PTO_COMMAND_END_RUN};
+  pthread_mutex_lock(&context->turn);
+  int status = pto_context_enqueue(context, &command);
+  if (status == PTO_OK) status = pto_context_wait(context);
+  pto_context_lock(context);
+  *recording_out = context->recording.record ? &context->recording : NULL;
+  if (status == PTO_OK && context->recording_dropped) status = PTO_ENOMEM;
+  pto_context_unlock(context);
+  return pto_context_end_call(context, status);
 }

@@ -134,18 +134,12 @@ bool pto_findings_at(const struct pto_findings *findings, uint32_t index, struct
   return true;
 }
 
+static void put_findings(struct pto_json_writer *w, const void *findings) { pto_findings_put_json(findings, w); }
+
 int pto_findings_write(const struct pto_findings *findings, const char *path, char *sentence, size_t sentence_size) {
-  struct pto_json_writer w;
   struct pto_error error;
-  int fd, status = pto_output_open(path, &fd, &error);
-  if (status == PTO_OK) {
-    pto_json_init(&w, fd);
-    pto_json_object_begin(&w);
-    pto_findings_put_json(findings, &w);
-    pto_json_object_end(&w);
-    status = pto_output_close(path, fd, pto_json_finish(&w), &error);
-  }
-  return status ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
+  return pto_output_json(path, put_findings, findings, &error) ? pto_error_tell(&error, sentence, sentence_size)
+                                                               : PTO_OK;
 }
 
 void pto_findings_destroy(struct pto_findings *findings) {

@@ -88,8 +88,8 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
   if (!config->window) config->window = PTO_DEFAULT_WINDOW;
   if (!config->heap_bytes) config->heap_bytes = PTO_DEFAULT_HEAP_BYTES;
   if (!engine_find(config->engine))
-    return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\": it is one of" PTO_ENGINE_NAMES,
-                         config->engine);
+    return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\"; there are %s", config->engine,
+                         &PTO_ENGINE_NAMES[2]);
   if (config->workers > MOST_WORKERS)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
   if (config->deps >= PTO_DEPS_SET_COUNT)
