@@ -6,8 +6,8 @@
  * forgotten does not compile or does not link, and a new line is tested on every layout without being named in a test.
  *
  * To add an elementwise operation, add a line to PTO_ELEMENTWISE_LIST: it needs no function where an expression will
- * do. To add any other kernel, add a line to PTO_OTHER_LIST, define `const struct pto_kernel pto_general_NAME`, and in
- * the reference_AREA.c of its subject `const struct pto_kernel_reference pto_reference_NAME`.
+ * do. To add any other kernel, add a line to PTO_OTHER_LIST, define it with PTO_GENERAL_KERNEL, and its reference, in
+ * the file of its subject in kernels/reference, with PTO_REFERENCE.
  *
  * A general kernel takes the whole of its tensors in every block, and says so (PTO_KERNEL_ONE_BLOCK): a task of one
  * runs as one block, a submit with more is refused, and SPMD work is cut up by views.  Its `run` trusts that `check`
@@ -17,6 +17,7 @@
 #define PTO_KERNELS_API_LIST_H
 
 #include <pto/kernel.h>
+#include <runtime/base/base.h>
 
 #define PTO_DTYPES_INTEGER                                                                                             \
   (PTO_DTYPE_BIT(PTO_INT8) | PTO_DTYPE_BIT(PTO_INT16) | PTO_DTYPE_BIT(PTO_INT32) | PTO_DTYPE_BIT(PTO_INT64) |          \
@@ -225,6 +226,11 @@
 
 /* Every kernel, in the order of pto_kernel_at. */
 #define PTO_KERNEL_LIST(X) PTO_ELEMENTWISE_LIST(X) PTO_OTHER_LIST(X)
+
+/* Defines pto_general_NAME of an array of parameters; the members behind are named. */
+#define PTO_GENERAL_KERNEL(name_, params_, ...)                                                                        \
+  const struct pto_kernel pto_general_##name_ = {                                                                      \
+      .name = #name_, .params = params_, .param_count = PTO_ARRAY_LENGTH(params_), __VA_ARGS__}
 
 #define X(name, ...) extern const struct pto_kernel pto_general_##name;
 PTO_KERNEL_LIST(X)

@@ -167,14 +167,8 @@ static const struct pto_kernel_param softmax_prepare_params[] = {
     ROWS("m", PTO_OUTPUT),                     /* [q_tile] */
     ROWS("l", PTO_OUTPUT),                     /* [q_tile] */
 };
-const struct pto_kernel pto_general_softmax_prepare = {.name = "softmax_prepare",
-                                                       .cores = PTO_AIV,
-                                                       .flags = PTO_KERNEL_ONE_BLOCK,
-                                                       .params = softmax_prepare_params,
-                                                       .param_count = PTO_ARRAY_LENGTH(softmax_prepare_params),
-                                                       .run = softmax_prepare_run,
-                                                       .cost = softmax_prepare_cost,
-                                                       .check = softmax_prepare_check};
+PTO_GENERAL_KERNEL(softmax_prepare, softmax_prepare_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK,
+                   .run = softmax_prepare_run, .cost = softmax_prepare_cost, .check = softmax_prepare_check);
 
 /* ---- online_update ---- */
 
@@ -317,11 +311,5 @@ static const struct pto_kernel_param online_update_params[] = {
     {.name = "is_first", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64},
     {.name = "is_last", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64},
 };
-const struct pto_kernel pto_general_online_update = {.name = "online_update",
-                                                     .cores = PTO_AIV,
-                                                     .flags = PTO_KERNEL_ONE_BLOCK,
-                                                     .params = online_update_params,
-                                                     .param_count = PTO_ARRAY_LENGTH(online_update_params),
-                                                     .run = online_update_run,
-                                                     .cost = online_update_cost,
-                                                     .check = online_update_check};
+PTO_GENERAL_KERNEL(online_update, online_update_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK,
+                   .run = online_update_run, .cost = online_update_cost, .check = online_update_check);

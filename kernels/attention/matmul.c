@@ -73,14 +73,8 @@ static const struct pto_kernel_param qk_params[] = {
     MATRIX("s", PTO_OUTPUT, F32),             /* [q_tile, block] */
     {.name = "scale", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32},
 };
-const struct pto_kernel pto_general_qk = {.name = "qk",
-                                          .cores = PTO_AIC,
-                                          .flags = PTO_KERNEL_ONE_BLOCK,
-                                          .params = qk_params,
-                                          .param_count = PTO_ARRAY_LENGTH(qk_params),
-                                          .run = qk_run,
-                                          .cost = qk_cost,
-                                          .check = qk_check};
+PTO_GENERAL_KERNEL(qk, qk_params, .cores = PTO_AIC, .flags = PTO_KERNEL_ONE_BLOCK, .run = qk_run, .cost = qk_cost,
+                   .check = qk_check);
 
 /* ---- pv ---- */
 
@@ -115,11 +109,5 @@ static const struct pto_kernel_param pv_params[] = {
     POOL("v"),                                /* [block, d] or [1, block, 1, d] */
     MATRIX("o_new", PTO_OUTPUT, F32),         /* [q_tile, d] */
 };
-const struct pto_kernel pto_general_pv = {.name = "pv",
-                                          .cores = PTO_AIC,
-                                          .flags = PTO_KERNEL_ONE_BLOCK,
-                                          .params = pv_params,
-                                          .param_count = PTO_ARRAY_LENGTH(pv_params),
-                                          .run = pv_run,
-                                          .cost = pv_cost,
-                                          .check = pv_check};
+PTO_GENERAL_KERNEL(pv, pv_params, .cores = PTO_AIC, .flags = PTO_KERNEL_ONE_BLOCK, .run = pv_run, .cost = pv_cost,
+                   .check = pv_check);

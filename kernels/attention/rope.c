@@ -253,19 +253,8 @@ static const struct pto_kernel_param rope_positions_params[] = {
     TENSOR("sin", PTO_INPUT, 2, 2), {.name = "positions", .mode = PTO_INPUT, .dtypes = PTO_DTYPES_INDEX},
     TENSOR("y", PTO_OUTPUT, 2, 0),  COUNT("layout")};
 
-const struct pto_kernel pto_general_rope = {.name = "rope",
-                                            .cores = PTO_AIV,
-                                            .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
-                                            .params = rope_params,
-                                            .param_count = PTO_ARRAY_LENGTH(rope_params),
-                                            .run = rope_run,
-                                            .cost = rope_cost,
-                                            .check = rope_check};
-const struct pto_kernel pto_general_rope_positions = {.name = "rope_positions",
-                                                      .cores = PTO_AIV,
-                                                      .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
-                                                      .params = rope_positions_params,
-                                                      .param_count = PTO_ARRAY_LENGTH(rope_positions_params),
-                                                      .run = rope_positions_run,
-                                                      .cost = rope_positions_cost,
-                                                      .check = rope_positions_check};
+PTO_GENERAL_KERNEL(rope, rope_params, .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
+                   .run = rope_run, .cost = rope_cost, .check = rope_check);
+PTO_GENERAL_KERNEL(rope_positions, rope_positions_params, .cores = PTO_AIV,
+                   .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK, .run = rope_positions_run,
+                   .cost = rope_positions_cost, .check = rope_positions_check);

@@ -367,11 +367,5 @@ static const struct pto_kernel_param depthwise_params[] = {PARAM("x", PTO_INPUT,
                                                            BOUND("least"),
                                                            BOUND("most")};
 
-const struct pto_kernel pto_general_depthwise = {.name = "depthwise",
-                                                 .cores = PTO_AIV,
-                                                 .flags = PTO_KERNEL_ONE_BLOCK,
-                                                 .params = depthwise_params,
-                                                 .param_count = PTO_ARRAY_LENGTH(depthwise_params),
-                                                 .run = depthwise_run,
-                                                 .cost = depthwise_cost,
-                                                 .check = depthwise_check};
+PTO_GENERAL_KERNEL(depthwise, depthwise_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = depthwise_run,
+                   .cost = depthwise_cost, .check = depthwise_check);

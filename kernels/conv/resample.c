@@ -52,10 +52,7 @@ static struct pto_cost cost_of(const struct pto_kernel_args *args, uint64_t elem
                            .vector_elems = numel * elem_ops,
                            .local_bytes = numel == 0 ? 0 : local_bytes};
 }
-static struct pto_cost nearest_cost(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *y = &args->tensors[Y];
-  return cost_of(args, 1, pto_local_bytes(pto_move_tile_bytes(y->dtype, pto_kernel_numel(y))));
-}
+static struct pto_cost nearest_cost(const struct pto_kernel_args *args) { return cost_of(args, 1, 0); }
 static struct pto_cost linear_cost(const struct pto_kernel_args *args) {
   return cost_of(args, 3, 3 * pto_local_bytes(ROW_ELEMS * sizeof(float)));
 }
@@ -80,7 +77,7 @@ static struct position position_of(uint64_t o, uint64_t input, uint64_t output) 
 /* ---- nearest ---- */
 
 /* Output `o` of the axis, all other dimensions. */
-static void move_slice(const struct pto_kernel_args *args, uint32_t axis, uint64_t o, uint64_t from, void *tile) {
+static void move_slice(const struct pto_kernel_args *args, uint32_t axis, uint64_t o, uint64_t from) {
   const struct pto_kernel_tensor *x = &args->tensors[X], *y = &args->tensors[Y];
   struct pto_move move;
   pto_move_init(&move, y->dtype);
@@ -88,17 +85,15 @@ static void move_slice(const struct pto_kernel_args *args, uint32_t axis, uint64
     if (d != axis) pto_move_dim(&move, y->shape[d], (int64_t)y->strides[d], (int64_t)x->strides[d]);
   pto_move_plan(&move);
   pto_move_run(&move, (struct pto_place){y->addr, (int64_t)(o * y->strides[axis])},
-               (struct pto_place){x->addr, (int64_t)(from * x->strides[axis])}, tile);
+               (struct pto_place){x->addr, (int64_t)(from * x->strides[axis])});
 }
 
 static int nearest_run(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[X], *y = &args->tensors[Y];
   const uint32_t axis = (uint32_t)args->scalars[0].u64;
   if (pto_kernel_numel(y) == 0) return 0;
-  struct pto_local local = pto_local_begin(&args->core->local);
-  void *tile = pto_local_take(&local, pto_move_tile_bytes(y->dtype, pto_kernel_numel(y)));
   for (uint64_t o = 0; o < y->shape[axis]; o++)
-    move_slice(args, axis, o, position_of(o, x->shape[axis], y->shape[axis]).nearest, tile);
+    move_slice(args, axis, o, position_of(o, x->shape[axis], y->shape[axis]).nearest);
   return 0;
 }
 
@@ -178,19 +173,7 @@ static int linear_run(const struct pto_kernel_args *args) {
 static const struct pto_kernel_param nearest_params[] = PARAMS(PTO_DTYPES_ALL);
 static const struct pto_kernel_param linear_params[] = PARAMS(PTO_DTYPES_FLOAT);
 
-const struct pto_kernel pto_general_resample_nearest = {.name = "resample_nearest",
-                                                        .cores = PTO_AIV,
-                                                        .flags = PTO_KERNEL_ONE_BLOCK,
-                                                        .params = nearest_params,
-                                                        .param_count = PTO_ARRAY_LENGTH(nearest_params),
-                                                        .run = nearest_run,
-                                                        .cost = nearest_cost,
-                                                        .check = nearest_check};
-const struct pto_kernel pto_general_resample_linear = {.name = "resample_linear",
-                                                       .cores = PTO_AIV,
-                                                       .flags = PTO_KERNEL_ONE_BLOCK,
-                                                       .params = linear_params,
-                                                       .param_count = PTO_ARRAY_LENGTH(linear_params),
-                                                       .run = linear_run,
-                                                       .cost = linear_cost,
-                                                       .check = linear_check};
+PTO_GENERAL_KERNEL(resample_nearest, nearest_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK,
+                   .run = nearest_run, .cost = nearest_cost, .check = nearest_check);
+PTO_GENERAL_KERNEL(resample_linear, linear_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = linear_run,
+                   .cost = linear_cost, .check = linear_check);

@@ -8,7 +8,6 @@
  * Each (i, j) is a box of y that comes from x, and up to four beside it that are `value`.  Any thread.
  */
 #include <kernels/api/list.h>
-#include <kernels/api/local.h>
 #include <kernels/move/move.h>
 #include <kernels/api/shape.h>
 #include <kernels/conv/window.h>
@@ -35,12 +34,9 @@ static int unfold_check(const struct pto_kernel_args *args) {
 }
 
 static struct pto_cost unfold_cost(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *t = args->tensors;
-  const uint64_t numel = pto_kernel_numel(&t[Y]), out = pto_kernel_bytes(&t[Y]);
-  return (struct pto_cost){.bytes_in = pto_min_u64(out, pto_kernel_bytes(&t[X])) + pto_kernel_bytes(&t[VALUE]),
-                           .bytes_out = out,
-                           .vector_elems = numel,
-                           .local_bytes = pto_local_bytes(pto_move_tile_bytes(t[Y].dtype, numel))};
+  struct pto_cost cost = pto_move_cost(&args->tensors[X], &args->tensors[Y]);
+  cost.bytes_in = pto_min_u64(cost.bytes_in, cost.bytes_out) + pto_kernel_bytes(&args->tensors[VALUE]);
+  return cost;
 }
 
 /* Outputs of one element of the window. */
@@ -51,7 +47,7 @@ struct box {
 
 /* The box of y from x where `from` says so, or from the one value. */
 static void move_box(const struct pto_kernel_args *args, const struct box *box, bool is_value, uint64_t from_row,
-                     uint64_t from_col, void *tile) {
+                     uint64_t from_col) {
   const struct pto_kernel_tensor *x = &args->tensors[X], *y = &args->tensors[Y];
   const union pto_scalar *scalars = args->scalars;
   if (box->rows == 0 || box->cols == 0) return;
@@ -67,14 +63,12 @@ static void move_box(const struct pto_kernel_args *args, const struct box *box, 
       box->row * y->strides[OH] + box->col * y->strides[OW] + box->i * y->strides[I] + box->j * y->strides[J];
   const int64_t from = (int64_t)from_row * h + (int64_t)from_col * w;
   pto_move_run(&move, (struct pto_place){y->addr, (int64_t)to},
-               (struct pto_place){is_value ? args->tensors[VALUE].addr : x->addr, from}, tile);
+               (struct pto_place){is_value ? args->tensors[VALUE].addr : x->addr, from});
 }
 
 static int unfold_run(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[X], *y = &args->tensors[Y];
   if (pto_kernel_numel(y) == 0) return 0;
-  struct pto_local local = pto_local_begin(&args->core->local);
-  void *tile = pto_local_take(&local, pto_move_tile_bytes(y->dtype, pto_kernel_numel(y)));
   const struct pto_window_axis height = pto_window_axis(args, 0, x->shape[2], y->shape[OH]);
   const struct pto_window_axis width = pto_window_axis(args, 1, x->shape[3], y->shape[OW]);
   for (uint64_t i = 0; i < y->shape[I]; i++)
@@ -82,11 +76,11 @@ static int unfold_run(const struct pto_kernel_args *args) {
       const struct pto_window_range rows = pto_window_range(&height, i), cols = pto_window_range(&width, j);
       const uint64_t within = rows.end - rows.begin;
       move_box(args, &(struct box){i, j, rows.begin, within, cols.begin, cols.end - cols.begin}, false, rows.first,
-               cols.first, tile);
-      move_box(args, &(struct box){i, j, 0, rows.begin, 0, width.output}, true, 0, 0, tile);
-      move_box(args, &(struct box){i, j, rows.end, height.output - rows.end, 0, width.output}, true, 0, 0, tile);
-      move_box(args, &(struct box){i, j, rows.begin, within, 0, cols.begin}, true, 0, 0, tile);
-      move_box(args, &(struct box){i, j, rows.begin, within, cols.end, width.output - cols.end}, true, 0, 0, tile);
+               cols.first);
+      move_box(args, &(struct box){i, j, 0, rows.begin, 0, width.output}, true, 0, 0);
+      move_box(args, &(struct box){i, j, rows.end, height.output - rows.end, 0, width.output}, true, 0, 0);
+      move_box(args, &(struct box){i, j, rows.begin, within, 0, cols.begin}, true, 0, 0);
+      move_box(args, &(struct box){i, j, rows.begin, within, cols.end, width.output - cols.end}, true, 0, 0);
     }
   return 0;
 }
@@ -97,11 +91,5 @@ static const struct pto_kernel_param unfold_params[] = {
     {.name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPES_ALL, .min_rank = 6, .max_rank = 6},
     PTO_WINDOW_PARAMS};
 
-const struct pto_kernel pto_general_unfold = {.name = "unfold",
-                                              .cores = PTO_AIV,
-                                              .flags = PTO_KERNEL_ONE_BLOCK,
-                                              .params = unfold_params,
-                                              .param_count = PTO_ARRAY_LENGTH(unfold_params),
-                                              .run = unfold_run,
-                                              .cost = unfold_cost,
-                                              .check = unfold_check};
+PTO_GENERAL_KERNEL(unfold, unfold_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = unfold_run,
+                   .cost = unfold_cost, .check = unfold_check);

@@ -170,14 +170,8 @@ static int matmul_int8_accumulate_check(const struct pto_kernel_args *args) {
 #define X(name_, inputs, outputs, mode_, cost_)                                                                        \
   static const struct pto_kernel_param name_##_params[] = {PARAM("a", PTO_INPUT, inputs),                              \
                                                            PARAM("b", PTO_INPUT, inputs), PARAM("c", mode_, outputs)}; \
-  const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
-                                                 .cores = PTO_AIC,                                                     \
-                                                 .flags = PTO_KERNEL_ONE_BLOCK,                                        \
-                                                 .params = name_##_params,                                             \
-                                                 .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
-                                                 .run = name_##_run,                                                   \
-                                                 .cost = cost_,                                                        \
-                                                 .check = name_##_check};
+  PTO_GENERAL_KERNEL(name_, name_##_params, .cores = PTO_AIC, .flags = PTO_KERNEL_ONE_BLOCK, .run = name_##_run,       \
+                     .cost = cost_, .check = name_##_check);
 PRODUCT_LIST(X)
 #undef X
 
@@ -221,19 +215,7 @@ static int gemm_check(const struct pto_kernel_args *args) {
       FACTOR("beta")
 static const struct pto_kernel_param gemm_params[] = {GEMM_PARAMS};
 static const struct pto_kernel_param gemm_clamp_params[] = {GEMM_PARAMS, FACTOR("least"), FACTOR("most")};
-const struct pto_kernel pto_general_gemm = {.name = "gemm",
-                                            .cores = PTO_AIC,
-                                            .flags = PTO_KERNEL_ONE_BLOCK,
-                                            .params = gemm_params,
-                                            .param_count = PTO_ARRAY_LENGTH(gemm_params),
-                                            .run = gemm_run,
-                                            .cost = cost,
-                                            .check = gemm_check};
-const struct pto_kernel pto_general_gemm_clamp = {.name = "gemm_clamp",
-                                                  .cores = PTO_AIC,
-                                                  .flags = PTO_KERNEL_ONE_BLOCK,
-                                                  .params = gemm_clamp_params,
-                                                  .param_count = PTO_ARRAY_LENGTH(gemm_clamp_params),
-                                                  .run = gemm_clamp_run,
-                                                  .cost = cost,
-                                                  .check = gemm_check};
+PTO_GENERAL_KERNEL(gemm, gemm_params, .cores = PTO_AIC, .flags = PTO_KERNEL_ONE_BLOCK, .run = gemm_run, .cost = cost,
+                   .check = gemm_check);
+PTO_GENERAL_KERNEL(gemm_clamp, gemm_clamp_params, .cores = PTO_AIC, .flags = PTO_KERNEL_ONE_BLOCK,
+                   .run = gemm_clamp_run, .cost = cost, .check = gemm_check);

@@ -255,13 +255,7 @@ static int matvec_int8_accumulate_check(const struct pto_kernel_args *args) {
 
 #define X(name_, params_, mode_, run_, cost_)                                                                          \
   static const struct pto_kernel_param name_##_params[] = params_(mode_);                                              \
-  const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
-                                                 .cores = PTO_AIV,                                                     \
-                                                 .flags = PTO_KERNEL_ONE_BLOCK,                                        \
-                                                 .params = name_##_params,                                             \
-                                                 .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
-                                                 .run = run_,                                                          \
-                                                 .cost = cost_,                                                        \
-                                                 .check = name_##_check};
+  PTO_GENERAL_KERNEL(name_, name_##_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = run_,              \
+                     .cost = cost_, .check = name_##_check);
 PRODUCT_LIST(X)
 #undef X

@@ -5,14 +5,12 @@
  * Elements move as bits, so NaN payloads survive; see kernels/move/move.h.  Any thread.
  */
 #include <kernels/api/list.h>
-#include <kernels/api/local.h>
 #include <kernels/move/move.h>
 #include <kernels/api/shape.h>
 
 static int copy_run(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
-  struct pto_local local = pto_local_begin(&args->core->local);
-  pto_move_tensor(y, x, NULL, pto_local_take(&local, pto_move_tile_bytes(y->dtype, pto_kernel_numel(y))));
+  pto_move_tensor(y, x, NULL);
   return 0;
 }
 
@@ -22,12 +20,7 @@ static int copy_check(const struct pto_kernel_args *args) {
 }
 
 static struct pto_cost copy_cost(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *y = &args->tensors[1];
-  const uint64_t numel = pto_kernel_numel(y);
-  return (struct pto_cost){.bytes_in = pto_kernel_bytes(&args->tensors[0]),
-                           .bytes_out = pto_kernel_bytes(y),
-                           .vector_elems = numel,
-                           .local_bytes = pto_local_bytes(pto_move_tile_bytes(y->dtype, numel))};
+  return pto_move_cost(&args->tensors[0], &args->tensors[1]);
 }
 
 static const struct pto_kernel_param copy_params[] = {
@@ -35,11 +28,5 @@ static const struct pto_kernel_param copy_params[] = {
     {.name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPES_ALL},
 };
 
-const struct pto_kernel pto_general_copy = {.name = "copy",
-                                            .cores = PTO_AIV,
-                                            .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
-                                            .params = copy_params,
-                                            .param_count = PTO_ARRAY_LENGTH(copy_params),
-                                            .run = copy_run,
-                                            .cost = copy_cost,
-                                            .check = copy_check};
+PTO_GENERAL_KERNEL(copy, copy_params, .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
+                   .run = copy_run, .cost = copy_cost, .check = copy_check);

@@ -31,8 +31,7 @@ static struct pto_cost gather_cost_of(const struct pto_kernel_args *args, bool i
   return (struct pto_cost){.bytes_in = pto_min_u64(out, pto_kernel_bytes(&t[DATA])) + pto_kernel_bytes(&t[INDICES]),
                            .bytes_out = out,
                            .vector_elems = numel + pto_kernel_numel(&t[INDICES]),
-                           .local_bytes = pto_local_bytes(pto_index_pair_bytes(positions_of(&t[INDICES], is_tuples))) +
-                                          pto_local_bytes(pto_move_tile_bytes(t[Y].dtype, numel))};
+                           .local_bytes = pto_local_bytes(pto_index_pair_bytes(positions_of(&t[INDICES], is_tuples)))};
 }
 static struct pto_cost gather_cost(const struct pto_kernel_args *args) { return gather_cost_of(args, false); }
 static struct pto_cost gather_nd_cost(const struct pto_kernel_args *args) { return gather_cost_of(args, true); }
@@ -75,7 +74,6 @@ struct gathering {
   struct pto_move box; /* what one index brings */
   uint32_t outer;      /* dimensions before the axis: each piece of indices serves all of them */
   struct pto_index_pair *pairs;
-  void *tile;
 };
 
 static void gathering_init(struct gathering *g, const struct pto_kernel_args *args, uint64_t positions) {
@@ -83,7 +81,6 @@ static void gathering_init(struct gathering *g, const struct pto_kernel_args *ar
   struct pto_local local = pto_local_begin(&args->core->local);
   g->outer = 0;
   g->pairs = pto_local_take(&local, pto_index_pair_bytes(positions));
-  g->tile = pto_local_take(&local, pto_move_tile_bytes(y->dtype, pto_kernel_numel(y)));
   pto_move_init(&g->box, y->dtype);
 }
 
@@ -102,11 +99,11 @@ static void gather_piece(const struct gathering *g, const struct pto_kernel_args
     if (bits >= 8) {
       const struct pto_index_sides sides = {(char *)data->addr + from * bits / 8, (char *)y->addr + to * bits / 8,
                                             false};
-      pto_index_move(&g->box, &sides, g->pairs, count, g->tile);
+      pto_index_move(&g->box, &sides, g->pairs, count);
     } else {
       for (uint64_t i = 0; i < count; i++)
         pto_move_run(&g->box, (struct pto_place){y->addr, to + g->pairs[i].dense},
-                     (struct pto_place){data->addr, from + g->pairs[i].indexed}, g->tile);
+                     (struct pto_place){data->addr, from + g->pairs[i].indexed});
     }
     for (d = g->outer; d-- > 0;) {
       if (++at[d] < y->shape[d]) break;
@@ -180,27 +177,9 @@ static const struct pto_kernel_param axis_params[] = {TENSORS(0),
                                                       {.name = "axis", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
 static const struct pto_kernel_param nd_params[] = {TENSORS(1)};
 
-const struct pto_kernel pto_general_gather = {.name = "gather",
-                                              .cores = PTO_AIV,
-                                              .flags = PTO_KERNEL_ONE_BLOCK,
-                                              .params = axis_params,
-                                              .param_count = PTO_ARRAY_LENGTH(axis_params),
-                                              .run = gather_run,
-                                              .cost = gather_cost,
-                                              .check = gather_check};
-const struct pto_kernel pto_general_gather_elements = {.name = "gather_elements",
-                                                       .cores = PTO_AIV,
-                                                       .flags = PTO_KERNEL_ONE_BLOCK,
-                                                       .params = axis_params,
-                                                       .param_count = PTO_ARRAY_LENGTH(axis_params),
-                                                       .run = gather_elements_run,
-                                                       .cost = gather_cost,
-                                                       .check = gather_elements_check};
-const struct pto_kernel pto_general_gather_nd = {.name = "gather_nd",
-                                                 .cores = PTO_AIV,
-                                                 .flags = PTO_KERNEL_ONE_BLOCK,
-                                                 .params = nd_params,
-                                                 .param_count = PTO_ARRAY_LENGTH(nd_params),
-                                                 .run = gather_nd_run,
-                                                 .cost = gather_nd_cost,
-                                                 .check = gather_nd_check};
+PTO_GENERAL_KERNEL(gather, axis_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = gather_run,
+                   .cost = gather_cost, .check = gather_check);
+PTO_GENERAL_KERNEL(gather_elements, axis_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK,
+                   .run = gather_elements_run, .cost = gather_cost, .check = gather_elements_check);
+PTO_GENERAL_KERNEL(gather_nd, nd_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = gather_nd_run,
+                   .cost = gather_nd_cost, .check = gather_nd_check);

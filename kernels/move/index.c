@@ -255,7 +255,7 @@ static inline __attribute__((always_inline)) void move_elems(const struct pto_in
 }
 
 void pto_index_move(const struct pto_move *move, const struct pto_index_sides *sides,
-                    const struct pto_index_pair *pairs, uint64_t count, void *tile) {
+                    const struct pto_index_pair *pairs, uint64_t count) {
   const int64_t unit = (int64_t)(move->bits / 8);
   const uint64_t bytes = pto_move_run_bytes(move);
   switch (bytes) {
@@ -279,6 +279,6 @@ void pto_index_move(const struct pto_move *move, const struct pto_index_sides *s
   }
   for (uint64_t i = 0; i < count; i++) {
     const struct pto_place indexed = {sides->indexed, pairs[i].indexed}, dense = {sides->dense, pairs[i].dense};
-    pto_move_run(move, sides->is_scatter ? indexed : dense, sides->is_scatter ? dense : indexed, tile);
+    pto_move_run(move, sides->is_scatter ? indexed : dense, sides->is_scatter ? dense : indexed);
   }
 }

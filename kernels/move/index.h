@@ -71,6 +71,6 @@ struct pto_index_sides {
   bool is_scatter;       /* to the indexed side */
 };
 void pto_index_move(const struct pto_move *move, const struct pto_index_sides *sides,
-                    const struct pto_index_pair *pairs, uint64_t count, void *tile);
+                    const struct pto_index_pair *pairs, uint64_t count);
 
 #endif

@@ -12,29 +12,9 @@
 #include <string.h>
 
 #define LINE PTO_CACHE_LINE
-#define TILE_COLS 128      /* elements of a row of the tile: long enough runs for `to`, few enough pages of `from` */
+#define PIECE_COLS 128     /* elements of a row of a piece: long enough runs for `to`, few enough pages of `from` */
 #define LONG_ROW_BYTES 512 /* longer ones are left to the C library */
-#define THIN_ELEMS 4096    /* elements at a time of a plane that is thinner than a square */
-
-/* Registers are written out one by one: the loops over them are unrolled before the compiler looks at the array. */
-#if !defined(__clang__)
-#pragma GCC optimize("O3")
-#endif
-
-/* By the size of an element, 1 << i. */
-struct squares {
-  struct pto_square of_size[4];
-};
-
-#define PTO_LEVEL_LOOPS <kernels/levels/move.inc>
-#include <kernels/levels/each_level.inc>
-
-static const struct squares *const squares[PTO_LEVEL_COUNT] = PTO_LEVEL_SETS(squares);
-
-const struct pto_square *pto_move_square(enum pto_level level, uint32_t log2_bytes) {
-  PTO_ASSERT(log2_bytes < 4);
-  return squares[level] == NULL ? NULL : &squares[level]->of_size[log2_bytes];
-}
+#define THIN_ELEMS 4096    /* elements at a time of a plane that is thin */
 
 /* ---- the plan ---- */
 
@@ -172,26 +152,11 @@ static void move_rows(const struct plane *p, char *to, const char *from) {
   for (uint64_t i = 0; i < p->rows; i++, to += p->to_row, from += p->from_row) memmove(to, from, row_bytes);
 }
 
-/* A transposition in squares: rows of `to` are dense in j, columns of `from` in i.  The last squares overlap those
- * before them.  Needs rows, cols ≥ lanes. */
-static void move_squares(const struct plane *p, char *to, const char *from, const struct pto_square *square) {
-  const uint64_t lanes = square->lanes;
-  const int64_t size = (int64_t)p->elem_bytes;
-  for (uint64_t j = 0; j < p->cols; j += lanes) {
-    const int64_t col = (int64_t)pto_min_u64(j, p->cols - lanes);
-    for (uint64_t i = 0; i < p->rows; i += lanes) {
-      const int64_t row = (int64_t)pto_min_u64(i, p->rows - lanes);
-      square->transpose(to + row * p->to_row + col * size, p->to_row, from + row * size + col * p->from_step,
-                        p->from_step);
-    }
-  }
-}
-
-/* Neither side is dense where the other is, or the plane is thinner than a square.  Elements go one by one, in pieces
- * that touch no more lines than the first cache holds; the longer dimension is the inner loop. */
-static void move_thin(const struct plane *p, char *to, const char *from) {
+/* Neither side is dense where the other is.  Elements go one by one, in pieces that touch no more lines than the first
+ * cache holds; the longer dimension is the inner loop. */
+static void move_transposed(const struct plane *p, char *to, const char *from) {
   const uint64_t rows = p->cols < 16 ? pto_max_u64(THIN_ELEMS / p->cols, 1) : LINE / p->elem_bytes;
-  const uint64_t cols = p->rows < 16 ? pto_max_u64(THIN_ELEMS / p->rows, 1) : TILE_COLS;
+  const uint64_t cols = p->rows < 16 ? pto_max_u64(THIN_ELEMS / p->rows, 1) : PIECE_COLS;
   struct plane piece = *p;
   for (uint64_t j = 0; j < p->cols; j += cols)
     for (uint64_t i = 0; i < p->rows; i += rows) {
@@ -201,47 +166,6 @@ static void move_thin(const struct plane *p, char *to, const char *from) {
       piece.cols = pto_min_u64(cols, p->cols - j);
       move_elems(&piece, at, source);
     }
-}
-
-/* The largest squares that fit, or NULL. */
-static const struct pto_square *square_for(const struct plane *p) {
-  if (p->elem_bytes > 8) return NULL;
-  for (int level = (int)pto_level_best(); level >= 0; level--) {
-    const struct pto_square *square = pto_move_square((enum pto_level)level, pto_log2_floor(p->elem_bytes));
-    if (square != NULL && square->lanes <= p->rows && square->lanes <= p->cols) return square;
-  }
-  return NULL;
-}
-
-/* Pieces of one line of `from` × TILE_COLS.  Squares that are lines themselves go straight to `to`; others are put
- * together in the tile, whose rows are then copied. */
-static void move_transposed(const struct plane *p, char *to, const char *from, void *tile) {
-  const int64_t size = (int64_t)p->elem_bytes;
-  const struct pto_square *square = square_for(p);
-  if (square == NULL || p->to_step != size || p->from_row != size) {
-    move_thin(p, to, from);
-    return;
-  }
-  if (p->rows * p->cols * p->elem_bytes <= PTO_MOVE_DIRECT_BYTES) {
-    move_squares(p, to, from, square);
-    return;
-  }
-  const bool is_direct = square->lanes * p->elem_bytes >= LINE;
-  struct plane piece = *p;
-  piece.rows = pto_min_u64(p->rows, LINE / p->elem_bytes);
-  piece.cols = pto_min_u64(p->cols, TILE_COLS);
-  struct plane in_tile = piece, out_of_tile = piece;
-  in_tile.to_row = out_of_tile.from_row = (int64_t)piece.cols * size;
-  for (uint64_t j = 0; j < p->cols; j += piece.cols) {
-    const int64_t col = (int64_t)pto_min_u64(j, p->cols - piece.cols);
-    for (uint64_t i = 0; i < p->rows; i += piece.rows) {
-      const int64_t row = (int64_t)pto_min_u64(i, p->rows - piece.rows);
-      char *at = to + row * p->to_row + col * size;
-      const char *source = from + row * size + col * p->from_step;
-      move_squares(is_direct ? &piece : &in_tile, is_direct ? at : tile, source, square);
-      if (!is_direct) move_rows(&out_of_tile, at, tile);
-    }
-  }
 }
 
 /* ---- 4-bit elements ---- */
@@ -269,14 +193,13 @@ static void move_nibbles(const struct plane *p, struct pto_place to, struct pto_
 
 /* ---- the run ---- */
 
-static void move_plane(const struct pto_move *move, const struct plane *p, struct pto_place to, struct pto_place from,
-                       void *tile) {
+static void move_plane(const struct pto_move *move, const struct plane *p, struct pto_place to, struct pto_place from) {
   switch (move->kind) {
   case KIND_ROWS:
     move_rows(p, (char *)to.addr + to.elems, (const char *)from.addr + from.elems);
     break;
   case KIND_TRANSPOSE:
-    move_transposed(p, (char *)to.addr + to.elems, (const char *)from.addr + from.elems, tile);
+    move_transposed(p, (char *)to.addr + to.elems, (const char *)from.addr + from.elems);
     break;
   case KIND_STEPS:
     move_elems(p, (char *)to.addr + to.elems, (const char *)from.addr + from.elems);
@@ -295,7 +218,7 @@ static bool is_in_place(const struct pto_move *move, const struct pto_place *to,
   return true;
 }
 
-void pto_move_run(const struct pto_move *move, struct pto_place to, struct pto_place from, void *tile) {
+void pto_move_run(const struct pto_move *move, struct pto_place to, struct pto_place from) {
   if (move->is_empty || is_in_place(move, &to, &from)) return;
   /* From here on `elems` counts what the plan's steps count: bytes, or 4-bit elements. */
   const int64_t unit = move->kind == KIND_NIBBLES ? 1 : (int64_t)(move->bits / 8);
@@ -313,7 +236,7 @@ void pto_move_run(const struct pto_move *move, struct pto_place to, struct pto_p
   uint64_t index[PTO_MOVE_DIMS] = {0};
   uint32_t d;
   do {
-    move_plane(move, &plane, to, from, tile);
+    move_plane(move, &plane, to, from);
     for (d = outer; d-- > 0;) {
       to.elems += move->to_step[d];
       from.elems += move->from_step[d];
@@ -327,17 +250,16 @@ void pto_move_run(const struct pto_move *move, struct pto_place to, struct pto_p
 
 /* ---- whole tensors ---- */
 
-uint64_t pto_move_tile_bytes(uint32_t dtype, uint64_t numel) {
-  const uint64_t most = (uint64_t)TILE_COLS * LINE;
-  return numel >= most ? most : pto_min_u64((numel * pto_dtype_bits(dtype) + 7) / 8, most);
-}
-
-void pto_move_tensor(const struct pto_kernel_tensor *y, const struct pto_kernel_tensor *x, const uint32_t *order,
-                     void *tile) {
+void pto_move_tensor(const struct pto_kernel_tensor *y, const struct pto_kernel_tensor *x, const uint32_t *order) {
   struct pto_move move;
   pto_move_init(&move, y->dtype);
   for (uint32_t d = 0; d < y->ndims; d++)
     pto_move_dim(&move, y->shape[d], (int64_t)y->strides[d], (int64_t)x->strides[order == NULL ? d : order[d]]);
   pto_move_plan(&move);
-  pto_move_run(&move, (struct pto_place){y->addr, 0}, (struct pto_place){x->addr, 0}, tile);
+  pto_move_run(&move, (struct pto_place){y->addr, 0}, (struct pto_place){x->addr, 0});
+}
+
+struct pto_cost pto_move_cost(const struct pto_kernel_tensor *x, const struct pto_kernel_tensor *y) {
+  return (struct pto_cost){
+      .bytes_in = pto_kernel_bytes(x), .bytes_out = pto_kernel_bytes(y), .vector_elems = pto_kernel_numel(y)};
 }

@@ -12,23 +12,17 @@
  *   pto_move_init(&move, dtype);
  *   pto_move_dim(&move, extent, to_step, from_step);   once a dimension, in any order
  *   pto_move_plan(&move);
- *   pto_move_run(&move, to, from, tile);               as often as wanted, at any place
+ *   pto_move_run(&move, to, from);                     as often as wanted, at any place
  *
  * Always true: after the plan dimensions of extent 1 are gone, those that lie behind each other on both sides are one,
- * and rows of 2, 4, 8 or 16 bytes are elements of that size.  What is dense in one dimension of `to` and another of
- * `from` goes through `tile`, which lies in the core's local memory: rows come in as whole cache lines, are transposed
- * in registers, and leave as whole cache lines.  A value; one thread; allocates nothing.
- *
- * Instruction sets are those of kernels/levels/each_level.inc.
+ * and rows of 2, 4, 8 or 16 bytes are elements of that size.  A value; one thread; allocates nothing.
  */
 #ifndef PTO_KERNELS_MOVE_MOVE_H
 #define PTO_KERNELS_MOVE_MOVE_H
 
-#include <kernels/levels/level.h>
 #include <pto/kernel.h>
 
-#define PTO_MOVE_DIMS (2 * PTO_MAX_DIMS)  /* a repeated dimension is two */
-#define PTO_MOVE_DIRECT_BYTES (64u << 10) /* planes up to that stay in the first caches and need no tile */
+#define PTO_MOVE_DIMS (2 * PTO_MAX_DIMS) /* a repeated dimension is two */
 
 struct pto_move {
   uint32_t ndims;
@@ -50,26 +44,14 @@ struct pto_place {
 void pto_move_init(struct pto_move *move, uint32_t dtype);
 void pto_move_dim(struct pto_move *move, uint64_t extent, int64_t to_step, int64_t from_step);
 void pto_move_plan(struct pto_move *move);
-/* `tile` has pto_move_tile_bytes of the number of elements that move; NULL where these are at most
- * PTO_MOVE_DIRECT_BYTES. */
-void pto_move_run(const struct pto_move *move, struct pto_place to, struct pto_place from, void *tile);
+void pto_move_run(const struct pto_move *move, struct pto_place to, struct pto_place from);
 
 /* Of a planned move of whole bytes that is one dense run on both sides: how many; else 0. */
 uint64_t pto_move_run_bytes(const struct pto_move *move);
 
-/* Local memory for moves of `numel` elements: a tile, or all of them. */
-uint64_t pto_move_tile_bytes(uint32_t dtype, uint64_t numel);
-
 /* The whole of `x` to `y`, of one shape and dtype; dimension order[d] of x becomes dimension d of y, NULL: d. */
-void pto_move_tensor(const struct pto_kernel_tensor *y, const struct pto_kernel_tensor *x, const uint32_t *order,
-                     void *tile);
-/* One square of a transposition: element (i, j) of to at to + i · to_step + j · size is element (j, i) of from, at from
- * + i · size + j · from_step.  Squares of pto_square.lanes elements. */
-struct pto_square {
-  uint32_t lanes;
-  void (*transpose)(char *to, int64_t to_step, const char *from, int64_t from_step);
-};
-/* For tests too: of elements of 1 << log2_bytes bytes, log2_bytes < 4; NULL where `level` is not compiled in. */
-const struct pto_square *pto_move_square(enum pto_level level, uint32_t log2_bytes);
+void pto_move_tensor(const struct pto_kernel_tensor *y, const struct pto_kernel_tensor *x, const uint32_t *order);
+/* What it costs to make `y` of elements of `x`, each moved once. */
+struct pto_cost pto_move_cost(const struct pto_kernel_tensor *x, const struct pto_kernel_tensor *y);
 
 #endif

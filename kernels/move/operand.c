@@ -10,11 +10,6 @@
  * calls for a run. */
 #define DIRECT_BYTES 512
 
-/* A plane of fewer elements is moved run by run: a plan takes about as long as 100 elements so. */
-#define SMALL_PLANE_ELEMS 100
-
-_Static_assert(PTO_OPERAND_BYTES <= PTO_MOVE_DIRECT_BYTES, "a plane of a chunk needs no tile");
-
 static bool is_nibble(uint32_t dtype) { return (PTO_DTYPES_NIBBLE & PTO_DTYPE_BIT(dtype)) != 0; }
 static uint64_t class_bytes(enum pto_class class_) { return pto_dtype_size(pto_class_dtype(class_)); }
 static uint64_t chunk_elems(uint64_t numel, enum pto_class class_) {
@@ -38,9 +33,8 @@ uint64_t pto_operand_local_bytes(const struct pto_kernel_tensor *t, enum pto_cla
 void pto_operand_init(struct pto_operand *o, const struct pto_kernel_tensor *t, enum pto_class class_,
                       const uint32_t *order, struct pto_local *local) {
   const uint64_t elems = chunk_elems(pto_kernel_numel(t), class_);
-  o->loops = pto_loops_best();
-  o->load = o->loops->load[class_][t->dtype];
-  o->store = o->loops->store[class_][t->dtype];
+  o->load = pto_loops_best()->load[class_][t->dtype];
+  o->store = pto_loops_best()->store[class_][t->dtype];
   PTO_ASSERT(o->load != NULL);
   o->elem_bytes = class_bytes(class_);
   o->unit_bytes = pto_dtype_size(t->dtype);
@@ -117,27 +111,7 @@ static void move_plane(const struct pto_operand *o, char *bits, uint64_t rows, u
   pto_move_dim(&move, rows, is_stored ? row_step : (int64_t)run, is_stored ? (int64_t)run : row_step);
   pto_move_dim(&move, run, is_stored ? run_step : 1, is_stored ? 1 : run_step);
   pto_move_plan(&move);
-  pto_move_run(&move, is_stored ? view : dense, is_stored ? dense : view, NULL);
-}
-
-/* The same, where a plan would take longer than the elements. */
-static void move_small_plane(const struct pto_operand *o, char *bits, uint64_t rows, uint64_t run, bool is_stored) {
-  static const struct {
-    enum pto_class class_;
-    uint32_t dtype;
-  } of_size[] = {[1] = {PTO_CLASS_U8, PTO_UINT8},
-                 [2] = {PTO_CLASS_U16, PTO_UINT16},
-                 [4] = {PTO_CLASS_U32, PTO_UINT32},
-                 [8] = {PTO_CLASS_U64, PTO_UINT64}};
-  const enum pto_class class_ = of_size[o->unit_bytes].class_;
-  const uint32_t dtype = of_size[o->unit_bytes].dtype;
-  const uint64_t row_step = pto_cursor_row_step(&o->cursor), run_step = o->cursor.run_step;
-  char *at = o->cursor.at;
-  for (uint64_t i = 0; i < rows; i++, at += row_step, bits += run * o->unit_bytes)
-    if (is_stored)
-      o->loops->store[class_][dtype](bits, at, run_step, run);
-    else
-      o->loops->load[class_][dtype](bits, at, run_step, run);
+  pto_move_run(&move, is_stored ? view : dense, is_stored ? dense : view);
 }
 
 /* The next `count` elements as they are: to `bits`, or out of it where `is_stored`. */
@@ -148,8 +122,6 @@ static void move_bits(struct pto_operand *o, char *bits, uint64_t count, bool is
     const uint64_t run = whole > 0 ? cursor->run_elems : pto_min_u64(count, cursor->run_left);
     if (has_dense_runs(o))
       move_dense_runs(o, bits, rows, run, is_stored);
-    else if (rows * run < SMALL_PLANE_ELEMS)
-      move_small_plane(o, bits, rows, run, is_stored);
     else
       move_plane(o, bits, rows, run, is_stored);
     if (whole > 0)

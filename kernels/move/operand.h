@@ -25,7 +25,6 @@
 
 struct pto_operand {
   struct pto_cursor cursor;
-  const struct pto_loops *loops;
   pto_load_loop *load;
   pto_store_loop *store;
   uint32_t dtype;

@@ -14,7 +14,6 @@
  * still, runs forwards or runs backwards.  Any thread.
  */
 #include <kernels/api/list.h>
-#include <kernels/api/local.h>
 #include <kernels/move/move.h>
 #include <kernels/api/shape.h>
 #include <runtime/base/base.h>
@@ -59,12 +58,9 @@ static int pad_check(const struct pto_kernel_args *args) {
 }
 
 static struct pto_cost pad_cost(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *t = args->tensors;
-  const uint64_t numel = pto_kernel_numel(&t[Y]);
-  return (struct pto_cost){.bytes_in = pto_kernel_bytes(&t[X]) + pto_kernel_bytes(&t[VALUE]),
-                           .bytes_out = pto_kernel_bytes(&t[Y]),
-                           .vector_elems = numel,
-                           .local_bytes = pto_local_bytes(pto_move_tile_bytes(t[Y].dtype, numel))};
+  struct pto_cost cost = pto_move_cost(&args->tensors[X], &args->tensors[Y]);
+  cost.bytes_in += pto_kernel_bytes(&args->tensors[VALUE]);
+  return cost;
 }
 
 /* ---- the run ---- */
@@ -93,7 +89,7 @@ static struct part part_of(const struct pto_kernel_args *args, uint32_t d, uint3
 }
 
 /* The box that is before, in or behind x in each dimension as `which` says. */
-static void pad_box(const struct pto_kernel_args *args, const uint32_t which[PTO_MAX_DIMS], void *tile) {
+static void pad_box(const struct pto_kernel_args *args, const uint32_t which[PTO_MAX_DIMS]) {
   const struct pto_kernel_tensor *x = &args->tensors[X], *y = &args->tensors[Y];
   bool is_x = true;
   for (uint32_t d = 0; d < x->ndims; d++) is_x = is_x && which[d] == WITHIN;
@@ -110,16 +106,14 @@ static void pad_box(const struct pto_kernel_args *args, const uint32_t which[PTO
     from.elems += part.from * stride;
   }
   pto_move_plan(&move);
-  pto_move_run(&move, to, from, tile);
+  pto_move_run(&move, to, from);
 }
 
 static int pad_run(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *y = &args->tensors[Y];
-  struct pto_local local = pto_local_begin(&args->core->local);
-  void *tile = pto_local_take(&local, pto_move_tile_bytes(y->dtype, pto_kernel_numel(y)));
   uint32_t which[PTO_MAX_DIMS] = {0}, d;
   do {
-    pad_box(args, which, tile);
+    pad_box(args, which);
     for (d = y->ndims; d-- > 0;) {
       do which[d]++;
       while (which[d] < PARTS && part_of(args, d, which[d]).count == 0);
@@ -145,11 +139,5 @@ static const struct pto_kernel_param pad_params[] = {{.name = "x", .mode = PTO_I
                                                      BEGIN(6),
                                                      BEGIN(7)};
 
-const struct pto_kernel pto_general_pad = {.name = "pad",
-                                           .cores = PTO_AIV,
-                                           .flags = PTO_KERNEL_ONE_BLOCK,
-                                           .params = pad_params,
-                                           .param_count = PTO_ARRAY_LENGTH(pad_params),
-                                           .run = pad_run,
-                                           .cost = pad_cost,
-                                           .check = pad_check};
+PTO_GENERAL_KERNEL(pad, pad_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = pad_run, .cost = pad_cost,
+                   .check = pad_check);

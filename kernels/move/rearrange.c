@@ -10,7 +10,6 @@
  * Any thread.
  */
 #include <kernels/api/list.h>
-#include <kernels/api/local.h>
 #include <kernels/move/move.h>
 #include <kernels/api/shape.h>
 #include <runtime/base/base.h>
@@ -20,18 +19,7 @@
 enum { X, Y };
 
 static struct pto_cost move_cost(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *t = args->tensors;
-  const uint64_t numel = pto_kernel_numel(&t[Y]);
-  return (struct pto_cost){.bytes_in = pto_kernel_bytes(&t[X]),
-                           .bytes_out = pto_kernel_bytes(&t[Y]),
-                           .vector_elems = numel,
-                           .local_bytes = pto_local_bytes(pto_move_tile_bytes(t[Y].dtype, numel))};
-}
-
-static void *take_tile(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *y = &args->tensors[Y];
-  struct pto_local local = pto_local_begin(&args->core->local);
-  return pto_local_take(&local, pto_move_tile_bytes(y->dtype, pto_kernel_numel(y)));
+  return pto_move_cost(&args->tensors[X], &args->tensors[Y]);
 }
 
 /* ---- tile ---- */
@@ -59,7 +47,7 @@ static int tile_run(const struct pto_kernel_args *args) {
     pto_move_dim(&move, x->shape[d], step, (int64_t)x->strides[d]);
   }
   pto_move_plan(&move);
-  pto_move_run(&move, (struct pto_place){y->addr, 0}, (struct pto_place){x->addr, 0}, take_tile(args));
+  pto_move_run(&move, (struct pto_place){y->addr, 0}, (struct pto_place){x->addr, 0});
   return 0;
 }
 
@@ -88,7 +76,7 @@ static int reverse_run(const struct pto_kernel_args *args) {
     pto_move_dim(&move, x->shape[d], (int64_t)y->strides[d], is_reversed ? -step : step);
   }
   pto_move_plan(&move);
-  pto_move_run(&move, (struct pto_place){y->addr, 0}, from, take_tile(args));
+  pto_move_run(&move, (struct pto_place){y->addr, 0}, from);
   return 0;
 }
 
@@ -103,7 +91,7 @@ static int triangular_check(const struct pto_kernel_args *args) {
 }
 
 /* Columns first … first + count − 1 of row `row` of all matrices of y become zeros. */
-static void clear(const struct pto_kernel_tensor *y, uint64_t row, uint64_t first, uint64_t count, void *tile) {
+static void clear(const struct pto_kernel_tensor *y, uint64_t row, uint64_t first, uint64_t count) {
   static const uint64_t zero = 0;
   const uint32_t rows = y->ndims - 2, cols = y->ndims - 1;
   const struct pto_place to = {y->addr, (int64_t)(row * y->strides[rows] + first * y->strides[cols])};
@@ -112,7 +100,7 @@ static void clear(const struct pto_kernel_tensor *y, uint64_t row, uint64_t firs
   for (uint32_t d = 0; d < rows; d++) pto_move_dim(&move, y->shape[d], (int64_t)y->strides[d], 0);
   pto_move_dim(&move, count, (int64_t)y->strides[cols], 0);
   pto_move_plan(&move);
-  pto_move_run(&move, to, (struct pto_place){(void *)(uintptr_t)&zero, 0}, tile);
+  pto_move_run(&move, to, (struct pto_place){(void *)(uintptr_t)&zero, 0});
 }
 
 static int triangular_run(const struct pto_kernel_args *args) {
@@ -120,17 +108,16 @@ static int triangular_run(const struct pto_kernel_args *args) {
   const bool is_upper = args->scalars[0].u64 != 0;
   const uint64_t rows = y->shape[y->ndims - 2], cols = y->shape[y->ndims - 1];
   if (pto_kernel_numel(y) == 0) return 0; /* of however many empty rows */
-  void *tile = take_tile(args);
-  pto_move_tensor(y, x, NULL, tile);
+  pto_move_tensor(y, x, NULL);
   for (uint64_t row = 0; row < rows; row++) {
     /* The column of the diagonal; a diagonal farther than any column is as good as cols. */
     const int64_t diagonal = args->scalars[1].i64 < (int64_t)cols ? args->scalars[1].i64 : (int64_t)cols;
     const int64_t first = (int64_t)row + diagonal + (is_upper ? 0 : 1); /* that is kept; or that is not */
     const uint64_t split = first < 0 ? 0 : pto_min_u64((uint64_t)first, cols);
     if (is_upper)
-      clear(y, row, 0, split, tile);
+      clear(y, row, 0, split);
     else
-      clear(y, row, split, cols - split, tile);
+      clear(y, row, split, cols - split);
   }
   return 0;
 }
@@ -148,14 +135,8 @@ static const struct pto_kernel_param triangular_params[] = {TENSOR("x", PTO_INPU
                                                             SCALAR("upper", PTO_SCALAR_U64),
                                                             SCALAR("diagonal", PTO_SCALAR_I64)};
 #define KERNEL(name_, flags_)                                                                                          \
-  const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
-                                                 .cores = PTO_AIV,                                                     \
-                                                 .flags = flags_ | PTO_KERNEL_ONE_BLOCK,                               \
-                                                 .params = name_##_params,                                             \
-                                                 .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
-                                                 .run = name_##_run,                                                   \
-                                                 .cost = move_cost,                                                    \
-                                                 .check = name_##_check}
+  PTO_GENERAL_KERNEL(name_, name_##_params, .cores = PTO_AIV, .flags = flags_ | PTO_KERNEL_ONE_BLOCK,                  \
+                     .run = name_##_run, .cost = move_cost, .check = name_##_check)
 KERNEL(tile, 0);
 KERNEL(reverse, 0);
 KERNEL(triangular, PTO_KERNEL_IN_PLACE);

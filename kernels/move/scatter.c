@@ -44,11 +44,8 @@ static uint64_t positions_of(const struct pto_kernel_tensor *indices, bool is_tu
   return positions;
 }
 
-/* Moves of all of data and of the updates go through the same tile. */
-static uint64_t local_bytes(const struct pto_kernel_tensor *t, const struct pto_kernel_tensor *y, bool is_tuples) {
-  const uint64_t most = pto_max_u64(pto_kernel_numel(y), pto_kernel_numel(&t[UPDATES]));
-  return pto_local_bytes(pto_index_pair_bytes(positions_of(&t[INDICES], is_tuples))) +
-         pto_local_bytes(pto_move_tile_bytes(y->dtype, most));
+static uint64_t local_bytes(const struct pto_kernel_tensor *t, bool is_tuples) {
+  return pto_local_bytes(pto_index_pair_bytes(positions_of(&t[INDICES], is_tuples)));
 }
 
 static struct pto_cost cost_of(const struct pto_kernel_args *args, bool is_tuples) {
@@ -58,7 +55,7 @@ static struct pto_cost cost_of(const struct pto_kernel_args *args, bool is_tuple
                            .bytes_out = pto_kernel_bytes(&t[Y]),
                            .vector_elems =
                                pto_kernel_numel(&t[Y]) + pto_kernel_numel(&t[INDICES]) + pto_kernel_numel(&t[UPDATES]),
-                           .local_bytes = local_bytes(t, &t[Y], is_tuples)};
+                           .local_bytes = local_bytes(t, is_tuples)};
 }
 /* Of y, no more than the updates is written; it is not read. */
 static struct pto_cost inplace_cost_of(const struct pto_kernel_args *args, bool is_tuples) {
@@ -67,7 +64,7 @@ static struct pto_cost inplace_cost_of(const struct pto_kernel_args *args, bool 
   return (struct pto_cost){.bytes_in = pto_kernel_bytes(&t[INDICES]) + updates,
                            .bytes_out = pto_min_u64(updates, pto_kernel_bytes(y)),
                            .vector_elems = pto_kernel_numel(&t[INDICES]) + pto_kernel_numel(&t[UPDATES]),
-                           .local_bytes = local_bytes(t, y, is_tuples)};
+                           .local_bytes = local_bytes(t, is_tuples)};
 }
 static struct pto_cost scatter_elements_cost(const struct pto_kernel_args *args) { return cost_of(args, false); }
 static struct pto_cost scatter_nd_cost(const struct pto_kernel_args *args) { return cost_of(args, true); }
@@ -90,13 +87,11 @@ static int scatter(const struct pto_kernel_args *args, const char *kernel, struc
   if (status != 0) return status;
   struct pto_local local = pto_local_begin(&args->core->local);
   struct pto_index_pair *pairs = pto_local_take(&local, pto_index_pair_bytes(walk->positions));
-  const uint64_t most = pto_max_u64(pto_kernel_numel(y), pto_kernel_numel(updates));
-  void *tile = pto_local_take(&local, pto_move_tile_bytes(y->dtype, most));
-  if (!is_in_place) pto_move_tensor(y, &args->tensors[DATA], NULL, tile);
+  if (!is_in_place) pto_move_tensor(y, &args->tensors[DATA], NULL);
   if (pto_kernel_numel(updates) == 0) return 0;
   const struct pto_index_sides sides = {y->addr, updates->addr, true};
   pto_move_plan(box);
-  for (uint64_t count; (count = pto_index_pairs(walk, pairs)) > 0;) pto_index_move(box, &sides, pairs, count, tile);
+  for (uint64_t count; (count = pto_index_pairs(walk, pairs)) > 0;) pto_index_move(box, &sides, pairs, count);
   return 0;
 }
 
@@ -158,14 +153,8 @@ static const struct pto_kernel_param scatter_nd_inplace_params[] = {TENSOR("y", 
                                                                     TENSOR("updates", PTO_INPUT)};
 
 #define KERNEL(name_)                                                                                                  \
-  const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
-                                                 .cores = PTO_AIV,                                                     \
-                                                 .flags = PTO_KERNEL_ONE_BLOCK,                                        \
-                                                 .params = name_##_params,                                             \
-                                                 .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
-                                                 .run = name_##_run,                                                   \
-                                                 .cost = name_##_cost,                                                 \
-                                                 .check = name_##_check}
+  PTO_GENERAL_KERNEL(name_, name_##_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = name_##_run,       \
+                     .cost = name_##_cost, .check = name_##_check)
 KERNEL(scatter_elements);
 KERNEL(scatter_elements_inplace);
 KERNEL(scatter_nd);

@@ -8,7 +8,6 @@
  * the dense 4-bit ones do not.  Any thread.
  */
 #include <kernels/api/list.h>
-#include <kernels/api/local.h>
 #include <kernels/move/move.h>
 #include <kernels/api/shape.h>
 
@@ -27,10 +26,9 @@ static bool order_of(uint64_t digits, uint32_t ndims, uint32_t order[PTO_MAX_DIM
 
 static int transpose_run(const struct pto_kernel_args *args) {
   const struct pto_kernel_tensor *x = &args->tensors[0], *y = &args->tensors[1];
-  struct pto_local local = pto_local_begin(&args->core->local);
   uint32_t order[PTO_MAX_DIMS];
   order_of(args->scalars[0].u64, x->ndims, order);
-  pto_move_tensor(y, x, order, pto_local_take(&local, pto_move_tile_bytes(y->dtype, pto_kernel_numel(y))));
+  pto_move_tensor(y, x, order);
   return 0;
 }
 
@@ -55,12 +53,7 @@ static int transpose_check(const struct pto_kernel_args *args) {
 }
 
 static struct pto_cost transpose_cost(const struct pto_kernel_args *args) {
-  const struct pto_kernel_tensor *y = &args->tensors[1];
-  const uint64_t numel = pto_kernel_numel(y);
-  return (struct pto_cost){.bytes_in = pto_kernel_bytes(&args->tensors[0]),
-                           .bytes_out = pto_kernel_bytes(y),
-                           .vector_elems = numel,
-                           .local_bytes = pto_local_bytes(pto_move_tile_bytes(y->dtype, numel))};
+  return pto_move_cost(&args->tensors[0], &args->tensors[1]);
 }
 
 static const struct pto_kernel_param transpose_params[] = {
@@ -69,11 +62,5 @@ static const struct pto_kernel_param transpose_params[] = {
     {.name = "order", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64},
 };
 
-const struct pto_kernel pto_general_transpose = {.name = "transpose",
-                                                 .cores = PTO_AIV,
-                                                 .flags = PTO_KERNEL_ONE_BLOCK,
-                                                 .params = transpose_params,
-                                                 .param_count = PTO_ARRAY_LENGTH(transpose_params),
-                                                 .run = transpose_run,
-                                                 .cost = transpose_cost,
-                                                 .check = transpose_check};
+PTO_GENERAL_KERNEL(transpose, transpose_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = transpose_run,
+                   .cost = transpose_cost, .check = transpose_check);

@@ -86,11 +86,5 @@ static const struct pto_kernel_param cast_params[] = {
     {.name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPES_ALL},
 };
 
-const struct pto_kernel pto_general_cast = {.name = "cast",
-                                            .cores = PTO_AIV,
-                                            .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
-                                            .params = cast_params,
-                                            .param_count = PTO_ARRAY_LENGTH(cast_params),
-                                            .run = cast_run,
-                                            .cost = cast_cost,
-                                            .check = cast_check};
+PTO_GENERAL_KERNEL(cast, cast_params, .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
+                   .run = cast_run, .cost = cast_cost, .check = cast_check);

@@ -372,19 +372,7 @@ static const struct pto_kernel_param dequantize_linear_params[] = {
     TENSOR("x", PTO_INPUT, DTYPES_SMALL | DTYPES_WIDE), TENSOR("scale", PTO_INPUT, PTO_DTYPES_FLOAT),
     TENSOR("zero_point", PTO_INPUT, DTYPES_SMALL | DTYPES_WIDE), TENSOR("y", PTO_OUTPUT, PTO_DTYPES_FLOAT)};
 
-const struct pto_kernel pto_general_quantize_linear = {.name = "quantize_linear",
-                                                       .cores = PTO_AIV,
-                                                       .flags = PTO_KERNEL_ONE_BLOCK,
-                                                       .params = quantize_linear_params,
-                                                       .param_count = PTO_ARRAY_LENGTH(quantize_linear_params),
-                                                       .run = quantize_linear_run,
-                                                       .cost = quantize_linear_cost,
-                                                       .check = quantize_linear_check};
-const struct pto_kernel pto_general_dequantize_linear = {.name = "dequantize_linear",
-                                                         .cores = PTO_AIV,
-                                                         .flags = PTO_KERNEL_ONE_BLOCK,
-                                                         .params = dequantize_linear_params,
-                                                         .param_count = PTO_ARRAY_LENGTH(dequantize_linear_params),
-                                                         .run = dequantize_linear_run,
-                                                         .cost = dequantize_linear_cost,
-                                                         .check = dequantize_linear_check};
+PTO_GENERAL_KERNEL(quantize_linear, quantize_linear_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK,
+                   .run = quantize_linear_run, .cost = quantize_linear_cost, .check = quantize_linear_check);
+PTO_GENERAL_KERNEL(dequantize_linear, dequantize_linear_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK,
+                   .run = dequantize_linear_run, .cost = dequantize_linear_cost, .check = dequantize_linear_check);

@@ -59,5 +59,4 @@ static void cast_golden(const struct pto_kernel_args *args, const struct pto_gol
       golden[1].whole[i] = (uint64_t)saturated(y->dtype, whole);
   }
 }
-const struct pto_kernel_reference pto_reference_cast = {
-    .shapes = cast_shapes, .golden = cast_golden, .ulps = 0.5, .values = PTO_VALUES_ANY};
+PTO_REFERENCE(cast, .shapes = cast_shapes, .golden = cast_golden, .ulps = 0.5, .values = PTO_VALUES_ANY);

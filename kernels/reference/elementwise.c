@@ -186,7 +186,6 @@ static void elementwise_golden(const struct pto_kernel_args *args, const struct 
   static void name##_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {                     \
     elementwise_golden(args, golden, &name##_form, &name##_functions);                                                 \
   }                                                                                                                    \
-  const struct pto_kernel_reference pto_reference_##name = {                                                           \
-      .shapes = name##_shapes, .golden = name##_golden, .ulps = ulps_, .values = PTO_VALUES_ANY};
+  PTO_REFERENCE(name, .shapes = name##_shapes, .golden = name##_golden, .ulps = ulps_, .values = PTO_VALUES_ANY);
 PTO_ELEMENTWISE_LIST(X)
 #undef X

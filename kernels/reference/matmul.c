@@ -87,18 +87,11 @@ static void matmul_golden(const struct pto_kernel_args *args, const struct pto_g
 static void matmul_accumulate_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   product_golden(args, golden, &(struct product){.out = 2, .scale = 1, .is_added = true, .added = 2, .beta = 1});
 }
-const struct pto_kernel_reference pto_reference_matmul = {.shapes = matmul_shapes,
-                                                          .golden = matmul_golden,
-                                                          .ulps = 0.51,
-                                                          .values = PTO_VALUES_FINITE,
-                                                          .flags = PTO_REFERENCE_LEVELS_DIFFER,
-                                                          .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
-const struct pto_kernel_reference pto_reference_matmul_accumulate = {.shapes = matmul_shapes,
-                                                                     .golden = matmul_accumulate_golden,
-                                                                     .ulps = 0.51,
-                                                                     .values = PTO_VALUES_FINITE,
-                                                                     .flags = PTO_REFERENCE_LEVELS_DIFFER,
-                                                                     .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
+PTO_REFERENCE(matmul, .shapes = matmul_shapes, .golden = matmul_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE,
+              .flags = PTO_REFERENCE_LEVELS_DIFFER, .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes");
+PTO_REFERENCE(matmul_accumulate, .shapes = matmul_shapes, .golden = matmul_accumulate_golden, .ulps = 0.51,
+              .values = PTO_VALUES_FINITE, .flags = PTO_REFERENCE_LEVELS_DIFFER,
+              .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes");
 
 /* c is broadcast in the batch where a is. */
 static bool gemm_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
@@ -118,11 +111,8 @@ static void gemm_golden(const struct pto_kernel_args *args, const struct pto_gol
                                    .added = 2,
                                    .beta = (double)args->scalars[1].f32});
 }
-const struct pto_kernel_reference pto_reference_gemm = {.shapes = gemm_shapes,
-                                                        .golden = gemm_golden,
-                                                        .ulps = 0.51,
-                                                        .values = PTO_VALUES_FINITE,
-                                                        .flags = PTO_REFERENCE_LEVELS_DIFFER};
+PTO_REFERENCE(gemm, .shapes = gemm_shapes, .golden = gemm_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE,
+              .flags = PTO_REFERENCE_LEVELS_DIFFER);
 
 /* Bounds that some of the products are beyond. */
 static bool gemm_clamp_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
@@ -137,11 +127,8 @@ static void gemm_clamp_golden(const struct pto_kernel_args *args, const struct p
   for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[3]); i++)
     golden[3].value[i] = fmin(fmax(golden[3].value[i], (double)args->scalars[2].f32), (double)args->scalars[3].f32);
 }
-const struct pto_kernel_reference pto_reference_gemm_clamp = {.shapes = gemm_clamp_shapes,
-                                                              .golden = gemm_clamp_golden,
-                                                              .ulps = 0.51,
-                                                              .values = PTO_VALUES_FINITE,
-                                                              .flags = PTO_REFERENCE_LEVELS_DIFFER};
+PTO_REFERENCE(gemm_clamp, .shapes = gemm_clamp_shapes, .golden = gemm_clamp_golden, .ulps = 0.51,
+              .values = PTO_VALUES_FINITE, .flags = PTO_REFERENCE_LEVELS_DIFFER);
 
 static void whole_golden(const struct pto_kernel_args *args, const struct pto_golden *golden, bool is_added) {
   const struct pto_kernel_tensor *a = &args->tensors[0], *b = &args->tensors[1], *c = &args->tensors[2];
@@ -161,9 +148,8 @@ static void matmul_int8_golden(const struct pto_kernel_args *args, const struct 
 static void matmul_int8_accumulate_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   whole_golden(args, golden, true);
 }
-const struct pto_kernel_reference pto_reference_matmul_int8 = {.shapes = matmul_shapes, .golden = matmul_int8_golden};
-const struct pto_kernel_reference pto_reference_matmul_int8_accumulate = {.shapes = matmul_shapes,
-                                                                          .golden = matmul_int8_accumulate_golden};
+PTO_REFERENCE(matmul_int8, .shapes = matmul_shapes, .golden = matmul_int8_golden);
+PTO_REFERENCE(matmul_int8_accumulate, .shapes = matmul_shapes, .golden = matmul_int8_accumulate_golden);
 
 static bool qk_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                       union pto_scalar *scalars) {
@@ -179,12 +165,9 @@ static void qk_golden(const struct pto_kernel_args *args, const struct pto_golde
   product_golden(args, golden,
                  &(struct product){.out = 2, .is_transposed = true, .scale = (double)args->scalars[0].f32});
 }
-const struct pto_kernel_reference pto_reference_qk = {.shapes = qk_shapes,
-                                                      .golden = qk_golden,
-                                                      .ulps = 0.51,
-                                                      .values = PTO_VALUES_FINITE,
-                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER | PTO_REFERENCE_ANY_ZERO,
-                                                      .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
+PTO_REFERENCE(qk, .shapes = qk_shapes, .golden = qk_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE,
+              .flags = PTO_REFERENCE_LEVELS_DIFFER | PTO_REFERENCE_ANY_ZERO,
+              .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes");
 
 static bool pv_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                       union pto_scalar *scalars) {
@@ -199,9 +182,5 @@ static bool pv_shapes(const struct pto_reference_sizes *sizes, struct pto_refere
 static void pv_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   product_golden(args, golden, &(struct product){.out = 2, .is_block = true, .scale = 1});
 }
-const struct pto_kernel_reference pto_reference_pv = {.shapes = pv_shapes,
-                                                      .golden = pv_golden,
-                                                      .ulps = 0.51,
-                                                      .values = PTO_VALUES_FINITE,
-                                                      .flags = PTO_REFERENCE_LEVELS_DIFFER,
-                                                      .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes"};
+PTO_REFERENCE(pv, .shapes = pv_shapes, .golden = pv_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE,
+              .flags = PTO_REFERENCE_LEVELS_DIFFER, .slack = "(k + 2)·2⁻²⁴ of the sum of magnitudes");

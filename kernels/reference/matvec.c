@@ -75,11 +75,7 @@ static void accumulate_golden(const struct pto_kernel_args *args, const struct p
   X(matvec_int8_accumulate, matvec_int8_shapes, accumulate_golden)
 
 #define X(name, shapes_, golden_)                                                                                      \
-  const struct pto_kernel_reference pto_reference_##name = {.shapes = shapes_,                                         \
-                                                            .golden = golden_,                                         \
-                                                            .ulps = 0.51,                                              \
-                                                            .values = PTO_VALUES_FINITE,                               \
-                                                            .flags = PTO_REFERENCE_ANY_ZERO,                           \
-                                                            .slack = "(cols / 32 + 9)·2⁻²⁴ of the sum of magnitudes"};
+  PTO_REFERENCE(name, .shapes = shapes_, .golden = golden_, .ulps = 0.51, .values = PTO_VALUES_FINITE,                 \
+                .flags = PTO_REFERENCE_ANY_ZERO, .slack = "(cols / 32 + 9)·2⁻²⁴ of the sum of magnitudes");
 MATVEC_LIST(X)
 #undef X

@@ -42,12 +42,8 @@ static struct pto_reference_shape shape_of(const struct pto_reference_sizes *siz
 }
 
 #define REFERENCE(name, fill_, flags_)                                                                                 \
-  const struct pto_kernel_reference pto_reference_##name = {.shapes = name##_shapes,                                   \
-                                                            .golden = name##_golden,                                   \
-                                                            .ulps = 0,                                                 \
-                                                            .values = PTO_VALUES_ANY,                                  \
-                                                            .fill = fill_,                                             \
-                                                            .flags = flags_}
+  PTO_REFERENCE(name, .shapes = name##_shapes, .golden = name##_golden, .ulps = 0, .values = PTO_VALUES_ANY,           \
+                .fill = fill_, .flags = flags_)
 
 /* ---- copy, transpose ---- */
 

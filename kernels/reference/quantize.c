@@ -69,11 +69,8 @@ static void quantize_linear_golden(const struct pto_kernel_args *args, const str
     golden[3].whole[i] = pto_reference_modulo(fmin(fmax(sum, least), least + count - 1));
   }
 }
-const struct pto_kernel_reference pto_reference_quantize_linear = {.shapes = quantize_linear_shapes,
-                                                                   .golden = quantize_linear_golden,
-                                                                   .ulps = 0,
-                                                                   .values = PTO_VALUES_ANY,
-                                                                   .fill = scales_fill};
+PTO_REFERENCE(quantize_linear, .shapes = quantize_linear_shapes, .golden = quantize_linear_golden, .ulps = 0,
+              .values = PTO_VALUES_ANY, .fill = scales_fill);
 
 static bool dequantize_linear_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                      union pto_scalar *scalars) {
@@ -86,8 +83,5 @@ static void dequantize_linear_golden(const struct pto_kernel_args *args, const s
     golden[3].value[i] = difference * pto_reference_element(&args->tensors[1], scale_of(args, i));
   }
 }
-const struct pto_kernel_reference pto_reference_dequantize_linear = {.shapes = dequantize_linear_shapes,
-                                                                     .golden = dequantize_linear_golden,
-                                                                     .ulps = 0.5,
-                                                                     .values = PTO_VALUES_ANY,
-                                                                     .fill = scales_fill};
+PTO_REFERENCE(dequantize_linear, .shapes = dequantize_linear_shapes, .golden = dequantize_linear_golden, .ulps = 0.5,
+              .values = PTO_VALUES_ANY, .fill = scales_fill);

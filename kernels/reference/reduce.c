@@ -195,8 +195,8 @@ static void reduce_log_sum_exp_golden(const struct pto_kernel_args *args, const 
     (void)scalars;                                                                                                     \
     return reduce_shapes(sizes, tensors, most_reduced);                                                                \
   }                                                                                                                    \
-  const struct pto_kernel_reference pto_reference_##name = {                                                           \
-      .shapes = name##_shapes, .golden = name##_golden, .ulps = 0.51, .values = values_, .flags = flags_}
+  PTO_REFERENCE(name, .shapes = name##_shapes, .golden = name##_golden, .ulps = 0.51, .values = values_,               \
+                .flags = flags_)
 REDUCTION(reduce_sum, UINT64_MAX, PTO_VALUES_FINITE, 0);
 REDUCTION(reduce_mean, UINT64_MAX, PTO_VALUES_FINITE, 0);
 REDUCTION(reduce_max, UINT64_MAX, PTO_VALUES_ANY, PTO_REFERENCE_ANY_ZERO);
@@ -255,10 +255,8 @@ static void arg_max_golden(const struct pto_kernel_args *args, const struct pto_
 static void arg_min_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   arg_golden(args, golden, false);
 }
-const struct pto_kernel_reference pto_reference_arg_max = {
-    .shapes = arg_shapes, .golden = arg_max_golden, .values = PTO_VALUES_ANY};
-const struct pto_kernel_reference pto_reference_arg_min = {
-    .shapes = arg_shapes, .golden = arg_min_golden, .values = PTO_VALUES_ANY};
+PTO_REFERENCE(arg_max, .shapes = arg_shapes, .golden = arg_max_golden, .values = PTO_VALUES_ANY);
+PTO_REFERENCE(arg_min, .shapes = arg_shapes, .golden = arg_min_golden, .values = PTO_VALUES_ANY);
 
 static bool cumulative_sum_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                   union pto_scalar *scalars) {
@@ -292,5 +290,5 @@ static void cumulative_sum_golden(const struct pto_kernel_args *args, const stru
     }
   }
 }
-const struct pto_kernel_reference pto_reference_cumulative_sum = {
-    .shapes = cumulative_sum_shapes, .golden = cumulative_sum_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE};
+PTO_REFERENCE(cumulative_sum, .shapes = cumulative_sum_shapes, .golden = cumulative_sum_golden, .ulps = 0.51,
+              .values = PTO_VALUES_FINITE);

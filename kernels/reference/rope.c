@@ -65,12 +65,8 @@ static void rope_golden(const struct pto_kernel_args *args, const struct pto_gol
     turn(args, &golden[3], i, args->scalars[0].u64 + index);
   }
 }
-const struct pto_kernel_reference pto_reference_rope = {.shapes = rope_shapes,
-                                                        .golden = rope_golden,
-                                                        .ulps = 0.5,
-                                                        .values = PTO_VALUES_ANY,
-                                                        .flags = PTO_REFERENCE_MOVES_LESS,
-                                                        .fill = tables_fill};
+PTO_REFERENCE(rope, .shapes = rope_shapes, .golden = rope_golden, .ulps = 0.5, .values = PTO_VALUES_ANY,
+              .flags = PTO_REFERENCE_MOVES_LESS, .fill = tables_fill);
 
 static bool rope_positions_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                   union pto_scalar *scalars) {
@@ -88,9 +84,5 @@ static void rope_positions_golden(const struct pto_kernel_args *args, const stru
     turn(args, &golden[4], i, pto_reference_whole(&args->tensors[3], token));
   }
 }
-const struct pto_kernel_reference pto_reference_rope_positions = {.shapes = rope_positions_shapes,
-                                                                  .golden = rope_positions_golden,
-                                                                  .ulps = 0.5,
-                                                                  .values = PTO_VALUES_ANY,
-                                                                  .flags = PTO_REFERENCE_MOVES_LESS,
-                                                                  .fill = tables_fill};
+PTO_REFERENCE(rope_positions, .shapes = rope_positions_shapes, .golden = rope_positions_golden, .ulps = 0.5,
+              .values = PTO_VALUES_ANY, .flags = PTO_REFERENCE_MOVES_LESS, .fill = tables_fill);

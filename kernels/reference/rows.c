@@ -38,8 +38,8 @@ static void softmax_prepare_golden(const struct pto_kernel_args *args, const str
     golden[3].slack[row] = slack + (double)cols * 0x1p-24 * sum;
   }
 }
-const struct pto_kernel_reference pto_reference_softmax_prepare = {
-    .shapes = softmax_prepare_shapes, .golden = softmax_prepare_golden, .ulps = 0.8, .values = PTO_VALUES_FINITE};
+PTO_REFERENCE(softmax_prepare, .shapes = softmax_prepare_shapes, .golden = softmax_prepare_golden, .ulps = 0.8,
+              .values = PTO_VALUES_FINITE);
 
 static bool online_update_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                                  union pto_scalar *scalars) {
@@ -81,11 +81,8 @@ static void online_update_golden(const struct pto_kernel_args *args, const struc
     }
   }
 }
-const struct pto_kernel_reference pto_reference_online_update = {.shapes = online_update_shapes,
-                                                                 .golden = online_update_golden,
-                                                                 .ulps = 0.51,
-                                                                 .values = PTO_VALUES_FINITE,
-                                                                 .flags = PTO_REFERENCE_MOVES_LESS};
+PTO_REFERENCE(online_update, .shapes = online_update_shapes, .golden = online_update_golden, .ulps = 0.51,
+              .values = PTO_VALUES_FINITE, .flags = PTO_REFERENCE_MOVES_LESS);
 
 /* ---- softmax ---- */
 
@@ -144,10 +141,9 @@ static void softmax_golden(const struct pto_kernel_args *args, const struct pto_
 static void log_softmax_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   softmax_rows(args, golden, true);
 }
-const struct pto_kernel_reference pto_reference_softmax = {
-    .shapes = softmax_shapes, .golden = softmax_golden, .ulps = 0.51, .values = PTO_VALUES_ANY};
-const struct pto_kernel_reference pto_reference_log_softmax = {
-    .shapes = softmax_shapes, .golden = log_softmax_golden, .ulps = 0.51, .values = PTO_VALUES_ANY};
+PTO_REFERENCE(softmax, .shapes = softmax_shapes, .golden = softmax_golden, .ulps = 0.51, .values = PTO_VALUES_ANY);
+PTO_REFERENCE(log_softmax, .shapes = softmax_shapes, .golden = log_softmax_golden, .ulps = 0.51,
+              .values = PTO_VALUES_ANY);
 
 /* ---- normalisations ---- */
 
@@ -292,8 +288,7 @@ static void batch_norm_golden(const struct pto_kernel_args *args, const struct p
 }
 
 #define NORMALISATION(name)                                                                                            \
-  const struct pto_kernel_reference pto_reference_##name = {                                                           \
-      .shapes = name##_shapes, .golden = name##_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE}
+  PTO_REFERENCE(name, .shapes = name##_shapes, .golden = name##_golden, .ulps = 0.51, .values = PTO_VALUES_FINITE)
 NORMALISATION(layernorm);
 NORMALISATION(rmsnorm);
 NORMALISATION(instance_norm);

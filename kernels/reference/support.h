@@ -2,7 +2,7 @@
 /*
  * What the files of references share: small shapes, elements by row and column, and the exact integers.
  *
- * A reference lives in the reference_AREA.c of its subject as `const struct pto_kernel_reference pto_reference_KERNEL`;
+ * A reference lives in the file of its subject and is defined with PTO_REFERENCE;
  * every one of the list is declared here, so one that is forgotten does not link.  Only these files include this
  * header.  Functions of their arguments alone; any thread; nothing allocates.
  */
@@ -18,6 +18,9 @@
 #define X(name, ...) extern const struct pto_kernel_reference pto_reference_##name;
 PTO_KERNEL_LIST(X)
 #undef X
+
+/* Defines pto_reference_NAME; the members are named. */
+#define PTO_REFERENCE(name, ...) const struct pto_kernel_reference pto_reference_##name = {__VA_ARGS__}
 
 static inline uint64_t pto_reference_numel(const struct pto_kernel_tensor *t) {
   uint64_t n = 1;

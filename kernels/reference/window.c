@@ -76,8 +76,8 @@ static void unfold_golden(const struct pto_kernel_args *args, const struct pto_g
       take(&golden[2], i, x, number_of(x, from));
   }
 }
-const struct pto_kernel_reference pto_reference_unfold = {
-    .shapes = unfold_shapes, .golden = unfold_golden, .values = PTO_VALUES_ANY, .flags = PTO_REFERENCE_MOVES_LESS};
+PTO_REFERENCE(unfold, .shapes = unfold_shapes, .golden = unfold_golden, .values = PTO_VALUES_ANY,
+              .flags = PTO_REFERENCE_MOVES_LESS);
 
 static bool depthwise_shapes(const struct pto_reference_sizes *sizes, struct pto_reference_shape *tensors,
                              union pto_scalar *scalars) {
@@ -115,12 +115,9 @@ static void depthwise_golden(const struct pto_kernel_args *args, const struct pt
     golden[3].slack[o] = (double)(taps + 2) * 0x1p-24 * magnitude;
   }
 }
-const struct pto_kernel_reference pto_reference_depthwise = {.shapes = depthwise_shapes,
-                                                             .golden = depthwise_golden,
-                                                             .ulps = 0.51,
-                                                             .values = PTO_VALUES_FINITE,
-                                                             .flags = PTO_REFERENCE_ANY_ZERO | PTO_REFERENCE_MOVES_LESS,
-                                                             .slack = "(taps + 2)·2⁻²⁴ of the sum of magnitudes"};
+PTO_REFERENCE(depthwise, .shapes = depthwise_shapes, .golden = depthwise_golden, .ulps = 0.51,
+              .values = PTO_VALUES_FINITE, .flags = PTO_REFERENCE_ANY_ZERO | PTO_REFERENCE_MOVES_LESS,
+              .slack = "(taps + 2)·2⁻²⁴ of the sum of magnitudes");
 
 /* ---- resample ---- */
 
@@ -157,8 +154,8 @@ static void nearest_golden(const struct pto_kernel_args *args, const struct pto_
     take(&golden[1], o, &args->tensors[0], weight > 0.5 + 1e-9 ? high : low);
   }
 }
-const struct pto_kernel_reference pto_reference_resample_nearest = {
-    .shapes = resample_shapes, .golden = nearest_golden, .values = PTO_VALUES_ANY, .flags = PTO_REFERENCE_MOVES_LESS};
+PTO_REFERENCE(resample_nearest, .shapes = resample_shapes, .golden = nearest_golden, .values = PTO_VALUES_ANY,
+              .flags = PTO_REFERENCE_MOVES_LESS);
 
 static void linear_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const struct pto_kernel_tensor *x = &args->tensors[0];
@@ -170,10 +167,6 @@ static void linear_golden(const struct pto_kernel_args *args, const struct pto_g
     golden[1].slack[o] = 4 * 0x1p-24 * (fabs(low) + fabs(high));
   }
 }
-const struct pto_kernel_reference pto_reference_resample_linear = {.shapes = resample_shapes,
-                                                                   .golden = linear_golden,
-                                                                   .ulps = 0.51,
-                                                                   .values = PTO_VALUES_FINITE,
-                                                                   .flags = PTO_REFERENCE_ANY_ZERO |
-                                                                            PTO_REFERENCE_MOVES_LESS,
-                                                                   .slack = "4·2⁻²⁴·(|below| + |above|)"};
+PTO_REFERENCE(resample_linear, .shapes = resample_shapes, .golden = linear_golden, .ulps = 0.51,
+              .values = PTO_VALUES_FINITE, .flags = PTO_REFERENCE_ANY_ZERO | PTO_REFERENCE_MOVES_LESS,
+              .slack = "4·2⁻²⁴·(|below| + |above|)");

@@ -209,19 +209,7 @@ static const struct pto_kernel_param params[] = {
     {.name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT32) | PTO_DTYPE_BIT(PTO_INT64), .min_rank = 1},
     {.name = "axis", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64},
 };
-const struct pto_kernel pto_general_arg_max = {.name = "arg_max",
-                                               .cores = PTO_AIV,
-                                               .flags = PTO_KERNEL_ONE_BLOCK,
-                                               .params = params,
-                                               .param_count = PTO_ARRAY_LENGTH(params),
-                                               .run = arg_max_run,
-                                               .cost = cost,
-                                               .check = arg_max_check};
-const struct pto_kernel pto_general_arg_min = {.name = "arg_min",
-                                               .cores = PTO_AIV,
-                                               .flags = PTO_KERNEL_ONE_BLOCK,
-                                               .params = params,
-                                               .param_count = PTO_ARRAY_LENGTH(params),
-                                               .run = arg_min_run,
-                                               .cost = cost,
-                                               .check = arg_min_check};
+PTO_GENERAL_KERNEL(arg_max, params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = arg_max_run, .cost = cost,
+                   .check = arg_max_check);
+PTO_GENERAL_KERNEL(arg_min, params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = arg_min_run, .cost = cost,
+                   .check = arg_min_check);

@@ -256,14 +256,8 @@ static struct pto_cost batch_norm_cost(const struct pto_kernel_args *args) {
 #define EPS                                                                                                            \
   { .name = "eps", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32 }
 #define KERNEL(name_)                                                                                                  \
-  const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
-                                                 .cores = PTO_AIV,                                                     \
-                                                 .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,                  \
-                                                 .params = name_##_params,                                             \
-                                                 .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
-                                                 .run = name_##_run,                                                   \
-                                                 .cost = name_##_cost,                                                 \
-                                                 .check = name_##_check}
+  PTO_GENERAL_KERNEL(name_, name_##_params, .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,     \
+                     .run = name_##_run, .cost = name_##_cost, .check = name_##_check)
 
 static const struct pto_kernel_param layernorm_params[] = {
     TENSOR("x", PTO_INPUT, 1, 0), TENSOR("scale", PTO_INPUT, 1, 0), TENSOR("bias", PTO_INPUT, 1, 0),

@@ -223,13 +223,7 @@ static struct pto_cost reduce_cost(const struct pto_kernel_args *args, const str
   static struct pto_cost name_##_cost(const struct pto_kernel_args *args) {                                            \
     return reduce_cost(args, &name_##_reduction);                                                                      \
   }                                                                                                                    \
-  const struct pto_kernel pto_general_##name_ = {.name = #name_,                                                       \
-                                                 .cores = PTO_AIV,                                                     \
-                                                 .flags = PTO_KERNEL_ONE_BLOCK,                                        \
-                                                 .params = name_##_params,                                             \
-                                                 .param_count = PTO_ARRAY_LENGTH(name_##_params),                      \
-                                                 .run = name_##_run,                                                   \
-                                                 .cost = name_##_cost,                                                 \
-                                                 .check = name_##_check};
+  PTO_GENERAL_KERNEL(name_, name_##_params, .cores = PTO_AIV, .flags = PTO_KERNEL_ONE_BLOCK, .run = name_##_run,       \
+                     .cost = name_##_cost, .check = name_##_check);
 PTO_REDUCE_LIST(X)
 #undef X

@@ -154,11 +154,5 @@ static const struct pto_kernel_param params[] = {
     {.name = "exclusive", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64},
     {.name = "reversed", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64},
 };
-const struct pto_kernel pto_general_cumulative_sum = {.name = "cumulative_sum",
-                                                      .cores = PTO_AIV,
-                                                      .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
-                                                      .params = params,
-                                                      .param_count = PTO_ARRAY_LENGTH(params),
-                                                      .run = run,
-                                                      .cost = cost,
-                                                      .check = check};
+PTO_GENERAL_KERNEL(cumulative_sum, params, .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
+                   .run = run, .cost = cost, .check = check);

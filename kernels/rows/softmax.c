@@ -96,19 +96,7 @@ static const struct pto_kernel_param params[] = {
     {.name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPES_FLOAT, .min_rank = 1},
     {.name = "axis", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64},
 };
-const struct pto_kernel pto_general_softmax = {.name = "softmax",
-                                               .cores = PTO_AIV,
-                                               .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
-                                               .params = params,
-                                               .param_count = PTO_ARRAY_LENGTH(params),
-                                               .run = softmax_run,
-                                               .cost = softmax_cost,
-                                               .check = softmax_check};
-const struct pto_kernel pto_general_log_softmax = {.name = "log_softmax",
-                                                   .cores = PTO_AIV,
-                                                   .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
-                                                   .params = params,
-                                                   .param_count = PTO_ARRAY_LENGTH(params),
-                                                   .run = log_softmax_run,
-                                                   .cost = log_softmax_cost,
-                                                   .check = log_softmax_check};
+PTO_GENERAL_KERNEL(softmax, params, .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
+                   .run = softmax_run, .cost = softmax_cost, .check = softmax_check);
+PTO_GENERAL_KERNEL(log_softmax, params, .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE | PTO_KERNEL_ONE_BLOCK,
+                   .run = log_softmax_run, .cost = log_softmax_cost, .check = log_softmax_check);
