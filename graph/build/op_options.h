@@ -56,13 +56,22 @@ static inline uint64_t pto_option_u64(struct pto_number number, uint64_t default
   return value < 0 ? 0 : (uint64_t)value;
 }
 
+/* Integers with a sign. */
+static inline bool pto_dtype_is_signed(uint32_t dtype) {
+  static const bool is_signed[] = {
+#define X(constant, number, name, bits, kind) [constant] = (kind) == 'i',
+      PTO_DTYPE_LIST(X)
+#undef X
+  };
+  return is_signed[dtype];
+}
+
 /* A number that becomes an element of an integer dtype: truncated and saturated to it; of uint64 its bits. */
 static inline int64_t pto_option_whole(struct pto_number number, uint32_t dtype, int64_t default_value) {
-  const bool is_signed = dtype == PTO_INT4 || dtype == PTO_INT8 || dtype == PTO_INT32 || dtype == PTO_INT64;
   if (number.kind == PTO_NUMBER_ABSENT) return default_value;
   if (dtype == PTO_UINT64) return (int64_t)pto_option_u64(number, 0);
   const int64_t span = (int64_t)(UINT64_MAX >> (65 - pto_dtype_bits(dtype))); /* 2^(bits − 1) − 1 */
-  const int64_t least = is_signed ? -span - 1 : 0, most = is_signed ? span : 2 * span + 1;
+  const int64_t least = pto_dtype_is_signed(dtype) ? -span - 1 : 0, most = least < 0 ? span : 2 * span + 1;
   const int64_t value = pto_option_i64(number, 0);
   return value < least ? least : value > most ? most : value;
 }

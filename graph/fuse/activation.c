@@ -94,16 +94,8 @@ static bool are_gelu_factors(const struct pto_fusion_match *m, const uint32_t *f
 
 /* The argument of erf: x / √2. */
 static bool is_over_root_two(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
-  const uint32_t mark = pto_match_mark(m);
-  if (pto_match_with_number(m, value, PTO_GRAPH_OP_mul, ROOT_HALF, x_out)) return true;
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_div);
-  if (node != NULL && pto_match_number(m, node->operands[1], ROOT_2) &&
-      pto_match_same_shape(m, value, node->operands[0])) {
-    *x_out = node->operands[0];
-    return true;
-  }
-  pto_match_rewind(m, mark);
-  return false;
+  return pto_match_with_number(m, value, PTO_GRAPH_OP_mul, ROOT_HALF, x_out) ||
+         pto_match_with_number(m, value, PTO_GRAPH_OP_div, ROOT_2, x_out);
 }
 
 static bool is_erf_part(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
@@ -114,14 +106,9 @@ static bool is_erf_part(struct pto_fusion_match *m, uint32_t value, uint32_t *x_
 
 /* x³, as a power or by x · x · x. */
 static bool is_cube(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
+  if (pto_match_with_number(m, value, PTO_GRAPH_OP_pow, 3, x_out)) return true;
   const uint32_t mark = pto_match_mark(m);
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_pow);
-  if (node != NULL && pto_match_number(m, node->operands[1], 3) && pto_match_same_shape(m, value, node->operands[0])) {
-    *x_out = node->operands[0];
-    return true;
-  }
-  pto_match_rewind(m, mark);
-  node = pto_match_node(m, value, PTO_GRAPH_OP_mul);
+  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_mul);
   for (uint32_t i = 0; node != NULL && i < 2; i++)
     if (pto_match_square(m, node->operands[i], x_out) && *x_out == node->operands[1 - i]) return true;
   pto_match_rewind(m, mark);

@@ -61,9 +61,7 @@ static bool is_scaled_product(struct pto_fusion_match *m, uint32_t value) {
   if (pto_match_with_constant(m, value, PTO_GRAPH_OP_mul, &x, &number) && take_scale(m, number) && is_product(m, x))
     return true;
   pto_match_rewind(m, mark);
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_div);
-  if (node != NULL && pto_match_constant(m, node->operands[1], &number) && take_scale(m, 1 / number) &&
-      pto_match_same_shape(m, value, node->operands[0]) && is_product(m, node->operands[0]))
+  if (pto_match_with_constant(m, value, PTO_GRAPH_OP_div, &x, &number) && take_scale(m, 1 / number) && is_product(m, x))
     return true;
   pto_match_rewind(m, mark);
   return false;

@@ -2,7 +2,7 @@
 /*
  * A convolution as tasks: what conv2d is, and what convTranspose2d is made of.
  *
- * Owns nothing: values.  As graph/lower/lowering.h says of threads.
+ * Owns nothing: structs are passed by value.  Lowering functions call, on the thread of the lowering.
  */
 #ifndef PTO_GRAPH_LOWER_CONVOLUTION_H
 #define PTO_GRAPH_LOWER_CONVOLUTION_H

@@ -57,18 +57,13 @@ void pto_lower_unary(struct pto_graph_lowering *l, const struct pto_graph_node *
     unary(l, node, kernels[node->op], NULL, 0);
 }
 
-static bool is_signed(uint32_t dtype) { return dtype == PTO_INT8 || dtype == PTO_INT32 || dtype == PTO_INT64; }
-
-/* An integer dtype of the width of one, signed or not as the other. */
+/* The integer dtype of graphs of the width of one, signed or not as the other. */
 static uint32_t of_sign(uint32_t width, uint32_t sign) {
-  switch (pto_dtype_bits(width)) {
-  case 8:
-    return is_signed(sign) ? PTO_INT8 : PTO_UINT8;
-  case 32:
-    return is_signed(sign) ? PTO_INT32 : PTO_UINT32;
-  default:
-    return is_signed(sign) ? PTO_INT64 : PTO_UINT64;
-  }
+  uint32_t dtype = 0;
+  while (pto_graph_dtype_name(dtype) == NULL || is_float(dtype) || pto_dtype_bits(dtype) != pto_dtype_bits(width) ||
+         pto_dtype_is_signed(dtype) != pto_dtype_is_signed(sign))
+    dtype++;
+  return dtype;
 }
 
 /* Integers keep their low bits, where the kernel would saturate: to a dtype as narrow or narrower they are copied from

@@ -99,7 +99,8 @@ enum { PTO_IN_PLACE_NONE = 0, PTO_IN_PLACE_FIRST = 1 };
  * operands that lie there are in `in_place`. */
 struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
                                             uint32_t index, uint32_t in_place);
-/* Says that result `index` is `t`, a view of something that exists already; copied where it is an output. */
+/* Says that result `index` is `t`, a view of something that exists already.  Where the result is an output, `t` is
+ * copied there, unless it lies there already. */
 void pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
                               const struct pto_tensor *t);
 /* A dense buffer that lives as long as results do: for one that is a view of it. */

@@ -87,26 +87,11 @@ void pto_lower_l2_pool2d(struct pto_graph_lowering *l, const struct pto_graph_no
   run_pool(l, &pool, &result);
 }
 
-/* The least value of a dtype. */
-static struct pto_number least(uint32_t dtype) {
-  if ((PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0) return pto_number_f64(-(double)INFINITY);
-  switch (dtype) {
-  case PTO_INT8:
-    return pto_number_i64(INT8_MIN);
-  case PTO_INT32:
-    return pto_number_i64(INT32_MIN);
-  case PTO_INT64:
-    return pto_number_i64(INT64_MIN);
-  default:
-    return pto_number_i64(0);
-  }
-}
-
 void pto_lower_max_pool2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pool pool = pool_of(l, node, &result);
   pool.reduce = &pto_general_reduce_max;
-  pool.outside = least(pool.x.dtype);
+  pool.outside = pto_number_f64(-(double)INFINITY); /* of integers the least */
   run_pool(l, &pool, &result);
 }
 

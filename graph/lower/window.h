@@ -2,7 +2,7 @@
 /*
  * What lowerings with windows share: operands as [n, c, h, w] whatever their layout, and tiles of output rows.
  *
- * Owns nothing: values.  As graph/lower/lowering.h says of threads.
+ * Owns nothing: structs are passed by value.  Lowering functions call, on the thread of the lowering.
  */
 #ifndef PTO_GRAPH_LOWER_WINDOW_H
 #define PTO_GRAPH_LOWER_WINDOW_H
@@ -24,8 +24,7 @@ struct pto_slides pto_slides_of(struct pto_u32_list padding, struct pto_u32_list
 /* A view [n, c, h, w] of a tensor in that layout. */
 struct pto_tensor pto_lower_as_nchw(const struct pto_tensor *t, uint32_t layout);
 
-/* Rows first … first + count of the outputs of sample n: the rows of x that they read, and the slide that is left for
- * these. */
+/* Rows first … first + count − 1 of the outputs of sample n. */
 struct pto_row_tile {
   uint64_t n, first, count;
 };

@@ -11,7 +11,7 @@
  * as integers, with wrap-around where the specification has it.  Where the specification leaves a result open, the file
  * of the operation says which one it is here.
  *
- * Any thread.  To add an operation: pto_graph_reference_ID in the graph_reference_*.c of its subject.
+ * Any thread.  To add an operation: pto_graph_reference_ID in the file of its subject here.
  */
 #ifndef PTO_GRAPH_REFERENCE_REFERENCE_H
 #define PTO_GRAPH_REFERENCE_REFERENCE_H

@@ -209,6 +209,9 @@ int pto_submit_request(struct pto_runtime *rt, const struct pto_submit_request *
 int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
                struct pto_task *task_out) {
   if (PTO_UNLIKELY(!launch)) return PTO_REFUSE(rt, PTO_EINVAL, "no launch");
+  if (PTO_UNLIKELY(launch->size > sizeof *launch))
+    return PTO_REFUSE(rt, PTO_EINVAL, "launch.size is %zu and this library knows %zu bytes of it", launch->size,
+                      sizeof *launch);
   const struct pto_submit_request request = {launch, params, count, PTO_TASK_KERNEL, pto_launch_is_single(launch)};
   rt->call = PTO_CALLER();
   return pto_submit_request(rt, &request, task_out);
