@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <device/context_recording.h>
 #include <device/context_watch.h>
+#include <runtime/base/sized.h>
 #include <runtime/base/thread.h>
 
 #define DEFAULT_MEMORY_BYTES (UINT64_C(1) << 30)
@@ -30,10 +32,11 @@ uint64_t pto_device_program_serial(void) {
 static int copy_options(const struct pto_context_options *given, struct pto_context_options *options,
                         struct pto_error *error) {
   memset(options, 0, sizeof *options);
-  if (given && given->size < sizeof given->size)
-    return pto_error_set(error, PTO_EINVAL, "options.size is %zu; start with {.size = sizeof options}", given->size);
-  if (given) memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
-  options->size = sizeof *options;
+  const int status = pto_sized_take(options, sizeof *options, given, "options", error);
+  if (status) return status;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(options->reserved); i++)
+    if (options->reserved[i])
+      return pto_error_set(error, PTO_EINVAL, "options.reserved[%zu] is set and this library does not know it", i);
   if (!options->memory_bytes) options->memory_bytes = DEFAULT_MEMORY_BYTES;
   if (!options->tensor_count) options->tensor_count = DEFAULT_TENSORS;
   options->runtime.size = sizeof options->runtime;
@@ -55,8 +58,7 @@ static int create_parts(struct pto_context *context, const struct pto_context_op
   if (status == PTO_OK) status = pto_chip_load(context->config.chip, &context->chip, error);
   if (status) return status;
   if (context->config.clusters) context->chip.cluster_count = context->config.clusters;
-  if (!pto_device_tensors_init(&context->tensors, context->backend, options->memory_bytes, options->tensor_count,
-                               next_context_id()))
+  if (!pto_device_tensors_init(&context->tensors, options->memory_bytes, options->tensor_count, next_context_id()))
     return pto_error_set(error, PTO_ENOMEM, "no address space for %llu bytes of device memory",
                          (unsigned long long)options->memory_bytes);
   status = pto_runtime_create_explained(&context->config, &context->rt, error->sentence, sizeof error->sentence);
@@ -150,8 +152,8 @@ struct pto_context_info pto_context_info(struct pto_context *context) {
                                    .accelerated = context->backend->is_accelerated,
                                    .clusters = context->chip.cluster_count,
                                    .workers = context->worker_count,
-                                   .dtypes = context->backend->dtypes,
-                                   .max_rank = context->backend->max_rank,
+                                   .dtypes = PTO_DTYPES_ALL,
+                                   .max_rank = PTO_MAX_DIMS,
                                    .max_tensor_bytes = context->tensors.memory.heap.capacity_bytes};
 }
 
@@ -168,9 +170,7 @@ void pto_context_counters(struct pto_context *context, struct pto_context_counte
   all.lowering_cache_bytes = context->lowerings.bytes;
   all.fragmentation = pto_device_heap_fragmentation(heap);
   pto_context_unlock(context);
-  size_t size = counters->size < sizeof all ? counters->size : sizeof all;
-  all.size = counters->size;
-  memcpy(counters, &all, size);
+  pto_sized_give(counters, &all, sizeof all);
 }
 
 const char *pto_context_error(struct pto_context *context) {
@@ -198,4 +198,16 @@ int pto_context_sync(struct pto_context *context) {
   if (status == PTO_OK) status = pto_context_wait(context);
   pthread_mutex_unlock(&context->turn);
   return status;
+}
+
+int pto_context_recording(struct pto_context *context, const struct pto_trace **recording_out) {
+  struct pto_command command = {.kind = PTO_COMMAND_END_RUN};
+  pthread_mutex_lock(&context->turn);
+  int status = pto_context_enqueue(context, &command);
+  if (status == PTO_OK) status = pto_context_wait(context);
+  pto_context_lock(context);
+  *recording_out = context->recording.record ? &context->recording : NULL;
+  if (status == PTO_OK && context->recording_dropped) status = PTO_ENOMEM;
+  pto_context_unlock(context);
+  return pto_context_end_call(context, status);
 }

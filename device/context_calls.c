@@ -33,7 +33,7 @@ int pto_context_enqueue(struct pto_context *context, struct pto_command *command
     pthread_cond_wait(&context->is_done, &context->lock);
   int status = kept_failure(context);
   if (status == PTO_OK) {
-    if (context->first_ns == 0) context->first_ns = pto_context_now_ns();
+    if (context->first_ns == 0) context->first_ns = pto_clock_ns();
     take_effect(command);
     context->queue[context->queued++ % PTO_CONTEXT_QUEUE] = *command;
     pthread_cond_signal(&context->is_queued);

@@ -91,8 +91,6 @@ struct pto_context {
 static inline void pto_context_lock(struct pto_context *context) { pthread_mutex_lock(&context->lock); }
 static inline void pto_context_unlock(struct pto_context *context) { pthread_mutex_unlock(&context->lock); }
 
-static inline uint64_t pto_context_now_ns(void) { return pto_clock_ns(); }
-
 /* executor.c */
 /* The thread of a context that has one. */
 void *pto_executor_main(void *context);

@@ -15,6 +15,13 @@ static int check_size(struct pto_context *context, const char *what, const struc
   return PTO_OK;
 }
 
+/* Begins a call about a tensor, `what` it is for its refusals. */
+static int begin_about(struct pto_context *context, struct pto_device_tensor tensor, const char *what,
+                       struct pto_device_record **record_out) {
+  const int status = pto_context_begin_call(context);
+  return status ? status : pto_device_tensors_lookup(&context->tensors, tensor, what, record_out, &context->refusal);
+}
+
 /* ---- create ---- */
 
 /* Memory whose destruction is queued comes back when that has been carried out. */
@@ -29,9 +36,8 @@ static int insert(struct pto_context *context, const struct pto_device_tensor_de
   return status ? status : pto_device_tensors_insert(&context->tensors, desc, record_out, &context->refusal);
 }
 
-/* With `data` a constant tensor that keeps it. */
 static int create(struct pto_context *context, const struct pto_device_tensor_desc *desc, uint32_t more_flags,
-                  const void *data, uint64_t size_bytes, struct pto_device_tensor *tensor_out) {
+                  struct pto_device_tensor *tensor_out) {
   struct pto_device_record *record = NULL;
   struct pto_device_tensor_desc wanted;
   int status = pto_context_begin_call(context);
@@ -49,12 +55,12 @@ static int create(struct pto_context *context, const struct pto_device_tensor_de
 
 int pto_device_tensor_create(struct pto_context *context, const struct pto_device_tensor_desc *desc,
                              struct pto_device_tensor *tensor_out) {
-  return create(context, desc, 0, NULL, 0, tensor_out);
+  return create(context, desc, 0, tensor_out);
 }
 
 int pto_device_tensor_create_host(struct pto_context *context, const struct pto_device_tensor_desc *desc,
                                   struct pto_device_tensor *tensor_out) {
-  return create(context, desc, PTO_TENSOR_READABLE | PTO_TENSOR_WRITABLE, NULL, 0, tensor_out);
+  return create(context, desc, PTO_TENSOR_READABLE | PTO_TENSOR_WRITABLE, tensor_out);
 }
 
 /* Under `lock`, which it gives up. */
@@ -118,9 +124,7 @@ uint64_t pto_device_tensor_size(struct pto_context *context, struct pto_device_t
 int pto_device_tensor_write(struct pto_context *context, struct pto_device_tensor tensor, const void *data,
                             uint64_t size_bytes) {
   struct pto_device_record *record = NULL;
-  int status = pto_context_begin_call(context);
-  if (status == PTO_OK)
-    status = pto_device_tensors_lookup(&context->tensors, tensor, "write", &record, &context->refusal);
+  int status = begin_about(context, tensor, "write", &record);
   if (status == PTO_OK && !(record->flags & PTO_TENSOR_WRITABLE))
     status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "write: tensor %" PRIu32 " is not writable by the host",
                                 pto_device_record_number(record));
@@ -135,9 +139,7 @@ int pto_device_tensor_write(struct pto_context *context, struct pto_device_tenso
 int pto_device_tensor_read(struct pto_context *context, struct pto_device_tensor tensor, void *data,
                            uint64_t size_bytes) {
   struct pto_device_record *record = NULL;
-  int status = pto_context_begin_call(context);
-  if (status == PTO_OK)
-    status = pto_device_tensors_lookup(&context->tensors, tensor, "read", &record, &context->refusal);
+  int status = begin_about(context, tensor, "read", &record);
   if (status == PTO_OK && !(record->flags & PTO_TENSOR_READABLE))
     status = PTO_CONTEXT_REFUSE(context, PTO_EINVAL, "read: tensor %" PRIu32 " is not readable by the host",
                                 pto_device_record_number(record));
@@ -152,9 +154,7 @@ int pto_device_tensor_read(struct pto_context *context, struct pto_device_tensor
 
 int pto_device_tensor_copy(struct pto_context *context, struct pto_device_tensor from, struct pto_device_tensor to) {
   struct pto_device_record *source = NULL, *target = NULL;
-  int status = pto_context_begin_call(context);
-  if (status == PTO_OK)
-    status = pto_device_tensors_lookup(&context->tensors, from, "copy from", &source, &context->refusal);
+  int status = begin_about(context, from, "copy from", &source);
   if (status == PTO_OK)
     status = pto_device_tensors_lookup(&context->tensors, to, "copy to", &target, &context->refusal);
   if (status == PTO_OK) status = pto_context_check_defined(context, "copy from", source);

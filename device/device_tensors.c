@@ -6,10 +6,9 @@
 
 #include <runtime/tensor/tensor_make.h>
 
-bool pto_device_tensors_init(struct pto_device_tensors *tensors, const struct pto_device_backend *backend,
-                             uint64_t memory_bytes, uint32_t tensor_count, uint64_t context) {
+bool pto_device_tensors_init(struct pto_device_tensors *tensors, uint64_t memory_bytes, uint32_t tensor_count,
+                             uint64_t context) {
   memset(tensors, 0, sizeof *tensors);
-  tensors->backend = backend;
   tensors->unused = UINT32_MAX;
   tensors->capacity = tensor_count;
   tensors->context = context;
@@ -54,7 +53,7 @@ int pto_device_tensors_insert(struct pto_device_tensors *tensors, const struct p
   if (size_bytes > tensors->memory.heap.capacity_bytes) return refuse_memory(tensors, size_bytes, error);
   if (tensors->unused == UINT32_MAX && tensors->used == tensors->capacity)
     return refuse_memory(tensors, size_bytes, error);
-  uint32_t block = tensors->backend->allocate(&tensors->memory, size_bytes);
+  uint32_t block = pto_device_memory_alloc(&tensors->memory, size_bytes);
   if (block == PTO_DEVICE_NO_BLOCK) return refuse_memory(tensors, size_bytes, error);
   uint32_t index = tensors->unused != UINT32_MAX ? tensors->unused : tensors->used++;
   struct pto_device_record *record = &tensors->records[index];
@@ -71,7 +70,7 @@ int pto_device_tensors_insert(struct pto_device_tensors *tensors, const struct p
 }
 
 void pto_device_tensors_remove(struct pto_device_tensors *tensors, struct pto_device_record *record) {
-  tensors->backend->free(&tensors->memory, record->block);
+  pto_device_memory_free(&tensors->memory, record->block);
   *record = (struct pto_device_record){.next_unused = tensors->unused};
   tensors->unused = (uint32_t)(record - tensors->records);
 }

@@ -2,7 +2,7 @@
 /*
  * The tensors of a context: which handles mean which device memory.
  *
- * Owns the records and the device memory, which its backend deals with.  A record is in use from create until its
+ * Owns the records and the device memory.  A record is in use from create until its
  * memory is given back; a handle is its index, a serial that no other tensor of the context has, and the context: live
  * ⇔  records[index of id].id = id and not is_destroyed
  *
@@ -14,7 +14,8 @@
 #ifndef PTO_DEVICE_TENSORS_H
 #define PTO_DEVICE_TENSORS_H
 
-#include <device/device_backend.h>
+#include <device/device_memory.h>
+#include <pto/device.h>
 #include <runtime/base/error.h>
 
 struct pto_device_record {
@@ -31,7 +32,6 @@ struct pto_device_record {
 };
 
 struct pto_device_tensors {
-  const struct pto_device_backend *backend;
   struct pto_device_memory memory;
   struct pto_reserve records_memory;
   struct pto_device_record *records;
@@ -40,8 +40,8 @@ struct pto_device_tensors {
   uint64_t serial;  /* of the last tensor made */
 };
 
-bool pto_device_tensors_init(struct pto_device_tensors *tensors, const struct pto_device_backend *backend,
-                             uint64_t memory_bytes, uint32_t tensor_count, uint64_t context);
+bool pto_device_tensors_init(struct pto_device_tensors *tensors, uint64_t memory_bytes, uint32_t tensor_count,
+                             uint64_t context);
 /* Takes zeroed structs too. */
 void pto_device_tensors_fini(struct pto_device_tensors *tensors);
 

@@ -7,41 +7,47 @@
 /* ---- one command ---- */
 
 static struct pto_tensor bind(struct pto_context *context, const struct pto_device_record *record) {
-  return context->backend->bind(context->rt, pto_device_record_addr(&context->tensors, record), record->dtype,
-                                record->ndims, record->shape);
+  return pto_external_tensor(context->rt, pto_device_record_addr(&context->tensors, record), record->dtype,
+                             record->ndims, record->shape);
 }
 
-static void count(struct pto_context *context, uint64_t *bytes, uint64_t *calls, uint64_t size_bytes, bool is_on_link) {
+static void count_move(struct pto_context *context, enum pto_command_kind kind, uint64_t size_bytes) {
+  struct pto_context_counters *c = &context->counters;
   pto_context_lock(context);
-  *bytes += size_bytes;
-  ++*calls;
-  if (is_on_link && size_bytes && context->backend->has_clock)
-    context->counters.transfer_ps += pto_device_transfer_ps(&context->chip, size_bytes);
+  *(kind == PTO_COMMAND_WRITE ? &c->h2d_bytes : kind == PTO_COMMAND_READ ? &c->d2h_bytes : &c->d2d_bytes) += size_bytes;
+  *(kind == PTO_COMMAND_WRITE ? &c->h2d_calls : kind == PTO_COMMAND_READ ? &c->d2h_calls : &c->d2d_calls) += 1;
+  if (kind != PTO_COMMAND_COPY && size_bytes && context->backend->has_clock)
+    c->transfer_ps += pto_device_transfer_ps(&context->chip, size_bytes);
   pto_context_unlock(context);
 }
 
-static int execute_write(struct pto_context *context, const struct pto_command *command) {
+/* A tensor's bytes from the host (WRITE), to it (READ), or from another tensor (COPY), once no task uses them. */
+static int execute_move(struct pto_context *context, const struct pto_command *command) {
+  const bool is_write = command->kind == PTO_COMMAND_WRITE, is_read = command->kind == PTO_COMMAND_READ;
   const uint64_t size_bytes = command->record->size_bytes;
-  const struct pto_tensor device = bind(context, command->record);
-  int status = context->backend->host_to_device(context->rt, &context->chip, &device, command->data, size_bytes);
-  if (status == PTO_OK) count(context, &context->counters.h2d_bytes, &context->counters.h2d_calls, size_bytes, true);
-  return status;
-}
-
-static int execute_read(struct pto_context *context, const struct pto_command *command) {
-  const uint64_t size_bytes = command->record->size_bytes;
-  const struct pto_tensor device = bind(context, command->record);
-  int status = context->backend->device_to_host(context->rt, &context->chip, &device, command->data, size_bytes);
-  if (status == PTO_OK) count(context, &context->counters.d2h_bytes, &context->counters.d2h_calls, size_bytes, true);
-  return status;
-}
-
-static int execute_copy(struct pto_context *context, const struct pto_command *command) {
-  const uint64_t size_bytes = command->record->size_bytes;
-  const struct pto_tensor from = bind(context, command->from), to = bind(context, command->record);
-  int status = context->backend->device_to_device(context->rt, &context->chip, &from, &to, size_bytes);
-  if (status == PTO_OK) count(context, &context->counters.d2d_bytes, &context->counters.d2d_calls, size_bytes, false);
-  return status;
+  struct pto_host_move move = {.to = command->data,
+                               .from = command->data,
+                               .size_bytes = size_bytes,
+                               .ps = is_write || is_read ? pto_device_transfer_ps(&context->chip, size_bytes)
+                                                         : pto_device_copy_ps(&context->chip, size_bytes),
+                               .activity = is_write  ? PTO_CONTROL_TO_DEVICE
+                                           : is_read ? PTO_CONTROL_TO_HOST
+                                                     : PTO_CONTROL_ON_DEVICE};
+  int status = PTO_OK;
+  if (!is_write) {
+    const struct pto_tensor from = bind(context, is_read ? command->record : command->from);
+    status = pto_host_acquire(context->rt, &from, false);
+    move.from = (const void *)(uintptr_t)from.buffer.base;
+  }
+  if (status == PTO_OK && !is_read) {
+    const struct pto_tensor to = bind(context, command->record);
+    status = pto_host_acquire(context->rt, &to, true);
+    move.to = (void *)(uintptr_t)to.buffer.base;
+  }
+  if (status) return status;
+  if (size_bytes) pto_host_move(context->rt, &move);
+  count_move(context, command->kind, size_bytes);
+  return PTO_OK;
 }
 
 void pto_executor_remove_tensor(struct pto_context *context, struct pto_device_record *record) {
@@ -51,7 +57,7 @@ void pto_executor_remove_tensor(struct pto_context *context, struct pto_device_r
 
 static int execute_destroy(struct pto_context *context, const struct pto_command *command) {
   const struct pto_tensor device = bind(context, command->record);
-  int status = context->backend->release(context->rt, &device);
+  int status = pto_host_release(context->rt, &device);
   if (status) return status;
   pto_context_lock(context);
   pto_executor_remove_tensor(context, command->record);
@@ -119,7 +125,7 @@ struct given {
 /* Scopes that it leaves open would have what comes after it inside them. */
 static int call_program(struct pto_context *context, const struct given *given) {
   const uint32_t depth = pto_host_scope_depth(context->rt);
-  const int status = context->backend->run(context->rt, given->program, &given->bound);
+  const int status = given->program->orchestrate(context->rt, &given->bound);
   const uint32_t depth_after = pto_host_scope_depth(context->rt);
   char sentence[PTO_SENTENCE_SIZE];
   if (status || depth_after == depth) return status;
@@ -211,11 +217,9 @@ static int execute_dispatch(struct pto_context *context, struct pto_command *com
 static int execute(struct pto_context *context, struct pto_command *command) {
   switch (command->kind) {
   case PTO_COMMAND_WRITE:
-    return execute_write(context, command);
   case PTO_COMMAND_READ:
-    return execute_read(context, command);
   case PTO_COMMAND_COPY:
-    return execute_copy(context, command);
+    return execute_move(context, command);
   case PTO_COMMAND_DESTROY:
     return execute_destroy(context, command);
   case PTO_COMMAND_DISPATCH:
@@ -244,6 +248,16 @@ static bool has_command(struct pto_context *context) {
   return answer;
 }
 
+/* False where the context ends and nothing is queued. */
+static bool wait_for_command(struct pto_context *context) {
+  pto_context_lock(context);
+  while (context->queued == context->done && !context->is_ending)
+    pthread_cond_wait(&context->is_queued, &context->lock);
+  const bool answer = context->queued != context->done;
+  pto_context_unlock(context);
+  return answer;
+}
+
 static struct pto_command *oldest_command(struct pto_context *context) {
   return &context->queue[context->done % PTO_CONTEXT_QUEUE];
 }
@@ -252,7 +266,7 @@ static struct pto_command *oldest_command(struct pto_context *context) {
 static void finish_command(struct pto_context *context) {
   pto_command_fini(oldest_command(context));
   context->done++;
-  context->last_ns = pto_context_now_ns();
+  context->last_ns = pto_clock_ns();
   pthread_cond_broadcast(&context->is_done);
 }
 
@@ -260,13 +274,7 @@ static void finish_command(struct pto_context *context) {
 static struct pto_command *next_command(struct pto_context *context) {
   while (!has_command(context)) {
     if (pto_host_help(context->rt)) continue;
-    if (!context->has_thread || pto_host_has_failed(context->rt)) return NULL;
-    pto_context_lock(context);
-    while (context->queued == context->done && !context->is_ending)
-      pthread_cond_wait(&context->is_queued, &context->lock);
-    bool is_over = context->queued == context->done;
-    pto_context_unlock(context);
-    if (is_over) return NULL;
+    if (!context->has_thread || pto_host_has_failed(context->rt) || !wait_for_command(context)) return NULL;
   }
   struct pto_command *command = oldest_command(context);
   return command->kind == PTO_COMMAND_END_RUN ? NULL : command;
@@ -385,13 +393,6 @@ void pto_executor_run(struct pto_context *context) {
 
 void *pto_executor_main(void *argument) {
   struct pto_context *context = argument;
-  for (;;) {
-    pto_context_lock(context);
-    while (context->queued == context->done && !context->is_ending)
-      pthread_cond_wait(&context->is_queued, &context->lock);
-    bool is_over = context->queued == context->done;
-    pto_context_unlock(context);
-    if (is_over) return NULL;
-    pto_executor_run(context);
-  }
+  while (wait_for_command(context)) pto_executor_run(context);
+  return NULL;
 }

@@ -2,11 +2,11 @@
 #include <check/session/observed.h>
 
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <runtime/base/base.h>
 #include <runtime/control/control.h>
+#include <sim/tools/observe.h>
 
 struct pto_observe_summary pto_observed_summary(const struct pto_observed *observed) {
   struct pto_observe_summary all = observed->so_far;
@@ -29,7 +29,7 @@ struct pto_observe_summary pto_observed_summary(const struct pto_observed *obser
 static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
                            struct pto_error *error) {
   struct pto_observed *observed = argument;
-  if (observed->observation || strcmp(pto_runtime_port(rt)->name, "observe") != 0) {
+  if (observed->observation || !pto_port_is_observed(pto_runtime_port(rt))) {
     observed->contexts_left_out++;
     return PTO_OK;
   }
@@ -78,7 +78,8 @@ int pto_observed_open(struct pto_observed *observed, const struct pto_session_op
   struct pto_config config;
   *observed = (struct pto_observed){.options = *observe};
   pto_findings_init(&observed->findings);
-  pto_session_copy_options(&options, &config, given);
+  struct pto_run_result *result = &observed->session.result;
+  if (pto_session_copy_options(&options, &config, given, &result->error)) return result->exit_code = PTO_EXIT_USAGE;
   config.engine = "observe";
   config.record |= PTO_RECORD_GRAPH;
   if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);

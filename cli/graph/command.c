@@ -11,6 +11,7 @@
 #include <cli/run/request.h>
 #include <formats/npy.h>
 #include <runtime/base/base.h>
+#include <sim/engine/engine.h>
 
 /* ---- engines ---- */
 
@@ -19,7 +20,10 @@ static int run_reference(const struct pto_graph_job *job, struct pto_error *erro
 }
 
 static const struct pto_graph_engine engines[] = {
-    {"threads", pto_graph_run_on_device}, {"virtual", pto_graph_run_on_device}, {"reference", run_reference}};
+#define X(id, name, is_virtual, meaning) {name, pto_graph_run_on_device},
+    PTO_ENGINE_LIST(X)
+#undef X
+        {"reference", run_reference}};
 
 const struct pto_graph_engine *pto_graph_engine_find(const char *name) {
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(engines); i++)

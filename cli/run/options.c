@@ -10,7 +10,10 @@
 #include <string.h>
 
 #include <runtime/deps/rules.h>
+#include <runtime/sched/ready_queue.h>
+#include <sim/engine/engine.h>
 #include <runtime/base/base.h>
+#include <runtime/base/grow.h>
 
 #define DEFAULT_TIMEOUT_MS 60000u
 #define MOST_ROUNDS 1000000u
@@ -50,14 +53,9 @@ int pto_parse_double(const char *text, double *value, struct pto_error *error) {
 }
 
 int pto_string_list_add(struct pto_string_list *list, const char *text, struct pto_error *error) {
-  if (list->count == list->capacity) {
-    uint32_t capacity = list->capacity ? 2 * list->capacity : 8;
-    const char **items = realloc(list->items, capacity * sizeof *items);
-    if (!items) return pto_error_set(error, PTO_ENOMEM, "out of memory");
-    list->items = items;
-    list->capacity = capacity;
-  }
-  list->items[list->count++] = text;
+  const char **item = pto_grow(&list->items, &list->count, &list->capacity, sizeof *item);
+  if (!item) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  *item = text;
   return PTO_OK;
 }
 
@@ -172,14 +170,14 @@ OPTION(dump) {
 #define PAIR(name) add_pair, FIELD(name)
 
 static const struct pto_option_spec specs[] = {
-    {"engine", "ENGINE", "threads or virtual: real threads, or exact virtual time (default: run threads, suite both)",
-     TEXT(engine), ONE_RUN | MANY_RUNS | GRAPH | TAKER(task)},
+    {"engine", "ENGINE", "of" PTO_ENGINE_MEANINGS "; default: the first, of suite both", TEXT(engine),
+     ONE_RUN | MANY_RUNS | GRAPH | TAKER(task)},
     {"chip", "CHIP", "tiny (default), a2a3, a5, or a chip file", TEXT(chip), ALL},
     {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)", set_workers, 0,
      ALL},
     {"deps", "RULES", "exact (default), or pto: the hazard rules of the existing runtime", set_deps, 0,
      PROGRAMS | GRAPH},
-    {"policy", "POLICY", "order among ready tasks: fifo (default), lifo, random:SEED", TEXT(policy),
+    {"policy", "POLICY", "order among ready tasks (by default the first):" PTO_POLICY_SYNTAXES, TEXT(policy),
      PROGRAMS | TAKER(task)},
     {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", set_model, 0,
      PROGRAMS | GRAPH},

@@ -24,6 +24,7 @@
 #include <runtime/base/grow.h>
 #include <runtime/deps/rules.h>
 #include <sim/chips/chip.h>
+#include <sim/engine/engine.h>
 
 #define DEFAULT_ROW_TIMEOUT_MS 300000u
 #define MOST_WORDS 40
@@ -66,10 +67,21 @@ static const struct pto_option_spec extra[] = {
     {"row-timeout", "SECONDS", "that a row may take in all (default 300; 0: for ever)", set_row_timeout, 0, 0},
     {0}};
 
+static const char *const engines[] = {
+#define X(id, name, is_virtual, meaning) name,
+    PTO_ENGINE_LIST(X)
+#undef X
+};
+
+/* Whether a row of `engine` is asked for. */
+static bool takes_engine(const struct pto_run_options *o, const char *engine) {
+  return !o->engine || strcmp(o->engine, "both") == 0 || strcmp(o->engine, engine) == 0;
+}
+
 static int check_options(const struct pto_run_options *o) {
-  if (o->engine && strcmp(o->engine, "both") && strcmp(o->engine, "threads") && strcmp(o->engine, "virtual"))
-    return pto_complain(PTO_EXIT_USAGE, "suite: --engine \"%s\" is none of both, threads, virtual", o->engine);
-  return PTO_EXIT_OK;
+  for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines); e++)
+    if (takes_engine(o, engines[e])) return PTO_EXIT_OK;
+  return pto_complain(PTO_EXIT_USAGE, "suite: --engine \"%s\" is none of both" PTO_ENGINE_NAMES, o->engine);
 }
 
 /* ---- the rows ---- */
@@ -91,8 +103,6 @@ static int add_row(struct suite *suite, const char *program, const char *case_na
 
 /* The program's default, or its cases, on each engine that was asked for. */
 static int add_program(struct suite *suite, const char *name, const char *path) {
-  static const char *const engines[] = {"threads", "virtual"};
-  const char *wanted = suite->options.engine;
   const struct pto_session_options asked = {.size = sizeof asked, .program = path};
   struct pto_subject subject;
   struct pto_error error;
@@ -100,7 +110,7 @@ static int add_program(struct suite *suite, const char *name, const char *path) 
   if (status) return pto_complain(PTO_EINVAL, "suite: %s", error.sentence);
   const struct pto_case *cases = subject.program->cases;
   for (size_t e = 0; e < PTO_ARRAY_LENGTH(engines) && status == PTO_OK; e++) {
-    if (wanted && strcmp(wanted, "both") != 0 && strcmp(wanted, engines[e]) != 0) continue;
+    if (!takes_engine(&suite->options, engines[e])) continue;
     if (!cases || !cases->name) status = add_row(suite, name, NULL, engines[e], subject.program);
     for (const struct pto_case *c = cases; c && c->name && status == PTO_OK; c++)
       if (!c->is_long || suite->with_long) status = add_row(suite, name, c->name, engines[e], subject.program);

@@ -28,8 +28,7 @@ static int check_outputs(struct pto_graph_builder *builder, const struct pto_gra
     if (builder->values[value].kind != PTO_VALUE_RESULT)
       return pto_builder_refuse(builder, PTO_EINVAL, "build: output \"%.60s\" is %s; identity makes an output of it",
                                 name, builder->values[value].kind == PTO_VALUE_INPUT ? "an input" : "a constant");
-    if (!pto_name_table_reserve(names)) return pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
-    pto_name_table_insert(names, outputs[i].name, i);
+    if (!pto_name_table_insert(names, name, i)) return pto_builder_refuse(builder, PTO_ENOMEM, "build: out of memory");
   }
   return PTO_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <device/context_state.h>
 #include <graph/build/data.h>
 #include <graph/infer/infer.h>
 #include <runtime/base/utf8.h>
@@ -196,6 +197,15 @@ static bool accepts_name(struct pto_graph_builder *builder, const char *call, co
   return true;
 }
 
+/* The builder's copy of the name of `value`; NULL, and nothing kept, without memory. */
+static const char *keep_name(struct pto_graph_builder *builder, const char *name, uint32_t value) {
+  const struct pto_graph_arena_mark mark = pto_graph_arena_mark(&builder->arena);
+  const char *copy = pto_graph_arena_string(&builder->arena, name);
+  if (copy && pto_name_table_insert(&builder->names, copy, value)) return copy;
+  pto_graph_arena_release(&builder->arena, mark);
+  return NULL;
+}
+
 struct pto_graph_operand pto_graph_builder_input(struct pto_graph_builder *builder, const char *name,
                                                  const struct pto_graph_desc *desc) {
   struct pto_graph_value value = {.kind = PTO_VALUE_INPUT};
@@ -203,16 +213,14 @@ struct pto_graph_operand pto_graph_builder_input(struct pto_graph_builder *build
       !accepts_desc(builder, "input", desc, &value.size_bytes) || !reserve_value(builder, "input"))
     return none(builder);
   bool has_room = pto_builder_grow((void **)&builder->inputs, &builder->input_capacity, builder->input_count, 1,
-                                   sizeof *builder->inputs) &&
-                  pto_name_table_reserve(&builder->names);
+                                   sizeof *builder->inputs);
   value.desc = *desc;
-  value.name = has_room ? pto_graph_arena_string(&builder->arena, name) : NULL;
+  value.name = has_room ? keep_name(builder, name, builder->value_count) : NULL;
   if (!value.name) {
     (void)pto_builder_refuse(builder, PTO_ENOMEM, "input: no memory for one input more");
     return none(builder);
   }
   builder->inputs[builder->input_count++] = builder->value_count;
-  pto_name_table_insert(&builder->names, value.name, builder->value_count);
   return add_value(builder, &value);
 }
 
@@ -226,11 +234,8 @@ int pto_graph_builder_set_name(struct pto_graph_builder *builder, struct pto_gra
   struct pto_graph_value *value = &builder->values[index];
   if (value->name) return pto_builder_refuse(builder, PTO_EINVAL, "set_name: operand %u has a name already", index);
   if (!accepts_name(builder, "set_name", name)) return builder->error.status;
-  char *copy = pto_name_table_reserve(&builder->names) ? pto_graph_arena_string(&builder->arena, name) : NULL;
-  if (!copy) return pto_builder_refuse(builder, PTO_ENOMEM, "set_name: no memory for a name");
-  value->name = copy;
-  pto_name_table_insert(&builder->names, copy, index);
-  return PTO_OK;
+  value->name = keep_name(builder, name, index);
+  return value->name ? PTO_OK : pto_builder_refuse(builder, PTO_ENOMEM, "set_name: no memory for a name");
 }
 
 /* A constant of these bytes, all checked. */
@@ -278,13 +283,28 @@ struct pto_graph_operand pto_graph_builder_scalar(struct pto_graph_builder *buil
   return add_constant(builder, &desc, bytes, size_bytes);
 }
 
+/* Dtype, shape and whether it is a constant, of a tensor of the context.  PTO_OK, PTO_ESTALE. */
+static int tensor_desc(struct pto_context *context, struct pto_device_tensor tensor, struct pto_graph_desc *desc_out,
+                       bool *is_constant_out, struct pto_error *error) {
+  struct pto_device_record *record = NULL;
+  pto_context_lock(context);
+  int status = pto_device_tensors_lookup(&context->tensors, tensor, "tensor", &record, error);
+  if (status == PTO_OK) {
+    *desc_out = (struct pto_graph_desc){.dtype = record->dtype, .ndims = record->ndims};
+    memcpy(desc_out->shape, record->shape, sizeof record->shape);
+    *is_constant_out = record->is_constant;
+  }
+  pto_context_unlock(context);
+  return status;
+}
+
 struct pto_graph_operand pto_graph_builder_constant_tensor(struct pto_graph_builder *builder,
                                                            struct pto_device_tensor tensor) {
   struct pto_graph_value value = {.kind = PTO_VALUE_CONSTANT, .tensor = tensor};
   struct pto_error error = {0};
   bool is_constant = false;
   if (pto_builder_begin_call(builder, "constant")) return none(builder);
-  int status = builder->context ? pto_builder_tensor_desc(builder->context, tensor, &value.desc, &is_constant, &error)
+  int status = builder->context ? tensor_desc(builder->context, tensor, &value.desc, &is_constant, &error)
                                 : pto_error_set(&error, PTO_EINVAL, "the builder has no context");
   if (status == PTO_OK && !is_constant) status = pto_error_set(&error, PTO_EINVAL, "the tensor is no constant one");
   if (status) {

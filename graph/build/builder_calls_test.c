@@ -42,11 +42,11 @@ typedef uint32_t typed_call(struct pto_graph_builder *builder, const struct pto_
     r[0] = pto_graph_builder_##id(b, o[0], o[1], o[2], options);                                                       \
     return 1;                                                                                                          \
   }
-#define X(id, name) ONE(id)
+#define X(id, ...) ONE(id)
 PTO_UNARY_OP_LIST(X)
 PTO_REDUCE_OP_LIST(X)
 #undef X
-#define X(id, name) TWO(id)
+#define X(id, ...) TWO(id)
 PTO_BINARY_OP_LIST(X)
 #undef X
 ONE(cast)
@@ -145,13 +145,13 @@ static const uint32_t axis_1[] = {1}, axis_0[] = {0}, four[] = {1, 0, 1, 0}, new
 static const float scales[] = {2, 0.5f};
 
 static const struct sample samples[PTO_GRAPH_OP_COUNT] = {
-#define X(id, name) SAMPLE(id, graph, SHAPES(S(2, 3)))
+#define X(id, ...) SAMPLE(id, graph, SHAPES(S(2, 3)))
     PTO_UNARY_OP_LIST(X)
 #undef X
-#define X(id, name) SAMPLE(id, graph, SHAPES(S(2, 3), S(4, 1, 3)))
+#define X(id, ...) SAMPLE(id, graph, SHAPES(S(2, 3), S(4, 1, 3)))
         PTO_BINARY_OP_LIST(X)
 #undef X
-#define X(id, name) SAMPLE(id, reduce, SHAPES(S(2, 3)), .axes = {axis_1, 1}, .keep_dimensions = PTO_FLAG_YES)
+#define X(id, ...) SAMPLE(id, reduce, SHAPES(S(2, 3)), .axes = {axis_1, 1}, .keep_dimensions = PTO_FLAG_YES)
             PTO_REDUCE_OP_LIST(X)
 #undef X
                 SAMPLE(cast, cast, SHAPES(S(2, 3)), .data_type = PTO_INT8) SAMPLE(

@@ -2,16 +2,18 @@
 /*
  * A builder's state: what the calls of <pto/graph.h> share.
  *
- *   graph/build/builder.c    create, destroy, errors; inputs and constants
- *   builder_call.c     pto_graph_builder_call: one operation, checked, inferred, kept
- *   builder_calls.c    the typed calls, which end in that one
- *   graph/build/build.c      build: what the outputs need, copied into a graph
+ *   graph/build/builder.c         create, destroy, errors; inputs and constants
+ *   graph/build/builder_call.c    pto_graph_builder_call: one operation, checked, inferred, kept
+ *   graph/build/builder_calls.c   the typed calls, which end in that one
+ *   graph/build/build.c           build: what the outputs need, copied into a graph
  *
  * Owns arena, arrays, names and the data of constants, which build hands on to the graph.
  *
- * Always true: as of struct pto_graph (graph/build/operand_graph.h), of all that was called and not only of what
- * outputs need. A call that is refused leaves everything but `error` as it was; while error.status is set, calls do
- * nothing.
+ * Always true: values and nodes are as graph/build/operand_graph.h says, but there are those of every call, not only
+ * of what outputs need.  A call that is refused leaves everything but `error` as it was; while error.status is set,
+ * calls do nothing.
+ *
+ * One thread.
  */
 #ifndef PTO_GRAPH_BUILD_BUILDER_STATE_H
 #define PTO_GRAPH_BUILD_BUILDER_STATE_H
@@ -53,10 +55,5 @@ PTO_MUST_CHECK int pto_builder_check_desc(const struct pto_graph_builder *builde
 /* The value of a handle, or the sentence: not of this builder, or refused. */
 PTO_MUST_CHECK int pto_builder_value(const struct pto_graph_builder *builder, struct pto_graph_operand operand,
                                      uint32_t *value_out, struct pto_error *error);
-
-/* Dtype, shape and whether it is a constant, of a tensor of the context.  PTO_OK, PTO_ESTALE. */
-PTO_MUST_CHECK int pto_builder_tensor_desc(struct pto_context *context, struct pto_device_tensor tensor,
-                                           struct pto_graph_desc *desc_out, bool *is_constant_out,
-                                           struct pto_error *error);
 
 #endif

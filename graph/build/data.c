@@ -41,7 +41,7 @@ static bool whole_magnitude(struct pto_number number, bool *is_negative, uint64_
 }
 
 static bool integer_from_number(uint32_t dtype, struct pto_number number, void *element) {
-  bool is_negative, is_signed = dtype == PTO_INT8 || dtype == PTO_INT32 || dtype == PTO_INT64 || dtype == PTO_INT4;
+  bool is_negative, is_signed = pto_dtype_is_signed(dtype);
   uint64_t magnitude;
   if (!whole_magnitude(number, &is_negative, &magnitude)) return false;
   uint32_t bits = pto_dtype_bits(dtype);

@@ -53,7 +53,7 @@ struct pto_attribute_value {
 #define PTO_ATTRIBUTES_MAX 16u
 
 struct pto_op_attributes {
-  uint32_t op;                         /* enum pto_op */
+  uint32_t op;                         /* enum pto_graph_op */
   bool is_set[PTO_ATTRIBUTES_MAX + 1]; /* by attribute; the last is the label */
   _Alignas(16) char options[PTO_OPTIONS_BYTES];
   struct pto_graph_arena arena; /* lists, label */

@@ -56,13 +56,22 @@ static inline uint64_t pto_option_u64(struct pto_number number, uint64_t default
   return value < 0 ? 0 : (uint64_t)value;
 }
 
+/* Integers with a sign. */
+static inline bool pto_dtype_is_signed(uint32_t dtype) {
+  static const bool is_signed[] = {
+#define X(constant, number, name, bits, kind) [constant] = (kind) == 'i',
+      PTO_DTYPE_LIST(X)
+#undef X
+  };
+  return is_signed[dtype];
+}
+
 /* A number that becomes an element of an integer dtype: truncated and saturated to it; of uint64 its bits. */
 static inline int64_t pto_option_whole(struct pto_number number, uint32_t dtype, int64_t default_value) {
-  const bool is_signed = dtype == PTO_INT4 || dtype == PTO_INT8 || dtype == PTO_INT32 || dtype == PTO_INT64;
   if (number.kind == PTO_NUMBER_ABSENT) return default_value;
   if (dtype == PTO_UINT64) return (int64_t)pto_option_u64(number, 0);
   const int64_t span = (int64_t)(UINT64_MAX >> (65 - pto_dtype_bits(dtype))); /* 2^(bits − 1) − 1 */
-  const int64_t least = is_signed ? -span - 1 : 0, most = is_signed ? span : 2 * span + 1;
+  const int64_t least = pto_dtype_is_signed(dtype) ? -span - 1 : 0, most = least < 0 ? span : 2 * span + 1;
   const int64_t value = pto_option_i64(number, 0);
   return value < least ? least : value > most ? most : value;
 }
@@ -72,6 +81,15 @@ static inline uint32_t pto_option_u32(struct pto_number number, uint32_t default
   const uint64_t value = pto_option_u64(number, default_value);
   return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
+
+/* Where a filter layout has output channels, input channels, height and width. */
+static const uint8_t pto_conv2d_filter_places[][4] = {[PTO_CONV2D_OIHW] = {0, 1, 2, 3},
+                                                      [PTO_CONV2D_HWIO] = {3, 2, 0, 1},
+                                                      [PTO_CONV2D_OHWI] = {0, 3, 1, 2},
+                                                      [PTO_CONV2D_IHWO] = {3, 0, 1, 2}};
+static const uint8_t pto_conv_transpose2d_filter_places[][4] = {[PTO_CONV_TRANSPOSE2D_IOHW] = {1, 0, 2, 3},
+                                                                [PTO_CONV_TRANSPOSE2D_HWOI] = {2, 3, 0, 1},
+                                                                [PTO_CONV_TRANSPOSE2D_OHWI] = {0, 3, 1, 2}};
 
 /* Element `index` of a list; where the list was not given, or is shorter, the default. */
 static inline uint32_t pto_option_at(struct pto_u32_list list, uint32_t index, uint32_t default_value) {
@@ -85,6 +103,12 @@ static inline bool pto_option_has_axis(struct pto_u32_list axes, uint32_t dimens
     if (axes.values[i] == dimension) return true;
   }
   return false;
+}
+/* The same of all dimensions, a bit each. */
+static inline uint32_t pto_option_axes(struct pto_u32_list axes, uint32_t ndims) {
+  uint32_t bits = 0;
+  for (uint32_t d = 0; d < ndims; d++) bits |= (pto_option_has_axis(axes, d) ? 1u : 0u) << d;
+  return bits;
 }
 
 #endif

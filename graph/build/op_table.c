@@ -27,151 +27,12 @@
 /* In the options. */
 #define OPTION(name, same, min_rank, max_rank, options, field)                                                         \
   { name, PTO_DTYPES_ALL, (same) + 1, min_rank, max_rank, offsetof(struct options, field), true, false }
-
-#define UNARY(id, name, dtypes) static const struct pto_op_parameter parameters_##id[] = {OPERAND(name, dtypes, 0, N)};
-UNARY(abs, "input", SIGNED)
-UNARY(ceil, "input", FLOATS)
-UNARY(cos, "input", FLOATS)
-UNARY(erf, "input", FLOATS)
-UNARY(exp, "input", FLOATS)
-UNARY(floor, "input", FLOATS)
-UNARY(identity, "input", ALL)
-UNARY(is_nan, "a", ALL)
-UNARY(is_infinite, "a", ALL)
-UNARY(log, "input", FLOATS)
-UNARY(logical_not, "a", TRUTH)
-UNARY(neg, "input", SIGNED)
-UNARY(reciprocal, "input", FLOATS)
-UNARY(round_even, "input", FLOATS)
-UNARY(sign, "input", SIGNED)
-UNARY(sin, "input", FLOATS)
-UNARY(sqrt, "input", FLOATS)
-UNARY(tan, "input", FLOATS)
-UNARY(gelu, "input", FLOATS)
-UNARY(hard_swish, "input", FLOATS)
-UNARY(relu, "input", SIGNED)
-UNARY(sigmoid, "input", FLOATS)
-UNARY(softplus, "input", FLOATS)
-UNARY(softsign, "input", FLOATS)
-UNARY(tanh, "input", FLOATS)
-UNARY(cast, "input", ALL)
-UNARY(clamp, "input", ALL)
-UNARY(elu, "input", FLOATS)
-UNARY(hard_sigmoid, "input", FLOATS)
-UNARY(leaky_relu, "input", FLOATS)
-UNARY(linear, "input", FLOATS)
-UNARY(expand, "input", ALL)
-UNARY(reshape, "input", ALL)
-UNARY(squeeze, "input", ALL)
-UNARY(unsqueeze, "input", ALL)
-UNARY(transpose, "input", ALL)
-UNARY(reverse, "input", ALL)
-UNARY(slice, "input", ALL)
-UNARY(tile, "input", ALL)
-UNARY(reduce_l1, "input", WIDE)
-UNARY(reduce_l2, "input", FLOATS)
-UNARY(reduce_log_sum, "input", FLOATS)
-UNARY(reduce_log_sum_exp, "input", FLOATS)
-UNARY(reduce_max, "input", ALL)
-UNARY(reduce_mean, "input", FLOATS)
-UNARY(reduce_min, "input", ALL)
-UNARY(reduce_product, "input", WIDE)
-UNARY(reduce_sum, "input", WIDE)
-UNARY(reduce_sum_square, "input", WIDE)
-
-#define BINARY(id, dtypes)                                                                                             \
-  static const struct pto_op_parameter parameters_##id[] = {OPERAND("a", dtypes, 0, N), SAME("b", 0, 0, N)};
-BINARY(add, ALL)
-BINARY(sub, ALL)
-BINARY(mul, ALL)
-BINARY(div, ALL)
-BINARY(max, ALL)
-BINARY(min, ALL)
-BINARY(pow, ALL)
-BINARY(equal, ALL)
-BINARY(not_equal, ALL)
-BINARY(greater, ALL)
-BINARY(greater_or_equal, ALL)
-BINARY(lesser, ALL)
-BINARY(lesser_or_equal, ALL)
-BINARY(logical_and, TRUTH)
-BINARY(logical_or, TRUTH)
-BINARY(logical_xor, TRUTH)
-
-/* One operand of some rank. */
-#define RANKED(id, dtypes, min_rank, max_rank)                                                                         \
-  static const struct pto_op_parameter parameters_##id[] = {OPERAND("input", dtypes, min_rank, max_rank)};
-RANKED(softmax, FLOATS, 1, N)
-RANKED(pad, ALL, 1, N)
-RANKED(arg_min, ALL, 1, N)
-RANKED(arg_max, ALL, 1, N)
-RANKED(cumulative_sum, WIDE, 1, N)
-RANKED(average_pool2d, FLOATS, 4, 4)
-RANKED(l2_pool2d, FLOATS, 4, 4)
-RANKED(max_pool2d, ALL, 4, 4)
-RANKED(global_average_pool, FLOATS, 4, 4)
-RANKED(global_max_pool, ALL, 4, 4)
-RANKED(resample2d, FLOATS | BIT(UINT8) | BIT(INT8), 4, 4)
-RANKED(triangular, ALL, 2, N)
-RANKED(split, ALL, 1, N)
-
-#define PARAMETERS(id) static const struct pto_op_parameter parameters_##id[]
-PARAMETERS(where) = {OPERAND("condition", TRUTH, 0, N), OPERAND("trueValue", ALL, 0, N), SAME("falseValue", 1, 0, N)};
-PARAMETERS(prelu) = {OPERAND("input", SIGNED, 0, N), SAME("slope", 0, 0, N)};
-PARAMETERS(matmul) = {OPERAND("a", FLOATS, 2, N), SAME("b", 0, 2, N)};
-PARAMETERS(gemm) = {OPERAND("a", FLOATS, 2, 2), SAME("b", 0, 2, 2), OPTION("c", 0, 0, 2, pto_gemm_options, c)};
-PARAMETERS(conv2d) = {OPERAND("input", FLOATS, 4, 4), SAME("filter", 0, 4, 4),
-                      OPTION("bias", 0, 1, 1, pto_conv2d_options, bias)};
-PARAMETERS(conv_transpose2d) = {OPERAND("input", FLOATS, 4, 4), SAME("filter", 0, 4, 4),
-                                OPTION("bias", 0, 1, 1, pto_conv_transpose2d_options, bias)};
-PARAMETERS(batch_normalization) = {OPERAND("input", FLOATS, 1, N), SAME("mean", 0, 1, 1), SAME("variance", 0, 1, 1),
-                                   OPTION("scale", 0, 1, 1, pto_batch_normalization_options, scale),
-                                   OPTION("bias", 0, 1, 1, pto_batch_normalization_options, bias)};
-PARAMETERS(instance_normalization) = {OPERAND("input", FLOATS, 4, 4),
-                                      OPTION("scale", 0, 1, 1, pto_instance_normalization_options, scale),
-                                      OPTION("bias", 0, 1, 1, pto_instance_normalization_options, bias)};
-PARAMETERS(layer_normalization) = {OPERAND("input", FLOATS, 0, N),
-                                   OPTION("scale", 0, 0, N, pto_layer_normalization_options, scale),
-                                   OPTION("bias", 0, 0, N, pto_layer_normalization_options, bias)};
-PARAMETERS(quantize_linear) = {OPERAND("input", FLOATS, 0, N), SAME("scale", 0, 0, N),
-                               OPERAND("zeroPoint", QUANTIZED, 0, N)};
-PARAMETERS(dequantize_linear) = {OPERAND("input", QUANTIZED, 0, N), OPERAND("scale", FLOATS, 0, N),
-                                 SAME("zeroPoint", 0, 0, N)};
-PARAMETERS(gather) = {OPERAND("input", ALL, 1, N), OPERAND("indices", INDICES, 0, N)};
-PARAMETERS(gather_elements) = {OPERAND("input", ALL, 1, N), OPERAND("indices", INDICES, 1, N)};
-PARAMETERS(gather_nd) = {OPERAND("input", ALL, 1, N), OPERAND("indices", INDICES, 1, N)};
-PARAMETERS(scatter_elements) = {OPERAND("input", ALL, 1, N), OPERAND("indices", INDICES, 1, N),
-                                SAME("updates", 0, 1, N)};
-PARAMETERS(scatter_nd) = {OPERAND("input", ALL, 1, N), OPERAND("indices", INDICES, 1, N), SAME("updates", 0, 0, N)};
-PARAMETERS(concat) = {{"inputs", ALL, 0, 1, N, 0, false, true}};
-PARAMETERS(gru) = {OPERAND("input", FLOATS, 3, 3),
-                   SAME("weight", 0, 3, 3),
-                   SAME("recurrentWeight", 0, 3, 3),
-                   OPTION("bias", 0, 2, 2, pto_gru_options, bias),
-                   OPTION("recurrentBias", 0, 2, 2, pto_gru_options, recurrent_bias),
-                   OPTION("initialHiddenState", 0, 3, 3, pto_gru_options, initial_hidden_state)};
-PARAMETERS(gru_cell) = {OPERAND("input", FLOATS, 2, 2),
-                        SAME("weight", 0, 2, 2),
-                        SAME("recurrentWeight", 0, 2, 2),
-                        SAME("hiddenState", 0, 2, 2),
-                        OPTION("bias", 0, 1, 1, pto_gru_cell_options, bias),
-                        OPTION("recurrentBias", 0, 1, 1, pto_gru_cell_options, recurrent_bias)};
-PARAMETERS(lstm) = {OPERAND("input", FLOATS, 3, 3),
-                    SAME("weight", 0, 3, 3),
-                    SAME("recurrentWeight", 0, 3, 3),
-                    OPTION("bias", 0, 2, 2, pto_lstm_options, bias),
-                    OPTION("recurrentBias", 0, 2, 2, pto_lstm_options, recurrent_bias),
-                    OPTION("peepholeWeight", 0, 2, 2, pto_lstm_options, peephole_weight),
-                    OPTION("initialHiddenState", 0, 3, 3, pto_lstm_options, initial_hidden_state),
-                    OPTION("initialCellState", 0, 3, 3, pto_lstm_options, initial_cell_state)};
-PARAMETERS(lstm_cell) = {OPERAND("input", FLOATS, 2, 2),
-                         SAME("weight", 0, 2, 2),
-                         SAME("recurrentWeight", 0, 2, 2),
-                         SAME("hiddenState", 0, 2, 2),
-                         SAME("cellState", 0, 2, 2),
-                         OPTION("bias", 0, 1, 1, pto_lstm_cell_options, bias),
-                         OPTION("recurrentBias", 0, 1, 1, pto_lstm_cell_options, recurrent_bias),
-                         OPTION("peepholeWeight", 0, 1, 1, pto_lstm_cell_options, peephole_weight)};
+/* One or more. */
+#define LIST_OF(name, dtypes, min_rank, max_rank)                                                                      \
+  { name, dtypes, 0, min_rank, max_rank, 0, false, true }
+#define X(id, name, options, call, ...) static const struct pto_op_parameter parameters_##id[] = {__VA_ARGS__};
+PTO_OP_LIST(X)
+#undef X
 
 /* ---- attributes ---- */
 
@@ -204,17 +65,8 @@ static const char *const lstm_layouts[] = {"iofg", "ifgo", NULL};
 #define END                                                                                                            \
   { NULL, NULL, 0, 0, 0, false, NULL }
 
-#define ATTRIBUTES(id) static const struct pto_op_attribute attributes_##id[]
-ATTRIBUTES(none) = {END};
-ATTRIBUTES(where) = {END};
-ATTRIBUTES(prelu) = {END};
-ATTRIBUTES(matmul) = {END};
-ATTRIBUTES(global_average_pool) = {END};
-ATTRIBUTES(global_max_pool) = {END};
-ATTRIBUTES(quantize_linear) = {END};
-ATTRIBUTES(dequantize_linear) = {END};
-ATTRIBUTES(gather_nd) = {END};
-ATTRIBUTES(scatter_nd) = {END};
+#define ATTRIBUTES(options) static const struct pto_op_attribute attributes_##options[]
+ATTRIBUTES(graph) = {END};
 ATTRIBUTES(reduce) = {LIST("axes", pto_reduce_options, axes),
                       FLAG("keepDimensions", pto_reduce_options, keep_dimensions), END};
 ATTRIBUTES(cast) = {
@@ -234,20 +86,12 @@ _Static_assert(offsetof(struct pto_softmax_options, is_last) ==
 ATTRIBUTES(softmax) = {{"axis", NULL, PTO_ATTRIBUTE_AXIS, offsetof(struct pto_softmax_options, axis), 0, false, NULL},
                        END};
 /* The dtype of the result is a number, so that it may be absent. */
-#define ARG_REDUCE_ATTRIBUTES                                                                                          \
-  {                                                                                                                    \
-    U32("axis", pto_arg_reduce_options, axis), FLAG("keepDimensions", pto_arg_reduce_options, keep_dimensions),        \
-        {"outputDataType",                                                                                             \
-         NULL,                                                                                                         \
-         PTO_ATTRIBUTE_OPTIONAL_DTYPE,                                                                                 \
-         offsetof(struct pto_arg_reduce_options, output_data_type),                                                    \
-         PTO_NUMBERS_UNSIGNED,                                                                                         \
-         false,                                                                                                        \
-         NULL},                                                                                                        \
-        END                                                                                                            \
-  }
-ATTRIBUTES(arg_min) = ARG_REDUCE_ATTRIBUTES;
-ATTRIBUTES(arg_max) = ARG_REDUCE_ATTRIBUTES;
+ATTRIBUTES(arg_reduce) = {U32("axis", pto_arg_reduce_options, axis),
+                          FLAG("keepDimensions", pto_arg_reduce_options, keep_dimensions),
+                          {"outputDataType", NULL, PTO_ATTRIBUTE_OPTIONAL_DTYPE,
+                           offsetof(struct pto_arg_reduce_options, output_data_type), PTO_NUMBERS_UNSIGNED, false,
+                           NULL},
+                          END};
 ATTRIBUTES(cumulative_sum) = {U32("axis", pto_cumulative_sum_options, axis),
                               FLAG("exclusive", pto_cumulative_sum_options, exclusive),
                               FLAG("reversed", pto_cumulative_sum_options, reversed), END};
@@ -271,23 +115,15 @@ ATTRIBUTES(conv_transpose2d) = {
     WORD("inputLayout", pto_conv_transpose2d_options, input_layout, layouts),
     WORD("filterLayout", pto_conv_transpose2d_options, filter_layout, conv_transpose2d_filters),
     END};
-#define POOL2D_ATTRIBUTES                                                                                              \
-  {                                                                                                                    \
-    LIST("windowDimensions", pto_pool2d_options, window_dimensions), LIST("padding", pto_pool2d_options, padding),     \
-        LIST("strides", pto_pool2d_options, strides), LIST("dilations", pto_pool2d_options, dilations),                \
-        WORD("layout", pto_pool2d_options, layout, layouts),                                                           \
-        {"outputShapeRounding",                                                                                        \
-         "roundingType",                                                                                               \
-         PTO_ATTRIBUTE_WORD,                                                                                           \
-         offsetof(struct pto_pool2d_options, output_shape_rounding),                                                   \
-         0,                                                                                                            \
-         false,                                                                                                        \
-         roundings},                                                                                                   \
-        LIST("outputSizes", pto_pool2d_options, output_sizes), END                                                     \
-  }
-ATTRIBUTES(average_pool2d) = POOL2D_ATTRIBUTES;
-ATTRIBUTES(l2_pool2d) = POOL2D_ATTRIBUTES;
-ATTRIBUTES(max_pool2d) = POOL2D_ATTRIBUTES;
+ATTRIBUTES(pool2d) = {LIST("windowDimensions", pto_pool2d_options, window_dimensions),
+                      LIST("padding", pto_pool2d_options, padding),
+                      LIST("strides", pto_pool2d_options, strides),
+                      LIST("dilations", pto_pool2d_options, dilations),
+                      WORD("layout", pto_pool2d_options, layout, layouts),
+                      {"outputShapeRounding", "roundingType", PTO_ATTRIBUTE_WORD,
+                       offsetof(struct pto_pool2d_options, output_shape_rounding), 0, false, roundings},
+                      LIST("outputSizes", pto_pool2d_options, output_sizes),
+                      END};
 ATTRIBUTES(resample2d) = {
     WORD("mode", pto_resample2d_options, mode, interpolations),
     {"scales", NULL, PTO_ATTRIBUTE_F32_LIST, offsetof(struct pto_resample2d_options, scales), 0, false, NULL},
@@ -300,15 +136,9 @@ ATTRIBUTES(instance_normalization) = {NUMBER("epsilon", pto_instance_normalizati
                                       WORD("layout", pto_instance_normalization_options, layout, layouts), END};
 ATTRIBUTES(layer_normalization) = {LIST("axes", pto_layer_normalization_options, axes),
                                    NUMBER("epsilon", pto_layer_normalization_options, epsilon, FINITE), END};
-#define NEW_SHAPE_ATTRIBUTES                                                                                           \
-  { REQUIRED_LIST("newShape", pto_new_shape_options, new_shape), END }
-ATTRIBUTES(expand) = NEW_SHAPE_ATTRIBUTES;
-ATTRIBUTES(reshape) = NEW_SHAPE_ATTRIBUTES;
-#define AXES_ATTRIBUTES                                                                                                \
-  { LIST("axes", pto_axes_options, axes), END }
-ATTRIBUTES(squeeze) = AXES_ATTRIBUTES;
-ATTRIBUTES(reverse) = AXES_ATTRIBUTES;
-ATTRIBUTES(unsqueeze) = {REQUIRED_LIST("axes", pto_axes_options, axes), END};
+ATTRIBUTES(new_shape) = {REQUIRED_LIST("newShape", pto_new_shape_options, new_shape), END};
+ATTRIBUTES(axes) = {LIST("axes", pto_axes_options, axes), END};
+ATTRIBUTES(required_axes) = {REQUIRED_LIST("axes", pto_axes_options, axes), END};
 ATTRIBUTES(transpose) = {LIST("permutation", pto_transpose_options, permutation), END};
 ATTRIBUTES(slice) = {REQUIRED_LIST("starts", pto_slice_options, starts),
                      REQUIRED_LIST("sizes", pto_slice_options, sizes), LIST("strides", pto_slice_options, strides),
@@ -319,11 +149,7 @@ ATTRIBUTES(pad) = {REQUIRED_LIST("beginningPadding", pto_pad_options, beginning_
 ATTRIBUTES(tile) = {REQUIRED_LIST("repetitions", pto_tile_options, repetitions), END};
 ATTRIBUTES(triangular) = {FLAG("upper", pto_triangular_options, upper),
                           NUMBER("diagonal", pto_triangular_options, diagonal, SIGNED), END};
-#define AXIS_ATTRIBUTES                                                                                                \
-  { NUMBER("axis", pto_axis_options, axis, UNSIGNED), END }
-ATTRIBUTES(gather) = AXIS_ATTRIBUTES;
-ATTRIBUTES(gather_elements) = AXIS_ATTRIBUTES;
-ATTRIBUTES(scatter_elements) = AXIS_ATTRIBUTES;
+ATTRIBUTES(axis) = {NUMBER("axis", pto_axis_options, axis, UNSIGNED), END};
 ATTRIBUTES(concat) = {U32("axis", pto_concat_options, axis), END};
 _Static_assert(offsetof(struct pto_split_options, has_sizes) ==
                    offsetof(struct pto_split_options, splits) + sizeof(struct pto_u32_list),
@@ -356,76 +182,29 @@ ATTRIBUTES(lstm_cell) = {U32("hiddenSize", pto_lstm_cell_options, hidden_size),
 
 /* ---- the table ---- */
 
-#define OPTIONS(id, options) enum { options_bytes_##id = sizeof(struct options) };
-OPTIONS(cast, pto_cast_options)
-OPTIONS(clamp, pto_clamp_options)
-OPTIONS(where, pto_graph_options)
-OPTIONS(elu, pto_elu_options)
-OPTIONS(hard_sigmoid, pto_hard_sigmoid_options)
-OPTIONS(leaky_relu, pto_leaky_relu_options)
-OPTIONS(linear, pto_linear_options)
-OPTIONS(prelu, pto_graph_options)
-OPTIONS(softmax, pto_softmax_options)
-OPTIONS(arg_min, pto_arg_reduce_options)
-OPTIONS(arg_max, pto_arg_reduce_options)
-OPTIONS(cumulative_sum, pto_cumulative_sum_options)
-OPTIONS(matmul, pto_graph_options)
-OPTIONS(gemm, pto_gemm_options)
-OPTIONS(conv2d, pto_conv2d_options)
-OPTIONS(conv_transpose2d, pto_conv_transpose2d_options)
-OPTIONS(average_pool2d, pto_pool2d_options)
-OPTIONS(l2_pool2d, pto_pool2d_options)
-OPTIONS(max_pool2d, pto_pool2d_options)
-OPTIONS(global_average_pool, pto_graph_options)
-OPTIONS(global_max_pool, pto_graph_options)
-OPTIONS(resample2d, pto_resample2d_options)
-OPTIONS(batch_normalization, pto_batch_normalization_options)
-OPTIONS(instance_normalization, pto_instance_normalization_options)
-OPTIONS(layer_normalization, pto_layer_normalization_options)
-OPTIONS(quantize_linear, pto_graph_options)
-OPTIONS(dequantize_linear, pto_graph_options)
-OPTIONS(expand, pto_new_shape_options)
-OPTIONS(reshape, pto_new_shape_options)
-OPTIONS(squeeze, pto_axes_options)
-OPTIONS(unsqueeze, pto_axes_options)
-OPTIONS(transpose, pto_transpose_options)
-OPTIONS(reverse, pto_axes_options)
-OPTIONS(slice, pto_slice_options)
-OPTIONS(pad, pto_pad_options)
-OPTIONS(tile, pto_tile_options)
-OPTIONS(triangular, pto_triangular_options)
-OPTIONS(gather, pto_axis_options)
-OPTIONS(gather_elements, pto_axis_options)
-OPTIONS(gather_nd, pto_graph_options)
-OPTIONS(scatter_elements, pto_axis_options)
-OPTIONS(scatter_nd, pto_graph_options)
-OPTIONS(concat, pto_concat_options)
-OPTIONS(split, pto_split_options)
-OPTIONS(gru, pto_gru_options)
-OPTIONS(gru_cell, pto_gru_cell_options)
-OPTIONS(lstm, pto_lstm_options)
-OPTIONS(lstm_cell, pto_lstm_cell_options)
-
-#define INFO(id, name, attributes, options_bytes, infer)                                                               \
+#define INFO(id, name, options, infer)                                                                                 \
   [PTO_GRAPH_OP_##id] = {name,                                                                                         \
                          parameters_##id,                                                                              \
-                         attributes,                                                                                   \
+                         attributes_##options,                                                                         \
                          PTO_ARRAY_LENGTH(parameters_##id),                                                            \
-                         PTO_ARRAY_LENGTH(attributes) - 1,                                                             \
-                         options_bytes,                                                                                \
+                         PTO_ARRAY_LENGTH(attributes_##options) - 1,                                                   \
+                         sizeof(struct pto_##options##_options),                                                       \
                          infer},
 static const struct pto_op_info table[PTO_GRAPH_OP_COUNT] = {
-#define X(id, name) INFO(id, name, attributes_none, sizeof(struct pto_graph_options), pto_infer_unary)
+#define X(id, name, options, ...) INFO(id, name, options, pto_infer_unary)
     PTO_UNARY_OP_LIST(X)
 #undef X
-#define X(id, name) INFO(id, name, attributes_none, sizeof(struct pto_graph_options), pto_infer_binary)
-        PTO_BINARY_OP_LIST(X)
+#define X(id, name, options, ...) INFO(id, name, options, pto_infer_binary)
+        PTO_ARITHMETIC_OP_LIST(X)
 #undef X
-#define X(id, name) INFO(id, name, attributes_reduce, sizeof(struct pto_reduce_options), pto_infer_reduce)
-            PTO_REDUCE_OP_LIST(X)
+#define X(id, name, options, ...) INFO(id, name, options, pto_infer_test)
+            PTO_COMPARISON_OP_LIST(X) PTO_LOGIC_OP_LIST(X)
 #undef X
-#define X(id, name) INFO(id, name, attributes_##id, options_bytes_##id, pto_infer_##id)
-                PTO_OTHER_OP_LIST(X)
+#define X(id, name, options, ...) INFO(id, name, options, pto_infer_reduce)
+                PTO_REDUCE_OP_LIST(X)
+#undef X
+#define X(id, name, options, ...) INFO(id, name, options, pto_infer_##id)
+                    PTO_OTHER_OP_LIST(X)
 #undef X
 };
 

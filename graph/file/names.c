@@ -17,11 +17,9 @@ struct pto_graph_names {
 static bool take(struct pto_graph_names *names, const char *name, uint32_t value, int *status) {
   uint32_t other;
   if (pto_name_table_lookup(&names->taken, name, &other)) return false;
-  if (!pto_name_table_reserve(&names->taken)) *status = PTO_ENOMEM;
-  if (*status) return false;
-  pto_name_table_insert(&names->taken, name, value);
+  if (!pto_name_table_insert(&names->taken, name, value)) *status = PTO_ENOMEM;
   names->names[value] = name;
-  return true;
+  return *status == PTO_OK;
 }
 
 /* "const_3", "value_7"; with as many "_" behind it as make it free. */

@@ -13,6 +13,7 @@
 #include <formats/json_writer.h>
 #include <formats/partial_file.h>
 #include <graph/build/data.h>
+#include <graph/build/op_options.h>
 #include <graph/file/load.h>
 
 #define VERSION 2u
@@ -61,19 +62,9 @@ static struct pto_number number_of(uint32_t dtype, const unsigned char element[8
   memcpy(&bits, element, sizeof bits);
   memcpy(&single, element, sizeof single);
   const uint32_t unused = 64 - pto_dtype_bits(dtype);
-  switch (dtype) {
-  case PTO_FLOAT32:
-    return pto_number_f64((double)single);
-  case PTO_FLOAT16:
-    return pto_number_f64((double)pto_fp16_to_f32((uint16_t)bits));
-  case PTO_INT64:
-  case PTO_INT32:
-  case PTO_INT8:
-  case PTO_INT4:
-    return pto_number_i64((int64_t)(bits << unused) >> unused);
-  default:
-    return pto_number_u64(bits);
-  }
+  if (dtype == PTO_FLOAT32) return pto_number_f64((double)single);
+  if (dtype == PTO_FLOAT16) return pto_number_f64((double)pto_fp16_to_f32((uint16_t)bits));
+  return pto_dtype_is_signed(dtype) ? pto_number_i64((int64_t)(bits << unused) >> unused) : pto_number_u64(bits);
 }
 
 /* Whether all elements are one value, which reads back bit by bit. */

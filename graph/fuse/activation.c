@@ -94,16 +94,8 @@ static bool are_gelu_factors(const struct pto_fusion_match *m, const uint32_t *f
 
 /* The argument of erf: x / √2. */
 static bool is_over_root_two(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
-  const uint32_t mark = pto_match_mark(m);
-  if (pto_match_with_number(m, value, PTO_GRAPH_OP_mul, ROOT_HALF, x_out)) return true;
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_div);
-  if (node != NULL && pto_match_number(m, node->operands[1], ROOT_2) &&
-      pto_match_same_shape(m, value, node->operands[0])) {
-    *x_out = node->operands[0];
-    return true;
-  }
-  pto_match_rewind(m, mark);
-  return false;
+  return pto_match_with_number(m, value, PTO_GRAPH_OP_mul, ROOT_HALF, x_out) ||
+         pto_match_with_number(m, value, PTO_GRAPH_OP_div, ROOT_2, x_out);
 }
 
 static bool is_erf_part(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
@@ -114,14 +106,9 @@ static bool is_erf_part(struct pto_fusion_match *m, uint32_t value, uint32_t *x_
 
 /* x³, as a power or by x · x · x. */
 static bool is_cube(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
+  if (pto_match_with_number(m, value, PTO_GRAPH_OP_pow, 3, x_out)) return true;
   const uint32_t mark = pto_match_mark(m);
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_pow);
-  if (node != NULL && pto_match_number(m, node->operands[1], 3) && pto_match_same_shape(m, value, node->operands[0])) {
-    *x_out = node->operands[0];
-    return true;
-  }
-  pto_match_rewind(m, mark);
-  node = pto_match_node(m, value, PTO_GRAPH_OP_mul);
+  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_mul);
   for (uint32_t i = 0; node != NULL && i < 2; i++)
     if (pto_match_square(m, node->operands[i], x_out) && *x_out == node->operands[1 - i]) return true;
   pto_match_rewind(m, mark);
@@ -169,20 +156,20 @@ bool pto_match_gelu_tanh(struct pto_fusion_match *m, uint32_t index) { return ma
 
 /* ---- tasks ---- */
 
-static int unary(struct pto_graph_lowering *l, const struct pto_graph_node *group, const struct pto_kernel *kernel) {
+static void unary(struct pto_graph_lowering *l, const struct pto_graph_node *group, const struct pto_kernel *kernel) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, group, 0);
   const struct pto_tensor y = pto_graph_lowering_result(l, group, 0, PTO_IN_PLACE_ANY);
-  return pto_graph_lowering_elementwise(l, kernel, &x, 1, &y, NULL, 0);
+  pto_graph_lowering_elementwise(l, kernel, &x, 1, &y, NULL, 0);
 }
 
-int pto_lower_fused_silu(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
-  return unary(l, group, &pto_general_silu);
+void pto_lower_fused_silu(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+  unary(l, group, &pto_general_silu);
 }
-int pto_lower_fused_gelu(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
-  return unary(l, group, &pto_general_gelu);
+void pto_lower_fused_gelu(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+  unary(l, group, &pto_general_gelu);
 }
-int pto_lower_fused_gelu_tanh(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
-  return unary(l, group, &pto_general_gelu_tanh);
+void pto_lower_fused_gelu_tanh(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+  unary(l, group, &pto_general_gelu_tanh);
 }
 
 /* Where silu(x) is kept: as long as results, where that is one task that brings the memory with it. */
@@ -192,11 +179,11 @@ static struct pto_tensor gate_of(struct pto_graph_lowering *l, const struct pto_
 }
 
 /* silu(x) in f32, then its product. */
-int pto_lower_fused_silu_product(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+void pto_lower_fused_silu_product(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, group, 0);
   const struct pto_tensor y = pto_graph_lowering_result(l, group, 0, PTO_IN_PLACE_ANY);
   const struct pto_tensor gate = gate_of(l, &y);
   const struct pto_tensor *factors[] = {&gate, pto_graph_lowering_operand(l, group, 1)};
-  const int status = pto_graph_lowering_elementwise(l, &pto_general_silu, &x, 1, &gate, NULL, 0);
-  return status ? status : pto_graph_lowering_elementwise(l, &pto_general_mul, factors, 2, &y, NULL, 0);
+  pto_graph_lowering_elementwise(l, &pto_general_silu, &x, 1, &gate, NULL, 0);
+  pto_graph_lowering_elementwise(l, &pto_general_mul, factors, 2, &y, NULL, 0);
 }

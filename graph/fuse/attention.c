@@ -61,9 +61,7 @@ static bool is_scaled_product(struct pto_fusion_match *m, uint32_t value) {
   if (pto_match_with_constant(m, value, PTO_GRAPH_OP_mul, &x, &number) && take_scale(m, number) && is_product(m, x))
     return true;
   pto_match_rewind(m, mark);
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_div);
-  if (node != NULL && pto_match_constant(m, node->operands[1], &number) && take_scale(m, 1 / number) &&
-      pto_match_same_shape(m, value, node->operands[0]) && is_product(m, node->operands[0]))
+  if (pto_match_with_constant(m, value, PTO_GRAPH_OP_div, &x, &number) && take_scale(m, 1 / number) && is_product(m, x))
     return true;
   pto_match_rewind(m, mark);
   return false;
@@ -150,70 +148,57 @@ static uint32_t rows_bit(const struct attention *a) { return 1u << (a->y.ndims -
 static uint32_t columns_bit(const struct attention *a) { return 1u << (a->y.ndims - 1); }
 
 /* query · keys, scaled, and what is added. */
-static int submit_scores(struct pto_graph_lowering *l, const struct attention *a, uint64_t index,
-                         const struct pto_tensor *scores) {
+static void submit_scores(struct pto_graph_lowering *l, const struct attention *a, uint64_t index,
+                          const struct pto_tensor *scores) {
   const struct pto_tensor query = pto_tiles_part(&a->tiles, index, &a->query, columns_bit(a)),
-                          keys = pto_tiles_part(&a->tiles, index, &a->keys, rows_bit(a));
-  if (!a->has_addend) {
-    const struct pto_param params[] = {pto_input(&query), pto_input(&keys), pto_output(scores)};
-    return pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
-  }
-  const struct pto_tensor addend = pto_tiles_view(&a->tiles, index, &a->addend);
-  const struct pto_param params[] = {pto_input(&query),  pto_input(&keys),         pto_input(&addend),
-                                     pto_output(scores), pto_scalar_f32(a->scale), pto_scalar_f32(a->addend_scale)};
-  return pto_graph_lowering_submit(l, &pto_general_gemm, params, 6);
+                          keys = pto_tiles_part(&a->tiles, index, &a->keys, rows_bit(a)),
+                          addend = a->has_addend ? pto_tiles_view(&a->tiles, index, &a->addend) : keys;
+  pto_graph_lowering_product(l, &query, &keys, a->has_addend ? &addend : NULL, a->scale, a->addend_scale, scores);
 }
 
-static int submit_choice(struct pto_graph_lowering *l, const struct attention *a, uint64_t index,
-                         const struct pto_tensor *scores, const struct pto_tensor *masked) {
-  const struct pto_tensor mask = pto_tiles_view(&a->tiles, index, &a->mask),
+/* The scores that count, and what stands for the others. */
+static struct pto_tensor choose(struct pto_graph_lowering *l, const struct attention *a, uint64_t index,
+                                const struct pto_tensor *y, const struct pto_tensor *scores) {
+  const struct pto_tensor masked = scores_of(l, a, y), mask = pto_tiles_view(&a->tiles, index, &a->mask),
                           other = pto_tiles_view(&a->tiles, index, &a->other);
-  const struct pto_param params[] = {pto_input(&mask), pto_input(a->is_inverted ? &other : scores),
-                                     pto_input(a->is_inverted ? scores : &other), pto_output(masked)};
-  return pto_graph_lowering_submit(l, &pto_general_select, params, 4);
+  PTO_LOWER_TASK(l, &pto_general_select, pto_input(&mask), pto_input(a->is_inverted ? &other : scores),
+                 pto_input(a->is_inverted ? scores : &other), pto_output(&masked));
+  return masked;
 }
 
-static int submit_tile(struct pto_graph_lowering *l, const struct attention *a, uint64_t index) {
+static void submit_tile(struct pto_graph_lowering *l, const struct attention *a, uint64_t index) {
   const struct pto_tensor y = pto_tiles_view(&a->tiles, index, &a->y),
                           values = pto_tiles_part(&a->tiles, index, &a->values, rows_bit(a));
   struct pto_tensor scores = scores_of(l, a, &y);
-  int status = submit_scores(l, a, index, &scores);
-  if (status == PTO_OK && a->has_other) {
-    const struct pto_tensor masked = scores_of(l, a, &y);
-    status = submit_choice(l, a, index, &scores, &masked);
-    scores = masked;
-  }
+  submit_scores(l, a, index, &scores);
+  if (a->has_other) scores = choose(l, a, index, &y, &scores);
   const struct pto_tensor weights = scores_of(l, a, &y);
-  const struct pto_param shares[] = {pto_input(&scores), pto_output(&weights), pto_scalar_i64(a->y.ndims - 1)};
-  const struct pto_param sums[] = {pto_input(&weights), pto_input(&values), pto_output(&y)};
-  if (status == PTO_OK) status = pto_graph_lowering_submit(l, &pto_general_softmax, shares, 3);
-  return status ? status : pto_graph_lowering_submit(l, &pto_general_matmul, sums, 3);
+  PTO_LOWER_TASK(l, &pto_general_softmax, pto_input(&scores), pto_output(&weights), pto_scalar_i64(a->y.ndims - 1));
+  pto_graph_lowering_product(l, &weights, &values, NULL, 1, 0, &y);
 }
 
 /* What is added to the scores, in their shape: a mask; or beside a scale zero times a number that is there, or a zero.
  */
-static int take_addend(struct pto_graph_lowering *l, const struct pto_graph_node *group, struct attention *a) {
+static void take_addend(struct pto_graph_lowering *l, const struct pto_graph_node *group, struct attention *a) {
   const struct pto_fused_options *options = group->options;
   const struct pto_tensor *mask = a->has_other ? NULL : pto_graph_lowering_operand(l, group, MASK);
   struct pto_tensor zero;
-  int status = PTO_OK;
   a->has_addend = mask != NULL || a->scale != 1;
   a->addend_scale = mask == NULL && options->is_other_finite ? 0 : 1;
-  if (!a->has_addend) return PTO_OK;
+  if (!a->has_addend) return;
   if (a->addend_scale == 0) {
     a->addend = a->other;
-    return PTO_OK;
+    return;
   }
   if (mask == NULL) {
     zero = pto_graph_lowering_temporary(l, a->query.dtype, 0, NULL);
-    status = pto_graph_lowering_fill(l, (struct pto_number){0}, &zero);
+    pto_graph_lowering_fill(l, (struct pto_number){0}, &zero);
     mask = &zero;
   }
   a->addend = pto_tensor_broadcast(mask, a->y.ndims, a->shape);
-  return status;
 }
 
-int pto_lower_fused_attention(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+void pto_lower_fused_attention(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
   const struct pto_fused_options *options = group->options;
   struct attention a = {.y = pto_graph_lowering_result(l, group, 0, PTO_IN_PLACE_NONE),
                         .has_other = group->operands[OTHER] != 0,
@@ -230,12 +215,11 @@ int pto_lower_fused_attention(struct pto_graph_lowering *l, const struct pto_gra
     a.other = pto_tensor_broadcast(pto_graph_lowering_operand(l, group, OTHER), a.y.ndims, a.shape);
   }
   make_tiles(&a.tiles, &a.y, &a.keys);
-  int status = pto_graph_lowering_allocate(l, &a.y);
-  if (status == PTO_OK) status = take_addend(l, group, &a);
-  for (uint64_t i = 0; i < a.tiles.count && status == PTO_OK; i++) {
-    status = pto_graph_lowering_tile(l);
-    if (status == PTO_OK) status = submit_tile(l, &a, i);
+  pto_graph_lowering_allocate(l, &a.y);
+  take_addend(l, group, &a);
+  for (uint64_t i = 0; i < a.tiles.count && l->status == PTO_OK; i++) {
+    pto_graph_lowering_tile(l);
+    submit_tile(l, &a, i);
   }
-  const int ended = pto_graph_lowering_tiles_end(l);
-  return status ? status : ended;
+  pto_graph_lowering_tiles_end(l);
 }

@@ -65,27 +65,30 @@ bool pto_match_number(const struct pto_fusion_match *m, uint32_t value, double n
 
 /* ---- expressions ---- */
 
-bool pto_match_with_constant(struct pto_fusion_match *m, uint32_t value, uint32_t op, uint32_t *x_out,
-                             double *number_out) {
-  const uint32_t mark = pto_match_mark(m);
+/* `op` of x and a constant, which is *wanted where that is not NULL; of operations that are not commutative the second.
+ */
+static bool is_with(struct pto_fusion_match *m, uint32_t value, uint32_t op, const double *wanted, uint32_t *x_out,
+                    double *number_out) {
+  const uint32_t mark = pto_match_mark(m), ways = op == PTO_GRAPH_OP_div || op == PTO_GRAPH_OP_pow ? 1 : 2;
   const struct pto_graph_node *node = pto_match_node(m, value, op);
-  for (uint32_t i = 0; node != NULL && i < 2; i++) {
+  for (uint32_t i = 0; node != NULL && i < ways; i++) {
+    const uint32_t constant = node->operands[1 - i];
     *x_out = node->operands[i];
-    if (pto_match_constant(m, node->operands[1 - i], number_out) && pto_match_same_shape(m, value, *x_out)) return true;
+    if ((wanted != NULL ? pto_match_number(m, constant, *wanted) : pto_match_constant(m, constant, number_out)) &&
+        pto_match_same_shape(m, value, *x_out))
+      return true;
   }
   pto_match_rewind(m, mark);
   return false;
 }
 
+bool pto_match_with_constant(struct pto_fusion_match *m, uint32_t value, uint32_t op, uint32_t *x_out,
+                             double *number_out) {
+  return is_with(m, value, op, NULL, x_out, number_out);
+}
+
 bool pto_match_with_number(struct pto_fusion_match *m, uint32_t value, uint32_t op, double number, uint32_t *x_out) {
-  const uint32_t mark = pto_match_mark(m);
-  const struct pto_graph_node *node = pto_match_node(m, value, op);
-  for (uint32_t i = 0; node != NULL && i < 2; i++) {
-    *x_out = node->operands[i];
-    if (pto_match_number(m, node->operands[1 - i], number) && pto_match_same_shape(m, value, *x_out)) return true;
-  }
-  pto_match_rewind(m, mark);
-  return false;
+  return is_with(m, value, op, &number, x_out, NULL);
 }
 
 bool pto_match_of(struct pto_fusion_match *m, uint32_t value, uint32_t op, uint32_t *x_out) {
@@ -93,19 +96,6 @@ bool pto_match_of(struct pto_fusion_match *m, uint32_t value, uint32_t op, uint3
   if (node == NULL) return false;
   *x_out = node->operands[0];
   return true;
-}
-
-/* x to the power of a number. */
-static bool is_power(struct pto_fusion_match *m, uint32_t value, double exponent, uint32_t *x_out) {
-  const uint32_t mark = pto_match_mark(m);
-  const struct pto_graph_node *node = pto_match_node(m, value, PTO_GRAPH_OP_pow);
-  if (node != NULL && pto_match_number(m, node->operands[1], exponent) &&
-      pto_match_same_shape(m, value, node->operands[0])) {
-    *x_out = node->operands[0];
-    return true;
-  }
-  pto_match_rewind(m, mark);
-  return false;
 }
 
 bool pto_match_square(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
@@ -116,11 +106,12 @@ bool pto_match_square(struct pto_fusion_match *m, uint32_t value, uint32_t *x_ou
     return true;
   }
   pto_match_rewind(m, mark);
-  return is_power(m, value, 2, x_out);
+  return pto_match_with_number(m, value, PTO_GRAPH_OP_pow, 2, x_out);
 }
 
 bool pto_match_root(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
-  return pto_match_of(m, value, PTO_GRAPH_OP_sqrt, x_out) || is_power(m, value, 0.5, x_out);
+  return pto_match_of(m, value, PTO_GRAPH_OP_sqrt, x_out) ||
+         pto_match_with_number(m, value, PTO_GRAPH_OP_pow, 0.5, x_out);
 }
 
 bool pto_match_reciprocal(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
@@ -138,7 +129,7 @@ bool pto_match_reciprocal(struct pto_fusion_match *m, uint32_t value, uint32_t *
 bool pto_match_reciprocal_root(struct pto_fusion_match *m, uint32_t value, uint32_t *x_out) {
   const uint32_t mark = pto_match_mark(m);
   uint32_t inner;
-  if (is_power(m, value, -0.5, x_out)) return true;
+  if (pto_match_with_number(m, value, PTO_GRAPH_OP_pow, -0.5, x_out)) return true;
   if (pto_match_reciprocal(m, value, &inner) && pto_match_root(m, inner, x_out)) return true;
   pto_match_rewind(m, mark);
   if (pto_match_root(m, value, &inner) && pto_match_reciprocal(m, inner, x_out)) return true;
@@ -153,8 +144,7 @@ bool pto_match_reduced(struct pto_fusion_match *m, uint32_t value, uint32_t op, 
   const struct pto_reduce_options *options = node->options;
   const struct pto_graph_desc *x = pto_match_desc(m, node->operands[0]), *y = pto_match_desc(m, value);
   *x_out = node->operands[0];
-  *axes_out = 0;
-  for (uint32_t d = 0; d < x->ndims; d++) *axes_out |= (pto_option_has_axis(options->axes, d) ? 1u : 0u) << d;
+  *axes_out = pto_option_axes(options->axes, x->ndims);
   if (*axes_out != 0 && y->ndims == x->ndims) return true; /* so the dimensions stay */
   pto_match_rewind(m, mark);
   return false;

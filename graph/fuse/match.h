@@ -61,7 +61,7 @@ bool pto_match_number(const struct pto_fusion_match *m, uint32_t value, double n
 
 /* ---- expressions ---- */
 
-/* A sum or product (`op` is commutative) of x and a constant, of the shape of x. */
+/* `op` of x and a constant, in either order of a sum or product, behind x of a division or power; of the shape of x. */
 bool pto_match_with_constant(struct pto_fusion_match *m, uint32_t value, uint32_t op, uint32_t *x_out,
                              double *number_out);
 /* The same with this number. */

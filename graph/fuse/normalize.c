@@ -71,12 +71,12 @@ bool pto_match_softmax(struct pto_fusion_match *m, uint32_t index) {
   return pto_match_softmax_written_out(m, m->graph->nodes[index].first_result, &g->operands[0], &g->options.axes[0]);
 }
 
-int pto_lower_fused_softmax(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+void pto_lower_fused_softmax(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
   const struct pto_fused_options *found = group->options;
   const struct pto_softmax_options options = {.axis = found->axes[0]};
   struct pto_graph_node node = *group;
   node.options = &options;
-  return pto_lower_softmax(l, &node);
+  pto_lower_softmax(l, &node);
 }
 
 /* ---- norms ---- */
@@ -222,7 +222,7 @@ static struct pto_tensor row_of(const struct pto_tensor *t, const struct pto_ten
   return row;
 }
 
-static int lower_norm(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+static void lower_norm(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
   const struct pto_fused_options *options = group->options;
   const struct pto_tensor *x = pto_graph_lowering_operand(l, group, X),
                           *weight = pto_graph_lowering_operand(l, group, WEIGHT),
@@ -242,12 +242,12 @@ static int lower_norm(struct pto_graph_lowering *l, const struct pto_graph_node 
     rows[1] = row_of(bias, x, options);
     norm.bias = &rows[1];
   }
-  return pto_lower_row_norm(l, x, &y, &norm);
+  pto_lower_row_norm(l, x, &y, &norm);
 }
 
-int pto_lower_fused_layer_norm(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
-  return lower_norm(l, group);
+void pto_lower_fused_layer_norm(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+  lower_norm(l, group);
 }
-int pto_lower_fused_rms_norm(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
-  return lower_norm(l, group);
+void pto_lower_fused_rms_norm(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+  lower_norm(l, group);
 }

@@ -43,15 +43,18 @@ bool pto_match_product_sum(struct pto_fusion_match *m, uint32_t index) {
   return false;
 }
 
-int pto_lower_fused_product_sum(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+void pto_lower_fused_product_sum(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
   const struct pto_graph_node *product = ((const struct pto_fused_options *)group->options)->node;
   struct pto_graph_node node = *group;
   struct pto_gemm_options options = {0};
-  if (product->op == PTO_GRAPH_OP_matmul) return pto_lower_matmul(l, &node);
+  if (product->op == PTO_GRAPH_OP_matmul) {
+    pto_lower_matmul(l, &node);
+    return;
+  }
   options = *(const struct pto_gemm_options *)product->options;
   options.beta = (struct pto_number){0}; /* it was of a c that is absent */
   node.options = &options;
-  return pto_lower_gemm(l, &node);
+  pto_lower_gemm(l, &node);
 }
 
 /* ---- a convolution and a clamp ---- */
@@ -69,7 +72,7 @@ bool pto_match_conv2d_clamp(struct pto_fusion_match *m, uint32_t index) {
   return true;
 }
 
-int pto_lower_fused_conv2d_clamp(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
+void pto_lower_fused_conv2d_clamp(struct pto_graph_lowering *l, const struct pto_graph_node *group) {
   const struct pto_fused_options *found = group->options;
   const struct pto_clamp_options *options = found->bounds->options;
   struct pto_bounds bounds = {.are_finite = true, .least = 0, .most = INFINITY};
@@ -79,5 +82,5 @@ int pto_lower_fused_conv2d_clamp(struct pto_graph_lowering *l, const struct pto_
     bounds.most = (float)pto_option_f64(options->max_value, (double)INFINITY);
   }
   node.options = found->node->options;
-  return pto_lower_conv2d_within(l, &node, &bounds);
+  pto_lower_conv2d_within(l, &node, &bounds);
 }

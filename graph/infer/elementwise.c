@@ -20,29 +20,15 @@ static int refuse_broadcast(struct pto_inference *inference, uint32_t a, uint32_
                        pto_infer_parameter(inference, b), pto_shape_text(&inference->operands[b], b_text));
 }
 
-static bool gives_truth(uint32_t op) {
-  switch (op) {
-  case PTO_GRAPH_OP_equal:
-  case PTO_GRAPH_OP_not_equal:
-  case PTO_GRAPH_OP_greater:
-  case PTO_GRAPH_OP_greater_or_equal:
-  case PTO_GRAPH_OP_lesser:
-  case PTO_GRAPH_OP_lesser_or_equal:
-  case PTO_GRAPH_OP_logical_and:
-  case PTO_GRAPH_OP_logical_or:
-  case PTO_GRAPH_OP_logical_xor:
-    return true;
-  default:
-    return false;
-  }
-}
-
-int pto_infer_binary(struct pto_inference *inference) {
-  const struct pto_graph_desc *a = &inference->operands[0], *b = &inference->operands[1];
-  struct pto_graph_desc result = {.dtype = gives_truth(inference->op) ? PTO_UINT8 : a->dtype};
-  if (!pto_shape_broadcast(a, b, &result)) return refuse_broadcast(inference, 0, 1);
+static int infer_pair(struct pto_inference *inference, uint32_t dtype) {
+  struct pto_graph_desc result = {.dtype = dtype};
+  if (!pto_shape_broadcast(&inference->operands[0], &inference->operands[1], &result))
+    return refuse_broadcast(inference, 0, 1);
   return pto_infer_result(inference, &result);
 }
+
+int pto_infer_binary(struct pto_inference *inference) { return infer_pair(inference, inference->operands[0].dtype); }
+int pto_infer_test(struct pto_inference *inference) { return infer_pair(inference, PTO_UINT8); }
 
 int pto_infer_where(struct pto_inference *inference) {
   const struct pto_graph_desc *operands = inference->operands;

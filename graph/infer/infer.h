@@ -19,8 +19,8 @@
 #include <graph/build/operation.h>
 
 typedef int pto_infer_function(struct pto_inference *inference);
-pto_infer_function pto_infer_unary, pto_infer_binary, pto_infer_reduce;
-#define X(id, name) pto_infer_function pto_infer_##id;
+pto_infer_function pto_infer_unary, pto_infer_binary, pto_infer_test, pto_infer_reduce;
+#define X(id, ...) pto_infer_function pto_infer_##id;
 PTO_OTHER_OP_LIST(X)
 #undef X
 

@@ -104,16 +104,6 @@ static int add_sequence(struct pto_inference *inference, const struct recurrent 
   return pto_infer_result(inference, &sequence);
 }
 
-static struct recurrent loop_of(const struct pto_inference *inference, uint32_t direction, uint32_t hidden,
-                                uint64_t gates) {
-  const uint64_t *shape = inference->operands[0].shape;
-  return (struct recurrent){direction == PTO_DIRECTION_BOTH ? 2 : 1, shape[1], shape[2], hidden, gates};
-}
-static struct recurrent cell_of(const struct pto_inference *inference, uint32_t hidden, uint64_t gates) {
-  const uint64_t *shape = inference->operands[0].shape;
-  return (struct recurrent){0, shape[0], shape[1], hidden, gates};
-}
-
 static int check_steps(struct pto_inference *inference, uint32_t steps) {
   uint64_t given = inference->operands[0].shape[0];
   if (steps == 0) return pto_error_set(inference->error, PTO_EINVAL, "steps is 0");
@@ -122,48 +112,51 @@ static int check_steps(struct pto_inference *inference, uint32_t steps) {
                        (unsigned long long)given);
 }
 
+/* Operands of a loop: input, weights, biases, of an lstm a peephole, which has no cell gate, then the states. */
+static int infer_loop(struct pto_inference *inference, uint64_t gates, uint32_t direction, uint32_t hidden,
+                      uint32_t steps, struct pto_u32_list activations, bool has_sequence) {
+  const uint64_t *shape = inference->operands[0].shape;
+  const struct recurrent r = {direction == PTO_DIRECTION_BOTH ? 2 : 1, shape[1], shape[2], hidden, gates};
+  const uint32_t states = gates == 4 ? 2 : 1;
+  int status = check_hidden(inference, &r, activations, states + 1);
+  if (status == PTO_OK) status = check_steps(inference, steps);
+  if (status == PTO_OK) status = expect_weights(inference, &r);
+  if (status == PTO_OK) status = expect_vectors(inference, &r, 3, 2, gates);
+  if (status == PTO_OK && gates == 4) status = expect_vectors(inference, &r, 5, 1, 3);
+  if (status == PTO_OK) status = expect_states(inference, &r, gates == 4 ? 6 : 5, states);
+  if (status == PTO_OK) status = add_states(inference, &r, states);
+  return status || !has_sequence ? status : add_sequence(inference, &r, steps);
+}
+
+/* Those of a cell: input, weights, states, biases, of an lstm a peephole. */
+static int infer_cell(struct pto_inference *inference, uint64_t gates, uint32_t hidden,
+                      struct pto_u32_list activations) {
+  const uint64_t *shape = inference->operands[0].shape;
+  const struct recurrent r = {0, shape[0], shape[1], hidden, gates};
+  const uint32_t states = gates == 4 ? 2 : 1;
+  int status = check_hidden(inference, &r, activations, states + 1);
+  if (status == PTO_OK) status = expect_weights(inference, &r);
+  if (status == PTO_OK) status = expect_states(inference, &r, 3, states);
+  if (status == PTO_OK) status = expect_vectors(inference, &r, 3 + states, 2, gates);
+  if (status == PTO_OK && gates == 4) status = expect_vectors(inference, &r, 7, 1, 3);
+  return status ? status : add_states(inference, &r, states);
+}
+
 int pto_infer_gru(struct pto_inference *inference) {
   const struct pto_gru_options *options = inference->options;
-  struct recurrent r = loop_of(inference, options->direction, options->hidden_size, 3);
-  int status = check_hidden(inference, &r, options->activations, 2);
-  if (status == PTO_OK) status = check_steps(inference, options->steps);
-  if (status == PTO_OK) status = expect_weights(inference, &r);
-  if (status == PTO_OK) status = expect_vectors(inference, &r, 3, 2, 3);
-  if (status == PTO_OK) status = expect_states(inference, &r, 5, 1);
-  if (status == PTO_OK) status = add_states(inference, &r, 1);
-  return status || options->return_sequence != PTO_FLAG_YES ? status : add_sequence(inference, &r, options->steps);
+  return infer_loop(inference, 3, options->direction, options->hidden_size, options->steps, options->activations,
+                    options->return_sequence == PTO_FLAG_YES);
 }
-
 int pto_infer_gru_cell(struct pto_inference *inference) {
   const struct pto_gru_cell_options *options = inference->options;
-  struct recurrent r = cell_of(inference, options->hidden_size, 3);
-  int status = check_hidden(inference, &r, options->activations, 2);
-  if (status == PTO_OK) status = expect_weights(inference, &r);
-  if (status == PTO_OK) status = expect_states(inference, &r, 3, 1);
-  if (status == PTO_OK) status = expect_vectors(inference, &r, 4, 2, 3);
-  return status ? status : add_states(inference, &r, 1);
+  return infer_cell(inference, 3, options->hidden_size, options->activations);
 }
-
 int pto_infer_lstm(struct pto_inference *inference) {
   const struct pto_lstm_options *options = inference->options;
-  struct recurrent r = loop_of(inference, options->direction, options->hidden_size, 4);
-  int status = check_hidden(inference, &r, options->activations, 3);
-  if (status == PTO_OK) status = check_steps(inference, options->steps);
-  if (status == PTO_OK) status = expect_weights(inference, &r);
-  if (status == PTO_OK) status = expect_vectors(inference, &r, 3, 2, 4);
-  if (status == PTO_OK) status = expect_vectors(inference, &r, 5, 1, 3); /* a peephole has no cell gate */
-  if (status == PTO_OK) status = expect_states(inference, &r, 6, 2);
-  if (status == PTO_OK) status = add_states(inference, &r, 2);
-  return status || options->return_sequence != PTO_FLAG_YES ? status : add_sequence(inference, &r, options->steps);
+  return infer_loop(inference, 4, options->direction, options->hidden_size, options->steps, options->activations,
+                    options->return_sequence == PTO_FLAG_YES);
 }
-
 int pto_infer_lstm_cell(struct pto_inference *inference) {
   const struct pto_lstm_cell_options *options = inference->options;
-  struct recurrent r = cell_of(inference, options->hidden_size, 4);
-  int status = check_hidden(inference, &r, options->activations, 3);
-  if (status == PTO_OK) status = expect_weights(inference, &r);
-  if (status == PTO_OK) status = expect_states(inference, &r, 3, 2);
-  if (status == PTO_OK) status = expect_vectors(inference, &r, 5, 2, 4);
-  if (status == PTO_OK) status = expect_vectors(inference, &r, 7, 1, 3);
-  return status ? status : add_states(inference, &r, 2);
+  return infer_cell(inference, 4, options->hidden_size, options->activations);
 }

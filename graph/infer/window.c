@@ -81,15 +81,6 @@ static int add_image(struct pto_inference *inference, uint32_t layout, uint64_t 
 
 /* ---- convolutions ---- */
 
-/* Where a filter layout has output channels, input channels, height and width. */
-static const uint8_t conv2d_places[][4] = {[PTO_CONV2D_OIHW] = {0, 1, 2, 3},
-                                           [PTO_CONV2D_HWIO] = {3, 2, 0, 1},
-                                           [PTO_CONV2D_OHWI] = {0, 3, 1, 2},
-                                           [PTO_CONV2D_IHWO] = {3, 0, 1, 2}};
-static const uint8_t conv_transpose2d_places[][4] = {[PTO_CONV_TRANSPOSE2D_IOHW] = {1, 0, 2, 3},
-                                                     [PTO_CONV_TRANSPOSE2D_HWOI] = {2, 3, 0, 1},
-                                                     [PTO_CONV_TRANSPOSE2D_OHWI] = {0, 3, 1, 2}};
-
 static void read_filter(const struct pto_graph_desc *filter, const uint8_t places[4], uint64_t *outputs,
                         uint64_t *inputs, uint64_t sides[2]) {
   *outputs = filter->shape[places[0]];
@@ -105,7 +96,7 @@ int pto_infer_conv2d(struct pto_inference *inference) {
   int status = read_window(inference, options->padding, options->strides, options->dilations, &window);
   if (status) return status;
   read_image(&inference->operands[0], options->input_layout, &channels, window.input);
-  read_filter(&inference->operands[1], conv2d_places[options->filter_layout], &outputs, &filter_channels,
+  read_filter(&inference->operands[1], pto_conv2d_filter_places[options->filter_layout], &outputs, &filter_channels,
               window.filter);
   if (groups == 0) return pto_error_set(inference->error, PTO_EINVAL, "groups is 0");
   if (channels % groups || filter_channels != channels / groups)
@@ -162,8 +153,8 @@ int pto_infer_conv_transpose2d(struct pto_inference *inference) {
       return pto_error_set(inference->error, PTO_EINVAL, "outputPadding[%u] is %llu, not below strides[%u] of %llu", i,
                            (unsigned long long)more[i], i, (unsigned long long)window.strides[i]);
   read_image(&inference->operands[0], options->input_layout, &channels, window.input);
-  read_filter(&inference->operands[1], conv_transpose2d_places[options->filter_layout], &outputs, &filter_channels,
-              window.filter);
+  read_filter(&inference->operands[1], pto_conv_transpose2d_filter_places[options->filter_layout], &outputs,
+              &filter_channels, window.filter);
   if (groups == 0) return pto_error_set(inference->error, PTO_EINVAL, "groups is 0");
   if (filter_channels != channels)
     return pto_error_set(inference->error, PTO_EINVAL, "input has %llu channels, and filter %llu input channels",

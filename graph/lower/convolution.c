@@ -47,49 +47,40 @@ static bool pixels_of(const struct pto_row_tile *tile, const struct pto_tensor *
   return collapse(&turned, 0, 3, pixels);
 }
 
-static int multiply(struct pto_graph_lowering *l, const struct pto_convolution *conv, const struct pto_tensor *pixels,
-                    const struct pto_tensor *filters, const struct pto_tensor *y) {
+static void multiply(struct pto_graph_lowering *l, const struct pto_convolution *conv, const struct pto_tensor *pixels,
+                     const struct pto_tensor *filters, const struct pto_tensor *y) {
   const struct pto_tensor turned = pto_tensor_transpose(filters, 0, 1);
-  if (!conv->has_bias) {
-    const struct pto_param params[] = {pto_input(pixels), pto_input(&turned), pto_output(y)};
-    return pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
-  }
-  const struct pto_tensor bias = pto_tensor_broadcast(&conv->bias, 2, y->shape);
-  const struct pto_param params[] = {pto_input(pixels),
-                                     pto_input(&turned),
-                                     pto_input(&bias),
-                                     pto_output(y),
-                                     pto_scalar_f32(1),
-                                     pto_scalar_f32(1),
-                                     pto_scalar_f32(conv->bounds.least),
-                                     pto_scalar_f32(conv->bounds.most)};
-  return conv->bounds.are_finite ? pto_graph_lowering_submit(l, &pto_general_gemm_clamp, params, 8)
-                                 : pto_graph_lowering_submit(l, &pto_general_gemm, params, 6);
+  const struct pto_tensor bias = conv->has_bias ? pto_tensor_broadcast(&conv->bias, 2, y->shape) : turned;
+  if (conv->has_bias && conv->bounds.are_finite)
+    PTO_LOWER_TASK(l, &pto_general_gemm_clamp, pto_input(pixels), pto_input(&turned), pto_input(&bias), pto_output(y),
+                   pto_scalar_f32(1), pto_scalar_f32(1), pto_scalar_f32(conv->bounds.least),
+                   pto_scalar_f32(conv->bounds.most));
+  else
+    pto_graph_lowering_product(l, pixels, &turned, conv->has_bias ? &bias : NULL, 1, 1, y);
 }
 
 /* Filters as they are multiplied: a view of those given, or new dense ones where they are backwards. */
-static int turn_filters(struct pto_graph_lowering *l, const struct pto_convolution *conv, struct pto_tensor *filter) {
+static struct pto_tensor turn_filters(struct pto_graph_lowering *l, const struct pto_convolution *conv) {
   const struct pto_tensor given = conv->filter;
-  *filter = given;
-  if (!conv->is_turned || given.shape[2] * given.shape[3] == 1) return PTO_OK;
-  *filter = pto_graph_lowering_temporary(l, given.dtype, 4, given.shape);
-  const struct pto_param params[] = {pto_input(&given), pto_output(filter), pto_scalar_u64(12)};
-  return pto_graph_lowering_submit(l, &pto_general_reverse, params, 3);
+  if (!conv->is_turned || given.shape[2] * given.shape[3] == 1) return given;
+  const struct pto_tensor filter = pto_graph_lowering_temporary(l, given.dtype, 4, given.shape);
+  PTO_LOWER_TASK(l, &pto_general_reverse, pto_input(&given), pto_output(&filter), pto_scalar_u64(12));
+  return filter;
 }
 
 /* Filters [oc, k], in the order (c, kh, kw) or (kh, kw, c), whichever they lie in; dense ones where in neither. */
-static int filters_of(struct pto_graph_lowering *l, const struct pto_convolution *conv, struct pto_tensor *filters,
-                      bool *is_channels_last) {
-  struct pto_tensor filter;
-  const int status = turn_filters(l, conv, &filter);
-  const struct pto_tensor channels_last = pto_lower_permuted(&filter, 0, 2, 3, 1);
+static struct pto_tensor filters_of(struct pto_graph_lowering *l, const struct pto_convolution *conv,
+                                    bool *is_channels_last) {
+  const struct pto_tensor filter = turn_filters(l, conv), channels_last = pto_lower_permuted(&filter, 0, 2, 3, 1);
+  struct pto_tensor filters;
   *is_channels_last = false;
-  if (status != PTO_OK || collapse(&filter, 1, 3, filters)) return status;
-  *is_channels_last = collapse(&channels_last, 1, 3, filters);
-  if (*is_channels_last) return PTO_OK;
+  if (collapse(&filter, 1, 3, &filters)) return filters;
+  *is_channels_last = collapse(&channels_last, 1, 3, &filters);
+  if (*is_channels_last) return filters;
   const struct pto_tensor dense = pto_graph_lowering_temporary(l, filter.dtype, 4, filter.shape);
-  collapse(&dense, 1, 3, filters);
-  return pto_graph_lowering_convert(l, &filter, &dense);
+  collapse(&dense, 1, 3, &filters);
+  pto_graph_lowering_convert(l, &filter, &dense);
+  return filters;
 }
 
 /* Pixels of x are the rows of a product as they lie; those of a view may lie otherwise. */
@@ -102,34 +93,36 @@ static bool is_pointwise(const struct pto_convolution *conv) {
 }
 
 /* Rows of windows [count · ow, k] of a tile, new. */
-static int unfold_tile(struct pto_graph_lowering *l, const struct pto_convolution *conv,
-                       const struct pto_row_tile *tile, bool is_channels_last, const struct pto_tensor *zero,
-                       struct pto_tensor *rows) {
+static struct pto_tensor unfold_tile(struct pto_graph_lowering *l, const struct pto_convolution *conv,
+                                     const struct pto_row_tile *tile, bool is_channels_last,
+                                     const struct pto_tensor *zero) {
   const uint64_t c = conv->x.shape[1], kh = conv->slides.height.window, kw = conv->slides.width.window;
   const uint64_t last[] = {1, tile->count, conv->y.shape[3], kh, kw, c};
   const uint64_t first[] = {1, tile->count, conv->y.shape[3], c, kh, kw};
   static const uint32_t order[] = {0, 1, 2, 4, 5, 3};
   const struct pto_tensor windows = pto_graph_lowering_temporary(l, conv->x.dtype, 6, is_channels_last ? last : first);
   const struct pto_tensor to = is_channels_last ? windows : pto_tensor_permute(&windows, order);
-  *rows = pto_tensor_reshape(&windows, 2, (const uint64_t[]){tile->count * conv->y.shape[3], c * kh * kw});
   /* a permuted buffer is none that a task's output could get memory for */
-  const int status = is_channels_last ? PTO_OK : pto_graph_lowering_allocate(l, &windows);
-  return status ? status : pto_lower_unfold(l, &conv->x, &conv->slides, tile, zero, &to);
+  if (!is_channels_last) pto_graph_lowering_allocate(l, &windows);
+  pto_lower_unfold(l, &conv->x, &conv->slides, tile, zero, &to);
+  return pto_tensor_reshape(&windows, 2, (const uint64_t[]){tile->count * conv->y.shape[3], c * kh * kw});
 }
 
 /* The product of a tile; into a tensor of its own first, where the pixels of y lie apart. */
-static int multiply_tile(struct pto_graph_lowering *l, const struct pto_convolution *conv,
-                         const struct pto_row_tile *tile, const struct pto_tensor *rows,
-                         const struct pto_tensor *filters) {
+static void multiply_tile(struct pto_graph_lowering *l, const struct pto_convolution *conv,
+                          const struct pto_row_tile *tile, const struct pto_tensor *rows,
+                          const struct pto_tensor *filters) {
   struct pto_tensor pixels;
-  if (pixels_of(tile, &conv->y, &pixels)) return multiply(l, conv, rows, filters, &pixels);
+  if (pixels_of(tile, &conv->y, &pixels)) {
+    multiply(l, conv, rows, filters, &pixels);
+    return;
+  }
   const uint64_t shape[] = {1, tile->count, conv->y.shape[3], conv->y.shape[1]};
   const struct pto_tensor product = pto_graph_lowering_temporary(l, conv->y.dtype, 4, shape);
   const struct pto_tensor to = pto_row_tile_of(tile, &conv->y), turned = pto_lower_permuted(&to, 0, 2, 3, 1);
-  const struct pto_param params[] = {pto_input(&product), pto_output(&turned)};
   pixels = pto_tensor_reshape(&product, 2, (const uint64_t[]){shape[1] * shape[2], shape[3]});
-  const int status = multiply(l, conv, rows, filters, &pixels);
-  return status ? status : pto_graph_lowering_submit(l, &pto_general_copy, params, 2);
+  multiply(l, conv, rows, filters, &pixels);
+  PTO_LOWER_TASK(l, &pto_general_copy, pto_input(&product), pto_output(&turned));
 }
 
 static struct pto_tensor some_of(const struct pto_tensor *t, uint32_t dim, uint64_t first, uint64_t count) {
@@ -144,20 +137,19 @@ struct product {
 };
 
 /* Some channels of y, tile by tile of rows. */
-static int multiply_tiles(struct pto_graph_lowering *l, const struct pto_convolution *conv,
-                          const struct product *product, uint64_t row_work) {
+static void multiply_tiles(struct pto_graph_lowering *l, const struct pto_convolution *conv,
+                           const struct product *product, uint64_t row_work) {
   const struct pto_row_tiles tiles = pto_row_tiles_make(&conv->y, row_work);
-  int status = PTO_OK;
-  for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
+  for (uint64_t i = 0; i < tiles.count && l->status == PTO_OK; i++) {
     const struct pto_row_tile tile = pto_row_tiles_at(&tiles, &conv->y, i);
     struct pto_tensor rows = {0};
-    if (product->is_direct) pixels_of(&tile, &conv->x, &rows);
-    status = pto_graph_lowering_tile(l);
-    if (!product->is_direct && status == PTO_OK)
-      status = unfold_tile(l, conv, &tile, product->is_channels_last, &product->zero, &rows);
-    if (status == PTO_OK) status = multiply_tile(l, conv, &tile, &rows, &product->filters);
+    pto_graph_lowering_tile(l);
+    if (product->is_direct)
+      pixels_of(&tile, &conv->x, &rows);
+    else
+      rows = unfold_tile(l, conv, &tile, product->is_channels_last, &product->zero);
+    multiply_tile(l, conv, &tile, &rows, &product->filters);
   }
-  return status;
 }
 
 /* Channels of y in a tile: all; but of small planes that lie one behind the other few, so that a tile has all pixels:
@@ -172,43 +164,39 @@ static uint64_t product_channels(const struct pto_convolution *conv, const struc
 }
 
 /* y has memory. */
-static int convolve_as_product(struct pto_graph_lowering *l, const struct pto_convolution *conv) {
-  int status = pto_graph_lowering_part(l);
+static void convolve_as_product(struct pto_graph_lowering *l, const struct pto_convolution *conv) {
+  pto_graph_lowering_part(l);
   struct product whole = {.zero = pto_graph_lowering_temporary(l, conv->x.dtype, 0, NULL),
                           .is_direct = is_pointwise(conv)};
-  if (status == PTO_OK) status = filters_of(l, conv, &whole.filters, &whole.is_channels_last);
-  if (status == PTO_OK && !whole.is_direct) status = pto_graph_lowering_fill(l, (struct pto_number){0}, &whole.zero);
+  whole.filters = filters_of(l, conv, &whole.is_channels_last);
+  if (!whole.is_direct) pto_graph_lowering_fill(l, (struct pto_number){0}, &whole.zero);
   const uint64_t channels = conv->y.shape[1], each = product_channels(conv, &whole);
   const uint64_t taps = conv->x.shape[1] * conv->slides.height.window * conv->slides.width.window;
   const uint64_t row_work = conv->y.shape[3] * taps * (whole.is_direct ? (channels + 63) / 64 : 1);
-  for (uint64_t c = 0; c < channels && status == PTO_OK; c += each) {
+  for (uint64_t c = 0; c < channels && l->status == PTO_OK; c += each) {
     const uint64_t count = pto_min_u64(each, channels - c);
     struct pto_convolution part = *conv;
     struct product some = whole;
     part.y = some_of(&conv->y, 1, c, count);
     if (conv->has_bias) part.bias = some_of(&conv->bias, 0, c, count);
     some.filters = some_of(&whole.filters, 0, c, count);
-    status = multiply_tiles(l, &part, &some, each < channels ? 0 : row_work);
+    multiply_tiles(l, &part, &some, each < channels ? 0 : row_work);
   }
-  const int ended = pto_graph_lowering_tiles_end(l);
-  return status ? status : ended;
+  pto_graph_lowering_tiles_end(l);
 }
 
 /* ---- one channel a group ---- */
 
 /* Tiles of rows; x, filter [c, 1, kh, kw], bias and y are of the same channels. */
-static int convolve_channels(struct pto_graph_lowering *l, const struct pto_convolution *conv, uint64_t row_work) {
+static void convolve_channels(struct pto_graph_lowering *l, const struct pto_convolution *conv, uint64_t row_work) {
   struct pto_tensor filter;
   collapse(&conv->filter, 0, 2, &filter); /* the extent of 1 goes */
   const struct pto_row_tiles tiles = pto_row_tiles_make(&conv->y, row_work);
-  int status = PTO_OK;
-  for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
+  for (uint64_t i = 0; i < tiles.count && l->status == PTO_OK; i++) {
     const struct pto_row_tile tile = pto_row_tiles_at(&tiles, &conv->y, i);
-    status = pto_graph_lowering_tile(l);
-    if (status == PTO_OK)
-      status = pto_lower_depthwise(l, &conv->x, &filter, &conv->bias, &conv->y, &conv->slides, &tile, &conv->bounds);
+    pto_graph_lowering_tile(l);
+    pto_lower_depthwise(l, &conv->x, &filter, &conv->bias, &conv->y, &conv->slides, &tile, &conv->bounds);
   }
-  return status;
 }
 
 /* Channels of a tile: all where they lie side by side, and rows are cut; else so few that a tile has all rows of them,
@@ -225,29 +213,28 @@ static uint64_t depthwise_channels(const struct pto_convolution *conv, uint64_t 
   return pto_max_u64(1, each);
 }
 
-static int convolve_depthwise(struct pto_graph_lowering *l, const struct pto_convolution *conv) {
+static void convolve_depthwise(struct pto_graph_lowering *l, const struct pto_convolution *conv) {
   const uint64_t channels = conv->y.shape[1];
   uint64_t row_work;
   const uint64_t each = depthwise_channels(conv, &row_work);
   struct pto_convolution whole = *conv;
-  int status = pto_graph_lowering_part(l);
+  pto_graph_lowering_part(l);
   if (conv->is_turned) whole.filter = pto_lower_permuted(&conv->filter, 1, 0, 2, 3);
-  if (status == PTO_OK) status = turn_filters(l, &whole, &whole.filter);
-  if (status == PTO_OK && !conv->has_bias) {
+  whole.filter = turn_filters(l, &whole);
+  if (!conv->has_bias) {
     whole.bias = pto_graph_lowering_temporary(l, conv->x.dtype, 1, &channels);
-    status = pto_graph_lowering_fill(l, (struct pto_number){0}, &whole.bias);
+    pto_graph_lowering_fill(l, (struct pto_number){0}, &whole.bias);
   }
-  for (uint64_t c = 0; c < channels && status == PTO_OK; c += each) {
+  for (uint64_t c = 0; c < channels && l->status == PTO_OK; c += each) {
     const uint64_t count = pto_min_u64(each, channels - c);
     struct pto_convolution part = whole;
     part.x = some_of(&whole.x, 1, c, count);
     part.y = some_of(&whole.y, 1, c, count);
     part.filter = some_of(&whole.filter, 0, c, count);
     part.bias = some_of(&whole.bias, 0, c, count);
-    status = convolve_channels(l, &part, row_work);
+    convolve_channels(l, &part, row_work);
   }
-  const int ended = pto_graph_lowering_tiles_end(l);
-  return status ? status : ended;
+  pto_graph_lowering_tiles_end(l);
 }
 
 /* ---- groups ---- */
@@ -257,57 +244,49 @@ static struct pto_tensor channels_of(const struct pto_tensor *t, uint32_t dim, u
   return pto_tensor_slice(t, dim, group * each, (group + 1) * each, 1);
 }
 
-int pto_lower_convolve(struct pto_graph_lowering *l, const struct pto_convolution *conv, uint64_t groups) {
-  int status = PTO_OK;
+void pto_lower_convolve(struct pto_graph_lowering *l, const struct pto_convolution *conv, uint64_t groups) {
   const uint64_t taps = conv->slides.height.window * conv->slides.width.window;
-  if (groups > 1 && groups == conv->x.shape[1] && groups == conv->y.shape[1] && taps <= MOST_DEPTHWISE_TAPS)
-    return convolve_depthwise(l, conv);
-  for (uint64_t g = 0; g < groups && status == PTO_OK; g++) {
+  if (groups > 1 && groups == conv->x.shape[1] && groups == conv->y.shape[1] && taps <= MOST_DEPTHWISE_TAPS) {
+    convolve_depthwise(l, conv);
+    return;
+  }
+  for (uint64_t g = 0; g < groups && l->status == PTO_OK; g++) {
     struct pto_convolution part = *conv;
     part.x = channels_of(&conv->x, 1, groups, g);
     part.filter = channels_of(&conv->filter, conv->is_turned ? 1 : 0, groups, g);
     part.y = channels_of(&conv->y, 1, groups, g);
     if (conv->has_bias) part.bias = channels_of(&conv->bias, 0, groups, g);
-    status = convolve_as_product(l, &part);
+    convolve_as_product(l, &part);
   }
-  return status;
 }
 
-void pto_lower_take_bias(const struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                         struct pto_convolution *conv) {
+struct pto_convolution pto_lower_convolution(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                             const struct pto_tensor *result, uint32_t layout,
+                                             const uint8_t filter_places[4]) {
   const struct pto_tensor *bias = pto_graph_lowering_operand(l, node, 2);
-  conv->has_bias = bias != NULL;
-  if (bias != NULL) conv->bias = *bias;
+  struct pto_convolution conv = {.x = pto_lower_as_nchw(pto_graph_lowering_operand(l, node, 0), layout),
+                                 .filter = pto_lower_permuted(pto_graph_lowering_operand(l, node, 1), filter_places[0],
+                                                              filter_places[1], filter_places[2], filter_places[3]),
+                                 .y = pto_lower_as_nchw(result, layout),
+                                 .has_bias = bias != NULL,
+                                 .bounds = {.least = -INFINITY, .most = INFINITY}};
+  if (bias != NULL) conv.bias = *bias;
+  return conv;
 }
 
-int pto_lower_conv2d_within(struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                            const struct pto_bounds *bounds) {
+void pto_lower_conv2d_within(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                             const struct pto_bounds *bounds) {
   const struct pto_conv2d_options *options = node->options;
-  const struct pto_tensor *filter = pto_graph_lowering_operand(l, node, 1);
   const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
-  struct pto_convolution conv = {.bounds = *bounds,
-                                 .x = pto_lower_as_nchw(pto_graph_lowering_operand(l, node, 0), options->input_layout),
-                                 .y = pto_lower_as_nchw(&result, options->input_layout)};
-  switch (options->filter_layout) {
-  case PTO_CONV2D_HWIO:
-    conv.filter = pto_lower_permuted(filter, 3, 2, 0, 1);
-    break;
-  case PTO_CONV2D_OHWI:
-    conv.filter = pto_lower_permuted(filter, 0, 3, 1, 2);
-    break;
-  case PTO_CONV2D_IHWO:
-    conv.filter = pto_lower_permuted(filter, 3, 0, 1, 2);
-    break;
-  default:
-    conv.filter = *filter;
-  }
-  pto_lower_take_bias(l, node, &conv);
+  struct pto_convolution conv =
+      pto_lower_convolution(l, node, &result, options->input_layout, pto_conv2d_filter_places[options->filter_layout]);
+  if (bounds != NULL) conv.bounds = *bounds;
   conv.slides =
       pto_slides_of(options->padding, options->strides, options->dilations, conv.filter.shape[2], conv.filter.shape[3]);
-  const int status = pto_graph_lowering_allocate(l, &result);
-  return status ? status : pto_lower_convolve(l, &conv, pto_option_u32(options->groups, 1));
+  pto_graph_lowering_allocate(l, &result);
+  pto_lower_convolve(l, &conv, pto_option_u32(options->groups, 1));
 }
 
-int pto_lower_conv2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  return pto_lower_conv2d_within(l, node, &(struct pto_bounds){.least = -INFINITY, .most = INFINITY});
+void pto_lower_conv2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  pto_lower_conv2d_within(l, node, NULL);
 }

@@ -2,7 +2,7 @@
 /*
  * A convolution as tasks: what conv2d is, and what convTranspose2d is made of.
  *
- * Owns nothing: values.  As graph/lower/lowering.h says of threads.
+ * Owns nothing: structs are passed by value.  Lowering functions call, on the thread of the lowering.
  */
 #ifndef PTO_GRAPH_LOWER_CONVOLUTION_H
 #define PTO_GRAPH_LOWER_CONVOLUTION_H
@@ -24,11 +24,11 @@ static inline struct pto_tensor pto_lower_permuted(const struct pto_tensor *t, u
   return pto_tensor_permute(t, (const uint32_t[]){a, b, c, d});
 }
 
-/* Parameter 2 of the node, where it has one. */
-void pto_lower_take_bias(const struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                         struct pto_convolution *conv);
-
+/* Of the node's operands and its result in their layouts, without bounds; the slides are the caller's. */
+struct pto_convolution pto_lower_convolution(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                             const struct pto_tensor *result, uint32_t layout,
+                                             const uint8_t filter_places[4]);
 /* y has memory. */
-int pto_lower_convolve(struct pto_graph_lowering *l, const struct pto_convolution *conv, uint64_t groups);
+void pto_lower_convolve(struct pto_graph_lowering *l, const struct pto_convolution *conv, uint64_t groups);
 
 #endif

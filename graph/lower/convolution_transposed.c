@@ -13,7 +13,6 @@
 
 #include <graph/build/op_options.h>
 #include <kernels/api/list.h>
-#include <math.h>
 
 /* Outputs first, first + stride … of one dimension. */
 struct phase {
@@ -50,18 +49,17 @@ static struct phase phase_of(const struct pto_slide *slide, uint64_t input, uint
 }
 
 /* y is the bias alone, or zero. */
-static int fill_with_bias(struct pto_graph_lowering *l, const struct pto_convolution *conv) {
+static void fill_with_bias(struct pto_graph_lowering *l, const struct pto_convolution *conv) {
   const struct pto_tensor *y = &conv->y;
-  int status = pto_graph_lowering_tile(l);
-  if (status == PTO_OK && conv->has_bias) {
+  pto_graph_lowering_tile(l);
+  if (conv->has_bias) {
     const struct pto_tensor last = pto_tensor_broadcast(&conv->bias, 4, (const uint64_t[]){1, 1, 1, y->shape[1]});
     const struct pto_tensor bias = pto_lower_permuted(&last, 0, 3, 1, 2);
-    status = pto_graph_lowering_convert(l, &bias, y);
-  } else if (status == PTO_OK) {
-    status = pto_graph_lowering_fill(l, (struct pto_number){0}, y);
+    pto_graph_lowering_convert(l, &bias, y);
+  } else {
+    pto_graph_lowering_fill(l, (struct pto_number){0}, y);
   }
-  const int ended = pto_graph_lowering_tiles_end(l);
-  return status ? status : ended;
+  pto_graph_lowering_tiles_end(l);
 }
 
 static struct pto_tensor from_begin(const struct pto_tensor *t, uint32_t dim, uint64_t begin, uint64_t step) {
@@ -76,50 +74,32 @@ static void take_phase(struct pto_convolution *conv, uint32_t dim, struct pto_sl
   *slide = (struct pto_slide){.pad = phase->pad, .stride = 1, .dilation = phase->dilation, .window = phase->taps};
 }
 
-/* Rows of y that are a phase of the height: every phase of the width. */
-static int convolve_rows(struct pto_graph_lowering *l, const struct pto_convolution *rows, uint64_t groups) {
-  const struct pto_slide *slide = &rows->slides.width;
-  int status = PTO_OK;
-  for (uint64_t first = 0; first < pto_min_u64(slide->stride, rows->y.shape[3]) && status == PTO_OK; first++) {
-    const struct phase phase = phase_of(slide, rows->x.shape[3], first);
-    struct pto_convolution conv = *rows;
-    conv.y = from_begin(&rows->y, 3, first, slide->stride);
-    if (phase.taps > 0) take_phase(&conv, 3, &conv.slides.width, &phase);
-    status = phase.taps > 0 ? pto_lower_convolve(l, &conv, groups) : fill_with_bias(l, &conv);
-  }
-  return status;
-}
-
-static int convolve_phases(struct pto_graph_lowering *l, const struct pto_convolution *whole, uint64_t groups) {
-  const struct pto_slide *slide = &whole->slides.height;
-  int status = PTO_OK;
-  for (uint64_t first = 0; first < pto_min_u64(slide->stride, whole->y.shape[2]) && status == PTO_OK; first++) {
-    const struct phase phase = phase_of(slide, whole->x.shape[2], first);
+/* Every phase of dimension `dim`, 2 and then 3: those of the height are rows of y, each cut into those of the width. */
+static void convolve_phases(struct pto_graph_lowering *l, const struct pto_convolution *whole, uint32_t dim,
+                            uint64_t groups) {
+  const struct pto_slide *slide = dim == 2 ? &whole->slides.height : &whole->slides.width;
+  for (uint64_t first = 0; first < pto_min_u64(slide->stride, whole->y.shape[dim]) && l->status == PTO_OK; first++) {
+    const struct phase phase = phase_of(slide, whole->x.shape[dim], first);
     struct pto_convolution conv = *whole;
-    conv.y = from_begin(&whole->y, 2, first, slide->stride);
-    if (phase.taps > 0) take_phase(&conv, 2, &conv.slides.height, &phase);
-    status = phase.taps > 0 ? convolve_rows(l, &conv, groups) : fill_with_bias(l, &conv);
+    conv.y = from_begin(&whole->y, dim, first, slide->stride);
+    if (phase.taps > 0) take_phase(&conv, dim, dim == 2 ? &conv.slides.height : &conv.slides.width, &phase);
+    if (phase.taps == 0)
+      fill_with_bias(l, &conv);
+    else if (dim == 2)
+      convolve_phases(l, &conv, 3, groups);
+    else
+      pto_lower_convolve(l, &conv, groups);
   }
-  return status;
 }
 
-int pto_lower_conv_transpose2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+void pto_lower_conv_transpose2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_conv_transpose2d_options *options = node->options;
-  const struct pto_tensor *given = pto_graph_lowering_operand(l, node, 1);
-  const struct pto_tensor x = pto_lower_as_nchw(pto_graph_lowering_operand(l, node, 0), options->input_layout);
   const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
-  const struct pto_tensor filter = /* [c, oc / groups, kh, kw] */
-      options->filter_layout == PTO_CONV_TRANSPOSE2D_HWOI   ? pto_lower_permuted(given, 3, 2, 0, 1)
-      : options->filter_layout == PTO_CONV_TRANSPOSE2D_OHWI ? pto_lower_permuted(given, 3, 0, 1, 2)
-                                                            : *given;
-  const uint64_t groups = pto_option_u32(options->groups, 1);
-  struct pto_convolution conv = {.x = x,
-                                 .filter = pto_lower_permuted(&filter, 1, 0, 2, 3),
-                                 .is_turned = true,
-                                 .y = pto_lower_as_nchw(&result, options->input_layout),
-                                 .bounds = {.least = -INFINITY, .most = INFINITY}};
-  pto_lower_take_bias(l, node, &conv);
-  conv.slides = pto_slides_of(options->padding, options->strides, options->dilations, filter.shape[2], filter.shape[3]);
-  const int status = pto_graph_lowering_allocate(l, &result);
-  return status ? status : convolve_phases(l, &conv, groups);
+  struct pto_convolution conv = pto_lower_convolution(l, node, &result, options->input_layout,
+                                                      pto_conv_transpose2d_filter_places[options->filter_layout]);
+  conv.is_turned = true;
+  conv.slides =
+      pto_slides_of(options->padding, options->strides, options->dilations, conv.filter.shape[2], conv.filter.shape[3]);
+  pto_graph_lowering_allocate(l, &result);
+  convolve_phases(l, &conv, 2, pto_option_u32(options->groups, 1));
 }

@@ -8,31 +8,31 @@
 
 /* Indices of an extent n count from the end where they are negative, and the specification takes those beyond −n … n −
  * 1 for the nearest; the kernels refuse them.  Writes those of `from` within bounds to `to`. */
-static int clamp_indices(struct pto_graph_lowering *l, const struct pto_tensor *from, uint64_t extent,
-                         const struct pto_tensor *to) {
+static void clamp_indices(struct pto_graph_lowering *l, const struct pto_tensor *from, uint64_t extent,
+                          const struct pto_tensor *to) {
   const struct pto_param bounds[] = {pto_scalar_i64(-(int64_t)extent), pto_scalar_i64((int64_t)extent - 1)};
-  return pto_graph_lowering_elementwise(l, &pto_general_clamp_int, &from, 1, to, bounds, 2);
+  pto_graph_lowering_elementwise(l, &pto_general_clamp_int, &from, 1, to, bounds, 2);
 }
 
 /* Indices of one dimension. */
-static int clamped(struct pto_graph_lowering *l, const struct pto_tensor *indices, uint64_t extent,
-                   struct pto_tensor *out) {
-  *out = pto_graph_lowering_temporary(l, indices->dtype, indices->ndims, indices->shape);
-  return clamp_indices(l, indices, extent, out);
+static struct pto_tensor clamped(struct pto_graph_lowering *l, const struct pto_tensor *indices, uint64_t extent) {
+  const struct pto_tensor out = pto_graph_lowering_temporary(l, indices->dtype, indices->ndims, indices->shape);
+  clamp_indices(l, indices, extent, &out);
+  return out;
 }
 
 /* Tuples of indices of the first dimensions of `indexed`, in the last dimension of `indices`. */
-static int clamped_tuples(struct pto_graph_lowering *l, const struct pto_tensor *indices,
-                          const struct pto_tensor *indexed, struct pto_tensor *out) {
+static struct pto_tensor clamped_tuples(struct pto_graph_lowering *l, const struct pto_tensor *indices,
+                                        const struct pto_tensor *indexed) {
   const uint32_t last = indices->ndims - 1;
-  *out = pto_graph_lowering_temporary(l, indices->dtype, indices->ndims, indices->shape);
-  int status = pto_graph_lowering_allocate(l, out);
-  for (uint64_t c = 0; c < indices->shape[last] && status == PTO_OK; c++) {
+  const struct pto_tensor out = pto_graph_lowering_temporary(l, indices->dtype, indices->ndims, indices->shape);
+  pto_graph_lowering_allocate(l, &out);
+  for (uint64_t c = 0; c < indices->shape[last] && l->status == PTO_OK; c++) {
     const struct pto_tensor from = pto_tensor_slice(indices, last, c, c + 1, 1);
-    const struct pto_tensor to = pto_tensor_slice(out, last, c, c + 1, 1);
-    status = clamp_indices(l, &from, indexed->shape[c], &to);
+    const struct pto_tensor to = pto_tensor_slice(&out, last, c, c + 1, 1);
+    clamp_indices(l, &from, indexed->shape[c], &to);
   }
-  return status;
+  return out;
 }
 
 /* ---- tiles ---- */
@@ -45,7 +45,7 @@ struct cut_tensor {
   uint32_t mode; /* enum pto_mode */
   uint32_t dims[PTO_MAX_DIMS];
 };
-#define CUT_TENSORS 3u
+enum { DATA, INDICES, LAST, CUT_TENSORS }; /* the last is what is gathered, or the updates that are scattered */
 
 static struct cut_tensor uncut(const struct pto_tensor *tensor, uint32_t mode) {
   struct cut_tensor cut = {.tensor = *tensor, .mode = mode};
@@ -53,8 +53,8 @@ static struct cut_tensor uncut(const struct pto_tensor *tensor, uint32_t mode) {
   return cut;
 }
 
-static int submit_box(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct pto_tiles *tiles,
-                      uint64_t index, const struct cut_tensor *cuts, const struct pto_param *axis) {
+static void submit_box(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct pto_tiles *tiles,
+                       uint64_t index, const struct cut_tensor *cuts, const struct pto_param *axis) {
   struct pto_tensor views[CUT_TENSORS];
   struct pto_param params[CUT_TENSORS + 1];
   for (uint32_t i = 0; i < CUT_TENSORS; i++) {
@@ -68,85 +68,81 @@ static int submit_box(struct pto_graph_lowering *l, const struct pto_kernel *ker
     params[i] = pto_param_tensor(cuts[i].mode, &views[i]);
   }
   if (axis != NULL) params[CUT_TENSORS] = *axis;
-  return pto_graph_lowering_submit(l, kernel, params, CUT_TENSORS + (axis != NULL ? 1 : 0));
+  pto_graph_lowering_submit(l, kernel, params, CUT_TENSORS + (axis != NULL ? 1 : 0));
 }
 
-/* A task a box of the plan, of three tensors and where the kernel has one an axis.  An OUTPUT gets its memory first. */
-static int submit_boxes(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct pto_tiles *tiles,
-                        const struct cut_tensor *cuts, const struct pto_param *axis) {
-  int status = PTO_OK;
-  if (tiles->count == 1) return submit_box(l, kernel, tiles, 0, cuts, axis);
-  for (uint32_t i = 0; i < CUT_TENSORS && status == PTO_OK; i++)
-    if (cuts[i].mode == PTO_OUTPUT) status = pto_graph_lowering_allocate(l, &cuts[i].tensor);
-  for (uint64_t i = 0; i < tiles->count && status == PTO_OK; i++) {
-    status = pto_graph_lowering_tile(l);
-    if (status == PTO_OK) status = submit_box(l, kernel, tiles, i, cuts, axis);
+/* A task a box of the last tensor, whose dimensions in `whole` are not cut: of three tensors and where the kernel has
+ * one an axis.  An OUTPUT gets its memory first. */
+static void submit_boxes(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct cut_tensor *cuts,
+                         uint32_t whole, const struct pto_param *axis) {
+  const struct pto_tensor *last = &cuts[LAST].tensor;
+  struct pto_tiles tiles;
+  pto_tiles_make(&tiles, last->ndims, last->shape, whole, 1);
+  if (tiles.count == 1) {
+    submit_box(l, kernel, &tiles, 0, cuts, axis);
+    return;
   }
-  const int ended = pto_graph_lowering_tiles_end(l);
-  return status ? status : ended;
+  if (cuts[LAST].mode == PTO_OUTPUT) pto_graph_lowering_allocate(l, last);
+  for (uint64_t i = 0; i < tiles.count && l->status == PTO_OK; i++) {
+    pto_graph_lowering_tile(l);
+    submit_box(l, kernel, &tiles, i, cuts, axis);
+  }
+  pto_graph_lowering_tiles_end(l);
+}
+
+static uint32_t axis_of(const struct pto_graph_node *node) {
+  return pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
 }
 
 /* ---- gather: results are cut in all dimensions ---- */
 
-int pto_lower_gather(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_tensor *data = pto_graph_lowering_operand(l, node, 0);
-  const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
+void pto_lower_gather(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  const struct pto_tensor *data = pto_graph_lowering_operand(l, node, DATA);
+  const uint32_t axis = axis_of(node);
   const struct pto_param scalar = pto_scalar_u64(axis);
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
-  struct pto_tensor indices;
-  const int status = clamped(l, pto_graph_lowering_operand(l, node, 1), data->shape[axis], &indices);
-  if (status != PTO_OK) return status;
+  const struct pto_tensor indices = clamped(l, pto_graph_lowering_operand(l, node, INDICES), data->shape[axis]);
   struct cut_tensor cuts[] = {uncut(data, PTO_INPUT), uncut(&indices, PTO_INPUT), uncut(&y, PTO_OUTPUT)};
   for (uint32_t d = 0; d < y.ndims; d++) {
-    cuts[2].dims[d] = d;
+    cuts[LAST].dims[d] = d;
     if (d < axis)
-      cuts[0].dims[d] = d;
+      cuts[DATA].dims[d] = d;
     else if (d < axis + indices.ndims)
-      cuts[1].dims[d] = d - axis;
+      cuts[INDICES].dims[d] = d - axis;
     else
-      cuts[0].dims[d] = d + 1 - indices.ndims;
+      cuts[DATA].dims[d] = d + 1 - indices.ndims;
   }
-  struct pto_tiles tiles;
-  pto_tiles_make(&tiles, y.ndims, y.shape, 0, 1);
-  return submit_boxes(l, &pto_general_gather, &tiles, cuts, &scalar);
+  submit_boxes(l, &pto_general_gather, cuts, 0, &scalar);
 }
 
-int pto_lower_gather_elements(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_tensor *data = pto_graph_lowering_operand(l, node, 0);
-  const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
+void pto_lower_gather_elements(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  const struct pto_tensor *data = pto_graph_lowering_operand(l, node, DATA);
+  const uint32_t axis = axis_of(node);
   const struct pto_param scalar = pto_scalar_u64(axis);
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
-  struct pto_tensor indices;
-  const int status = clamped(l, pto_graph_lowering_operand(l, node, 1), data->shape[axis], &indices);
-  if (status != PTO_OK) return status;
+  const struct pto_tensor indices = clamped(l, pto_graph_lowering_operand(l, node, INDICES), data->shape[axis]);
   struct cut_tensor cuts[] = {uncut(data, PTO_INPUT), uncut(&indices, PTO_INPUT), uncut(&y, PTO_OUTPUT)};
   for (uint32_t d = 0; d < y.ndims; d++) {
-    cuts[0].dims[d] = d != axis ? d : NO_DIM;
-    cuts[1].dims[d] = cuts[2].dims[d] = d;
+    cuts[DATA].dims[d] = d != axis ? d : NO_DIM;
+    cuts[INDICES].dims[d] = cuts[LAST].dims[d] = d;
   }
-  struct pto_tiles tiles;
-  pto_tiles_make(&tiles, y.ndims, y.shape, 0, 1);
-  return submit_boxes(l, &pto_general_gather_elements, &tiles, cuts, &scalar);
+  submit_boxes(l, &pto_general_gather_elements, cuts, 0, &scalar);
 }
 
-int pto_lower_gather_nd(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  const struct pto_tensor *data = pto_graph_lowering_operand(l, node, 0);
+void pto_lower_gather_nd(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  const struct pto_tensor *data = pto_graph_lowering_operand(l, node, DATA);
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
-  struct pto_tensor indices;
-  const int status = clamped_tuples(l, pto_graph_lowering_operand(l, node, 1), data, &indices);
-  if (status != PTO_OK) return status;
+  const struct pto_tensor indices = clamped_tuples(l, pto_graph_lowering_operand(l, node, INDICES), data);
   struct cut_tensor cuts[] = {uncut(data, PTO_INPUT), uncut(&indices, PTO_INPUT), uncut(&y, PTO_OUTPUT)};
   const uint32_t positions = indices.ndims - 1, tuple = (uint32_t)indices.shape[positions];
   for (uint32_t d = 0; d < y.ndims; d++) {
-    cuts[2].dims[d] = d;
+    cuts[LAST].dims[d] = d;
     if (d < positions)
-      cuts[1].dims[d] = d;
+      cuts[INDICES].dims[d] = d;
     else
-      cuts[0].dims[d] = tuple + d - positions;
+      cuts[DATA].dims[d] = tuple + d - positions;
   }
-  struct pto_tiles tiles;
-  pto_tiles_make(&tiles, y.ndims, y.shape, 0, 1);
-  return submit_boxes(l, &pto_general_gather_nd, &tiles, cuts, NULL);
+  submit_boxes(l, &pto_general_gather_nd, cuts, 0, NULL);
 }
 
 /* ---- scatter ---- */
@@ -154,49 +150,39 @@ int pto_lower_gather_nd(struct pto_graph_lowering *l, const struct pto_graph_nod
 /* Updates are cut where no two tiles can write one element: not along what indices choose, where the last of several
  * updates is the one that stays. */
 
-enum { DATA, INDICES, UPDATES };
-
 /* The storage of the data where the result is there already, else a copy of it. */
-static int take_data(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_tensor *y) {
+static void take_data(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_tensor *y) {
   const struct pto_tensor data = *pto_graph_lowering_operand(l, node, DATA);
-  return pto_tensor_overlap(&data, y) == PTO_EQUAL ? PTO_OK : pto_graph_lowering_convert(l, &data, y);
+  if (pto_tensor_overlap(&data, y) != PTO_EQUAL) pto_graph_lowering_convert(l, &data, y);
 }
 
 /* Cut in all dimensions but the axis. */
-int pto_lower_scatter_elements(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+void pto_lower_scatter_elements(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, DATA);
-  const struct pto_tensor *updates = pto_graph_lowering_operand(l, node, UPDATES);
-  const uint32_t axis = pto_option_u32(((const struct pto_axis_options *)node->options)->axis, 0);
+  const struct pto_tensor *updates = pto_graph_lowering_operand(l, node, LAST);
+  const uint32_t axis = axis_of(node);
   const struct pto_param scalar = pto_scalar_u64(axis);
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST);
-  struct pto_tensor indices;
-  int status = clamped(l, pto_graph_lowering_operand(l, node, INDICES), data->shape[axis], &indices);
-  if (status == PTO_OK) status = take_data(l, node, &y);
-  if (status != PTO_OK) return status;
+  const struct pto_tensor indices = clamped(l, pto_graph_lowering_operand(l, node, INDICES), data->shape[axis]);
+  take_data(l, node, &y);
   struct cut_tensor cuts[] = {uncut(&y, PTO_INOUT), uncut(&indices, PTO_INPUT), uncut(updates, PTO_INPUT)};
   for (uint32_t i = 0; i < CUT_TENSORS; i++)
     for (uint32_t d = 0; d < y.ndims; d++) cuts[i].dims[d] = d;
-  struct pto_tiles tiles;
-  pto_tiles_make(&tiles, updates->ndims, updates->shape, 1u << axis, 1);
-  return submit_boxes(l, &pto_general_scatter_elements_inplace, &tiles, cuts, &scalar);
+  submit_boxes(l, &pto_general_scatter_elements_inplace, cuts, 1u << axis, &scalar);
 }
 
 /* Cut in the dimensions behind those that tuples choose from; one task where there are none. */
-int pto_lower_scatter_nd(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+void pto_lower_scatter_nd(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor *data = pto_graph_lowering_operand(l, node, DATA);
-  const struct pto_tensor *updates = pto_graph_lowering_operand(l, node, UPDATES);
+  const struct pto_tensor *updates = pto_graph_lowering_operand(l, node, LAST);
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_FIRST);
-  struct pto_tensor indices;
-  int status = clamped_tuples(l, pto_graph_lowering_operand(l, node, INDICES), data, &indices);
-  if (status == PTO_OK) status = take_data(l, node, &y);
-  if (status != PTO_OK) return status;
+  const struct pto_tensor indices = clamped_tuples(l, pto_graph_lowering_operand(l, node, INDICES), data);
+  take_data(l, node, &y);
   struct cut_tensor cuts[] = {uncut(&y, PTO_INOUT), uncut(&indices, PTO_INPUT), uncut(updates, PTO_INPUT)};
   const uint32_t positions = indices.ndims - 1, tuple = (uint32_t)indices.shape[positions];
   for (uint32_t d = positions; d < updates->ndims; d++) {
-    cuts[0].dims[d] = tuple + d - positions;
-    cuts[2].dims[d] = d;
+    cuts[DATA].dims[d] = tuple + d - positions;
+    cuts[LAST].dims[d] = d;
   }
-  struct pto_tiles tiles;
-  pto_tiles_make(&tiles, updates->ndims, updates->shape, (1u << positions) - 1, 1);
-  return submit_boxes(l, &pto_general_scatter_nd_inplace, &tiles, cuts, NULL);
+  submit_boxes(l, &pto_general_scatter_nd_inplace, cuts, (1u << positions) - 1, NULL);
 }

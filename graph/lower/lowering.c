@@ -27,27 +27,24 @@ static uint32_t end_of_node(const struct pto_graph_lowering *l) {
 /* Tasks of tiles in a scope: enough for the cores of a large chip, few for a small window. */
 #define SCOPE_TASKS 24u
 
-static int open_scope(struct pto_graph_lowering *l) {
-  const int status = pto_scope_begin(l->rt, PTO_SCOPE_AUTO);
-  if (status != PTO_OK)
-    l->status = status;
-  else
-    l->depth++;
-  return status;
+/* The first failure stays. */
+static void take_status(struct pto_graph_lowering *l, int status) {
+  if (l->status == PTO_OK) l->status = status;
 }
 
-static int close_scopes(struct pto_graph_lowering *l, uint32_t depth) {
-  int status = PTO_OK;
-  for (; l->depth > depth; l->depth--) {
-    const int ended = pto_scope_end(l->rt);
-    if (status == PTO_OK) status = ended;
-  }
-  return status;
+static void open_scope(struct pto_graph_lowering *l) {
+  if (l->status != PTO_OK) return;
+  l->status = pto_scope_begin(l->rt, PTO_SCOPE_AUTO);
+  if (l->status == PTO_OK) l->depth++;
 }
 
-int pto_graph_lowering_end_node(struct pto_graph_lowering *l) {
+static void close_scopes(struct pto_graph_lowering *l, uint32_t depth) {
+  for (; l->depth > depth; l->depth--) take_status(l, pto_scope_end(l->rt));
+}
+
+void pto_graph_lowering_end_node(struct pto_graph_lowering *l) {
   l->result_count = l->placed_count = 0;
-  return close_scopes(l, 0);
+  close_scopes(l, 0);
 }
 
 /* A result that is written by parts gets memory before them. */
@@ -61,27 +58,24 @@ static void open_node_scope(struct pto_graph_lowering *l) {
   if (l->depth > 0) return;
   for (; l->placed_count < l->result_count && l->status == PTO_OK; l->placed_count++)
     l->status = place_result(l, l->placed_count);
-  if (l->status == PTO_OK) l->status = open_scope(l);
+  open_scope(l);
 }
 
-int pto_graph_lowering_part(struct pto_graph_lowering *l) {
-  const int status = close_scopes(l, 0);
+void pto_graph_lowering_part(struct pto_graph_lowering *l) {
+  close_scopes(l, 0);
   open_node_scope(l);
-  return status ? status : l->status;
 }
 
-int pto_graph_lowering_tile(struct pto_graph_lowering *l) {
+void pto_graph_lowering_tile(struct pto_graph_lowering *l) {
   open_node_scope(l);
-  if (l->status != PTO_OK) return l->status;
-  if (l->depth == 2 && l->scope_tasks < SCOPE_TASKS) return PTO_OK;
-  const int status = close_scopes(l, 1);
+  if (l->status != PTO_OK || (l->depth == 2 && l->scope_tasks < SCOPE_TASKS)) return;
+  close_scopes(l, 1);
   l->scope_tasks = 0;
-  return status ? status : open_scope(l);
+  open_scope(l);
 }
 
-int pto_graph_lowering_tiles_end(struct pto_graph_lowering *l) {
-  const int status = l->depth > 1 ? close_scopes(l, 1) : PTO_OK;
-  return status ? status : l->status;
+void pto_graph_lowering_tiles_end(struct pto_graph_lowering *l) {
+  if (l->depth > 1) close_scopes(l, 1);
 }
 
 /* ---- storage ---- */
@@ -104,18 +98,20 @@ static uint64_t bytes_of(uint32_t dtype, uint32_t ndims, const uint64_t *shape) 
 
 struct pto_tensor pto_graph_lowering_kept(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
                                           const uint64_t *shape) {
-  return pto_managed_tensor(l->rt, pto_create_buffer(l->rt, bytes_of(dtype, ndims, shape)), dtype, ndims, shape);
+  const struct pto_buffer buffer = pto_create_buffer(l->rt, bytes_of(dtype, ndims, shape));
+  struct pto_tensor t = pto_managed_tensor(l->rt, buffer, dtype, ndims, shape);
+  if (t.status == PTO_OK) return t;
+  take_status(l, t.status);
+  t.dtype = dtype; /* what goes on until it asks for the status finds extents that are not 0 */
+  t.ndims = ndims;
+  if (ndims != 0) memcpy(t.shape, shape, ndims * sizeof *shape);
+  return t;
 }
 
 struct pto_tensor pto_graph_lowering_temporary(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
                                                const uint64_t *shape) {
   open_node_scope(l);
   return pto_graph_lowering_kept(l, dtype, ndims, shape);
-}
-
-struct pto_tensor pto_graph_lowering_temporary_like(struct pto_graph_lowering *l, const struct pto_graph_desc *desc,
-                                                    uint32_t dtype) {
-  return pto_graph_lowering_temporary(l, dtype, desc->ndims, desc->shape);
 }
 
 /* In the buffer of a value that is dead, or one that has no memory yet. */
@@ -180,22 +176,22 @@ static bool is_given_up(const struct pto_graph_lowering *l, const struct pto_ten
 
 /* A result with memory, which a node may have many of. */
 static struct pto_tensor kept_now(struct pto_graph_lowering *l, const struct pto_graph_desc *desc) {
-  const int status = close_scopes(l, 0);
+  close_scopes(l, 0);
   const struct pto_tensor t = pto_graph_lowering_kept(l, desc->dtype, desc->ndims, desc->shape);
   l->result_count = l->placed_count = 0; /* earlier ones have theirs */
-  if (l->status == PTO_OK) l->status = status ? status : pto_alloc_tensors(l->rt, &t, 1, NULL);
+  if (l->status == PTO_OK) l->status = pto_alloc_tensors(l->rt, &t, 1, NULL);
   return t;
 }
 
-int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
-                             const struct pto_tensor *t) {
+void pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
+                              const struct pto_tensor *t) {
   const uint32_t v = node->first_result + index, output = l->lives[v].output;
   const struct pto_tensor from = *t;
   l->tensors[v] = from;
-  if (output == 0) return PTO_OK;
+  if (output == 0) return;
   if (is_same_tensor(t, &l->outputs[output - 1])) {
     l->is_written[output - 1] = true;
-    return PTO_OK;
+    return;
   }
   if (may_overwrite(l, node, output - 1, PTO_IN_PLACE_NONE)) {
     l->is_written[output - 1] = true;
@@ -203,10 +199,10 @@ int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_grap
   } else if (is_given_up(l, t)) { /* what is copied at the end must still be there */
     l->tensors[v] = kept_now(l, &l->graph->values[v].desc);
   } else {
-    return PTO_OK;
+    return;
   }
   const struct pto_tensor to = l->tensors[v];
-  return l->status ? l->status : pto_graph_lowering_convert(l, &from, &to);
+  pto_graph_lowering_convert(l, &from, &to);
 }
 
 /* ---- tasks ---- */
@@ -218,13 +214,22 @@ static void tell_observer(const struct pto_graph_lowering *l, const struct pto_k
   l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count, stats.tasks});
 }
 
-int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
-                              const struct pto_param *params, uint32_t count) {
-  if (l->status != PTO_OK) return l->status;
+void pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                               const struct pto_param *params, uint32_t count) {
+  if (l->status != PTO_OK) return;
   l->scope_tasks++;
   if (l->observe != NULL) tell_observer(l, kernel, params, count);
-  return (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
-                                        : pto_submit_aic(l->rt, kernel, params, count);
+  l->status = (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
+                                             : pto_submit_aic(l->rt, kernel, params, count);
+}
+
+void pto_graph_lowering_product(struct pto_graph_lowering *l, const struct pto_tensor *a, const struct pto_tensor *b,
+                                const struct pto_tensor *c, float alpha, float beta, const struct pto_tensor *y) {
+  if (c == NULL)
+    PTO_LOWER_TASK(l, &pto_general_matmul, pto_input(a), pto_input(b), pto_output(y));
+  else
+    PTO_LOWER_TASK(l, &pto_general_gemm, pto_input(a), pto_input(b), pto_input(c), pto_output(y), pto_scalar_f32(alpha),
+                   pto_scalar_f32(beta));
 }
 
 /* Results get theirs with the first scope; what else is the whole of a buffer is a temporary. */
@@ -236,14 +241,13 @@ static bool is_temporary(const struct pto_graph_lowering *l, const struct pto_te
          (bits + 7) / 8 == t->buffer.size_bytes;
 }
 
-int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t) {
+void pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t) {
   open_node_scope(l);
-  if (l->status != PTO_OK) return l->status;
-  return is_temporary(l, t) ? pto_alloc_tensors(l->rt, t, 1, NULL) : PTO_OK;
+  if (l->status == PTO_OK && is_temporary(l, t)) l->status = pto_alloc_tensors(l->rt, t, 1, NULL);
 }
 
-static int submit_tile(struct pto_graph_lowering *l, const struct pto_tiles *tiles, uint64_t index,
-                       const struct pto_tiled_task *task) {
+static void submit_tile(struct pto_graph_lowering *l, const struct pto_tiles *tiles, uint64_t index,
+                        const struct pto_tiled_task *task) {
   struct pto_tensor views[PTO_ARRAY_LENGTH(task->tensors)];
   struct pto_param params[PTO_ARRAY_LENGTH(task->tensors) + PTO_ARRAY_LENGTH(task->scalars)];
   for (uint32_t i = 0; i < task->tensor_count; i++) {
@@ -251,7 +255,7 @@ static int submit_tile(struct pto_graph_lowering *l, const struct pto_tiles *til
     params[i] = pto_param_tensor(task->modes[i], &views[i]);
   }
   memcpy(params + task->tensor_count, task->scalars, task->scalar_count * sizeof *params);
-  return pto_graph_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
+  pto_graph_lowering_submit(l, task->kernel, params, task->tensor_count + task->scalar_count);
 }
 
 /* Whether a task, if there is only one, is where a temporary gets its memory, which has to live as long as it. */
@@ -262,19 +266,34 @@ static bool gives_memory(const struct pto_graph_lowering *l, const struct pto_ti
   return is_given;
 }
 
-int pto_graph_lowering_submit_tiles(struct pto_graph_lowering *l, const struct pto_tiles *tiles,
-                                    const struct pto_tiled_task *task) {
-  int status = PTO_OK;
+void pto_graph_lowering_submit_tiles(struct pto_graph_lowering *l, const struct pto_tiles *tiles,
+                                     const struct pto_tiled_task *task) {
   const bool is_within_tiles = l->depth == 2;
-  if (tiles->count == 1 && (l->depth != 1 || gives_memory(l, task))) return submit_tile(l, tiles, 0, task);
-  for (uint32_t i = 0; i < task->tensor_count && status == PTO_OK; i++)
-    if (task->modes[i] == PTO_OUTPUT) status = pto_graph_lowering_allocate(l, &task->tensors[i]);
-  for (uint64_t i = 0; i < tiles->count && status == PTO_OK; i++) {
-    if (!is_within_tiles) status = pto_graph_lowering_tile(l);
-    if (status == PTO_OK) status = submit_tile(l, tiles, i, task);
+  if (tiles->count == 1 && (l->depth != 1 || gives_memory(l, task))) {
+    submit_tile(l, tiles, 0, task);
+    return;
   }
-  const int ended = is_within_tiles ? PTO_OK : pto_graph_lowering_tiles_end(l);
-  return status ? status : ended;
+  for (uint32_t i = 0; i < task->tensor_count; i++)
+    if (task->modes[i] == PTO_OUTPUT) pto_graph_lowering_allocate(l, &task->tensors[i]);
+  for (uint64_t i = 0; i < tiles->count && l->status == PTO_OK; i++) {
+    if (!is_within_tiles) pto_graph_lowering_tile(l);
+    submit_tile(l, tiles, i, task);
+  }
+  if (!is_within_tiles) pto_graph_lowering_tiles_end(l);
+}
+
+void pto_graph_lowering_apply(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct pto_tensor *x,
+                              const struct pto_tensor *y, const struct pto_cut *cut, const struct pto_param *scalars,
+                              uint32_t scalar_count) {
+  struct pto_tiled_task task = {.kernel = kernel,
+                                .tensors = {*x, *y},
+                                .modes = {PTO_INPUT, PTO_OUTPUT},
+                                .tensor_count = 2,
+                                .scalar_count = scalar_count};
+  if (scalar_count != 0) memcpy(task.scalars, scalars, scalar_count * sizeof *scalars);
+  struct pto_tiles tiles;
+  pto_tiles_make(&tiles, y->ndims, (cut->is_of_x ? x : y)->shape, cut->whole, cut->weight);
+  pto_graph_lowering_submit_tiles(l, &tiles, &task);
 }
 
 /* Every tensor of the task as one dimension, where all are dense and of one shape: fewer dimensions to walk, and cuts
@@ -288,10 +307,10 @@ static void flatten(struct pto_tiled_task *task) {
   for (uint32_t i = 0; i < task->tensor_count; i++) task->tensors[i] = pto_tensor_reshape(&task->tensors[i], 1, numel);
 }
 
-int pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
-                                   const struct pto_tensor *const *inputs, uint32_t input_count,
-                                   const struct pto_tensor *out, const struct pto_param *scalars,
-                                   uint32_t scalar_count) {
+void pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                                    const struct pto_tensor *const *inputs, uint32_t input_count,
+                                    const struct pto_tensor *out, const struct pto_param *scalars,
+                                    uint32_t scalar_count) {
   struct pto_tiled_task task = {.kernel = kernel, .tensor_count = input_count + 1, .scalar_count = scalar_count};
   for (uint32_t i = 0; i < input_count; i++) {
     task.tensors[i] = pto_tensor_broadcast(inputs[i], out->ndims, out->shape);
@@ -307,21 +326,20 @@ int pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pt
     pto_tiles_make_one(&tiles, whole->ndims, whole->shape);
   else
     pto_tiles_make(&tiles, whole->ndims, whole->shape, 0, 1);
-  return pto_graph_lowering_submit_tiles(l, &tiles, &task);
+  pto_graph_lowering_submit_tiles(l, &tiles, &task);
 }
 
-int pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_tensor *from,
-                               const struct pto_tensor *to) {
+void pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_tensor *from,
+                                const struct pto_tensor *to) {
   const struct pto_kernel *kernel = from->dtype == to->dtype ? &pto_general_copy : &pto_general_cast;
-  return pto_graph_lowering_elementwise(l, kernel, &from, 1, to, NULL, 0);
+  pto_graph_lowering_elementwise(l, kernel, &from, 1, to, NULL, 0);
 }
 
-int pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to) {
+void pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to) {
   const bool is_float = (PTO_DTYPE_BIT(to->dtype) & PTO_DTYPES_FLOAT) != 0;
   const struct pto_param value = is_float ? pto_scalar_f32((float)pto_option_f64(number, 0))
                                           : pto_scalar_i64(pto_option_whole(number, to->dtype, 0));
-  return pto_graph_lowering_elementwise(l, is_float ? &pto_general_fill : &pto_general_fill_int, NULL, 0, to, &value,
-                                        1);
+  pto_graph_lowering_elementwise(l, is_float ? &pto_general_fill : &pto_general_fill_int, NULL, 0, to, &value, 1);
 }
 
 struct pto_tensor pto_graph_lowering_as_bool(const struct pto_tensor *t) {
@@ -330,12 +348,9 @@ struct pto_tensor pto_graph_lowering_as_bool(const struct pto_tensor *t) {
   return view;
 }
 
-int pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t ndims,
-                               const uint64_t *shape, struct pto_tensor *out) {
-  if (pto_tensor_is_contiguous(t)) {
-    *out = pto_tensor_reshape(t, ndims, shape);
-    return PTO_OK;
-  }
+struct pto_tensor pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t ndims,
+                                             const uint64_t *shape) {
+  if (pto_tensor_is_contiguous(t)) return pto_tensor_reshape(t, ndims, shape);
   struct pto_tensor dense;
   if (l->depth == 0) {
     struct pto_graph_desc desc = {.dtype = t->dtype, .ndims = t->ndims};
@@ -344,7 +359,6 @@ int pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_te
   } else {
     dense = pto_graph_lowering_kept(l, t->dtype, t->ndims, t->shape);
   }
-  const int status = pto_graph_lowering_convert(l, t, &dense);
-  *out = pto_tensor_reshape(&dense, ndims, shape);
-  return status;
+  pto_graph_lowering_convert(l, t, &dense);
+  return pto_tensor_reshape(&dense, ndims, shape);
 }

@@ -15,9 +15,11 @@
  * dependencies, on nothing else; a value is submitted as written before any task that reads it; no task writes to
  * storage of an input that a later task reads as that input (see pto_graph_lowering_result).
  *
- * The control thread of a dispatch calls, in orchestrate.  To add an operation: pto_lower_ID in the lower_*.c of its
- * subject, with the helpers below; it returns PTO_OK or the status of the submit that failed, whose sentence the
- * runtime keeps; the node's number, operation and label are added to it.
+ * The first failure stays in `status`, and its sentence with the runtime; the node's number, operation and label are
+ * added to it.  After it the helpers below submit nothing, so that lowerings ask for it only where they loop.
+ *
+ * The control thread of a dispatch calls, in orchestrate.  To add an operation: pto_lower_ID in the file of its subject
+ * in graph/lower, with the helpers below.
  */
 #ifndef PTO_GRAPH_LOWER_LOWERING_H
 #define PTO_GRAPH_LOWER_LOWERING_H
@@ -27,10 +29,10 @@
 #include <graph/lower/value_memory.h>
 
 struct pto_graph_lowering;
-typedef int pto_lower_function(struct pto_graph_lowering *l, const struct pto_graph_node *node);
+typedef void pto_lower_function(struct pto_graph_lowering *l, const struct pto_graph_node *node);
 /* Of the lists of one form, and of each other operation. */
-pto_lower_function pto_lower_unary, pto_lower_binary, pto_lower_reduce;
-#define X(id, name) pto_lower_function pto_lower_##id;
+pto_lower_function pto_lower_unary, pto_lower_binary, pto_lower_comparison, pto_lower_logic, pto_lower_reduce;
+#define X(id, ...) pto_lower_function pto_lower_##id;
 PTO_OTHER_OP_LIST(X)
 #undef X
 
@@ -75,13 +77,13 @@ struct pto_graph_lowering {
   uint32_t result_count;
   uint32_t placed_count; /* results that have got their memory: with the first scope of the node */
   struct pto_value_memory memory;
-  int status;                           /* of a scope that could not be opened */
+  int status;                           /* the first that was not PTO_OK */
   pto_graph_lowering_observer *observe; /* may be NULL */
   void *observe_context;
 };
 
 /* Between nodes: closes the scopes of the node, whose results have their memory. */
-int pto_graph_lowering_end_node(struct pto_graph_lowering *l);
+void pto_graph_lowering_end_node(struct pto_graph_lowering *l);
 
 /* ---- for pto_lower_ID ---- */
 
@@ -97,33 +99,38 @@ enum { PTO_IN_PLACE_NONE = 0, PTO_IN_PLACE_FIRST = 1 };
  * operands that lie there are in `in_place`. */
 struct pto_tensor pto_graph_lowering_result(struct pto_graph_lowering *l, const struct pto_graph_node *node,
                                             uint32_t index, uint32_t in_place);
-/* Says that result `index` is `t`, a view of something that exists already; copied where it is an output. */
-int pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
-                             const struct pto_tensor *t);
+/* Says that result `index` is `t`, a view of something that exists already.  Where the result is an output, `t` is
+ * copied there, unless it lies there already. */
+void pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_graph_node *node, uint32_t index,
+                              const struct pto_tensor *t);
 /* A dense buffer that lives as long as results do: for one that is a view of it. */
 struct pto_tensor pto_graph_lowering_kept(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
                                           const uint64_t *shape);
 /* A dense buffer for a step of a node; asked for between tiles, for one of them. */
 struct pto_tensor pto_graph_lowering_temporary(struct pto_graph_lowering *l, uint32_t dtype, uint32_t ndims,
                                                const uint64_t *shape);
-/* One of a descriptor. */
-struct pto_tensor pto_graph_lowering_temporary_like(struct pto_graph_lowering *l, const struct pto_graph_desc *desc,
-                                                    uint32_t dtype);
 
 /* Memory for a buffer that is going to be written by parts: once for each, before them.  Nothing for outputs, and for
  * views of a part. */
-int pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t);
+void pto_graph_lowering_allocate(struct pto_graph_lowering *l, const struct pto_tensor *t);
 
 /* Submits one task on a core that the kernel can run on. */
-int pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
-                              const struct pto_param *params, uint32_t count);
+void pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                               const struct pto_param *params, uint32_t count);
+/* The same with the parameters that follow. */
+#define PTO_LOWER_TASK(l, kernel, ...)                                                                                 \
+  pto_graph_lowering_submit(l, kernel, (const struct pto_param[]){__VA_ARGS__},                                        \
+                            PTO_ARRAY_LENGTH(((const struct pto_param[]){__VA_ARGS__})))
+/* y = a · b, or alpha · a · b + beta · c where c is not NULL: one task. */
+void pto_graph_lowering_product(struct pto_graph_lowering *l, const struct pto_tensor *a, const struct pto_tensor *b,
+                                const struct pto_tensor *c, float alpha, float beta, const struct pto_tensor *y);
 
 /* Before each of the many parts that a node may be made of, each with temporaries of its own; earlier ones are gone. */
-int pto_graph_lowering_part(struct pto_graph_lowering *l);
+void pto_graph_lowering_part(struct pto_graph_lowering *l);
 
 /* Before the tasks of each tile, and after the last tile. */
-int pto_graph_lowering_tile(struct pto_graph_lowering *l);
-int pto_graph_lowering_tiles_end(struct pto_graph_lowering *l);
+void pto_graph_lowering_tile(struct pto_graph_lowering *l);
+void pto_graph_lowering_tiles_end(struct pto_graph_lowering *l);
 
 /* What a tiled submit is given: tensors of the plan's rank, with the mode of each, then scalars. */
 struct pto_tiled_task {
@@ -135,25 +142,34 @@ struct pto_tiled_task {
   uint32_t scalar_count;
 };
 /* A task a box.  An OUTPUT gets its memory first; what has some already is passed as INOUT, or as a view of a part. */
-int pto_graph_lowering_submit_tiles(struct pto_graph_lowering *l, const struct pto_tiles *tiles,
-                                    const struct pto_tiled_task *task);
+void pto_graph_lowering_submit_tiles(struct pto_graph_lowering *l, const struct pto_tiles *tiles,
+                                     const struct pto_tiled_task *task);
+/* `kernel` on x and a result y of the same rank, then scalars; boxes as pto_tiles_make cuts one of the two. */
+struct pto_cut {
+  bool is_of_x;
+  uint32_t whole;
+  uint64_t weight;
+};
+void pto_graph_lowering_apply(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct pto_tensor *x,
+                              const struct pto_tensor *y, const struct pto_cut *cut, const struct pto_param *scalars,
+                              uint32_t scalar_count);
 
 /* The commonest: `kernel` on inputs that are broadcast to the shape of `out`, each element by itself, then scalars. */
-int pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
-                                   const struct pto_tensor *const *inputs, uint32_t input_count,
-                                   const struct pto_tensor *out, const struct pto_param *scalars,
-                                   uint32_t scalar_count);
+void pto_graph_lowering_elementwise(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                                    const struct pto_tensor *const *inputs, uint32_t input_count,
+                                    const struct pto_tensor *out, const struct pto_param *scalars,
+                                    uint32_t scalar_count);
 /* Copies `from` to the shape and dtype of `to`. */
-int pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_tensor *from,
-                               const struct pto_tensor *to);
+void pto_graph_lowering_convert(struct pto_graph_lowering *l, const struct pto_tensor *from,
+                                const struct pto_tensor *to);
 
 /* Fills `to` with the number, 0 where it is absent; of integer dtypes truncated and saturated. */
-int pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to);
+void pto_graph_lowering_fill(struct pto_graph_lowering *l, struct pto_number number, const struct pto_tensor *to);
 
 /* Boolean operands are bytes of 0 and others: as a view of dtype bool; results of tests, the other way round. */
 struct pto_tensor pto_graph_lowering_as_bool(const struct pto_tensor *t);
 /* `t` as a dense tensor of `shape`: a view of it where it is dense, else a copy. */
-int pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t ndims,
-                               const uint64_t *shape, struct pto_tensor *out);
+struct pto_tensor pto_graph_lowering_reshape(struct pto_graph_lowering *l, const struct pto_tensor *t, uint32_t ndims,
+                                             const uint64_t *shape);
 
 #endif

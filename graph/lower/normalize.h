@@ -21,7 +21,7 @@ struct pto_row_norm {
 /* The dimensions of `axes` last, in their order. */
 struct pto_tensor pto_lower_axes_last(const struct pto_tensor *t, const uint32_t *axes, uint32_t count);
 /* y, a result of the shape of x, of x. */
-int pto_lower_row_norm(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *y,
-                       const struct pto_row_norm *norm);
+void pto_lower_row_norm(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *y,
+                        const struct pto_row_norm *norm);
 
 #endif

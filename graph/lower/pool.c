@@ -21,15 +21,14 @@ static bool reaches_out(const struct pto_slide *slide, uint64_t input, uint64_t 
 }
 
 /* y [.., c, oh, ow] of x, each tile's windows reduced over dimensions 3 and 4; y has memory. */
-static int reduce_windows(struct pto_graph_lowering *l, const struct pool *pool) {
+static void reduce_windows(struct pto_graph_lowering *l, const struct pool *pool) {
   const uint64_t kh = pool->slides.height.window, kw = pool->slides.width.window;
   const struct pto_tensor value = pto_graph_lowering_temporary(l, pool->x.dtype, 0, NULL);
   const struct pto_row_tiles tiles = pto_row_tiles_make(&pool->y, pool->y.shape[1] * pool->y.shape[3] * kh * kw);
-  int status = pto_graph_lowering_fill(l, pool->outside, &value);
-  for (uint64_t i = 0; i < tiles.count && status == PTO_OK; i++) {
+  pto_graph_lowering_fill(l, pool->outside, &value);
+  for (uint64_t i = 0; i < tiles.count && l->status == PTO_OK; i++) {
     const struct pto_row_tile tile = pto_row_tiles_at(&tiles, &pool->y, i);
-    status = pto_graph_lowering_tile(l);
-    if (status != PTO_OK) break;
+    pto_graph_lowering_tile(l);
     const uint64_t shape[] = {1, tile.count, pool->y.shape[3], kh, kw, pool->x.shape[1]};
     const struct pto_tensor windows = pto_graph_lowering_temporary(l, pool->x.dtype, 6, shape);
     const struct pto_tensor rows = pto_row_tile_of(&tile, &pool->y);
@@ -42,22 +41,17 @@ static int reduce_windows(struct pto_graph_lowering *l, const struct pool *pool)
       reduced.shape[d] = 1;
       reduced.strides[d] = pixels.strides[3];
     }
-    const struct pto_param params[] = {pto_input(&windows), pto_output(&reduced)};
-    status = pto_lower_unfold(l, &pool->x, &pool->slides, &tile, &value, &windows);
-    if (status == PTO_OK) status = pto_graph_lowering_submit(l, pool->reduce, params, 2);
+    pto_lower_unfold(l, &pool->x, &pool->slides, &tile, &value, &windows);
+    PTO_LOWER_TASK(l, pool->reduce, pto_input(&windows), pto_output(&reduced));
   }
-  const int ended = pto_graph_lowering_tiles_end(l);
-  return status ? status : ended;
+  pto_graph_lowering_tiles_end(l);
 }
 
 /* Everything: y [n, c, 1, 1] is x reduced over height and width. */
-static int reduce_all(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct pto_tensor *x,
-                      const struct pto_tensor *y) {
-  struct pto_tiled_task task = {
-      .kernel = kernel, .tensors = {*x, *y}, .modes = {PTO_INPUT, PTO_OUTPUT}, .tensor_count = 2};
-  struct pto_tiles tiles;
-  pto_tiles_make(&tiles, 4, x->shape, 12, 1);
-  return pto_graph_lowering_submit_tiles(l, &tiles, &task);
+static void reduce_all(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct pto_tensor *x,
+                       const struct pto_tensor *y) {
+  const struct pto_cut cut = {.is_of_x = true, .whole = 12, .weight = 1};
+  pto_graph_lowering_apply(l, kernel, x, y, &cut, NULL, 0);
 }
 
 static bool is_everything(const struct pool *pool) {
@@ -78,86 +72,73 @@ static struct pool pool_of(struct pto_graph_lowering *l, const struct pto_graph_
   return pool;
 }
 
-static int run_pool(struct pto_graph_lowering *l, const struct pool *pool, const struct pto_tensor *result) {
-  const int status = pto_graph_lowering_allocate(l, result);
-  if (status != PTO_OK) return status;
-  return is_everything(pool) ? reduce_all(l, pool->reduce, &pool->x, &pool->y) : reduce_windows(l, pool);
+static void run_pool(struct pto_graph_lowering *l, const struct pool *pool, const struct pto_tensor *result) {
+  pto_graph_lowering_allocate(l, result);
+  if (is_everything(pool))
+    reduce_all(l, pool->reduce, &pool->x, &pool->y);
+  else
+    reduce_windows(l, pool);
 }
 
-int pto_lower_l2_pool2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+void pto_lower_l2_pool2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pool pool = pool_of(l, node, &result);
   pool.reduce = &pto_general_reduce_l2;
-  return run_pool(l, &pool, &result);
+  run_pool(l, &pool, &result);
 }
 
-/* The least value of a dtype. */
-static struct pto_number least(uint32_t dtype) {
-  if ((PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0) return pto_number_f64(-(double)INFINITY);
-  switch (dtype) {
-  case PTO_INT8:
-    return pto_number_i64(INT8_MIN);
-  case PTO_INT32:
-    return pto_number_i64(INT32_MIN);
-  case PTO_INT64:
-    return pto_number_i64(INT64_MIN);
-  default:
-    return pto_number_i64(0);
-  }
-}
-
-int pto_lower_max_pool2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+void pto_lower_max_pool2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pool pool = pool_of(l, node, &result);
   pool.reduce = &pto_general_reduce_max;
-  pool.outside = least(pool.x.dtype);
-  return run_pool(l, &pool, &result);
+  pool.outside = pto_number_f64(-(double)INFINITY); /* of integers the least */
+  run_pool(l, &pool, &result);
 }
 
 /* How many elements of each window are inside: the same pool, adding up, of ones.  [1, 1, oh, ow]. */
-static int count_inside(struct pto_graph_lowering *l, const struct pool *pool, struct pto_tensor *counts) {
+static struct pto_tensor count_inside(struct pto_graph_lowering *l, const struct pool *pool) {
   const uint64_t input[] = {1, 1, pool->x.shape[2], pool->x.shape[3]};
   const uint64_t output[] = {1, 1, pool->y.shape[2], pool->y.shape[3]};
   struct pool counting = *pool;
   counting.x = pto_graph_lowering_temporary(l, PTO_FLOAT32, 4, input);
-  counting.y = *counts = pto_graph_lowering_temporary(l, PTO_FLOAT32, 4, output);
-  int status = pto_graph_lowering_fill(l, pto_number_f64(1), &counting.x);
-  if (status == PTO_OK) status = pto_graph_lowering_allocate(l, counts);
-  return status ? status : reduce_windows(l, &counting);
+  counting.y = pto_graph_lowering_temporary(l, PTO_FLOAT32, 4, output);
+  pto_graph_lowering_fill(l, pto_number_f64(1), &counting.x);
+  pto_graph_lowering_allocate(l, &counting.y);
+  reduce_windows(l, &counting);
+  return counting.y;
 }
 
 /* Padding does not count: where a window reaches out the sum is divided by the number of elements inside. */
-int pto_lower_average_pool2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+void pto_lower_average_pool2d(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_tensor result = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pool pool = pool_of(l, node, &result);
   pool.reduce = &pto_general_reduce_mean;
   if (!reaches_out(&pool.slides.height, pool.x.shape[2], pool.y.shape[2]) &&
-      !reaches_out(&pool.slides.width, pool.x.shape[3], pool.y.shape[3]))
-    return run_pool(l, &pool, &result);
+      !reaches_out(&pool.slides.width, pool.x.shape[3], pool.y.shape[3])) {
+    run_pool(l, &pool, &result);
+    return;
+  }
   const struct pto_tensor y = pool.y, sums = pto_graph_lowering_temporary(l, PTO_FLOAT32, 4, y.shape);
-  struct pto_tensor counts;
   pool.reduce = &pto_general_reduce_sum;
   pool.y = sums;
-  int status = pto_graph_lowering_allocate(l, &sums);
-  if (status == PTO_OK) status = reduce_windows(l, &pool);
-  if (status == PTO_OK) status = count_inside(l, &pool, &counts);
-  if (status == PTO_OK) status = pto_graph_lowering_allocate(l, &result);
-  if (status != PTO_OK) return status;
-  const struct pto_tensor *quotient[] = {&sums, &counts};
-  return pto_graph_lowering_elementwise(l, &pto_general_div, quotient, 2, &y, NULL, 0);
+  pto_graph_lowering_allocate(l, &sums);
+  reduce_windows(l, &pool);
+  const struct pto_tensor counts = count_inside(l, &pool), *quotient[] = {&sums, &counts};
+  pto_graph_lowering_allocate(l, &result);
+  pto_graph_lowering_elementwise(l, &pto_general_div, quotient, 2, &y, NULL, 0);
 }
 
-static int global_pool(struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                       const struct pto_kernel *kernel) {
+static void global_pool(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                        const struct pto_kernel *kernel) {
   const struct pto_tensor y = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
-  const int status = pto_graph_lowering_allocate(l, &y);
-  return status ? status : reduce_all(l, kernel, pto_graph_lowering_operand(l, node, 0), &y);
+  pto_graph_lowering_allocate(l, &y);
+  reduce_all(l, kernel, pto_graph_lowering_operand(l, node, 0), &y);
 }
 
-int pto_lower_global_average_pool(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  return global_pool(l, node, &pto_general_reduce_mean);
+void pto_lower_global_average_pool(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  global_pool(l, node, &pto_general_reduce_mean);
 }
 
-int pto_lower_global_max_pool(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  return global_pool(l, node, &pto_general_reduce_max);
+void pto_lower_global_max_pool(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  global_pool(l, node, &pto_general_reduce_max);
 }

@@ -10,7 +10,7 @@ static uint32_t blocked_dimensions(const struct pto_tensor *x, const struct pto_
   return blocked;
 }
 
-static int scaled(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
+static void scaled(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct pto_kernel *kernel) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0), *scale = pto_graph_lowering_operand(l, node, 1);
   struct pto_tiled_task task = {.kernel = kernel,
                                 .tensors = {*x, *scale, *pto_graph_lowering_operand(l, node, 2),
@@ -24,13 +24,13 @@ static int scaled(struct pto_graph_lowering *l, const struct pto_graph_node *nod
     pto_tiles_make_one(&tiles, x->ndims, x->shape);
   else
     pto_tiles_make(&tiles, x->ndims, x->shape, blocked_dimensions(x, scale), 1);
-  return pto_graph_lowering_submit_tiles(l, &tiles, &task);
+  pto_graph_lowering_submit_tiles(l, &tiles, &task);
 }
 
-int pto_lower_quantize_linear(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  return scaled(l, node, &pto_general_quantize_linear);
+void pto_lower_quantize_linear(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  scaled(l, node, &pto_general_quantize_linear);
 }
 
-int pto_lower_dequantize_linear(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
-  return scaled(l, node, &pto_general_dequantize_linear);
+void pto_lower_dequantize_linear(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+  scaled(l, node, &pto_general_dequantize_linear);
 }

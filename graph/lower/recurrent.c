@@ -14,10 +14,10 @@
 
 /* ---- small steps ---- */
 
-static int apply(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct pto_tensor *a,
-                 const struct pto_tensor *b, const struct pto_tensor *y) {
+static void apply(struct pto_graph_lowering *l, const struct pto_kernel *kernel, const struct pto_tensor *a,
+                  const struct pto_tensor *b, const struct pto_tensor *y) {
   const struct pto_tensor *inputs[] = {a, b};
-  return pto_graph_lowering_elementwise(l, kernel, inputs, b != NULL ? 2 : 1, y, NULL, 0);
+  pto_graph_lowering_elementwise(l, kernel, inputs, b != NULL ? 2 : 1, y, NULL, 0);
 }
 
 static struct pto_tensor matrix(struct pto_graph_lowering *l, uint64_t rows, uint64_t columns) {
@@ -25,17 +25,11 @@ static struct pto_tensor matrix(struct pto_graph_lowering *l, uint64_t rows, uin
 }
 
 /* y = a · bᵀ + bias, which may be NULL; y is new. */
-static int product(struct pto_graph_lowering *l, const struct pto_tensor *a, const struct pto_tensor *b,
-                   const struct pto_tensor *bias, const struct pto_tensor *y) {
+static void product(struct pto_graph_lowering *l, const struct pto_tensor *a, const struct pto_tensor *b,
+                    const struct pto_tensor *bias, const struct pto_tensor *y) {
   const struct pto_tensor turned = pto_tensor_transpose(b, 0, 1);
-  if (bias == NULL) {
-    const struct pto_param params[] = {pto_input(a), pto_input(&turned), pto_output(y)};
-    return pto_graph_lowering_submit(l, &pto_general_matmul, params, 3);
-  }
-  const struct pto_tensor addend = pto_tensor_broadcast(bias, 2, y->shape);
-  const struct pto_param params[] = {pto_input(a),  pto_input(&turned), pto_input(&addend),
-                                     pto_output(y), pto_scalar_f32(1),  pto_scalar_f32(1)};
-  return pto_graph_lowering_submit(l, &pto_general_gemm, params, 6);
+  const struct pto_tensor addend = bias != NULL ? pto_tensor_broadcast(bias, 2, y->shape) : turned;
+  pto_graph_lowering_product(l, a, &turned, bias != NULL ? &addend : NULL, 1, 1, y);
 }
 
 static const struct pto_kernel *activation(struct pto_u32_list list, uint32_t index, uint32_t absent) {
@@ -93,107 +87,104 @@ static const struct pto_tensor *recurrent_bias_of(const struct network *n) {
   return n->has_recurrent_bias ? &n->recurrent_bias : NULL;
 }
 
-static int multiply_inputs(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *x,
-                           uint64_t steps) {
+static void multiply_inputs(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *x,
+                            uint64_t steps) {
   const uint64_t width = n->gates * n->hidden, input = x->shape[x->ndims - 1];
   const struct pto_tensor y = matrix(l, steps * n->batch, width);
-  struct pto_tensor rows;
-  int status = pto_graph_lowering_reshape(l, x, 2, (const uint64_t[]){steps * n->batch, input}, &rows);
-  if (status == PTO_OK) status = product(l, &rows, &n->weight, bias_of(n), &y);
+  const struct pto_tensor rows = pto_graph_lowering_reshape(l, x, 2, (const uint64_t[]){steps * n->batch, input});
+  product(l, &rows, &n->weight, bias_of(n), &y);
   n->inputs = pto_tensor_reshape(&y, 3, (const uint64_t[]){steps, n->batch, width});
-  return status;
 }
 
 /* A state in f32: what is given, or zeros. */
-static int begin_state(struct pto_graph_lowering *l, const struct network *n, const struct pto_tensor *given,
-                       struct pto_tensor *state) {
-  *state = matrix(l, n->batch, n->hidden);
-  return given != NULL ? pto_graph_lowering_convert(l, given, state)
-                       : pto_graph_lowering_fill(l, (struct pto_number){0}, state);
+static struct pto_tensor begin_state(struct pto_graph_lowering *l, const struct network *n,
+                                     const struct pto_tensor *given) {
+  const struct pto_tensor state = matrix(l, n->batch, n->hidden);
+  if (given != NULL)
+    pto_graph_lowering_convert(l, given, &state);
+  else
+    pto_graph_lowering_fill(l, (struct pto_number){0}, &state);
+  return state;
 }
 
 enum { Z, R, N };
 
 /* The gate n before its activation, of the input's part and r. */
-static int new_gate(struct pto_graph_lowering *l, const struct network *n, const struct pto_tensor *inputs,
-                    const struct pto_tensor *recurrent, const struct pto_tensor *r, struct pto_tensor *sum) {
+static struct pto_tensor new_gate(struct pto_graph_lowering *l, const struct network *n,
+                                  const struct pto_tensor *inputs, const struct pto_tensor *recurrent,
+                                  const struct pto_tensor *r) {
   const struct pto_tensor reset = matrix(l, n->batch, n->hidden), from_input = gate_of(inputs, n->place[N], n->hidden);
-  *sum = matrix(l, n->batch, n->hidden);
+  const struct pto_tensor sum = matrix(l, n->batch, n->hidden);
   if (n->is_reset_after) {
     const struct pto_tensor from_state = gate_of(recurrent, n->place[N], n->hidden);
-    const int status = apply(l, &pto_general_mul, r, &from_state, &reset);
-    return status ? status : apply(l, &pto_general_add, &from_input, &reset, sum);
+    apply(l, &pto_general_mul, r, &from_state, &reset);
+    apply(l, &pto_general_add, &from_input, &reset, &sum);
+    return sum;
   }
   const struct pto_tensor rows = gate_rows(&n->recurrent, n->place[N], n->hidden),
                           again = matrix(l, n->batch, n->hidden);
   struct pto_tensor bias = {0};
   if (n->has_recurrent_bias) bias = gate_of(&n->recurrent_bias, n->place[N], n->hidden);
-  int status = apply(l, &pto_general_mul, r, &n->h, &reset);
-  if (status == PTO_OK) status = product(l, &reset, &rows, n->has_recurrent_bias ? &bias : NULL, &again);
-  return status ? status : apply(l, &pto_general_add, &from_input, &again, sum);
+  apply(l, &pto_general_mul, r, &n->h, &reset);
+  product(l, &reset, &rows, n->has_recurrent_bias ? &bias : NULL, &again);
+  apply(l, &pto_general_add, &from_input, &again, &sum);
+  return sum;
 }
 
 /* One step of a gru from the input's part [batch, 3 · hidden]; n->h becomes the new state. */
-static int gru_step(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *inputs) {
+static void gru_step(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *inputs) {
   const struct pto_tensor recurrent = matrix(l, n->batch, 3 * n->hidden), gates = matrix(l, n->batch, 3 * n->hidden);
   const struct pto_tensor active = matrix(l, n->batch, 3 * n->hidden);
-  int status = product(l, &n->h, &n->recurrent, recurrent_bias_of(n), &recurrent);
-  if (status == PTO_OK) status = apply(l, &pto_general_add, inputs, &recurrent, &gates);
-  if (status == PTO_OK) status = apply(l, n->activations[0], &gates, NULL, &active);
+  product(l, &n->h, &n->recurrent, recurrent_bias_of(n), &recurrent);
+  apply(l, &pto_general_add, inputs, &recurrent, &gates);
+  apply(l, n->activations[0], &gates, NULL, &active);
   const struct pto_tensor z = gate_of(&active, n->place[Z], n->hidden), r = gate_of(&active, n->place[R], n->hidden);
-  struct pto_tensor sum = {0};
-  if (status == PTO_OK) status = new_gate(l, n, inputs, &recurrent, &r, &sum);
+  const struct pto_tensor sum = new_gate(l, n, inputs, &recurrent, &r);
   const struct pto_tensor fresh = matrix(l, n->batch, n->hidden), change = matrix(l, n->batch, n->hidden);
   const struct pto_tensor part = matrix(l, n->batch, n->hidden);
-  if (status == PTO_OK) status = apply(l, n->activations[1], &sum, NULL, &fresh);
-  if (status == PTO_OK) status = apply(l, &pto_general_sub, &n->h, &fresh, &change);
-  if (status == PTO_OK) status = apply(l, &pto_general_mul, &z, &change, &part);
-  if (status == PTO_OK) status = apply(l, &pto_general_add, &fresh, &part, &n->next_h);
+  apply(l, n->activations[1], &sum, NULL, &fresh);
+  apply(l, &pto_general_sub, &n->h, &fresh, &change);
+  apply(l, &pto_general_mul, &z, &change, &part);
+  apply(l, &pto_general_add, &fresh, &part, &n->next_h);
   n->h = n->next_h;
-  return status;
 }
 
 enum { I, O, F, G };
 
-/* Gate `gate` of an lstm: its activation of the sum, with the peephole's part of `cell`. */
-static int lstm_gate(struct pto_graph_lowering *l, const struct network *n, const struct pto_tensor *sums,
-                     uint32_t gate, const struct pto_tensor *cell, struct pto_tensor *y) {
+/* Gate `gate` of an lstm: its activation of the sum, with the peephole's part of the cell as it is. */
+static struct pto_tensor lstm_gate(struct pto_graph_lowering *l, const struct network *n, const struct pto_tensor *sums,
+                                   uint32_t gate) {
   struct pto_tensor sum = gate_of(sums, n->place[gate], n->hidden);
-  *y = matrix(l, n->batch, n->hidden);
+  const struct pto_tensor y = matrix(l, n->batch, n->hidden);
   if (n->has_peephole && gate != G) {
     const struct pto_tensor weight = gate_of(&n->peephole, gate, n->hidden); /* always in the order i o f */
     const struct pto_tensor part = matrix(l, n->batch, n->hidden), all = matrix(l, n->batch, n->hidden);
-    int status = apply(l, &pto_general_mul, &weight, cell, &part);
-    if (status == PTO_OK) status = apply(l, &pto_general_add, &sum, &part, &all);
-    if (status != PTO_OK) return status;
+    apply(l, &pto_general_mul, &weight, &n->c, &part);
+    apply(l, &pto_general_add, &sum, &part, &all);
     sum = all;
   }
-  return apply(l, n->activations[gate == G ? 1 : 0], &sum, NULL, y);
+  apply(l, n->activations[gate == G ? 1 : 0], &sum, NULL, &y);
+  return y;
 }
 
-static int lstm_step(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *inputs) {
+static void lstm_step(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *inputs) {
   const struct pto_tensor recurrent = matrix(l, n->batch, 4 * n->hidden), sums = matrix(l, n->batch, 4 * n->hidden);
-  struct pto_tensor i, f, g, o;
-  int status = product(l, &n->h, &n->recurrent, recurrent_bias_of(n), &recurrent);
-  if (status == PTO_OK) status = apply(l, &pto_general_add, inputs, &recurrent, &sums);
-  if (status == PTO_OK) status = lstm_gate(l, n, &sums, I, &n->c, &i);
-  if (status == PTO_OK) status = lstm_gate(l, n, &sums, F, &n->c, &f);
-  if (status == PTO_OK) status = lstm_gate(l, n, &sums, G, NULL, &g);
-  if (status != PTO_OK) return status;
+  product(l, &n->h, &n->recurrent, recurrent_bias_of(n), &recurrent);
+  apply(l, &pto_general_add, inputs, &recurrent, &sums);
+  const struct pto_tensor i = lstm_gate(l, n, &sums, I), f = lstm_gate(l, n, &sums, F), g = lstm_gate(l, n, &sums, G);
   const struct pto_tensor kept = matrix(l, n->batch, n->hidden), added = matrix(l, n->batch, n->hidden);
-  const struct pto_tensor shown = matrix(l, n->batch, n->hidden), cell = n->next_c;
-  status = apply(l, &pto_general_mul, &f, &n->c, &kept);
-  if (status == PTO_OK) status = apply(l, &pto_general_mul, &i, &g, &added);
-  if (status == PTO_OK) status = apply(l, &pto_general_add, &kept, &added, &cell);
-  if (status == PTO_OK) status = lstm_gate(l, n, &sums, O, &n->c, &o);
-  if (status == PTO_OK) status = apply(l, n->activations[2], &cell, NULL, &shown);
-  if (status == PTO_OK) status = apply(l, &pto_general_mul, &o, &shown, &n->next_h);
+  const struct pto_tensor shown = matrix(l, n->batch, n->hidden);
+  apply(l, &pto_general_mul, &f, &n->c, &kept);
+  apply(l, &pto_general_mul, &i, &g, &added);
+  apply(l, &pto_general_add, &kept, &added, &n->next_c);
+  const struct pto_tensor o = lstm_gate(l, n, &sums, O);
+  apply(l, n->activations[2], &n->next_c, NULL, &shown);
+  apply(l, &pto_general_mul, &o, &shown, &n->next_h);
   n->h = n->next_h;
-  n->c = cell;
-  return status;
+  n->c = n->next_c;
 }
 
-typedef int step_function(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *inputs);
+typedef void step_function(struct pto_graph_lowering *l, struct network *n, const struct pto_tensor *inputs);
 
 /* ---- operands ---- */
 
@@ -210,8 +201,8 @@ static bool take(const struct pto_graph_lowering *l, const struct pto_graph_node
   return t != NULL;
 }
 
-static int open_network(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
-                        bool is_cell, uint32_t d, struct network *n) {
+static void open_network(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
+                         bool is_cell, uint32_t d, struct network *n) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
   struct pto_tensor state;
   n->batch = x->shape[x->ndims - 2];
@@ -220,11 +211,8 @@ static int open_network(struct pto_graph_lowering *l, const struct pto_graph_nod
   n->has_bias = take(l, node, roles->bias, is_cell, d, &n->bias);
   n->has_recurrent_bias = take(l, node, roles->recurrent_bias, is_cell, d, &n->recurrent_bias);
   n->has_peephole = take(l, node, roles->peephole, is_cell, d, &n->peephole);
-  bool is_given = take(l, node, roles->hidden, is_cell, d, &state);
-  int status = begin_state(l, n, is_given ? &state : NULL, &n->h);
-  if (status != PTO_OK || n->gates == 3) return status;
-  is_given = take(l, node, roles->cell, is_cell, d, &state);
-  return begin_state(l, n, is_given ? &state : NULL, &n->c);
+  n->h = begin_state(l, n, take(l, node, roles->hidden, is_cell, d, &state) ? &state : NULL);
+  if (n->gates == 4) n->c = begin_state(l, n, take(l, node, roles->cell, is_cell, d, &state) ? &state : NULL);
 }
 
 static void set_gru(struct network *n, uint32_t layout, uint64_t hidden, uint32_t reset_after,
@@ -251,45 +239,45 @@ static void set_lstm(struct network *n, uint32_t layout, uint64_t hidden, struct
 /* ---- cells ---- */
 
 /* New states in f32: where they belong, or in a temporary that is converted. */
-static int begin_next(struct pto_graph_lowering *l, const struct network *n, const struct pto_tensor *result,
-                      struct pto_tensor *next) {
+static void begin_next(struct pto_graph_lowering *l, const struct network *n, const struct pto_tensor *result,
+                       struct pto_tensor *next) {
   *next = result->dtype == PTO_FLOAT32 ? *result : matrix(l, n->batch, n->hidden);
-  return pto_graph_lowering_allocate(l, next);
+  pto_graph_lowering_allocate(l, next);
 }
-static int end_next(struct pto_graph_lowering *l, const struct pto_tensor *next, const struct pto_tensor *result) {
-  return result->dtype == PTO_FLOAT32 ? PTO_OK : pto_graph_lowering_convert(l, next, result);
+static void end_next(struct pto_graph_lowering *l, const struct pto_tensor *next, const struct pto_tensor *result) {
+  if (result->dtype != PTO_FLOAT32) pto_graph_lowering_convert(l, next, result);
 }
 
-static int run_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
-                    struct network *n, step_function *step) {
+static void run_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
+                     struct network *n, step_function *step) {
   const bool has_cell = n->gates == 4;
   const struct pto_tensor h = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
   struct pto_tensor c = {0};
   if (has_cell) c = pto_graph_lowering_result(l, node, 1, PTO_IN_PLACE_NONE);
-  int status = open_network(l, node, roles, true, 0, n);
-  if (status == PTO_OK) status = multiply_inputs(l, n, pto_graph_lowering_operand(l, node, 0), 1);
+  open_network(l, node, roles, true, 0, n);
+  multiply_inputs(l, n, pto_graph_lowering_operand(l, node, 0), 1);
   const struct pto_tensor inputs = direction_of(&n->inputs, 0);
-  if (status == PTO_OK) status = begin_next(l, n, &h, &n->next_h);
-  if (status == PTO_OK && has_cell) status = begin_next(l, n, &c, &n->next_c);
-  if (status == PTO_OK) status = step(l, n, &inputs);
-  if (status == PTO_OK) status = end_next(l, &n->next_h, &h);
-  return status == PTO_OK && has_cell ? end_next(l, &n->next_c, &c) : status;
+  begin_next(l, n, &h, &n->next_h);
+  if (has_cell) begin_next(l, n, &c, &n->next_c);
+  step(l, n, &inputs);
+  end_next(l, &n->next_h, &h);
+  if (has_cell) end_next(l, &n->next_c, &c);
 }
 
-int pto_lower_gru_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+void pto_lower_gru_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_gru_cell_options *options = node->options;
   static const struct roles roles = {.bias = 4, .recurrent_bias = 5, .hidden = 3};
   struct network n;
   set_gru(&n, options->layout, options->hidden_size, options->reset_after, options->activations);
-  return run_cell(l, node, &roles, &n, gru_step);
+  run_cell(l, node, &roles, &n, gru_step);
 }
 
-int pto_lower_lstm_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+void pto_lower_lstm_cell(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_lstm_cell_options *options = node->options;
   static const struct roles roles = {.bias = 5, .recurrent_bias = 6, .peephole = 7, .hidden = 3, .cell = 4};
   struct network n;
   set_lstm(&n, options->layout, options->hidden_size, options->activations);
-  return run_cell(l, node, &roles, &n, lstm_step);
+  run_cell(l, node, &roles, &n, lstm_step);
 }
 
 /* ---- networks ---- */
@@ -300,88 +288,78 @@ struct results {
   bool has_cell, has_sequence;
 };
 
-static int store_step(struct pto_graph_lowering *l, const struct results *results, const struct network *n,
-                      uint64_t step, uint32_t d) {
-  if (!results->has_sequence) return PTO_OK;
+static void store_step(struct pto_graph_lowering *l, const struct results *results, const struct network *n,
+                       uint64_t step, uint32_t d) {
+  if (!results->has_sequence) return;
   const struct pto_tensor at_step = direction_of(&results->sequence, (uint32_t)step);
   const struct pto_tensor part = direction_of(&at_step, d);
-  return pto_graph_lowering_convert(l, &n->h, &part);
+  pto_graph_lowering_convert(l, &n->h, &part);
 }
 
 /* The states of all steps: each step has its own, so that no step waits for readers of an earlier one. */
-static int open_states(struct pto_graph_lowering *l, const struct network *n, uint64_t steps,
-                       struct pto_tensor *states) {
-  *states = pto_graph_lowering_temporary(l, PTO_FLOAT32, 3, (const uint64_t[]){steps, n->batch, n->hidden});
-  return pto_graph_lowering_allocate(l, states);
+static struct pto_tensor open_states(struct pto_graph_lowering *l, const struct network *n, uint64_t steps) {
+  const struct pto_tensor states =
+      pto_graph_lowering_temporary(l, PTO_FLOAT32, 3, (const uint64_t[]){steps, n->batch, n->hidden});
+  pto_graph_lowering_allocate(l, &states);
+  return states;
 }
 
-static int run_steps(struct pto_graph_lowering *l, struct network *n, step_function *step,
-                     const struct results *results, uint64_t steps, uint32_t d, bool is_backward) {
-  struct pto_tensor hidden, cells = {0};
-  int status = open_states(l, n, steps, &hidden);
-  if (status == PTO_OK && results->has_cell) status = open_states(l, n, steps, &cells);
-  for (uint64_t s = 0; s < steps && status == PTO_OK; s++) {
+static void run_direction(struct pto_graph_lowering *l, struct network *n, step_function *step,
+                          const struct results *results, uint64_t steps, uint32_t d, bool is_backward) {
+  const struct pto_tensor states = open_states(l, n, steps);
+  struct pto_tensor cells = {0};
+  if (results->has_cell) cells = open_states(l, n, steps);
+  for (uint64_t s = 0; s < steps && l->status == PTO_OK; s++) {
     const uint64_t at = is_backward ? steps - 1 - s : s;
     const struct pto_tensor inputs = direction_of(&n->inputs, (uint32_t)at);
-    n->next_h = direction_of(&hidden, (uint32_t)s);
+    n->next_h = direction_of(&states, (uint32_t)s);
     if (results->has_cell) n->next_c = direction_of(&cells, (uint32_t)s);
-    status = pto_graph_lowering_tile(l);
-    if (status == PTO_OK) status = step(l, n, &inputs);
-    if (status == PTO_OK) status = store_step(l, results, n, at, d);
+    pto_graph_lowering_tile(l);
+    step(l, n, &inputs);
+    store_step(l, results, n, at, d);
   }
-  const int ended = pto_graph_lowering_tiles_end(l);
-  return status ? status : ended;
-}
-
-static int run_direction(struct pto_graph_lowering *l, struct network *n, step_function *step,
-                         const struct results *results, uint64_t steps, uint32_t d, bool is_backward) {
-  int status = run_steps(l, n, step, results, steps, d, is_backward);
-  if (status != PTO_OK) return status;
+  pto_graph_lowering_tiles_end(l);
   const struct pto_tensor hidden = direction_of(&results->hidden, d);
-  status = pto_graph_lowering_convert(l, &n->h, &hidden);
-  if (status != PTO_OK || !results->has_cell) return status;
+  pto_graph_lowering_convert(l, &n->h, &hidden);
+  if (!results->has_cell) return;
   const struct pto_tensor cell = direction_of(&results->cell, d);
-  return pto_graph_lowering_convert(l, &n->c, &cell);
+  pto_graph_lowering_convert(l, &n->c, &cell);
 }
 
-static int open_results(struct pto_graph_lowering *l, const struct pto_graph_node *node, bool has_cell,
-                        struct results *results) {
-  *results = (struct results){.has_cell = has_cell, .has_sequence = node->result_count > (has_cell ? 2u : 1u)};
-  results->hidden = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
-  if (has_cell) results->cell = pto_graph_lowering_result(l, node, 1, PTO_IN_PLACE_NONE);
-  if (results->has_sequence)
-    results->sequence = pto_graph_lowering_result(l, node, has_cell ? 2 : 1, PTO_IN_PLACE_NONE);
-  return pto_graph_lowering_allocate(l, &results->hidden);
+static struct results open_results(struct pto_graph_lowering *l, const struct pto_graph_node *node, bool has_cell) {
+  struct results results = {.has_cell = has_cell, .has_sequence = node->result_count > (has_cell ? 2u : 1u)};
+  results.hidden = pto_graph_lowering_result(l, node, 0, PTO_IN_PLACE_NONE);
+  if (has_cell) results.cell = pto_graph_lowering_result(l, node, 1, PTO_IN_PLACE_NONE);
+  if (results.has_sequence) results.sequence = pto_graph_lowering_result(l, node, has_cell ? 2 : 1, PTO_IN_PLACE_NONE);
+  pto_graph_lowering_allocate(l, &results.hidden);
+  return results;
 }
 
-static int run_network(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
-                       const struct network *form, uint32_t direction, step_function *step) {
+static void run_network(struct pto_graph_lowering *l, const struct pto_graph_node *node, const struct roles *roles,
+                        const struct network *form, uint32_t direction, step_function *step) {
   const struct pto_tensor *x = pto_graph_lowering_operand(l, node, 0);
-  struct results results;
-  int status = open_results(l, node, form->gates == 4, &results);
+  const struct results results = open_results(l, node, form->gates == 4);
   const uint32_t count = direction == PTO_DIRECTION_BOTH ? 2 : 1;
-  for (uint32_t d = 0; d < count && status == PTO_OK; d++) {
+  for (uint32_t d = 0; d < count && l->status == PTO_OK; d++) {
     struct network n = *form;
-    status = open_network(l, node, roles, false, d, &n);
-    if (status == PTO_OK) status = multiply_inputs(l, &n, x, x->shape[0]);
-    if (status == PTO_OK)
-      status = run_direction(l, &n, step, &results, x->shape[0], d, d == 1 || direction == PTO_DIRECTION_BACKWARD);
+    open_network(l, node, roles, false, d, &n);
+    multiply_inputs(l, &n, x, x->shape[0]);
+    run_direction(l, &n, step, &results, x->shape[0], d, d == 1 || direction == PTO_DIRECTION_BACKWARD);
   }
-  return status;
 }
 
-int pto_lower_gru(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+void pto_lower_gru(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_gru_options *options = node->options;
   static const struct roles roles = {.bias = 3, .recurrent_bias = 4, .hidden = 5};
   struct network form;
   set_gru(&form, options->layout, options->hidden_size, options->reset_after, options->activations);
-  return run_network(l, node, &roles, &form, options->direction, gru_step);
+  run_network(l, node, &roles, &form, options->direction, gru_step);
 }
 
-int pto_lower_lstm(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
+void pto_lower_lstm(struct pto_graph_lowering *l, const struct pto_graph_node *node) {
   const struct pto_lstm_options *options = node->options;
   static const struct roles roles = {.bias = 3, .recurrent_bias = 4, .peephole = 5, .hidden = 6, .cell = 7};
   struct network form;
   set_lstm(&form, options->layout, options->hidden_size, options->activations);
-  return run_network(l, node, &roles, &form, options->direction, lstm_step);
+  run_network(l, node, &roles, &form, options->direction, lstm_step);
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include <runtime/base/grow.h>
+
 static bool is_free(const struct pto_value_buffer *b, uint32_t node_index) {
   return b->end <= node_index && node_index - b->end >= PTO_VALUE_MEMORY_DISTANCE;
 }
@@ -23,14 +25,9 @@ bool pto_value_memory_reuse(struct pto_value_memory *memory, uint64_t size_bytes
 }
 
 bool pto_value_memory_add(struct pto_value_memory *memory, struct pto_buffer buffer, uint32_t end) {
-  if (memory->count == memory->capacity) {
-    const uint32_t capacity = 2 * memory->capacity + 64;
-    struct pto_value_buffer *larger = realloc(memory->buffers, capacity * sizeof *larger);
-    if (!larger) return false;
-    memory->buffers = larger;
-    memory->capacity = capacity;
-  }
-  memory->buffers[memory->count++] = (struct pto_value_buffer){buffer, end};
+  struct pto_value_buffer *added = pto_grow(&memory->buffers, &memory->count, &memory->capacity, sizeof *added);
+  if (!added) return false;
+  *added = (struct pto_value_buffer){buffer, end};
   memory->bytes += buffer.size_bytes;
   return true;
 }

@@ -6,7 +6,7 @@
  * as the dispatch's scope.
  *
  * Always true: a buffer belongs to one value at a time, from the node that makes it to the last that may read its
- * storage (pto_graph_lowering.storage_ends); it is handed on only where PTO_VALUE_MEMORY_FREE_BYTES have been handed
+ * storage (pto_value_life.storage_end); it is handed on only where PTO_VALUE_MEMORY_FREE_BYTES have been handed
  * out, and only PTO_VALUE_MEMORY_DISTANCE nodes later; of those that are large enough the one that has been dead for
  * longest, so that the new value's writers seldom wait for the old one's readers.  That they do wait where they must is
  * the runtime's doing: it orders writes after reads of the same bytes.  Under rules that do not (--deps pto) every
@@ -32,14 +32,14 @@ struct pto_value_buffer {
 
 struct pto_value_memory {
   struct pto_value_buffer *buffers;
-  uint32_t count, capacity;
+  size_t count, capacity;
   uint64_t bytes;      /* of all of them */
-  bool reuses_at_once; /* nothing is free */
-  bool reuses_nothing; /* all is */
+  bool reuses_at_once; /* before PTO_VALUE_MEMORY_FREE_BYTES have been handed out, too */
+  bool reuses_nothing; /* every value gets a buffer of its own */
 };
 
-/* A buffer that is free at node `node_index` for a value of `size_bytes`, which is dead behind node `end` − 1.  False
- * where there is none, or new ones are still free to be had. */
+/* A buffer that is free at node `node_index`, for a value of `size_bytes` that no node from `end` on reads.  False
+ * where there is none, or where new ones may still be made. */
 bool pto_value_memory_reuse(struct pto_value_memory *memory, uint64_t size_bytes, uint32_t node_index, uint32_t end,
                             struct pto_buffer *buffer_out);
 /* A buffer that was made for such a value.  False where there is no memory to remember it: then no other value gets it.

@@ -67,23 +67,23 @@ static void set_scalars(struct pto_param *params, const struct pto_slides *slide
   params[5] = pto_scalar_u64(slides->width.dilation);
 }
 
-int pto_lower_unfold(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_slides *slides,
-                     const struct pto_row_tile *tile, const struct pto_tensor *value, const struct pto_tensor *to) {
+void pto_lower_unfold(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_slides *slides,
+                      const struct pto_row_tile *tile, const struct pto_tensor *value, const struct pto_tensor *to) {
   uint64_t pad;
   const struct pto_tensor rows = rows_read(x, &slides->height, tile, &pad);
   struct pto_param params[9] = {pto_input(&rows), pto_input(value), pto_output(to)};
   set_scalars(params + 3, slides, pad);
-  return pto_graph_lowering_submit(l, &pto_general_unfold, params, 9);
+  pto_graph_lowering_submit(l, &pto_general_unfold, params, 9);
 }
 
-int pto_lower_depthwise(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *filter,
-                        const struct pto_tensor *bias, const struct pto_tensor *y, const struct pto_slides *slides,
-                        const struct pto_row_tile *tile, const struct pto_bounds *bounds) {
+void pto_lower_depthwise(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *filter,
+                         const struct pto_tensor *bias, const struct pto_tensor *y, const struct pto_slides *slides,
+                         const struct pto_row_tile *tile, const struct pto_bounds *bounds) {
   uint64_t pad;
   const struct pto_tensor rows = rows_read(x, &slides->height, tile, &pad), written = pto_row_tile_of(tile, y);
   struct pto_param params[12] = {pto_input(&rows), pto_input(filter), pto_input(bias), pto_output(&written)};
   set_scalars(params + 4, slides, pad);
   params[10] = pto_scalar_f32(bounds->least);
   params[11] = pto_scalar_f32(bounds->most);
-  return pto_graph_lowering_submit(l, &pto_general_depthwise, params, 12);
+  pto_graph_lowering_submit(l, &pto_general_depthwise, params, 12);
 }

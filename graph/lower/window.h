@@ -2,7 +2,7 @@
 /*
  * What lowerings with windows share: operands as [n, c, h, w] whatever their layout, and tiles of output rows.
  *
- * Owns nothing: values.  As graph/lower/lowering.h says of threads.
+ * Owns nothing: structs are passed by value.  Lowering functions call, on the thread of the lowering.
  */
 #ifndef PTO_GRAPH_LOWER_WINDOW_H
 #define PTO_GRAPH_LOWER_WINDOW_H
@@ -24,8 +24,7 @@ struct pto_slides pto_slides_of(struct pto_u32_list padding, struct pto_u32_list
 /* A view [n, c, h, w] of a tensor in that layout. */
 struct pto_tensor pto_lower_as_nchw(const struct pto_tensor *t, uint32_t layout);
 
-/* Rows first … first + count of the outputs of sample n: the rows of x that they read, and the slide that is left for
- * these. */
+/* Rows first … first + count − 1 of the outputs of sample n. */
 struct pto_row_tile {
   uint64_t n, first, count;
 };
@@ -43,8 +42,8 @@ struct pto_tensor pto_row_tile_of(const struct pto_row_tile *tile, const struct 
 
 /* Submits `unfold`: the windows of the tile's outputs into `to`, a tensor [1, count, ow, i, j, c] of any layout;
  * `value` is what is outside x. */
-int pto_lower_unfold(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_slides *slides,
-                     const struct pto_row_tile *tile, const struct pto_tensor *value, const struct pto_tensor *to);
+void pto_lower_unfold(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_slides *slides,
+                      const struct pto_row_tile *tile, const struct pto_tensor *value, const struct pto_tensor *to);
 
 /* What a convolution's results are brought between. */
 struct pto_bounds {
@@ -52,13 +51,13 @@ struct pto_bounds {
   float least, most;
 };
 
-/* conv2d with these bounds, finite ones only where it has a bias. */
-int pto_lower_conv2d_within(struct pto_graph_lowering *l, const struct pto_graph_node *node,
-                            const struct pto_bounds *bounds);
+/* conv2d with these bounds, NULL: none; finite ones only where it has a bias. */
+void pto_lower_conv2d_within(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                             const struct pto_bounds *bounds);
 
 /* Submits `depthwise` for a tile of y, or for some of its channels; filter [c, kh, kw]. */
-int pto_lower_depthwise(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *filter,
-                        const struct pto_tensor *bias, const struct pto_tensor *y, const struct pto_slides *slides,
-                        const struct pto_row_tile *tile, const struct pto_bounds *bounds);
+void pto_lower_depthwise(struct pto_graph_lowering *l, const struct pto_tensor *x, const struct pto_tensor *filter,
+                         const struct pto_tensor *bias, const struct pto_tensor *y, const struct pto_slides *slides,
+                         const struct pto_row_tile *tile, const struct pto_bounds *bounds);
 
 #endif

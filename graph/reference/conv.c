@@ -9,28 +9,8 @@
 
 /* A filter as an image: batches are output channels, channels input channels, both within a group where the operation
  * has it so. */
-static struct pto_reference_image conv2d_filter(const struct pto_graph_desc *desc, uint32_t layout) {
-  switch (layout) {
-  case PTO_CONV2D_HWIO:
-    return pto_reference_image_by(desc, 3, 2, 0, 1);
-  case PTO_CONV2D_OHWI:
-    return pto_reference_image_by(desc, 0, 3, 1, 2);
-  case PTO_CONV2D_IHWO:
-    return pto_reference_image_by(desc, 3, 0, 1, 2);
-  default:
-    return pto_reference_image_by(desc, 0, 1, 2, 3);
-  }
-}
-
-static struct pto_reference_image conv_transpose2d_filter(const struct pto_graph_desc *desc, uint32_t layout) {
-  switch (layout) {
-  case PTO_CONV_TRANSPOSE2D_HWOI:
-    return pto_reference_image_by(desc, 2, 3, 0, 1);
-  case PTO_CONV_TRANSPOSE2D_OHWI:
-    return pto_reference_image_by(desc, 0, 3, 1, 2);
-  default:
-    return pto_reference_image_by(desc, 1, 0, 2, 3);
-  }
+static struct pto_reference_image filter_image(const struct pto_graph_desc *desc, const uint8_t places[4]) {
+  return pto_reference_image_by(desc, places[0], places[1], places[2], places[3]);
 }
 
 /* The sum over one input channel; x is its first pixel, w its first weight. */
@@ -56,7 +36,8 @@ PTO_REFERENCE_OPERATION(conv2d) {
   const struct pto_conv2d_options *options = node->options;
   const struct pto_reference_image in = pto_reference_image(&operands[0]->desc, options->input_layout),
                                    out = pto_reference_image(&results->desc, options->input_layout),
-                                   filter = conv2d_filter(&operands[1]->desc, options->filter_layout);
+                                   filter = filter_image(&operands[1]->desc,
+                                                         pto_conv2d_filter_places[options->filter_layout]);
   const struct pto_reference_window window =
       pto_reference_window(filter.height, filter.width, options->padding, options->strides, options->dilations);
   const uint64_t group_outputs = out.channels / pto_option_u32(options->groups, 1);
@@ -95,7 +76,8 @@ PTO_REFERENCE_OPERATION(conv_transpose2d) {
   const struct pto_conv_transpose2d_options *options = node->options;
   const struct pto_reference_image in = pto_reference_image(&operands[0]->desc, options->input_layout),
                                    out = pto_reference_image(&results->desc, options->input_layout),
-                                   filter = conv_transpose2d_filter(&operands[1]->desc, options->filter_layout);
+                                   filter = filter_image(&operands[1]->desc,
+                                                         pto_conv_transpose2d_filter_places[options->filter_layout]);
   const struct pto_reference_window window =
       pto_reference_window(filter.height, filter.width, options->padding, options->strides, options->dilations);
   const uint64_t group_inputs = in.channels / pto_option_u32(options->groups, 1);

@@ -3,7 +3,7 @@
  * Images of the reference executor: 4-D tensors by batch, channel, row and column, whatever their layout; and windows
  * that slide over them.
  *
- * Owns nothing; functions of their arguments alone, any thread.  Only graph/reference/conv.c and _pool.c include it.
+ * Owns nothing; functions of their arguments alone, any thread.  For convolutions, pools and instance norms.
  */
 #ifndef PTO_GRAPH_REFERENCE_IMAGE_H
 #define PTO_GRAPH_REFERENCE_IMAGE_H

@@ -98,7 +98,7 @@ PTO_REFERENCE_OPERATION(pad) {
     else if (pto_reference_is_float(results))
       results->values[i] = pto_reference_option(results->desc.dtype, options->value, 0);
     else
-      results->whole[i] = pto_reference_whole_option(results->desc.dtype, options->value, 0);
+      results->whole[i] = pto_option_whole(options->value, results->desc.dtype, 0);
   }
   return PTO_OK;
 }

@@ -26,7 +26,7 @@ struct run {
 };
 
 static pto_reference_function *const functions[] = {
-#define X(id, name) pto_graph_reference_##id,
+#define X(id, ...) pto_graph_reference_##id,
     PTO_OP_LIST(X)
 #undef X
 };

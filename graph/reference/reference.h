@@ -11,7 +11,7 @@
  * as integers, with wrap-around where the specification has it.  Where the specification leaves a result open, the file
  * of the operation says which one it is here.
  *
- * Any thread.  To add an operation: pto_graph_reference_ID in the graph_reference_*.c of its subject.
+ * Any thread.  To add an operation: pto_graph_reference_ID in the file of its subject here.
  */
 #ifndef PTO_GRAPH_REFERENCE_REFERENCE_H
 #define PTO_GRAPH_REFERENCE_REFERENCE_H
@@ -33,7 +33,7 @@ typedef int pto_reference_function(const struct pto_graph_node *node,
                                    const struct pto_reference_tensor *const *operands,
                                    struct pto_reference_tensor *results);
 #define PTO_REFERENCE_PARAMETERS 8u
-#define X(id, name) pto_reference_function pto_graph_reference_##id;
+#define X(id, ...) pto_reference_function pto_graph_reference_##id;
 PTO_OP_LIST(X)
 #undef X
 

@@ -3,8 +3,7 @@
  * What the files of the reference executor share: elements by coordinates, broadcasting, and numbers as a dtype has
  * them.
  *
- * Owns nothing; functions of their arguments alone, any thread.  Only the graph_reference_*.c and their tests include
- * it.
+ * Owns nothing; functions of their arguments alone, any thread.  For the files of this folder and their tests.
  */
 #ifndef PTO_GRAPH_REFERENCE_SUPPORT_H
 #define PTO_GRAPH_REFERENCE_SUPPORT_H
@@ -32,10 +31,9 @@ int64_t pto_reference_saturate_to(uint32_t dtype, double x);
 /* The smallest and largest number of an integer dtype (uint64 by its bits). */
 int64_t pto_reference_smallest(uint32_t dtype);
 int64_t pto_reference_largest(uint32_t dtype);
-/* A number given as an option that becomes an element, as the specification casts it: rounded for floats; truncated and
- * saturated for integers. */
+/* A number given as an option that becomes an element of a float dtype, as the specification casts it: rounded.  Of an
+ * integer dtype that is pto_option_whole. */
 double pto_reference_option(uint32_t dtype, struct pto_number number, double default_value);
-int64_t pto_reference_whole_option(uint32_t dtype, struct pto_number number, int64_t default_value);
 
 /* A number given as an option that elements are computed with.  It is rounded to f32 for every float dtype: so have it
  * the published results, of fp16 too, where the specification casts it to the operand's dtype. */

@@ -30,31 +30,27 @@ double pto_reference_round_to(uint32_t dtype, double x) {
   }
 }
 
-static bool is_signed(uint32_t dtype) {
-  return dtype == PTO_INT4 || dtype == PTO_INT8 || dtype == PTO_INT16 || dtype == PTO_INT32 || dtype == PTO_INT64;
-}
-
 int64_t pto_reference_wrap_to(uint32_t dtype, int64_t x) {
   const uint32_t bits = pto_dtype_bits(dtype);
   if (dtype == PTO_BOOL) return x != 0;
   if (bits == 64) return x;
   const uint64_t low = (uint64_t)x & ((UINT64_C(1) << bits) - 1), sign = UINT64_C(1) << (bits - 1);
-  return is_signed(dtype) ? (int64_t)((low ^ sign) - sign) : (int64_t)low;
+  return pto_dtype_is_signed(dtype) ? (int64_t)((low ^ sign) - sign) : (int64_t)low;
 }
 
 int64_t pto_reference_smallest(uint32_t dtype) {
-  return is_signed(dtype) ? -(int64_t)((UINT64_C(1) << (pto_dtype_bits(dtype) - 1)) - 1) - 1 : 0;
+  return pto_dtype_is_signed(dtype) ? -(int64_t)((UINT64_C(1) << (pto_dtype_bits(dtype) - 1)) - 1) - 1 : 0;
 }
 
 int64_t pto_reference_largest(uint32_t dtype) {
   if (dtype == PTO_BOOL) return 1;
   if (dtype == PTO_UINT64) return -1;
-  return (int64_t)((UINT64_C(1) << (pto_dtype_bits(dtype) - (is_signed(dtype) ? 1 : 0))) - 1);
+  return (int64_t)((UINT64_C(1) << (pto_dtype_bits(dtype) - (pto_dtype_is_signed(dtype) ? 1 : 0))) - 1);
 }
 
 int64_t pto_reference_saturate_to(uint32_t dtype, double x) {
   if (isnan(x)) return 0;
-  const int digits = (int)pto_dtype_bits(dtype) - (is_signed(dtype) ? 1 : 0);
+  const int digits = (int)pto_dtype_bits(dtype) - (pto_dtype_is_signed(dtype) ? 1 : 0);
   if (x >= ldexp(1, dtype == PTO_BOOL ? 1 : digits)) return pto_reference_largest(dtype);
   if (x <= (double)pto_reference_smallest(dtype)) return pto_reference_smallest(dtype);
   return dtype == PTO_UINT64 ? (int64_t)(uint64_t)x : (int64_t)x;
@@ -64,16 +60,12 @@ double pto_reference_option(uint32_t dtype, struct pto_number number, double def
   return pto_reference_round_to(dtype, pto_option_f64(number, default_value));
 }
 
-int64_t pto_reference_whole_option(uint32_t dtype, struct pto_number number, int64_t default_value) {
-  if (number.kind == PTO_NUMBER_ABSENT) return default_value;
-  if (dtype == PTO_UINT64) return (int64_t)pto_option_u64(number, 0);
-  const int64_t x = pto_option_i64(number, 0), smallest = pto_reference_smallest(dtype),
-                largest = pto_reference_largest(dtype);
-  return x < smallest ? smallest : x > largest ? largest : x;
-}
-
 /* ---- memory ---- */
 
+/* float_at, store_float and pto_reference_round_to know these three. */
+_Static_assert(PTO_DTYPES_FLOAT ==
+                   (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
+               "the reference has to be told of a new float dtype");
 static bool is_float_dtype(uint32_t dtype) { return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0; }
 
 bool pto_reference_tensor_init(struct pto_reference_tensor *tensor, const struct pto_graph_desc *desc) {

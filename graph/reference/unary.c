@@ -98,8 +98,8 @@ PTO_REFERENCE_OPERATION(clamp) {
     }
     return PTO_OK;
   }
-  const int64_t low = pto_reference_whole_option(dtype, options->min_value, 0),
-                high = pto_reference_whole_option(dtype, options->max_value, 0);
+  const int64_t low = pto_option_whole(options->min_value, dtype, 0),
+                high = pto_option_whole(options->max_value, dtype, 0);
   for (uint64_t i = 0; i < count; i++) {
     int64_t x = operands[0]->whole[i];
     if (has_min && pto_reference_is_less(dtype, x, low)) x = low;

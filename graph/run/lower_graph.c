@@ -8,17 +8,23 @@
 #include <runtime/control/control.h>
 
 static pto_lower_function *const lower_functions[PTO_GRAPH_OP_COUNT] = {
-#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_unary,
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_unary,
     PTO_UNARY_OP_LIST(X)
 #undef X
-#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_binary,
-        PTO_BINARY_OP_LIST(X)
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_binary,
+        PTO_ARITHMETIC_OP_LIST(X)
 #undef X
-#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_reduce,
-            PTO_REDUCE_OP_LIST(X)
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_comparison,
+            PTO_COMPARISON_OP_LIST(X)
 #undef X
-#define X(id, name) [PTO_GRAPH_OP_##id] = pto_lower_##id,
-                PTO_OTHER_OP_LIST(X)
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_logic,
+                PTO_LOGIC_OP_LIST(X)
+#undef X
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_reduce,
+                    PTO_REDUCE_OP_LIST(X)
+#undef X
+#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_##id,
+                        PTO_OTHER_OP_LIST(X)
 #undef X
 };
 
@@ -99,11 +105,9 @@ static void lowering_fini(struct pto_graph_lowering *l) {
 
 /* Outputs whose result went elsewhere: those in the storage of an input that was still read, and further names of a
  * value that is an output already. */
-static int copy_outputs(struct pto_graph_lowering *l) {
-  int status = PTO_OK;
-  for (uint32_t o = 0; o < l->graph->output_count && status == PTO_OK; o++)
-    if (!l->is_written[o]) status = pto_graph_lowering_convert(l, &l->tensors[l->graph->outputs[o]], &l->outputs[o]);
-  return status;
+static void copy_outputs(struct pto_graph_lowering *l) {
+  for (uint32_t o = 0; o < l->graph->output_count && l->status == PTO_OK; o++)
+    if (!l->is_written[o]) pto_graph_lowering_convert(l, &l->tensors[l->graph->outputs[o]], &l->outputs[o]);
 }
 
 /* "node 3 of 7, matmul "head"". */
@@ -126,15 +130,15 @@ static void add_node_to_error(const struct pto_graph_lowering *l, const struct p
 }
 
 /* A node, or the group that ends with it; results inside a group have no tasks of their own. */
-static int lower_node(struct pto_graph_lowering *l, const struct pto_fusion_plan *plan) {
+static void lower_node(struct pto_graph_lowering *l, const struct pto_fusion_plan *plan) {
   const struct pto_graph_node *node = &l->graph->nodes[l->node_index];
   const struct pto_fused_group *group = pto_fusion_group_at(plan, l->node_index);
-  if (pto_fusion_is_inside(plan, l->node_index)) return PTO_OK;
+  if (pto_fusion_is_inside(plan, l->node_index)) return;
   const struct pto_graph_node whole = group ? pto_fused_group_node(l->graph, group) : *node;
-  const int status = group ? fused_functions[group->pattern](l, &whole) : lower_functions[node->op](l, node);
-  const int ended = pto_graph_lowering_end_node(l);
-  if (status != PTO_OK || ended != PTO_OK) add_node_to_error(l, group);
-  return status ? status : ended;
+  pto_lower_function *lower = group ? fused_functions[group->pattern] : lower_functions[node->op];
+  lower(l, &whole);
+  pto_graph_lowering_end_node(l);
+  if (l->status != PTO_OK) add_node_to_error(l, group);
 }
 
 int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const struct pto_tensor *inputs,
@@ -145,11 +149,11 @@ int pto_graph_lower(const struct pto_graph *graph, struct pto_runtime *rt, const
       .rt = rt, .graph = graph, .outputs = outputs, .observe = observe, .observe_context = context};
   l.memory.reuses_at_once = graph->reuses_at_once;
   l.memory.reuses_nothing = pto_host_rules(rt) != PTO_DEPS_EXACT;
-  int status = lowering_init(&l, inputs, constants, &plan);
-  for (; l.node_index < graph->node_count && status == PTO_OK; l.node_index++) status = lower_node(&l, &plan);
-  if (status == PTO_OK) status = copy_outputs(&l);
-  const int ended = pto_graph_lowering_end_node(&l);
+  l.status = lowering_init(&l, inputs, constants, &plan);
+  for (; l.node_index < graph->node_count && l.status == PTO_OK; l.node_index++) lower_node(&l, &plan);
+  copy_outputs(&l);
+  pto_graph_lowering_end_node(&l);
   pto_fusion_plan_fini(&plan);
   lowering_fini(&l);
-  return status ? status : ended;
+  return l.status;
 }

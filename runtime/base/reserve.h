@@ -26,6 +26,14 @@ void pto_reserve_fini(struct pto_reserve *reserve);
 /* Gives the resident pages back; the bytes read as zero again. */
 void pto_reserve_discard(struct pto_reserve *reserve);
 
+/* The next piece of one reservation, at the beginning of a cache line: `size_bytes` from base + *used_bytes on.  With a
+ * NULL base it only adds up, and so says how much to reserve. */
+static inline void *pto_carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
+  void *piece = base ? base + *used_bytes : NULL;
+  *used_bytes += pto_align_up(size_bytes, PTO_CACHE_LINE);
+  return piece;
+}
+
 /* For tests of creation: the n-th reserve from now on fails (0: none).  Per process, set by tests alone. */
 extern uint32_t pto_reserve_fail_countdown;
 

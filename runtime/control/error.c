@@ -25,6 +25,7 @@ int pto_runtime_fail(struct pto_runtime *rt, int status, const char *format, ...
   store_sentence(rt, status, format, arguments);
   va_end(arguments);
   rt->has_failed = true;
+  rt->since_poll = PTO_POLL_INTERVAL;
   if (status != PTO_EUSER && rt->is_running) pto_wait_picture_take(rt, status, rt->failed_slot, &rt->stopped->picture);
   pto_scheduler_abandon(&rt->scheduler);
   return status;
@@ -42,22 +43,10 @@ void pto_host_append_error(struct pto_runtime *rt, const char *text) { pto_error
 /* ---- words for sentences ---- */
 
 const char *pto_param_mode_name(uint32_t mode) {
-  switch (mode) {
-  case PTO_UNUSED:
-    return "unused";
-  case PTO_INPUT:
-    return "input";
-  case PTO_OUTPUT:
-    return "output";
-  case PTO_INOUT:
-    return "inout";
-  case PTO_ACCUMULATE:
-    return "accumulate";
-  case PTO_SCALAR:
-    return "scalar";
-  default:
-    return "?";
-  }
+  static const char *const names[] = {
+      [PTO_UNUSED] = "unused", [PTO_INPUT] = "input",           [PTO_OUTPUT] = "output",
+      [PTO_INOUT] = "inout",   [PTO_ACCUMULATE] = "accumulate", [PTO_SCALAR] = "scalar"};
+  return mode < PTO_ARRAY_LENGTH(names) && names[mode] ? names[mode] : "?";
 }
 
 void pto_params_describe(const struct pto_payload *payload, struct pto_error *error) {

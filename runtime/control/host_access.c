@@ -173,7 +173,7 @@ void pto_host_finish_tasks(struct pto_runtime *rt) {
 }
 
 void pto_host_call(struct pto_runtime *rt) {
-  if (rt->port->ops->call) rt->port->ops->call(rt->port);
+  if (rt->port->call) rt->port->call(rt->port);
 }
 
 bool pto_host_has_failed(const struct pto_runtime *rt) { return rt->has_failed; }

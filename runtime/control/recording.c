@@ -151,6 +151,7 @@ struct pto_recording *pto_recording_begin(struct pto_runtime *rt, const struct p
   for (uint32_t i = 0; kept && i < given_count; i++) kept[i] = given[i].buffer;
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) recording->heads[r] = rt->rings.rings[r].head;
   rt->recording = recording;
+  pto_runtime_count_listeners(rt);
   return recording;
 }
 
@@ -166,6 +167,7 @@ static void fit(struct pto_recorded_array *array) {
 
 bool pto_recording_end(struct pto_runtime *rt, struct pto_recording *recording) {
   rt->recording = NULL;
+  pto_runtime_count_listeners(rt);
   if (!recording || recording->is_unusable) return false;
   for (int i = 0; i < PTO_RECORDED_ARRAYS; i++) fit(&recording->arrays[i]);
   struct pto_param *params = recording->arrays[PTO_RECORDED_PARAMS].items;

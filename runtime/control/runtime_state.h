@@ -77,6 +77,7 @@ struct pto_submit_work {
   bool is_serial;   /* its blocks run one after another */
   bool has_waiting; /* a kernel of it waits for other cores */
   bool has_fuzzy;   /* an access is fuzzy */
+  bool has_more;    /* something of it needs more than a slot and edges: memory, versions, a predicate */
   bool asks;        /* a kernel of it has a check, or a cost that says what local memory it needs */
   struct pto_payload *payload;
   struct pto_param_work params[PTO_MAX_ACCESSES];
@@ -108,7 +109,7 @@ struct pto_runtime {
   struct pto_reserve finished_memory;
   uint32_t *finished; /* slots whose completion has to be told to their consumers */
   uint32_t finished_count;
-  uint32_t since_poll;
+  uint32_t since_poll; /* submits; PTO_POLL_INTERVAL in virtual time, after a failure and between runs: all look up */
   bool is_running, has_failed;
   bool is_in_orchestration;   /* of pto_run, or behind it at the run's end */
   uint16_t tag;               /* of this runtime, in every handle */
@@ -127,6 +128,7 @@ struct pto_runtime {
   struct pto_error error;          /* the run's first error, else the last refused call's */
   const void *call;                /* where the last public call that submits or accesses returns to */
   struct pto_recording *recording; /* that is being made; NULL */
+  bool has_listeners;              /* of submits: that, the trace, a virtual clock */
   struct pto_template *templates;  /* template.h */
   struct pto_reserve templates_memory;
   struct pto_published_counters *published; /* NULL: they are not published */
@@ -150,14 +152,13 @@ static inline int pto_runtime_check(struct pto_runtime *rt) {
   return rt->has_failed ? rt->error.status : PTO_REFUSE(rt, PTO_EINVAL, "not within a run");
 }
 
-static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32_t depth) {
-  return rt->is_running ? &rt->scopes[depth].buffers : &rt->outside_buffers;
+/* Whenever one of them may have come or gone. */
+static inline void pto_runtime_count_listeners(struct pto_runtime *rt) {
+  rt->has_listeners = rt->recording || rt->trace.record || rt->port->is_virtual;
 }
 
-/* Whether a submit looks for completions first: in virtual time whenever there may be one, else every so often. */
-static inline bool pto_runtime_has_to_poll(struct pto_runtime *rt) {
-  if (PTO_UNLIKELY(rt->port->is_virtual)) return rt->port->clock >= rt->port->quiet_until;
-  return ++rt->since_poll >= PTO_POLL_INTERVAL;
+static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32_t depth) {
+  return rt->is_running ? &rt->scopes[depth].buffers : &rt->outside_buffers;
 }
 
 /* For the record: each public function that submits or accesses says where it was called.  A macro, as the address is

@@ -31,7 +31,7 @@ void pto_scopes_push(struct pto_runtime *rt, uint32_t depth, uint32_t kind) {
   rt->scope_depth = depth;
   rt->ring = ring;
   if (pto_trace_has_graph(&rt->trace)) record_begin(rt, &rt->scopes[depth], depth);
-  rt->hazards.is_manual = kind == PTO_SCOPE_MANUAL;
+  pto_hazards_set_manual(&rt->hazards, kind == PTO_SCOPE_MANUAL);
 }
 
 /* What was submitted since the scope began belongs to it or to scopes that ended within it; so where no open scope has
@@ -47,7 +47,7 @@ void pto_scopes_pop(struct pto_runtime *rt) {
   }
   if (rt->scope_depth) rt->scope_depth--;
   rt->ring = &rt->rings.rings[rt->scopes[rt->scope_depth].ring];
-  rt->hazards.is_manual = rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL;
+  pto_hazards_set_manual(&rt->hazards, rt->scopes[rt->scope_depth].kind == PTO_SCOPE_MANUAL);
 }
 
 static void charge_scope(struct pto_runtime *rt) {

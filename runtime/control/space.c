@@ -105,9 +105,6 @@ int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *subm
     pto_stall_end(rt, &stall);
   }
   *slot_out = pto_task_ring_alloc(&rt->rings, ring_index);
-  if (allocates) {
-    rt->rings.slots[*slot_out].flags |= PTO_TASK_HAS_BLOCK;
-    rt->rings.cold[*slot_out].heap_end = heap_end;
-  }
+  if (allocates) rt->rings.cold[*slot_out].heap_end = heap_end;
   return PTO_OK;
 }

@@ -240,41 +240,23 @@ static PTO_NOINLINE void prepare_space(struct pto_access_space *space) {
   space->plane = pto_divisor_make(plane, space->size_bytes);
 }
 
-static void insert_into_class(struct pto_access_map *map, struct pto_access_space *space, uint32_t index,
-                              const struct pto_access_box *box) {
-  const uint32_t class = class_of(map, space, box);
-  struct cell_range cells;
-  join(map, index, class);
-  cells_of(&map->classes[class], box, space->coordinates, &cells);
-  link_into_all(map, index, &cells);
-}
-
-/* The first entry of a space, the second one, a new class, several cells: any entry. */
+/* A new class, several cells: any entry. */
 static PTO_NOINLINE void insert_generally(struct pto_access_map *map, uint32_t index) {
-  struct pto_access_entry_cold *cold = &map->cold[index];
-  struct pto_access_space *space = &map->spaces[cold->space];
+  struct pto_access_space *space = &map->spaces[map->cold[index].space];
   struct pto_access_box box;
-  if (!space->first_class) {
-    const uint32_t other = space->lone_entry;
-    if (!other) {
-      space->lone_entry = index;
-      cold->class_index = 0;
-      return;
-    }
-    space->lone_entry = 0;
-    if (!space->rows_in_plane) prepare_space(space);
-    box_of_entry(map, other, &box);
-    insert_into_class(map, space, other, &box);
-  }
+  struct cell_range cells;
+  if (!space->rows_in_plane) prepare_space(space);
   box_of_entry(map, index, &box);
-  insert_into_class(map, space, index, &box);
+  const uint32_t class = class_of(map, space, &box);
+  join(map, index, class);
+  cells_of(&map->classes[class], &box, space->coordinates, &cells);
+  link_into_all(map, index, &cells);
 }
 
 void pto_access_grid_insert(struct pto_access_map *map, uint32_t index, const struct pto_access_place *place) {
   map->cold[index].links = 0;
-  /* what was removed since the search may have been the last of its class, or of the space */
-  if (place && place->has_cell && map->classes[place->class_index].entry_count &&
-      map->spaces[map->cold[index].space].first_class) {
+  /* what was removed since the search may have been the last of its class */
+  if (place && place->has_cell && map->classes[place->class_index].entry_count) {
     join(map, index, place->class_index);
     link_first(map, index, place->cell);
   } else {
@@ -294,24 +276,18 @@ static inline void leave_class(struct pto_access_map *map, const struct pto_acce
 
 void pto_access_grid_remove(struct pto_access_map *map, uint32_t index) {
   const struct pto_access_entry_cold *cold = &map->cold[index];
-  if (PTO_UNLIKELY(!cold->class_index)) {
-    map->spaces[cold->space].lone_entry = 0;
-    return;
-  }
   unlink_from(map, cold->cell, index);
   if (PTO_UNLIKELY(cold->links)) drop_links(map, index);
   leave_class(map, cold);
 }
 
 uint32_t pto_access_grid_first(const struct pto_access_map *map, uint32_t space) {
-  const struct pto_access_space *s = &map->spaces[space];
-  return s->first_class ? map->classes[s->first_class].first_entry : s->lone_entry;
+  return map->classes[map->spaces[space].first_class].first_entry;
 }
 
 bool pto_access_grid_has(const struct pto_access_map *map, uint32_t index) {
   const struct pto_access_space *space = &map->spaces[map->cold[index].space];
   const uint32_t class = map->cold[index].class_index;
-  if (!class) return space->lone_entry == index && !space->first_class;
   struct pto_access_box box;
   box_of_entry(map, index, &box);
   struct cell_range cells;
@@ -432,10 +408,9 @@ static inline void search_classes(struct pto_access_map *map, const struct pto_a
   for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) search_class(map, c, coordinates, query);
 }
 
-/* A space of one entry, or with something fuzzy: ranges may meet where boxes do not. */
+/* With something fuzzy: ranges may meet where boxes do not. */
 static PTO_NOINLINE void search_all(struct pto_access_map *map, const struct pto_access_space *space,
                                     const struct query *query) {
-  if (space->lone_entry) consider(map, space->lone_entry, query);
   for (uint32_t c = space->first_class; c; c = map->classes[c].next_in_space) search_list(map, &map->classes[c], query);
 }
 

@@ -8,9 +8,6 @@
  * first region, so aligned tiles take one cell each.  Cells of all classes share one hash table, in which cells side by
  * side in a row have their heads side by side.
  *
- * A space with one region, and a class with one in a space of one row, need no cells to be searched; so the lone entry
- * of a space is linked into the grid when a second one comes.
- *
  * Part of the access map: no state of its own; see access_map.h.
  */
 #ifndef PTO_ACCESS_GRID_H

@@ -62,7 +62,7 @@ struct pto_access_entry_cold {
   uint32_t space;
   uint32_t bucket, next; /* of the bucket */
   uint32_t visit;        /* stamp of the last walk over several cells that met it */
-  uint32_t class_index;  /* 0: the lone entry of its space, which no cell leads to */
+  uint32_t class_index;
   uint32_t next_in_class, previous_in_class;
   uint32_t cell, next_in_cell; /* its first cell */
   uint32_t links;              /* its other cells; through sibling */
@@ -75,7 +75,6 @@ struct pto_access_space {
   struct pto_divisor pitch, plane; /* bytes of a row, of a plane of rows */
   uint64_t rows_in_plane;          /* 0: no grid was needed so far, and the reciprocals are not set */
   uint32_t coordinates;            /* 1: all is one row; 2: all is one plane; 3 */
-  uint32_t lone_entry;             /* where it is the only one, and no other has been since it came */
   uint32_t first_class;
   uint32_t entry_count;
   uint32_t fuzzy_count;   /* fuzzy entries */
@@ -215,19 +214,28 @@ static inline uint32_t pto_access_map_find(const struct pto_access_map *map, con
                                            uint32_t bucket) {
   return pto_access_map_find_kind(map, region, pto_access_kind(region), bucket);
 }
-/* The rest of pto_access_map_append, for entries whose own places are full. */
-bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
-                                 uint16_t tag);
+/* A fresh chunk before the others, for an entry whose places are full.  False where the list chunks are exhausted. */
+bool pto_access_map_add_chunk(struct pto_access_map *map, struct pto_access_entry *entry);
 
 /* Adds an access behind the others.  False where the list chunks are exhausted. */
 static inline bool pto_access_map_append(struct pto_access_map *map, struct pto_access_entry *entry,
                                          struct pto_task_ref ref, uint16_t tag) {
   if (tag & PTO_TAG_WRITE)
     entry->flags |= (uint8_t)(PTO_ENTRY_HAS_WRITE | (entry->count || entry->more ? PTO_ENTRY_MANY_WRITES : 0));
-  if (PTO_UNLIKELY(entry->count == PTO_ENTRY_ACCESSES)) return pto_access_map_append_chunk(map, entry, ref, tag);
-  entry->refs[entry->count] = ref.bits;
-  entry->tags[entry->count] = tag;
-  entry->count++;
+  if (PTO_LIKELY(entry->count < PTO_ENTRY_ACCESSES)) {
+    entry->refs[entry->count] = ref.bits;
+    entry->tags[entry->count] = tag;
+    entry->count++;
+    return true;
+  }
+  struct pto_list_chunk *chunk = &map->chunks->chunks[entry->more];
+  if (!entry->more || PTO_UNLIKELY(chunk->count == PTO_CHUNK_ACCESSES)) {
+    if (PTO_UNLIKELY(!pto_access_map_add_chunk(map, entry))) return false;
+    chunk = &map->chunks->chunks[entry->more];
+  }
+  chunk->items.accesses.refs[chunk->count] = ref.bits;
+  chunk->items.accesses.tags[chunk->count] = tag;
+  chunk->count++;
   return true;
 }
 static inline bool pto_access_entry_is_empty(const struct pto_access_entry *entry) {

@@ -257,8 +257,7 @@ void pto_access_map_free_chunks(struct pto_access_map *map, struct pto_access_en
   entry->prune_log2 = PRUNE_MIN_LOG2;
 }
 
-/* A fresh chunk before the others.  False where there is none. */
-static PTO_NOINLINE bool add_chunk(struct pto_access_map *map, struct pto_access_entry *entry) {
+bool pto_access_map_add_chunk(struct pto_access_map *map, struct pto_access_entry *entry) {
   struct pto_list_chunks *pool = map->chunks;
   const struct pto_list_chunk *first = &pool->chunks[entry->more];
   if (entry->more && first->total + first->count >= 1u << entry->prune_log2) prune_chunks(map, entry);
@@ -267,17 +266,6 @@ static PTO_NOINLINE bool add_chunk(struct pto_access_map *map, struct pto_access
   if (entry->more) pool->chunks[chunk].total = pool->chunks[entry->more].total + pool->chunks[entry->more].count;
   pool->chunks[chunk].next = entry->more;
   entry->more = chunk;
-  return true;
-}
-
-bool pto_access_map_append_chunk(struct pto_access_map *map, struct pto_access_entry *entry, struct pto_task_ref ref,
-                                 uint16_t tag) {
-  const bool is_full = !entry->more || map->chunks->chunks[entry->more].count == PTO_CHUNK_ACCESSES;
-  if (PTO_UNLIKELY(is_full && !add_chunk(map, entry))) return false;
-  struct pto_list_chunk *chunk = &map->chunks->chunks[entry->more];
-  chunk->items.accesses.refs[chunk->count] = ref.bits;
-  chunk->items.accesses.tags[chunk->count] = tag;
-  chunk->count++;
   return true;
 }
 

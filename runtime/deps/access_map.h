@@ -17,7 +17,7 @@
  * access_layout.h.
  *
  * Always true: ISOLATED ⇒ no live entry of the space shares a byte with it; an entry is linked into each cell of its
- * class that its box touches, unless it is the lone one of its space.
+ * class that its box touches.
  *
  * An entry whose accesses a larger write has replaced stays, empty, for the next access to its region: tiles that come
  * back in turn with their whole are not made anew each time.  The next lookup that finds it empty removes it.

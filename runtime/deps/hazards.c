@@ -9,6 +9,10 @@ void pto_hazards_clear_marks(struct pto_hazards *hazards) {
 
 /* ---- wiring ---- */
 
+static inline uint32_t consumer_slot(const struct pto_hazards *hazards) {
+  return hazards->consumer.bits & hazards->slot_mask;
+}
+
 static PTO_NOINLINE bool add_consumer_chunk(struct pto_hazards *hazards, struct pto_task_slot *producer) {
   struct pto_list_chunks *pool = hazards->chunks;
   uint32_t index = producer->more_consumers;
@@ -18,7 +22,7 @@ static PTO_NOINLINE bool add_consumer_chunk(struct pto_hazards *hazards, struct 
     pool->chunks[fresh].next = index;
     producer->more_consumers = index = fresh;
   }
-  pool->chunks[index].items.slots[pool->chunks[index].count++] = hazards->consumer;
+  pool->chunks[index].items.slots[pool->chunks[index].count++] = consumer_slot(hazards);
   return true;
 }
 
@@ -26,11 +30,11 @@ static PTO_NOINLINE bool add_consumer_chunk(struct pto_hazards *hazards, struct 
 static inline void wire(struct pto_hazards *hazards, struct pto_task_slot *producer) {
   if (producer->mark == hazards->serial) return;
   producer->mark = hazards->serial;
-  hazards->task_edges++;
+  hazards->edges++;
   if (pto_task_state_has_finished(producer->state)) return;
   hazards->task_live_edges++;
   if (PTO_LIKELY(producer->consumer_count < PTO_INLINE_CONSUMERS))
-    producer->consumers[producer->consumer_count++] = hazards->consumer;
+    producer->consumers[producer->consumer_count++] = consumer_slot(hazards);
   else if (!add_consumer_chunk(hazards, producer))
     hazards->is_out_of_chunks = true;
 }
@@ -43,22 +47,26 @@ void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref ref) 
   if (hazards->listener)
     hazards->listener(
         hazards->listener_context,
-        &(struct pto_edge){.producer = index, .consumer = hazards->consumer, .reasons = PTO_EDGE_EXPLICIT});
+        &(struct pto_edge){.producer = index, .consumer = consumer_slot(hazards), .reasons = PTO_EDGE_EXPLICIT});
 }
 
+/* Of a list that has just been wired. */
 static PTO_COLD void tell(const struct pto_hazards *hazards, const struct pto_access *access,
-                          const struct pto_access_entry *entry, uint32_t producer, uint16_t tag) {
-  const uint64_t entry_end = hazards->map->cold[entry - hazards->map->entries].end;
-  if (producer == hazards->consumer) return; /* another access of the task itself */
-  hazards->listener(hazards->listener_context,
-                    &(struct pto_edge){.producer = producer,
-                                       .consumer = hazards->consumer,
-                                       .reasons = pto_deps_reasons(&hazards->table, tag, access->tag),
-                                       .producer_tag = tag,
-                                       .consumer_tag = access->tag,
-                                       .begin = pto_max_u64(access->region.start, entry->start),
-                                       .end = pto_min_u64(access->region.end, entry_end),
-                                       .buffer_number = access->buffer_number});
+                          const struct pto_access_entry *entry, const uint32_t *refs, const uint16_t *tags,
+                          uint32_t count) {
+  struct pto_edge edge = {.consumer = consumer_slot(hazards),
+                          .consumer_tag = access->tag,
+                          .begin = pto_max_u64(access->region.start, entry->start),
+                          .end = pto_min_u64(access->region.end, hazards->map->cold[entry - hazards->map->entries].end),
+                          .buffer_number = access->buffer_number};
+  for (uint32_t k = 0; k < count; k++) {
+    edge.producer = refs[k] & hazards->slot_mask;
+    edge.producer_tag = tags[k];
+    edge.reasons = pto_deps_reasons(&hazards->table, tags[k], access->tag);
+    /* another access of the task itself is no edge */
+    if (edge.reasons && edge.producer != edge.consumer && hazards->slots[edge.producer].ref.bits == refs[k])
+      hazards->listener(hazards->listener_context, &edge);
+  }
 }
 
 /* ---- what an access overlaps ---- */
@@ -68,14 +76,14 @@ static PTO_INLINE void order_list(struct pto_hazards *hazards, const struct pto_
                                   const struct pto_access_entry *entry, const uint32_t *refs, const uint16_t *tags,
                                   uint32_t count) {
   const uint8_t *reasons = pto_deps_reasons_of(&hazards->table, access->tag);
+  struct pto_task_slot *const slots = hazards->slots;
+  const uint32_t slot_mask = hazards->slot_mask;
   for (uint32_t k = 0; k < count; k++) {
-    const uint32_t index = refs[k] & hazards->slot_mask;
-    struct pto_task_slot *producer = &hazards->slots[index];
-    if (!reasons[tags[k] >> 8] || PTO_UNLIKELY(!pto_task_slot_is_of(producer, (struct pto_task_ref){refs[k]})))
-      continue;
-    wire(hazards, producer);
-    if (PTO_UNLIKELY(hazards->listener != NULL)) tell(hazards, access, entry, index, tags[k]);
+    struct pto_task_slot *producer = &slots[refs[k] & slot_mask];
+    if (reasons[tags[k] >> 8] && PTO_LIKELY(pto_task_slot_is_of(producer, (struct pto_task_ref){refs[k]})))
+      wire(hazards, producer);
   }
+  if (PTO_UNLIKELY(hazards->listener != NULL)) tell(hazards, access, entry, refs, tags, count);
 }
 
 static PTO_NOINLINE void order_chunks(struct pto_hazards *hazards, const struct pto_access *access,
@@ -135,13 +143,9 @@ static bool has_no_edge(void *context, struct pto_task_ref ref) {
   return hazards->rings->slots[pto_task_ref_slot(hazards->rings, ref)].mark != hazards->serial;
 }
 
-static inline bool replaces_all(const struct pto_hazards *hazards) {
-  return hazards->table.orders_writes && !hazards->is_manual;
-}
-
 /* Drops what the write replaces of an entry that it covers. */
 static void replace(struct pto_hazards *hazards, struct pto_access_entry *entry) {
-  if (replaces_all(hazards) || pto_access_map_filter(hazards->map, entry, has_no_edge, hazards) == 0)
+  if (hazards->replaces_all || pto_access_map_filter(hazards->map, entry, has_no_edge, hazards) == 0)
     pto_access_map_clear_accesses(hazards->map, entry);
 }
 
@@ -165,7 +169,7 @@ static bool settle_hits(struct pto_hazards *hazards, const struct pto_access *ac
 }
 
 static inline void append(struct pto_hazards *hazards, struct pto_access_entry *entry, uint16_t tag) {
-  if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, hazards->consumer_ref, tag)))
+  if (PTO_UNLIKELY(!pto_access_map_append(hazards->map, entry, hazards->consumer, tag)))
     hazards->is_out_of_chunks = true;
 }
 
@@ -193,10 +197,9 @@ static void settle(struct pto_hazards *hazards, const struct pto_access *access,
  * again, which overlaps no other, needs no search, and a write replaces all of its entry. */
 static inline void enter_isolated(struct pto_hazards *hazards, const struct pto_access *access,
                                   struct pto_access_entry *entry) {
-  hazards->map->candidates++;
   order_entry(hazards, access, entry);
   if (access->tag & PTO_TAG_WRITE)
-    pto_access_map_replace(hazards->map, entry, hazards->consumer_ref, access->tag);
+    pto_access_map_replace(hazards->map, entry, hazards->consumer, access->tag);
   else
     append(hazards, entry, access->tag);
 }
@@ -226,17 +229,20 @@ static PTO_NOINLINE void wire_then_enter(struct pto_hazards *hazards, const stru
 void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count, bool has_fuzzy) {
   struct pto_access_map *map = hazards->map;
   map->lookups += count;
-  if (PTO_UNLIKELY(!replaces_all(hazards) || has_fuzzy)) {
+  if (PTO_UNLIKELY(!hazards->replaces_all || has_fuzzy)) {
     wire_then_enter(hazards, accesses, count);
     return;
   }
+  map->candidates += count; /* the own entry of each */
   for (const struct pto_access *access = accesses, *end = accesses + count; access < end; access++) {
     struct lookup found;
     find_own(map, access, &found);
-    if (PTO_LIKELY(is_isolated(map, found.own)))
+    if (PTO_LIKELY(is_isolated(map, found.own))) {
       enter_isolated(hazards, access, &map->entries[found.own]);
-    else
+    } else {
+      map->candidates--; /* it may have none */
       enter(hazards, access, &found);
+    }
   }
 }
 

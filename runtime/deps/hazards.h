@@ -60,25 +60,27 @@ struct pto_hazards {
   struct pto_task_slot *slots; /* of `rings`, as is the next */
   uint32_t slot_mask;
   bool is_manual;
-  bool is_out_of_chunks; /* in this submit: live work has them all */
+  bool replaces_all;     /* of what it covers: table.orders_writes, in no manual scope */
+  bool is_out_of_chunks; /* in this run, which has failed by it: live work has them all */
   uint32_t serial;
-  uint32_t consumer; /* slot of the task being submitted */
-  struct pto_task_ref consumer_ref;
-  uint64_t task_edges, task_live_edges; /* of the submit that goes on; live: whose producers have not finished */
-  uint64_t edges, live_edges;           /* of the run, but for those */
+  struct pto_task_ref consumer; /* the task being submitted */
+  uint32_t task_live_edges;     /* of that: whose producers have not finished */
+  uint64_t edges, live_edges;   /* of the run; live: but for those */
 };
 
+/* The kind of the scope that later tasks are of. */
+static inline void pto_hazards_set_manual(struct pto_hazards *hazards, bool is_manual) {
+  hazards->is_manual = is_manual;
+  hazards->replaces_all = hazards->table.orders_writes && !is_manual;
+}
 /* The serials have come round. */
 PTO_COLD void pto_hazards_clear_marks(struct pto_hazards *hazards);
 
-static inline void pto_hazards_begin(struct pto_hazards *hazards, uint32_t consumer_slot) {
+static inline void pto_hazards_begin(struct pto_hazards *hazards, struct pto_task_slot *consumer) {
   if (PTO_UNLIKELY(++hazards->serial == 0)) pto_hazards_clear_marks(hazards);
-  struct pto_task_slot *slot = &hazards->rings->slots[consumer_slot];
-  slot->mark = hazards->serial;
-  hazards->task_edges = hazards->task_live_edges = 0;
-  hazards->is_out_of_chunks = false;
-  hazards->consumer_ref = slot->ref;
-  hazards->consumer = consumer_slot;
+  consumer->mark = hazards->serial;
+  hazards->consumer = consumer->ref;
+  hazards->task_live_edges = 0;
 }
 /* An edge that the orchestration asked for; the reference is visible. */
 void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref producer);
@@ -86,8 +88,7 @@ void pto_hazards_explicit(struct pto_hazards *hazards, struct pto_task_ref produ
 void pto_hazards_enter(struct pto_hazards *hazards, const struct pto_access *accesses, uint32_t count, bool has_fuzzy);
 /* The task waits for its producers.  False where list chunks ran out on the way: the run cannot go on. */
 static inline bool pto_hazards_end(struct pto_hazards *hazards, struct pto_task_slot *consumer) {
-  consumer->pending += (uint32_t)hazards->task_live_edges;
-  hazards->edges += hazards->task_edges;
+  consumer->pending += hazards->task_live_edges;
   hazards->live_edges += hazards->task_live_edges;
   return PTO_LIKELY(!hazards->is_out_of_chunks);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/base/clock.h>
+#include <runtime/base/sized.h>
 #include <runtime/submit/template.h>
 
 #include <stdatomic.h>
@@ -62,7 +63,7 @@ static int check_config(const struct pto_config *config, struct pto_error *error
     return pto_error_set(error, PTO_EINVAL, "heap of %llu bytes is not a multiple of %u up to 16 TiB",
                          (unsigned long long)config->heap_bytes, PTO_OUTPUT_ALIGN);
   if (!config->policy || !pto_policy_parse(config->policy, &policy, &seed))
-    return pto_error_set(error, PTO_EINVAL, "policy \"%s\" is none of fifo, lifo, random:SEED",
+    return pto_error_set(error, PTO_EINVAL, "policy \"%s\" is none of" PTO_POLICY_SYNTAXES,
                          config->policy ? config->policy : "");
   if (config->deps >= PTO_DEPS_SET_COUNT)
     return pto_error_set(error, PTO_EINVAL, "dependency rules %u are none", config->deps);
@@ -83,6 +84,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
   rt->port = port;
   rt->tag = next_tag();
   rt->outside_buffers = PTO_NONE;
+  rt->since_poll = PTO_POLL_INTERVAL;
   if (!reserve_all(rt)) {
     pto_runtime_destroy(rt);
     return pto_error_set(error, PTO_ENOMEM, "no address space for a window of %llu and heaps of %llu bytes",
@@ -140,13 +142,15 @@ static void begin_state(struct pto_runtime *rt) {
   if (rt->published) pto_published_counters_next_run(rt->published);
   rt->move_count = rt->moved_bytes = 0;
   rt->task_count = rt->completed_count = rt->submit_waits = rt->stall_count = 0;
-  rt->finished_count = rt->since_poll = 0;
+  rt->finished_count = 0;
+  rt->since_poll = PTO_POLL_INTERVAL;
   rt->doing = pto_doing_nothing;
   rt->failed_slot = PTO_PICTURE_NONE;
   if (rt->stopped->picture.status) rt->stopped->picture.status = PTO_OK; /* its page may never have been touched */
   rt->scope_depth = rt->scope_serial = 0;
   rt->virtual_ps = 0;
   rt->hazards.edges = rt->hazards.live_edges = 0;
+  rt->hazards.is_out_of_chunks = false;
   rt->map.lookups = rt->map.candidates = rt->map.budget_exhausted = 0;
   pto_task_rings_reset(&rt->rings, rt->first_sequence);
   pto_payload_pool_reset(&rt->payloads);
@@ -157,6 +161,7 @@ static void begin_state(struct pto_runtime *rt) {
   pto_trace_begin_run(&rt->trace, rt->port->is_virtual);
   PTO_ASSERT(!rt->recording);
   pto_edge_record_listen(&rt->edge_record, &rt->hazards);
+  pto_runtime_count_listeners(rt);
 }
 
 /* Slots of a failed run are given up as they are, with their heap, payloads and lists. */
@@ -182,6 +187,7 @@ static void end_state(struct pto_runtime *rt) {
   PTO_ASSERT(rt->chunks.live_count == 0 && rt->payloads.live_count == 0 && rt->map.live_entries == 0);
   pto_buffer_registry_new_epoch(&rt->buffers);
   rt->is_running = false;
+  rt->since_poll = PTO_POLL_INTERVAL;
 }
 
 void pto_host_drain(struct pto_runtime *rt) {
@@ -267,8 +273,7 @@ uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds) {
 }
 
 void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
-  struct pto_stats all = {.size = sizeof all,
-                          .tasks = rt->task_count,
+  struct pto_stats all = {.tasks = rt->task_count,
                           .edges = rt->hazards.edges,
                           .live_edges = rt->hazards.live_edges,
                           .wall_ns = rt->wall_ns,
@@ -283,9 +288,7 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
     all.window_high_water = pto_max_u64(all.window_high_water, pto_task_ring_high_water(&rt->rings.rings[i]));
     all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);
   }
-  size_t size = stats->size < sizeof all ? stats->size : sizeof all;
-  all.size = stats->size;
-  memcpy(stats, &all, size);
+  pto_sized_give(stats, &all, sizeof all);
 }
 
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt) {

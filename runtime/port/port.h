@@ -9,8 +9,8 @@
  *
  * Always true: every message dispatched yields exactly one completion.  in flight = dispatched − polled.
  *
- * Threads: all operations but `call` are called by the control thread alone, between begin_run and end_run unless said
- * otherwise.
+ * Threads: all operations are called by the control thread alone, between begin_run and end_run unless said otherwise.
+ * Other threads call `call` alone; it is no operation, because who stands before the engine may change `ops` in a run.
  *
  * Time.  `clock` is the virtual time (ps) of what the control thread does now: that of the orchestrator while it
  * submits, of a scheduler while it handles that scheduler's completion.  It stays 0 on engines whose time is real.  The
@@ -45,6 +45,9 @@ struct pto_payload {
   struct pto_kernel_tensor tensors[];
 };
 _Static_assert(sizeof(struct pto_payload) == 64, "tensors start on the second cache line");
+
+/* Cache lines behind the header that a kernel's call reads, mostly: to be fetched before. */
+#define PTO_PAYLOAD_READ_LINES 3u
 
 static inline union pto_scalar *pto_payload_scalars(struct pto_payload *payload) {
   return (union pto_scalar *)(void *)&payload->tensors[payload->tensor_count];
@@ -128,9 +131,6 @@ struct pto_port_ops {
   /* Nothing to do until something completes: runs kernels (one, or a few short ones), or blocks, or moves virtual time
    * to the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */
   void (*wait)(struct pto_port *port);
-  /* From any other thread, also between runs: a wait that goes on, or the next one, returns.  NULL on engines whose
-   * time is virtual. */
-  void (*call)(struct pto_port *port);
   /* The sentence that the run's first failed kernel left, of those that the runtime was told of; it ran for `core`.  ""
    * where it left none. */
   const char *(*kernel_message)(struct pto_port *port, uint32_t core);
@@ -143,7 +143,8 @@ struct pto_port_ops {
   void (*destroy)(struct pto_port *port);
 };
 
-/* What the runtime may know of the machine under it; constant after creation but for `clock` and the three after it. */
+/* What the runtime may know of the machine under it; constant after creation but for `ops`, `clock` and the
+ * three after it. */
 struct pto_port {
   const struct pto_port_ops *ops;
   uint64_t clock;              /* ps; see above */
@@ -163,8 +164,11 @@ struct pto_port {
   struct pto_trace *trace;     /* where to record spans; NULL: nowhere */
   const struct pto_kernel_meter *meter;                /* told of kernel calls from the next run on; NULL: none is */
   uint64_t (*elapsed_ps)(const struct pto_port *port); /* virtual time of the run so far; NULL on real-time engines */
-  const char *name;                                    /* "threads", "virtual" */
-  const char *chip_name;                               /* for sentences */
+  /* From any other thread, also between runs: a wait that goes on, or the next one, returns.  NULL on engines whose
+   * time is virtual. */
+  void (*call)(struct pto_port *port);
+  const char *name;      /* "threads", "virtual" */
+  const char *chip_name; /* for sentences */
 };
 
 /* How large the chip is for a program: for pto_core_count, and for what can ever fit. */

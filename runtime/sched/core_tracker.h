@@ -41,10 +41,11 @@ uint32_t pto_core_tracker_pick(const struct pto_core_tracker *tracker, bool is_a
 /* The same for one that may not use claimed cores, where the first 64 clusters have an idle one and nothing is claimed:
  * nearly always.  15 instead of 54 instructions a task. */
 static inline uint32_t pto_core_tracker_pick_fast(const struct pto_core_tracker *tracker, bool is_aic) {
-  const uint64_t a = *tracker->idle[is_aic ? 0 : 1], b = *tracker->idle[is_aic ? 0 : 2];
-  if (PTO_UNLIKELY(!(a | b) || tracker->claim_count)) return pto_core_tracker_pick(tracker, is_aic, false, false);
-  const uint32_t cluster = (uint32_t)__builtin_ctzll(a | b);
-  return cluster * PTO_LANES + (is_aic ? 0 : a >> cluster & 1 ? 1 : 2);
+  uint64_t first = *tracker->idle[is_aic ? 0 : 1], all = first;
+  if (!is_aic) all |= *tracker->idle[2];
+  if (PTO_UNLIKELY(!all || tracker->claim_count)) return pto_core_tracker_pick(tracker, is_aic, false, false);
+  const uint32_t cluster = (uint32_t)__builtin_ctzll(all);
+  return cluster * PTO_LANES + (is_aic ? 0 : first >> cluster & 1 ? 1 : 2);
 }
 /* A cluster with room (idle ones first) on lane 0 where needs_aic, and on `aiv_count` AIV lanes; its AIV lanes are
  * chosen too. UINT32_MAX where there is none. */

@@ -18,27 +18,27 @@ static const struct {
 #define AIC_LANES 1u
 #define AIV_LANES 6u
 
-bool pto_policy_parse(const char *text, enum pto_policy *policy, uint64_t *seed) {
-  *seed = 0;
-  if (strcmp(text, "fifo") == 0) {
-    *policy = PTO_POLICY_FIFO;
-    return true;
-  }
-  if (strcmp(text, "lifo") == 0) {
-    *policy = PTO_POLICY_LIFO;
-    return true;
-  }
-  if (strncmp(text, "random:", 7) != 0 || text[7] < '0' || text[7] > '9') return false;
-  char *end;
-  errno = 0;
-  *seed = strtoull(text + 7, &end, 10);
-  *policy = PTO_POLICY_RANDOM;
-  return *end == '\0' && errno == 0;
-}
+static const char *const policies[] = {
+#define X(CONSTANT, name, syntax) syntax,
+    PTO_POLICY_LIST(X)
+#undef X
+};
 
-const char *pto_policy_syntax_at(uint32_t index) {
-  static const char *const names[] = {"fifo", "lifo", "random:SEED"};
-  return index < PTO_ARRAY_LENGTH(names) ? names[index] : NULL;
+const char *pto_policy_syntax_at(uint32_t index) { return index < PTO_POLICY_COUNT ? policies[index] : NULL; }
+
+bool pto_policy_parse(const char *text, enum pto_policy *policy, uint64_t *seed) {
+  for (uint32_t i = 0; i < PTO_POLICY_COUNT; i++) {
+    const size_t length = strcspn(policies[i], ":");
+    const bool draws = policies[i][length] == ':';
+    const char *rest = text + length;
+    if (strncmp(text, policies[i], length) != 0 || *rest != (draws ? ':' : '\0')) continue;
+    char *end;
+    errno = 0;
+    *seed = draws ? strtoull(rest + 1, &end, 10) : 0;
+    *policy = (enum pto_policy)i;
+    return !draws || (rest[1] >= '0' && rest[1] <= '9' && *end == '\0' && errno == 0);
+  }
+  return false;
 }
 
 bool pto_scheduler_init(struct pto_scheduler *scheduler, struct pto_port *port, struct pto_task_rings *rings,
@@ -94,6 +94,9 @@ static uint32_t queue_of(const struct pto_task_slot *slot) {
 static inline void note_ready(struct pto_scheduler *scheduler, uint32_t slot_index) {
   if (PTO_UNLIKELY(scheduler->port->is_virtual)) scheduler->ready_at[slot_index] = scheduler->port->clock;
 }
+static inline uint64_t ready_at(const struct pto_scheduler *scheduler, uint32_t slot_index) {
+  return PTO_UNLIKELY(scheduler->port->is_virtual) ? scheduler->ready_at[slot_index] : 0;
+}
 
 void pto_scheduler_enqueue(struct pto_scheduler *scheduler, uint32_t slot_index) {
   struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
@@ -137,47 +140,16 @@ static inline void fill_message(const struct pto_scheduler *scheduler, uint32_t 
   message->rendezvous = 0;
 }
 
-static PTO_INLINE void send_message(struct pto_scheduler *scheduler, const struct pto_message *message) {
-  struct pto_port *port = scheduler->port;
-  scheduler->dispatched++;
-  PTO_PROBE2(dispatch, message->payload->task_number, message->core);
-  const uint64_t ready_at = PTO_UNLIKELY(port->is_virtual) ? scheduler->ready_at[message->ticket] : 0;
-  PTO_ASSERT(scheduler->done_count < PTO_SCHEDULER_DONE);
-  if (port->ops->dispatch(port, message, ready_at, &scheduler->done[scheduler->done_count]))
-    scheduler->done_count++;
-  else
-    pto_core_tracker_push(&scheduler->cores, message->core, message->ticket);
-}
-
 static void send(struct pto_scheduler *scheduler, uint32_t slot_index, uint32_t core, uint32_t role, uint8_t flags) {
   struct pto_message message;
   fill_message(scheduler, slot_index, core, role, flags, &message);
-  send_message(scheduler, &message);
+  PTO_ASSERT(scheduler->done_count < PTO_SCHEDULER_DONE);
+  scheduler->done_count +=
+      pto_scheduler_send(scheduler, &message, ready_at(scheduler, slot_index), &scheduler->done[scheduler->done_count]);
 }
 
 /* The roles that a task of this shape has kernels in: a lone AIV kernel may stand in either AIV role. */
 static uint32_t aiv_role(const struct pto_payload *payload, uint32_t nth) { return payload->kernels[1] ? 1 + nth : 2; }
-
-/* Sends a task for one core, of one block and in no group, where it finds one that no task has claimed; false where
- * there is none now. */
-static PTO_INLINE bool place_single(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  const uint32_t core = pto_core_tracker_pick_fast(&scheduler->cores, slot->shape == PTO_SHAPE_AIC);
-  if (PTO_UNLIKELY(core == UINT32_MAX)) return false;
-  slot->state = PTO_TASK_RUNNING;
-  slot->blocks_left = 0;
-  const struct pto_payload *payload = slot->payload;
-  const struct pto_message message = {.payload = payload,
-                                      .run = payload->kernels[payload->first_role]->run,
-                                      .ticket = slot_index,
-                                      .core = (uint16_t)core,
-                                      .role = payload->first_role,
-                                      .tensor_count = payload->tensor_count,
-                                      .scalar_count = payload->scalar_count,
-                                      .flags = PTO_MESSAGE_MAY_MOVE};
-  send_message(scheduler, &message);
-  return true;
-}
 
 /* Sends one block where it finds cores; false where there are none now. */
 static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bool is_claimant, bool only_idle,
@@ -189,7 +161,7 @@ static bool place_block(struct pto_scheduler *scheduler, uint32_t slot_index, bo
     uint32_t core = pto_core_tracker_pick(&scheduler->cores, shape == PTO_SHAPE_AIC, is_claimant, only_idle);
     if (core == UINT32_MAX) return false;
     slot->state = PTO_TASK_RUNNING;
-    const uint8_t flags = group || slot->flags & PTO_TASK_WAITS ? group : PTO_MESSAGE_MAY_MOVE;
+    const uint8_t flags = group || slot->flags & PTO_TASK_WAITS ? group : PTO_SCHEDULER_MAY_MOVE;
     send(scheduler, slot_index, core, shape == PTO_SHAPE_AIC ? 0 : aiv_role(slot->payload, 0), flags);
   } else {
     uint32_t aiv_lanes[2];
@@ -313,7 +285,7 @@ static void place_claimant(struct pto_scheduler *scheduler) {
   pto_core_tracker_release_claims(&scheduler->cores);
 }
 
-static PTO_NOINLINE bool try_dispatch_other(struct pto_scheduler *scheduler, uint32_t slot_index) {
+bool pto_scheduler_try_dispatch(struct pto_scheduler *scheduler, uint32_t slot_index) {
   const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
   const bool is_first = !(scheduler->nonempty & 1u << queue_of(slot)), is_for_one = slot->shape <= PTO_SHAPE_AIV;
   const bool is_simple = is_for_one && slot->block_count == 1 && is_first && scheduler->claimant.slot == PTO_NO_SLOT;
@@ -326,15 +298,6 @@ static PTO_NOINLINE bool try_dispatch_other(struct pto_scheduler *scheduler, uin
   return is_simple || (is_for_one && !is_first); /* no core had room for those before it */
 }
 
-bool pto_scheduler_try_dispatch(struct pto_scheduler *scheduler, uint32_t slot_index) {
-  const struct pto_task_slot *slot = &scheduler->rings->slots[slot_index];
-  if (PTO_UNLIKELY(!(slot->flags & PTO_TASK_SINGLE) || scheduler->nonempty || scheduler->claimant.slot != PTO_NO_SLOT))
-    return try_dispatch_other(scheduler, slot_index);
-  note_ready(scheduler, slot_index);
-  if (!place_single(scheduler, slot_index)) pto_scheduler_enqueue(scheduler, slot_index);
-  return true;
-}
-
 /* The queue whose next task comes first by policy, among `candidates`. */
 static inline uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t candidates) {
   uint32_t best = (uint32_t)__builtin_ctz(candidates);
@@ -345,7 +308,7 @@ static inline uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t cand
     uint32_t queue = (uint32_t)__builtin_ctz(candidates);
     uint32_t order = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).order;
     bool is_older = (int32_t)(order - best_order) < 0;
-    if (scheduler->policy == PTO_POLICY_LIFO ? !is_older : is_older) {
+    if (scheduler->queues[queue].is_at_back ? !is_older : is_older) {
       best = queue;
       best_order = order;
     }
@@ -361,10 +324,14 @@ void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {
     struct pto_ready_item item = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng);
     if (PTO_LIKELY((scheduler->rings->slots[item.slot].flags & PTO_TASK_SINGLE) &&
                    scheduler->claimant.slot == PTO_NO_SLOT)) {
-      if (place_single(scheduler, item.slot))
-        pop(scheduler, queue);
-      else
+      const enum pto_placed placed =
+          pto_scheduler_place_single(scheduler, &scheduler->rings->slots[item.slot], item.slot,
+                                     ready_at(scheduler, item.slot), &scheduler->done[scheduler->done_count]);
+      if (placed == PTO_NOT_PLACED)
         blocked |= 1u << queue;
+      else
+        pop(scheduler, queue);
+      scheduler->done_count += placed == PTO_PLACED_AND_RUN;
       continue;
     }
     if (place(scheduler, item, comes_before_claimant(scheduler, item))) {

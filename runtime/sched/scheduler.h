@@ -36,6 +36,13 @@ enum pto_shape {
 /* Kernels that may run within one call before the caller looks at what else has completed. */
 #define PTO_SCHEDULER_DONE 16u
 
+/* helgrind and drd see a race between threads alone: for them each core keeps to its own thread. */
+#ifdef PTO_ANNOTATE
+#define PTO_SCHEDULER_MAY_MOVE 0
+#else
+#define PTO_SCHEDULER_MAY_MOVE PTO_MESSAGE_MAY_MOVE
+#endif
+
 struct pto_scheduler {
   struct pto_reserve memory;
   struct pto_port *port;
@@ -58,7 +65,7 @@ struct pto_scheduler {
 };
 #define PTO_NO_SLOT UINT32_MAX
 
-/* "fifo", "lifo", "random:SEED"; false where the text is none of these. */
+/* Of a text of PTO_POLICY_LIST, with a number for SEED; false where it is none. */
 bool pto_policy_parse(const char *text, enum pto_policy *policy, uint64_t *seed);
 /* Syntax of the policies by index, for lists; NULL past the end. */
 const char *pto_policy_syntax_at(uint32_t index);
@@ -70,8 +77,8 @@ void pto_scheduler_reset(struct pto_scheduler *scheduler);
 
 /* A task whose producers have completed and that has a kernel; payload, shape, flags and block counts are set. */
 void pto_scheduler_enqueue(struct pto_scheduler *scheduler, uint32_t slot);
-/* The same, and sends it at once where it is for one core and no task waits before it.  False: a dispatch is to follow.
- */
+/* The same, and sends it at once where it is for one core and no task of its shape waits before it.  False: a dispatch
+ * is to follow. */
 bool pto_scheduler_try_dispatch(struct pto_scheduler *scheduler, uint32_t slot);
 /* A block of a task with SERIAL_BLOCKS has completed and more are left. */
 void pto_scheduler_requeue(struct pto_scheduler *scheduler, uint32_t slot);
@@ -79,6 +86,47 @@ void pto_scheduler_requeue(struct pto_scheduler *scheduler, uint32_t slot);
 void pto_scheduler_dispatch(struct pto_scheduler *scheduler);
 /* Drops everything that has not been sent: the run has failed. */
 void pto_scheduler_abandon(struct pto_scheduler *scheduler);
+
+/* ---- a task of one kernel, once, on one core ---- */
+
+/* Whether the task is that, and nothing waits before it. */
+static inline bool pto_scheduler_takes_single(const struct pto_scheduler *scheduler, const struct pto_task_slot *slot) {
+  const uint8_t asked = PTO_TASK_SINGLE | PTO_TASK_NO_KERNEL | PTO_TASK_HAS_PREDICATE;
+  return (slot->flags & asked) == PTO_TASK_SINGLE && !scheduler->ready_count;
+}
+
+/* True where its kernel was run by it: *completion says how. */
+static inline bool pto_scheduler_send(struct pto_scheduler *scheduler, const struct pto_message *message,
+                                      uint64_t ready_at, struct pto_completion *completion) {
+  struct pto_port *port = scheduler->port;
+  scheduler->dispatched++;
+  PTO_PROBE2(dispatch, message->payload->task_number, message->core);
+  if (port->ops->dispatch(port, message, ready_at, completion)) return true;
+  pto_core_tracker_push(&scheduler->cores, message->core, message->ticket);
+  return false;
+}
+
+enum pto_placed { PTO_NOT_PLACED, PTO_PLACED, PTO_PLACED_AND_RUN };
+
+/* Sends it where it finds a core that no task has claimed; where it was run by that, *completion says how. */
+static inline enum pto_placed pto_scheduler_place_single(struct pto_scheduler *scheduler, struct pto_task_slot *slot,
+                                                         uint32_t slot_index, uint64_t ready_at,
+                                                         struct pto_completion *completion) {
+  const uint32_t core = pto_core_tracker_pick_fast(&scheduler->cores, slot->shape == PTO_SHAPE_AIC);
+  if (PTO_UNLIKELY(core == UINT32_MAX)) return PTO_NOT_PLACED;
+  slot->state = PTO_TASK_RUNNING;
+  slot->blocks_left = 0;
+  const struct pto_payload *payload = slot->payload;
+  const struct pto_message message = {.payload = payload,
+                                      .run = payload->kernels[payload->first_role]->run,
+                                      .ticket = slot_index,
+                                      .core = (uint16_t)core,
+                                      .role = payload->first_role,
+                                      .tensor_count = payload->tensor_count,
+                                      .scalar_count = payload->scalar_count,
+                                      .flags = PTO_SCHEDULER_MAY_MOVE};
+  return pto_scheduler_send(scheduler, &message, ready_at, completion) ? PTO_PLACED_AND_RUN : PTO_PLACED;
+}
 
 /* Whether a sync_start task of this shape and block count can ever start on the chip. */
 bool pto_scheduler_can_ever_fit(const struct pto_scheduler *scheduler, enum pto_shape shape, uint32_t block_count);

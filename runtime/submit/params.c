@@ -77,6 +77,7 @@ static int check_allocation(struct pto_runtime *rt, struct pto_submit_work *subm
                         other->index, work->index, (unsigned long long)work->record->id);
   work->is_allocated_now = true;
   submit->allocates = true;
+  submit->slot_flags |= PTO_TASK_HAS_BLOCK;
   if (work->record->size_bytes > UINT64_MAX / 2 - submit->block_bytes - PTO_OUTPUT_ALIGN)
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u: %llu bytes are too many", what, work->index,
                       (unsigned long long)work->record->size_bytes);
@@ -227,8 +228,7 @@ int pto_params_ask_kernels(struct pto_runtime *rt, struct pto_submit_work *submi
   int status = PTO_OK;
   for (int k = 0; k < 3 && !status; k++)
     if (kernels[k]) status = ask_kernel(rt, submit->payload, kernels[k], k == 0);
-  if (status) pto_params_drop(rt, submit);
-  return status;
+  return status ? pto_params_drop(rt, submit, status) : PTO_OK;
 }
 
 /* ---- the payload ---- */
@@ -306,6 +306,8 @@ static int prepare(struct pto_runtime *rt, struct pto_submit_work *submit, const
     status = resolve_predicate(rt, submit, what, &launch->predicate);
   if (!status) status = check_aliasing(rt, submit, what, launch);
   if (!status && request->kind == PTO_TASK_KERNEL) status = build_payload(rt, submit, request);
+  submit->has_more =
+      submit->allocates | submit->advances | (submit->held_count != 0) | (launch->predicate.compare != PTO_ALWAYS);
   return status;
 }
 
@@ -313,14 +315,14 @@ int pto_params_prepare(struct pto_runtime *rt, struct pto_submit_work *submit,
                        const struct pto_submit_request *request) {
   memset(submit, 0, offsetof(struct pto_submit_work, params));
   const int status = prepare(rt, submit, request);
-  if (!status && submit->asks) return pto_params_ask_kernels(rt, submit, request->launch);
-  if (status) pto_params_drop(rt, submit);
-  return status;
+  if (status) return pto_params_drop(rt, submit, status);
+  return submit->asks ? pto_params_ask_kernels(rt, submit, request->launch) : PTO_OK;
 }
 
-void pto_params_drop(struct pto_runtime *rt, struct pto_submit_work *submit) {
+int pto_params_drop(struct pto_runtime *rt, struct pto_submit_work *submit, int status) {
   if (submit->payload) pto_payload_pool_free(&rt->payloads, submit->payload);
   submit->payload = NULL;
+  return status;
 }
 
 void pto_params_settle(struct pto_runtime *rt, struct pto_submit_work *submit, uint32_t slot_index) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/submit/record.h>
 
-static void record_params(struct pto_runtime *rt, const struct pto_submit_work *submit) {
+static void record_params(struct pto_runtime *rt, const struct pto_submit_work *submit,
+                          const struct pto_submit_request *request) {
   for (uint32_t i = 0; i < submit->work_count; i++) {
     const struct pto_param_work *work = &submit->params[i];
     struct pto_trace_param *param = pto_trace_log_append(&rt->trace.params);
     if (!param) return;
-    param->index = work->index == PTO_TAG_PREDICATE ? UINT32_MAX : work->index;
+    const bool is_predicate = work->index == PTO_TAG_PREDICATE;
+    param->index = is_predicate ? UINT32_MAX : work->index;
     param->mode = work->mode;
-    param->tensor = *work->tensor;
+    param->tensor = is_predicate ? *request->launch->predicate.tensor : *request->params[work->index].value.tensor;
     param->tensor.buffer.base = work->record->addr;
     param->buffer_number = work->record->id;
     param->is_managed = work->record->kind == PTO_BUFFER_MANAGED;
@@ -42,7 +44,7 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
                                   .call = rt->call,
                                   .ring_heap_used_bytes = pto_heap_ring_used(&ring->heap),
                                   .ring_slots_used = ring->head - ring->tail};
-  record_params(rt, submit);
+  record_params(rt, submit, request);
   return first_edge;
 }
 

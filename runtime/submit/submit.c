@@ -78,18 +78,8 @@ static PTO_COLD int fail_chunks(struct pto_runtime *rt, const struct pto_submit_
                           rt->chunks.capacity);
 }
 
-/* Puts the task behind `after` and behind what its accesses overlap. */
-static PTO_INLINE int enter(struct pto_runtime *rt, const struct pto_submit_work *submit,
-                            const struct pto_launch *launch, uint32_t slot_index) {
-  struct pto_hazards *hazards = &rt->hazards;
-  if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count))) return fail_map(rt, submit);
-  pto_hazards_begin(hazards, slot_index);
-  if (PTO_UNLIKELY(launch->after_count)) add_explicit(rt, launch->after, launch->after_count);
-  pto_hazards_enter(hazards, submit->accesses, submit->access_count, submit->has_fuzzy);
-  return PTO_LIKELY(pto_hazards_end(hazards, &rt->rings.slots[slot_index])) ? PTO_OK : fail_chunks(rt, submit);
-}
-
-static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t param_count) {
+static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t param_count,
+                          uint64_t edges) {
   struct pto_port *port = rt->port;
   uint32_t allocated = 0;
   for (uint32_t i = 0; submit->allocates && i < submit->tensor_count; i++)
@@ -97,7 +87,7 @@ static void charge_submit(struct pto_runtime *rt, const struct pto_submit_work *
   PTO_ASSERT(!port->is_scheduler); /* so the five go to one clock */
   const uint64_t *ps = port->work_ps;
   port->clock += ps[PTO_WORK_SUBMIT] + ps[PTO_WORK_PARAM] * param_count + ps[PTO_WORK_LOOKUP] * submit->access_count +
-                 ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * rt->hazards.task_edges;
+                 ps[PTO_WORK_ALLOC] * allocated + ps[PTO_WORK_EDGE] * edges;
 }
 
 static PTO_COLD void set_predicate(struct pto_runtime *rt, const struct pto_submit_work *submit,
@@ -117,23 +107,9 @@ static struct pto_task newest_task(const struct pto_runtime *rt, uint32_t ring) 
   return (struct pto_task){((uint64_t)ring << 62) | (rt->rings.rings[ring].head - 1), rt->task_generation};
 }
 
-/* Gives back what a submit holds that has no slot yet. */
-static PTO_COLD int give_up(struct pto_runtime *rt, struct pto_submit_work *submit, int status) {
-  pto_params_drop(rt, submit);
-  return status;
-}
-
-static PTO_INLINE int take_slot(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t *slot_out,
-                                char **block_out) {
-  if (PTO_UNLIKELY(submit->allocates || pto_task_ring_has_no_slot(&rt->rings, rt->ring)))
-    return pto_space_reserve(rt, submit, slot_out, block_out);
-  *slot_out = pto_task_ring_alloc_in(&rt->rings, rt->ring);
-  return PTO_OK;
-}
-
 static PTO_INLINE void fill_slot(struct pto_task_slot *slot, const struct pto_submit_work *submit, uint64_t number) {
   slot->shape = submit->shape;
-  slot->flags |= submit->slot_flags;
+  slot->flags = submit->slot_flags;
   slot->block_count = slot->blocks_left = submit->block_count;
   slot->messages_left = submit->message_count;
   if (PTO_LIKELY(submit->payload != NULL))
@@ -142,45 +118,83 @@ static PTO_INLINE void fill_slot(struct pto_task_slot *slot, const struct pto_su
     slot->number = (uint32_t)number;
 }
 
+/* What few submits need beside a slot and edges. */
+struct more {
+  uint64_t begin_time;
+  char *block;                /* memory of its outputs */
+  uint64_t first_edge, edges; /* of the record, of the run: before its own */
+};
+
+static PTO_NOINLINE int before_edges(struct pto_runtime *rt, struct pto_submit_work *submit,
+                                     const struct pto_submit_request *request, uint32_t slot_index, struct more *more) {
+  const struct pto_launch *launch = request->launch;
+  const int status = submit->allocates ? give_memory(rt, submit, slot_index, more->block) : PTO_OK;
+  if (launch->predicate.compare != PTO_ALWAYS) set_predicate(rt, submit, &launch->predicate, slot_index);
+  if (pto_trace_has_graph(&rt->trace))
+    more->first_edge = pto_record_task(rt, submit, request, slot_index, more->begin_time);
+  more->edges = rt->hazards.edges;
+  return status;
+}
+
+static PTO_NOINLINE void after_edges(struct pto_runtime *rt, struct pto_submit_work *submit,
+                                     const struct pto_submit_request *request, uint32_t slot_index,
+                                     const struct more *more) {
+  const uint64_t number = rt->task_count - 1;
+  if (pto_trace_has_graph(&rt->trace)) pto_record_edges(rt, number, more->first_edge);
+  if (submit->advances) advance_versions(rt, submit);
+  pto_params_settle(rt, submit, slot_index);
+  if (rt->recording) pto_recording_add_submit(rt->recording, request, rt->call);
+  if (rt->port->is_virtual) charge_submit(rt, submit, request->count, rt->hazards.edges - more->edges);
+  if (rt->trace.record) pto_record_time(rt, &rt->rings.slots[slot_index], more->begin_time, number);
+}
+
+/* The first thing of a submit: whether the run goes on, and what has completed. */
+static PTO_NOINLINE int look_up(struct pto_runtime *rt) {
+  rt->since_poll = PTO_POLL_INTERVAL;
+  const int status = pto_runtime_check(rt);
+  if (status) return status;
+  if (!rt->port->is_virtual || rt->port->clock >= rt->port->quiet_until) pto_progress_poll(rt);
+  return rt->has_failed ? rt->error.status : PTO_OK;
+}
+
 static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_request *request,
                              struct pto_task *task_out) {
   const struct pto_launch *launch = request->launch;
-  struct pto_submit_work *submit;
-  int status = pto_runtime_check(rt);
-  if (PTO_UNLIKELY(status)) return status;
-  if (pto_runtime_has_to_poll(rt)) {
-    pto_progress_poll(rt);
-    if (PTO_UNLIKELY(rt->has_failed)) return rt->error.status;
+  struct pto_template *template = pto_template_of(rt, request);
+  struct pto_submit_work *submit = &template->work;
+  bool has_more = launch->after_count != 0;
+  if (PTO_UNLIKELY(++rt->since_poll >= PTO_POLL_INTERVAL)) {
+    const int status = look_up(rt);
+    if (status) return status;
   }
-  const uint64_t begin_time = pto_progress_now(rt);
-  status = pto_template_prepare(rt, request, &submit);
+  struct more more;
+  more.begin_time = pto_progress_now(rt);
+  int status = pto_template_prepare(rt, template, request);
   if (PTO_UNLIKELY(status)) return status;
-  if (PTO_UNLIKELY(launch->after_count)) {
-    status = check_after(rt, launch->after, launch->after_count);
-    if (status) return give_up(rt, submit, status);
-  }
+  /* one question in place of ten (bench_instructions: 40 of 1 320 instructions a task) */
+  has_more |= submit->has_more | rt->has_listeners;
+  if (PTO_UNLIKELY(has_more)) status = check_after(rt, launch->after, launch->after_count);
   uint32_t slot_index;
-  char *block = NULL;
-  status = take_slot(rt, submit, &slot_index, &block);
-  if (PTO_UNLIKELY(status)) return give_up(rt, submit, status);
+  if (PTO_UNLIKELY(has_more || pto_task_ring_has_no_slot(&rt->rings, rt->ring))) {
+    if (!status) status = pto_space_reserve(rt, submit, &slot_index, &more.block);
+    if (status) return pto_params_drop(rt, submit, status);
+  } else {
+    slot_index = pto_task_ring_alloc_in(&rt->rings, rt->ring);
+  }
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   const uint64_t number = rt->task_count++;
   fill_slot(slot, submit, number);
-  if (PTO_UNLIKELY(submit->allocates)) status = give_memory(rt, submit, slot_index, block);
-  if (PTO_UNLIKELY(launch->predicate.compare != PTO_ALWAYS)) set_predicate(rt, submit, &launch->predicate, slot_index);
-  const bool is_recorded = pto_trace_has_graph(&rt->trace);
-  uint64_t first_edge = 0;
-  if (PTO_UNLIKELY(is_recorded)) first_edge = pto_record_task(rt, submit, request, slot_index, begin_time);
-  if (PTO_LIKELY(!status)) status = enter(rt, submit, launch, slot_index);
-  if (PTO_UNLIKELY(status)) return give_up(rt, submit, status);
-  if (PTO_UNLIKELY(is_recorded)) pto_record_edges(rt, number, first_edge);
-  if (PTO_UNLIKELY(submit->advances)) advance_versions(rt, submit);
+  if (PTO_UNLIKELY(has_more)) status = before_edges(rt, submit, request, slot_index, &more);
+  if (PTO_UNLIKELY(status)) return pto_params_drop(rt, submit, status);
+  if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count)))
+    return pto_params_drop(rt, submit, fail_map(rt, submit));
+  pto_hazards_begin(&rt->hazards, slot);
+  if (PTO_UNLIKELY(has_more)) add_explicit(rt, launch->after, launch->after_count);
+  pto_hazards_enter(&rt->hazards, submit->accesses, submit->access_count, submit->has_fuzzy);
+  if (PTO_UNLIKELY(!pto_hazards_end(&rt->hazards, slot))) return pto_params_drop(rt, submit, fail_chunks(rt, submit));
   slot->payload = submit->payload;
-  if (PTO_UNLIKELY(submit->allocates || submit->held_count)) pto_params_settle(rt, submit, slot_index);
-  if (PTO_UNLIKELY(rt->recording != NULL)) pto_recording_add_submit(rt->recording, request, rt->call);
   if (task_out) *task_out = newest_task(rt, slot_index >> rt->rings.window_log2);
-  if (PTO_UNLIKELY(rt->port->is_virtual)) charge_submit(rt, submit, request->count);
-  if (PTO_UNLIKELY(rt->trace.record)) pto_record_time(rt, slot, begin_time, number);
+  if (PTO_UNLIKELY(has_more)) after_edges(rt, submit, request, slot_index, &more);
   PTO_PROBE2(submit, number, slot_index);
   if (--slot->pending == 0) pto_progress_submitted(rt, slot_index);
   return PTO_OK;
@@ -195,6 +209,9 @@ int pto_submit_request(struct pto_runtime *rt, const struct pto_submit_request *
 int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
                struct pto_task *task_out) {
   if (PTO_UNLIKELY(!launch)) return PTO_REFUSE(rt, PTO_EINVAL, "no launch");
+  if (PTO_UNLIKELY(launch->size > sizeof *launch))
+    return PTO_REFUSE(rt, PTO_EINVAL, "launch.size is %zu and this library knows %zu bytes of it", launch->size,
+                      sizeof *launch);
   const struct pto_submit_request request = {launch, params, count, PTO_TASK_KERNEL, pto_launch_is_single(launch)};
   rt->call = PTO_CALLER();
   return pto_submit_request(rt, &request, task_out);

@@ -25,6 +25,7 @@ static void find_pairs(struct pto_template *template) {
         template->pairs[pair_count++] = (struct pto_template_pair){(uint8_t)k, (uint8_t)i};
   }
   template->work.held_count = held_count;
+  template->work.has_more = held_count != 0;
   template->pair_count = pair_count;
 }
 

@@ -35,10 +35,13 @@ struct pto_template_tensor {
   uint64_t last_offset; /* up to which the tensor lies within it */
 };
 
+/* The first two fields of a pto_param. */
 struct pto_template_param {
-  uint32_t mode;
-  uint32_t scalar_type; /* of a scalar */
+  uint32_t mode, scalar_type;
 };
+_Static_assert(offsetof(struct pto_param, scalar_type) == offsetof(struct pto_template_param, scalar_type) &&
+                   offsetof(struct pto_param, value) == sizeof(struct pto_template_param),
+               "both are compared at once");
 
 /* Two tensors that may not share a byte, and lie where they could. */
 struct pto_template_pair {
@@ -75,37 +78,47 @@ int pto_template_prepare_anew(struct pto_runtime *rt, struct pto_template *templ
 
 /* ---- matching ---- */
 
-/* Whether the tensor differs from the last one in nothing but the offset. */
-static inline bool pto_template_is_same(const struct pto_tensor *t, const struct pto_tensor *like) {
-  uint64_t difference = (t->shape[0] ^ like->shape[0]) | (t->strides[0] ^ like->strides[0]) |
-                        (uint32_t)(t->version ^ like->version) | (t->overlap ^ like->overlap) | (uint32_t)t->status;
+/* 64 bits of two fields side by side. */
+static inline uint64_t pto_template_two(const void *fields) {
+  uint64_t both;
+  memcpy(&both, fields, sizeof both);
+  return both;
+}
+
+/* Whether the tensor differs from the last one in more than the offset. */
+static PTO_INLINE bool pto_template_differs(const struct pto_tensor *t, const struct pto_tensor *like,
+                                            uint64_t difference) {
+  difference |= (t->buffer.id ^ like->buffer.id) | (t->buffer.generation ^ like->buffer.generation);
+  difference |= (t->buffer.base ^ like->buffer.base) | (t->buffer.size_bytes ^ like->buffer.size_bytes);
+  difference |= pto_template_two(&t->ndims) ^ pto_template_two(&like->ndims);
+  difference |= (t->shape[0] ^ like->shape[0]) | (t->strides[0] ^ like->strides[0]);
+  difference |= (pto_template_two(&t->version) ^ pto_template_two(&like->version)) | (uint32_t)t->status;
   for (uint32_t i = 1; i < like->ndims; i++)
     difference |= (t->shape[i] ^ like->shape[i]) | (t->strides[i] ^ like->strides[i]);
-  return difference == 0 && memcmp(&t->buffer, &like->buffer, sizeof t->buffer) == 0 &&
-         memcmp(&t->ndims, &like->ndims, sizeof t->ndims + sizeof t->dtype) == 0;
+  return difference != 0;
 }
-_Static_assert(offsetof(struct pto_tensor, dtype) == offsetof(struct pto_tensor, ndims) + sizeof(uint32_t),
+_Static_assert(offsetof(struct pto_tensor, dtype) == offsetof(struct pto_tensor, ndims) + sizeof(uint32_t) &&
+                   offsetof(struct pto_tensor, overlap) == offsetof(struct pto_tensor, version) + sizeof(int32_t),
                "two fields side by side are compared at once");
 
 /* Whether the parameters are the template's; fills in payload and accesses. */
 static PTO_INLINE bool pto_template_match_params(const struct pto_runtime *rt, struct pto_template *template,
                                                  struct pto_payload *payload, const struct pto_param *param) {
-  const bool has_old_buffers = template->buffer_changes != rt->buffers.changes;
+  const uint64_t has_old_buffers = template->buffer_changes ^ rt->buffers.changes;
   union pto_scalar *scalar = pto_payload_scalars(payload);
-  const struct pto_template_param *expected = template->params, *const end = expected + template->param_count;
+  const struct pto_param *const end = param + template->param_count;
+  const struct pto_template_param *expected = template->params;
   struct pto_template_tensor *known = template->tensors;
   struct pto_access *access = template->work.accesses;
-  struct pto_param_work *work = template->work.params;
-  for (struct pto_kernel_tensor *out = payload->tensors; expected < end; expected++, param++) {
-    if (PTO_UNLIKELY(param->mode != expected->mode)) return false;
+  for (struct pto_kernel_tensor *out = payload->tensors; param < end; param++) {
+    if (PTO_UNLIKELY(memcmp(param, expected++, sizeof *expected) != 0)) return false;
     if (param->mode == PTO_SCALAR) {
-      if (PTO_UNLIKELY(param->scalar_type != expected->scalar_type)) return false;
       *scalar++ = param->value.scalar;
       continue;
     }
     const struct pto_tensor *t = param->value.tensor;
     if (PTO_UNLIKELY(!t)) return false;
-    if (PTO_UNLIKELY(has_old_buffers || !pto_template_is_same(t, &known->like)) &&
+    if (PTO_UNLIKELY(pto_template_differs(t, &known->like, has_old_buffers)) &&
         !pto_template_know_buffer(rt, template, (size_t)(known - template->tensors), t))
       return false;
     const uint64_t start = known->addr + (t->start_offset << known->shift);
@@ -113,7 +126,6 @@ static PTO_INLINE bool pto_template_match_params(const struct pto_runtime *rt, s
     access->region.start = start;
     access->region.end = start + known->span_bytes;
     out++->addr = (void *)(uintptr_t)start;
-    work++->tensor = t;
     known++;
     access++;
   }
@@ -160,12 +172,10 @@ static inline struct pto_template *pto_template_of(const struct pto_runtime *rt,
 }
 _Static_assert(PTO_TEMPLATES == 1u << (64 - 59), "the hash is an index");
 
-/* What the submit asks for, checked and ready for its slot, in *work_out, borrowed until the next submit; a refusal
- * leaves nothing behind. */
-static PTO_INLINE int pto_template_prepare(struct pto_runtime *rt, const struct pto_submit_request *request,
-                                           struct pto_submit_work **work_out) {
-  struct pto_template *template = pto_template_of(rt, request);
-  *work_out = &template->work;
+/* What the submit asks for, checked and ready for its slot, in the work of its template, until the next submit; a
+ * refusal leaves nothing behind. */
+static PTO_INLINE int pto_template_prepare(struct pto_runtime *rt, struct pto_template *template,
+                                           const struct pto_submit_request *request) {
   if (PTO_UNLIKELY(!request->is_single || !pto_template_match(rt, template, request)))
     return pto_template_prepare_anew(rt, template, request);
   return PTO_UNLIKELY(template->work.asks) ? pto_params_ask_kernels(rt, &template->work, request->launch) : PTO_OK;

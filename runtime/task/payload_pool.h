@@ -93,8 +93,8 @@ static inline struct pto_payload *pto_payload_pool_take(struct pto_payload_pool 
 }
 static inline void pto_payload_pool_free(struct pto_payload_pool *pool, struct pto_payload *payload) {
   const uint32_t form = payload->form;
-  void **list = form && pool->forms[form % PTO_PAYLOAD_FORMS] == form ? &pool->parked[form % PTO_PAYLOAD_FORMS]
-                                                                      : &pool->free[payload->size_class];
+  void **list = &pool->parked[form % PTO_PAYLOAD_FORMS];
+  if (PTO_UNLIKELY(!form || pool->forms[form % PTO_PAYLOAD_FORMS] != form)) list = &pool->free[payload->size_class];
   *(void **)(void *)payload = *list;
   *list = payload;
   pool->live_count--;

@@ -3,9 +3,13 @@
  * Engines: the implementers of the port that the simulated chip has; two for users, the others for tools.
  *
  * Owned by the caller until it is handed to a runtime; freed through ops->destroy.
+ *
+ * To add an engine: a line in PTO_ENGINE_LIST, and its function pto_engine_ID_create.
  */
 #ifndef PTO_SIM_ENGINE_ENGINE_H
 #define PTO_SIM_ENGINE_ENGINE_H
+
+#include <string.h>
 
 #include <pto/runtime.h>
 #include <runtime/base/error.h>
@@ -21,19 +25,35 @@ struct pto_engine_config {
   void *on_timeout_context;
 };
 
-/* Simulated cores multiplexed over threads.  PTO_OK, or a negative status with the sentence in `error`. */
-int pto_engine_threads_create(const struct pto_engine_config *config, struct pto_port **port_out,
-                              struct pto_error *error);
-/* Simulated cores in integer virtual time, on the caller's thread. */
-int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto_port **port_out,
-                              struct pto_error *error);
+/* X(id, name, whether its time is virtual, what it runs in): for users, the first by default, and for tools alone,
+ * offered nowhere. */
+#define PTO_ENGINE_LIST(X)                                                                                             \
+  X(threads, "threads", false, "real threads")                                                                         \
+  X(virtual, "virtual", true, "exact virtual time")
+#define PTO_TOOL_ENGINE_LIST(X)                                                                                        \
+  X(observe, "observe", false, "one kernel at a time, as often as an observer likes")                                  \
+  X(explore, "explore", false, "one step at a time, in an order that a chooser decides")                               \
+  X(delayed_threads, "delayed threads", false, "threads with delays that a seed plants")
 
-/* One step at a time in an order that a chooser decides (sim/tools/explore.h), on the caller's thread. */
-int pto_engine_explore_create(const struct pto_engine_config *config, struct pto_port **port_out,
+/* PTO_OK, or a negative status with the sentence in `error`. */
+typedef int pto_engine_create(const struct pto_engine_config *config, struct pto_port **port_out,
                               struct pto_error *error);
+#define X(id, name, is_virtual, meaning) pto_engine_create pto_engine_##id##_create;
+PTO_ENGINE_LIST(X)
+PTO_TOOL_ENGINE_LIST(X)
+#undef X
 
-/* Threads with delays that a seed plants (sim/threads/delays.h). */
-int pto_engine_delayed_threads_create(const struct pto_engine_config *config, struct pto_port **port_out,
-                                      struct pto_error *error);
+/* Those for users in one text, for sentences: ", threads, virtual"; the same with their meanings in brackets. */
+#define PTO_ENGINE_NAME(id, name, is_virtual, meaning) ", " name
+#define PTO_ENGINE_MEANING(id, name, is_virtual, meaning) " " name " (" meaning ")"
+#define PTO_ENGINE_NAMES PTO_ENGINE_LIST(PTO_ENGINE_NAME)
+#define PTO_ENGINE_MEANINGS PTO_ENGINE_LIST(PTO_ENGINE_MEANING)
+
+/* Whether the time of an engine for users is virtual. */
+static inline bool pto_engine_is_virtual(const char *name) {
+#define X(id, text, is_virtual, meaning) ((is_virtual) && strcmp(name, text) == 0) ||
+  return PTO_ENGINE_LIST(X) false;
+#undef X
+}
 
 #endif

@@ -349,7 +349,7 @@ static int until_told(const struct pto_kernel_args *args) {
   return 0;
 }
 static void *call_once(void *port) {
-  ((struct pto_port *)port)->ops->call(port);
+  ((struct pto_port *)port)->call(port);
   return NULL;
 }
 static void *call_once_asleep(void *port) {

@@ -4,11 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sim/engine/engine.h>
-#include <sim/host/current.h>
-#include <sim/host/local_memory.h>
-#include <sim/rendezvous/waiting_core.h>
-#include <sim/host/watchdog.h>
+#include <sim/engine/solo.h>
 
 #define CORES (3u * PTO_EXPLORE_CLUSTERS)
 /* Work that moves the clock, which is the position; all other work costs nothing. */
@@ -37,10 +33,7 @@ struct engine_explore {
   uint64_t work_ps[PTO_WORK_COUNT];
   struct pto_core views[CORES + 3]; /* the last three: whose local memories all kernels use that do not wait */
   char message[PTO_WAITING_SENTENCE_BYTES], sentence[PTO_DEADLOCK_SENTENCE_BYTES];
-  struct pto_waiting_cores waiting;
-  struct pto_local_memories local;
-  struct pto_watchdog_line line;
-  struct pto_watchdog watchdog;
+  struct pto_solo solo;
   struct pto_reserve memory, step_memory;
 };
 
@@ -126,15 +119,6 @@ static void complete(struct engine_explore *engine, const struct pto_message *me
   engine->has_completion = true;
 }
 
-static void begin_watch(struct engine_explore *engine, const struct pto_message *message, const struct pto_core *view) {
-  if (engine->watchdog.is_running) pto_watchdog_begin(&engine->line, message);
-  pto_engine_current_set(message, view);
-}
-static void end_watch(struct engine_explore *engine) {
-  pto_engine_current_clear();
-  if (engine->watchdog.is_running) pto_watchdog_end(&engine->line);
-}
-
 static void run_plain(struct engine_explore *engine, const struct pto_message *message) {
   const struct pto_core *shared = &engine->views[CORES + message->core % 3];
   struct pto_core view = engine->views[message->core];
@@ -143,28 +127,20 @@ static void run_plain(struct engine_explore *engine, const struct pto_message *m
   view.l0b = shared->l0b;
   view.l0c = shared->l0c;
   engine->message[0] = '\0';
-  begin_watch(engine, message, &view);
+  pto_solo_enter(&engine->solo, message, &view);
   const int status = pto_message_run(message, &view);
-  end_watch(engine);
+  pto_solo_leave(&engine->solo);
   complete(engine, message, status, engine->message);
 }
 
 /* A piece of a kernel that waits: to where it waits, or to its end. */
 static void run_piece(struct engine_explore *engine, uint32_t index) {
   struct explore_core *core = &engine->cores[index];
-  struct pto_waiting_core *waiting = &engine->waiting.cores[index];
-  const uint64_t begin_ns = engine->watchdog.is_running ? pto_watchdog_now_ns() : 0;
+  struct pto_waiting_core *waiting = &engine->solo.waiting.cores[index];
   core->piece++; /* of the next one: a wake within this one makes it a candidate */
   if (!core->is_on_fiber) pto_waiting_core_start(waiting, &core->message, &engine->views[index]);
   core->is_on_fiber = true;
-  begin_watch(engine, &waiting->message, waiting->view);
-  const bool has_returned = pto_waiting_core_resume(waiting);
-  end_watch(engine);
-  if (!has_returned) {
-    if (engine->watchdog.is_running)
-      pto_watchdog_add_piece(&engine->watchdog, &waiting->message, begin_ns, &waiting->ran_ns);
-    return;
-  }
+  if (!pto_solo_resume(&engine->solo, waiting)) return;
   core->is_on_fiber = false;
   complete(engine, &waiting->message, waiting->status, pto_waiting_core_sentence(waiting));
 }
@@ -190,7 +166,7 @@ static int explore_begin_run(struct pto_port *port, char *sentence, size_t sente
   engine->decisions = engine->step_count = 0;
   engine->sentence[0] = '\0';
   port->clock = 0;
-  pto_waiting_cores_reset(&engine->waiting);
+  pto_waiting_cores_reset(&engine->solo.waiting);
   return PTO_OK;
 }
 static void explore_end_run(struct pto_port *port) { PTO_ASSERT(engine_of(port)->candidate_count == 0); }
@@ -204,7 +180,7 @@ static bool explore_dispatch(struct pto_port *port, const struct pto_message *me
   core->is_on_fiber = false;
   core->piece = 0;
   if (message->flags & PTO_MESSAGE_WAITS)
-    core->message.rendezvous = (uint16_t)pto_rendezvous_join(&engine->waiting.rendezvous, message);
+    core->message.rendezvous = (uint16_t)pto_rendezvous_join(&engine->solo.waiting.rendezvous, message);
   add_candidate(engine, message->core);
   return false;
 }
@@ -234,7 +210,7 @@ static void explore_wait(struct pto_port *port) {
   struct engine_explore *engine = engine_of(port);
   engine->orchestration_waits = true;
   while (!engine->has_completion) {
-    if (engine->candidate_count == 0) pto_waiting_cores_break_deadlock(&engine->waiting);
+    if (engine->candidate_count == 0) pto_waiting_cores_break_deadlock(&engine->solo.waiting);
     PTO_ASSERT(engine->candidate_count > 0); /* messages are in flight, so cores waited, and for ever */
     run_candidate(engine, choose(engine, false));
   }
@@ -254,9 +230,7 @@ static const char *explore_kernel_message(struct pto_port *port, uint32_t core) 
 static void explore_destroy(struct pto_port *port) {
   struct engine_explore *engine = engine_of(port);
   struct pto_reserve memory = engine->memory;
-  pto_watchdog_fini(&engine->watchdog);
-  pto_waiting_cores_fini(&engine->waiting);
-  pto_local_memories_fini(&engine->local);
+  pto_solo_fini(&engine->solo);
   pto_reserve_fini(&engine->step_memory);
   pto_reserve_fini(&memory); /* the engine is in it */
 }
@@ -272,17 +246,6 @@ static const struct pto_port_ops ops = {.begin_run = explore_begin_run,
                                         .destroy = explore_destroy};
 
 /* ---- creation ---- */
-
-static bool init_cores(struct engine_explore *engine, const struct pto_chip *chip) {
-  struct pto_chip with_shared = *chip;
-  with_shared.cluster_count = PTO_EXPLORE_CLUSTERS + 1;
-  if (!pto_local_memories_init(&engine->local, &with_shared, engine->views)) return false;
-  for (uint32_t i = 0; i < CORES; i++) {
-    engine->views[i].message = engine->message;
-    engine->views[i].message_size = sizeof engine->message;
-  }
-  return pto_waiting_cores_init(&engine->waiting, PTO_EXPLORE_CLUSTERS, 1, &hooks, engine);
-}
 
 static void fill_port(struct engine_explore *engine, const struct pto_chip *chip) {
   engine->work_ps[PTO_WORK_SUBMIT] = A_SUBMIT;
@@ -308,21 +271,22 @@ int pto_engine_explore_create(const struct pto_engine_config *config, struct pto
   struct engine_explore *engine = memory.addr;
   engine->memory = memory;
   fill_port(engine, config->chip);
-  if (!pto_reserve_init(&engine->step_memory, PTO_EXPLORE_MAX_STEPS * sizeof *engine->steps) ||
-      !init_cores(engine, config->chip)) {
-    explore_destroy(&engine->port);
-    return pto_error_set(error, PTO_ENOMEM, "explore: no memory for %u cores", CORES);
-  }
-  engine->steps = engine->step_memory.addr;
-  const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
-                                            .on_timeout = config->on_timeout,
-                                            .context = config->on_timeout_context,
-                                            .lines = &engine->line,
-                                            .line_count = 1};
-  int status = pto_watchdog_init(&engine->watchdog, &watch);
+  struct pto_chip with_shared = *config->chip;
+  with_shared.cluster_count = PTO_EXPLORE_CLUSTERS + 1;
+  with_shared.slots_per_core = 1;
+  int status;
+  if (!pto_reserve_init(&engine->step_memory, PTO_EXPLORE_MAX_STEPS * sizeof *engine->steps))
+    status = pto_error_set(error, PTO_ENOMEM, "explore: no memory for its steps");
+  else
+    status = pto_solo_init(&engine->solo, config, &with_shared, engine->views, &hooks, engine, "explore", error);
   if (status != PTO_OK) {
     explore_destroy(&engine->port);
-    return pto_error_set(error, status, "explore: the watchdog's thread does not start");
+    return status;
+  }
+  engine->steps = engine->step_memory.addr;
+  for (uint32_t i = 0; i < CORES; i++) {
+    engine->views[i].message = engine->message;
+    engine->views[i].message_size = sizeof engine->message;
   }
   *port_out = &engine->port;
   return PTO_OK;

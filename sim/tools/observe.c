@@ -5,11 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <sim/host/current.h>
-#include <sim/host/local_memory.h>
 #include <sim/chips/timing.h>
-#include <sim/rendezvous/waiting_core.h>
-#include <sim/host/watchdog.h>
+#include <sim/engine/solo.h>
 
 /* What a core is in the unit that runs. */
 struct observed_core {
@@ -32,10 +29,7 @@ struct engine_observe {
   uint32_t run_count; /* of that unit */
   struct pto_completion *done;
   uint32_t done_count;
-  struct pto_local_memories locals;
-  struct pto_waiting_cores waiting;
-  struct pto_watchdog watchdog;
-  struct pto_watchdog_line line;
+  struct pto_solo solo;
   struct pto_reserve memory; /* holds this struct too */
 };
 
@@ -51,23 +45,14 @@ static void prepare_local(struct engine_observe *engine, struct pto_core *view, 
   if (bytes) memset(view->local.addr, fill, pto_min_u64(bytes, view->local.size_bytes));
 }
 
-static void begin_piece(struct engine_observe *engine, const struct pto_message *message, const struct pto_core *view) {
-  if (engine->watchdog.is_running) pto_watchdog_begin(&engine->line, message);
-  pto_engine_current_set(message, view);
-}
-static void end_piece(struct engine_observe *engine) {
-  pto_engine_current_clear();
-  if (engine->watchdog.is_running) pto_watchdog_end(&engine->line);
-}
-
 static void run_alone(struct engine_observe *engine, const struct pto_message *message) {
   struct observed_core *core = &engine->cores[message->core];
   struct pto_core *view = &engine->views[message->core];
   struct pto_kernel_args args;
   pto_message_args(message, view, &args);
-  begin_piece(engine, message, view);
+  pto_solo_enter(&engine->solo, message, view);
   core->status = message->run(&args);
-  end_piece(engine);
+  pto_solo_leave(&engine->solo);
 }
 
 static void wake_core(void *engine, uint32_t core) { ((struct engine_observe *)engine)->cores[core].can_go_on = true; }
@@ -75,19 +60,12 @@ static const struct pto_waiting_hooks hooks = {.wake = wake_core};
 
 static void go_on(struct engine_observe *engine, uint32_t index) {
   struct observed_core *core = &engine->cores[index];
-  struct pto_waiting_core *waiting = &engine->waiting.cores[index];
+  struct pto_waiting_core *waiting = &engine->solo.waiting.cores[index];
   core->can_go_on = false;
-  const uint64_t begin_ns = engine->watchdog.is_running ? pto_watchdog_now_ns() : 0;
-  begin_piece(engine, &waiting->message, waiting->view);
-  const bool has_returned = pto_waiting_core_resume(waiting);
-  end_piece(engine);
-  if (has_returned) {
-    core->is_running = false;
-    core->status = waiting->status;
-    if (core->status) snprintf(core->message, sizeof core->message, "%s", pto_waiting_core_sentence(waiting));
-  } else if (engine->watchdog.is_running) {
-    pto_watchdog_add_piece(&engine->watchdog, &waiting->message, begin_ns, &waiting->ran_ns);
-  }
+  if (!pto_solo_resume(&engine->solo, waiting)) return;
+  core->is_running = false;
+  core->status = waiting->status;
+  if (core->status) snprintf(core->message, sizeof core->message, "%s", pto_waiting_core_sentence(waiting));
 }
 
 /* The lowest core of the unit that can go on; the core count where there is none. */
@@ -105,20 +83,20 @@ static uint32_t next_core(const struct engine_observe *engine, bool *any_runs) {
 static void run_together(struct engine_observe *engine) {
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     struct pto_message *message = &engine->unit_messages[i];
-    message->rendezvous = (uint16_t)pto_rendezvous_join(&engine->waiting.rendezvous, message);
+    message->rendezvous = (uint16_t)pto_rendezvous_join(&engine->solo.waiting.rendezvous, message);
   }
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const struct pto_message *message = &engine->unit.messages[i];
     struct observed_core *core = &engine->cores[message->core];
     core->is_running = core->can_go_on = true;
-    pto_waiting_core_start(&engine->waiting.cores[message->core], message, &engine->views[message->core]);
+    pto_waiting_core_start(&engine->solo.waiting.cores[message->core], message, &engine->views[message->core]);
   }
   for (;;) {
     bool any_runs;
     const uint32_t core = next_core(engine, &any_runs);
     if (!any_runs) return;
     if (core == engine->core_count)
-      pto_waiting_cores_break_deadlock(&engine->waiting);
+      pto_waiting_cores_break_deadlock(&engine->solo.waiting);
     else
       go_on(engine, core);
   }
@@ -154,11 +132,11 @@ int pto_engine_observe_run(struct pto_port *port, uint8_t local_fill, uint64_t l
 
 void pto_engine_observe_abandon(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
-  end_piece(engine);
+  pto_solo_leave(&engine->solo);
   if (!engine->unit.waits) return;
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const uint32_t index = engine->unit.messages[i].core;
-    struct pto_waiting_core *waiting = &engine->waiting.cores[index];
+    struct pto_waiting_core *waiting = &engine->solo.waiting.cores[index];
     if (!engine->cores[index].is_running) continue;
     engine->cores[index].is_running = false;
     waiting->fiber.is_active = false; /* nothing goes on there */
@@ -166,7 +144,7 @@ void pto_engine_observe_abandon(struct pto_port *port) {
     waiting->view->message = waiting->usual_message;
     waiting->view->port = NULL;
   }
-  pto_waiting_cores_reset(&engine->waiting);
+  pto_waiting_cores_reset(&engine->solo.waiting);
 }
 
 uint64_t pto_engine_observe_local_bytes(struct pto_port *port) {
@@ -226,7 +204,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   (void)sentence;
   (void)sentence_size;
   engine->first = engine->count = engine->done_count = 0;
-  pto_waiting_cores_reset(&engine->waiting);
+  pto_waiting_cores_reset(&engine->solo.waiting);
   return PTO_OK;
 }
 static void engine_end_run(struct pto_port *port) {
@@ -265,9 +243,7 @@ static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
 
 static void engine_destroy(struct pto_port *port) {
   struct engine_observe *engine = engine_of(port);
-  pto_watchdog_fini(&engine->watchdog);
-  pto_waiting_cores_fini(&engine->waiting);
-  pto_local_memories_fini(&engine->locals);
+  pto_solo_fini(&engine->solo);
   struct pto_reserve memory = engine->memory;
   pto_reserve_fini(&memory);
 }
@@ -282,15 +258,9 @@ static const struct pto_port_ops ops = {.begin_run = engine_begin_run,
                                         .kernel_message = engine_kernel_message,
                                         .destroy = engine_destroy};
 
-bool pto_port_is_observed(const struct pto_port *port) { return strcmp(port->name, "observe") == 0; }
+bool pto_port_is_observed(const struct pto_port *port) { return port->ops->dispatch == engine_dispatch; }
 void pto_engine_observe_set(struct pto_port *port, const struct pto_engine_observer *observer) {
   engine_of(port)->observer = observer;
-}
-
-static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
-  void *piece = base ? base + *used_bytes : NULL;
-  *used_bytes += pto_align_up(size_bytes, PTO_CACHE_LINE);
-  return piece;
 }
 
 /* With a NULL base it only adds up. */
@@ -298,12 +268,12 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
   uint64_t used = 0;
   const uint64_t cores = 3 * (uint64_t)chip->cluster_count, messages = cores * chip->slots_per_core;
   struct engine_observe own = {.core_count = (uint32_t)cores, .capacity = (uint32_t)messages};
-  struct engine_observe *engine = carve(base, &used, sizeof own);
-  own.cores = carve(base, &used, cores * sizeof *own.cores);
-  own.views = carve(base, &used, cores * sizeof *own.views);
-  own.queue = carve(base, &used, messages * sizeof *own.queue);
-  own.unit_messages = carve(base, &used, messages * sizeof *own.unit_messages);
-  own.done = carve(base, &used, messages * sizeof *own.done);
+  struct engine_observe *engine = pto_carve(base, &used, sizeof own);
+  own.cores = pto_carve(base, &used, cores * sizeof *own.cores);
+  own.views = pto_carve(base, &used, cores * sizeof *own.views);
+  own.queue = pto_carve(base, &used, messages * sizeof *own.queue);
+  own.unit_messages = pto_carve(base, &used, messages * sizeof *own.unit_messages);
+  own.done = pto_carve(base, &used, messages * sizeof *own.done);
   if (base) *engine = own;
   return used;
 }
@@ -330,25 +300,14 @@ int pto_engine_observe_create(const struct pto_engine_config *config, struct pto
   struct engine_observe *engine = memory.addr;
   engine->memory = memory;
   fill_port(engine, chip);
-  if (!pto_local_memories_init(&engine->locals, chip, engine->views) ||
-      !pto_waiting_cores_init(&engine->waiting, chip->cluster_count, chip->slots_per_core, &hooks, engine)) {
-    engine_destroy(&engine->port);
-    return pto_error_set(error, PTO_ENOMEM, "observe engine of chip %s: no memory for %u cores", chip->name,
-                         3 * chip->cluster_count);
+  const int status = pto_solo_init(&engine->solo, config, chip, engine->views, &hooks, engine, "observe", error);
+  if (status != PTO_OK) {
+    pto_reserve_fini(&memory);
+    return status;
   }
   for (uint32_t i = 0; i < engine->core_count; i++) {
     engine->views[i].message = engine->cores[i].message;
     engine->views[i].message_size = sizeof engine->cores[i].message;
-  }
-  const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
-                                            .on_timeout = config->on_timeout,
-                                            .context = config->on_timeout_context,
-                                            .lines = &engine->line,
-                                            .line_count = 1};
-  const int status = pto_watchdog_init(&engine->watchdog, &watch);
-  if (status != PTO_OK) {
-    engine_destroy(&engine->port);
-    return pto_error_set(error, status, "observe engine of chip %s: the watchdog's thread does not start", chip->name);
   }
   *port_out = &engine->port;
   return PTO_OK;

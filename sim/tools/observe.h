@@ -45,7 +45,4 @@ void pto_engine_observe_abandon(struct pto_port *port);
 /* What the unit's kernels state to need of local memory, the most of them. */
 uint64_t pto_engine_observe_local_bytes(struct pto_port *port);
 
-int pto_engine_observe_create(const struct pto_engine_config *config, struct pto_port **port_out,
-                              struct pto_error *error);
-
 #endif

@@ -3,8 +3,6 @@
  * every message's. */
 #include <sim/virtual/core.h>
 
-#include <sim/host/current.h>
-
 #include <stdio.h>
 #include <string.h>
 
@@ -13,31 +11,22 @@ static char *sentence_at(const struct pto_virtual_cores *cores, uint32_t core, u
          (size_t)(pto_virtual_slot_at(cores, core, number) - cores->slots) * PTO_VIRTUAL_SENTENCE_SIZE;
 }
 
-/* The next piece of the one reservation; with a NULL base it only adds up. */
-static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
-  void *piece = base ? base + *used_bytes : NULL;
-  *used_bytes += pto_align_up(size_bytes, PTO_CACHE_LINE);
-  return piece;
-}
-
 static uint64_t lay_out(struct pto_virtual_cores *cores, char *base) {
   uint64_t core_count = cores->core_count, slot_count = core_count * (cores->slot_mask + 1), used = 0;
   const uint64_t ring_size = pto_event_queue_ring_size(cores->core_count);
   struct pto_event_queue *const queues[] = {&cores->ends, &cores->begins};
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(queues); i++) {
-    queues[i]->ring = carve(base, &used, ring_size * sizeof *queues[i]->ring);
+    queues[i]->ring = pto_carve(base, &used, ring_size * sizeof *queues[i]->ring);
     queues[i]->mask = (uint32_t)ring_size - 1;
-    queues[i]->heap.events = carve(base, &used, core_count * sizeof *queues[i]->heap.events);
-    queues[i]->heap.capacity = cores->core_count;
   }
-  cores->cores = carve(base, &used, core_count * sizeof *cores->cores);
-  cores->slots = carve(base, &used, slot_count * sizeof *cores->slots);
-  cores->views = carve(base, &used, core_count * sizeof *cores->views);
-  cores->instant = carve(base, &used, core_count * sizeof *cores->instant);
-  cores->loads = carve(base, &used, core_count * sizeof *cores->loads);
-  cores->groups = carve(base, &used, slot_count * sizeof *cores->groups);
-  cores->free_groups = carve(base, &used, slot_count * sizeof *cores->free_groups);
-  cores->sentences = carve(base, &used, slot_count * PTO_VIRTUAL_SENTENCE_SIZE);
+  cores->cores = pto_carve(base, &used, core_count * sizeof *cores->cores);
+  cores->slots = pto_carve(base, &used, slot_count * sizeof *cores->slots);
+  cores->views = pto_carve(base, &used, core_count * sizeof *cores->views);
+  cores->instant = pto_carve(base, &used, core_count * sizeof *cores->instant);
+  cores->loads = pto_carve(base, &used, core_count * sizeof *cores->loads);
+  cores->groups = pto_carve(base, &used, slot_count * sizeof *cores->groups);
+  cores->free_groups = pto_carve(base, &used, slot_count * sizeof *cores->free_groups);
+  cores->sentences = pto_carve(base, &used, slot_count * PTO_VIRTUAL_SENTENCE_SIZE);
   return used;
 }
 
@@ -48,7 +37,9 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
 static const struct pto_waiting_hooks hooks = {
     .wake = wake_core, .latency = spend_latency, .transfer = spend_transfer, .work = spend_work};
 
-int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chip *chip) {
+int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_engine_config *config,
+                           struct pto_error *error) {
+  const struct pto_chip *chip = config->chip;
   memset(cores, 0, sizeof *cores);
   pto_timing_init(&cores->timing, chip);
   cores->kernel_start_ps = chip->kernel_start_ps;
@@ -58,15 +49,13 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chi
   cores->slots_per_core = chip->slots_per_core;
   cores->slot_mask = (UINT32_C(1) << pto_log2_floor(2 * (uint64_t)chip->slots_per_core - 1)) - 1;
   cores->group_count = cores->core_count * (cores->slot_mask + 1); /* a group has a member or more, a member a slot */
-  if (!pto_reserve_init(&cores->memory, lay_out(cores, NULL))) return PTO_ENOMEM;
+  if (!pto_reserve_init(&cores->memory, lay_out(cores, NULL)))
+    return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for its slots", chip->name);
   lay_out(cores, cores->memory.addr);
-  if (!pto_local_memories_init(&cores->local, chip, cores->views)) {
+  const int status = pto_solo_init(&cores->solo, config, chip, cores->views, &hooks, cores, "virtual", error);
+  if (status != PTO_OK) {
     pto_reserve_fini(&cores->memory);
-    return PTO_ENOMEM;
-  }
-  if (!pto_waiting_cores_init(&cores->waiting, chip->cluster_count, chip->slots_per_core, &hooks, cores)) {
-    pto_virtual_cores_fini(cores);
-    return PTO_ENOMEM;
+    return status;
   }
   for (uint32_t i = 0; i < cores->core_count; i++) {
     cores->views[i].message = cores->message;
@@ -77,8 +66,7 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chi
 }
 
 void pto_virtual_cores_fini(struct pto_virtual_cores *cores) {
-  pto_waiting_cores_fini(&cores->waiting);
-  pto_local_memories_fini(&cores->local);
+  pto_solo_fini(&cores->solo);
   pto_reserve_fini(&cores->memory);
 }
 
@@ -87,9 +75,9 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_t
   for (uint32_t i = 0; i < cores->core_count; i++)
     cores->cores[i] = (struct pto_virtual_core){.slots = &cores->slots[(size_t)i * (cores->slot_mask + 1)],
                                                 .scheduler = cores->cores[i].scheduler};
-  pto_waiting_cores_reset(&cores->waiting);
-  cores->waiting.meter = meter;
-  cores->is_instrumented = meter || cores->watchdog_line;
+  pto_waiting_cores_reset(&cores->solo.waiting);
+  cores->solo.waiting.meter = meter;
+  cores->is_instrumented = meter || cores->solo.watchdog.is_running;
   pto_event_queue_reset(&cores->ends);
   pto_event_queue_reset(&cores->begins);
   cores->spans = pto_trace_has_timeline(trace) ? &trace->spans[0] : NULL;
@@ -120,7 +108,7 @@ static uint32_t join_group(struct pto_virtual_cores *cores, uint8_t flags) {
 void pto_virtual_cores_send_special(struct pto_virtual_cores *cores, struct pto_virtual_slot *slot) {
   slot->group = join_group(cores, slot->message.flags);
   if (slot->message.flags & PTO_MESSAGE_WAITS)
-    slot->message.rendezvous = (uint16_t)pto_rendezvous_join(&cores->waiting.rendezvous, &slot->message);
+    slot->message.rendezvous = (uint16_t)pto_rendezvous_join(&cores->solo.waiting.rendezvous, &slot->message);
 }
 
 void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t core, uint32_t joined, uint64_t base) {
@@ -131,7 +119,7 @@ void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t 
   group->ready_count++;
   if (!group->is_closed || group->ready_count < group->member_count) return;
   for (uint32_t member = group->first_member; member; member = cores->cores[member - 1].next_member)
-    pto_event_queue_insert(&cores->begins, group->base + cores->kernel_start_ps, member - 1);
+    pto_event_queue_insert(&cores->begins, group->base + cores->kernel_start_ps, member - 1, member - 1);
   cores->free_groups[cores->free_group_count++] = joined - 1;
 }
 
@@ -173,11 +161,11 @@ static inline void record_span(const struct pto_virtual_cores *cores, const stru
 /* The call with a meter or a watchdog. */
 static PTO_NOINLINE int run_instrumented(struct pto_virtual_cores *cores, const struct pto_message *message,
                                          const struct pto_kernel_args *args) {
-  if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, message);
-  pto_meter_begin(cores->waiting.meter);
+  if (cores->solo.watchdog.is_running) pto_watchdog_begin(&cores->solo.line, message);
+  pto_meter_begin(cores->solo.waiting.meter);
   const int status = message->run(args);
-  pto_meter_end(cores->waiting.meter, message, args->core, true);
-  if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
+  pto_meter_end(cores->solo.waiting.meter, message, args->core, true);
+  if (cores->solo.watchdog.is_running) pto_watchdog_end(&cores->solo.line);
   return status;
 }
 
@@ -197,21 +185,21 @@ static inline __attribute__((always_inline)) void run_front(struct pto_virtual_c
   slot->status = PTO_UNLIKELY(status != 0) ? keep_failure(cores, index, core->begun, status) : 0;
   core->begun++;
   core->free_at = end + cores->kernel_end_ps;
-  pto_event_queue_insert(&cores->ends, core->free_at, index);
+  pto_event_queue_insert(&cores->ends, core->free_at, index, index);
 }
 
 /* ---- kernels that wait ---- */
 
 static void wake_core(void *engine, uint32_t core) {
   struct pto_virtual_cores *cores = engine;
-  pto_event_queue_insert(&cores->ends, cores->now, core);
+  pto_event_queue_insert(&cores->ends, cores->now, core, core);
 }
 
 /* On the fiber: lets `duration_ps` pass. */
 static void spend(struct pto_waiting_core *waiting, uint64_t duration_ps) {
   struct pto_virtual_cores *cores = waiting->all->engine;
   if (duration_ps == 0) return;
-  pto_event_queue_insert(&cores->ends, cores->now + duration_ps, waiting->message.core);
+  pto_event_queue_insert(&cores->ends, cores->now + duration_ps, waiting->message.core, waiting->message.core);
   pto_fiber_suspend(&waiting->fiber);
 }
 
@@ -238,19 +226,10 @@ static void spend_work(struct pto_waiting_core *waiting, const struct pto_cost *
 
 void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_virtual_core *core = &cores->cores[index];
-  struct pto_waiting_core *waiting = &cores->waiting.cores[index];
+  struct pto_waiting_core *waiting = &cores->solo.waiting.cores[index];
   const uint32_t number = core->begun - 1;
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, number);
-  const uint64_t begin_ns = cores->watchdog_line ? pto_watchdog_now_ns() : 0;
-  if (cores->watchdog_line) pto_watchdog_begin(cores->watchdog_line, &slot->message);
-  pto_engine_current_set(&slot->message, waiting->view);
-  const bool has_returned = pto_waiting_core_resume(waiting);
-  pto_engine_current_clear();
-  if (cores->watchdog_line) pto_watchdog_end(cores->watchdog_line);
-  if (!has_returned) {
-    if (cores->watchdog_line) pto_watchdog_add_piece(cores->watchdog, &slot->message, begin_ns, &waiting->ran_ns);
-    return;
-  }
+  if (!pto_solo_resume(&cores->solo, waiting)) return;
   slot->status = 0;
   if (PTO_UNLIKELY(waiting->status != 0)) {
     snprintf(sentence_at(cores, index, number), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s", PTO_VIRTUAL_SENTENCE_SIZE - 1,
@@ -260,7 +239,7 @@ void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   record_span(cores, &slot->message, waiting->begin, cores->now);
   core->is_on_fiber = false;
   core->free_at = cores->now + cores->kernel_end_ps;
-  pto_event_queue_insert(&cores->ends, core->free_at, index);
+  pto_event_queue_insert(&cores->ends, core->free_at, index, index);
 }
 
 static bool front_waits(const struct pto_virtual_cores *cores, uint32_t index) {
@@ -269,7 +248,7 @@ static bool front_waits(const struct pto_virtual_cores *cores, uint32_t index) {
 
 static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_virtual_core *core = &cores->cores[index];
-  struct pto_waiting_core *waiting = &cores->waiting.cores[index];
+  struct pto_waiting_core *waiting = &cores->solo.waiting.cores[index];
   pto_waiting_core_start(waiting, &pto_virtual_slot_at(cores, index, core->begun)->message, &cores->views[index]);
   waiting->begin = cores->now;
   core->moves_bytes = false; /* until it states work */
@@ -286,7 +265,7 @@ static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint32_
   const uint64_t time = cores->now;
   struct pto_kernel_args args;
   uint32_t count = 0;
-  for (uint32_t index = first;; index = pto_event_queue_pop(&cores->begins).rank) {
+  for (uint32_t index = first;; index = pto_event_queue_pop(&cores->begins).core) {
     if (!front_waits(cores, index)) {
       const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, cores->cores[index].begun);
       pto_message_args(&slot->message, &cores->views[index], &args);
@@ -309,7 +288,7 @@ static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint32_
 
 void pto_virtual_cores_begin(struct pto_virtual_cores *cores) {
   const struct pto_event event = pto_event_queue_pop(&cores->begins);
-  const uint32_t index = event.rank;
+  const uint32_t index = event.core;
   cores->now = event.time;
   if (cores->begins.next_at == event.time) {
     begin_together(cores, index);
@@ -331,12 +310,12 @@ const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, ui
   const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, last);
   if (cores->cores[index].polled == 0 || slot->status == 0) return "";
   const bool is_verdict = slot->status == PTO_EDEADLOCK && (slot->message.flags & PTO_MESSAGE_WAITS);
-  return is_verdict ? cores->waiting.deadlock : sentence_at(cores, index, last);
+  return is_verdict ? cores->solo.waiting.deadlock : sentence_at(cores, index, last);
 }
 
 bool pto_virtual_cores_break_deadlock(struct pto_virtual_cores *cores) {
   PTO_ASSERT(pto_virtual_cores_next_time(cores) == PTO_VIRTUAL_NEVER);
-  pto_waiting_cores_break_deadlock(&cores->waiting);
+  pto_waiting_cores_break_deadlock(&cores->solo.waiting);
   return pto_virtual_cores_next_time(cores) != PTO_VIRTUAL_NEVER;
 }
 
@@ -352,5 +331,5 @@ bool pto_virtual_cores_is_valid(const struct pto_virtual_cores *cores) {
     if (!core->is_on_fiber) running += begun - done; /* others have no event while they wait */
     sharers += begun != done && core->moves_bytes;
   }
-  return sharers == cores->sharers && running <= pto_event_queue_count(&cores->ends);
+  return sharers == cores->sharers && running <= cores->ends.tail - cores->ends.head;
 }

@@ -26,11 +26,9 @@
 #define PTO_SIM_VIRTUAL_CORE_H
 
 #include <runtime/trace/trace.h>
-#include <sim/virtual/event_queue.h>
-#include <sim/host/local_memory.h>
 #include <sim/chips/timing.h>
-#include <sim/rendezvous/waiting_core.h>
-#include <sim/host/watchdog.h>
+#include <sim/engine/solo.h>
+#include <sim/virtual/event_queue.h>
 
 #define PTO_VIRTUAL_SENTENCE_SIZE 512
 
@@ -70,34 +68,32 @@ struct pto_virtual_cores {
   struct pto_virtual_slot *slots;
   struct pto_core *views;
   uint64_t kernel_start_ps, kernel_end_ps;
-  uint32_t slot_mask;                      /* a core has slot_mask + 1 slots, a power of two */
-  uint32_t sharers;                        /* cores whose kernel moves bytes now */
-  bool is_instrumented;                    /* the watchdog or the run's meter is told of kernel calls */
-  uint64_t now;                            /* of the event being taken */
-  struct pto_trace_log *spans;             /* of the run's timeline; NULL: it has none */
-  struct pto_watchdog_line *watchdog_line; /* NULL: no watchdog */
+  uint32_t slot_mask;          /* a core has slot_mask + 1 slots, a power of two */
+  uint32_t sharers;            /* cores whose kernel moves bytes now */
+  bool is_instrumented;        /* the watchdog or the run's meter is told of kernel calls */
+  uint64_t now;                /* of the event being taken */
+  struct pto_trace_log *spans; /* of the run's timeline; NULL: it has none */
   struct pto_timing timing;
-  struct pto_watchdog *watchdog; /* NULL like the line */
   uint32_t core_count, slots_per_core;
   uint32_t *instant;             /* cores that begin at one instant */
   struct pto_timing_load *loads; /* theirs */
   struct pto_virtual_group *groups;
   uint32_t *free_groups;
   uint32_t free_group_count, group_count;
-  uint32_t open_group; /* index + 1 of the group being sent; 0: none */
-  uint64_t signal_ps;  /* from a signal to the core that waits for it */
-  struct pto_waiting_cores waiting;
+  uint32_t open_group;                     /* index + 1 of the group being sent; 0: none */
+  uint64_t signal_ps;                      /* from a signal to the core that waits for it */
   char *sentences;                         /* PTO_VIRTUAL_SENTENCE_SIZE a slot, of the kernels that failed */
   char message[PTO_VIRTUAL_SENTENCE_SIZE]; /* of the kernel that runs now */
   struct pto_reserve memory;
-  struct pto_local_memories local;
+  struct pto_solo solo;
 };
 
 #define PTO_VIRTUAL_NEVER PTO_EVENT_NEVER
 #define PTO_VIRTUAL_NO_CORE UINT32_MAX
 
-/* PTO_OK or PTO_ENOMEM, half-made parts freed.  `chip` is borrowed for the call. */
-PTO_MUST_CHECK int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_chip *chip);
+/* PTO_OK, or a negative status with the sentence in `error`, half-made parts freed. */
+PTO_MUST_CHECK int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_engine_config *config,
+                                          struct pto_error *error);
 void pto_virtual_cores_fini(struct pto_virtual_cores *cores);
 /* Forgets everything, messages in flight too.  Spans go into `trace` from then on, where that has a timeline; `meter`,
  * which may be NULL, is told of kernel calls. */
@@ -149,7 +145,7 @@ static inline void pto_virtual_cores_follow(struct pto_virtual_cores *cores, uin
   if (PTO_UNLIKELY(slot->group))
     pto_virtual_cores_wait_for_group(cores, core, slot->group, base);
   else
-    pto_event_queue_insert(&cores->begins, base + cores->kernel_start_ps, core);
+    pto_event_queue_insert(&cores->begins, base + cores->kernel_start_ps, core, core);
 }
 
 /* The oldest message of core `index` that was sent and has not arrived does so at `time`. */
@@ -176,18 +172,18 @@ static inline uint32_t pto_virtual_cores_step(struct pto_virtual_cores *cores) {
     return PTO_VIRTUAL_NO_CORE;
   }
   const struct pto_event event = pto_event_queue_pop(&cores->ends);
-  struct pto_virtual_core *core = &cores->cores[event.rank];
+  struct pto_virtual_core *core = &cores->cores[event.core];
   cores->now = event.time;
   if (PTO_UNLIKELY(core->is_on_fiber)) {
-    pto_virtual_cores_resume(cores, event.rank);
+    pto_virtual_cores_resume(cores, event.core);
     return PTO_VIRTUAL_NO_CORE;
   }
   cores->sharers -= core->moves_bytes;
   if (++core->done != core->arrived) { /* the next one follows at once */
-    const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, event.rank, core->done);
-    pto_virtual_cores_follow(cores, event.rank, slot, pto_max_u64(slot->arrival, core->free_at));
+    const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, event.core, core->done);
+    pto_virtual_cores_follow(cores, event.core, slot, pto_max_u64(slot->arrival, core->free_at));
   }
-  return event.rank;
+  return event.core;
 }
 
 /* Takes the oldest completion of core `index`, which has one. */

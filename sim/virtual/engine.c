@@ -33,9 +33,7 @@ struct engine_virtual {
   struct pto_virtual_scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
   struct pto_virtual_cores cores;
   uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
-  struct pto_watchdog watchdog;
-  struct pto_watchdog_line line;
-  struct pto_reserve memory; /* holds this struct too */
+  struct pto_reserve memory;        /* holds this struct too */
 };
 
 _Static_assert(PTO_CHIP_MAX_SCHEDULERS >= 4, "update_scheduler looks at four");
@@ -98,14 +96,14 @@ static bool advance(struct engine_virtual *engine, uint64_t limit) {
       const uint32_t core = pto_virtual_cores_step(cores);
       if (core == PTO_VIRTUAL_NO_CORE) continue;
       const uint32_t owner = cores->cores[core].scheduler;
-      pto_virtual_queue_insert(&engine->schedulers[owner].completions, core_at, core);
+      pto_event_queue_insert(&engine->schedulers[owner].completions, core_at, 0, core);
       hurry_scheduler(engine, owner, core_at);
       continue;
     }
     struct pto_virtual_scheduler *scheduler = &engine->schedulers[first];
     if (pto_virtual_scheduler_has_completion_next(scheduler)) return true;
     scheduler->clock = scheduler_at + engine->dispatch_ps;
-    pto_virtual_cores_arrive(cores, pto_virtual_queue_pop(&scheduler->messages), scheduler->clock);
+    pto_virtual_cores_arrive(cores, pto_event_queue_pop(&scheduler->messages).core, scheduler->clock);
     update_scheduler(engine, first);
   }
 }
@@ -126,7 +124,7 @@ static bool engine_dispatch(struct pto_port *port, const struct pto_message *mes
     pto_virtual_cores_arrive(&engine->cores, message->core, port->clock);
     return false;
   }
-  pto_virtual_queue_insert(&engine->schedulers[owner].messages, asked_at, message->core);
+  pto_event_queue_insert(&engine->schedulers[owner].messages, asked_at, 0, message->core);
   if (is_own) return false; /* leave_scheduler updates it, with the clock of then */
   hurry_scheduler(engine, owner, asked_at);
   port->quiet_until = pto_min_u64(port->quiet_until, engine->next_at[owner]);
@@ -142,7 +140,7 @@ static uint32_t engine_poll(struct pto_port *port, struct pto_completion *comple
   const uint32_t first = engine->first;
   struct pto_virtual_scheduler *scheduler = &engine->schedulers[first];
   scheduler->clock = engine->next_at[first] + engine->poll_ps;
-  completions[0] = pto_virtual_cores_poll(&engine->cores, pto_virtual_queue_pop(&scheduler->completions));
+  completions[0] = pto_virtual_cores_poll(&engine->cores, pto_event_queue_pop(&scheduler->completions).core);
   enter_scheduler(engine, first);
   port->quiet_until = 0;
   return 1;
@@ -179,8 +177,8 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
     struct pto_virtual_scheduler *scheduler = &engine->schedulers[i];
     scheduler->clock = 0;
-    pto_virtual_queue_reset(&scheduler->completions);
-    pto_virtual_queue_reset(&scheduler->messages);
+    pto_event_queue_reset(&scheduler->completions);
+    pto_event_queue_reset(&scheduler->messages);
   }
   for (uint32_t i = 0; i < PTO_CHIP_MAX_SCHEDULERS; i++) engine->next_at[i] = PTO_VIRTUAL_NEVER;
   engine->first = 0;
@@ -199,12 +197,11 @@ static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
 }
 
 static void engine_find_waits(struct pto_port *port, struct pto_core_waits *waits) {
-  pto_waiting_cores_find_waits(&engine_of(port)->cores.waiting, waits);
+  pto_waiting_cores_find_waits(&engine_of(port)->cores.solo.waiting, waits);
 }
 
 static void engine_destroy(struct pto_port *port) {
   struct engine_virtual *engine = engine_of(port);
-  pto_watchdog_fini(&engine->watchdog);
   pto_virtual_cores_fini(&engine->cores);
   struct pto_reserve memory = engine->memory;
   pto_reserve_fini(&memory);
@@ -223,25 +220,18 @@ static const struct pto_port_ops ops = {
     .destroy = engine_destroy,
 };
 
-static void *carve(char *base, uint64_t *used_bytes, uint64_t size_bytes) {
-  void *piece = base ? base + *used_bytes : NULL;
-  *used_bytes += pto_align_up(size_bytes, PTO_CACHE_LINE);
-  return piece;
-}
-
 /* With a NULL base it only adds up. */
 static uint64_t lay_out(const struct pto_chip *chip, char *base) {
-  uint64_t used = 0, core_count = 3 * (uint64_t)chip->cluster_count;
-  uint64_t slots = pto_align_up(chip->slots_per_core, 2), notices = UINT64_C(1)
-                                                                    << pto_log2_floor(2 * core_count * slots - 1);
-  struct engine_virtual *engine = carve(base, &used, sizeof *engine);
+  uint64_t used = 0, slots = pto_align_up(chip->slots_per_core, 2);
+  const uint32_t ring_size = pto_event_queue_ring_size(3 * chip->cluster_count * slots);
+  struct engine_virtual *engine = pto_carve(base, &used, sizeof *engine);
   for (uint32_t i = 0; i < 2 * chip->scheduler_count; i++) {
-    struct pto_virtual_notice *ring = carve(base, &used, notices * sizeof *ring);
+    struct pto_event *ring = pto_carve(base, &used, ring_size * sizeof *ring);
     if (!base) continue;
     struct pto_virtual_scheduler *scheduler = &engine->schedulers[i / 2];
-    struct pto_virtual_queue *queue = i % 2 ? &scheduler->messages : &scheduler->completions;
-    queue->notices = ring;
-    queue->mask = (uint32_t)(notices - 1);
+    struct pto_event_queue *queue = i % 2 ? &scheduler->messages : &scheduler->completions;
+    queue->ring = ring;
+    queue->mask = ring_size - 1;
   }
   return used;
 }
@@ -283,28 +273,13 @@ int pto_engine_virtual_create(const struct pto_engine_config *config, struct pto
   struct engine_virtual *engine = memory.addr;
   engine->memory = memory;
   fill_port(engine, chip);
-  if (pto_virtual_cores_init(&engine->cores, chip) != PTO_OK) {
+  const int status = pto_virtual_cores_init(&engine->cores, config, error);
+  if (status != PTO_OK) {
     pto_reserve_fini(&memory);
-    return pto_error_set(error, PTO_ENOMEM, "virtual engine of chip %s: no memory for %u cores", chip->name,
-                         3 * chip->cluster_count);
+    return status;
   }
   assign_cores(engine, chip);
   engine_begin_run(&engine->port, NULL, 0);
-  const struct pto_watchdog_config watch = {.timeout_ms = config->timeout_ms,
-                                            .on_timeout = config->on_timeout,
-                                            .context = config->on_timeout_context,
-                                            .lines = &engine->line,
-                                            .line_count = 1};
-  int status = pto_watchdog_init(&engine->watchdog, &watch);
-  if (status != PTO_OK) {
-    engine_destroy(&engine->port);
-    return pto_error_set(error, status, "virtual engine of chip %s: the watchdog's thread does not start", chip->name);
-  }
-  if (engine->watchdog.is_running) {
-    engine->cores.watchdog_line = &engine->line;
-    engine->cores.is_instrumented = true;
-    engine->cores.watchdog = &engine->watchdog;
-  }
   *port_out = &engine->port;
   return PTO_OK;
 }

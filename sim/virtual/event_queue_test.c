@@ -15,7 +15,7 @@
 #define RING 128
 
 struct pair { /* the queue, and what must be in it */
-  struct pto_event ring[RING], heap[RANKS];
+  struct pto_event ring[RING];
   struct pto_event_queue queue;
   uint64_t times[RANKS];
   bool has[RANKS];
@@ -25,8 +25,7 @@ struct pair { /* the queue, and what must be in it */
 static void begin(struct pair *pair) {
   memset(pair, 0, sizeof *pair);
   assert_int_equal(pto_event_queue_ring_size(RANKS), RING);
-  pair->queue =
-      (struct pto_event_queue){.ring = pair->ring, .mask = RING - 1, .heap = {.events = pair->heap, .capacity = RANKS}};
+  pair->queue = (struct pto_event_queue){.ring = pair->ring, .mask = RING - 1};
   pto_event_queue_reset(&pair->queue);
   pair->queue.head = pair->queue.tail = UINT32_MAX - 40; /* just below the wrap */
   pair->ring[pair->queue.tail % RING].time = PTO_EVENT_NEVER;
@@ -43,12 +42,12 @@ static uint32_t first_of(const struct pair *pair) {
 static void check(const struct pair *pair) {
   const uint32_t first = first_of(pair);
   assert_true(pto_event_queue_is_valid(&pair->queue));
-  assert_int_equal(pto_event_queue_count(&pair->queue), pair->count);
+  assert_int_equal(pair->queue.tail - pair->queue.head, pair->count);
   assert_int_equal(pair->queue.next_at, first == RANKS ? PTO_EVENT_NEVER : pair->times[first]);
 }
 
 static void insert(struct pair *pair, uint32_t rank, uint64_t time) {
-  pto_event_queue_insert(&pair->queue, time, rank);
+  pto_event_queue_insert(&pair->queue, time, rank, RANKS - rank);
   pair->has[rank] = true;
   pair->times[rank] = time;
   pair->count++;
@@ -59,6 +58,7 @@ static void pop(struct pair *pair) {
   const uint32_t first = first_of(pair);
   const struct pto_event event = pto_event_queue_pop(&pair->queue);
   assert_int_equal(event.rank, first);
+  assert_int_equal(event.core, RANKS - first);
   assert_int_equal(event.time, pair->times[first]);
   pair->has[first] = false;
   pair->count--;
@@ -87,25 +87,24 @@ static void test_events_come_out_by_time_and_then_by_rank_whatever_order_they_ca
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(spreads); i++) play(spreads[i], 31 + i);
 }
 
-static void test_only_what_comes_much_too_early_is_put_into_the_heap(void **state) {
-  struct pair pair;
-  begin(&pair);
-  for (uint32_t i = 0; i < 60; i++) insert(&pair, i, 1000 + 10 * i);
-  insert(&pair, 60, 1000 + 10 * 59 - 10 * (PTO_EVENT_QUEUE_SHIFT - 2) - 5); /* before SHIFT − 1 of them */
-  assert_int_equal(pair.queue.heap.count, 0);
-  insert(&pair, 61, 500);
-  insert(&pair, 62, 1000); /* the rank decides: after 0 */
-  assert_int_equal(pair.queue.heap.count, 2);
-  for (uint32_t i = 0; i < 63; i++) pop(&pair);
+static void test_equal_events_come_out_in_order_of_insertion(void **state) {
+  struct pto_event ring[16];
+  struct pto_event_queue queue = {.ring = ring, .mask = 15};
+  pto_event_queue_reset(&queue);
+  static const uint64_t times[] = {5, 3, 5, 3, 4, 3};
+  static const uint32_t order[] = {1, 3, 5, 4, 0, 2};
+  for (uint32_t i = 0; i < 6; i++) pto_event_queue_insert(&queue, times[i], 0, i);
+  assert_true(pto_event_queue_is_valid(&queue));
+  for (uint32_t i = 0; i < 6; i++) assert_int_equal(pto_event_queue_pop(&queue).core, order[i]);
 }
 
 static void test_a_queue_of_one_core_has_room_for_its_event(void **state) {
-  struct pto_event ring[2], heap[2];
-  struct pto_event_queue queue = {.ring = ring, .mask = 1, .heap = {.events = heap, .capacity = 1}};
+  struct pto_event ring[2];
+  struct pto_event_queue queue = {.ring = ring, .mask = 1};
   assert_int_equal(pto_event_queue_ring_size(1), 2);
   pto_event_queue_reset(&queue);
   for (uint64_t time = 0; time < 5; time++) {
-    pto_event_queue_insert(&queue, time, 0);
+    pto_event_queue_insert(&queue, time, 0, 0);
     assert_true(pto_event_queue_is_valid(&queue));
     assert_int_equal(pto_event_queue_pop(&queue).time, time);
     assert_int_equal(queue.next_at, PTO_EVENT_NEVER);
@@ -115,7 +114,7 @@ static void test_a_queue_of_one_core_has_room_for_its_event(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_events_come_out_by_time_and_then_by_rank_whatever_order_they_came_in),
-      cmocka_unit_test(test_only_what_comes_much_too_early_is_put_into_the_heap),
+      cmocka_unit_test(test_equal_events_come_out_in_order_of_insertion),
       cmocka_unit_test(test_a_queue_of_one_core_has_room_for_its_event),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,8 +49,8 @@ static int name_operand(struct conformance_case *c, const char *name, struct pto
   uint32_t other;
   if (pto_name_table_lookup(&c->names, name, &other))
     return pto_error_set(&c->error, PTO_EINVAL, "\"%.60s\" is made twice", name);
-  if (!pto_name_table_reserve(&c->names)) return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
-  pto_name_table_insert(&c->names, name, c->operand_count);
+  if (!pto_name_table_insert(&c->names, name, c->operand_count))
+    return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
   c->operands[c->operand_count++] = operand;
   return PTO_OK;
 }

@@ -115,7 +115,7 @@ static int close_context(void **state) {
 }
 
 static void test_functions_of_one_number_are_the_reference_at_the_ends_of_their_ranges(void **state) {
-#define X(id, name) each_dtype(PTO_GRAPH_OP_##id, NULL, 1);
+#define X(id, ...) each_dtype(PTO_GRAPH_OP_##id, NULL, 1);
   PTO_UNARY_OP_LIST(X)
 #undef X
   each_dtype(PTO_GRAPH_OP_elu, NULL, 1);
@@ -125,7 +125,7 @@ static void test_functions_of_one_number_are_the_reference_at_the_ends_of_their_
 }
 
 static void test_functions_of_two_numbers_are_the_reference_at_the_ends_of_their_ranges(void **state) {
-#define X(id, name) each_dtype(PTO_GRAPH_OP_##id, NULL, 2);
+#define X(id, ...) each_dtype(PTO_GRAPH_OP_##id, NULL, 2);
   PTO_BINARY_OP_LIST(X)
 #undef X
   each_dtype(PTO_GRAPH_OP_prelu, NULL, 2);
@@ -158,11 +158,11 @@ static void test_clamp_has_bounds_of_any_kind(void **state) {
 static void test_reductions_see_the_ends_of_their_ranges(void **state) {
   const uint32_t one = 0;
   const struct pto_reduce_options none = {.axes = {&one, 0}};
-#define X(id, name) each_dtype(PTO_GRAPH_OP_##id, NULL, 1);
+#define X(id, ...) each_dtype(PTO_GRAPH_OP_##id, NULL, 1);
   PTO_REDUCE_OP_LIST(X)
 #undef X
 /* Squares of f32 are added in f32, where those of numbers beyond 2^64 are infinite. */
-#define X(id, name)                                                                                                    \
+#define X(id, ...)                                                                                                     \
   each_of(PTO_GRAPH_OP_##id == PTO_GRAPH_OP_reduce_l2 ? ~PTO_DTYPE_BIT(PTO_FLOAT32) : ~0u, PTO_GRAPH_OP_##id, &none, 1);
   PTO_REDUCE_OP_LIST(X)
 #undef X

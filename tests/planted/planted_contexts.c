@@ -54,17 +54,20 @@ struct pass {
   struct pto_device_program program;
 };
 
-static int dispatch(struct pass *pass, struct pto_device_tensor from, struct pto_device_tensor to) {
+/* The program is the same for every dispatch: each borrows it until it is done. */
+static struct pto_device_program copy_program(struct pto_program_run *run) {
   static const struct pto_operand x = {.name = "x", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}},
                                   z = {.name = "z", .dtype = PTO_FLOAT32, .ndims = 1, .shape = {NUMEL}};
-  pass->program =
-      (struct pto_device_program){.name = "copy",
-                                  .inputs = &x,
-                                  .outputs = &z,
-                                  .input_count = 1,
-                                  .output_count = 1,
-                                  .orchestrate = submit_copy,
-                                  .context = (void *)(uintptr_t)&copies[pto_option_int(pass->run, "touch")]};
+  return (struct pto_device_program){.name = "copy",
+                                     .inputs = &x,
+                                     .outputs = &z,
+                                     .input_count = 1,
+                                     .output_count = 1,
+                                     .orchestrate = submit_copy,
+                                     .context = (void *)(uintptr_t)&copies[pto_option_int(run, "touch")]};
+}
+
+static int dispatch(struct pass *pass, struct pto_device_tensor from, struct pto_device_tensor to) {
   const struct pto_binding in = {"x", from}, out = {"z", to};
   const struct pto_dispatch_bindings bindings = {.inputs = &in, .outputs = &out, .input_count = 1, .output_count = 1};
   return pto_context_dispatch(pass->context, &pass->program, &bindings);
@@ -80,7 +83,7 @@ static int create_tensors(struct pass *pass) {
 static int open_pass(struct pass *pass, struct pto_program_run *run) {
   const struct pto_context_options options = {.size = sizeof options, .runtime = *pto_program_config(run)};
   char sentence[256];
-  *pass = (struct pass){.run = run};
+  *pass = (struct pass){.run = run, .program = copy_program(run)};
   const int status = pto_context_create(&options, &pass->context, sentence, sizeof sentence);
   return status ? pto_program_fail(run, "%s", sentence) : create_tensors(pass);
 }

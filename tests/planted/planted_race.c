@@ -4,20 +4,31 @@
  * tests/long/planted_race_test.sh; the lines that a tool names end in "planted:".  With `race=false` the second task
  * comes after the first, explicitly.
  *
- * Both tasks run for a while, so that they are under way together on whatever threads their cores live on.
+ * The tools report a race where two threads touch the bytes and nothing orders them.  So the writer begins to write
+ * once the reader has begun: it cannot have completed before the reader was sent, which would order the two.  The
+ * writer holds up its thread for that, so this is for builds that keep each core on a thread of its own (make
+ * ANNOTATE=1).
  */
 #include <pto/pto.h>
 
+#include <semaphore.h>
+
 #define NUMEL 20000u
+
+static bool is_race;
+static sem_t sum_has_begun;
 
 static int write_run(const struct pto_kernel_args *a) {
   uint32_t *z = a->tensors[0].addr;
+  while (is_race && sem_wait(&sum_has_begun)) {
+  }
   for (uint64_t i = 0; i < NUMEL; i++) z[i] = (uint32_t)i; /* planted: race, written */
   return 0;
 }
 static int sum_run(const struct pto_kernel_args *a) {
   const uint32_t *x = a->tensors[0].addr;
   uint32_t *z = a->tensors[1].addr, sum = 0;
+  if (sem_post(&sum_has_begun)) return pto_kernel_error(a, "the writer cannot be told");
   for (uint64_t i = 0; i < NUMEL; i++) sum += x[i]; /* planted: race, read */
   z[0] = sum;
   return 0;
@@ -43,10 +54,12 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct pto_tensor x = pto_array_tensor(rt, pto_program_find(run, "x"));
   struct pto_tensor z = pto_array_tensor(rt, pto_program_find(run, "z"));
   struct pto_task written;
+  is_race = pto_option_bool(run, "race");
+  if (sem_init(&sum_has_begun, 0, 0)) return PTO_ESYSTEM;
   int status = pto_scope_begin(rt, PTO_SCOPE_MANUAL);
   if (!status)
     status = pto_submit(rt, &(struct pto_launch){.aiv0 = &writer}, (struct pto_param[]){pto_output(&x)}, 1, &written);
-  struct pto_launch after = {.aiv0 = &sum, .after = &written, .after_count = !pto_option_bool(run, "race")};
+  struct pto_launch after = {.aiv0 = &sum, .after = &written, .after_count = !is_race};
   if (!status) status = pto_submit(rt, &after, (struct pto_param[]){pto_input(&x), pto_output(&z)}, 2, NULL);
   return status ? status : pto_scope_end(rt);
 }

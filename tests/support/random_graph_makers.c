@@ -21,7 +21,7 @@ random_graph_maker *const random_graph_makers[PTO_GRAPH_OP_COUNT] = {
     OF(softplus, random_unary),
     OF(softsign, random_unary),
     OF(tanh, random_unary),
-#define X(id, name) OF(id, random_reduce),
+#define X(id, ...) OF(id, random_reduce),
     PTO_REDUCE_OP_LIST(X)
 #undef X
         OF(ceil, random_unary_exact),

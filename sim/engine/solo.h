@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the engines of one thread share: their cores' local memories, the stacks of kernels that wait, and the watchdog,
+ * which looks at one line.
+ *
+ * Owned by the engine, whose memory it is part of; made at creation.  One thread, but for the watchdog's.
+ */
+#ifndef PTO_SIM_ENGINE_SOLO_H
+#define PTO_SIM_ENGINE_SOLO_H
+
+#include <sim/chips/chip.h>
+#include <sim/engine/engine.h>
+#include <sim/host/current.h>
+#include <sim/host/local_memory.h>
+#include <sim/host/watchdog.h>
+#include <sim/rendezvous/waiting_core.h>
+
+struct pto_solo {
+  struct pto_waiting_cores waiting;
+  struct pto_local_memories local;
+  struct pto_watchdog watchdog;
+  struct pto_watchdog_line line;
+};
+
+/* For the cores of `chip`, whose `views` it fills.  `config` says what the watchdog does; `name` is the engine's in the
+ * sentence.  PTO_OK, or PTO_ENOMEM or PTO_ESYSTEM with half-made parts freed. */
+PTO_MUST_CHECK int pto_solo_init(struct pto_solo *solo, const struct pto_engine_config *config,
+                                 const struct pto_chip *chip, struct pto_core *views,
+                                 const struct pto_waiting_hooks *hooks, void *engine, const char *name,
+                                 struct pto_error *error);
+/* Takes zeroed structs too. */
+void pto_solo_fini(struct pto_solo *solo);
+
+/* Around each stretch in which a message's kernel runs: what crash reports and the watchdog are told. */
+static inline void pto_solo_enter(struct pto_solo *solo, const struct pto_message *message,
+                                  const struct pto_core *view) {
+  if (solo->watchdog.is_running) pto_watchdog_begin(&solo->line, message);
+  pto_engine_current_set(message, view);
+}
+static inline void pto_solo_leave(struct pto_solo *solo) {
+  pto_engine_current_clear();
+  if (solo->watchdog.is_running) pto_watchdog_end(&solo->line);
+}
+
+/* Runs a kernel that waits, started before, until it waits again or returns; true where it has returned. */
+bool pto_solo_resume(struct pto_solo *solo, struct pto_waiting_core *core);
+
+#endif
