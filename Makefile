@@ -2,20 +2,23 @@
 #
 # One Makefile for the whole tree.  Sources are found by folder: a new file needs no line here.
 #
-#   make            build/ptosim, build/libpto.so and the example programs
-#   make run        every example on both engines, verified, as a table      make test       all tests
-#   make bench      benches as JSON lines and tables                        make test-long  with the long cases
-#   make perf PROGRAM=bgemm          make valgrind PROGRAM=bgemm TOOL=memcheck|callgrind|cachegrind|helgrind|drd|massif
-#   make fuzz       make lint        make coverage     make format-check     make deps     make mutants
-#   make regress                     every example's results, counts and virtual times beside tests/regress (LIST=…, ARGS="--update")
-#   make conformance                 the conformance cases of the folder WEBNN_DATA, and a line an operation
-#   make install PREFIX=/usr/local DESTDIR=            make clean
+# `make help` lists the targets, which say behind "##" what they do, and what follows here.
 #
-# Variants build into build-<name>/ and share no object with each other:
-#   SAN=address,undefined   SAN=thread   BUILD=debug   CC=clang   PLAIN=1 (without optional libraries)
-#   ANNOTATE=1 (atomics tell helgrind and drd what they hand over; make valgrind builds it where it is needed)
-# Others: WERROR=1 (for what is compiled), TESTS=pattern (make test), ARGS="…" (make run, regress, perf, valgrind), FUZZ_SECONDS=60,
-# BENCH="task_overhead lookup" and QUICK=1 (make bench: these alone; less of all), V=1 (print commands).
+# Variants, each built into a folder build-NAME of its own:
+#   SAN=address,undefined  SAN=thread  BUILD=debug  CC=clang
+#   PLAIN=1                without optional libraries
+#   ANNOTATE=1             atomics tell helgrind and drd what they hand over (make valgrind builds it where it is needed)
+# Others:
+#   ARGS="..."             options of run, regress, perf, valgrind
+#   TESTS=PATTERN          of test and test-long: these alone
+#   BENCH="task_overhead lookup"  QUICK=1   of bench: these alone; less of all
+#   LIST=FILE              of regress: another list than tests/regress/examples.list
+#   PROGRAM=bgemm          of perf and valgrind
+#   TOOL=callgrind         of valgrind: memcheck, cachegrind, helgrind, drd, massif too
+#   MUTANTS=N SEED=N MUTANT=NAME            of mutants: how many (or all), which, one by name
+#   FUZZ_SECONDS=60        of fuzz: for each target
+#   PREFIX=/usr/local DESTDIR=              of install
+#   WERROR=1  V=1          warnings are errors; commands are printed
 
 MAKEFLAGS += -rR
 SHELL := /bin/bash
@@ -80,16 +83,16 @@ program_parts = $(call obj,$(program_source) $(PARTS_$(1)))
 PROGRAMS := $(foreach p,$(PROGRAM_SRC),$(B)/programs/$(call program_name,$(p)).so)
 PLANTED := $(PLANTED_SRC:tests/planted/%.c=$(B)/planted/%.so)
 TESTS_BUILT := $(TEST_SRC:%.c=$(B)/tests/%)
-REPLAYS := $(if $(wildcard tests/support/fuzz_replay.c),$(FUZZ_SRC:%.c=$(B)/tests/%))
+REPLAYS := $(FUZZ_SRC:%.c=$(B)/tests/%)
 PEER_MAIN_SRC := bench/peers/peer_main.c
 OUR_PEER_SRC := bench/peers/peer_pto.c
 BENCHES := $(BENCH_SRC:%.c=$(B)/%)
-ALL_SRC := $(LIB_SRC) $(TOOLS_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
+ALL_SRC := $(LIB_SRC) $(TOOLS_SRC) $(CLI_SRC) $(PROGRAM_SRC) $(filter orchestration/%,$(PARTS_SRC)) $(ORACLE_SRC) $(SUPPORT_SRC) $(TEST_SRC) $(PLANTED_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
              $(PEER_MAIN_SRC) $(OUR_PEER_SRC)
 
 # ---- goals that need nothing probed: they come before the dependencies are there -------------------------------------
 UNPROBED := run regress test test-long conformance bench deps clean fuzz coverage mutants lint lint-self-test format format-check help
-.PHONY: all programs oracle tests benches $(UNPROBED) run-mutants perf valgrind install FORCE
+.PHONY: all programs tests benches $(UNPROBED) run-mutants perf valgrind install FORCE
 all:
 
 # What optional libraries there are: probed once a variant, and again when packages have changed.
@@ -153,10 +156,10 @@ VERSION := $(shell sed -n 's/.*PTO_VERSION "\(.*\)"/\1/p' include/pto/version.h)
 MAJOR := $(firstword $(subst ., ,$(VERSION)))
 
 # ---- building -------------------------------------------------------------------------------------------------------
-all: $(B)/libpto.so $(B)/libptotools.so programs $(if $(CLI_SRC),$(B)/ptosim)
-programs: $(PROGRAMS)
-tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(if $(ORACLE_SRC),$(B)/oracle)
-benches: all $(BENCHES) $(B)/bench/peers/pto $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%))
+all: $(B)/libpto.so $(B)/libptotools.so programs $(B)/ptosim ## ptosim, both libraries and the example programs, in build/
+programs: $(PROGRAMS) ## the example programs
+tests: all $(TESTS_BUILT) $(REPLAYS) $(PLANTED) $(B)/oracle ## builds what test runs
+benches: all $(BENCHES) $(B)/bench/peers/pto $(if $(strip $(INSTRUMENT)),,$(BENCH_PEERS:%=$(B)/bench/peers/%)) ## builds what bench runs
 
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -211,7 +214,7 @@ $(LOADING_TESTS): PUBLIC = @$(B)/public-symbols
 $(B)/public-symbols: $(B)/libpto.so
 	@nm -D --defined-only $< | awk '$$3 ~ /@@PTO_$(MAJOR)$$/ { sub(/@.*/, "", $$3); print "-Wl,-u," $$3 ",--export-dynamic-symbol=" $$3 }' >$@
 $(REPLAYS): REPLAY := $(call obj,tests/support/fuzz_replay.c)
-$(REPLAYS): $(call obj,$(if $(REPLAYS),tests/support/fuzz_replay.c))
+$(REPLAYS): $(call obj,tests/support/fuzz_replay.c)
 TEST_ARCHIVES := $(B)/libsupport.a $(B)/libptosim.a $(B)/libptotools.a $(B)/libpto.a
 $(TESTS_BUILT) $(REPLAYS): $(B)/tests/%: $(B)/obj/%.o $(TEST_ARCHIVES)
 	@mkdir -p $(@D)
@@ -260,30 +263,29 @@ $(B)/bench/peers/%: $(PEER_COMMON) $(PEER_HEADERS) $(B)/flags
 # ---- running --------------------------------------------------------------------------------------------------------
 # These look for the dependencies first and then start make again, which probes what is there by then.
 AGAIN = +$(Q)$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-deps:
+deps: ## installs the packages that are missing
 	@scripts/deps --always
-run:
+run: ## every example on both engines, verified, as a table
 	@scripts/deps
 	$(AGAIN) all
 	@$(B)/ptosim suite --chip a2a3 $(ARGS)
-# Every example in virtual time beside what it came to before; LIST: another list; ARGS="--update", "--filter moe".
 LIST ?= tests/regress/examples.list
-regress:
+regress: ## results, counts and virtual times of every example beside the baseline (ARGS="--update", "--filter moe")
 	@scripts/deps
 	$(AGAIN) all
 	@$(B)/ptosim regress $(LIST) --jobs $(shell nproc) $(ARGS)
-test:
+test: ## all tests but the long ones
 	@scripts/deps
 	$(AGAIN) tests
 	@scripts/run_tests --build $(B) $(if $(TESTS),--only '$(TESTS)') $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS)
-test-long:
+test-long: ## all tests
 	@scripts/deps
 	$(AGAIN) tests
 	@PTO_TEST_LONG=1 scripts/run_tests --build $(B) --timeout 7200 $(if $(TESTS),--only '$(TESTS)') \
 	  $(TESTS_BUILT) $(REPLAYS) $(TEST_SCRIPTS) $(LONG_TEST_SCRIPTS)
-# Every case of the folder that WEBNN_DATA names, behind those that come with the project; the last line is of the former.
+# First the cases that come with the project; the last line is of the others.
 CONFORMANCE := $(B)/tests/tests/conformance
-conformance:
+conformance: ## the conformance cases of the folder WEBNN_DATA, a line an operation
 	@scripts/deps
 	$(AGAIN) $(CONFORMANCE)/own_cases_test $(CONFORMANCE)/conformance_test
 	@$(CONFORMANCE)/own_cases_test | sed '$$s/^/| /'; [ $${PIPESTATUS[0]} = 0 ]
@@ -292,16 +294,15 @@ conformance:
 BENCH_SCRIPTS := $(wildcard scripts/time_*)
 BENCH_PROGRAMS := $(if $(BENCH),$(foreach b,$(BENCH),$(firstword $(wildcard scripts/time_$(b)) $(B)/bench/bench_$(b))), \
                     $(BENCHES) $(if $(QUICK),,$(BENCH_SCRIPTS)))
-bench:
+bench: ## benches, as JSON lines (build/bench.jsonl) and tables
 	@scripts/deps --bench
 	$(AGAIN) benches
 	@PTO_BENCH_QUICK=$(QUICK) scripts/run_benches $(B)/bench.jsonl $(BENCH_PROGRAMS)
-coverage:
+coverage: ## what the tests reach
 	$(AGAIN) COVERAGE=1 tests
 	@scripts/coverage build-coverage $(patsubst $(B)/%,build-coverage/%,$(TESTS_BUILT) $(REPLAYS)) $(TEST_SCRIPTS)
 
-# The runtime broken in one place at a time, and the tests that notice.  MUTANTS: how many, or all; SEED: which; MUTANT: one, by name.
-mutants:
+mutants: ## the runtime broken in one place at a time, and the tests that notice
 	@scripts/deps
 	$(AGAIN) run-mutants
 run-mutants: tests
@@ -310,17 +311,17 @@ run-mutants: tests
 
 PROGRAM ?= vector_example
 TOOL ?= memcheck
-perf: all
+perf: all ## where a program spends its time
 	@scripts/profile perf $(B) $(PROGRAM) $(ARGS)
 # helgrind and drd need a build of their own, which tells them of atomics.
 ANNOTATED := $(filter helgrind drd,$(TOOL))
-valgrind: $(if $(ANNOTATED),,all)
+valgrind: $(if $(ANNOTATED),,all) ## a program under a tool of valgrind
 	$(if $(ANNOTATED),+$(Q)$(MAKE) --no-print-directory ANNOTATE=1 all)
 	@scripts/profile $(TOOL) $(B)$(if $(ANNOTATED),-annotate) $(PROGRAM) $(ARGS)
 
-# libFuzzer is clang's; the whole library is built with its coverage in a folder of its own.
+# libFuzzer is clang's; the whole library is built with its coverage.
 FUZZ_SECONDS ?= 60
-fuzz:
+fuzz: ## libFuzzer on every target
 	$(AGAIN) CC=clang SAN=address,undefined FUZZ=1 fuzzers
 	@scripts/run_fuzzers build-address-undefined-clang-fuzz $(FUZZ_SECONDS) $(FUZZ_SRC)
 .PHONY: fuzzers
@@ -331,14 +332,14 @@ $(FUZZERS): $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(TEST_ARCHIVES)
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS) -lcmocka
 
 # ---- checking -------------------------------------------------------------------------------------------------------
-lint:
+lint: ## what the compiler does not check: who includes whom, names, words, documents
 	@scripts/lint
-lint-self-test:
+lint-self-test: ## that lint finds each violation
 	@scripts/lint --self-test
 FORMATTED = $(shell git ls-files '*.c' '*.h' '*.cpp')
-format:
+format: ## clang-format on all sources
 	clang-format -i $(FORMATTED)
-format-check:
+format-check: ## whether it would change any
 	clang-format --dry-run --Werror $(FORMATTED)
 
 # ---- installing -----------------------------------------------------------------------------------------------------
@@ -355,7 +356,7 @@ Requires: $(3)
 Libs: -L$${prefix}/lib -l$(1)
 Cflags: -I$${prefix}/include
 endef
-install: all
+install: all ## into PREFIX, below DESTDIR
 	@install -d $(INSTALLED)/bin $(INSTALLED)/lib/pkgconfig $(INSTALLED)/lib/pto/programs/errors $(INSTALLED)/include/pto
 	@install -m 755 $(B)/ptosim $(INSTALLED)/bin
 	@for l in libpto libptotools; do \
@@ -367,7 +368,8 @@ install: all
 	@install -m 644 $(B)/pto.pc $(B)/ptotools.pc $(INSTALLED)/lib/pkgconfig
 	@echo "installed in $(INSTALLED)"
 
-clean:
+clean: ## removes build and its variants
 	rm -rf build build-*
-help:
-	@sed -n '3,18s/^# \{0,2\}//p' Makefile
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
+	@sed -n '/^$$/q; /^# Variants/,$$s/^# \{0,1\}//p' Makefile

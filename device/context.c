@@ -8,6 +8,7 @@
 
 #include <device/context_recording.h>
 #include <device/context_watch.h>
+#include <runtime/base/sized.h>
 #include <runtime/base/thread.h>
 
 #define DEFAULT_MEMORY_BYTES (UINT64_C(1) << 30)
@@ -31,10 +32,11 @@ uint64_t pto_device_program_serial(void) {
 static int copy_options(const struct pto_context_options *given, struct pto_context_options *options,
                         struct pto_error *error) {
   memset(options, 0, sizeof *options);
-  if (given && given->size < sizeof given->size)
-    return pto_error_set(error, PTO_EINVAL, "options.size is %zu; start with {.size = sizeof options}", given->size);
-  if (given) memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
-  options->size = sizeof *options;
+  const int status = pto_sized_take(options, sizeof *options, given, "options", error);
+  if (status) return status;
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(options->reserved); i++)
+    if (options->reserved[i])
+      return pto_error_set(error, PTO_EINVAL, "options.reserved[%zu] is set and this library does not know it", i);
   if (!options->memory_bytes) options->memory_bytes = DEFAULT_MEMORY_BYTES;
   if (!options->tensor_count) options->tensor_count = DEFAULT_TENSORS;
   options->runtime.size = sizeof options->runtime;
@@ -168,9 +170,7 @@ void pto_context_counters(struct pto_context *context, struct pto_context_counte
   all.lowering_cache_bytes = context->lowerings.bytes;
   all.fragmentation = pto_device_heap_fragmentation(heap);
   pto_context_unlock(context);
-  size_t size = counters->size < sizeof all ? counters->size : sizeof all;
-  all.size = counters->size;
-  memcpy(counters, &all, size);
+  pto_sized_give(counters, &all, sizeof all);
 }
 
 const char *pto_context_error(struct pto_context *context) {

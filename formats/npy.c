@@ -17,17 +17,15 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are copied a
 #define HEADER_LIMIT (64u << 10) /* no plain array needs more than a few hundred bytes */
 #define DATA_ALIGN 64u           /* NumPy aligns the elements to this in the file */
 
-/* How each dtype is stored. */
+/* How each dtype is stored: as what it is, in whole bytes; NumPy has no bfloat16. */
 static const struct npy_type {
   char kind;
   uint8_t item_bytes;
 } npy_types[PTO_DTYPE_COUNT] = {
-    [PTO_FLOAT32] = {'f', 4}, [PTO_FLOAT16] = {'f', 2}, [PTO_INT32] = {'i', 4},    [PTO_INT16] = {'i', 2},
-    [PTO_INT8] = {'i', 1},    [PTO_UINT8] = {'u', 1},   [PTO_BFLOAT16] = {'u', 2}, [PTO_INT64] = {'i', 8},
-    [PTO_UINT64] = {'u', 8},  [PTO_UINT32] = {'u', 4},  [PTO_UINT16] = {'u', 2},   [PTO_BOOL] = {'b', 1},
-    [PTO_INT4] = {'i', 1},    [PTO_UINT4] = {'u', 1},
+#define X(constant, value, name, bits, class_) [value] = {(value) == PTO_BFLOAT16 ? 'u' : (class_), ((bits) + 7) / 8},
+    PTO_DTYPE_LIST(X)
+#undef X
 };
-_Static_assert(PTO_ARRAY_LENGTH(npy_types) == PTO_DTYPE_COUNT, "each dtype has a stored form");
 
 /* ---- the header: a Python dictionary literal with three keys ---- */
 

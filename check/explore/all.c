@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <runtime/base/grow.h>
+
 /* The kind of a step that is no choice: the orchestration after it had to wait. */
 #define RESUMED (PTO_EXPLORE_GO_ON + 1)
 
@@ -15,7 +17,7 @@ struct known {
 
 struct event_set {
   struct known *items;
-  uint32_t count, capacity;
+  size_t count, capacity;
 };
 
 /* A decision of the current run, with what has been tried there. */
@@ -61,17 +63,11 @@ static bool contains(const struct event_set *set, const struct pto_explore_event
 }
 
 static void add(struct pto_explore_all *all, struct event_set *set, const struct known *known) {
-  if (set->count == set->capacity) {
-    const uint32_t capacity = set->capacity ? 2 * set->capacity : 8;
-    void *items = realloc(set->items, capacity * sizeof *set->items);
-    if (!items) {
-      all->has_no_memory = true;
-      return;
-    }
-    set->items = items;
-    set->capacity = capacity;
-  }
-  set->items[set->count++] = *known;
+  struct known *fresh = pto_grow(&set->items, &set->count, &set->capacity, sizeof *fresh);
+  if (fresh)
+    *fresh = *known;
+  else
+    all->has_no_memory = true;
 }
 
 /* ---- the relation ---- */

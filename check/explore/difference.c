@@ -250,10 +250,10 @@ static void add_order(struct pto_explore *explore, const char *schedule,
              calls, explore->call_count);
   else
     describe(explore, holds, &telling);
-  if (holds->count > 1) snprintf(more, sizeof more, " (and %u more, all needed)", holds->count - 1);
+  if (holds->count > 1) snprintf(more, sizeof more, " (and %zu more, all needed)", holds->count - 1);
   explore->in_vain = is_known(explore, &telling.finding) ? explore->in_vain + 1 : 0;
   pto_findings_add(explore->findings, &telling.finding, telling.remedy[0] ? telling.remedy : NULL,
-                   "schedule %s: %.200s; shrunk from %u decision%s to %u: %s%s", schedule, again->text,
+                   "schedule %s: %.200s; shrunk from %u decision%s to %zu: %s%s", schedule, again->text,
                    difference->decisions, difference->decisions == 1 ? "" : "s", holds->count, telling.reason, more);
 }
 

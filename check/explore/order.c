@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <runtime/base/grow.h>
+
 /* ---- lists ---- */
 
 void pto_explore_holds_fini(struct pto_explore_holds *holds) {
@@ -14,15 +16,9 @@ void pto_explore_holds_fini(struct pto_explore_holds *holds) {
 }
 
 bool pto_explore_holds_add(struct pto_explore_holds *holds, const struct pto_explore_hold *hold) {
-  if (holds->count == holds->capacity) {
-    const uint32_t capacity = holds->capacity ? 2 * holds->capacity : 16;
-    void *items = realloc(holds->items, capacity * sizeof *holds->items);
-    if (!items) return false;
-    holds->items = items;
-    holds->capacity = capacity;
-  }
-  holds->items[holds->count++] = *hold;
-  return true;
+  struct pto_explore_hold *fresh = pto_grow(&holds->items, &holds->count, &holds->capacity, sizeof *fresh);
+  if (fresh) *fresh = *hold;
+  return fresh;
 }
 
 bool pto_explore_holds_copy(const struct pto_explore_holds *from, struct pto_explore_holds *to) {

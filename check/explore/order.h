@@ -29,7 +29,7 @@ struct pto_explore_hold {
 /* A list that grows; zeroed: empty. */
 struct pto_explore_holds {
   struct pto_explore_hold *items;
-  uint32_t count, capacity;
+  size_t count, capacity;
 };
 void pto_explore_holds_fini(struct pto_explore_holds *holds);
 PTO_MUST_CHECK bool pto_explore_holds_add(struct pto_explore_holds *holds, const struct pto_explore_hold *hold);

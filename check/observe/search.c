@@ -12,6 +12,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include <runtime/base/grow.h>
+
 #define RUNS_MAX 4096u
 /* Bytes that a question's runs may set and compare, all together. */
 #define BYTES_MAX (UINT64_C(2) << 30)
@@ -29,7 +31,7 @@ struct search {
   struct pto_observation *o;
   enum pto_observe_pattern pattern;
   struct piece *pieces;
-  uint32_t count, capacity;
+  size_t count, capacity;
   uint64_t element_count;
   uint32_t stuck_count;
   bool is_short; /* of memory */
@@ -54,19 +56,14 @@ static void selected_kinds(const struct pto_observation *o, uint32_t slot, uint8
 
 static void take_piece(struct pto_observation *o, const struct pto_observe_span *span, void *context) {
   struct search *s = context;
-  if (s->count == s->capacity) {
-    const uint32_t capacity = s->capacity ? 2 * s->capacity : 64;
-    struct piece *pieces = realloc(s->pieces, capacity * sizeof *pieces);
-    if (!pieces) {
-      s->is_short = true;
-      return;
-    }
-    s->pieces = pieces;
-    s->capacity = capacity;
+  struct piece *piece = pto_grow(&s->pieces, &s->count, &s->capacity, sizeof *piece);
+  if (!piece) {
+    s->is_short = true;
+    return;
   }
   const struct pto_observe_param *nearest = pto_observe_nearest(o, span->lo, span->hi);
   const uint64_t element_bytes = nearest ? nearest->element_bytes : 1;
-  s->pieces[s->count++] = (struct piece){span->lo, span->hi, element_bytes, s->element_count};
+  *piece = (struct piece){span->lo, span->hi, element_bytes, s->element_count};
   s->element_count += (pto_align_up(span->hi, element_bytes) - (span->lo & ~(element_bytes - 1))) / element_bytes;
 }
 
@@ -83,7 +80,7 @@ static uint64_t end_of(const struct search *s, uint32_t piece) {
 
 /* The piece that an element is in. */
 static uint32_t piece_of(const struct search *s, uint64_t element) {
-  uint32_t lo = 0, hi = s->count;
+  uint32_t lo = 0, hi = (uint32_t)s->count;
   while (hi - lo > 1) {
     const uint32_t mid = (lo + hi) / 2;
     if (s->pieces[mid].first <= element)

@@ -70,7 +70,7 @@ struct pto_observe_task {
   uint32_t messages_left;
   bool is_whole; /* all that its units wrote is known */
   struct pto_observe_access *accesses;
-  uint32_t count, capacity;
+  size_t count, capacity;
 };
 
 /* Bytes that a task declared to write and left as they were. */
@@ -97,9 +97,9 @@ struct pto_observation {
   bool is_in_run;
   struct pto_observe_call call;
   struct pto_observe_task *tasks; /* begun and not over */
-  uint32_t task_count, task_capacity;
+  size_t task_count, task_capacity;
   struct pto_observe_left *left; /* in order of tasks */
-  uint32_t left_count, left_capacity;
+  size_t left_count, left_capacity;
   struct pto_reserve forms_memory;
   struct pto_reserve noise_memory;   /* two pages of it */
   struct pto_reserve scratch_memory; /* a page of kinds, and the unit's slots in order of addresses */
@@ -109,7 +109,7 @@ struct pto_observation {
 /* Sorted ranges of bytes. */
 struct pto_observe_bytes {
   struct pto_observe_range *ranges;
-  uint32_t count, capacity;
+  size_t count, capacity;
   bool is_bounded;    /* the search ended early: first and last byte are exact */
   bool is_unsearched; /* all that could be */
 };

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include <runtime/base/grow.h>
+
 /* Pairs of bytes that are told of one task; more of it would say the same. */
 #define MOST_OVERLAPS 4u
 
@@ -13,17 +15,11 @@ struct pto_observe_task *pto_observe_task_of(struct pto_observation *o) {
   const struct pto_payload *payload = o->call.payload;
   for (uint32_t i = 0; i < o->task_count; i++)
     if (o->tasks[i].number == payload->task_number) return &o->tasks[i];
-  if (o->task_count == o->task_capacity) {
-    const uint32_t capacity = o->task_capacity ? 2 * o->task_capacity : 16;
-    struct pto_observe_task *tasks = realloc(o->tasks, capacity * sizeof *tasks);
-    if (!tasks) return NULL;
-    o->tasks = tasks;
-    o->task_capacity = capacity;
-  }
+  struct pto_observe_task *task = pto_grow(&o->tasks, &o->task_count, &o->task_capacity, sizeof *task);
+  if (!task) return NULL;
   uint32_t kernels = 0;
   for (uint32_t k = 0; k < PTO_ROLE_COUNT; k++) kernels += payload->kernels[k] != NULL;
   const uint32_t blocks = o->call.unit->messages[0].flags & PTO_MESSAGE_BLOCKS ? payload->block_count : 1;
-  struct pto_observe_task *task = &o->tasks[o->task_count++];
   *task =
       (struct pto_observe_task){.number = payload->task_number, .messages_left = kernels * blocks, .is_whole = true};
   return task;
@@ -32,17 +28,11 @@ struct pto_observe_task *pto_observe_task_of(struct pto_observation *o) {
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read) {
   struct pto_observe_task *task = pto_observe_task_of(o);
   if (!task) return;
-  if (task->count == task->capacity) {
-    const uint32_t capacity = task->capacity ? 2 * task->capacity : 64;
-    struct pto_observe_access *accesses = realloc(task->accesses, capacity * sizeof *accesses);
-    if (!accesses) {
-      task->is_whole = false;
-      return;
-    }
-    task->accesses = accesses;
-    task->capacity = capacity;
-  }
-  task->accesses[task->count++] = (struct pto_observe_access){lo, hi, o->call.label, is_read};
+  struct pto_observe_access *access = pto_grow(&task->accesses, &task->count, &task->capacity, sizeof *access);
+  if (access)
+    *access = (struct pto_observe_access){lo, hi, o->call.label, is_read};
+  else
+    task->is_whole = false;
 }
 
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
@@ -65,16 +55,10 @@ void pto_observe_tasks_clear(struct pto_observation *o) {
 /* Takes the ranges.  It is told when a task reads them, or when the run ends and they are still as they were. */
 static void keep_left(struct pto_observation *o, const struct pto_observe_param *param,
                       struct pto_observe_bytes *missing) {
-  if (o->left_count == o->left_capacity) {
-    const uint32_t capacity = o->left_capacity ? 2 * o->left_capacity : 64;
-    struct pto_observe_left *left = realloc(o->left, capacity * sizeof *left);
-    if (!left) return;
-    o->left = left;
-    o->left_capacity = capacity;
-  }
+  struct pto_observe_left *left = pto_grow(&o->left, &o->left_count, &o->left_capacity, sizeof *left);
+  if (!left) return;
   for (uint32_t i = 0; i < missing->count; i++)
     pto_observe_shadow_leave(&o->shadow, missing->ranges[i].lo, missing->ranges[i].hi);
-  struct pto_observe_left *left = &o->left[o->left_count++];
   *left = (struct pto_observe_left){.param = *param,
                                     .buffer_number = pto_observe_buffer_at(o, missing->ranges[0].lo),
                                     .ranges = missing->ranges,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/base/grow.h>
 #include <runtime/port/core_port.h>
 
 /* Ranges that a sentence lists. */
@@ -26,14 +27,8 @@ void pto_observe_bytes_add(struct pto_observe_bytes *bytes, uint64_t lo, uint64_
     bytes->ranges[bytes->count - 1].hi = pto_max_u64(bytes->ranges[bytes->count - 1].hi, hi);
     return;
   }
-  if (bytes->count == bytes->capacity) {
-    const uint32_t capacity = bytes->capacity ? 2 * bytes->capacity : 8;
-    struct pto_observe_range *ranges = realloc(bytes->ranges, capacity * sizeof *ranges);
-    if (!ranges) return;
-    bytes->ranges = ranges;
-    bytes->capacity = capacity;
-  }
-  bytes->ranges[bytes->count++] = (struct pto_observe_range){lo, hi};
+  struct pto_observe_range *range = pto_grow(&bytes->ranges, &bytes->count, &bytes->capacity, sizeof *range);
+  if (range) *range = (struct pto_observe_range){lo, hi};
 }
 
 void pto_observe_bytes_fini(struct pto_observe_bytes *bytes) {

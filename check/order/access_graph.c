@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <check/order/access_index.h>
+#include <runtime/base/grow.h>
 #include <runtime/tensor/tensor_make.h>
 
 /* While it is made. */
@@ -121,14 +122,9 @@ uint32_t pto_graph_reasons(enum pto_deps_rules rules, const struct pto_graph_acc
 
 static bool add_edge(struct maker *m, const struct pto_graph_edge *edge) {
   struct pto_access_graph *graph = m->graph;
-  if (graph->edge_count == graph->edge_capacity) {
-    const uint64_t capacity = graph->edge_capacity ? graph->edge_capacity * 2 : 1024;
-    void *larger = realloc(graph->edges, capacity * sizeof *graph->edges);
-    if (!larger) return false;
-    graph->edges = larger;
-    graph->edge_capacity = capacity;
-  }
-  graph->edges[graph->edge_count++] = *edge;
+  struct pto_graph_edge *fresh = pto_grow(&graph->edges, &graph->edge_count, &graph->edge_capacity, sizeof *fresh);
+  if (!fresh) return false;
+  *fresh = *edge;
   m->mark[edge->producer] = m->node;
   return true;
 }
@@ -206,14 +202,9 @@ static int order_edges(const void *left, const void *right) {
 }
 
 static bool add_before(struct pto_access_graph *graph, struct pto_graph_node *node, uint32_t before) {
-  if (graph->before_total == graph->before_capacity) {
-    const uint64_t capacity = graph->before_capacity ? graph->before_capacity * 2 : 1024;
-    void *larger = realloc(graph->before, capacity * sizeof *graph->before);
-    if (!larger) return false;
-    graph->before = larger;
-    graph->before_capacity = capacity;
-  }
-  graph->before[graph->before_total++] = before;
+  uint32_t *fresh = pto_grow(&graph->before, &graph->before_total, &graph->before_capacity, sizeof *fresh);
+  if (!fresh) return false;
+  *fresh = before;
   node->before_count++;
   return true;
 }

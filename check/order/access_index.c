@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <runtime/base/grow.h>
+
 int pto_access_index_init(struct pto_access_index *index, uint64_t space_count) {
   *index = (struct pto_access_index){
       .space_count = space_count, .free_regions = PTO_INDEX_NONE, .free_accesses = PTO_INDEX_NONE};
@@ -98,15 +100,9 @@ static bool is_same(const struct pto_region *a, const struct pto_region *b) {
 }
 
 static bool add_hit(struct pto_access_index *index, uint32_t region, uint32_t relation) {
-  if (index->hit_count == index->hit_capacity) {
-    const uint32_t capacity = index->hit_capacity ? index->hit_capacity * 2 : 64;
-    void *larger = realloc(index->hits, capacity * sizeof *index->hits);
-    if (!larger) return false;
-    index->hits = larger;
-    index->hit_capacity = capacity;
-  }
-  index->hits[index->hit_count++] = (struct pto_index_hit){region, relation};
-  return true;
+  struct pto_index_hit *hit = pto_grow(&index->hits, &index->hit_count, &index->hit_capacity, sizeof *hit);
+  if (hit) *hit = (struct pto_index_hit){region, relation};
+  return hit;
 }
 
 static bool find_below(struct pto_access_index *index, uint32_t root, const struct pto_region *region) {
@@ -167,14 +163,9 @@ static uint32_t alloc_region(struct pto_access_index *index) {
     index->free_regions = at(index, i)->left;
     return i;
   }
-  if (index->region_count == index->region_capacity) {
-    const uint32_t capacity = index->region_capacity ? index->region_capacity * 2 : 256;
-    void *larger = realloc(index->regions, capacity * sizeof *index->regions);
-    if (!larger) return PTO_INDEX_NONE;
-    index->regions = larger;
-    index->region_capacity = capacity;
-  }
-  return index->region_count++;
+  if (!pto_grow(&index->regions, &index->region_count, &index->region_capacity, sizeof *index->regions))
+    return PTO_INDEX_NONE;
+  return (uint32_t)(index->region_count - 1);
 }
 
 static uint32_t alloc_access(struct pto_access_index *index) {
@@ -183,14 +174,9 @@ static uint32_t alloc_access(struct pto_access_index *index) {
     index->free_accesses = index->accesses[i].next;
     return i;
   }
-  if (index->access_count == index->access_capacity) {
-    const uint32_t capacity = index->access_capacity ? index->access_capacity * 2 : 256;
-    void *larger = realloc(index->accesses, capacity * sizeof *index->accesses);
-    if (!larger) return PTO_INDEX_NONE;
-    index->accesses = larger;
-    index->access_capacity = capacity;
-  }
-  return index->access_count++;
+  if (!pto_grow(&index->accesses, &index->access_count, &index->access_capacity, sizeof *index->accesses))
+    return PTO_INDEX_NONE;
+  return (uint32_t)(index->access_count - 1);
 }
 
 int pto_access_index_add(struct pto_access_index *index, uint32_t space, const struct pto_region *region, bool is_write,

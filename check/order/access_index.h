@@ -49,11 +49,13 @@ struct pto_access_index {
   uint32_t *roots; /* by space */
   uint64_t space_count;
   struct pto_index_region *regions;
-  uint32_t region_count, region_capacity, free_regions;
+  size_t region_count, region_capacity;
+  uint32_t free_regions;
   struct pto_index_access *accesses;
-  uint32_t access_count, access_capacity, free_accesses;
+  size_t access_count, access_capacity;
+  uint32_t free_accesses;
   struct pto_index_hit *hits; /* of the last lookup */
-  uint32_t hit_count, hit_capacity;
+  size_t hit_count, hit_capacity;
   uint32_t own; /* the region of exactly these fields that the last lookup met; PTO_INDEX_NONE */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <check/order/access_index.h>
+#include <runtime/base/grow.h>
 
 /* What is known of a node before the current one. */
 struct verdict {
@@ -19,7 +20,7 @@ struct checker {
   struct pto_access_index index;
   struct verdict *verdicts; /* by node */
   struct pto_conflict *conflicts;
-  uint32_t conflict_count, conflict_capacity; /* of `node` */
+  size_t conflict_count, conflict_capacity; /* of `node` */
   uint32_t node;
   struct pto_happens_before *result;
 };
@@ -45,24 +46,14 @@ static struct verdict *ask(struct checker *c, uint32_t earlier) {
   return verdict;
 }
 
-static struct pto_conflict *new_conflict(struct checker *c) {
-  if (c->conflict_count == c->conflict_capacity) {
-    const uint32_t capacity = c->conflict_capacity ? c->conflict_capacity * 2 : 16;
-    void *larger = realloc(c->conflicts, capacity * sizeof *c->conflicts);
-    if (!larger) return NULL;
-    c->conflicts = larger;
-    c->conflict_capacity = capacity;
-  }
-  return &c->conflicts[c->conflict_count++];
-}
-
 static bool note(struct checker *c, struct verdict *verdict, uint32_t earlier_access, uint32_t later_access) {
   const struct pto_graph_access *accesses = c->graph->accesses;
   const uint32_t kind = pto_conflict_kind(&accesses[earlier_access], &accesses[later_access]);
   if (verdict->conflict == PTO_GRAPH_NONE) {
-    struct pto_conflict *conflict = new_conflict(c);
+    struct pto_conflict *conflict =
+        pto_grow(&c->conflicts, &c->conflict_count, &c->conflict_capacity, sizeof *conflict);
     if (!conflict) return false;
-    verdict->conflict = c->conflict_count - 1;
+    verdict->conflict = (uint32_t)(c->conflict_count - 1);
     *conflict = (struct pto_conflict){accesses[earlier_access].node, c->node, earlier_access, later_access, kind, 0};
     return true;
   }

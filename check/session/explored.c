@@ -20,7 +20,8 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
   struct pto_config config;
   struct pto_session *session = &explored->session;
   pto_findings_init(&explored->findings);
-  pto_session_copy_options(&options, &config, given);
+  *session = (struct pto_session){0};
+  if (pto_session_copy_options(&options, &config, given, &explored->error)) return PTO_EXIT_USAGE;
   config.engine = "explore";
   config.poison = true; /* or what one run leaves in memory is right for the next */
   config.record |= PTO_RECORD_GRAPH;

@@ -14,6 +14,7 @@
 #include <orchestration/loader/program_run.h>
 #include <runtime/base/base.h>
 #include <runtime/base/closest.h>
+#include <runtime/base/grow.h>
 
 /* Integers of inputs that no file gives: small, so that they may be indices. */
 #define MOST_WHOLE 8u
@@ -183,22 +184,17 @@ static int expect(struct pto_program_run *run) {
 
 /* ---- which node ---- */
 
-static bool has_room_for(struct pto_graph_program *p, uint64_t count) {
-  if (count <= p->task_capacity) return true;
-  const uint64_t capacity = pto_max_u64(count, 2 * p->task_capacity + 1024);
-  uint32_t *larger = realloc(p->node_of, capacity * sizeof *larger);
-  p->is_short |= !larger;
-  if (!larger) return false;
-  p->node_of = larger;
-  p->task_capacity = capacity;
-  return true;
+/* The next task is of this node. */
+static void add_task(struct pto_graph_program *p, uint32_t node_index) {
+  uint32_t *node = pto_grow(&p->node_of, &p->task_count, &p->task_capacity, sizeof *node);
+  p->is_short |= !node;
+  if (node) *node = node_index;
 }
 
 /* Tasks without a kernel, which are not observed, come before the kernels of their node. */
 static void take_node(void *context, const struct pto_lowered_task *task) {
   struct pto_graph_program *p = context;
-  if (p->is_short || !has_room_for(p, task->number + 1)) return;
-  while (p->task_count <= task->number) p->node_of[p->task_count++] = task->node_index;
+  while (p->task_count <= task->number && !p->is_short) add_task(p, task->node_index);
 }
 
 static bool name_nodes(struct pto_graph_program *p) {
@@ -225,10 +221,10 @@ void pto_graph_program_begin(struct pto_graph_program *p) {
 
 const struct pto_task_groups *pto_graph_program_groups(struct pto_graph_program *p, uint64_t task_count,
                                                        uint64_t tasks_a_dispatch) {
-  if (p->is_short || !has_room_for(p, task_count)) return NULL;
   /* Tasks of dispatches that lowered nothing. */
-  for (; tasks_a_dispatch && p->task_count < task_count && p->task_count >= tasks_a_dispatch; p->task_count++)
-    p->node_of[p->task_count] = p->node_of[p->task_count - tasks_a_dispatch];
+  while (!p->is_short && tasks_a_dispatch && p->task_count < task_count && p->task_count >= tasks_a_dispatch)
+    add_task(p, p->node_of[p->task_count - tasks_a_dispatch]);
+  if (p->is_short) return NULL;
   p->groups = (struct pto_task_groups){p->node_of, p->task_count, p->name_list, p->graph->node_count + 1};
   return &p->groups;
 }

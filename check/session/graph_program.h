@@ -34,7 +34,7 @@ struct pto_graph_program {
   struct pto_array **inputs, **outputs; /* of the run that was prepared last, in the graph's order */
   struct pto_graph_lowering_watch watch;
   uint32_t *node_of; /* by task */
-  uint64_t task_count, task_capacity;
+  size_t task_count, task_capacity;
   bool is_short;      /* of memory: tasks have no nodes */
   char (*names)[128]; /* by node, and one for the copies of outputs */
   const char **name_list;

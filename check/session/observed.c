@@ -78,7 +78,8 @@ int pto_observed_open(struct pto_observed *observed, const struct pto_session_op
   struct pto_config config;
   *observed = (struct pto_observed){.options = *observe};
   pto_findings_init(&observed->findings);
-  pto_session_copy_options(&options, &config, given);
+  struct pto_run_result *result = &observed->session.result;
+  if (pto_session_copy_options(&options, &config, given, &result->error)) return result->exit_code = PTO_EXIT_USAGE;
   config.engine = "observe";
   config.record |= PTO_RECORD_GRAPH;
   if (!pto_observation_is_left_to_tool()) options.array_margin_bytes = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -10,6 +10,7 @@
 #include <device/context_recording.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
+#include <runtime/base/sized.h>
 #include <runtime/control/control.h>
 #include <runtime/trace/trace_append.h>
 #include <runtime/trace/trace_digest.h>
@@ -35,13 +36,13 @@ static int end_as_run(struct pto_session *session, int exit_code) {
 
 /* ---- configuration ---- */
 
-static void make_config(struct pto_session *session, bool is_judged) {
+static int make_config(struct pto_session *session, bool is_judged) {
   const struct pto_session_options *options = &session->options;
   const struct pto_config *wanted = session->subject.program->config, *asked = &session->asked;
   struct pto_config *config = &session->config;
   memset(config, 0, sizeof *config);
-  if (wanted) memcpy(config, wanted, wanted->size < sizeof *config ? wanted->size : sizeof *config);
-  config->size = sizeof *config;
+  const int status = pto_sized_take(config, sizeof *config, wanted, "program.config", &session->result.error);
+  if (status) return end(session, pto_exit_of_setup(status));
 #define TAKE(field, fallback) config->field = asked->field ? asked->field : config->field ? config->field : (fallback)
   TAKE(engine, "threads");
   TAKE(chip, "tiny");
@@ -67,6 +68,7 @@ static void make_config(struct pto_session *session, bool is_judged) {
   if (options->has_timeout || !config->timeout_ms) config->timeout_ms = asked->timeout_ms;
   /* Virtual time has a digest of its timeline, so that is always kept. */
   if (pto_engine_is_virtual(config->engine)) config->record |= PTO_RECORD_TIMELINE;
+  return PTO_EXIT_OK;
 }
 
 static void describe(struct pto_session *session) {
@@ -192,30 +194,29 @@ static int open_runtime(struct pto_session *session) {
   return PTO_EXIT_OK;
 }
 
-void pto_session_copy_options(struct pto_session_options *to, struct pto_config *config,
-                              const struct pto_session_options *from) {
-  const struct pto_session_options all = {.size = sizeof all};
-  *to = all;
-  memcpy(to, from, pto_min_u64(from->size, sizeof *to));
+int pto_session_copy_options(struct pto_session_options *to, struct pto_config *config,
+                             const struct pto_session_options *from, struct pto_error *error) {
+  memset(to, 0, sizeof *to);
   memset(config, 0, sizeof *config);
-  if (to->config) memcpy(config, to->config, pto_min_u64(to->config->size, sizeof *config));
-  to->size = sizeof *to;
-  config->size = sizeof *config;
+  int status = pto_sized_take(to, sizeof *to, from, "options", error);
+  if (status == PTO_OK) status = pto_sized_take(config, sizeof *config, to->config, "options.config", error);
   to->config = config;
+  return status;
 }
 
 static int init(struct pto_session *session, const struct pto_session_options *options, bool is_judged) {
   memset(session, 0, sizeof *session);
-  pto_session_copy_options(&session->options, &session->asked, options);
+  int status = pto_session_copy_options(&session->options, &session->asked, options, &session->result.error);
+  if (status) return end(session, pto_exit_of_setup(status));
   session->result.program = options->program ? options->program : options->made ? options->made->name : NULL;
   session->result.seed = options->seed;
   session->result.rounds = options->rounds ? options->rounds : 1;
   tell(session, "loading", 0, 0);
-  int status = pto_subject_init(&session->subject, &session->options, &session->result.error);
+  status = pto_subject_init(&session->subject, &session->options, &session->result.error);
   if (status) return end(session, pto_exit_of_setup(status));
   session->result.program = session->subject.name;
-  make_config(session, is_judged);
-  int code = check_chip(session);
+  int code = make_config(session, is_judged);
+  if (code == PTO_EXIT_OK) code = check_chip(session);
   if (code == PTO_EXIT_OK) code = open_program_run(session);
   if (code == PTO_EXIT_OK) code = open_runtime(session);
   return code;

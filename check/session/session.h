@@ -64,9 +64,10 @@ struct pto_session {
   struct pto_session_listener listener; /* set it after init */
 };
 
-/* What the sizes of the caller's structs say is there, the rest zeroed; to->config is `config`. */
-void pto_session_copy_options(struct pto_session_options *to, struct pto_config *config,
-                              const struct pto_session_options *from);
+/* What the sizes of the caller's structs say is there, the rest zeroed; to->config is `config`.  PTO_OK, or PTO_EINVAL
+ * with the sentence. */
+int pto_session_copy_options(struct pto_session_options *to, struct pto_config *config,
+                             const struct pto_session_options *from, struct pto_error *error);
 
 /* Each returns an enum pto_exit; fini is due in any case. */
 int pto_session_init(struct pto_session *session, const struct pto_session_options *options);

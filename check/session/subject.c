@@ -31,9 +31,7 @@ int pto_subject_init(struct pto_subject *subject, const struct pto_session_optio
   subject->name = options->program ? options->program : options->made->name;
   if (options->made) {
     subject->graph = pto_graph_program_of(options->made);
-    if (options->made->abi == PTO_PROGRAM_ABI && (options->made->orchestrate || options->made->host)) return PTO_OK;
-    return pto_error_set(error, PTO_EINVAL, "%s: another abi than %u, or neither orchestrate nor host", subject->name,
-                         PTO_PROGRAM_ABI);
+    return pto_program_check(options->made, subject->name ? subject->name : "made at run time", error);
   }
   if (ends_with(options->program, ".json") ||
       strncmp(options->program, PTO_SUBJECT_MODEL, strlen(PTO_SUBJECT_MODEL)) == 0)

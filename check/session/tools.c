@@ -12,15 +12,10 @@
 #include <report/file/output_file.h>
 #include <report/findings/report.h>
 #include <runtime/base/base.h>
+#include <runtime/base/sized.h>
 
 #define DEFAULT_SCHEDULES 200u
 #define DEFAULT_ALL 10000u
-
-/* Copies what the caller's struct has of one that begins with its size. */
-#define TAKE_SIZED(to, from)                                                                                           \
-  do {                                                                                                                 \
-    if (from) memcpy(to, from, pto_min_u64((from)->size, sizeof *(to)));                                               \
-  } while (0)
 
 static int out_of_memory(char *sentence, size_t sentence_size) {
   struct pto_error error;
@@ -129,29 +124,22 @@ uint64_t pto_findings_total(const struct pto_findings *findings) { return findin
 bool pto_findings_at(const struct pto_findings *findings, uint32_t index, struct pto_found *found) {
   if (index >= findings->count) return false;
   const struct pto_finding *finding = &findings->items[index];
-  struct pto_found all = {.size = found->size,
-                          .kind = pto_finding_kind_name(finding->kind),
+  struct pto_found all = {.kind = pto_finding_kind_name(finding->kind),
                           .is_note = pto_finding_kind_is_note(finding->kind),
                           .tasks = {finding->tasks[0], finding->tasks[1]},
                           .params = {finding->params[0], finding->params[1]},
                           .sentence = finding->sentence,
                           .remedy = finding->remedy};
-  memcpy(found, &all, pto_min_u64(found->size, sizeof all));
+  pto_sized_give(found, &all, sizeof all);
   return true;
 }
 
+static void put_findings(struct pto_json_writer *w, const void *findings) { pto_findings_put_json(findings, w); }
+
 int pto_findings_write(const struct pto_findings *findings, const char *path, char *sentence, size_t sentence_size) {
-  struct pto_json_writer w;
   struct pto_error error;
-  int fd, status = pto_output_open(path, &fd, &error);
-  if (status == PTO_OK) {
-    pto_json_init(&w, fd);
-    pto_json_object_begin(&w);
-    pto_findings_put_json(findings, &w);
-    pto_json_object_end(&w);
-    status = pto_output_close(path, fd, pto_json_finish(&w), &error);
-  }
-  return status ? pto_error_tell(&error, sentence, sentence_size) : PTO_OK;
+  return pto_output_json(path, put_findings, findings, &error) ? pto_error_tell(&error, sentence, sentence_size)
+                                                               : PTO_OK;
 }
 
 void pto_findings_destroy(struct pto_findings *findings) {
@@ -190,7 +178,9 @@ static int give_findings(struct pto_findings *from, struct pto_findings **findin
 int pto_tools_observe(const struct pto_session_options *options, const struct pto_observe_request *request,
                       struct pto_findings **findings_out, char *sentence, size_t sentence_size) {
   struct pto_observe_request asked = {0};
-  TAKE_SIZED(&asked, request);
+  struct pto_error error;
+  if (pto_sized_take(&asked, sizeof asked, request, "request", &error))
+    return pto_error_tell(&error, sentence, sentence_size);
   const struct pto_observe_options observe = {asked.has_tasks, asked.first_task, asked.last_task, asked.calls_a_form};
   struct pto_observed *observed = calloc(1, sizeof *observed);
   if (!observed) return out_of_memory(sentence, sentence_size);
@@ -208,7 +198,9 @@ int pto_tools_observe(const struct pto_session_options *options, const struct pt
 int pto_tools_explore(const struct pto_session_options *options, const struct pto_explore_request *request,
                       struct pto_findings **findings_out, char *sentence, size_t sentence_size) {
   struct pto_explore_request asked = {0};
-  TAKE_SIZED(&asked, request);
+  struct pto_error error;
+  if (pto_sized_take(&asked, sizeof asked, request, "request", &error))
+    return pto_error_tell(&error, sentence, sentence_size);
   const uint64_t count = asked.schedules ? asked.schedules : asked.is_all ? DEFAULT_ALL : DEFAULT_SCHEDULES;
   struct pto_explored *explored = calloc(1, sizeof *explored);
   if (!explored) return out_of_memory(sentence, sentence_size);

@@ -176,6 +176,10 @@ int pto_task_replay_run(struct pto_task_replay *replay, struct pto_error *error)
 
 /* ---- comparing ---- */
 
+_Static_assert(PTO_DTYPES_FLOAT ==
+                   (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
+               "a float more: its tolerance goes here");
+
 /* What PyTorch's torch.testing.assert_close allows by default; integers are exact. */
 static struct pto_task_tolerance tolerance_of(uint32_t dtype) {
   switch (dtype) {

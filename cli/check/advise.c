@@ -8,7 +8,6 @@
 #include <check/order/ring_advice.h>
 #include <cli/main/fault_report.h>
 #include <formats/json_writer.h>
-#include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
 #include <report/run/trace_view.h>
@@ -31,7 +30,6 @@ struct live_bytes {
 struct advise {
   const struct pto_run_options *options;
   struct pto_run_options run; /* the same for one trial */
-  const char *json_path;
   char program[NAME_SIZE], case_name[NAME_SIZE], chip[NAME_SIZE];
   uint64_t digest, task_count;
   uint32_t curve_steps;      /* ≤ CURVE_STEPS, and than there are tasks */
@@ -39,6 +37,7 @@ struct advise {
   struct live_bytes live[PTO_RING_COUNT];
   struct pto_error error; /* of the first run; else of the last that failed for another reason than its rings */
   struct pto_ring_advice advice;
+  int exit_code; /* for the report */
 };
 
 /* ---- one run ---- */
@@ -251,7 +250,8 @@ static void put_exception(struct pto_json_writer *w, const char *key, bool is_th
     pto_json_put_null(w, key);
 }
 
-static void put_advice(struct pto_json_writer *w, const struct advise *advise, int exit_code) {
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct advise *advise = context;
   const struct pto_ring_advice *advice = &advise->advice;
   pto_json_put_string(w, "program", advise->program[0] ? advise->program : advise->options->programs.items[0]);
   pto_json_put_string(w, "case", advise->case_name[0] ? advise->case_name : NULL);
@@ -272,23 +272,7 @@ static void put_advice(struct pto_json_writer *w, const struct advise *advise, i
     put_trial(w, advice, &advice->trials[advice->recommended]);
     pto_json_put_u64(w, "wrong", advice->wrong_count);
   }
-  pto_json_put_string(w, "status", pto_status_name(advise->error.status));
-  pto_json_put_u64(w, "exit", (uint64_t)exit_code);
-  pto_json_put_string(w, "error", advise->error.sentence[0] ? advise->error.sentence : NULL);
-}
-
-static int write_json(const struct advise *advise, int exit_code) {
-  struct pto_json_writer writer;
-  struct pto_error error;
-  int fd, status = pto_output_open(advise->json_path, &fd, &error);
-  if (status == PTO_OK) {
-    pto_json_init(&writer, fd);
-    pto_json_object_begin(&writer);
-    put_advice(&writer, advise, exit_code);
-    pto_json_object_end(&writer);
-    status = pto_output_close(advise->json_path, fd, pto_json_finish(&writer), &error);
-  }
-  return status ? pto_complain(PTO_EXIT_FAILED, "check: %s", error.sentence) : exit_code;
+  pto_put_end(w, &advise->error, advise->exit_code);
 }
 
 /* ---- all of it ---- */
@@ -335,7 +319,6 @@ int pto_check_advise(const struct pto_run_options *options, const char *json_pat
   struct pto_error error;
   memset(&advise, 0, sizeof advise);
   advise.options = options;
-  advise.json_path = json_path;
   make_run_options(&advise);
   if (pto_fault_report_init(pto_fault_report_say, (void *)"check: ", &error))
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
@@ -346,12 +329,12 @@ int pto_check_advise(const struct pto_run_options *options, const char *json_pat
   if (code != PTO_EXIT_OK) {
     pto_complain(code, "check: %s", advise.error.sentence);
   } else {
-    const bool has_text = !options->quiet && !(json_path && strcmp(json_path, "-") == 0);
-    if (has_text) print_advice(&advise);
+    if (!options->quiet && !pto_json_takes_stdout(json_path)) print_advice(&advise);
     fflush(stdout);
     if (advise.advice.wrong_count)
       code = pto_complain(PTO_EXIT_FINDINGS, "check: %" PRIu32 " runs with smaller rings gave other outputs",
                           advise.advice.wrong_count);
   }
-  return json_path ? write_json(&advise, code) : code;
+  advise.exit_code = code;
+  return pto_write_report(json_path, put_report, &advise, code);
 }

@@ -31,7 +31,7 @@ int pto_check_observe_tasks(const char *text, struct pto_observe_options *observ
 static struct pto_observed observed; /* last_words reads it while other threads run */
 static const char *json_path;
 
-static int write_json(const struct pto_observe_summary *summary, const char *path, struct pto_error *error);
+static void put_report(struct pto_json_writer *w, const void *context);
 
 /* The sentence first: what the JSON needs may be what the kernel wrote over, and a fault in here ends the process. */
 static void last_words(void *context, int status, const char *sentence) {
@@ -45,7 +45,7 @@ static void last_words(void *context, int status, const char *sentence) {
   result->exit_code = PTO_EXIT_FAILED;
   pto_error_set(&result->error, status, "%s", sentence);
   summary = pto_observed_summary(&observed);
-  if (json_path) (void)write_json(&summary, json_path, &unused);
+  if (json_path && pto_output_json(json_path, put_report, &summary, &unused)) _exit(PTO_EXIT_FAILED);
   _exit(PTO_EXIT_FAILED);
 }
 
@@ -91,48 +91,37 @@ static void print(const struct pto_observe_summary *summary) {
     printf("  %" PRIu64 " found\n", observed.findings.total);
 }
 
-static int write_json(const struct pto_observe_summary *summary, const char *path, struct pto_error *error) {
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct pto_observe_summary *summary = context;
   const struct pto_run_result *result = &observed.session.result;
-  struct pto_json_writer w;
-  int fd, status = pto_output_open(path, &fd, error);
-  if (status) return status;
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "program", result->program);
-  pto_json_put_string(&w, "case", result->case_name);
-  pto_json_put_string(&w, "chip", result->chip);
-  pto_json_put_u64(&w, "seed", result->seed);
-  pto_json_put_u64(&w, "tasks", pto_observed_tasks(&observed));
-  pto_json_put_u64(&w, "contexts", observed.context_count);
-  pto_json_put_u64(&w, "contexts_left_out", observed.contexts_left_out);
-  pto_json_put_bool(&w, "compared", !summary->is_watched_by_tool);
-  pto_json_put_u64(&w, "calls", summary->calls);
-  pto_json_put_u64(&w, "calls_left_out", summary->calls_left_out);
-  pto_json_put_u64(&w, "calls_too_large", summary->calls_too_large);
-  pto_json_put_u64(&w, "waiting_units", summary->waiting_units);
-  pto_json_put_u64(&w, "outputs_left", summary->outputs_left);
-  pto_json_put_u64(&w, "runs", summary->runs);
-  pto_json_put_double(&w, "cost_factor", factor_of(summary));
-  pto_findings_put_json(&observed.findings, &w);
-  pto_json_put_string(&w, "status", pto_status_name(result->error.status));
-  pto_json_put_u64(&w, "exit", (uint64_t)pto_observed_exit(&observed));
-  pto_json_put_string(&w, "error", result->error.sentence[0] ? result->error.sentence : NULL);
-  pto_json_object_end(&w);
-  return pto_output_close(path, fd, pto_json_finish(&w), error);
+  pto_json_put_string(w, "program", result->program);
+  pto_json_put_string(w, "case", result->case_name);
+  pto_json_put_string(w, "chip", result->chip);
+  pto_json_put_u64(w, "seed", result->seed);
+  pto_json_put_u64(w, "tasks", pto_observed_tasks(&observed));
+  pto_json_put_u64(w, "contexts", observed.context_count);
+  pto_json_put_u64(w, "contexts_left_out", observed.contexts_left_out);
+  pto_json_put_bool(w, "compared", !summary->is_watched_by_tool);
+  pto_json_put_u64(w, "calls", summary->calls);
+  pto_json_put_u64(w, "calls_left_out", summary->calls_left_out);
+  pto_json_put_u64(w, "calls_too_large", summary->calls_too_large);
+  pto_json_put_u64(w, "waiting_units", summary->waiting_units);
+  pto_json_put_u64(w, "outputs_left", summary->outputs_left);
+  pto_json_put_u64(w, "runs", summary->runs);
+  pto_json_put_double(w, "cost_factor", factor_of(summary));
+  pto_findings_put_json(&observed.findings, w);
+  pto_put_end(w, &result->error, pto_observed_exit(&observed));
 }
 
 static int finish(const struct pto_run_options *options) {
   const struct pto_run_result *result = &observed.session.result;
   const struct pto_observe_summary summary = pto_observed_summary(&observed);
-  struct pto_error error;
-  const bool has_text = !options->quiet && !(options->json_path && strcmp(options->json_path, "-") == 0);
+  const bool has_text = !options->quiet && !pto_json_takes_stdout(options->json_path);
   if (has_text && result->has_time && result->exit_code != PTO_EXIT_USAGE) print(&summary);
   fflush(stdout);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
-  if (options->json_path && write_json(&summary, options->json_path, &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return pto_observed_exit(&observed);
+  return pto_write_report(options->json_path, put_report, &summary, pto_observed_exit(&observed));
 }
 
 int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe) {

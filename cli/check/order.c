@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include <report/findings/report.h>
-#include <report/file/output_file.h>
 #include <cli/run/judged_run.h>
 #include <report/stopped/stopped.h>
 #include <cli/main/verb.h>
@@ -20,6 +19,7 @@ struct check {
   struct pto_findings findings;
   struct pto_order_counts counts;
   double seconds; /* of the judgement, without the run */
+  int exit_code;  /* for the report */
 };
 
 /* ---- steps ---- */
@@ -72,39 +72,31 @@ static void print(const struct check *check, int code) {
          pto_deps_rules_name(check->session.rules), format_found(check, code, found, sizeof found), check->seconds);
 }
 
-static int write_json(const struct check *check, const char *path, int exit_code, struct pto_error *error) {
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct check *check = context;
   const struct pto_run_result *result = &check->session.result;
-  static struct pto_json_writer w;
-  int fd, status = pto_output_open(path, &fd, error);
-  if (status) return status;
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "program", result->program);
-  pto_json_put_string(&w, "case", result->case_name);
-  pto_json_put_string(&w, "deps", pto_deps_rules_name(check->session.rules));
-  pto_json_put_u64(&w, "tasks", check->counts.tasks);
-  pto_json_put_u64(&w, "edges", check->counts.edges);
-  pto_json_put_u64(&w, "pairs", check->counts.pairs);
-  pto_json_put_double(&w, "seconds", check->seconds);
-  pto_findings_put_json(&check->findings, &w);
-  pto_json_put_string(&w, "error", exit_code > PTO_EXIT_FINDINGS ? result->error.sentence : NULL);
-  pto_json_put_u64(&w, "exit", (uint64_t)exit_code);
-  pto_json_object_end(&w);
-  return pto_output_close(path, fd, pto_json_finish(&w), error);
+  pto_json_put_string(w, "program", result->program);
+  pto_json_put_string(w, "case", result->case_name);
+  pto_json_put_string(w, "deps", pto_deps_rules_name(check->session.rules));
+  pto_json_put_u64(w, "tasks", check->counts.tasks);
+  pto_json_put_u64(w, "edges", check->counts.edges);
+  pto_json_put_u64(w, "pairs", check->counts.pairs);
+  pto_json_put_double(w, "seconds", check->seconds);
+  pto_findings_put_json(&check->findings, w);
+  pto_json_put_string(w, "error", check->exit_code > PTO_EXIT_FINDINGS ? result->error.sentence : NULL);
+  pto_json_put_u64(w, "exit", (uint64_t)check->exit_code);
 }
 
 static int finish(struct check *check, const struct pto_run_options *options, int code) {
   const struct pto_error *failure = &check->session.result.error;
-  struct pto_error error;
   if (code == PTO_EXIT_OK && !pto_findings_is_clean(&check->findings)) code = PTO_EXIT_FINDINGS;
   if (pto_session_trace(&check->session) && !options->quiet && !pto_run_options_take_stdout(options))
     print(check, code);
   fflush(stdout);
   if (code > PTO_EXIT_FINDINGS) pto_complain(0, "%s", failure->sentence);
   if (!options->quiet) pto_stopped_say(check->session.result.stopped);
-  if (options->json_path && write_json(check, options->json_path, code, &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return code;
+  check->exit_code = code;
+  return pto_write_report(options->json_path, put_report, check, code);
 }
 
 int pto_check_order(const struct pto_run_options *options) {

@@ -132,8 +132,8 @@ PTO_MUST_CHECK int pto_graph_write_npy(const char *dir, const char *name, const 
 
 /* The summary and what was run, compared or explained, on standard output. */
 void pto_graph_report_print(const struct pto_graph_command *command);
-/* The object of --json.  PTO_OK or PTO_ESYSTEM. */
-PTO_MUST_CHECK int pto_graph_report_write_json(const struct pto_graph_command *command, struct pto_error *error);
+/* The members of the object of --json; `command` is a pto_graph_command. */
+void pto_graph_report_put(struct pto_json_writer *w, const void *command);
 /* Of the bytes of all outputs, in their order. */
 uint64_t pto_graph_output_digest(const struct pto_graph_command *command);
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include <formats/units.h>
-#include <report/file/output_file.h>
 #include <report/findings/report.h>
 #include <report/run/result.h>
 #include <cli/main/verb.h>
@@ -329,37 +328,29 @@ static void put_check(struct pto_json_writer *w, const struct pto_graph_command 
   pto_json_object_end(w);
 }
 
-int pto_graph_report_write_json(const struct pto_graph_command *command, struct pto_error *error) {
-  static struct pto_json_writer w;
-  int fd, status = pto_output_open(command->options.json_path, &fd, error);
-  if (status) return status;
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "graph", command->model ? command->model : command->path);
-  pto_json_put_string(&w, "engine", command->engine);
-  put_record(&w, command);
-  pto_json_put_u64(&w, "seed", command->options.seed);
-  put_graph(&w, command);
+void pto_graph_report_put(struct pto_json_writer *w, const void *context) {
+  const struct pto_graph_command *command = context;
+  pto_json_put_string(w, "graph", command->model ? command->model : command->path);
+  pto_json_put_string(w, "engine", command->engine);
+  put_record(w, command);
+  pto_json_put_u64(w, "seed", command->options.seed);
+  put_graph(w, command);
   if (command->has_compared)
-    put_divergence(&w, command);
+    put_divergence(w, command);
   else
-    pto_json_put_null(&w, "compared");
+    pto_json_put_null(w, "compared");
   if (command->has_stepped)
-    pto_graph_steps_put(&w, command);
+    pto_graph_steps_put(w, command);
   else
-    pto_json_put_null(&w, "steps");
+    pto_json_put_null(w, "steps");
   if (command->has_explained)
-    pto_graph_explain_put(&w, command);
+    pto_graph_explain_put(w, command);
   else
-    pto_json_put_null(&w, "explained");
+    pto_json_put_null(w, "explained");
   if (command->options.stats && command->has_run) {
-    pto_timeline_stats_write_json(&command->timeline, &command->session.result.stats, &w);
-    pto_group_times_put(&command->node_times, &w);
+    pto_timeline_stats_write_json(&command->timeline, &command->session.result.stats, w);
+    pto_group_times_put(&command->node_times, w);
   }
-  put_check(&w, command);
-  pto_json_put_string(&w, "status", pto_status_name(command->error.status));
-  pto_json_put_u64(&w, "exit", (uint64_t)command->exit_code);
-  pto_json_put_string(&w, "error", command->error.sentence[0] ? command->error.sentence : NULL);
-  pto_json_object_end(&w);
-  return pto_output_close(command->options.json_path, fd, pto_json_finish(&w), error);
+  put_check(w, command);
+  pto_put_end(w, &command->error, command->exit_code);
 }

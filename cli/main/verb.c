@@ -49,6 +49,22 @@ int pto_complain_unwritable(const char *path) {
   return pto_output_probe(path, &error) ? pto_complain(PTO_EXIT_USAGE, "%s", error.sentence) : PTO_EXIT_OK;
 }
 
+bool pto_json_takes_stdout(const char *json_path) { return json_path && strcmp(json_path, "-") == 0; }
+
+int pto_write_report(const char *path, void (*put)(struct pto_json_writer *w, const void *context), const void *context,
+                     int exit_code) {
+  struct pto_error error;
+  fflush(stdout);
+  if (!path || pto_output_json(path, put, context, &error) == PTO_OK) return exit_code;
+  return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+}
+
+void pto_put_end(struct pto_json_writer *w, const struct pto_error *error, int exit_code) {
+  pto_json_put_string(w, "status", pto_status_name(error->status));
+  pto_json_put_u64(w, "exit", (uint64_t)exit_code);
+  pto_json_put_string(w, "error", error->sentence[0] ? error->sentence : NULL);
+}
+
 static int help(void) {
   puts("ptosim runs programs of the PTO task runtime on a simulated chip.\n");
   for (size_t i = 0; i < PTO_ARRAY_LENGTH(verbs); i++)

@@ -7,8 +7,10 @@
 #ifndef PTO_CLI_MAIN_VERB_H
 #define PTO_CLI_MAIN_VERB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include <formats/json_writer.h>
 #include <report/run/exit.h>
 #include <runtime/base/error.h>
 
@@ -61,6 +63,15 @@ int pto_complain_no_kernel(const char *verb, const char *name);
 /* What cannot be written afterwards is said before: "ptosim: PATH: REASON" and PTO_EXIT_USAGE for a file that could not
  * be opened, or PTO_EXIT_OK.  NULL is fine. */
 int pto_complain_unwritable(const char *path);
+
+/* Whether --json takes standard output: text for people would spoil it. */
+bool pto_json_takes_stdout(const char *json_path);
+/* The object of --json, whose members `put` writes; nothing where `path` is NULL.  Returns `exit_code`, or
+ * PTO_EXIT_FAILED having said why. */
+int pto_write_report(const char *path, void (*put)(struct pto_json_writer *w, const void *context), const void *context,
+                     int exit_code);
+/* How it ended: "status", "exit" and "error". */
+void pto_put_end(struct pto_json_writer *w, const struct pto_error *error, int exit_code);
 
 /* All of ptosim but main. */
 int pto_ptosim(int argc, char **argv);

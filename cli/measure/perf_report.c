@@ -7,7 +7,7 @@
 
 #include <formats/json_writer.h>
 #include <formats/units.h>
-#include <report/file/output_file.h>
+#include <cli/main/verb.h>
 #include <pto/kernel.h>
 
 #define LANES 3u
@@ -257,27 +257,19 @@ static void put_samples(struct pto_json_writer *w, const struct pto_perf_report 
   put_tasks(w, report);
 }
 
-int pto_perf_report_write_json(const struct pto_perf_report *report, const char *path, struct pto_error *error) {
-  struct pto_json_writer w;
+void pto_perf_report_put(struct pto_json_writer *w, const void *context) {
+  const struct pto_perf_report *report = context;
   const struct pto_run_result *result = report->result;
-  int fd, status = pto_output_open(path, &fd, error);
-  if (status) return status;
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "program", result->program);
-  pto_json_put_string(&w, "case", result->case_name);
-  pto_json_put_string(&w, "engine", result->engine);
-  pto_json_put_string(&w, "chip", result->chip);
-  pto_json_put_u64(&w, "workers", result->workers);
-  pto_json_put_u64(&w, "rounds", result->rounds);
+  pto_json_put_string(w, "program", result->program);
+  pto_json_put_string(w, "case", result->case_name);
+  pto_json_put_string(w, "engine", result->engine);
+  pto_json_put_string(w, "chip", result->chip);
+  pto_json_put_u64(w, "workers", result->workers);
+  pto_json_put_u64(w, "rounds", result->rounds);
   if (result->has_time)
-    pto_json_put_double(&w, "wall_seconds", result->wall_seconds);
+    pto_json_put_double(w, "wall_seconds", result->wall_seconds);
   else
-    pto_json_put_null(&w, "wall_seconds");
-  if (report->join) put_samples(&w, report);
-  pto_json_put_string(&w, "status", pto_status_name(result->error.status));
-  pto_json_put_u64(&w, "exit", (uint64_t)result->exit_code);
-  pto_json_put_string(&w, "error", result->error.sentence[0] ? result->error.sentence : NULL);
-  pto_json_object_end(&w);
-  return pto_output_close(path, fd, pto_json_finish(&w), error);
+    pto_json_put_null(w, "wall_seconds");
+  if (report->join) put_samples(w, report);
+  pto_put_end(w, &result->error, result->exit_code);
 }

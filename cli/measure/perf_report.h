@@ -19,8 +19,7 @@ struct pto_perf_report {
 };
 
 void pto_perf_report_print(const struct pto_perf_report *report);
-/* Writes the object.  PTO_OK or PTO_ESYSTEM. */
-PTO_MUST_CHECK int pto_perf_report_write_json(const struct pto_perf_report *report, const char *path,
-                                              struct pto_error *error);
+/* The members of the object of --json; `report` is a pto_perf_report. */
+void pto_perf_report_put(struct pto_json_writer *w, const void *report);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include <graph/build/operand_graph.h>
 #include <check/trial/trial.h>
+#include <formats/json_writer.h>
 #include <runtime/base/error.h>
 
 #define PTO_OP_MAX_TUPLES 256
@@ -67,6 +68,12 @@ void pto_op_format_shapes(const struct pto_trial *trial, const struct pto_trial_
 int pto_op_test(const struct pto_op_options *options);
 int pto_op_perf(const struct pto_op_options *options);
 int pto_op_support(const struct pto_op_options *options);
+
+/* The object of --json, which rows go to as they come: opened, with the member "op" in it; `pto_op_report_close` ends
+ * it and returns `code`.  Without --json, open answers PTO_EXIT_OK, and *w is NULL.  Else an enum pto_exit, having said
+ * why. */
+PTO_MUST_CHECK int pto_op_report_open(const struct pto_op_options *options, struct pto_json_writer **w);
+int pto_op_report_close(const struct pto_op_options *options, struct pto_json_writer *w, int code);
 
 /* ---- operations of graphs ---- */
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include <cli/graph/command.h>
-#include <report/file/output_file.h>
 #include <cli/main/verb.h>
 #include <graph/build/operation.h>
 
@@ -195,7 +194,7 @@ static int try_graph(const struct pto_op_options *options, uint32_t op, struct p
   while (strcmp(actions[action].name, options->action) != 0) action++;
   const int status = actions[action].run != NULL ? actions[action].run(&command, &outcome) : PTO_OK;
   if (status != PTO_OK) snprintf(outcome.error, sizeof outcome.error, "%s", command.error.sentence);
-  if (options->json_path == NULL || strcmp(options->json_path, "-") != 0) actions[action].print(&outcome);
+  if (!pto_json_takes_stdout(options->json_path)) actions[action].print(&outcome);
   if (w != NULL) put_outcome(w, options, &outcome);
   fflush(stdout);
   pto_graph_command_fini(&command);
@@ -225,28 +224,18 @@ static int try_dtypes(const struct pto_op_options *options, uint32_t op, struct 
 }
 
 int pto_op_operation(const struct pto_op_options *options, uint32_t op) {
-  static struct pto_json_writer w;
+  struct pto_json_writer *w;
   const bool is_support = strcmp(options->action, "support") == 0;
-  const bool is_quiet = options->json_path != NULL && strcmp(options->json_path, "-") == 0;
-  struct pto_error error;
-  int fd;
+  const bool is_quiet = pto_json_takes_stdout(options->json_path);
   if (is_support && !is_quiet) pto_op_print_operation(op, true);
   if (is_support && options->json_path == NULL && options->dtypes == NULL && options->shapes == NULL &&
       options->setting_count == 0)
     return PTO_EXIT_OK;
-  if (options->json_path == NULL) return try_dtypes(options, op, NULL);
-  fflush(stdout);
-  if (pto_output_open(options->json_path, &fd, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "op", options->action);
-  pto_json_key(&w, "results");
-  pto_json_array_begin(&w);
-  const int code = try_dtypes(options, op, &w);
-  pto_json_array_end(&w);
-  pto_json_put_u64(&w, "exit", (uint64_t)code);
-  pto_json_object_end(&w);
-  if (pto_output_close(options->json_path, fd, pto_json_finish(&w), &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return code;
+  int code = pto_op_report_open(options, &w);
+  if (code != PTO_EXIT_OK) return code;
+  if (w == NULL) return try_dtypes(options, op, NULL);
+  pto_json_put_array(w, "results");
+  code = try_dtypes(options, op, w);
+  pto_json_array_end(w);
+  return pto_op_report_close(options, w, code);
 }

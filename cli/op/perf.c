@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include <formats/json_writer.h>
-#include <report/file/output_file.h>
 #include <cli/main/verb.h>
 #include <kernels/levels/level.h>
 #include <check/trial/time.h>
@@ -101,7 +100,7 @@ static int measure_kernel(const struct pto_op_options *options, struct pto_trial
       c.is_plain = true;
       code = measure(trial, &c, chip, &m);
       if (code != PTO_EXIT_OK) break;
-      if (options->json_path == NULL || strcmp(options->json_path, "-") != 0) print_measured(trial, &c, &m);
+      if (!pto_json_takes_stdout(options->json_path)) print_measured(trial, &c, &m);
       if (w != NULL) write_measured(w, trial, &c, &m);
     }
   pto_trial_fini(trial);
@@ -129,30 +128,22 @@ static int measure_kernels(const struct pto_op_options *options, const struct pt
 }
 
 int pto_op_perf(const struct pto_op_options *options) {
-  static struct pto_json_writer w;
+  struct pto_json_writer *w;
   struct pto_chip chip;
   struct pto_error error;
-  int fd;
   if (pto_chip_load(options->chip, &chip, &error)) return pto_complain(PTO_EXIT_USAGE, "op: %s", error.sentence);
-  if (options->json_path == NULL || strcmp(options->json_path, "-") != 0)
+  if (!pto_json_takes_stdout(options->json_path))
     printf("%s level; median and minimum of %d batches; bounds of one core of %s\n"
            "%-20s %-24s %-36s %-11s %11s %11s %8s %16s %11s %-7s %10s %10s %10s %8s\n",
            pto_level_name(pto_level_best()), BATCHES, chip.name, "kernel", "dtypes", "shapes", "layout", "ns", "min ns",
            "GB/s", "rate", "chip ns", "bound", "bytes", "elements", "macs", "local");
-  if (options->json_path == NULL) return measure_kernels(options, &chip, NULL);
-  if (pto_output_open(options->json_path, &fd, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "op", "perf");
-  pto_json_put_string(&w, "chip", chip.name);
-  pto_json_put_string(&w, "level", pto_level_name(pto_level_best()));
-  pto_json_key(&w, "results");
-  pto_json_array_begin(&w);
-  const int code = measure_kernels(options, &chip, &w);
-  pto_json_array_end(&w);
-  pto_json_put_u64(&w, "exit", (uint64_t)code);
-  pto_json_object_end(&w);
-  if (pto_output_close(options->json_path, fd, pto_json_finish(&w), &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return code;
+  int code = pto_op_report_open(options, &w);
+  if (code != PTO_EXIT_OK) return code;
+  if (w == NULL) return measure_kernels(options, &chip, NULL);
+  pto_json_put_string(w, "chip", chip.name);
+  pto_json_put_string(w, "level", pto_level_name(pto_level_best()));
+  pto_json_put_array(w, "results");
+  code = measure_kernels(options, &chip, w);
+  pto_json_array_end(w);
+  return pto_op_report_close(options, w, code);
 }

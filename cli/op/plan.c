@@ -12,6 +12,7 @@
 
 #include <cli/run/options.h>
 #include <graph/build/operation.h>
+#include <report/file/output_file.h>
 #include <kernels/levels/level.h>
 
 #define DRAWS 16
@@ -153,6 +154,33 @@ bool pto_op_is_pattern(const struct pto_op_options *options) {
 bool pto_op_names(const struct pto_op_options *options, uint32_t kernel) {
   if (options->name == NULL || strcmp(options->name, "all") == 0) return true;
   return fnmatch(options->name, pto_kernel_at(kernel)->name, 0) == 0;
+}
+
+/* ---- the report ---- */
+
+int pto_op_report_open(const struct pto_op_options *options, struct pto_json_writer **w) {
+  static struct pto_json_writer writer;
+  struct pto_error error;
+  int fd;
+  *w = NULL;
+  if (options->json_path == NULL) return PTO_EXIT_OK;
+  fflush(stdout);
+  if (pto_output_open(options->json_path, &fd, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  *w = &writer;
+  pto_json_init(*w, fd);
+  pto_json_object_begin(*w);
+  pto_json_put_string(*w, "op", options->action);
+  return PTO_EXIT_OK;
+}
+
+int pto_op_report_close(const struct pto_op_options *options, struct pto_json_writer *w, int code) {
+  struct pto_error error;
+  pto_json_put_u64(w, "exit", (uint64_t)code);
+  pto_json_object_end(w);
+  fflush(stdout);
+  if (pto_output_close(options->json_path, w->fd, pto_json_finish(w), &error))
+    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
+  return code;
 }
 
 /* ---- shapes ---- */

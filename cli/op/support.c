@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include <formats/json_writer.h>
-#include <report/file/output_file.h>
 #include <cli/main/verb.h>
 #include <kernels/api/list.h>
 
@@ -191,23 +190,12 @@ static int list_kernels(const struct pto_op_options *options, struct pto_json_wr
 }
 
 int pto_op_support(const struct pto_op_options *options) {
-  static struct pto_json_writer w;
-  struct pto_error error;
-  int fd;
-  if (options->json_path == NULL) return list_kernels(options, NULL, true);
-  fflush(stdout);
-  if (pto_output_open(options->json_path, &fd, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "op", "support");
-  pto_json_key(&w, "kernels");
-  pto_json_array_begin(&w);
-  const int code = list_kernels(options, &w, strcmp(options->json_path, "-") != 0);
-  pto_json_array_end(&w);
-  pto_json_put_u64(&w, "exit", (uint64_t)code);
-  pto_json_object_end(&w);
-  fflush(stdout);
-  if (pto_output_close(options->json_path, fd, pto_json_finish(&w), &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return code;
+  struct pto_json_writer *w;
+  int code = pto_op_report_open(options, &w);
+  if (code != PTO_EXIT_OK) return code;
+  if (w == NULL) return list_kernels(options, NULL, true);
+  pto_json_put_array(w, "kernels");
+  code = list_kernels(options, w, !pto_json_takes_stdout(options->json_path));
+  pto_json_array_end(w);
+  return pto_op_report_close(options, w, code);
 }

@@ -13,6 +13,7 @@
 #include <runtime/sched/ready_queue.h>
 #include <sim/engine/engine.h>
 #include <runtime/base/base.h>
+#include <runtime/base/grow.h>
 
 #define DEFAULT_TIMEOUT_MS 60000u
 #define MOST_ROUNDS 1000000u
@@ -52,14 +53,9 @@ int pto_parse_double(const char *text, double *value, struct pto_error *error) {
 }
 
 int pto_string_list_add(struct pto_string_list *list, const char *text, struct pto_error *error) {
-  if (list->count == list->capacity) {
-    uint32_t capacity = list->capacity ? 2 * list->capacity : 8;
-    const char **items = realloc(list->items, capacity * sizeof *items);
-    if (!items) return pto_error_set(error, PTO_ENOMEM, "out of memory");
-    list->items = items;
-    list->capacity = capacity;
-  }
-  list->items[list->count++] = text;
+  const char **item = pto_grow(&list->items, &list->count, &list->capacity, sizeof *item);
+  if (!item) return pto_error_set(error, PTO_ENOMEM, "out of memory");
+  *item = text;
   return PTO_OK;
 }
 

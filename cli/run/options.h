@@ -27,7 +27,7 @@
 /* A list of strings that grows. */
 struct pto_string_list {
   const char **items;
-  uint32_t count, capacity;
+  size_t count, capacity;
 };
 
 struct pto_run_options {

@@ -9,7 +9,6 @@
 
 #include <check/diff/graph_diff.h>
 #include <report/findings/report.h>
-#include <report/file/output_file.h>
 #include <cli/main/verb.h>
 
 #define MOST_LINES 50u
@@ -58,34 +57,25 @@ static void put_graph(struct pto_json_writer *w, const char *key, const char *pa
   pto_json_object_end(w);
 }
 
-static int write_json(const struct diff *d, struct pto_error *error) {
-  struct pto_json_writer w;
-  int fd, status = pto_output_open(d->json_path, &fd, error);
-  if (status) return status;
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  put_graph(&w, "a", d->paths[0], &d->a);
-  put_graph(&w, "b", d->paths[1], &d->b);
-  pto_json_put_string(&w, "matched_by", d->counts.is_by_number ? "number" : "sequence");
-  pto_json_put_u64(&w, "tasks_only_a", d->counts.tasks_only_a);
-  pto_json_put_u64(&w, "tasks_only_b", d->counts.tasks_only_b);
-  pto_json_put_u64(&w, "tasks_differ", d->counts.tasks_differ);
-  pto_json_put_u64(&w, "edges_only_a", d->counts.edges_only_a);
-  pto_json_put_u64(&w, "edges_only_b", d->counts.edges_only_b);
-  pto_json_put_u64(&w, "edges_differ", d->counts.edges_differ);
-  pto_findings_put_json(&d->findings, &w);
-  pto_json_put_u64(&w, "exit", pto_findings_is_clean(&d->findings) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS);
-  pto_json_object_end(&w);
-  return pto_output_close(d->json_path, fd, pto_json_finish(&w), error);
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct diff *d = context;
+  put_graph(w, "a", d->paths[0], &d->a);
+  put_graph(w, "b", d->paths[1], &d->b);
+  pto_json_put_string(w, "matched_by", d->counts.is_by_number ? "number" : "sequence");
+  pto_json_put_u64(w, "tasks_only_a", d->counts.tasks_only_a);
+  pto_json_put_u64(w, "tasks_only_b", d->counts.tasks_only_b);
+  pto_json_put_u64(w, "tasks_differ", d->counts.tasks_differ);
+  pto_json_put_u64(w, "edges_only_a", d->counts.edges_only_a);
+  pto_json_put_u64(w, "edges_only_b", d->counts.edges_only_b);
+  pto_json_put_u64(w, "edges_differ", d->counts.edges_differ);
+  pto_findings_put_json(&d->findings, w);
+  pto_json_put_u64(w, "exit", pto_findings_is_clean(&d->findings) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS);
 }
 
 static int report(struct diff *d) {
-  struct pto_error error;
-  bool has_text = !d->is_quiet && !(d->json_path && strcmp(d->json_path, "-") == 0);
-  if (has_text) print(d);
-  fflush(stdout);
-  if (d->json_path && write_json(d, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return pto_findings_is_clean(&d->findings) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS;
+  if (!d->is_quiet && !pto_json_takes_stdout(d->json_path)) print(d);
+  return pto_write_report(d->json_path, put_report, d,
+                          pto_findings_is_clean(&d->findings) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS);
 }
 
 static int compare(struct diff *d) {

@@ -33,6 +33,7 @@ struct explore_command {
   struct pto_schedule_name replay_name;
   struct pto_explore_holds replay_holds;
   bool has_replay_name;
+  int exit_code; /* for the report */
 };
 
 /* ---- options of its own ---- */
@@ -211,28 +212,22 @@ static void put_differences(const struct explore_command *c, struct pto_json_wri
   pto_json_array_end(w);
 }
 
-static int write_json(const struct explore_command *c, int exit_code, struct pto_error *error) {
-  static struct pto_json_writer w;
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct explore_command *c = context;
   const struct pto_run_result *result = &c->explored.session.result;
-  int fd, status = pto_output_open(c->options.json_path, &fd, error);
-  if (status) return status;
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "program", result->program);
-  pto_json_put_string(&w, "case", result->case_name);
-  pto_json_put_string(&w, "engine", c->is_threads ? "threads" : "explore");
-  pto_json_put_string(&w, "chip", result->chip);
-  pto_json_put_string(&w, "deps", result->deps);
-  pto_json_put_u64(&w, "seed", result->seed);
-  pto_json_put_u64(&w, "tasks", c->explored.explore.counts.tasks);
-  pto_json_put_u64(&w, "calls", c->explored.explore.counts.calls);
-  put_schedules(c, &w);
-  put_differences(c, &w);
-  pto_findings_put_json(&c->explored.findings, &w);
-  pto_json_put_u64(&w, "exit", (uint64_t)exit_code);
-  pto_json_put_string(&w, "error", c->explored.error.sentence[0] ? c->explored.error.sentence : NULL);
-  pto_json_object_end(&w);
-  return pto_output_close(c->options.json_path, fd, pto_json_finish(&w), error);
+  pto_json_put_string(w, "program", result->program);
+  pto_json_put_string(w, "case", result->case_name);
+  pto_json_put_string(w, "engine", c->is_threads ? "threads" : "explore");
+  pto_json_put_string(w, "chip", result->chip);
+  pto_json_put_string(w, "deps", result->deps);
+  pto_json_put_u64(w, "seed", result->seed);
+  pto_json_put_u64(w, "tasks", c->explored.explore.counts.tasks);
+  pto_json_put_u64(w, "calls", c->explored.explore.counts.calls);
+  put_schedules(c, w);
+  put_differences(c, w);
+  pto_findings_put_json(&c->explored.findings, w);
+  pto_json_put_u64(w, "exit", (uint64_t)c->exit_code);
+  pto_json_put_string(w, "error", c->explored.error.sentence[0] ? c->explored.error.sentence : NULL);
 }
 
 /* The first difference, shrunk; or, of a replay of a file that does not differ, nothing. */
@@ -252,18 +247,15 @@ static int save(const struct explore_command *c, struct pto_error *error) {
 
 static int report(struct explore_command *c, int exit_code) {
   struct pto_error reason;
-  const bool has_text = !c->options.quiet && !(c->options.json_path && strcmp(c->options.json_path, "-") == 0) &&
-                        exit_code <= PTO_EXIT_FINDINGS;
-  if (has_text) {
+  if (!c->options.quiet && !pto_json_takes_stdout(c->options.json_path) && exit_code <= PTO_EXIT_FINDINGS) {
     pto_findings_print(&c->explored.findings, stdout, MOST_LINES);
     print_counts(c);
   }
   fflush(stdout);
   if (c->explored.error.sentence[0]) pto_complain(0, "%s", c->explored.error.sentence);
   if (save(c, &reason)) exit_code = pto_complain(PTO_EXIT_FAILED, "%s", reason.sentence);
-  if (c->options.json_path && write_json(c, exit_code, &reason))
-    exit_code = pto_complain(PTO_EXIT_FAILED, "%s", reason.sentence);
-  return exit_code;
+  c->exit_code = exit_code;
+  return pto_write_report(c->options.json_path, put_report, c, exit_code);
 }
 
 static int explore_program(struct explore_command *c) {

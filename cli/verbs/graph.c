@@ -177,19 +177,15 @@ static int act(struct pto_graph_command *command) {
 }
 
 static int run_command(struct pto_graph_command *command) {
-  const char *json_path = command->options.json_path;
   const bool is_stdout_taken =
       pto_run_options_take_stdout(&command->options) || (command->dot_path && strcmp(command->dot_path, "-") == 0);
-  struct pto_error error;
   const int status = act(command);
   if (status) command->exit_code = exit_of(status);
   if (command->graph && status == PTO_OK && !command->options.quiet && !is_stdout_taken)
     pto_graph_report_print(command);
   fflush(stdout);
   if (status) pto_complain(0, "graph: %s", command->error.sentence);
-  if (json_path && pto_graph_report_write_json(command, &error))
-    return pto_complain(PTO_EXIT_FAILED, "graph: %s", error.sentence);
-  return command->exit_code;
+  return pto_write_report(command->options.json_path, pto_graph_report_put, command, command->exit_code);
 }
 
 /* Options that would be ignored, or say two things. */
@@ -202,7 +198,7 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (command->steps.count && !command->run) return "--steps is for --run";
   if (command->steps.count && command->first_divergence) return "--first-divergence is for one run, not for --steps";
   if (command->steps.count && o->engine && strcmp(o->engine, "reference") == 0)
-    return "--steps is for engines of a chip:" PTO_ENGINE_NAMES;
+    return "--steps is not for --engine reference";
   if (command->has_kv && !command->steps.count) return "--kv and --state are for --steps";
   if (command->save_path && strcmp(command->save_path, "-") == 0)
     return "--save needs a file: that of the weights stands beside it";
@@ -216,7 +212,7 @@ static const char *find_conflict(const struct pto_graph_command *command) {
   if (command->is_unfused && !runs && !command->explain) return "--no-fusion is for --run, --compare or --explain";
   if (o->has_deps && !command->check) return "--deps is for --check";
   if (command->check && o->engine && strcmp(o->engine, "reference") == 0)
-    return "--check is for engines of a chip:" PTO_ENGINE_NAMES;
+    return "--check is not for --engine reference";
   if ((pto_exports_record(o->exports) || o->stats) &&
       (!command->run || (o->engine && strcmp(o->engine, "reference") == 0)))
     return "--trace, --stats, --dot-tasks and --deps-json are for --run on a chip";

@@ -11,7 +11,6 @@
 
 #include <formats/json_writer.h>
 #include <graph/build/operation.h>
-#include <report/file/output_file.h>
 #include <cli/main/verb.h>
 #include <kernels/levels/level.h>
 #include <runtime/base/closest.h>
@@ -118,7 +117,7 @@ struct tally {
 
 static void test_kernel(const struct pto_op_options *options, struct pto_trial *trial, const struct pto_op_plan *plan,
                         struct pto_json_writer *w, struct tally *tally) {
-  const bool is_quiet = options->json_path != NULL && strcmp(options->json_path, "-") == 0;
+  const bool is_quiet = pto_json_takes_stdout(options->json_path);
   const bool is_one = options->layout != NULL && strcmp(options->layout, "all") != 0;
   const uint32_t first = is_one ? (uint32_t)pto_layout_from_name(options->layout) : 0;
   for (uint32_t t = 0; t < plan->tuple_count; t++) {
@@ -153,7 +152,7 @@ static int test_kernels(const struct pto_op_options *options, struct pto_json_wr
   }
   const uint32_t count = tally->passed + tally->wrong + tally->failed;
   if (count == 0) return pto_complain(PTO_EXIT_USAGE, "op: no kernel that \"%s\" means takes that", options->name);
-  if (options->json_path == NULL || strcmp(options->json_path, "-") != 0)
+  if (!pto_json_takes_stdout(options->json_path))
     printf("%" PRIu32 " right, %" PRIu32 " wrong, %" PRIu32 " failed\n", tally->passed, tally->wrong, tally->failed);
   fflush(stdout);
   if (tally->failed > 0)
@@ -164,28 +163,20 @@ static int test_kernels(const struct pto_op_options *options, struct pto_json_wr
 }
 
 int pto_op_test(const struct pto_op_options *options) {
-  static struct pto_json_writer w;
   struct tally tally = {0};
-  struct pto_error error;
-  int fd;
-  if (options->json_path == NULL) return test_kernels(options, NULL, &tally);
-  if (pto_output_open(options->json_path, &fd, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "op", "test");
-  pto_json_put_u64(&w, "seed", options->seed);
-  pto_json_put_string(&w, "level", pto_level_name(pto_level_best()));
-  pto_json_put_array(&w, "results");
-  const int code = test_kernels(options, &w, &tally);
-  pto_json_array_end(&w);
-  pto_json_put_u64(&w, "right", tally.passed);
-  pto_json_put_u64(&w, "wrong", tally.wrong);
-  pto_json_put_u64(&w, "failed", tally.failed);
-  pto_json_put_u64(&w, "exit", (uint64_t)code);
-  pto_json_object_end(&w);
-  if (pto_output_close(options->json_path, fd, pto_json_finish(&w), &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return code;
+  struct pto_json_writer *w;
+  int code = pto_op_report_open(options, &w);
+  if (code != PTO_EXIT_OK) return code;
+  if (w == NULL) return test_kernels(options, NULL, &tally);
+  pto_json_put_u64(w, "seed", options->seed);
+  pto_json_put_string(w, "level", pto_level_name(pto_level_best()));
+  pto_json_put_array(w, "results");
+  code = test_kernels(options, w, &tally);
+  pto_json_array_end(w);
+  pto_json_put_u64(w, "right", tally.passed);
+  pto_json_put_u64(w, "wrong", tally.wrong);
+  pto_json_put_u64(w, "failed", tally.failed);
+  return pto_op_report_close(options, w, code);
 }
 
 /* ---- the verb ---- */

@@ -25,6 +25,7 @@
 #include <cli/measure/perf_report.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
+#include <report/file/output_file.h>
 #include <runtime/base/base.h>
 
 #define DEFAULT_FREQUENCY_HZ 4999u /* prime: out of step with whatever repeats */
@@ -99,7 +100,8 @@ static void last_words(void *context, int status, const char *sentence) {
   int length = snprintf(line, sizeof line, "ptosim: %s\n", result.error.sentence);
   if (length > 0) (void)!write(STDERR_FILENO, line, strnlen(line, sizeof line));
   const struct pto_perf_report report = {.result = &result};
-  if (path && pto_perf_report_write_json(&report, path, &error)) (void)!write(STDERR_FILENO, "ptosim: no JSON\n", 16);
+  if (path && pto_output_json(path, pto_perf_report_put, &report, &error))
+    (void)!write(STDERR_FILENO, "ptosim: no JSON\n", 16);
   _exit(PTO_EXIT_FAILED); /* perf ends by itself when what it samples is gone */
 }
 
@@ -200,7 +202,6 @@ static int finish(struct perf *perf) {
                                          .join = perf->has_join ? &perf->join : NULL,
                                          .frequency_hz = perf->request.frequency_hz,
                                          .top = perf->top};
-  struct pto_error error;
   if (!options->quiet && !pto_run_options_take_stdout(options)) {
     if (result->has_time) pto_run_result_print(result, stdout);
     if (perf->has_join) pto_perf_report_print(&report);
@@ -208,9 +209,7 @@ static int finish(struct perf *perf) {
   fflush(stdout);
   if (result->error.sentence[0] && (!options->quiet || !options->json_path))
     pto_complain(0, "%s", result->error.sentence);
-  if (options->json_path && pto_perf_report_write_json(&report, options->json_path, &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return result->exit_code;
+  return pto_write_report(options->json_path, pto_perf_report_put, &report, result->exit_code);
 }
 
 static int run_perf(struct perf *perf) {

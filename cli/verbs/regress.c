@@ -286,7 +286,7 @@ int pto_cmd_regress(int argc, char **argv) {
   else if (r.options.help)
     code = help();
   else if (lists->count != 1)
-    code = pto_complain(PTO_EXIT_USAGE, "regress: one list of cases is wanted, not %u", lists->count);
+    code = pto_complain(PTO_EXIT_USAGE, "regress: one list of cases is wanted, not %zu", lists->count);
   else {
     r.list_path = lists->items[0];
     code = regress(&r);

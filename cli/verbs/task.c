@@ -14,7 +14,6 @@
 #include <formats/units.h>
 #include <cli/main/fault_report.h>
 #include <report/findings/report.h>
-#include <report/file/output_file.h>
 #include <cli/run/options.h>
 #include <report/run/result.h>
 #include <cli/main/verb.h>
@@ -85,43 +84,30 @@ static void print(const struct task *t) {
     puts(t->replay.is_replaced ? "result     the same within tolerance" : "result     the same, bit by bit");
 }
 
-static int write_json(const struct task *t, struct pto_error *error) {
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct task *t = context;
   const struct pto_task_folder *folder = &t->replay.folder;
-  struct pto_json_writer w;
-  int fd, status = pto_output_open(t->options.json_path, &fd, error);
-  if (status) return status;
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "folder", t->options.programs.count ? t->options.programs.items[0] : NULL);
-  pto_json_put_string(&w, "program", folder->program);
-  pto_json_put_u64(&w, "task", folder->number);
-  pto_json_key(&w, "kernels");
-  pto_json_array_begin(&w);
+  pto_json_put_string(w, "folder", t->options.programs.count ? t->options.programs.items[0] : NULL);
+  pto_json_put_string(w, "program", folder->program);
+  pto_json_put_u64(w, "task", folder->number);
+  pto_json_put_array(w, "kernels");
   for (int role = 0; role < 3; role++)
-    if (folder->kernels[role].name) pto_json_string(&w, folder->kernels[role].name);
-  pto_json_array_end(&w);
-  pto_json_put_string(&w, "kernel_library", t->library_path);
-  pto_json_put_u64(&w, "runs", t->runs);
-  pto_json_put_u64(&w, "least_ns", t->least_ns);
-  pto_json_put_bool(&w, "compared", folder->has_ended && t->runs);
-  pto_json_put_u64(&w, "differing_elements", t->differing);
-  pto_findings_put_json(&t->findings, &w);
-  pto_json_put_string(&w, "status", pto_status_name(t->error.status));
-  pto_json_put_u64(&w, "exit", (uint64_t)t->exit_code);
-  pto_json_put_string(&w, "error", t->error.sentence[0] ? t->error.sentence : NULL);
-  pto_json_object_end(&w);
-  return pto_output_close(t->options.json_path, fd, pto_json_finish(&w), error);
+    if (folder->kernels[role].name) pto_json_string(w, folder->kernels[role].name);
+  pto_json_array_end(w);
+  pto_json_put_string(w, "kernel_library", t->library_path);
+  pto_json_put_u64(w, "runs", t->runs);
+  pto_json_put_u64(w, "least_ns", t->least_ns);
+  pto_json_put_bool(w, "compared", folder->has_ended && t->runs);
+  pto_json_put_u64(w, "differing_elements", t->differing);
+  pto_findings_put_json(&t->findings, w);
+  pto_put_end(w, &t->error, t->exit_code);
 }
 
 static int finish(struct task *t) {
-  struct pto_error error;
-  const char *json_path = t->options.json_path;
-  bool has_text = !t->options.quiet && !(json_path && strcmp(json_path, "-") == 0);
-  if (has_text && t->runs) print(t);
+  if (!t->options.quiet && !pto_json_takes_stdout(t->options.json_path) && t->runs) print(t);
   fflush(stdout);
   if (t->error.sentence[0]) pto_complain(0, "task: %s", t->error.sentence);
-  if (json_path && write_json(t, &error)) return pto_complain(PTO_EXIT_FAILED, "task: %s", error.sentence);
-  return t->exit_code;
+  return pto_write_report(t->options.json_path, put_report, t, t->exit_code);
 }
 
 /* ---- the runs ---- */
@@ -185,7 +171,7 @@ int pto_cmd_task(int argc, char **argv) {
   else if (task.options.help)
     code = help();
   else if (task.options.programs.count != 1)
-    code = pto_complain(PTO_EXIT_USAGE, "task: one folder that `ptosim run --dump` made, not %" PRIu32,
+    code = pto_complain(PTO_EXIT_USAGE, "task: one folder that `ptosim run --dump` made, not %zu",
                         task.options.programs.count);
   else if ((code = pto_complain_unwritable(task.options.json_path)) == PTO_EXIT_OK)
     code = run_task(&task);

@@ -10,7 +10,6 @@
 #include <check/order/access_text.h>
 #include <check/order/explain.h>
 #include <check/order/order_check.h>
-#include <report/file/output_file.h>
 #include <cli/run/judged_run.h>
 #include <report/stopped/stopped.h>
 #include <cli/main/verb.h>
@@ -284,22 +283,15 @@ static void put_side(struct pto_json_writer *w, const struct side *side) {
   pto_json_object_end(w);
 }
 
-static int write_json(const struct why *why, const char *path, struct pto_error *error) {
-  static struct pto_json_writer w;
-  int fd, status = pto_output_open(path, &fd, error);
-  if (status) return status;
-  pto_json_init(&w, fd);
-  pto_json_object_begin(&w);
-  pto_json_put_string(&w, "program", why->session.result.program);
-  pto_json_put_string(&w, "case", why->session.result.case_name);
-  pto_json_put_u64(&w, "from", why->earlier);
-  pto_json_put_u64(&w, "to", why->later);
-  pto_json_key(&w, "rules");
-  pto_json_array_begin(&w);
-  for (uint32_t rules = why->first_rules; rules < why->end_rules; rules++) put_side(&w, &why->sides[rules]);
-  pto_json_array_end(&w);
-  pto_json_object_end(&w);
-  return pto_output_close(path, fd, pto_json_finish(&w), error);
+static void put_report(struct pto_json_writer *w, const void *context) {
+  const struct why *why = context;
+  pto_json_put_string(w, "program", why->session.result.program);
+  pto_json_put_string(w, "case", why->session.result.case_name);
+  pto_json_put_u64(w, "from", why->earlier);
+  pto_json_put_u64(w, "to", why->later);
+  pto_json_put_array(w, "rules");
+  for (uint32_t rules = why->first_rules; rules < why->end_rules; rules++) put_side(w, &why->sides[rules]);
+  pto_json_array_end(w);
 }
 
 /* ---- the verb ---- */
@@ -318,10 +310,7 @@ static int answer(struct why *why, const struct pto_run_options *options) {
   for (uint32_t rules = why->first_rules; rules < why->end_rules; rules++)
     if (explain_side(why, rules, &error)) return pto_complain(PTO_EXIT_FAILED, "why: %s", error.sentence);
   if (!options->quiet && !pto_run_options_take_stdout(options)) print(why);
-  fflush(stdout);
-  if (options->json_path && write_json(why, options->json_path, &error))
-    return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
-  return PTO_EXIT_OK;
+  return pto_write_report(options->json_path, put_report, why, PTO_EXIT_OK);
 }
 
 static int explain(const struct pto_run_options *options, uint64_t a, uint64_t b) {

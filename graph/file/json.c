@@ -6,17 +6,13 @@
 
 #include <formats/partial_file.h>
 #include <runtime/base/base.h>
+#include <runtime/base/sized.h>
 
-/* Options of an earlier version of the library are shorter. */
 static int take_options(const struct pto_graph_file_options *given, struct pto_graph_file_options *options,
                         struct pto_error *error) {
-  *options = (struct pto_graph_file_options){.size = sizeof *options};
-  if (!given) return PTO_OK;
-  if (given->size < sizeof given->size || given->size > sizeof *options)
-    return pto_error_set(error, PTO_EINVAL, "the size of the options is %zu, %zu is known", given->size,
-                         sizeof *options);
-  memcpy(options, given, given->size);
-  options->size = sizeof *options;
+  *options = (struct pto_graph_file_options){0};
+  const int status = pto_sized_take(options, sizeof *options, given, "options", error);
+  if (status) return status;
   if (options->weights > PTO_GRAPH_WEIGHTS_MANIFEST)
     return pto_error_set(error, PTO_EINVAL, "%u is no form of weights", options->weights);
   return PTO_OK;

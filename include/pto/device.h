@@ -41,7 +41,8 @@ struct pto_context_options {
   uint32_t power_preference; /* enum pto_power_preference: LOW_POWER uses a quarter of the chip's clusters */
   uint64_t memory_bytes;     /* of the device, for tensors [1 GiB]; reserved, resident where used */
   uint32_t tensor_count;     /* tensors at a time [65536] */
-  struct pto_config runtime; /* engine, chip ["a2a3"], workers, window, …; its size may be 0 */
+  uint64_t reserved[8];      /* zero: later fields come from here */
+  struct pto_config runtime; /* engine, chip ["a2a3"], workers, window, …; stays last; its size may be 0 */
 };
 
 /* What came of the hints, and what the device can do. */

@@ -17,8 +17,9 @@
 extern "C" {
 #endif
 
-/* The layout of what a program hands to the library: pto_program and what it points to, kernels, launches.  A program
- * of another number is not loaded.  1 was that of pto_launch without a size. */
+/* The layout of what a program file has as constants: pto_program with its options and cases, pto_kernel with its
+ * parameters.  A file of another number is not loaded (pto/version.h says what else may grow).  1 was that of
+ * pto_launch without a size. */
 #define PTO_PROGRAM_ABI 2u
 
 struct pto_program_run;

@@ -85,7 +85,7 @@ struct pto_predicate {
   int64_t value;                   /* against a PTO_UINT64 element: its bits, as an unsigned number */
 };
 
-/* How a task runs; zero is the default.  A size of 0 stands for the fields of version 0.1, which are all there are. */
+/* How a task runs; zero is the default.  A size of 0 stands for the fields of version 0.1. */
 struct pto_launch {
   size_t size;
   const struct pto_kernel *aic, *aiv0, *aiv1; /* one kernel, or a MIX of two or three on one cluster */

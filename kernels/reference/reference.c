@@ -33,6 +33,8 @@ static void *address(const struct pto_kernel_tensor *t, uint64_t index) {
   return (char *)t->addr + at * bits_of[t->dtype] / 8;
 }
 
+_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: how it is read and set goes here");
+
 uint64_t pto_reference_whole(const struct pto_kernel_tensor *t, uint64_t index) {
   if (t->dtype == PTO_INT4 || t->dtype == PTO_UINT4) return nibble(t->addr, index, t->dtype == PTO_INT4);
   const void *addr = address(t, index);

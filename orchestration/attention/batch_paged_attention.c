@@ -14,6 +14,7 @@
  * With C chunks (· kv_heads · tiles of a KV head) and B block numbers over all chunks:  tasks = C + 4·B,  edges = 5·B.
  */
 #include <orchestration/support/general_call.h>
+#include <orchestration/support/kernel.h>
 #include <orchestration/attention/paged_tiles.h>
 
 struct batch {
@@ -152,22 +153,15 @@ static struct pto_cost softmax_cost(const struct pto_kernel_args *args) { return
 static struct pto_cost pv_cost(const struct pto_kernel_args *args) { return part_cost(args, pv_part); }
 static struct pto_cost update_cost(const struct pto_kernel_args *args) { return part_cost(args, update_part); }
 
-#define TENSOR(name_, mode_, dtypes_, rank)                                                                            \
-  { .name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = rank, .max_rank = rank }
-#define F32 PTO_DTYPE_BIT(PTO_FLOAT32)
-#define I32 PTO_DTYPE_BIT(PTO_INT32)
-#define COUNT(name_)                                                                                                   \
-  { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64 }
-
 static const struct pto_kernel_param qk_params[] = {
     TENSOR("lens", PTO_INPUT, I32, 1),
     TENSOR("table", PTO_INPUT, I32, 2),
     TENSOR("q", PTO_INPUT, PTO_DTYPES_FLOAT, 3),
     TENSOR("k_pool", PTO_INPUT, PTO_DTYPES_FLOAT, 4),
     TENSOR("s", PTO_OUTPUT, F32, 3),
-    COUNT("number"),
-    COUNT("block"),
-    {.name = "scale", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32},
+    SCALAR("number", PTO_SCALAR_U64),
+    SCALAR("block", PTO_SCALAR_U64),
+    SCALAR("scale", PTO_SCALAR_F32),
 };
 static const struct pto_kernel_param softmax_params[] = {
     TENSOR("lens", PTO_INPUT, I32, 1),
@@ -175,8 +169,8 @@ static const struct pto_kernel_param softmax_params[] = {
     TENSOR("p", PTO_OUTPUT, PTO_DTYPES_FLOAT, 3),
     TENSOR("m_ij", PTO_OUTPUT, F32, 2),
     TENSOR("l_ij", PTO_OUTPUT, F32, 2),
-    COUNT("number"),
-    COUNT("block"),
+    SCALAR("number", PTO_SCALAR_U64),
+    SCALAR("block", PTO_SCALAR_U64),
 };
 static const struct pto_kernel_param pv_params[] = {
     TENSOR("lens", PTO_INPUT, I32, 1),
@@ -184,33 +178,21 @@ static const struct pto_kernel_param pv_params[] = {
     TENSOR("p", PTO_INPUT, PTO_DTYPES_FLOAT, 3),
     TENSOR("v_pool", PTO_INPUT, PTO_DTYPES_FLOAT, 4),
     TENSOR("o_ij", PTO_OUTPUT, F32, 3),
-    COUNT("number"),
-    COUNT("block"),
+    SCALAR("number", PTO_SCALAR_U64),
+    SCALAR("block", PTO_SCALAR_U64),
 };
 static const struct pto_kernel_param update_params[] = {
-    TENSOR("lens", PTO_INPUT, I32, 1),
-    TENSOR("m_ij", PTO_INPUT, F32, 2),
-    TENSOR("l_ij", PTO_INPUT, F32, 2),
-    TENSOR("o_ij", PTO_INPUT, F32, 3),
-    TENSOR("m", PTO_INOUT, F32, 2),
-    TENSOR("l", PTO_INOUT, F32, 2),
-    TENSOR("o", PTO_INOUT, F32, 3),
-    TENSOR("out", PTO_OUTPUT, F32, 3),
-    COUNT("number"),
-    COUNT("block"),
+    TENSOR("lens", PTO_INPUT, I32, 1), TENSOR("m_ij", PTO_INPUT, F32, 2), TENSOR("l_ij", PTO_INPUT, F32, 2),
+    TENSOR("o_ij", PTO_INPUT, F32, 3), TENSOR("m", PTO_INOUT, F32, 2),    TENSOR("l", PTO_INOUT, F32, 2),
+    TENSOR("o", PTO_INOUT, F32, 3),    TENSOR("out", PTO_OUTPUT, F32, 3), SCALAR("number", PTO_SCALAR_U64),
+    SCALAR("block", PTO_SCALAR_U64),
 };
 
-#define KERNEL(name_, cores_, count)                                                                                   \
-  static const struct pto_kernel batch_##name_ = {.name = "batch_" #name_,                                             \
-                                                  .cores = cores_,                                                     \
-                                                  .params = name_##_params,                                            \
-                                                  .param_count = count,                                                \
-                                                  .run = run_##name_,                                                  \
-                                                  .cost = name_##_cost}
-KERNEL(qk, PTO_AIC, 8);
-KERNEL(softmax, PTO_AIV, 7);
-KERNEL(pv, PTO_AIC, 7);
-KERNEL(update, PTO_AIV, 10);
+KERNEL(batch_qk, qk_params, .name = "batch_qk", .cores = PTO_AIC, .run = run_qk, .cost = qk_cost);
+KERNEL(batch_softmax, softmax_params, .name = "batch_softmax", .cores = PTO_AIV, .run = run_softmax,
+       .cost = softmax_cost);
+KERNEL(batch_pv, pv_params, .name = "batch_pv", .cores = PTO_AIC, .run = run_pv, .cost = pv_cost);
+KERNEL(batch_update, update_params, .name = "batch_update", .cores = PTO_AIV, .run = run_update, .cost = update_cost);
 
 /* ---- the program ---- */
 
@@ -256,11 +238,11 @@ struct chunk {
 
 static int submit_step(struct pto_runtime *rt, const struct paged *p, const struct chunk *chunk, uint64_t number) {
   uint64_t scores[] = {chunk->requests, chunk->rows, p->block}, rows[] = {chunk->requests, chunk->rows, p->dim};
-  struct pto_tensor s = paged_temporary(rt, PTO_FLOAT32, 3, scores);
-  struct pto_tensor weights = paged_temporary(rt, p->dtype, 3, scores);
-  struct pto_tensor m_ij = paged_temporary(rt, PTO_FLOAT32, 2, rows);
-  struct pto_tensor l_ij = paged_temporary(rt, PTO_FLOAT32, 2, rows);
-  struct pto_tensor o_ij = paged_temporary(rt, PTO_FLOAT32, 3, rows);
+  struct pto_tensor s = temporary(rt, PTO_FLOAT32, 3, scores);
+  struct pto_tensor weights = temporary(rt, p->dtype, 3, scores);
+  struct pto_tensor m_ij = temporary(rt, PTO_FLOAT32, 2, rows);
+  struct pto_tensor l_ij = temporary(rt, PTO_FLOAT32, 2, rows);
+  struct pto_tensor o_ij = temporary(rt, PTO_FLOAT32, 3, rows);
   struct pto_param n = pto_scalar_u64(number), block = pto_scalar_u64(p->block);
 
   struct pto_launch launch = {.aic = &batch_qk, .block_count = (uint32_t)chunk->requests};
@@ -310,9 +292,9 @@ static int submit_chunk(struct pto_runtime *rt, const struct paged *p, struct ch
   uint64_t rows[] = {chunk->requests, chunk->rows, p->dim};
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   if (status != PTO_OK) return status;
-  chunk->o = paged_temporary(rt, PTO_FLOAT32, 3, rows);
-  chunk->l = paged_temporary(rt, PTO_FLOAT32, 2, rows);
-  chunk->m = paged_temporary(rt, PTO_FLOAT32, 2, rows);
+  chunk->o = temporary(rt, PTO_FLOAT32, 3, rows);
+  chunk->l = temporary(rt, PTO_FLOAT32, 2, rows);
+  chunk->m = temporary(rt, PTO_FLOAT32, 2, rows);
   struct pto_tensor carried[] = {chunk->o, chunk->l, chunk->m};
   status = pto_alloc_tensors(rt, carried, 3, NULL);
   for (uint64_t number = 0; status == PTO_OK && number < chunk->block_count; number++) {

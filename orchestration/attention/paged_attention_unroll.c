@@ -12,12 +12,10 @@
  * With T tiles and G groups of blocks over all tiles:  tasks = T + 4·G,  edges = 5·G.
  */
 #include <orchestration/support/general_call.h>
+#include <orchestration/support/kernel.h>
 #include <orchestration/attention/paged_tiles.h>
 
 /* ---- kernels: the general ones, block by block ---- */
-
-#define TENSOR(name_, mode_, dtypes_, rank)                                                                            \
-  { .name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = rank, .max_rank = rank }
 
 /* Block `index` of a pool of tokens, blocks having shape[0] rows. */
 static struct pto_kernel_tensor pool_block(const struct pto_kernel_tensor *pool, uint64_t index,
@@ -128,28 +126,18 @@ static struct pto_cost pv_blocks_cost(const struct pto_kernel_args *args) { retu
 static const struct pto_kernel_param qk_params[] = {
     TENSOR("q", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
     TENSOR("k_pool", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
-    TENSOR("table", PTO_INPUT, PTO_DTYPE_BIT(PTO_INT32), 1),
-    TENSOR("s", PTO_OUTPUT, PTO_DTYPE_BIT(PTO_FLOAT32), 2),
-    {.name = "scale", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_F32},
+    TENSOR("table", PTO_INPUT, I32, 1),
+    TENSOR("s", PTO_OUTPUT, F32, 2),
+    SCALAR("scale", PTO_SCALAR_F32),
 };
 static const struct pto_kernel_param pv_params[] = {
     TENSOR("p", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
     TENSOR("v_pool", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
-    TENSOR("table", PTO_INPUT, PTO_DTYPE_BIT(PTO_INT32), 1),
-    TENSOR("o", PTO_OUTPUT, PTO_DTYPE_BIT(PTO_FLOAT32), 2),
+    TENSOR("table", PTO_INPUT, I32, 1),
+    TENSOR("o", PTO_OUTPUT, F32, 2),
 };
-static const struct pto_kernel qk_blocks = {.name = "qk_blocks",
-                                            .cores = PTO_AIC,
-                                            .params = qk_params,
-                                            .param_count = 5,
-                                            .run = run_qk_blocks,
-                                            .cost = qk_blocks_cost};
-static const struct pto_kernel pv_blocks = {.name = "pv_blocks",
-                                            .cores = PTO_AIC,
-                                            .params = pv_params,
-                                            .param_count = 4,
-                                            .run = run_pv_blocks,
-                                            .cost = pv_blocks_cost};
+KERNEL(qk_blocks, qk_params, .name = "qk_blocks", .cores = PTO_AIC, .run = run_qk_blocks, .cost = qk_blocks_cost);
+KERNEL(pv_blocks, pv_params, .name = "pv_blocks", .cores = PTO_AIC, .run = run_pv_blocks, .cost = pv_blocks_cost);
 
 /* ---- the program ---- */
 
@@ -201,11 +189,11 @@ static int submit_group(struct pto_runtime *rt, const struct paged_plan *plan, c
   struct paged_block group = {
       .number = first_block,
       .is_last = first_block + count == tile->block_count,
-      .s = paged_temporary(rt, PTO_FLOAT32, 2, scores),
-      .weights = paged_temporary(rt, p->dtype, 2, scores),
-      .m_ij = paged_temporary(rt, PTO_FLOAT32, 1, rows),
-      .l_ij = paged_temporary(rt, PTO_FLOAT32, 1, rows),
-      .o_ij = paged_temporary(rt, PTO_FLOAT32, 2, rows),
+      .s = temporary(rt, PTO_FLOAT32, 2, scores),
+      .weights = temporary(rt, p->dtype, 2, scores),
+      .m_ij = temporary(rt, PTO_FLOAT32, 1, rows),
+      .l_ij = temporary(rt, PTO_FLOAT32, 1, rows),
+      .o_ij = temporary(rt, PTO_FLOAT32, 2, rows),
   };
   group.s_valid = pto_tensor_slice(&group.s, 1, 0, group.is_last ? tile->len - first_token : tokens, 1);
 

@@ -24,6 +24,7 @@
 #define PTO_ORCHESTRATION_ATTENTION_PAGED_INPUTS_H
 
 #include <orchestration/support/options.h>
+#include <orchestration/support/tensors.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,21 +129,16 @@ static inline int paged_prepare(struct pto_program_run *run, struct paged *p) {
   int status = paged_read_sizes(run, p);
   if (status == PTO_OK) status = paged_make_lens(run, p);
   if (status != PTO_OK) return status;
-  uint64_t rows[] = {p->batch * p->heads, p->dim};
-  uint64_t pool[] = {p->pool_blocks, p->block, p->kv_heads, p->dim};
-  uint64_t table[] = {p->batch, p->max_blocks};
-  p->q = pto_program_array(run, "q", PTO_ARRAY_INPUT, p->dtype, 2, rows);
-  p->k_pool = pto_program_array(run, "k_pool", PTO_ARRAY_INPUT, p->dtype, 4, pool);
-  p->v_pool = pto_program_array(run, "v_pool", PTO_ARRAY_INPUT, p->dtype, 4, pool);
-  p->block_table = pto_program_array(run, "block_table", PTO_ARRAY_INPUT, PTO_INT32, 2, table);
-  p->out = pto_program_array(run, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, rows);
-  if (p->q == NULL || p->k_pool == NULL || p->v_pool == NULL || p->block_table == NULL || p->out == NULL)
-    return PTO_ENOMEM;
-  pto_array_fill_uniform(run, p->q, -0.5, 0.5);
-  pto_array_fill_uniform(run, p->k_pool, -0.5, 0.5);
-  pto_array_fill_uniform(run, p->v_pool, -1, 1);
-  pto_array_fill_uniform(run, p->block_table, 0, (double)p->pool_blocks);
-  return PTO_OK;
+  const uint64_t rows = p->batch * p->heads;
+  const double blocks = (double)p->pool_blocks;
+  const struct array_line arrays[] = {
+      {&p->q, "q", PTO_ARRAY_INPUT, p->dtype, 2, {rows, p->dim}, -0.5, 0.5},
+      {&p->k_pool, "k_pool", PTO_ARRAY_INPUT, p->dtype, 4, {p->pool_blocks, p->block, p->kv_heads, p->dim}, -0.5, 0.5},
+      {&p->v_pool, "v_pool", PTO_ARRAY_INPUT, p->dtype, 4, {p->pool_blocks, p->block, p->kv_heads, p->dim}, -1, 1},
+      {&p->block_table, "block_table", PTO_ARRAY_INPUT, PTO_INT32, 2, {p->batch, p->max_blocks}, 0, blocks},
+      {&p->out, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {rows, p->dim}, 0, 0},
+  };
+  return DECLARE_ARRAYS(run, arrays);
 }
 
 /* The `prepare` of a program whose state is a struct paged alone. */

@@ -66,14 +66,6 @@ static inline struct paged_plan paged_make_plan(struct pto_runtime *rt, struct p
   };
 }
 
-/* A dense tensor in a buffer of its own; it gets memory from the task that writes it first. */
-static inline struct pto_tensor paged_temporary(struct pto_runtime *rt, uint32_t dtype, uint32_t ndims,
-                                                const uint64_t *shape) {
-  uint64_t bytes = pto_dtype_size(dtype);
-  for (uint32_t i = 0; i < ndims; i++) bytes *= shape[i];
-  return pto_managed_tensor(rt, pto_create_buffer(rt, bytes), dtype, ndims, shape);
-}
-
 /* Reads context_lens[request]; refuses what a replaced input may hold and the block table does not. */
 static inline int paged_read_len(struct pto_runtime *rt, const struct paged_plan *plan, uint64_t request,
                                  uint64_t *len) {
@@ -130,9 +122,9 @@ static inline int paged_each_tile(struct pto_runtime *rt, const struct paged_pla
 /* o, l and m of a tile, in memory that one allocating task gives them. */
 static inline int paged_alloc_carried(struct pto_runtime *rt, const struct paged_plan *plan, struct paged_tile *tile,
                                       struct pto_task *task_out) {
-  tile->o = paged_temporary(rt, PTO_FLOAT32, 2, (uint64_t[]){tile->rows, plan->p->dim});
-  tile->l = paged_temporary(rt, PTO_FLOAT32, 1, &tile->rows);
-  tile->m = paged_temporary(rt, PTO_FLOAT32, 1, &tile->rows);
+  tile->o = temporary(rt, PTO_FLOAT32, 2, (uint64_t[]){tile->rows, plan->p->dim});
+  tile->l = temporary(rt, PTO_FLOAT32, 1, &tile->rows);
+  tile->m = temporary(rt, PTO_FLOAT32, 1, &tile->rows);
   struct pto_tensor carried[] = {tile->o, tile->l, tile->m};
   return pto_alloc_tensors(rt, carried, 3, task_out);
 }
@@ -150,12 +142,12 @@ static inline int paged_make_block(struct pto_runtime *rt, const struct paged_pl
   block->is_last = number + 1 == tile->block_count;
   block->k = pto_tensor_view(&plan->k_pool, offsets, tokens);
   block->v = pto_tensor_view(&plan->v_pool, offsets, tokens);
-  block->s = paged_temporary(rt, PTO_FLOAT32, 2, scores);
+  block->s = temporary(rt, PTO_FLOAT32, 2, scores);
   block->s_valid = pto_tensor_slice(&block->s, 1, 0, block->is_last ? tile->len - number * p->block : p->block, 1);
-  block->weights = paged_temporary(rt, p->dtype, 2, scores);
-  block->m_ij = paged_temporary(rt, PTO_FLOAT32, 1, rows);
-  block->l_ij = paged_temporary(rt, PTO_FLOAT32, 1, rows);
-  block->o_ij = paged_temporary(rt, PTO_FLOAT32, 2, rows);
+  block->weights = temporary(rt, p->dtype, 2, scores);
+  block->m_ij = temporary(rt, PTO_FLOAT32, 1, rows);
+  block->l_ij = temporary(rt, PTO_FLOAT32, 1, rows);
+  block->o_ij = temporary(rt, PTO_FLOAT32, 2, rows);
   return PTO_OK;
 }
 

@@ -5,7 +5,7 @@
  *   fan_in      `n` writers → barrier → one task that sums what they wrote
  *   all_to_all  `n` writers, `n` readers that each name all writers: n² edges
  */
-#include <pto/pto.h>
+#include <orchestration/support/kernel.h>
 
 #include <string.h>
 
@@ -31,22 +31,14 @@ static int sum_run(const struct pto_kernel_args *a) {
   return 0;
 }
 
-#define WORD(name_, mode_)                                                                                             \
-  {                                                                                                                    \
-    .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_INT32) | PTO_DTYPE_BIT(PTO_UINT32), .min_rank = 1,       \
-    .max_rank = 1                                                                                                      \
-  }
-#define I64(name_)                                                                                                     \
-  { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64 }
-static const struct pto_kernel_param set_params[] = {WORD("z", PTO_OUTPUT), I64("value")};
-static const struct pto_kernel_param step_params[] = {WORD("x", PTO_INOUT)};
-static const struct pto_kernel_param sum_params[] = {WORD("x", PTO_INPUT), WORD("z", PTO_OUTPUT), I64("factor")};
-static const struct pto_kernel set = {
-    .name = "set", .cores = PTO_AIV, .params = set_params, .param_count = 2, .run = set_run};
-static const struct pto_kernel step = {
-    .name = "step", .cores = PTO_AIV, .params = step_params, .param_count = 1, .run = step_run};
-static const struct pto_kernel sum = {
-    .name = "sum", .cores = PTO_AIV, .params = sum_params, .param_count = 3, .run = sum_run};
+static const struct pto_kernel_param set_params[] = {TENSOR("z", PTO_OUTPUT, I32 | U32, 1),
+                                                     SCALAR("value", PTO_SCALAR_I64)};
+static const struct pto_kernel_param step_params[] = {TENSOR("x", PTO_INOUT, I32 | U32, 1)};
+static const struct pto_kernel_param sum_params[] = {
+    TENSOR("x", PTO_INPUT, I32 | U32, 1), TENSOR("z", PTO_OUTPUT, I32 | U32, 1), SCALAR("factor", PTO_SCALAR_I64)};
+KERNEL(set, set_params, .name = "set", .cores = PTO_AIV, .run = set_run);
+KERNEL(step, step_params, .name = "step", .cores = PTO_AIV, .run = step_run);
+KERNEL(sum, sum_params, .name = "sum", .cores = PTO_AIV, .run = sum_run);
 
 struct state {
   struct pto_tensor cells, results;

@@ -4,6 +4,7 @@
  * v as INPUT and at v + 1 as OUTPUT of the same bytes.  Every version is copied by a reader before the next step may
  * overwrite it, and steps that name a wrong version are refused without harm.
  */
+#include <orchestration/support/kernel.h>
 #include <orchestration/support/options.h>
 
 #define NUMEL 4096u
@@ -26,14 +27,8 @@ static int read_run(const struct pto_kernel_args *a) {
 static const struct pto_kernel_param in_out[] = {
     {.name = "x", .mode = PTO_INPUT, .dtypes = U32, .min_rank = 1, .max_rank = 1},
     {.name = "z", .mode = PTO_OUTPUT, .dtypes = U32, .min_rank = 1, .max_rank = 1}};
-static const struct pto_kernel step = {.name = "step",
-                                       .cores = PTO_AIV,
-                                       .flags = PTO_KERNEL_IN_PLACE,
-                                       .params = in_out,
-                                       .param_count = 2,
-                                       .run = step_run};
-static const struct pto_kernel reader = {
-    .name = "reader", .cores = PTO_AIV, .params = in_out, .param_count = 2, .run = read_run};
+KERNEL(step, in_out, .name = "step", .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE, .run = step_run);
+KERNEL(reader, in_out, .name = "reader", .cores = PTO_AIV, .run = read_run);
 
 struct state {
   uint32_t start[NUMEL]; /* x before the run, for the golden */

@@ -4,6 +4,7 @@
  * it: read after a producer · read after an INOUT · write after a reader (the reader saw the old value) · write after a
  * writer (the writer does not undo it) · a value that was read decides what is submitted next.
  */
+#include <orchestration/support/kernel.h>
 #include <orchestration/support/options.h>
 
 #define NUMEL 256u
@@ -21,16 +22,12 @@ static int increase_run(const struct pto_kernel_args *a) {
   return 0;
 }
 
-#define I32(name_, mode_)                                                                                              \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1 }
-#define I64(name_)                                                                                                     \
-  { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_I64 }
-static const struct pto_kernel_param count_params[] = {I32("z", PTO_OUTPUT), I64("first")};
-static const struct pto_kernel_param increase_params[] = {I32("x", PTO_INOUT), I64("amount")};
-static const struct pto_kernel count = {
-    .name = "count", .cores = PTO_AIV, .params = count_params, .param_count = 2, .run = count_run};
-static const struct pto_kernel increase = {
-    .name = "increase", .cores = PTO_AIV, .params = increase_params, .param_count = 2, .run = increase_run};
+static const struct pto_kernel_param count_params[] = {TENSOR("z", PTO_OUTPUT, I32, 1),
+                                                       SCALAR("first", PTO_SCALAR_I64)};
+static const struct pto_kernel_param increase_params[] = {TENSOR("x", PTO_INOUT, I32, 1),
+                                                          SCALAR("amount", PTO_SCALAR_I64)};
+KERNEL(count, count_params, .name = "count", .cores = PTO_AIV, .run = count_run);
+KERNEL(increase, increase_params, .name = "increase", .cores = PTO_AIV, .run = increase_run);
 
 static int submit_count(struct pto_runtime *rt, const struct pto_tensor *z, int64_t first) {
   return pto_submit_aiv(rt, &count, (struct pto_param[]){pto_output(z), pto_scalar_i64(first)}, 2);

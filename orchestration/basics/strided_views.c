@@ -255,6 +255,9 @@ static int prepare(struct pto_program_run *run) {
   } else if (dtype >= 0 && is_float((uint32_t)dtype)) {
     static const double unit[PTO_DTYPE_COUNT] = {
         [PTO_FLOAT32] = 0x1p-23, [PTO_FLOAT16] = 0x1p-10, [PTO_BFLOAT16] = 0x1p-7};
+    _Static_assert(PTO_DTYPES_FLOAT ==
+                       (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
+                   "a float more: its unit goes here");
     state->arithmetic = PTO_DTYPE_BIT((uint32_t)dtype);
     pto_program_tolerance(run, unit[dtype], 0);
   } else {

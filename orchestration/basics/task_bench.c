@@ -11,6 +11,7 @@
  *
  * To add a pattern: see task_patterns.h; a task of a new kind needs a kernel and a line in kernels here.
  */
+#include <orchestration/support/kernel.h>
 #include <orchestration/support/options.h>
 
 #include <orchestration/basics/task_patterns.h>
@@ -85,31 +86,26 @@ static int join_run(const struct pto_kernel_args *a) {
   return 0;
 }
 
-#define TILE(name_, mode_)                                                                                             \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_UINT32), .min_rank = 1, .max_rank = 1 }
-#define U64(name_)                                                                                                     \
-  { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64 }
-#define KERNEL(name_, cores_, params_, run_)                                                                           \
-  {                                                                                                                    \
-    .name = name_, .cores = cores_, .params = params_, .param_count = sizeof params_ / sizeof params_[0], .run = run_, \
-    .cost = cost_of                                                                                                    \
-  }
-static const struct pto_kernel_param one_params[] = {TILE("x", PTO_INPUT), TILE("z", PTO_OUTPUT), U64("number"),
-                                                     U64("grain")};
-static const struct pto_kernel_param two_params[] = {TILE("x", PTO_INPUT), TILE("y", PTO_INPUT), TILE("z", PTO_OUTPUT),
-                                                     U64("number"), U64("grain")};
-static const struct pto_kernel_param update_one_params[] = {TILE("x", PTO_INPUT), TILE("z", PTO_INOUT), U64("number"),
-                                                            U64("grain")};
-static const struct pto_kernel_param update_two_params[] = {TILE("x", PTO_INPUT), TILE("y", PTO_INPUT),
-                                                            TILE("z", PTO_INOUT), U64("number"), U64("grain")};
-static const struct pto_kernel_param join_params[] = {TILE("row", PTO_INOUT), TILE("z", PTO_INOUT), U64("number"),
-                                                      U64("grain"), U64("tile")};
-static const struct pto_kernel one = KERNEL("one", PTO_AIV, one_params, one_run);
-static const struct pto_kernel two = KERNEL("two", PTO_AIV, two_params, two_run);
-static const struct pto_kernel product = KERNEL("product", PTO_AIC, two_params, two_run);
-static const struct pto_kernel update_one = KERNEL("update_one", PTO_AIV, update_one_params, update_one_run);
-static const struct pto_kernel update_two = KERNEL("update_two", PTO_AIV, update_two_params, update_two_run);
-static const struct pto_kernel join = KERNEL("join", PTO_AIV, join_params, join_run);
+static const struct pto_kernel_param one_params[] = {TENSOR("x", PTO_INPUT, U32, 1), TENSOR("z", PTO_OUTPUT, U32, 1),
+                                                     SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64)};
+static const struct pto_kernel_param two_params[] = {TENSOR("x", PTO_INPUT, U32, 1), TENSOR("y", PTO_INPUT, U32, 1),
+                                                     TENSOR("z", PTO_OUTPUT, U32, 1), SCALAR("number", PTO_SCALAR_U64),
+                                                     SCALAR("grain", PTO_SCALAR_U64)};
+static const struct pto_kernel_param update_one_params[] = {
+    TENSOR("x", PTO_INPUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1), SCALAR("number", PTO_SCALAR_U64),
+    SCALAR("grain", PTO_SCALAR_U64)};
+static const struct pto_kernel_param update_two_params[] = {
+    TENSOR("x", PTO_INPUT, U32, 1), TENSOR("y", PTO_INPUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1),
+    SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64)};
+static const struct pto_kernel_param join_params[] = {TENSOR("row", PTO_INOUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1),
+                                                      SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64),
+                                                      SCALAR("tile", PTO_SCALAR_U64)};
+KERNEL(one, one_params, .name = "one", .cores = PTO_AIV, .run = one_run, .cost = cost_of);
+KERNEL(two, two_params, .name = "two", .cores = PTO_AIV, .run = two_run, .cost = cost_of);
+KERNEL(product, two_params, .name = "product", .cores = PTO_AIC, .run = two_run, .cost = cost_of);
+KERNEL(update_one, update_one_params, .name = "update_one", .cores = PTO_AIV, .run = update_one_run, .cost = cost_of);
+KERNEL(update_two, update_two_params, .name = "update_two", .cores = PTO_AIV, .run = update_two_run, .cost = cost_of);
+KERNEL(join, join_params, .name = "join", .cores = PTO_AIV, .run = join_run, .cost = cost_of);
 
 static const struct pto_kernel *const kernels[TASK_KIND_COUNT] = {
     [TASK_ONE] = &one,

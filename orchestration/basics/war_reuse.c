@@ -10,6 +10,7 @@
  * are queued; the readers then see one of those.  That happens every time in virtual time, where a kernel's length is
  * its cost and not the host's mood.
  */
+#include <orchestration/support/kernel.h>
 #include <orchestration/support/options.h>
 
 #define NUMEL 16u
@@ -30,16 +31,11 @@ static struct pto_cost write_cost(const struct pto_kernel_args *a) {
   return (struct pto_cost){.bytes_out = NUMEL * sizeof(int32_t), .vector_elems = a->scalars[1].u64};
 }
 
-#define I32(name_, mode_)                                                                                              \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_INT32), .min_rank = 1, .max_rank = 1 }
-#define U64(name_)                                                                                                     \
-  { .name = name_, .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64 }
-static const struct pto_kernel_param read_params[] = {I32("x", PTO_INPUT), I32("z", PTO_OUTPUT)};
-static const struct pto_kernel_param write_params[] = {I32("x", PTO_OUTPUT), U64("round"), U64("slow_elems")};
-static const struct pto_kernel reader = {
-    .name = "reader", .cores = PTO_AIV, .params = read_params, .param_count = 2, .run = read_run};
-static const struct pto_kernel writer = {
-    .name = "writer", .cores = PTO_AIV, .params = write_params, .param_count = 3, .run = write_run, .cost = write_cost};
+static const struct pto_kernel_param read_params[] = {TENSOR("x", PTO_INPUT, I32, 1), TENSOR("z", PTO_OUTPUT, I32, 1)};
+static const struct pto_kernel_param write_params[] = {TENSOR("x", PTO_OUTPUT, I32, 1), SCALAR("round", PTO_SCALAR_U64),
+                                                       SCALAR("slow_elems", PTO_SCALAR_U64)};
+KERNEL(reader, read_params, .name = "reader", .cores = PTO_AIV, .run = read_run);
+KERNEL(writer, write_params, .name = "writer", .cores = PTO_AIV, .run = write_run, .cost = write_cost);
 
 static int prepare(struct pto_program_run *run) {
   uint64_t rounds, readers;

@@ -27,18 +27,14 @@ __attribute__((constructor)) static void llm_find_general(void) {
   llm_general.silu = pto_kernel_find("silu");
 }
 
-#define LLM_F32 PTO_DTYPE_BIT(PTO_FLOAT32)
-#define LLM_I8 PTO_DTYPE_BIT(PTO_INT8)
-#define LLM_I32 PTO_DTYPE_BIT(PTO_INT32)
-#define LLM_PARAM(name_, mode_, dtypes_, rank)                                                                         \
-  { .name = name_, .mode = mode_, .dtypes = dtypes_, .min_rank = rank, .max_rank = rank }
-#define LLM_KERNEL(name_, params_)                                                                                     \
+/* Run and cost are those of `of`. */
+#define LLM_KERNEL(name_, params_, of)                                                                                 \
   const struct pto_kernel llm_##name_ = {.name = #name_,                                                               \
                                          .cores = PTO_AIV,                                                             \
                                          .params = params_,                                                            \
-                                         .param_count = LLM_COUNT(params_),                                            \
-                                         .run = llm_##name_##_run,                                                     \
-                                         .cost = llm_##name_##_cost}
+                                         .param_count = LENGTH(params_),                                               \
+                                         .run = llm_##of##_run,                                                        \
+                                         .cost = llm_##of##_cost}
 
 /* ---- embed ---- */
 
@@ -74,16 +70,14 @@ static struct pto_cost llm_embed_cost(const struct pto_kernel_args *a) {
   return cost;
 }
 
-#define llm_embed_int8_run llm_embed_run
-#define llm_embed_int8_cost llm_embed_cost
-static const struct pto_kernel_param llm_embed_params[] = {LLM_PARAM("table", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
-                                                           LLM_PARAM("token", PTO_INPUT, LLM_I32, 1),
-                                                           LLM_PARAM("x", PTO_OUTPUT, LLM_F32, 1)};
+static const struct pto_kernel_param llm_embed_params[] = {TENSOR("table", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
+                                                           TENSOR("token", PTO_INPUT, I32, 1),
+                                                           TENSOR("x", PTO_OUTPUT, F32, 1)};
 static const struct pto_kernel_param llm_embed_int8_params[] = {
-    LLM_PARAM("table", PTO_INPUT, LLM_I8, 2), LLM_PARAM("scale", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
-    LLM_PARAM("token", PTO_INPUT, LLM_I32, 1), LLM_PARAM("x", PTO_OUTPUT, LLM_F32, 1)};
-LLM_KERNEL(embed, llm_embed_params);
-LLM_KERNEL(embed_int8, llm_embed_int8_params);
+    TENSOR("table", PTO_INPUT, I8, 2), TENSOR("scale", PTO_INPUT, PTO_DTYPES_FLOAT, 2),
+    TENSOR("token", PTO_INPUT, I32, 1), TENSOR("x", PTO_OUTPUT, F32, 1)};
+LLM_KERNEL(embed, llm_embed_params, embed);
+LLM_KERNEL(embed_int8, llm_embed_int8_params, embed);
 
 /* ---- rotate_and_store ---- */
 
@@ -149,16 +143,10 @@ static struct pto_cost llm_rotate_and_store_cost(const struct pto_kernel_args *a
 }
 
 static const struct pto_kernel_param llm_rotate_params[] = {
-    LLM_PARAM("q", PTO_INOUT, LLM_F32, 1),
-    LLM_PARAM("key", PTO_INPUT, LLM_F32, 1),
-    LLM_PARAM("value", PTO_INPUT, LLM_F32, 1),
-    LLM_PARAM("cos", PTO_INPUT, LLM_F32, 2),
-    LLM_PARAM("sin", PTO_INPUT, LLM_F32, 2),
-    LLM_PARAM("position", PTO_INPUT, LLM_I32, 1),
-    LLM_PARAM("keys", PTO_INOUT, LLM_F32, 3),
-    LLM_PARAM("values", PTO_INOUT, LLM_F32, 3),
-    {.name = "is_halves", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64}};
-LLM_KERNEL(rotate_and_store, llm_rotate_params);
+    TENSOR("q", PTO_INOUT, F32, 1),    TENSOR("key", PTO_INPUT, F32, 1),    TENSOR("value", PTO_INPUT, F32, 1),
+    TENSOR("cos", PTO_INPUT, F32, 2),  TENSOR("sin", PTO_INPUT, F32, 2),    TENSOR("position", PTO_INPUT, I32, 1),
+    TENSOR("keys", PTO_INOUT, F32, 3), TENSOR("values", PTO_INOUT, F32, 3), SCALAR("is_halves", PTO_SCALAR_U64)};
+LLM_KERNEL(rotate_and_store, llm_rotate_params, rotate_and_store);
 
 /* ---- carry_row ---- */
 
@@ -185,10 +173,9 @@ static struct pto_cost llm_carry_row_cost(const struct pto_kernel_args *a) {
 }
 
 static const struct pto_kernel_param llm_carry_params[] = {
-    LLM_PARAM("keys", PTO_INPUT, LLM_F32, 3), LLM_PARAM("values", PTO_INPUT, LLM_F32, 3),
-    LLM_PARAM("position", PTO_INPUT, LLM_I32, 1), LLM_PARAM("to_keys", PTO_INOUT, LLM_F32, 3),
-    LLM_PARAM("to_values", PTO_INOUT, LLM_F32, 3)};
-LLM_KERNEL(carry_row, llm_carry_params);
+    TENSOR("keys", PTO_INPUT, F32, 3), TENSOR("values", PTO_INPUT, F32, 3), TENSOR("position", PTO_INPUT, I32, 1),
+    TENSOR("to_keys", PTO_INOUT, F32, 3), TENSOR("to_values", PTO_INOUT, F32, 3)};
+LLM_KERNEL(carry_row, llm_carry_params, carry_row);
 
 /* ---- attend ---- */
 
@@ -310,10 +297,9 @@ static struct pto_cost llm_attend_cost(const struct pto_kernel_args *a) {
 }
 
 static const struct pto_kernel_param llm_attend_params[] = {
-    LLM_PARAM("q", PTO_INPUT, LLM_F32, 1), LLM_PARAM("keys", PTO_INPUT, LLM_F32, 3),
-    LLM_PARAM("values", PTO_INPUT, LLM_F32, 3), LLM_PARAM("position", PTO_INPUT, LLM_I32, 1),
-    LLM_PARAM("heads", PTO_OUTPUT, LLM_F32, 1)};
-LLM_KERNEL(attend, llm_attend_params);
+    TENSOR("q", PTO_INPUT, F32, 1), TENSOR("keys", PTO_INPUT, F32, 3), TENSOR("values", PTO_INPUT, F32, 3),
+    TENSOR("position", PTO_INPUT, I32, 1), TENSOR("heads", PTO_OUTPUT, F32, 1)};
+LLM_KERNEL(attend, llm_attend_params, attend);
 
 /* ---- gate_and_up ---- */
 
@@ -376,15 +362,9 @@ static struct pto_cost llm_gate_and_up_cost(const struct pto_kernel_args *a) {
                            .local_bytes = general_line_bytes(bytes) + local};
 }
 
-#define LLM_FLOATS(name_) LLM_PARAM(name_, PTO_INPUT, PTO_DTYPES_FLOAT, 2)
-#define LLM_INT8(name_) LLM_PARAM(name_, PTO_INPUT, LLM_I8, 2)
-#define LLM_GATED LLM_PARAM("x", PTO_INPUT, LLM_F32, 1), LLM_PARAM("hidden", PTO_OUTPUT, LLM_F32, 1)
-#define llm_gate_and_up_int8_run llm_gate_and_up_run
-#define llm_gate_and_up_int8_cost llm_gate_and_up_cost
-#define llm_gate_int8_and_up_run llm_gate_and_up_run
-#define llm_gate_int8_and_up_cost llm_gate_and_up_cost
-#define llm_gate_and_int8_up_run llm_gate_and_up_run
-#define llm_gate_and_int8_up_cost llm_gate_and_up_cost
+#define LLM_FLOATS(name_) TENSOR(name_, PTO_INPUT, PTO_DTYPES_FLOAT, 2)
+#define LLM_INT8(name_) TENSOR(name_, PTO_INPUT, I8, 2)
+#define LLM_GATED TENSOR("x", PTO_INPUT, F32, 1), TENSOR("hidden", PTO_OUTPUT, F32, 1)
 static const struct pto_kernel_param llm_gate_params[] = {LLM_FLOATS("gate"), LLM_FLOATS("up"), LLM_GATED};
 static const struct pto_kernel_param llm_gate_int8_params[] = {LLM_INT8("gate"), LLM_FLOATS("gate_scale"),
                                                                LLM_FLOATS("up"), LLM_GATED};
@@ -392,10 +372,10 @@ static const struct pto_kernel_param llm_up_int8_params[] = {LLM_FLOATS("gate"),
                                                              LLM_GATED};
 static const struct pto_kernel_param llm_both_int8_params[] = {LLM_INT8("gate"), LLM_FLOATS("gate_scale"),
                                                                LLM_INT8("up"), LLM_FLOATS("up_scale"), LLM_GATED};
-LLM_KERNEL(gate_and_up, llm_gate_params);
-LLM_KERNEL(gate_int8_and_up, llm_gate_int8_params);
-LLM_KERNEL(gate_and_int8_up, llm_up_int8_params);
-LLM_KERNEL(gate_and_up_int8, llm_both_int8_params);
+LLM_KERNEL(gate_and_up, llm_gate_params, gate_and_up);
+LLM_KERNEL(gate_int8_and_up, llm_gate_int8_params, gate_and_up);
+LLM_KERNEL(gate_and_int8_up, llm_up_int8_params, gate_and_up);
+LLM_KERNEL(gate_and_up_int8, llm_both_int8_params, gate_and_up);
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options

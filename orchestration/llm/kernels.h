@@ -16,10 +16,9 @@
 #ifndef PTO_ORCHESTRATION_LLM_KERNELS_H
 #define PTO_ORCHESTRATION_LLM_KERNELS_H
 
-#include <pto/pto.h>
+#include <orchestration/support/kernel.h>
 
 #define LLM_BLOCK 32 /* weights that share a scale in q8_0 */
-#define LLM_COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* The general kernels in use, looked up when the program is loaded. */
 extern struct llm_general {

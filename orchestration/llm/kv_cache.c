@@ -15,7 +15,7 @@
  * 4 tasks a head and step.  All three give the same bytes.  With check=true a further pass, in a context of its own
  * that is not counted, holds the output and the whole cache of each step against a computation in double precision.
  */
-#include <pto/pto.h>
+#include <orchestration/support/kernel.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -67,15 +67,13 @@ static int attend_run(const struct pto_kernel_args *a) {
   return 0;
 }
 
-#define F32 PTO_DTYPE_BIT(PTO_FLOAT32)
-#define PARAM(what, how, rank)                                                                                         \
-  { .name = what, .mode = how, .dtypes = F32, .min_rank = rank, .max_rank = rank }
-static const struct pto_kernel_param shift_params[] = {PARAM("cache", PTO_INPUT, 2), PARAM("row", PTO_INPUT, 1),
-                                                       PARAM("next", PTO_OUTPUT, 2)};
-static const struct pto_kernel_param query_params[] = {PARAM("k", PTO_INPUT, 1), PARAM("v", PTO_INPUT, 1),
-                                                       PARAM("q", PTO_OUTPUT, 1)};
-static const struct pto_kernel_param attend_params[] = {PARAM("q", PTO_INPUT, 1), PARAM("keys", PTO_INPUT, 2),
-                                                        PARAM("values", PTO_INPUT, 2), PARAM("out", PTO_OUTPUT, 1)};
+static const struct pto_kernel_param shift_params[] = {
+    TENSOR("cache", PTO_INPUT, F32, 2), TENSOR("row", PTO_INPUT, F32, 1), TENSOR("next", PTO_OUTPUT, F32, 2)};
+static const struct pto_kernel_param query_params[] = {TENSOR("k", PTO_INPUT, F32, 1), TENSOR("v", PTO_INPUT, F32, 1),
+                                                       TENSOR("q", PTO_OUTPUT, F32, 1)};
+static const struct pto_kernel_param attend_params[] = {
+    TENSOR("q", PTO_INPUT, F32, 1), TENSOR("keys", PTO_INPUT, F32, 2), TENSOR("values", PTO_INPUT, F32, 2),
+    TENSOR("out", PTO_OUTPUT, F32, 1)};
 
 static struct pto_cost cost(uint64_t in, uint64_t out, uint64_t elems) {
   return (struct pto_cost){.bytes_in = in, .bytes_out = out, .vector_elems = elems};
@@ -93,25 +91,10 @@ static struct pto_cost attend_cost(const struct pto_kernel_args *a) {
   return cost((2 * rows + 1) * width * sizeof(float), width * sizeof(float), rows * (5 * width + 4));
 }
 
-static const struct pto_kernel shift = {.name = "kv_shift",
-                                        .cores = PTO_AIV,
-                                        .flags = PTO_KERNEL_IN_PLACE,
-                                        .params = shift_params,
-                                        .param_count = 3,
-                                        .run = shift_run,
-                                        .cost = shift_cost};
-static const struct pto_kernel query = {.name = "kv_query",
-                                        .cores = PTO_AIV,
-                                        .params = query_params,
-                                        .param_count = 3,
-                                        .run = query_run,
-                                        .cost = query_cost};
-static const struct pto_kernel attend = {.name = "kv_attend",
-                                         .cores = PTO_AIV,
-                                         .params = attend_params,
-                                         .param_count = 4,
-                                         .run = attend_run,
-                                         .cost = attend_cost};
+KERNEL(shift, shift_params, .name = "kv_shift", .cores = PTO_AIV, .flags = PTO_KERNEL_IN_PLACE, .run = shift_run,
+       .cost = shift_cost);
+KERNEL(query, query_params, .name = "kv_query", .cores = PTO_AIV, .run = query_run, .cost = query_cost);
+KERNEL(attend, attend_params, .name = "kv_attend", .cores = PTO_AIV, .run = attend_run, .cost = attend_cost);
 
 /* ---- a step, as it is dispatched ---- */
 

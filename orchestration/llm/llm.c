@@ -65,7 +65,7 @@ static int format_option(struct pto_program_run *run, uint32_t *format_out) {
   } formats[] = {
       {"f32", PTO_WEIGHT_F32}, {"f16", PTO_WEIGHT_F16}, {"bf16", PTO_WEIGHT_BF16}, {"q8_0", PTO_WEIGHT_Q8_0}};
   const char *name = pto_option_text(run, "weights");
-  for (size_t i = 0; i < LLM_COUNT(formats); i++)
+  for (size_t i = 0; i < LENGTH(formats); i++)
     if (strcmp(name, formats[i].name) == 0) {
       *format_out = formats[i].format;
       return PTO_OK;
@@ -139,8 +139,8 @@ static int read_settings(struct pto_program_run *run, struct llm *l) {
   const char *kv = pto_option_text(run, "kv");
   const double temperature = pto_option_float(run, "temperature");
   uint32_t i = 0;
-  while (i < LLM_COUNT(kvs) && strcmp(kv, kvs[i]) != 0) i++;
-  if (i == LLM_COUNT(kvs)) return pto_program_fail(run, "kv is \"%s\", none of pingpong, inplace, host", kv);
+  while (i < LENGTH(kvs) && strcmp(kv, kvs[i]) != 0) i++;
+  if (i == LENGTH(kvs)) return pto_program_fail(run, "kv is \"%s\", none of pingpong, inplace, host", kv);
   if (!(temperature >= 0) || temperature > 1e6)
     return pto_program_fail(run, "temperature is %g, not 0 or more", temperature);
   if (pto_option_int(run, "tile_rows") < 0) return pto_program_fail(run, "tile_rows is negative");

@@ -14,7 +14,7 @@ bool llm_oracle_init(struct llm_oracle *o, struct pto_program_run *run, const st
                           &o->up, &o->scores, &o->row, &o->keys,  &o->values};
   o->model = model;
   o->positions = positions;
-  for (size_t i = 0; i < LLM_COUNT(sizes); i++)
+  for (size_t i = 0; i < LENGTH(sizes); i++)
     if (!(*all[i] = pto_program_alloc(run, sizes[i] * sizeof(double)))) return false;
   return true;
 }

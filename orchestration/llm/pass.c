@@ -87,7 +87,7 @@ static uint64_t llm_weight_bytes(const struct pto_language_model *model) {
     const struct pto_model_layer *layer = &model->layers[l];
     const struct pto_model_matrix *of_layer[] = {&layer->q,    &layer->k,  &layer->v,   &layer->o,
                                                  &layer->gate, &layer->up, &layer->down};
-    for (size_t i = 0; i < LLM_COUNT(of_layer); i++) bytes += of_layer[i]->rows * pto_model_row_bytes(of_layer[i]);
+    for (size_t i = 0; i < LENGTH(of_layer); i++) bytes += of_layer[i]->rows * pto_model_row_bytes(of_layer[i]);
   }
   return bytes;
 }

@@ -240,20 +240,22 @@ static int map_program(struct pto_loaded_program *loaded, struct pto_error *erro
   return PTO_OK;
 }
 
-static int check_program(struct pto_loaded_program *loaded, struct pto_error *error) {
-  const struct pto_program *program = dlsym(loaded->handle, "pto_program");
-  if (!program) return pto_error_set(error, PTO_EINVAL, "%s has no symbol pto_program", loaded->path);
+int pto_program_check(const struct pto_program *program, const char *called, struct pto_error *error) {
   if (program->abi != PTO_PROGRAM_ABI)
     return pto_error_set(error, PTO_EINVAL, "program %s has abi %u, this library (" PTO_VERSION ") loads %u: %s",
-                         loaded->path, program->abi, PTO_PROGRAM_ABI,
+                         called, program->abi, PTO_PROGRAM_ABI,
                          program->abi < PTO_PROGRAM_ABI ? "compile it again" : "it needs a newer library");
-  if (!program->name || !*program->name)
-    return pto_error_set(error, PTO_EINVAL, "program %s has no name", loaded->path);
+  if (!program->name || !*program->name) return pto_error_set(error, PTO_EINVAL, "program %s has no name", called);
   if (!program->orchestrate == !program->host)
-    return pto_error_set(error, PTO_EINVAL, "program %s has %s", loaded->path,
+    return pto_error_set(error, PTO_EINVAL, "program %s has %s", called,
                          program->host ? "both orchestrate and host" : "neither orchestrate nor host");
-  loaded->program = program;
   return PTO_OK;
+}
+
+static int find_symbol(struct pto_loaded_program *loaded, struct pto_error *error) {
+  loaded->program = dlsym(loaded->handle, "pto_program");
+  if (!loaded->program) return pto_error_set(error, PTO_EINVAL, "%s has no symbol pto_program", loaded->path);
+  return pto_program_check(loaded->program, loaded->path, error);
 }
 
 /* The name that a program goes by: what it was found as, or the last part of its path. */
@@ -275,7 +277,7 @@ int pto_program_load(const char *name_or_path, struct pto_loaded_program **loade
   loaded->path = strdup(search.path);
   status = loaded->name && loaded->path ? map_program(loaded, error)
                                         : pto_error_set(error, PTO_ENOMEM, "program %s: out of memory", name_or_path);
-  if (status == PTO_OK) status = check_program(loaded, error);
+  if (status == PTO_OK) status = find_symbol(loaded, error);
   if (status != PTO_OK) {
     pto_program_unload(loaded);
     return status;

@@ -33,6 +33,8 @@ struct pto_loaded_program {
  * PTO_ESYSTEM with the sentence in `error`; *loaded_out is written only on success and given to the caller. */
 PTO_MUST_CHECK int pto_program_load(const char *name_or_path, struct pto_loaded_program **loaded_out,
                                     struct pto_error *error);
+/* Whether this library can run `program`, called so in the sentence: PTO_OK or PTO_EINVAL. */
+PTO_MUST_CHECK int pto_program_check(const struct pto_program *program, const char *called, struct pto_error *error);
 /* Takes NULL too. */
 void pto_program_unload(struct pto_loaded_program *loaded);
 

@@ -167,6 +167,8 @@ static uint64_t to_unsigned(double value, uint32_t bits) {
   return rounded <= 0 ? 0 : (uint64_t)rounded;
 }
 
+_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: how it is read and set goes here");
+
 double pto_array_get(const struct pto_array *array, uint64_t index) {
   const void *data = array->data;
   switch (array->dtype) {

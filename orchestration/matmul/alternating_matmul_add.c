@@ -10,7 +10,9 @@
  * tasks = batch·m / matmul_batch + batch·n / add_batch,  edges = 0.
  */
 #include <orchestration/support/general_call.h>
+#include <orchestration/support/kernel.h>
 #include <orchestration/support/options.h>
+#include <orchestration/support/tensors.h>
 
 struct alternating {
   uint64_t matmul_count, add_count; /* tasks */
@@ -20,10 +22,8 @@ struct alternating {
 
 /* ---- kernel: C[i] = A[i]·B[i] for each tile i ---- */
 
-#define TILES(name_, mode_)                                                                                            \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32), .min_rank = 3, .max_rank = 3 }
-static const struct pto_kernel_param batch_params[] = {TILES("a", PTO_INPUT), TILES("b", PTO_INPUT),
-                                                       TILES("c", PTO_OUTPUT)};
+static const struct pto_kernel_param batch_params[] = {TENSOR("a", PTO_INPUT, F32, 3), TENSOR("b", PTO_INPUT, F32, 3),
+                                                       TENSOR("c", PTO_OUTPUT, F32, 3)};
 
 /* The index-th matrix of a stack. */
 static struct pto_kernel_tensor matrix_of(const struct pto_kernel_tensor *stack, uint64_t index) {
@@ -60,14 +60,8 @@ static struct pto_cost matmul_batch_cost(const struct pto_kernel_args *args) {
   return cost;
 }
 
-static const struct pto_kernel kernel_matmul_batch = {
-    .name = "matmul_batch",
-    .cores = PTO_AIC,
-    .params = batch_params,
-    .param_count = 3,
-    .run = matmul_batch,
-    .cost = matmul_batch_cost,
-};
+KERNEL(kernel_matmul_batch, batch_params, .name = "matmul_batch", .cores = PTO_AIC, .run = matmul_batch,
+       .cost = matmul_batch_cost);
 
 /* ---- the program ---- */
 
@@ -112,23 +106,15 @@ static int prepare(struct pto_program_run *run) {
   state->add_batch = add_batch;
   state->matmul_count = products / matmul_batch;
   state->add_count = sums / add_batch;
-  const struct {
-    struct pto_array **array;
-    const char *name;
-    uint32_t role;
-    uint64_t tiles;
-  } arrays[] = {
-      {&state->a, "a", PTO_ARRAY_INPUT, products},  {&state->b, "b", PTO_ARRAY_INPUT, products},
-      {&state->c, "c", PTO_ARRAY_OUTPUT, products}, {&state->x, "x", PTO_ARRAY_INPUT, sums},
-      {&state->y, "y", PTO_ARRAY_INPUT, sums},      {&state->z, "z", PTO_ARRAY_OUTPUT, sums},
+  const struct array_line arrays[] = {
+      {&state->a, "a", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, {products, tile, tile}, -1, 1},
+      {&state->b, "b", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, {products, tile, tile}, -1, 1},
+      {&state->c, "c", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 3, {products, tile, tile}, 0, 0},
+      {&state->x, "x", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, {sums, tile, tile}, -1, 1},
+      {&state->y, "y", PTO_ARRAY_INPUT, PTO_FLOAT32, 3, {sums, tile, tile}, -1, 1},
+      {&state->z, "z", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 3, {sums, tile, tile}, 0, 0},
   };
-  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-    *arrays[i].array = pto_program_array(run, arrays[i].name, arrays[i].role, PTO_FLOAT32, 3,
-                                         (uint64_t[]){arrays[i].tiles, tile, tile});
-    if (*arrays[i].array == NULL) return PTO_ENOMEM;
-    if (arrays[i].role == PTO_ARRAY_INPUT) pto_array_fill_uniform(run, *arrays[i].array, -1, 1);
-  }
-  return PTO_OK;
+  return DECLARE_ARRAYS(run, arrays);
 }
 
 /* Tiles index·count … of three stacks, as the parameters of one task. */

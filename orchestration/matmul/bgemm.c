@@ -11,6 +11,7 @@
  * → sum).
  */
 #include <orchestration/support/options.h>
+#include <orchestration/support/tensors.h>
 
 struct bgemm {
   uint64_t tile, grid_m, grid_n, grid_k;
@@ -66,15 +67,14 @@ static int prepare(struct pto_program_run *run) {
   state->grid_m = near_square_divisor(groups);
   state->grid_n = groups / state->grid_m;
   uint64_t m = state->grid_m * state->tile, n = state->grid_n * state->tile, k = state->grid_k * state->tile;
-  state->a = pto_program_array(run, "a", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, (uint64_t[]){m, k});
-  state->b = pto_program_array(run, "b", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, (uint64_t[]){k, n});
-  state->c = pto_program_array(run, "c", PTO_ARRAY_OUTPUT, state->sum_dtype, 2, (uint64_t[]){m, n});
-  if (state->a == NULL || state->b == NULL || state->c == NULL) return PTO_ENOMEM;
-  double bound = dtype == PTO_INT8 ? 128 : 1;
+  const double bound = dtype == PTO_INT8 ? 128 : 1;
+  const struct array_line arrays[] = {
+      {&state->a, "a", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, {m, k}, -bound, bound},
+      {&state->b, "b", PTO_ARRAY_INPUT, (uint32_t)dtype, 2, {k, n}, -bound, bound},
+      {&state->c, "c", PTO_ARRAY_OUTPUT, state->sum_dtype, 2, {m, n}, 0, 0},
+  };
   if (dtype == PTO_INT8) pto_program_tolerance(run, 0, 0);
-  pto_array_fill_uniform(run, state->a, -bound, bound);
-  pto_array_fill_uniform(run, state->b, -bound, bound);
-  return PTO_OK;
+  return DECLARE_ARRAYS(run, arrays);
 }
 
 /* Everything that every group uses. */
@@ -96,8 +96,7 @@ static int submit_group(struct pto_runtime *rt, const struct plan *plan, uint64_
   int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
   for (uint64_t k = 0; status == PTO_OK && k < plan->state->grid_k; k++) {
     struct pto_tensor a = tile_of(plan, &plan->a, m, k), b = tile_of(plan, &plan->b, k, n);
-    struct pto_tensor p = pto_managed_tensor(rt, pto_create_buffer(rt, tile * tile * 4), plan->state->sum_dtype, 2,
-                                             (uint64_t[]){tile, tile});
+    struct pto_tensor p = temporary(rt, plan->state->sum_dtype, 2, (uint64_t[]){tile, tile});
     struct pto_param product[] = {pto_input(&a), pto_input(&b), pto_output(&p)};
     status = pto_submit_aic(rt, plan->matmul, product, 3);
     if (status != PTO_OK) break;

@@ -11,7 +11,9 @@
  * tasks = 5, edges = 5.
  */
 #include <orchestration/support/general_call.h>
+#include <orchestration/support/kernel.h>
 #include <orchestration/support/options.h>
+#include <orchestration/support/tensors.h>
 
 #include <math.h>
 
@@ -75,15 +77,10 @@ static struct pto_cost sqrt_log_cost(const struct pto_kernel_args *args) {
 }
 
 static const struct pto_kernel_param sqrt_log_params[] = {
-    {.name = "x", .mode = PTO_INPUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT16), .min_rank = 2, .max_rank = 2},
-    {.name = "y", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT16), .min_rank = 2, .max_rank = 2},
+    TENSOR("x", PTO_INPUT, F16, 2),
+    TENSOR("y", PTO_OUTPUT, F16, 2),
 };
-static const struct pto_kernel sqrt_log = {.name = "sqrt_log",
-                                           .cores = PTO_AIV,
-                                           .params = sqrt_log_params,
-                                           .param_count = 2,
-                                           .run = run_sqrt_log,
-                                           .cost = sqrt_log_cost};
+KERNEL(sqrt_log, sqrt_log_params, .name = "sqrt_log", .cores = PTO_AIV, .run = run_sqrt_log, .cost = sqrt_log_cost);
 
 /* ---- the program ---- */
 
@@ -105,28 +102,21 @@ static int prepare(struct pto_program_run *run) {
   if (status != PTO_OK) return status;
   struct diamond *state = pto_program_state(run, sizeof *state);
   if (state == NULL) return PTO_ENOMEM;
-  uint64_t shape[] = {size, size};
-  state->a = pto_program_array(run, "a", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, shape);
-  state->w1 = pto_program_array(run, "w1", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, shape);
-  state->w2 = pto_program_array(run, "w2", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, shape);
-  state->f = pto_program_array(run, "f", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, shape);
-  if (state->a == NULL || state->w1 == NULL || state->w2 == NULL || state->f == NULL) return PTO_ENOMEM;
+  /* Keeps the sums of a row of products near 1. */
+  const double bound = 0.7 / sqrt((double)size);
+  const struct array_line arrays[] = {
+      {&state->a, "a", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, {size, size}, 2, 60},
+      {&state->w1, "w1", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, {size, size}, -bound, bound},
+      {&state->w2, "w2", PTO_ARRAY_INPUT, PTO_FLOAT16, 2, {size, size}, -bound, bound},
+      {&state->f, "f", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {size, size}, 0, 0},
+  };
+  if (DECLARE_ARRAYS(run, arrays) != PTO_OK) return PTO_ENOMEM;
   if (pto_option_bool(run, "constant")) {
     pto_array_fill(state->a, exp(4));
     pto_array_fill(state->w1, 1.0 / 256);
     pto_array_fill(state->w2, 1.0 / 256);
-  } else {
-    double bound = 0.7 / sqrt((double)size); /* keeps the sums of a row of products near 1 */
-    pto_array_fill_uniform(run, state->a, 2, 60);
-    pto_array_fill_uniform(run, state->w1, -bound, bound);
-    pto_array_fill_uniform(run, state->w2, -bound, bound);
   }
   return PTO_OK;
-}
-
-static struct pto_tensor temporary(struct pto_runtime *rt, uint32_t dtype, const uint64_t *shape) {
-  struct pto_buffer buffer = pto_create_buffer(rt, shape[0] * shape[1] * pto_dtype_size(dtype));
-  return pto_managed_tensor(rt, buffer, dtype, 2, shape);
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
@@ -134,9 +124,10 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct pto_kernel *matmul = pto_kernel_find("matmul");
   struct pto_tensor a = pto_array_tensor(rt, state->a), f = pto_array_tensor(rt, state->f);
   struct pto_tensor w1 = pto_array_tensor(rt, state->w1), w2 = pto_array_tensor(rt, state->w2);
-  struct pto_tensor t = temporary(rt, PTO_FLOAT16, state->a->shape);
-  struct pto_tensor p = temporary(rt, PTO_FLOAT32, state->a->shape), q = temporary(rt, PTO_FLOAT32, state->a->shape);
-  struct pto_tensor s = temporary(rt, PTO_FLOAT32, state->a->shape);
+  struct pto_tensor t = temporary(rt, PTO_FLOAT16, 2, state->a->shape);
+  struct pto_tensor p = temporary(rt, PTO_FLOAT32, 2, state->a->shape),
+                    q = temporary(rt, PTO_FLOAT32, 2, state->a->shape);
+  struct pto_tensor s = temporary(rt, PTO_FLOAT32, 2, state->a->shape);
   const struct pto_param make_t[] = {pto_input(&a), pto_output(&t)};
   const struct pto_param make_p[] = {pto_input(&t), pto_input(&w1), pto_output(&p)};
   const struct pto_param make_q[] = {pto_input(&t), pto_input(&w2), pto_output(&q)};

@@ -9,6 +9,7 @@
  *
  * tasks = as the option says, all into one C; edges = tasks − 1, since successive sums have an order too.
  */
+#include <orchestration/support/kernel.h>
 #include <orchestration/support/options.h>
 
 #include <string.h>
@@ -21,10 +22,6 @@ struct state {
 
 /* ---- kernels: a[m, blocks · k], b[blocks · k, n], c[m, n] ---- */
 
-#define MATRIX(name_, mode_)                                                                                           \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32), .min_rank = 2, .max_rank = 2 }
-#define ABSENT                                                                                                         \
-  { .name = "other", .mode = PTO_UNUSED }
 static const struct pto_kernel_param all_params[] = {MATRIX("a", PTO_INPUT), MATRIX("b", PTO_INPUT),
                                                      MATRIX("c", PTO_ACCUMULATE)};
 static const struct pto_kernel_param factor_params[] = {MATRIX("a", PTO_INPUT), MATRIX("b", PTO_INPUT), ABSENT};
@@ -104,27 +101,12 @@ static int pop_and_add(const struct pto_kernel_args *args) {
   return status != 0 ? status : add(args, args->core->local.addr);
 }
 
-static const struct pto_kernel whole = {.name = "multiply_and_add",
-                                        .cores = PTO_AIC,
-                                        .flags = PTO_KERNEL_TURNS,
-                                        .params = all_params,
-                                        .param_count = 3,
-                                        .run = multiply_and_add,
-                                        .cost = whole_cost};
-static const struct pto_kernel factor = {.name = "multiply_and_push",
-                                         .cores = PTO_AIC,
-                                         .flags = PTO_KERNEL_WAITS,
-                                         .params = factor_params,
-                                         .param_count = 3,
-                                         .run = multiply_and_push,
-                                         .cost = multiply_work};
-static const struct pto_kernel sum = {.name = "pop_and_add",
-                                      .cores = PTO_AIV,
-                                      .flags = PTO_KERNEL_TURNS,
-                                      .params = sum_params,
-                                      .param_count = 3,
-                                      .run = pop_and_add,
-                                      .cost = add_cost};
+KERNEL(whole, all_params, .name = "multiply_and_add", .cores = PTO_AIC, .flags = PTO_KERNEL_TURNS,
+       .run = multiply_and_add, .cost = whole_cost);
+KERNEL(factor, factor_params, .name = "multiply_and_push", .cores = PTO_AIC, .flags = PTO_KERNEL_WAITS,
+       .run = multiply_and_push, .cost = multiply_work);
+KERNEL(sum, sum_params, .name = "pop_and_add", .cores = PTO_AIV, .flags = PTO_KERNEL_TURNS, .run = pop_and_add,
+       .cost = add_cost);
 
 /* ---- the program ---- */
 

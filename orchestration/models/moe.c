@@ -26,6 +26,7 @@
  */
 #include <orchestration/models/moe_kernels.h>
 #include <orchestration/support/options.h>
+#include <orchestration/support/tensors.h>
 
 #include <math.h>
 
@@ -147,32 +148,21 @@ static int prepare(struct pto_program_run *run) {
   if (moe == NULL) return PTO_ENOMEM;
   int status = read_options(run, moe);
   if (status != PTO_OK) return status;
-  const struct {
-    struct pto_array **array;
-    const char *name;
-    uint32_t role, dtype, ndims;
-    uint64_t shape[3];
-  } arrays[] = {
-      {&moe->x, "x", PTO_ARRAY_INPUT, moe->dtype, 2, {moe->tokens, moe->dim}},
-      {&moe->router, "router", PTO_ARRAY_INPUT, moe->dtype, 2, {moe->dim, moe->experts}},
-      {&moe->w1, "w1", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->dim, moe->hidden}},
-      {&moe->w3, "w3", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->dim, moe->hidden}},
-      {&moe->w2, "w2", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->hidden, moe->dim}},
-      {&moe->out, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {moe->tokens, moe->dim}},
-      {&moe->chosen, "chosen", PTO_ARRAY_OUTPUT, PTO_INT32, 2, {moe->tokens, moe->k}},
-      {&moe->weights, "weights", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {moe->tokens, moe->k}},
-      {&moe->load, "load", PTO_ARRAY_OUTPUT, PTO_INT32, 1, {moe->experts}},                /* tokens of each expert */
-      {&moe->ran, "ran", PTO_ARRAY_OUTPUT, PTO_INT32, 2, {moe->experts, tile_count(moe)}}, /* 1: the tile did */
-  };
-  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-    *arrays[i].array =
-        pto_program_array(run, arrays[i].name, arrays[i].role, arrays[i].dtype, arrays[i].ndims, arrays[i].shape);
-    if (*arrays[i].array == NULL) return PTO_ENOMEM;
-  }
   double into = sqrt(3 / (double)moe->dim), back = sqrt(3 / (double)moe->hidden); /* keep the variance of a token */
-  pto_array_fill_uniform(run, moe->w1, -into, into);
-  pto_array_fill_uniform(run, moe->w3, -into, into);
-  pto_array_fill_uniform(run, moe->w2, -back, back);
+  const struct array_line arrays[] = {
+      {&moe->x, "x", PTO_ARRAY_INPUT, moe->dtype, 2, {moe->tokens, moe->dim}, 0, 0},
+      {&moe->router, "router", PTO_ARRAY_INPUT, moe->dtype, 2, {moe->dim, moe->experts}, 0, 0},
+      {&moe->w1, "w1", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->dim, moe->hidden}, -into, into},
+      {&moe->w3, "w3", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->dim, moe->hidden}, -into, into},
+      {&moe->w2, "w2", PTO_ARRAY_INPUT, moe->dtype, 3, {moe->experts, moe->hidden, moe->dim}, -back, back},
+      {&moe->out, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {moe->tokens, moe->dim}, 0, 0},
+      {&moe->chosen, "chosen", PTO_ARRAY_OUTPUT, PTO_INT32, 2, {moe->tokens, moe->k}, 0, 0},
+      {&moe->weights, "weights", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {moe->tokens, moe->k}, 0, 0},
+      {&moe->load, "load", PTO_ARRAY_OUTPUT, PTO_INT32, 1, {moe->experts}, 0, 0},                /* tokens of each */
+      {&moe->ran, "ran", PTO_ARRAY_OUTPUT, PTO_INT32, 2, {moe->experts, tile_count(moe)}, 0, 0}, /* 1: the tile did */
+  };
+  status = DECLARE_ARRAYS(run, arrays);
+  if (status != PTO_OK) return status;
   status = make_router(run, moe);
   return status == PTO_OK ? make_tokens(run, moe) : status;
 }
@@ -194,12 +184,6 @@ struct tile {
 static struct tile tile_at(const struct moe *moe, uint64_t index) {
   uint64_t first = index * moe->tile, left = moe->tokens - first;
   return (struct tile){first, left < moe->tile ? left : moe->tile};
-}
-
-static struct pto_tensor temporary(struct pto_runtime *rt, uint32_t dtype, uint32_t ndims, const uint64_t *shape) {
-  uint64_t bytes = pto_dtype_size(dtype);
-  for (uint32_t i = 0; i < ndims; i++) bytes *= shape[i];
-  return pto_managed_tensor(rt, pto_create_buffer(rt, bytes), dtype, ndims, shape);
 }
 
 static struct pto_tensor rows_of(const struct pto_tensor *matrix, struct tile tile) {

@@ -14,17 +14,7 @@
 #ifndef PTO_ORCHESTRATION_MODELS_MOE_KERNELS_H
 #define PTO_ORCHESTRATION_MODELS_MOE_KERNELS_H
 
-#include <pto/pto.h>
-
-#define MOE_TENSOR(name_, mode_, dtype_, rank)                                                                         \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(dtype_), .min_rank = rank, .max_rank = rank }
-#define MOE_KERNEL(name_, count)                                                                                       \
-  static const struct pto_kernel moe_##name_ = {.name = #name_,                                                        \
-                                                .cores = PTO_AIV,                                                      \
-                                                .params = moe_##name_##_params,                                        \
-                                                .param_count = count,                                                  \
-                                                .run = moe_run_##name_,                                                \
-                                                .cost = moe_##name_##_cost}
+#include <orchestration/support/kernel.h>
 
 static inline float *moe_f32_at(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
   return (float *)t->addr + i * t->strides[0] + j * t->strides[1];
@@ -72,10 +62,10 @@ static inline struct pto_cost moe_choose_cost(const struct pto_kernel_args *args
   return (struct pto_cost){
       .bytes_in = p[0] * p[1] * 4, .bytes_out = p[0] * k * 8, .vector_elems = p[0] * (p[1] + 1) * k};
 }
-static const struct pto_kernel_param moe_choose_params[] = {MOE_TENSOR("p", PTO_INPUT, PTO_FLOAT32, 2),
-                                                            MOE_TENSOR("chosen", PTO_OUTPUT, PTO_INT32, 2),
-                                                            MOE_TENSOR("weights", PTO_OUTPUT, PTO_FLOAT32, 2)};
-MOE_KERNEL(choose, 3);
+static const struct pto_kernel_param moe_choose_params[] = {
+    TENSOR("p", PTO_INPUT, F32, 2), TENSOR("chosen", PTO_OUTPUT, I32, 2), TENSOR("weights", PTO_OUTPUT, F32, 2)};
+KERNEL(moe_choose, moe_choose_params, .name = "choose", .cores = PTO_AIV, .run = moe_run_choose,
+       .cost = moe_choose_cost);
 
 /* dispatch: token t is the places[t, j]-th of expert e = chosen[t, j]:  slots[e, places[t, j]] = t.  What lies behind
  * the load[e] tokens of an expert is 0, a token too: a tile that is not full works on it for nothing. */
@@ -103,9 +93,10 @@ static inline struct pto_cost moe_dispatch_cost(const struct pto_kernel_args *ar
   return (struct pto_cost){.bytes_in = choices * 4, .bytes_out = written * 4, .vector_elems = written + 3 * choices};
 }
 static const struct pto_kernel_param moe_dispatch_params[] = {
-    MOE_TENSOR("chosen", PTO_INPUT, PTO_INT32, 2), MOE_TENSOR("load", PTO_OUTPUT, PTO_INT32, 1),
-    MOE_TENSOR("slots", PTO_OUTPUT, PTO_INT32, 2), MOE_TENSOR("places", PTO_OUTPUT, PTO_INT32, 2)};
-MOE_KERNEL(dispatch, 4);
+    TENSOR("chosen", PTO_INPUT, I32, 2), TENSOR("load", PTO_OUTPUT, I32, 1), TENSOR("slots", PTO_OUTPUT, I32, 2),
+    TENSOR("places", PTO_OUTPUT, I32, 2)};
+KERNEL(moe_dispatch, moe_dispatch_params, .name = "dispatch", .cores = PTO_AIV, .run = moe_run_dispatch,
+       .cost = moe_dispatch_cost);
 
 /* combine: out[t] = Σⱼ weights[t, j] · y[chosen[t, j], places[t, j]], in the order of j. */
 static inline int moe_run_combine(const struct pto_kernel_args *args) {
@@ -129,9 +120,9 @@ static inline struct pto_cost moe_combine_cost(const struct pto_kernel_args *arg
       .bytes_in = choices * (3 + dim) * 4, .bytes_out = rows * dim * 4, .vector_elems = 2 * choices * dim};
 }
 static const struct pto_kernel_param moe_combine_params[] = {
-    MOE_TENSOR("chosen", PTO_INPUT, PTO_INT32, 2), MOE_TENSOR("weights", PTO_INPUT, PTO_FLOAT32, 2),
-    MOE_TENSOR("places", PTO_INPUT, PTO_INT32, 2), MOE_TENSOR("y", PTO_INPUT, PTO_FLOAT32, 3),
-    MOE_TENSOR("out", PTO_OUTPUT, PTO_FLOAT32, 2)};
-MOE_KERNEL(combine, 5);
+    TENSOR("chosen", PTO_INPUT, I32, 2), TENSOR("weights", PTO_INPUT, F32, 2), TENSOR("places", PTO_INPUT, I32, 2),
+    TENSOR("y", PTO_INPUT, F32, 3), TENSOR("out", PTO_OUTPUT, F32, 2)};
+KERNEL(moe_combine, moe_combine_params, .name = "combine", .cores = PTO_AIV, .run = moe_run_combine,
+       .cost = moe_combine_cost);
 
 #endif

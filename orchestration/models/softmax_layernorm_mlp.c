@@ -19,6 +19,7 @@
  * that no mask was added to as well as for the others.
  */
 #include <orchestration/support/options.h>
+#include <orchestration/support/tensors.h>
 
 #include <math.h>
 
@@ -74,12 +75,8 @@ static int read_options(struct pto_program_run *run, struct block *b) {
 }
 
 /* The constants that the tasks read besides the inputs. */
-static int make_tables(struct pto_program_run *run, struct block *b) {
-  uint64_t pairs = b->head_dim / 2, angles[] = {b->seq, pairs}, square[] = {b->tile, b->tile};
-  b->cos = pto_program_array(run, "cos", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 2, angles);
-  b->sin = pto_program_array(run, "sin", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 2, angles);
-  b->mask = pto_program_array(run, "mask", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 2, square);
-  if (b->cos == NULL || b->sin == NULL || b->mask == NULL) return PTO_ENOMEM;
+static void fill_tables(struct block *b) {
+  const uint64_t pairs = b->head_dim / 2;
   for (uint64_t i = 0; i < b->seq * pairs; i++) {
     double angle = (double)(i / pairs) / pow(ROPE_BASE, (double)(i % pairs) / (double)pairs);
     pto_array_set(b->cos, i, cos(angle));
@@ -89,7 +86,6 @@ static int make_tables(struct pto_program_run *run, struct block *b) {
     for (uint64_t column = row + 1; column < b->tile; column++)
       pto_array_set(b->mask, row * b->tile + column, -INFINITY);
   }
-  return PTO_OK;
 }
 
 static int prepare(struct pto_program_run *run) {
@@ -98,28 +94,27 @@ static int prepare(struct pto_program_run *run) {
   int status = read_options(run, b);
   if (status != PTO_OK) return status;
   uint64_t kv_dim = b->kv_heads * b->head_dim;
-  const struct {
-    struct pto_array **array;
-    const char *name;
-    uint64_t rows, columns; /* columns 0: a vector */
-  } inputs[] = {
-      {&b->x, "x", b->seq, b->dim},      {&b->norm1, "norm1", b->dim, 0},   {&b->wq, "wq", b->dim, b->dim},
-      {&b->wk, "wk", b->dim, kv_dim},    {&b->wv, "wv", b->dim, kv_dim},    {&b->wo, "wo", b->dim, b->dim},
-      {&b->norm2, "norm2", b->dim, 0},   {&b->w1, "w1", b->dim, b->hidden}, {&b->w3, "w3", b->dim, b->hidden},
-      {&b->w2, "w2", b->hidden, b->dim},
+  /* Weights keep the variance of a product's columns. */
+  const double of_dim = sqrt(3.0 / (double)b->dim), of_hidden = sqrt(3.0 / (double)b->hidden);
+  const struct array_line arrays[] = {
+      {&b->x, "x", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {b->seq, b->dim}, -1, 1},
+      {&b->norm1, "norm1", PTO_ARRAY_INPUT, PTO_FLOAT32, 1, {b->dim}, 0.5, 1.5},
+      {&b->wq, "wq", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, b->dim}, -of_dim, of_dim},
+      {&b->wk, "wk", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, kv_dim}, -of_dim, of_dim},
+      {&b->wv, "wv", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, kv_dim}, -of_dim, of_dim},
+      {&b->wo, "wo", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, b->dim}, -of_dim, of_dim},
+      {&b->norm2, "norm2", PTO_ARRAY_INPUT, PTO_FLOAT32, 1, {b->dim}, 0.5, 1.5},
+      {&b->w1, "w1", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, b->hidden}, -of_dim, of_dim},
+      {&b->w3, "w3", PTO_ARRAY_INPUT, b->dtype, 2, {b->dim, b->hidden}, -of_dim, of_dim},
+      {&b->w2, "w2", PTO_ARRAY_INPUT, b->dtype, 2, {b->hidden, b->dim}, -of_hidden, of_hidden},
+      {&b->out, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {b->seq, b->dim}, 0, 0},
+      {&b->cos, "cos", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 2, {b->seq, b->head_dim / 2}, 0, 0},
+      {&b->sin, "sin", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 2, {b->seq, b->head_dim / 2}, 0, 0},
+      {&b->mask, "mask", PTO_ARRAY_SCRATCH, PTO_FLOAT32, 2, {b->tile, b->tile}, 0, 0},
   };
-  for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
-    bool is_vector = inputs[i].columns == 0, is_x = inputs[i].array == &b->x;
-    uint64_t shape[] = {inputs[i].rows, inputs[i].columns};
-    struct pto_array *array = pto_program_array(run, inputs[i].name, PTO_ARRAY_INPUT,
-                                                is_vector || is_x ? PTO_FLOAT32 : b->dtype, is_vector ? 1 : 2, shape);
-    if (array == NULL) return PTO_ENOMEM;
-    *inputs[i].array = array;
-    double bound = is_x ? 1 : sqrt(3.0 / (double)inputs[i].rows); /* keeps the variance of a product's columns */
-    pto_array_fill_uniform(run, array, is_vector ? 0.5 : -bound, is_vector ? 1.5 : bound);
-  }
-  b->out = pto_program_array(run, "out", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, (uint64_t[]){b->seq, b->dim});
-  return b->out == NULL ? PTO_ENOMEM : make_tables(run, b);
+  status = DECLARE_ARRAYS(run, arrays);
+  if (status == PTO_OK) fill_tables(b);
+  return status;
 }
 
 /* ---- the orchestration ---- */
@@ -135,9 +130,8 @@ struct tile {
   uint64_t first, rows;
 };
 
-static struct pto_tensor temporary(struct pto_runtime *rt, uint32_t dtype, uint64_t rows, uint64_t columns) {
-  struct pto_buffer buffer = pto_create_buffer(rt, rows * columns * pto_dtype_size(dtype));
-  return pto_managed_tensor(rt, buffer, dtype, 2, (uint64_t[]){rows, columns});
+static struct pto_tensor matrix(struct pto_runtime *rt, uint32_t dtype, uint64_t rows, uint64_t columns) {
+  return temporary(rt, dtype, 2, (uint64_t[]){rows, columns});
 }
 
 static struct pto_tensor rows_of(const struct pto_tensor *matrix, const struct tile *tile) {
@@ -180,7 +174,7 @@ static int submit_head(struct pto_runtime *rt, const struct plan *plan, const st
   struct pto_tensor a_head = pto_tensor_slice(a, 1, at, at + b->head_dim, 1);
   struct pto_tensor k = pto_tensor_view(&plan->keys, (uint64_t[]){0, kv}, (uint64_t[]){seen, b->head_dim});
   struct pto_tensor v = pto_tensor_view(&plan->values, (uint64_t[]){0, kv}, (uint64_t[]){seen, b->head_dim});
-  struct pto_tensor s = temporary(rt, PTO_FLOAT32, tile->rows, seen), p = temporary(rt, b->dtype, tile->rows, seen);
+  struct pto_tensor s = matrix(rt, PTO_FLOAT32, tile->rows, seen), p = matrix(rt, b->dtype, tile->rows, seen);
   struct pto_tensor own = pto_tensor_slice(&s, 1, tile->first, seen, 1);
   struct pto_tensor mask = pto_tensor_view(&plan->mask, (uint64_t[]){0, 0}, (uint64_t[]){tile->rows, tile->rows});
   struct pto_param scores[] = {pto_input(&q_head), pto_input(&k), pto_output(&s),
@@ -199,12 +193,12 @@ static int submit_attention(struct pto_runtime *rt, const struct plan *plan, con
                             const struct pto_tensor *y) {
   const struct block *b = plan->b;
   struct pto_tensor x = rows_of(&plan->x, tile), keys = rows_of(&plan->keys, tile);
-  struct pto_tensor values = rows_of(&plan->values, tile), h = temporary(rt, b->dtype, tile->rows, b->dim);
-  struct pto_tensor q = temporary(rt, PTO_FLOAT32, tile->rows, b->dim);
-  struct pto_tensor k = temporary(rt, PTO_FLOAT32, tile->rows, keys.shape[1]);
-  struct pto_tensor turned = temporary(rt, b->dtype, tile->rows, b->dim);
-  struct pto_tensor a = temporary(rt, b->dtype, tile->rows, b->dim);
-  struct pto_tensor projected = temporary(rt, PTO_FLOAT32, tile->rows, b->dim);
+  struct pto_tensor values = rows_of(&plan->values, tile), h = matrix(rt, b->dtype, tile->rows, b->dim);
+  struct pto_tensor q = matrix(rt, PTO_FLOAT32, tile->rows, b->dim);
+  struct pto_tensor k = matrix(rt, PTO_FLOAT32, tile->rows, keys.shape[1]);
+  struct pto_tensor turned = matrix(rt, b->dtype, tile->rows, b->dim);
+  struct pto_tensor a = matrix(rt, b->dtype, tile->rows, b->dim);
+  struct pto_tensor projected = matrix(rt, PTO_FLOAT32, tile->rows, b->dim);
   int status = rmsnorm(rt, &x, &plan->norm1, &h);
   if (status == PTO_OK) status = combine(rt, "matmul", &h, &plan->wq, &q);
   if (status == PTO_OK) status = combine(rt, "matmul", &h, &plan->wk, &k);
@@ -222,12 +216,12 @@ static int submit_attention(struct pto_runtime *rt, const struct plan *plan, con
 static int submit_feed_forward(struct pto_runtime *rt, const struct plan *plan, const struct tile *tile,
                                const struct pto_tensor *y) {
   const struct block *b = plan->b;
-  struct pto_tensor g = temporary(rt, b->dtype, tile->rows, b->dim), out = rows_of(&plan->out, tile);
-  struct pto_tensor gate = temporary(rt, PTO_FLOAT32, tile->rows, b->hidden);
-  struct pto_tensor wide = temporary(rt, PTO_FLOAT32, tile->rows, b->hidden);
-  struct pto_tensor active = temporary(rt, PTO_FLOAT32, tile->rows, b->hidden);
-  struct pto_tensor gated = temporary(rt, b->dtype, tile->rows, b->hidden);
-  struct pto_tensor narrow = temporary(rt, PTO_FLOAT32, tile->rows, b->dim);
+  struct pto_tensor g = matrix(rt, b->dtype, tile->rows, b->dim), out = rows_of(&plan->out, tile);
+  struct pto_tensor gate = matrix(rt, PTO_FLOAT32, tile->rows, b->hidden);
+  struct pto_tensor wide = matrix(rt, PTO_FLOAT32, tile->rows, b->hidden);
+  struct pto_tensor active = matrix(rt, PTO_FLOAT32, tile->rows, b->hidden);
+  struct pto_tensor gated = matrix(rt, b->dtype, tile->rows, b->hidden);
+  struct pto_tensor narrow = matrix(rt, PTO_FLOAT32, tile->rows, b->dim);
   int status = rmsnorm(rt, y, &plan->norm2, &g);
   if (status == PTO_OK) status = combine(rt, "matmul", &g, &plan->w1, &gate);
   if (status == PTO_OK) status = combine(rt, "matmul", &g, &plan->w3, &wide);
@@ -255,15 +249,15 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
       .cos = pto_array_tensor(rt, b->cos),
       .sin = pto_array_tensor(rt, b->sin),
       .mask = pto_array_tensor(rt, b->mask),
-      .keys = temporary(rt, b->dtype, b->seq, b->kv_heads * b->head_dim),
-      .values = temporary(rt, b->dtype, b->seq, b->kv_heads * b->head_dim),
+      .keys = matrix(rt, b->dtype, b->seq, b->kv_heads * b->head_dim),
+      .values = matrix(rt, b->dtype, b->seq, b->kv_heads * b->head_dim),
   };
   const struct pto_tensor cache[] = {plan.keys, plan.values};
   int status = pto_alloc_tensors(rt, cache, 2, NULL);
   for (uint64_t first = 0; status == PTO_OK && first < b->seq; first += b->tile) {
     struct tile tile = {first, b->seq - first < b->tile ? b->seq - first : b->tile};
     status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-    struct pto_tensor y = temporary(rt, PTO_FLOAT32, tile.rows, b->dim);
+    struct pto_tensor y = matrix(rt, PTO_FLOAT32, tile.rows, b->dim);
     if (status == PTO_OK) status = submit_attention(rt, &plan, &tile, &y);
     if (status == PTO_OK) status = submit_feed_forward(rt, &plan, &tile, &y);
     if (status == PTO_OK) status = pto_scope_end(rt);

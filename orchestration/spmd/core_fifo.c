@@ -11,7 +11,9 @@
  *
  * tasks = 2 · rounds, edges = 0.
  */
+#include <orchestration/support/kernel.h>
 #include <orchestration/support/options.h>
+#include <orchestration/support/tensors.h>
 
 struct state {
   uint64_t rounds, blocks, tiles, tile;
@@ -20,10 +22,6 @@ struct state {
 
 /* ---- along the cluster: x[tiles of all blocks, tile], y of the same shape ---- */
 
-#define MATRIX(name_, mode_)                                                                                           \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32), .min_rank = 2, .max_rank = 2 }
-#define ABSENT                                                                                                         \
-  { .name = "other", .mode = PTO_UNUSED }
 static const struct pto_kernel_param source_params[] = {MATRIX("x", PTO_INPUT), ABSENT};
 static const struct pto_kernel_param middle_params[] = {MATRIX("x", PTO_INPUT), ABSENT}; /* it needs the shape alone */
 static const struct pto_kernel_param sink_params[] = {ABSENT, MATRIX("y", PTO_OUTPUT)};
@@ -106,14 +104,12 @@ static struct pto_cost sink_cost(const struct pto_kernel_args *args) {
   return sink_work(args, rows_of(args, 1, args->core->block_index).count);
 }
 
-#define STAGE(name_, cores_, stage)                                                                                    \
-  {                                                                                                                    \
-    .name = name_, .cores = cores_, .flags = PTO_KERNEL_WAITS, .params = stage##_params, .param_count = 2,             \
-    .run = stage##_run, .cost = stage##_cost                                                                           \
-  }
-static const struct pto_kernel source = STAGE("read_tiles", PTO_AIV, source);
-static const struct pto_kernel middle = STAGE("double_tiles", PTO_AIC, middle);
-static const struct pto_kernel sink = STAGE("add_and_write", PTO_AIV, sink);
+KERNEL(source, source_params, .name = "read_tiles", .cores = PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = source_run,
+       .cost = source_cost);
+KERNEL(middle, middle_params, .name = "double_tiles", .cores = PTO_AIC, .flags = PTO_KERNEL_WAITS, .run = middle_run,
+       .cost = middle_cost);
+KERNEL(sink, sink_params, .name = "add_and_write", .cores = PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = sink_run,
+       .cost = sink_cost);
 
 /* ---- across blocks: x, a scratch buffer and y of the same shape ---- */
 
@@ -150,13 +146,8 @@ static int meet_run(const struct pto_kernel_args *args) {
   return 0;
 }
 
-static const struct pto_kernel meet = {.name = "meet_and_swap",
-                                       .cores = PTO_AIV,
-                                       .flags = PTO_KERNEL_WAITS,
-                                       .params = meet_params,
-                                       .param_count = 3,
-                                       .run = meet_run,
-                                       .cost = meet_cost};
+KERNEL(meet, meet_params, .name = "meet_and_swap", .cores = PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = meet_run,
+       .cost = meet_cost);
 
 /* ---- the program ---- */
 
@@ -204,8 +195,7 @@ static struct pto_tensor matrix(const struct pto_tensor *all, uint64_t round) {
 /* Its scratch buffer dies with the scope that this is called in. */
 static int submit_rendezvous(struct pto_runtime *rt, const struct pto_tensor *x, const struct pto_tensor *y,
                              uint32_t blocks) {
-  struct pto_buffer buffer = pto_create_buffer(rt, pto_tensor_numel(x) * sizeof(float));
-  struct pto_tensor scratch = pto_managed_tensor(rt, buffer, PTO_FLOAT32, 2, x->shape);
+  struct pto_tensor scratch = temporary(rt, PTO_FLOAT32, 2, x->shape);
   struct pto_param params[] = {pto_input(x), pto_output(&scratch), pto_output(y)};
   struct pto_launch launch = {.aiv0 = &meet, .block_count = blocks, .sync_start = true};
   return pto_submit(rt, &launch, params, 3, NULL);

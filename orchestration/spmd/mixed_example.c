@@ -12,7 +12,9 @@
  * tasks = 5 · iterations, edges = 0.
  */
 #include <orchestration/support/general_call.h>
+#include <orchestration/support/kernel.h>
 #include <orchestration/support/options.h>
+#include <orchestration/support/tensors.h>
 
 enum task_shape { AIC_AIV0_AIV1, AIC_ONLY, AIV_ONLY, AIV0_AIV1, AIC_AIV0, TASK_SHAPES };
 
@@ -23,11 +25,6 @@ struct mixed {
 };
 
 /* ---- kernels ---- */
-
-#define ABSENT                                                                                                         \
-  { .name = "other", .mode = PTO_UNUSED }
-#define MATRIX(name_, mode_)                                                                                           \
-  { .name = name_, .mode = mode_, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32), .min_rank = 2, .max_rank = 2 }
 
 /* Two inputs and an output from position 0, 3 or 6; a task of fewer parameters uses the first 3 or 6 entries. */
 static const struct pto_kernel_param params_at_0[9] = {
@@ -136,30 +133,19 @@ static int prepare(struct pto_program_run *run) {
                                          {"tile", 1, 1024, &state->tile}};
   const int status = READ_WHOLE_OPTIONS(run, numbers);
   if (status != PTO_OK) return status;
-  const struct {
-    struct pto_array **array;
-    const char *name;
-    uint32_t role;
-    uint64_t per_iteration;
-  } arrays[] = {
-      {&state->a, "a", PTO_ARRAY_INPUT, 1},
-      {&state->b, "b", PTO_ARRAY_INPUT, 1},
-      {&state->d, "d", PTO_ARRAY_INPUT, 1},
-      {&state->e, "e", PTO_ARRAY_INPUT, 1},
-      {&state->g, "g", PTO_ARRAY_INPUT, 1},
-      {&state->h, "h", PTO_ARRAY_INPUT, 1},
-      {&state->products, "products", PTO_ARRAY_OUTPUT, PRODUCTS},
-      {&state->sums, "sums", PTO_ARRAY_OUTPUT, SUMS},
-      {&state->scaled, "scaled", PTO_ARRAY_OUTPUT, SCALED},
+  const uint64_t rows = state->iterations * state->tile, tile = state->tile;
+  const struct array_line arrays[] = {
+      {&state->a, "a", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
+      {&state->b, "b", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
+      {&state->d, "d", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
+      {&state->e, "e", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
+      {&state->g, "g", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
+      {&state->h, "h", PTO_ARRAY_INPUT, PTO_FLOAT32, 2, {rows, tile}, -1, 1},
+      {&state->products, "products", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {PRODUCTS * rows, tile}, 0, 0},
+      {&state->sums, "sums", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {SUMS * rows, tile}, 0, 0},
+      {&state->scaled, "scaled", PTO_ARRAY_OUTPUT, PTO_FLOAT32, 2, {SCALED * rows, tile}, 0, 0},
   };
-  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-    uint64_t rows = state->iterations * arrays[i].per_iteration * state->tile;
-    *arrays[i].array =
-        pto_program_array(run, arrays[i].name, arrays[i].role, PTO_FLOAT32, 2, (uint64_t[]){rows, state->tile});
-    if (*arrays[i].array == NULL) return PTO_ENOMEM;
-    if (arrays[i].role == PTO_ARRAY_INPUT) pto_array_fill_uniform(run, *arrays[i].array, -1, 1);
-  }
-  return PTO_OK;
+  return DECLARE_ARRAYS(run, arrays);
 }
 
 /* The index-th square of a stack of squares. */

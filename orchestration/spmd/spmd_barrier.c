@@ -10,6 +10,7 @@
  *
  * tasks = rounds, edges = 0.  Twelve blocks of MIX together need twelve clusters: smaller chips are refused.
  */
+#include <orchestration/support/kernel.h>
 #include <orchestration/support/options.h>
 
 #include <string.h>
@@ -23,14 +24,9 @@ static int64_t initial(uint64_t round, uint64_t core) { return (int64_t)(1000000
 
 /* ---- kernels: held i64[cores], sums i64[cores], slots i64[2, cores], round, steps ---- */
 
-#define NUMBERS(name_, rank)                                                                                           \
-  { .name = name_, .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT64), .min_rank = rank, .max_rank = rank }
 static const struct pto_kernel_param params[] = {
-    NUMBERS("held", 1),
-    NUMBERS("sums", 1),
-    NUMBERS("slots", 2),
-    {.name = "round", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64},
-    {.name = "steps", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64},
+    TENSOR("held", PTO_OUTPUT, I64, 1), TENSOR("sums", PTO_OUTPUT, I64, 1), TENSOR("slots", PTO_OUTPUT, I64, 2),
+    SCALAR("round", PTO_SCALAR_U64),    SCALAR("steps", PTO_SCALAR_U64),
 };
 
 static int pass_on(const struct pto_kernel_args *args) {
@@ -57,13 +53,8 @@ static struct pto_cost pass_on_cost(const struct pto_kernel_args *args) {
   return (struct pto_cost){.bytes_in = 64 * steps, .bytes_out = 64 * steps, .vector_elems = steps};
 }
 
-static const struct pto_kernel ring = {.name = "pass_on",
-                                       .cores = PTO_AIC | PTO_AIV,
-                                       .flags = PTO_KERNEL_WAITS,
-                                       .params = params,
-                                       .param_count = 5,
-                                       .run = pass_on,
-                                       .cost = pass_on_cost};
+KERNEL(ring, params, .name = "pass_on", .cores = PTO_AIC | PTO_AIV, .flags = PTO_KERNEL_WAITS, .run = pass_on,
+       .cost = pass_on_cost);
 
 /* ---- the program ---- */
 

@@ -15,7 +15,7 @@
 #ifndef PTO_ORCHESTRATION_SPMD_SPMD_SLOTS_H
 #define PTO_ORCHESTRATION_SPMD_SPMD_SLOTS_H
 
-#include <pto/pto.h>
+#include <orchestration/support/kernel.h>
 
 #include <string.h>
 
@@ -45,8 +45,8 @@ static inline double spmd_slot_value(uint64_t task, uint32_t block, uint32_t lan
 /* ---- kernels: slots f32[blocks, lanes, 1], task number ---- */
 
 static const struct pto_kernel_param spmd_slot_params[] = {
-    {.name = "slots", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_FLOAT32), .min_rank = 3, .max_rank = 3},
-    {.name = "task", .mode = PTO_SCALAR, .scalar = PTO_SCALAR_U64},
+    TENSOR("slots", PTO_OUTPUT, F32, 3),
+    SCALAR("task", PTO_SCALAR_U64),
 };
 
 static inline int spmd_write_slot(const struct pto_kernel_args *args, uint32_t lane) {
@@ -66,12 +66,9 @@ static inline int spmd_run_in_cluster(const struct pto_kernel_args *args) {
   return spmd_write_slot(args, args->core->lane);
 }
 
-static const struct pto_kernel spmd_kernel_alone = {
-    .name = "spmd_aiv", .cores = PTO_AIV, .params = spmd_slot_params, .param_count = 2, .run = spmd_run_alone};
-static const struct pto_kernel spmd_kernel_aic = {
-    .name = "spmd_mix_aic", .cores = PTO_AIC, .params = spmd_slot_params, .param_count = 2, .run = spmd_run_in_cluster};
-static const struct pto_kernel spmd_kernel_aiv = {
-    .name = "spmd_mix_aiv", .cores = PTO_AIV, .params = spmd_slot_params, .param_count = 2, .run = spmd_run_in_cluster};
+KERNEL(spmd_kernel_alone, spmd_slot_params, .name = "spmd_aiv", .cores = PTO_AIV, .run = spmd_run_alone);
+KERNEL(spmd_kernel_aic, spmd_slot_params, .name = "spmd_mix_aic", .cores = PTO_AIC, .run = spmd_run_in_cluster);
+KERNEL(spmd_kernel_aiv, spmd_slot_params, .name = "spmd_mix_aiv", .cores = PTO_AIV, .run = spmd_run_in_cluster);
 
 static inline bool spmd_parse_task(const char *text, size_t length, struct spmd_task *task) {
   static const struct {

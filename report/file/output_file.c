@@ -67,3 +67,15 @@ int pto_output_close_stream(const char *path, FILE *stream, struct pto_error *er
   return is_bad ? pto_error_set(error, PTO_ESYSTEM, "%s: %s", path, reason ? strerror(reason) : "cannot be written")
                 : PTO_OK;
 }
+
+int pto_output_json(const char *path, void (*put)(struct pto_json_writer *w, const void *context), const void *context,
+                    struct pto_error *error) {
+  struct pto_json_writer w;
+  int fd, status = pto_output_open(path, &fd, error);
+  if (status) return status;
+  pto_json_init(&w, fd);
+  pto_json_object_begin(&w);
+  put(&w, context);
+  pto_json_object_end(&w);
+  return pto_output_close(path, fd, pto_json_finish(&w), error);
+}

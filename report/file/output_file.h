@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include <formats/json_writer.h>
 #include <runtime/base/error.h>
 
 /* Creates or empties the file; the descriptor through *fd_out, or PTO_ESYSTEM.  Locks nothing: a caller that has
@@ -25,5 +26,9 @@ PTO_MUST_CHECK int pto_output_probe(const char *path, struct pto_error *error);
 /* The same through stdio. */
 PTO_MUST_CHECK int pto_output_open_stream(const char *path, FILE **stream_out, struct pto_error *error);
 PTO_MUST_CHECK int pto_output_close_stream(const char *path, FILE *stream, struct pto_error *error);
+
+/* One JSON object, whose members `put` writes. */
+PTO_MUST_CHECK int pto_output_json(const char *path, void (*put)(struct pto_json_writer *w, const void *context),
+                                   const void *context, struct pto_error *error);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/grow.h>
 
 static const struct kind {
   const char *name, *meaning;
@@ -31,17 +32,6 @@ void pto_findings_fini(struct pto_findings *findings) {
   }
   free(findings->items);
   memset(findings, 0, sizeof *findings);
-}
-
-static bool has_room(struct pto_findings *findings) {
-  if (findings->count < findings->capacity) return true;
-  uint32_t capacity = findings->capacity ? findings->capacity * 2 : 16;
-  if (capacity > PTO_FINDINGS_MAX) capacity = PTO_FINDINGS_MAX;
-  struct pto_finding *items = realloc(findings->items, capacity * sizeof *items);
-  if (!items) return false;
-  findings->items = items;
-  findings->capacity = capacity;
-  return true;
 }
 
 /* Groups are few where findings are many: the first of each stands early. */
@@ -69,21 +59,20 @@ void pto_findings_add(struct pto_findings *findings, const struct pto_finding *f
   struct pto_finding *first = find_group(findings, finding);
   if (first) first->more++;
   if (findings->count == PTO_FINDINGS_MAX) return;
-  if (!has_room(findings)) {
-    findings->is_short = true;
-    return;
-  }
   va_start(args, format);
   struct pto_finding kept = *finding;
   kept.more = 0;
   kept.sentence = make_sentence(remedy, format, args);
   kept.remedy = remedy ? strdup(remedy) : NULL;
   va_end(args);
-  if (!kept.sentence || (remedy && !kept.remedy)) {
-    free(kept.sentence);
-    free(kept.remedy);
-    findings->is_short = true;
+  struct pto_finding *item = NULL;
+  if (kept.sentence && (kept.remedy || !remedy))
+    item = pto_grow(&findings->items, &findings->count, &findings->capacity, sizeof *item);
+  if (item) {
+    *item = kept;
     return;
   }
-  findings->items[findings->count++] = kept;
+  free(kept.sentence);
+  free(kept.remedy);
+  findings->is_short = true;
 }

@@ -62,7 +62,7 @@ struct pto_finding {
 
 struct pto_findings {
   struct pto_finding *items;
-  uint32_t count, capacity;
+  size_t count, capacity;
   uint64_t total;                      /* found, notes not counted */
   uint64_t by_kind[PTO_FINDING_COUNT]; /* found, kept or not */
   bool is_short;                       /* memory was refused: some are missing */

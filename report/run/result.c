@@ -38,7 +38,8 @@ static void put_figures(struct pto_json_writer *w, const struct pto_run_result *
   pto_json_object_end(w);
 }
 
-static void put_result(struct pto_json_writer *w, const struct pto_run_result *result) {
+static void put_result(struct pto_json_writer *w, const void *context) {
+  const struct pto_run_result *result = context;
   const struct pto_stats *stats = &result->stats;
   const bool has_verdict = result->verified != PTO_VERDICT_NONE;
   pto_json_put_string(w, "program", result->program);
@@ -80,14 +81,7 @@ static void put_result(struct pto_json_writer *w, const struct pto_run_result *r
 }
 
 int pto_run_result_write_json(const struct pto_run_result *result, const char *path, struct pto_error *error) {
-  struct pto_json_writer writer;
-  int fd, status = pto_output_open(path, &fd, error);
-  if (status) return status;
-  pto_json_init(&writer, fd);
-  pto_json_object_begin(&writer);
-  put_result(&writer, result);
-  pto_json_object_end(&writer);
-  return pto_output_close(path, fd, pto_json_finish(&writer), error);
+  return pto_output_json(path, put_result, result, error);
 }
 
 /* ---- for people ---- */

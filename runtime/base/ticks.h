@@ -45,9 +45,6 @@ static inline void pto_ticks_measure(struct pto_ticks *ticks) {
   if (took_ns < 10000 || took > UINT64_MAX / 1000) return;
   ticks->per_us = pto_max_u64(100, pto_min_u64(10000, took * 1000 / took_ns));
 }
-static inline uint64_t pto_ticks_to_ns(const struct pto_ticks *ticks, uint64_t count) {
-  return count * 1000 / ticks->per_us;
-}
 static inline uint64_t pto_ticks_of_ns(const struct pto_ticks *ticks, uint64_t ns) { return ns * ticks->per_us / 1000; }
 
 #endif

@@ -43,22 +43,10 @@ void pto_host_append_error(struct pto_runtime *rt, const char *text) { pto_error
 /* ---- words for sentences ---- */
 
 const char *pto_param_mode_name(uint32_t mode) {
-  switch (mode) {
-  case PTO_UNUSED:
-    return "unused";
-  case PTO_INPUT:
-    return "input";
-  case PTO_OUTPUT:
-    return "output";
-  case PTO_INOUT:
-    return "inout";
-  case PTO_ACCUMULATE:
-    return "accumulate";
-  case PTO_SCALAR:
-    return "scalar";
-  default:
-    return "?";
-  }
+  static const char *const names[] = {
+      [PTO_UNUSED] = "unused", [PTO_INPUT] = "input",           [PTO_OUTPUT] = "output",
+      [PTO_INOUT] = "inout",   [PTO_ACCUMULATE] = "accumulate", [PTO_SCALAR] = "scalar"};
+  return mode < PTO_ARRAY_LENGTH(names) && names[mode] ? names[mode] : "?";
 }
 
 void pto_params_describe(const struct pto_payload *payload, struct pto_error *error) {

@@ -55,25 +55,17 @@ static int64_t load_integer(const void *addr, uint32_t dtype) {
 }
 
 static bool predicate_holds(const struct pto_task_cold *cold) {
-  int64_t x = load_integer(cold->predicate_addr, cold->predicate_dtype), y = cold->predicate_value;
-  bool is_less = cold->predicate_dtype == PTO_UINT64 ? (uint64_t)x < (uint64_t)y : x < y;
-  switch ((enum pto_compare)cold->predicate_compare) {
-  case PTO_IF_EQ:
-    return x == y;
-  case PTO_IF_NE:
-    return x != y;
-  case PTO_IF_LT:
-    return is_less;
-  case PTO_IF_LE:
-    return is_less || x == y;
-  case PTO_IF_GT:
-    return !is_less && x != y;
-  case PTO_IF_GE:
-    return !is_less;
-  case PTO_ALWAYS:
-    break;
-  }
-  return true;
+  enum { LESS = 1, EQUAL = 2, GREATER = 4 };
+  static const uint8_t holds[] = {[PTO_ALWAYS] = LESS | EQUAL | GREATER,
+                                  [PTO_IF_EQ] = EQUAL,
+                                  [PTO_IF_NE] = LESS | GREATER,
+                                  [PTO_IF_LT] = LESS,
+                                  [PTO_IF_LE] = LESS | EQUAL,
+                                  [PTO_IF_GT] = GREATER,
+                                  [PTO_IF_GE] = EQUAL | GREATER};
+  const int64_t x = load_integer(cold->predicate_addr, cold->predicate_dtype), y = cold->predicate_value;
+  const bool is_less = cold->predicate_dtype == PTO_UINT64 ? (uint64_t)x < (uint64_t)y : x < y;
+  return holds[cold->predicate_compare] & (x == y ? EQUAL : is_less ? LESS : GREATER);
 }
 
 static inline bool has_nothing_to_run(const struct pto_runtime *rt, uint32_t index) {
@@ -221,10 +213,22 @@ static bool dispatch(struct pto_runtime *rt) {
   return complete_done(rt);
 }
 
+/* Another CPU may have read the payloads, which are written again soon: their lines come all at once so.  Without it a
+ * shared task takes 60 ns more where a cache line takes 250 ns between CPUs. */
+static inline void fetch_payloads(const struct pto_runtime *rt, const struct pto_completion *completions,
+                                  uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const struct pto_payload *payload = rt->rings.slots[completions[i].ticket].payload;
+    for (uint32_t k = 1; k <= PTO_PAYLOAD_READ_LINES; k++)
+      pto_prefetch_to_write((const char *)payload + k * PTO_CACHE_LINE);
+  }
+}
+
 /* Takes in completions and sends what is ready.  True where anything completed. */
 static bool take_in(struct pto_runtime *rt) {
   struct pto_completion completions[PTO_POLL_BATCH];
   const uint32_t count = rt->port->ops->poll(rt->port, completions, PTO_POLL_BATCH);
+  if (!rt->port->is_virtual) fetch_payloads(rt, completions, count);
   for (uint32_t i = 0; i < count; i++) {
     pto_core_tracker_pop(&rt->scheduler.cores, completions[i].core);
     complete(rt, &completions[i]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/base/clock.h>
+#include <runtime/base/sized.h>
 #include <runtime/submit/template.h>
 
 #include <stdatomic.h>
@@ -272,8 +273,7 @@ uint32_t pto_core_count(struct pto_runtime *rt, uint32_t kinds) {
 }
 
 void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
-  struct pto_stats all = {.size = sizeof all,
-                          .tasks = rt->task_count,
+  struct pto_stats all = {.tasks = rt->task_count,
                           .edges = rt->hazards.edges,
                           .live_edges = rt->hazards.live_edges,
                           .wall_ns = rt->wall_ns,
@@ -288,9 +288,7 @@ void pto_runtime_stats(const struct pto_runtime *rt, struct pto_stats *stats) {
     all.window_high_water = pto_max_u64(all.window_high_water, pto_task_ring_high_water(&rt->rings.rings[i]));
     all.heap_high_water_bytes = pto_max_u64(all.heap_high_water_bytes, rt->rings.rings[i].heap.high_water_bytes);
   }
-  size_t size = stats->size < sizeof all ? stats->size : sizeof all;
-  all.size = stats->size;
-  memcpy(stats, &all, size);
+  pto_sized_give(stats, &all, sizeof all);
 }
 
 const struct pto_trace *pto_runtime_trace(const struct pto_runtime *rt) {

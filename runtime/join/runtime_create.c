@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include <runtime/base/error.h>
+#include <runtime/base/sized.h>
 #include <runtime/control/control.h>
 #include <runtime/deps/rules.h>
 #include <runtime/sched/scheduler.h>
@@ -67,20 +68,6 @@ static const struct engine *engine_find(const char *name) {
   return NULL;
 }
 
-/* Copies what the caller's header knew of the struct; what it did not know keeps the default. */
-static int copy_known(const struct pto_config *given, struct pto_config *config, struct pto_error *error) {
-  if (!given) return PTO_OK;
-  if (given->size < sizeof given->size)
-    return pto_error_set(error, PTO_EINVAL, "config.size is %zu; start with {.size = sizeof(struct pto_config)}",
-                         given->size);
-  for (size_t i = sizeof *config; i < given->size; i++)
-    if (((const unsigned char *)given)[i])
-      return pto_error_set(error, PTO_EINVAL, "config: byte %zu is set and this library knows %zu bytes of it", i,
-                           sizeof *config);
-  memcpy(config, given, given->size < sizeof *config ? given->size : sizeof *config);
-  return PTO_OK;
-}
-
 static int check_rings(const struct pto_config *config, struct pto_error *error) {
   if (!pto_is_power_of_two(config->window) || config->window < PTO_MIN_WINDOW || config->window > PTO_MAX_WINDOW)
     return pto_error_set(error, PTO_EINVAL, "window %" PRIu64 " is not a power of two from %" PRIu64 " to %" PRIu64,
@@ -93,17 +80,16 @@ static int check_rings(const struct pto_config *config, struct pto_error *error)
 
 static int complete(const struct pto_config *given, struct pto_config *config, struct pto_error *error) {
   memset(config, 0, sizeof *config);
-  int status = copy_known(given, config, error);
+  const int status = pto_sized_take(config, sizeof *config, given, "config", error);
   if (status) return status;
-  config->size = sizeof *config;
   if (!config->engine) config->engine = engines[0].name;
   if (!config->chip) config->chip = "tiny";
   if (!config->policy) config->policy = pto_policy_syntax_at(0);
   if (!config->window) config->window = PTO_DEFAULT_WINDOW;
   if (!config->heap_bytes) config->heap_bytes = PTO_DEFAULT_HEAP_BYTES;
   if (!engine_find(config->engine))
-    return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\": it is one of" PTO_ENGINE_NAMES,
-                         config->engine);
+    return pto_error_set(error, PTO_EINVAL, "no engine is called \"%s\"; there are %s", config->engine,
+                         &PTO_ENGINE_NAMES[2]);
   if (config->workers > MOST_WORKERS)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
   if (config->deps >= PTO_DEPS_SET_COUNT)

@@ -228,8 +228,7 @@ int pto_params_ask_kernels(struct pto_runtime *rt, struct pto_submit_work *submi
   int status = PTO_OK;
   for (int k = 0; k < 3 && !status; k++)
     if (kernels[k]) status = ask_kernel(rt, submit->payload, kernels[k], k == 0);
-  if (status) pto_params_drop(rt, submit);
-  return status;
+  return status ? pto_params_drop(rt, submit, status) : PTO_OK;
 }
 
 /* ---- the payload ---- */
@@ -316,14 +315,14 @@ int pto_params_prepare(struct pto_runtime *rt, struct pto_submit_work *submit,
                        const struct pto_submit_request *request) {
   memset(submit, 0, offsetof(struct pto_submit_work, params));
   const int status = prepare(rt, submit, request);
-  if (!status && submit->asks) return pto_params_ask_kernels(rt, submit, request->launch);
-  if (status) pto_params_drop(rt, submit);
-  return status;
+  if (status) return pto_params_drop(rt, submit, status);
+  return submit->asks ? pto_params_ask_kernels(rt, submit, request->launch) : PTO_OK;
 }
 
-void pto_params_drop(struct pto_runtime *rt, struct pto_submit_work *submit) {
+int pto_params_drop(struct pto_runtime *rt, struct pto_submit_work *submit, int status) {
   if (submit->payload) pto_payload_pool_free(&rt->payloads, submit->payload);
   submit->payload = NULL;
+  return status;
 }
 
 void pto_params_settle(struct pto_runtime *rt, struct pto_submit_work *submit, uint32_t slot_index) {

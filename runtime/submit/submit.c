@@ -107,12 +107,6 @@ static struct pto_task newest_task(const struct pto_runtime *rt, uint32_t ring) 
   return (struct pto_task){((uint64_t)ring << 62) | (rt->rings.rings[ring].head - 1), rt->task_generation};
 }
 
-/* Gives back what a submit holds that has no slot yet. */
-static PTO_COLD int give_up(struct pto_runtime *rt, struct pto_submit_work *submit, int status) {
-  pto_params_drop(rt, submit);
-  return status;
-}
-
 static PTO_INLINE void fill_slot(struct pto_task_slot *slot, const struct pto_submit_work *submit, uint64_t number) {
   slot->shape = submit->shape;
   slot->flags = submit->slot_flags;
@@ -183,7 +177,7 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
   uint32_t slot_index;
   if (PTO_UNLIKELY(has_more || pto_task_ring_has_no_slot(&rt->rings, rt->ring))) {
     if (!status) status = pto_space_reserve(rt, submit, &slot_index, &more.block);
-    if (status) return give_up(rt, submit, status);
+    if (status) return pto_params_drop(rt, submit, status);
   } else {
     slot_index = pto_task_ring_alloc_in(&rt->rings, rt->ring);
   }
@@ -191,13 +185,13 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
   const uint64_t number = rt->task_count++;
   fill_slot(slot, submit, number);
   if (PTO_UNLIKELY(has_more)) status = before_edges(rt, submit, request, slot_index, &more);
-  if (PTO_UNLIKELY(status)) return give_up(rt, submit, status);
+  if (PTO_UNLIKELY(status)) return pto_params_drop(rt, submit, status);
   if (PTO_UNLIKELY(!pto_access_map_make_room(&rt->map, submit->access_count)))
-    return give_up(rt, submit, fail_map(rt, submit));
+    return pto_params_drop(rt, submit, fail_map(rt, submit));
   pto_hazards_begin(&rt->hazards, slot);
   if (PTO_UNLIKELY(has_more)) add_explicit(rt, launch->after, launch->after_count);
   pto_hazards_enter(&rt->hazards, submit->accesses, submit->access_count, submit->has_fuzzy);
-  if (PTO_UNLIKELY(!pto_hazards_end(&rt->hazards, slot))) return give_up(rt, submit, fail_chunks(rt, submit));
+  if (PTO_UNLIKELY(!pto_hazards_end(&rt->hazards, slot))) return pto_params_drop(rt, submit, fail_chunks(rt, submit));
   slot->payload = submit->payload;
   if (task_out) *task_out = newest_task(rt, slot_index >> rt->rings.window_log2);
   if (PTO_UNLIKELY(has_more)) after_edges(rt, submit, request, slot_index, &more);
@@ -215,6 +209,9 @@ int pto_submit_request(struct pto_runtime *rt, const struct pto_submit_request *
 int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params, uint32_t count,
                struct pto_task *task_out) {
   if (PTO_UNLIKELY(!launch)) return PTO_REFUSE(rt, PTO_EINVAL, "no launch");
+  if (PTO_UNLIKELY(launch->size > sizeof *launch))
+    return PTO_REFUSE(rt, PTO_EINVAL, "launch.size is %zu and this library knows %zu bytes of it", launch->size,
+                      sizeof *launch);
   const struct pto_submit_request request = {launch, params, count, PTO_TASK_KERNEL, pto_launch_is_single(launch)};
   rt->call = PTO_CALLER();
   return pto_submit_request(rt, &request, task_out);

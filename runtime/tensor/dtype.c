@@ -37,6 +37,10 @@ static const char *const long_names[] = {
 _Static_assert(PTO_ARRAY_LENGTH(dtype_bits) == PTO_DTYPE_COUNT, "values of the list are 0 … count − 1");
 _Static_assert(PTO_ARRAY_LENGTH(long_names) == PTO_DTYPE_COUNT, "each dtype has a long name");
 
+#define X(constant, value, name, bits, class_) | ((class_) == 'f' ? PTO_DTYPE_BIT(value) : 0u)
+_Static_assert((0u PTO_DTYPE_LIST(X)) == PTO_DTYPES_FLOAT, "the floats of the list");
+#undef X
+
 /* The packed table of the hot path says the same as the list. */
 #define X(constant, value, name, bits, class_)                                                                         \
   _Static_assert((8u << PTO_DTYPE_SHIFT(value)) == ((bits) < 8 ? 8u : (bits)), name ": PTO_DTYPE_SHIFTS");

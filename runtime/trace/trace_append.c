@@ -1,117 +1,89 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/trace/trace_append.h>
 
+#include <string.h>
+
 /* What is added to the numbers of the part. */
 struct shift {
   uint64_t time, task, param, edge, scope, buffer;
+  uint64_t buffer_end; /* one more than the highest number of a buffer, as in the sum */
 };
 
-static void append_tasks(struct pto_trace *sum, const struct pto_trace *part, const struct shift *shift) {
-  for (uint64_t i = 0; i < part->tasks.count; i++) {
-    struct pto_trace_task *task = pto_trace_log_append(&sum->tasks);
-    if (!task) continue;
-    *task = *(const struct pto_trace_task *)pto_trace_log_at(&part->tasks, i);
-    task->number += shift->task;
-    task->scope_serial += (uint32_t)shift->scope;
-    task->first_param += shift->param;
-    task->first_edge += shift->edge;
-    task->submit_time += shift->time;
-  }
+static void shift_buffer(uint64_t *buffer_number, struct shift *shift) {
+  *buffer_number += shift->buffer;
+  shift->buffer_end = pto_max_u64(shift->buffer_end, *buffer_number + 1);
 }
 
-/* Returns one more than the highest number of a buffer, as in the sum. */
-static uint64_t append_params(struct pto_trace *sum, const struct pto_trace *part, const struct shift *shift) {
-  uint64_t end = shift->buffer;
-  for (uint64_t i = 0; i < part->params.count; i++) {
-    struct pto_trace_param *param = pto_trace_log_append(&sum->params);
-    if (!param) continue;
-    *param = *(const struct pto_trace_param *)pto_trace_log_at(&part->params, i);
-    param->buffer_number += shift->buffer;
-    end = pto_max_u64(end, param->buffer_number + 1);
-  }
-  return end;
+/* ---- one record ---- */
+
+typedef void shift_record(void *record, struct shift *shift);
+
+static void shift_task(void *record, struct shift *shift) {
+  struct pto_trace_task *task = record;
+  task->number += shift->task;
+  task->scope_serial += (uint32_t)shift->scope;
+  task->first_param += shift->param;
+  task->first_edge += shift->edge;
+  task->submit_time += shift->time;
 }
 
-static void append_edges(struct pto_trace *sum, const struct pto_trace *part, const struct shift *shift) {
-  for (uint64_t i = 0; i < part->edges.count; i++) {
-    struct pto_trace_edge *edge = pto_trace_log_append(&sum->edges);
-    if (!edge) continue;
-    *edge = *(const struct pto_trace_edge *)pto_trace_log_at(&part->edges, i);
-    edge->producer += shift->task;
-    edge->consumer += shift->task;
-    if (edge->end) edge->buffer_number += shift->buffer;
-  }
+static void shift_param(void *record, struct shift *shift) {
+  shift_buffer(&((struct pto_trace_param *)record)->buffer_number, shift);
 }
 
-static void append_scopes(struct pto_trace *sum, const struct pto_trace *part, const struct shift *shift) {
-  for (uint64_t i = 0; i < part->scopes.count; i++) {
-    struct pto_trace_scope *scope = pto_trace_log_append(&sum->scopes);
-    if (!scope) continue;
-    *scope = *(const struct pto_trace_scope *)pto_trace_log_at(&part->scopes, i);
-    scope->serial += (uint32_t)shift->scope;
-    if (scope->parent != UINT32_MAX) scope->parent += (uint32_t)shift->scope;
-    scope->first_task += shift->task;
-    if (scope->end_task != UINT64_MAX) scope->end_task += shift->task;
-  }
+static void shift_edge(void *record, struct shift *shift) {
+  struct pto_trace_edge *edge = record;
+  edge->producer += shift->task;
+  edge->consumer += shift->task;
+  if (edge->end) edge->buffer_number += shift->buffer;
 }
 
-/* As append_params. */
-static uint64_t append_accesses(struct pto_trace *sum, const struct pto_trace *part, const struct shift *shift) {
-  uint64_t end = shift->buffer;
-  for (uint64_t i = 0; i < part->host_accesses.count; i++) {
-    struct pto_trace_host_access *access = pto_trace_log_append(&sum->host_accesses);
-    if (!access) continue;
-    *access = *(const struct pto_trace_host_access *)pto_trace_log_at(&part->host_accesses, i);
-    access->buffer_number += shift->buffer;
-    access->task_count += shift->task;
-    end = pto_max_u64(end, access->buffer_number + 1);
-  }
-  return end;
+static void shift_scope(void *record, struct shift *shift) {
+  struct pto_trace_scope *scope = record;
+  scope->serial += (uint32_t)shift->scope;
+  if (scope->parent != UINT32_MAX) scope->parent += (uint32_t)shift->scope;
+  scope->first_task += shift->task;
+  if (scope->end_task != UINT64_MAX) scope->end_task += shift->task;
 }
 
-static void append_control(struct pto_trace *sum, const struct pto_trace *part, const struct shift *shift) {
-  for (uint64_t i = 0; i < part->samples.count; i++) {
-    struct pto_trace_sample *sample = pto_trace_log_append(&sum->samples);
-    if (!sample) continue;
-    *sample = *(const struct pto_trace_sample *)pto_trace_log_at(&part->samples, i);
-    sample->time += shift->time;
-  }
-  if (part->control.writer_tid) sum->control.writer_tid = part->control.writer_tid;
-  for (uint64_t i = 0; i < part->control.count; i++) {
-    struct pto_trace_control *control = pto_trace_log_append(&sum->control);
-    if (!control) continue;
-    *control = *(const struct pto_trace_control *)pto_trace_log_at(&part->control, i);
-    control->begin += shift->time;
-    control->end += shift->time;
-    control->task += (uint32_t)shift->task;
-  }
+static void shift_access(void *record, struct shift *shift) {
+  struct pto_trace_host_access *access = record;
+  shift_buffer(&access->buffer_number, shift);
+  access->task_count += shift->task;
 }
 
-static void append_spans(struct pto_trace *sum, const struct pto_trace *part, const struct shift *shift) {
-  for (uint32_t worker = 0; worker < part->span_log_count && sum->span_log_count; worker++) {
-    const struct pto_trace_log *from = &part->spans[worker];
-    struct pto_trace_log *to = &sum->spans[worker % sum->span_log_count];
-    to->dropped += from->dropped;
-    if (from->writer_tid) to->writer_tid = from->writer_tid;
-    for (uint64_t i = 0; i < from->count; i++) {
-      struct pto_trace_span *span = pto_trace_log_append(to);
-      if (!span) continue;
-      *span = *(const struct pto_trace_span *)pto_trace_log_at(from, i);
-      span->begin += shift->time;
-      span->end += shift->time;
-      span->task += (uint32_t)shift->task;
-    }
-  }
+static void shift_sample(void *record, struct shift *shift) {
+  ((struct pto_trace_sample *)record)->time += shift->time;
 }
 
-static void add_dropped(struct pto_trace *sum, const struct pto_trace *part) {
-  sum->tasks.dropped += part->tasks.dropped;
-  sum->params.dropped += part->params.dropped;
-  sum->edges.dropped += part->edges.dropped;
-  sum->scopes.dropped += part->scopes.dropped;
-  sum->host_accesses.dropped += part->host_accesses.dropped;
-  sum->samples.dropped += part->samples.dropped;
-  sum->control.dropped += part->control.dropped;
+static void shift_control(void *record, struct shift *shift) {
+  struct pto_trace_control *control = record;
+  control->begin += shift->time;
+  control->end += shift->time;
+  control->task += (uint32_t)shift->task;
+}
+
+static void shift_span(void *record, struct shift *shift) {
+  struct pto_trace_span *span = record;
+  span->begin += shift->time;
+  span->end += shift->time;
+  span->task += (uint32_t)shift->task;
+}
+
+/* ---- all of a log ---- */
+
+static void shift_from(struct pto_trace_log *log, uint64_t first, shift_record *one, struct shift *shift) {
+  for (uint64_t i = first; i < log->count; i++) one(pto_trace_log_at(log, i), shift);
+}
+
+static void append(struct pto_trace_log *sum, const struct pto_trace_log *part, shift_record *one,
+                   struct shift *shift) {
+  const uint64_t first = sum->count, count = pto_min_u64(part->count, sum->capacity - first);
+  if (count) memcpy((char *)sum->memory.addr + first * sum->record_bytes, part->memory.addr, count * sum->record_bytes);
+  sum->count += count;
+  sum->dropped += part->dropped + (part->count - count);
+  if (part->writer_tid) sum->writer_tid = part->writer_tid;
+  shift_from(sum, first, one, shift);
 }
 
 int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64_t time) {
@@ -122,45 +94,34 @@ int pto_trace_append(struct pto_trace *sum, const struct pto_trace *part, uint64
     sum->start_ns = part->start_ns;
   }
   /* A record that was dropped has no number that others could refer to wrongly: the logs end there. */
-  const struct shift shift = {.time = time,
-                              .task = sum->tasks.count,
-                              .param = sum->params.count,
-                              .edge = sum->edges.count,
-                              .scope = sum->scopes.count,
-                              .buffer = sum->buffer_end};
-  append_tasks(sum, part, &shift);
-  sum->buffer_end = append_params(sum, part, &shift);
-  append_edges(sum, part, &shift);
-  append_scopes(sum, part, &shift);
-  sum->buffer_end = pto_max_u64(sum->buffer_end, append_accesses(sum, part, &shift));
-  append_control(sum, part, &shift);
-  append_spans(sum, part, &shift);
-  add_dropped(sum, part);
+  struct shift shift = {.time = time,
+                        .task = sum->tasks.count,
+                        .param = sum->params.count,
+                        .edge = sum->edges.count,
+                        .scope = sum->scopes.count,
+                        .buffer = sum->buffer_end,
+                        .buffer_end = sum->buffer_end};
+  append(&sum->tasks, &part->tasks, shift_task, &shift);
+  append(&sum->params, &part->params, shift_param, &shift);
+  append(&sum->edges, &part->edges, shift_edge, &shift);
+  append(&sum->scopes, &part->scopes, shift_scope, &shift);
+  append(&sum->host_accesses, &part->host_accesses, shift_access, &shift);
+  append(&sum->samples, &part->samples, shift_sample, &shift);
+  append(&sum->control, &part->control, shift_control, &shift);
+  for (uint32_t worker = 0; worker < part->span_log_count && sum->span_log_count; worker++)
+    append(&sum->spans[worker % sum->span_log_count], &part->spans[worker], shift_span, &shift);
+  sum->buffer_end = shift.buffer_end;
   return PTO_OK;
-}
-
-/* Adds `by` to all times. */
-static void delay(struct pto_trace *trace, uint64_t by) {
-  for (uint64_t i = 0; i < trace->tasks.count; i++)
-    ((struct pto_trace_task *)pto_trace_log_at(&trace->tasks, i))->submit_time += by;
-  for (uint64_t i = 0; i < trace->samples.count; i++)
-    ((struct pto_trace_sample *)pto_trace_log_at(&trace->samples, i))->time += by;
-  for (uint64_t i = 0; i < trace->control.count; i++) {
-    struct pto_trace_control *control = pto_trace_log_at(&trace->control, i);
-    control->begin += by;
-    control->end += by;
-  }
-  for (uint32_t worker = 0; worker < trace->span_log_count; worker++)
-    for (uint64_t i = 0; i < trace->spans[worker].count; i++) {
-      struct pto_trace_span *span = pto_trace_log_at(&trace->spans[worker], i);
-      span->begin += by;
-      span->end += by;
-    }
 }
 
 uint64_t pto_trace_append_place(struct pto_trace *sum, uint64_t start_ns) {
   if (start_ns >= sum->start_ns) return start_ns - sum->start_ns;
-  delay(sum, sum->start_ns - start_ns);
+  struct shift later = {.time = sum->start_ns - start_ns};
+  shift_from(&sum->tasks, 0, shift_task, &later);
+  shift_from(&sum->samples, 0, shift_sample, &later);
+  shift_from(&sum->control, 0, shift_control, &later);
+  for (uint32_t worker = 0; worker < sum->span_log_count; worker++)
+    shift_from(&sum->spans[worker], 0, shift_span, &later);
   sum->start_ns = start_ns;
   return 0;
 }

@@ -8,17 +8,14 @@ const struct pto_kernel *pto_trace_task_kernel(const struct pto_trace *trace, ui
   return task && role < PTO_ARRAY_LENGTH(task->kernels) ? task->kernels[role] : NULL;
 }
 
+static const char *name_at(const char *const *names, size_t count, uint32_t index) {
+  return index < count && names[index] ? names[index] : "?";
+}
+
 const char *pto_trace_task_kind_name(uint32_t kind) {
-  switch (kind) {
-  case PTO_TASK_KERNEL:
-    return "kernel";
-  case PTO_TASK_BARRIER:
-    return "barrier";
-  case PTO_TASK_ALLOC:
-    return "alloc";
-  default:
-    return "?";
-  }
+  static const char *const names[] = {
+      [PTO_TASK_KERNEL] = "kernel", [PTO_TASK_BARRIER] = "barrier", [PTO_TASK_ALLOC] = "alloc"};
+  return name_at(names, PTO_ARRAY_LENGTH(names), kind);
 }
 
 const char *pto_trace_task_name(const struct pto_trace_task *task, char *text, size_t size) {
@@ -41,33 +38,16 @@ const struct pto_trace_param *pto_trace_param_of(const struct pto_trace *trace, 
 }
 
 const char *pto_mode_name(uint32_t mode) {
-  switch (mode) {
-  case PTO_INPUT:
-    return "INPUT";
-  case PTO_OUTPUT:
-    return "OUTPUT";
-  case PTO_INOUT:
-    return "INOUT";
-  case PTO_ACCUMULATE:
-    return "ACCUMULATE";
-  case PTO_SCALAR:
-    return "SCALAR";
-  default:
-    return "?";
-  }
+  static const char *const names[] = {[PTO_INPUT] = "INPUT",
+                                      [PTO_OUTPUT] = "OUTPUT",
+                                      [PTO_INOUT] = "INOUT",
+                                      [PTO_ACCUMULATE] = "ACCUMULATE",
+                                      [PTO_SCALAR] = "SCALAR"};
+  return name_at(names, PTO_ARRAY_LENGTH(names), mode);
 }
 
 const char *pto_edge_reason_name(uint32_t reason) {
-  switch (reason) {
-  case PTO_EDGE_RAW:
-    return "RAW";
-  case PTO_EDGE_WAW:
-    return "WAW";
-  case PTO_EDGE_WAR:
-    return "WAR";
-  case PTO_EDGE_EXPLICIT:
-    return "explicit";
-  default:
-    return "?";
-  }
+  static const char *const names[] = {
+      [PTO_EDGE_RAW] = "RAW", [PTO_EDGE_WAW] = "WAW", [PTO_EDGE_WAR] = "WAR", [PTO_EDGE_EXPLICIT] = "explicit"};
+  return name_at(names, PTO_ARRAY_LENGTH(names), reason);
 }

@@ -56,7 +56,7 @@ static void find_build_folder(void) {
   ssize_t length = readlink("/proc/self/exe", build_folder, sizeof build_folder - 32);
   assert_true(length > 0);
   build_folder[length] = '\0';
-  for (int up = 0; up < 3; up++) *strrchr(build_folder, '/') = '\0';
+  for (int up = 0; up < 4; up++) *strrchr(build_folder, '/') = '\0';
 }
 
 /* "PROGRAM.so --case NAME --set bug=1", or the options that a line of planted_hazards stands for. */

@@ -258,9 +258,14 @@ static void test_what_is_wrong_is_said_in_a_sentence(void **state) {
   assert_string_equal(sentence, "no program is named");
   options.program = "nowhere.json";
   assert_int_equal(pto_session_open(&options, &session, sentence, sizeof sentence), PTO_EINVAL);
+  options = options_for(program, NULL);
+  options.size = 0;
+  assert_int_equal(pto_session_open(&options, &session, sentence, sizeof sentence), PTO_EINVAL);
+  assert_string_equal(sentence, "options.size is 0; start with {.size = sizeof options}");
   program->abi = 99;
   options = options_for(program, NULL);
   assert_int_equal(pto_session_open(&options, &session, sentence, sizeof sentence), PTO_EINVAL);
+  assert_non_null(strstr(sentence, "99"));
   assert_null(session);
   free(program);
 }

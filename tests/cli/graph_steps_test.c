@@ -252,7 +252,7 @@ static void test_what_makes_no_sense_with_steps_is_refused(void **state) {
   } rows[] = {
       {"graph " GPT2 " --steps 3", "--steps is for --run"},
       {"graph " GPT2 " --run --steps 0", "--steps"},
-      {"graph " GPT2 " --run --steps 3 --engine reference", "--steps is for engines of a chip: threads virtual"},
+      {"graph " GPT2 " --run --steps 3 --engine reference", "--steps is not for --engine reference"},
       {"graph " GPT2 " --run --kv inplace", "--kv and --state are for --steps"},
       {"graph " GPT2 " --run --steps 3 --kv host", "\"host\" is none of pingpong, inplace"},
       {"graph " GPT2 " --run --steps 3 --compare reference --first-divergence", "is for one run"},

@@ -14,7 +14,7 @@ passes_nowhere() { # TEST
   [ -z "$(ls -A "$work/files")" ] || { ls -l "$work/files"; return 1; }
 }
 found=0
-for test in "$build"/tests/formats/*_test "$build"/tests/tests/device/model_files_test; do
+for test in "$build"/tests/formats/*_test "$build"/tests/formats/llm/*_test "$build"/tests/tests/device/model_files_test; do
   [ -x "$test" ] || continue
   found=$((found + 1))
   holds "${test##*/} writes nothing into its working folder" passes_nowhere "$test"

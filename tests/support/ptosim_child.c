@@ -94,7 +94,7 @@ int pto_ptosim_setup(void **state) {
     ssize_t length = readlink("/proc/self/exe", ptosim, sizeof ptosim - 32);
     if (length < 0) return -1;
     ptosim[length] = '\0';
-    for (int up = 0; up < 3; up++) *strrchr(ptosim, '/') = '\0';
+    for (int up = 0; up < 4; up++) *strrchr(ptosim, '/') = '\0';
     strcat(ptosim, "/ptosim");
   }
   snprintf(folder, sizeof folder, "%s/pto_cli_XXXXXX", temporary ? temporary : "/tmp");
