@@ -45,7 +45,7 @@ static void task_text(const struct pto_picture_task *task, bool is_long, char *t
   if (task->block_count > 1 && task->calls_left)
     used = append(text, size, used, ", %" PRIu32 " kernel calls left of %" PRIu32 " blocks", task->calls_left,
                   task->block_count);
-  if (task->block_bytes) used = append(text, size, used, ", %" PRIu64 " bytes", task->block_bytes);
+  if (task->heap_bytes) used = append(text, size, used, ", %" PRIu64 " bytes", task->heap_bytes);
   append(text, size, used, ")");
 }
 
