@@ -45,6 +45,7 @@ static inline void pto_atomic_init(_Atomic uint32_t *word, uint32_t value) {
 uint32_t pto_atomic_load(const _Atomic uint32_t *word, memory_order order);
 void pto_atomic_store(_Atomic uint32_t *word, uint32_t value, memory_order order);
 uint32_t pto_atomic_exchange(_Atomic uint32_t *word, uint32_t value, memory_order order);
+bool pto_atomic_compare_exchange(_Atomic uint32_t *word, uint32_t expected, uint32_t value, memory_order order);
 void pto_atomic_note_read(const void *plain);
 void pto_atomic_note_write(const void *plain);
 
@@ -66,6 +67,13 @@ static inline uint32_t pto_atomic_exchange(_Atomic uint32_t *word, uint32_t valu
   if (order != memory_order_relaxed) pto_valgrind_happens_after((const void *)word);
   return before;
 }
+static inline bool pto_atomic_compare_exchange(_Atomic uint32_t *word, uint32_t expected, uint32_t value,
+                                               memory_order order) {
+  if (order != memory_order_relaxed) pto_valgrind_happens_before((const void *)word);
+  const bool has_swapped = atomic_compare_exchange_strong_explicit(word, &expected, value, order, memory_order_relaxed);
+  if (order != memory_order_relaxed) pto_valgrind_happens_after((const void *)word);
+  return has_swapped;
+}
 static inline void pto_atomic_note_read(const void *plain) { (void)plain; }
 static inline void pto_atomic_note_write(const void *plain) { (void)plain; }
 
@@ -79,6 +87,11 @@ static inline void pto_atomic_store(_Atomic uint32_t *word, uint32_t value, memo
 }
 static inline uint32_t pto_atomic_exchange(_Atomic uint32_t *word, uint32_t value, memory_order order) {
   return atomic_exchange_explicit(word, value, order);
+}
+/* Whether the word held `expected`, and now has `value`; a failure orders nothing. */
+static inline bool pto_atomic_compare_exchange(_Atomic uint32_t *word, uint32_t expected, uint32_t value,
+                                               memory_order order) {
+  return atomic_compare_exchange_strong_explicit(word, &expected, value, order, memory_order_relaxed);
 }
 static inline void pto_atomic_note_read(const void *plain) { (void)plain; }
 static inline void pto_atomic_note_write(const void *plain) { (void)plain; }

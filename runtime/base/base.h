@@ -39,6 +39,14 @@ _Noreturn void pto_assert_failed(const char *condition, const char *file, int li
 #define PTO_INLINE inline __attribute__((always_inline))
 #define PTO_COLD __attribute__((noinline, cold))
 #define PTO_CACHE_LINE 64
+/* Asks for a line that is to be written and that another CPU may have. */
+static inline void pto_prefetch_to_write(const void *addr) {
+#if defined __x86_64__
+  __asm__ volatile("prefetchw %0" : : "m"(*(const char *)addr)); /* which __builtin_prefetch is only with -mprfchw */
+#else
+  __builtin_prefetch(addr, 1);
+#endif
+}
 #define PTO_ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static inline bool pto_is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }

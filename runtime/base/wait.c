@@ -79,8 +79,9 @@ void pto_wait_until(struct pto_wait *wait, bool (*is_ready)(void *), void *conte
 
 void pto_wait_for(struct pto_wait *wait, bool (*is_ready)(void *), void *context, uint64_t timeout_ns) {
   if (is_ready(context)) return;
-  pto_atomic_exchange(&wait->state, PTO_WAIT_SLEEPING, memory_order_seq_cst); /* W1 */
-  if (!is_ready(context)) futex_wait_for(&wait->state, PTO_WAIT_SLEEPING, timeout_ns);
+  pto_atomic_exchange(&wait->state, PTO_WAIT_SLEEPING,
+                      PTO_ORDER(28, memory_order_seq_cst, memory_order_relaxed)); /* W1 */
+  if (PTO_MUTANT == 29 || !is_ready(context)) futex_wait_for(&wait->state, PTO_WAIT_SLEEPING, timeout_ns);
   pto_atomic_store(&wait->state, PTO_WAIT_AWAKE, memory_order_seq_cst);
 }
 

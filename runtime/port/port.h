@@ -50,6 +50,9 @@ struct pto_payload {
 };
 _Static_assert(sizeof(struct pto_payload) == 64, "tensors start on the second cache line");
 
+/* Cache lines behind the header that a kernel's call reads, mostly: to be fetched before. */
+#define PTO_PAYLOAD_READ_LINES 3u
+
 static inline union pto_scalar *pto_payload_scalars(struct pto_payload *payload) {
   return (union pto_scalar *)(void *)&payload->tensors[payload->tensor_count];
 }

@@ -80,12 +80,9 @@ static void lay_out(struct layout *layout, struct pto_threads_engine *engine, ui
   }
   engine->in_flight = layout_take(layout, worker_count * sizeof(uint32_t), PTO_CACHE_LINE);
   engine->is_unpublished = layout_take(layout, worker_count * sizeof(bool), PTO_CACHE_LINE);
-  void *queue = layout_take(layout, all * sizeof(struct pto_message), PTO_CACHE_LINE);
-  void *offered = layout_take(layout, all * sizeof(struct pto_message), PTO_CACHE_LINE);
-  if (is_real) {
-    engine->stealing.queue = (struct pto_message_ring){.messages = queue, .mask = all - 1};
-    engine->stealing.offered = (struct pto_message_ring){.messages = offered, .mask = all - 1};
-  }
+  void *ring =
+      layout_take(layout, pto_threads_ring_capacity(worker_count) * sizeof(struct pto_message), PTO_CACHE_LINE);
+  if (is_real) pto_threads_stealing_init(&engine->stealing, ring, worker_count);
   for (uint32_t c = 0; c < core_count; c++) {
     void *deferred = layout_take(layout, slots_per_core * sizeof(struct pto_message), PTO_CACHE_LINE);
     if (!is_real) continue;
@@ -219,8 +216,7 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
                          PTO_CHIP_MAX_CLUSTERS);
   pto_topology_init(&topology);
   uint32_t worker_count = choose_worker_count(&topology, config);
-  uint32_t slots_per_core =
-      chip->slots_per_core > PTO_THREADS_SLOTS_PER_CORE ? chip->slots_per_core : PTO_THREADS_SLOTS_PER_CORE;
+  uint32_t slots_per_core = chip->slots_per_core > PTO_THREADS_BATCH ? chip->slots_per_core : PTO_THREADS_BATCH;
   lay_out(&layout, &sizes, chip->cluster_count, worker_count, slots_per_core);
   if (!pto_reserve_init(&memory, layout.used)) {
     pto_topology_fini(&topology);
@@ -231,7 +227,6 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
   engine->memory = memory;
   engine->topology = topology;
   engine->core_count = 3 * chip->cluster_count;
-  pto_ticks_begin(&engine->ticks);
   layout = (struct layout){(uintptr_t)memory.addr, 0};
   lay_out(&layout, engine, chip->cluster_count, worker_count, slots_per_core);
   engine->port = (struct pto_port){.ops = &pto_threads_ops,
@@ -251,8 +246,6 @@ int pto_engine_threads_create(const struct pto_engine_config *config, struct pto
   if (!init_local_memory(engine, chip))
     status =
         pto_error_set(error, PTO_ENOMEM, "threads: no memory for the local memories of %u cores", engine->core_count);
-  if (status == PTO_OK && !pto_threads_stealing_init(engine))
-    status = pto_error_set(error, PTO_ESYSTEM, "threads: cannot make a mutex");
   if (status == PTO_OK && !pto_threads_rendezvous_init(engine))
     status = pto_error_set(error, PTO_ENOMEM, "threads: no memory for %u cores that wait", engine->core_count);
   if (status == PTO_OK) status = start_threads(engine, config, error);

@@ -53,18 +53,11 @@ static bool has_messages(void *context) {
          pto_atomic_load(&worker->has_woken, memory_order_seq_cst);
 }
 
-static bool may_go_on(void *context) { return has_messages(context) || pto_threads_is_answered(context); }
-
-/* Until there is something to do, or to be asked for. */
+/* Until there is something to do. */
 static void rest(struct pto_threads_worker *worker) {
-  struct pto_thief *thief = &worker->thief;
   worker->last_end = 0;
   if (PTO_UNLIKELY(worker->busy_count > 0)) pto_threads_stall(worker);
-  if (thief->is_pausing)
-    pto_wait_for(&worker->wait, has_messages, worker, thief->pause_ns);
-  else
-    pto_wait_until(&worker->wait, may_go_on, worker);
-  thief->is_pausing = false;
+  pto_threads_wait_for_work(worker, has_messages);
   if (PTO_UNLIKELY(worker->busy_count > 0)) pto_threads_unstall(worker);
 }
 
@@ -82,7 +75,7 @@ static void work(struct pto_threads_worker *worker) {
       pto_threads_publish_completions(worker);
       continue;
     }
-    if (message || (!worker->thief.is_pausing && pto_threads_steal(worker))) continue;
+    if (message || pto_threads_steal(worker)) continue;
     if (pto_atomic_load(&worker->is_stopping, memory_order_acquire)) return;
     rest(worker);
   }
@@ -152,6 +145,13 @@ static int16_t run_at_once(struct pto_threads_engine *engine, const struct pto_m
   return (int16_t)status;
 }
 
+static PTO_NOINLINE int16_t run_sample(struct pto_threads_engine *engine, const struct pto_message *message) {
+  const uint64_t begin = pto_ticks_now();
+  const int16_t status = run_at_once(engine, message);
+  pto_threads_note_sample(&engine->stealing, pto_ticks_now() - begin);
+  return status;
+}
+
 static bool threads_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
                              struct pto_completion *completion) {
   struct pto_threads_engine *engine = engine_of(port);
@@ -159,14 +159,14 @@ static bool threads_dispatch(struct pto_port *port, const struct pto_message *me
     dispatch_to_core(engine, message);
     return false;
   }
-  if (PTO_LIKELY(pto_threads_runs_at_once(&engine->stealing))) {
+  const bool is_sample = pto_threads_is_sample(&engine->stealing);
+  if (PTO_LIKELY(is_sample || pto_threads_runs_at_once(&engine->stealing))) {
     completion->ticket = message->ticket;
     completion->core = message->core;
-    completion->status = run_at_once(engine, message);
+    completion->status = PTO_UNLIKELY(is_sample) ? run_sample(engine, message) : run_at_once(engine, message);
     return true;
   }
-  engine->stealing.in_flight++;
-  pto_threads_enqueue(engine, message);
+  pto_threads_share(engine, message);
   return false;
 }
 
@@ -219,7 +219,7 @@ static uint32_t threads_poll(struct pto_port *port, struct pto_completion *compl
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
   const uint32_t count = take_completions(engine, completions, max);
-  if (count || !(pto_threads_run_queue(engine) || run_own(engine))) return count;
+  if (count || !(pto_threads_run_lone(engine) || run_own(engine))) return count;
   return take_completions(engine, completions, max);
 }
 
@@ -248,8 +248,7 @@ static PTO_NOINLINE void wait_with_waiting(struct pto_threads_engine *engine) {
 static void threads_wait(struct pto_port *port) {
   struct pto_threads_engine *engine = engine_of(port);
   threads_flush(port);
-  if (!control_is_ready(engine) && !pto_threads_run_queue(engine) && !run_own(engine) &&
-      !(pto_threads_reclaim(engine) && pto_threads_run_queue(engine))) {
+  if (!control_is_ready(engine) && !pto_threads_run_lone(engine) && !run_own(engine) && !pto_threads_help(engine)) {
     if (PTO_UNLIKELY(engine->has_met))
       wait_with_waiting(engine);
     else
@@ -284,8 +283,6 @@ static int threads_begin_run(struct pto_port *port, char *sentence, size_t sente
   engine->shared.has_extras = engine->shared.trace || engine->shared.meter || engine->shared.delay;
   engine->shared.is_observed = engine->shared.has_extras || engine->shared.has_watchdog;
   if (engine->has_told_failure) forget_failures(engine);
-  pto_ticks_measure(&engine->ticks);
-  pto_threads_stealing_begin_run(engine);
   pto_threads_rendezvous_reset(engine);
   pto_topology_unpin(&engine->topology, &engine->control_affinity); /* of a run that was not ended */
   /* A control thread that cannot be pinned runs all the same. */
@@ -329,7 +326,6 @@ void pto_threads_destroy(struct pto_port *port) {
   pto_topology_unpin(&engine->topology, &engine->control_affinity); /* a run that ended without end_run */
   pto_topology_fini(&engine->topology);
   pto_threads_rendezvous_fini(engine);
-  pto_threads_stealing_fini(engine);
   pto_reserve_fini(&engine->local_memory);
   pto_reserve_fini(&memory); /* the engine is in it */
 }

@@ -114,8 +114,7 @@ struct pto_threads_engine {
   uint32_t unpublished_count;                   /* workers with such */
   uint32_t failed_worker;                       /* of the run's first failed kernel that the runtime was told of */
   bool has_told_failure;
-  uint32_t next_polled;   /* worker to poll first */
-  struct pto_ticks ticks; /* since the engine was made */
+  uint32_t next_polled; /* worker to poll first */
   struct pto_threads_stealing stealing;
   bool has_met; /* messages of kernels that wait were sent in this run */
   struct pto_threads_rendezvous rendezvous;

@@ -2,110 +2,97 @@
 /*
  * Stealing: who runs a kernel that MAY_MOVE.  This is the only place that decides it.
  *
- * The control thread runs such a kernel at once, within its dispatch, unless a worker has asked for work.  Then it
- * gathers messages in a queue of its own until the next flush, offers half of them, and runs the others.  It keeps one
- * that is alone, so a chain stays where it is, unless the last such one took long; of a run it offers the first.
- * Workers take what is offered in batches.  The worker that empties the offer asks again before it runs its batch, so
- * an answer may come in time.  The control thread takes half of what is still offered before it would wait.
+ * While stealing is *open*, the control thread puts such kernels into one ring, and workers take them from there, a
+ * share of what is left at a time.  Where the workers have enough, it runs the kernel itself, within its dispatch; and
+ * it takes from the ring too before it would wait.  A kernel that is alone, with no other of its kind in flight, goes
+ * to no worker: so a chain stays where it is.  While stealing is *closed*, the control thread runs each kernel within
+ * its dispatch.
  *
- * A worker compares the time that a batch ran with the time that it took to get it.  Where stealing does not pay, or
- * the control thread refuses because nothing was ready beside what it ran itself, the worker pauses, twice as long each
- * time.  It measures the kernels and the machine as they are: short kernels stay on the control thread, others are
- * shared.
+ * To share a kernel moves some cache lines between two processors, and what that takes differs by machine, and in time.
+ * So it is measured: the control thread runs one kernel in PTO_THREADS_SAMPLE itself and reads the clock around it.
+ * Worker 1 compares: where a kernel takes much longer on a worker than there, it closes, and opens again after a pause,
+ * twice as long each time.  The control thread closes where kernels are alone again and again.
  *
- * Always true, under the mutex:   is_asked  ⇒  the offer is empty.
- * The word is read without the mutex too: by the control thread in each dispatch, and by workers that wait for the
- * answer, whose loads and the control thread's store are W2 and N1 of wait.h.
+ * Always true:   in_flight = messages pushed and not polled.
  *
- * Owned by the engine; freed by pto_threads_stealing_fini.
+ * Threads: as the parts below say.  Owned by the engine; nothing to free.
  */
 #ifndef PTO_SIM_THREADS_STEALING_H
 #define PTO_SIM_THREADS_STEALING_H
 
-#include <pthread.h>
-
 #include <runtime/base/atomic.h>
 #include <runtime/port/port.h>
+#include <sim/threads/message_ring.h>
 
-/* Messages that a worker takes at once, at most. */
-#define PTO_THREADS_BATCH 32u
-/* As soon as so many are queued all are offered: the control thread has more to submit. */
-#define PTO_THREADS_OFFER 16u
-/* The time that a batch is to run, by the mean of the one before.  A worker gives back what it has not begun after four
- * times that. */
-#define PTO_THREADS_BATCH_NS 8000u
-/* Stealing pays where a batch runs so many times as long as it takes to get it. */
-#define PTO_THREADS_PAYS 3u
-/* The longest pause; the first one is a batch's time.  A worker that finds out again and again that stealing does not
- * pay disturbs the control thread no more often than this. */
+/* Messages that are published together, and that a thread takes at once at most; a worker has enough with two such. */
+#define PTO_THREADS_BATCH 16u
+/* Stealing pays where a kernel takes at most so many hundredths of its time on the control thread. */
+#define PTO_THREADS_PAYS 150u
+/* Of so many kernels one is run and timed by the control thread. */
+#define PTO_THREADS_SAMPLE 64u
+/* The longest pause; the first is a 64th of it.  So late is noticed that kernels have become longer. */
 #define PTO_THREADS_PAUSE_NS 1000000u
-/* So many messages in a row that were alone are a refusal. */
-#define PTO_THREADS_PATIENCE 16u
-
-/* Messages in a ring with room for all that the engine's cores hold. */
-struct pto_message_ring {
-  struct pto_message *messages;
-  uint32_t mask, head, tail; /* count = tail − head ≤ mask + 1 */
-};
 
 struct pto_threads_stealing {
+  struct pto_message_ring ring;
   /* The control thread's. */
-  _Alignas(PTO_CACHE_LINE) struct pto_message_ring queue;
-  uint32_t in_flight;   /* messages that MAY_MOVE: queued here, offered, with a worker, or completed and not polled */
-  uint32_t alone_count; /* messages in a row that could not be shared */
-  bool is_lone;         /* the last offer was of one that was alone: it is not taken back */
-  bool keeps_alone;     /* a message that is alone: the last one took less than a batch's time */
-  /* control ⇄ workers, under the mutex. */
-  _Alignas(PTO_CACHE_LINE) pthread_mutex_t mutex;
-  struct pto_message_ring offered;
-  uint64_t batch_ticks; /* PTO_THREADS_BATCH_NS */
-  bool is_made;         /* the mutex */
-  /* 1, worker → control: a worker has nothing to take.  0, control → workers: look again.  Hands over nothing: the
-   * mutex does. */
-  _Alignas(PTO_CACHE_LINE) _Atomic uint32_t is_asked;
+  _Alignas(PTO_CACHE_LINE) uint32_t in_flight; /* messages that MAY_MOVE, but for those run within their dispatch */
+  uint32_t enough;                             /* messages in the ring for all workers; constant */
+  uint32_t dispatch_count;
+  uint32_t lone_count; /* messages in a row that were alone */
+  /* Worker 1 → control: workers take messages.  0, either → the other: none does.  Hands over nothing. */
+  _Alignas(PTO_CACHE_LINE) _Atomic uint32_t is_open;
+  /* Control → worker 1: mean ticks of a kernel on the control thread; 0: not known.  Relaxed: nothing goes with it. */
+  _Atomic uint32_t kernel_ticks;
 };
 
 /* A worker's own. */
 struct pto_thief {
-  struct pto_message batch[PTO_THREADS_BATCH];
-  uint64_t mean_ticks; /* of a message of its last batch; 0: unknown */
-  uint64_t pause_ns;   /* the last one; 0: stealing paid */
-  uint64_t most_ticks; /* after which it gives back what it has not begun */
-  bool has_asked;      /* and has not had the answer */
-  bool is_pausing;
+  uint64_t ticks;    /* of messages, and of taking them, since it last judged */
+  uint32_t count;    /* of these messages */
+  uint64_t pause_ns; /* the last one; 0: stealing pays */
 };
 
 struct pto_threads_engine;
 struct pto_threads_worker;
 
-bool pto_threads_stealing_init(struct pto_threads_engine *engine);
-void pto_threads_stealing_fini(struct pto_threads_engine *engine);
+/* Messages in the ring: enough for all workers. */
+static inline uint32_t pto_threads_ring_capacity(uint32_t worker_count) {
+  uint32_t capacity = 2 * PTO_THREADS_BATCH;
+  while (capacity < 2 * PTO_THREADS_BATCH * (worker_count - 1)) capacity *= 2;
+  return capacity;
+}
+/* `messages`: memory for pto_threads_ring_capacity of them. */
+void pto_threads_stealing_init(struct pto_threads_stealing *stealing, void *messages, uint32_t worker_count);
 /* While nothing is in flight. */
 bool pto_threads_stealing_is_valid(const struct pto_threads_engine *engine);
 
 /* ---- the control thread ---- */
 
-void pto_threads_stealing_begin_run(struct pto_threads_engine *engine);
-/* Whether a message is best run at once. */
-static inline bool pto_threads_runs_at_once(const struct pto_threads_stealing *stealing) {
-  /* Relaxed: a message more or less that is not offered makes no difference. */
-  return stealing->queue.head == stealing->queue.tail && !pto_atomic_load(&stealing->is_asked, memory_order_relaxed);
+/* Whether it is to time the message, and run it at once. */
+static inline bool pto_threads_is_sample(struct pto_threads_stealing *stealing) {
+  return ++stealing->dispatch_count % PTO_THREADS_SAMPLE == 0;
+}
+void pto_threads_note_sample(struct pto_threads_stealing *stealing, uint64_t ticks);
+/* Whether it is to run a message at once. */
+static inline bool pto_threads_runs_at_once(struct pto_threads_stealing *stealing) {
+  /* Relaxed: a message more or less that is shared makes no difference. */
+  return !pto_atomic_load(&stealing->is_open, memory_order_relaxed) ||
+         pto_message_ring_has_many(&stealing->ring, stealing->enough);
 }
 /* Any other message that MAY_MOVE. */
-void pto_threads_enqueue(struct pto_threads_engine *engine, const struct pto_message *message);
-/* Offers half of the queue, where a worker has asked. */
+void pto_threads_share(struct pto_threads_engine *engine, const struct pto_message *message);
+/* Lets workers see what was shared, unless it is alone. */
 void pto_threads_offer(struct pto_threads_engine *engine);
-/* Runs messages of the queue for some microseconds, at least one; their completions are in the control thread's outbox.
- * False where it is empty. */
-bool pto_threads_run_queue(struct pto_threads_engine *engine);
-/* Takes half of what is offered into the queue; false where nothing is. */
-bool pto_threads_reclaim(struct pto_threads_engine *engine);
+/* These two run messages, whose completions are then in the control thread's outbox.  False where there was none: */
+bool pto_threads_run_lone(struct pto_threads_engine *engine); /* the one that is alone */
+bool pto_threads_help(struct pto_threads_engine *engine);     /* a share of the ring */
 
 /* ---- a worker ---- */
 
-/* Takes a batch and runs it, with its completions published.  False where there was none: it has asked, or pauses. */
+/* Takes messages and runs them, with their completions published.  False where there was none. */
 bool pto_threads_steal(struct pto_threads_worker *worker);
-/* For the is_ready of its pto_wait: its question was answered. */
-bool pto_threads_is_answered(const struct pto_threads_worker *worker);
+/* Waits until there is something to steal or has_other_work says so, or for a pause. */
+void pto_threads_wait_for_work(struct pto_threads_worker *worker, bool (*has_other_work)(void *worker));
 
 #endif

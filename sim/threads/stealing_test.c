@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that may move: run at once, offered, stolen, taken back; each once, whoever comes to it. */
+/* Kernels that may move: run at once, shared, stolen; each once, whoever comes to it. */
 #include <sim/threads/stealing.h>
 
 #include <sched.h>
@@ -52,12 +52,10 @@ static void end(struct pto_port *port) {
   port->ops->destroy(port);
 }
 
-static void wait_until_asked(struct pto_port *port) {
-  struct pto_threads_engine *engine = (struct pto_threads_engine *)(void *)port;
-  while (!pto_atomic_load(&engine->stealing.is_asked, memory_order_acquire)) sched_yield();
+static struct pto_threads_stealing *stealing_of(struct pto_port *port) {
+  return &((struct pto_threads_engine *)(void *)port)->stealing;
 }
-
-static void test_a_kernel_that_nobody_asks_for_is_run_within_its_dispatch(void **state) {
+static void test_a_kernel_is_run_within_its_dispatch_where_no_other_thread_is(void **state) {
   (void)state;
   struct pto_port *port = begin(1, 1, 0);
   for (uint32_t i = 0; i < 10; i++) {
@@ -72,42 +70,113 @@ static void test_a_kernel_that_nobody_asks_for_is_run_within_its_dispatch(void *
   end(port);
 }
 
-static void test_a_worker_that_asks_gets_half_and_the_first_of_a_run(void **state) {
+static uint32_t poll_all(struct pto_port *port, uint32_t count) {
+  struct pto_completion done[16];
+  uint32_t received = 0;
+  while (received < count) {
+    const uint32_t polled = port->ops->poll(port, done, PTO_ARRAY_LENGTH(done));
+    received += polled;
+    if (!polled && received < count) port->ops->wait(port);
+  }
+  return received;
+}
+
+static void test_a_kernel_that_is_alone_stays_with_the_control_thread(void **state) {
   (void)state;
   struct pto_port *port = begin(4, 2, 0);
-  struct pto_threads_engine *engine = (struct pto_threads_engine *)(void *)port;
-  struct pto_completion done[16];
-  wait_until_asked(port);
-  for (uint32_t i = 0; i < 6; i++) { /* the first alone; one that stays, and four more: of these five two are offered */
-    const struct pto_message message = message_of(i, 1 + i % 2, true, false);
-    if (i < 2) wait_until_asked(port);
-    if (i == 1) engine->stealing.keeps_alone = true;
-    assert_false(port->ops->dispatch(port, &message, 0, done));
-    if (i == 0 || i == 1 || i == 5) port->ops->flush(port);
-    assert_int_equal(engine->stealing.queue.tail - engine->stealing.queue.head, i == 0 ? 0 : i == 5 ? 3 : i);
+  struct pto_completion done;
+  for (uint32_t i = 0; i < 4; i++) {
+    const struct pto_message message = message_of(i, 1, true, false);
+    assert_false(port->ops->dispatch(port, &message, 0, &done));
+    port->ops->flush(port);
+    assert_int_equal(poll_all(port, 1), 1);
   }
-  for (uint32_t got = 0; got < 6;) {
-    const uint32_t count = port->ops->poll(port, done, 16);
-    got += count;
-    if (got < 6 && !count) port->ops->wait(port);
-  }
-  for (uint32_t i = 0; i < 6; i++) assert_int_equal(atomic_load(&runs[i]), 1);
+  assert_int_equal(atomic_load(&away_count), 0);
   end(port);
 }
 
-static void test_a_worker_is_refused_where_nothing_is_ever_ready_beside_another(void **state) {
+static void test_stealing_closes_where_kernels_are_alone_again_and_again(void **state) {
   (void)state;
   struct pto_port *port = begin(4, 2, 0);
-  struct pto_completion done[4];
-  wait_until_asked(port);
-  ((struct pto_threads_engine *)(void *)port)->stealing.keeps_alone = true;
+  struct pto_completion done;
   uint32_t sent = 0;
   for (bool has_run = false; !has_run; sent++) {
     const struct pto_message message = message_of(sent, 1, true, false);
-    has_run = port->ops->dispatch(port, &message, 0, done);
-    while (!has_run && !port->ops->poll(port, done, 4)) port->ops->wait(port);
+    has_run = port->ops->dispatch(port, &message, 0, &done);
+    if (!has_run) poll_all(port, 1);
   }
-  assert_in_range(sent, PTO_THREADS_PATIENCE, MESSAGES);
+  assert_in_range(sent, PTO_THREADS_BATCH, MESSAGES);
+  end(port);
+}
+
+static int wait_for_other(const struct pto_kernel_args *args) {
+  atomic_fetch_add(&runs[args->core->block_index], 1);
+  while (!atomic_load(&runs[0]) || !atomic_load(&runs[1])) sched_yield();
+  return 0;
+}
+static void test_two_kernels_are_shared_by_two_threads(void **state) {
+  (void)state;
+  struct pto_port *port = begin(4, 2, 0);
+  struct pto_completion done;
+  for (uint32_t i = 0; i < 2; i++) {
+    struct pto_message message = message_of(i, 1 + i, true, false);
+    message.run = wait_for_other;
+    assert_false(port->ops->dispatch(port, &message, 0, &done));
+  }
+  assert_int_equal(poll_all(port, 2), 2);
+  end(port);
+}
+
+/* The workers are in kernels that end when this thread says so. */
+static _Atomic uint32_t is_let_go;
+static int wait_until_let_go(const struct pto_kernel_args *args) {
+  (void)args;
+  atomic_fetch_add(&away_count, 1);
+  while (!atomic_load(&is_let_go)) sched_yield();
+  return 0;
+}
+static void test_the_control_thread_runs_a_kernel_where_the_workers_have_enough(void **state) {
+  (void)state;
+  struct pto_port *port = begin(4, 2, 0);
+  struct pto_completion done;
+  uint32_t sent = 2;
+  atomic_store(&is_let_go, 0);
+  for (uint32_t i = 0; i < 2; i++) {
+    struct pto_message message = message_of(i, 1, true, false);
+    message.run = wait_until_let_go;
+    assert_false(port->ops->dispatch(port, &message, 0, &done));
+  }
+  port->ops->flush(port);
+  while (!atomic_load(&away_count)) sched_yield();
+  struct pto_message message = message_of(sent, 2, true, false);
+  for (; !port->ops->dispatch(port, &message, 0, &done); message = message_of(++sent, 2, true, false)) {
+  }
+  assert_int_equal(atomic_load(&runs[sent]), 1);
+  assert_in_range(sent, 2 * PTO_THREADS_BATCH, 2 * PTO_THREADS_BATCH + 2);
+  atomic_store(&is_let_go, 1);
+  assert_int_equal(poll_all(port, sent), sent);
+  end(port);
+}
+
+static void test_stealing_closes_where_a_kernel_takes_much_longer_on_a_worker_and_opens_again(void **state) {
+  (void)state;
+  struct pto_port *port = begin(4, 2, 4000);
+  struct pto_threads_stealing *stealing = stealing_of(port);
+  struct pto_completion done;
+  bool has_closed = false;
+  pto_atomic_store(&stealing->kernel_ticks, 1, memory_order_relaxed); /* so all are much longer */
+  for (uint32_t sent = 0; sent < MESSAGES && !has_closed;) {
+    uint32_t shared = 0;
+    for (uint32_t i = 0; i < 8; i++, sent++) {
+      const struct pto_message message = message_of(sent, 1 + (sent & 1), true, true);
+      shared += !port->ops->dispatch(port, &message, 0, &done);
+    }
+    has_closed = !pto_atomic_load(&stealing->is_open, memory_order_relaxed);
+    pto_atomic_store(&stealing->kernel_ticks, 1, memory_order_relaxed);
+    poll_all(port, shared);
+  }
+  assert_true(has_closed);
+  while (!pto_atomic_load(&stealing->is_open, memory_order_relaxed)) sched_yield();
   end(port);
 }
 
@@ -161,7 +230,6 @@ static void test_the_sentence_of_a_stolen_kernel_reaches_the_control_thread(void
   struct pto_port *port = begin(4, 2, 0);
   struct pto_completion done[4];
   uint32_t failed = 0;
-  wait_until_asked(port);
   for (uint32_t i = 0; i < 2; i++) {
     struct pto_message message = message_of(i, 1, true, false);
     message.run = fail_away;
@@ -184,9 +252,12 @@ static void test_the_sentence_of_a_stolen_kernel_reaches_the_control_thread(void
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_kernel_that_nobody_asks_for_is_run_within_its_dispatch),
-      cmocka_unit_test(test_a_worker_that_asks_gets_half_and_the_first_of_a_run),
-      cmocka_unit_test(test_a_worker_is_refused_where_nothing_is_ever_ready_beside_another),
+      cmocka_unit_test(test_a_kernel_is_run_within_its_dispatch_where_no_other_thread_is),
+      cmocka_unit_test(test_a_kernel_that_is_alone_stays_with_the_control_thread),
+      cmocka_unit_test(test_stealing_closes_where_kernels_are_alone_again_and_again),
+      cmocka_unit_test(test_two_kernels_are_shared_by_two_threads),
+      cmocka_unit_test(test_the_control_thread_runs_a_kernel_where_the_workers_have_enough),
+      cmocka_unit_test(test_stealing_closes_where_a_kernel_takes_much_longer_on_a_worker_and_opens_again),
       cmocka_unit_test(test_each_message_is_run_once_whoever_comes_to_it),
       cmocka_unit_test(test_the_sentence_of_a_stolen_kernel_reaches_the_control_thread),
   };

@@ -58,6 +58,12 @@ static inline void pto_threads_run_message(struct pto_threads_worker *worker, co
   if (PTO_UNLIKELY(worker->sentence[0] != '\0')) worker->sentence[0] = '\0'; /* also of one that succeeded after all */
 }
 
+/* While more of a batch follows: completions are seen where the control thread looks, and it is woken where it sleeps.
+ * The publish at the batch's end loses no wake-up. */
+static inline void pto_threads_publish_early(struct pto_threads_worker *worker) {
+  pto_mailbox_publish(&worker->outbox);
+  if (PTO_UNLIKELY(pto_wait_is_asleep(worker->completed))) pto_wait_wake(worker->completed);
+}
 /* At once: the next kernel may take long. */
 static inline void pto_threads_publish_completions(struct pto_threads_worker *worker) {
   pto_mailbox_publish_to_sleeper(&worker->outbox);

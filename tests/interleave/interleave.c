@@ -245,6 +245,16 @@ uint32_t pto_atomic_exchange(_Atomic uint32_t *address, uint32_t value, memory_o
   return before;
 }
 
+bool pto_atomic_compare_exchange(_Atomic uint32_t *address, uint32_t expected, uint32_t value, memory_order order) {
+  hand_over(address, true);
+  struct word *word = word_of(address);
+  const bool has_swapped = word->stores[word->store_count - 1].value == expected;
+  read_store(word, word->store_count - 1, has_swapped ? order : memory_order_relaxed);
+  if (has_swapped) append_store(word, value, order, true);
+  note_step(has_swapped ? "swap" : "no swap", (int)(word - model.words), value, order);
+  return has_swapped;
+}
+
 /* The kernel compares with the newest value, under a lock that a waker takes as well. */
 void pto_futex_wait(_Atomic uint32_t *address, uint32_t expected) {
   hand_over(address, true);

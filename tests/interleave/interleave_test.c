@@ -14,6 +14,7 @@ static int interleave_mutant;
 
 #include <runtime/base/wait.c>
 #include <sim/threads/mailbox.c>
+#include <sim/threads/message_ring.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,6 +95,66 @@ static void finish_mailbox(void) {
   try_take(4);
   interleave_check(next_taken == next_sent, "an element was lost");
   interleave_check(pto_mailbox_is_valid(&there), "the emptied mailbox is not valid");
+}
+
+/* ---- message ring: messages 1, 2, … of one word, each taken once ---- */
+
+static struct pto_message_ring ring;
+static _Atomic uint32_t ring_words[2];
+static uint32_t take_counts[8];
+
+static void init_ring(void) {
+  pto_message_ring_init(&ring, ring_words, 2, 1, UINT32_MAX);
+  for (uint32_t i = 0; i < 2; i++) pto_atomic_init(&ring_words[i], 0);
+  memset(take_counts, 0, sizeof take_counts);
+  pto_wait_init(&worker_wait, 0);
+  next_sent = 1;
+}
+static void push(uint32_t tries) {
+  while (tries--) {
+    if (pto_message_ring_has_many(&ring, 2)) continue;
+    pto_message_ring_push(&ring, &next_sent);
+    next_sent++;
+    pto_message_ring_publish(&ring);
+  }
+}
+static uint32_t take_ring(uint32_t max) {
+  uint32_t messages[2];
+  const uint32_t count = pto_message_ring_take(&ring, messages, max, 1);
+  for (uint32_t i = 0; i < count; i++) {
+    interleave_check(messages[i] > 0 && messages[i] < PTO_ARRAY_LENGTH(take_counts), "what was taken is no message");
+    take_counts[messages[i]]++;
+  }
+  return count;
+}
+static void push_2(void) { push(2); }
+static void push_4(void) { push(4); }
+static void push_1_and_notify(void) {
+  push(1);
+  pto_wait_notify(&worker_wait);
+}
+static void take_1(void) { take_ring(1); }
+static void take_2_twice(void) {
+  take_ring(2);
+  take_ring(2);
+}
+static void push_2_and_take(void) {
+  push(2);
+  take_ring(1);
+  push(2);
+}
+static bool ring_is_ready(void *context) { return pto_message_ring_has_message(&ring); }
+static void wait_for_ring(void) {
+  while (!take_ring(1)) pto_wait_until(&worker_wait, ring_is_ready, NULL);
+}
+static void wait_for_ring_with_timeout(void) { /* which never comes: a wake-up that is lost is one */
+  while (!take_ring(1)) pto_wait_for(&worker_wait, ring_is_ready, NULL, 1);
+}
+static void finish_ring(void) {
+  while (take_ring(2)) {
+  }
+  interleave_check(pto_message_ring_is_empty(&ring), "the emptied ring is not empty");
+  for (uint32_t i = 1; i < next_sent; i++) interleave_check(take_counts[i] == 1, "a message was lost, or taken twice");
 }
 
 /* ---- waiting ---- */
@@ -192,6 +253,11 @@ static const struct interleave_scenario scenarios[] = {
      {complete_on_back, complete_on_other, wait_for_both},
      NULL},
     {"a worker is stopped", 2, init_capacity_1, {stop_worker, wait_for_stop}, NULL},
+    {"a ring and a taker", 2, init_ring, {push_4, take_2_twice}, finish_ring},
+    {"a ring and two takers", 3, init_ring, {push_2, take_1, take_1}, finish_ring},
+    {"a ring whose pusher takes", 2, init_ring, {push_2_and_take, take_2_twice}, finish_ring},
+    {"a ring and a sleeper", 2, init_ring, {push_1_and_notify, wait_for_ring}, finish_ring},
+    {"a ring and a sleeper with a timeout", 2, init_ring, {push_1_and_notify, wait_for_ring_with_timeout}, finish_ring},
     {"a worker's life", 2, init_capacity_1, {control_life, worker_life}, NULL},
 };
 
@@ -215,6 +281,15 @@ static const struct {
     {25, "the notifier takes the announcement back and does not wake"},
     {26, "the publish to a sleeper is a release store only"},
     {27, "the sleeper's look reads tail with acquire only"},
+    {28, "the sleeper with a timeout announces itself relaxed"},
+    {29, "the sleeper with a timeout does not look once more"},
+    {31, "the ring has room for one message too many"},
+    {32, "the ring is published relaxed"},
+    {33, "the ring is published to a sleeper by a release store only"},
+    {34, "the look at the ring reads tail with acquire only"},
+    {35, "take reads head relaxed"},
+    {36, "take reads tail relaxed"},
+    {37, "take keeps what another has taken"},
 };
 
 static void skip_under_thread_sanitizer(void) {
