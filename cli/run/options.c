@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <runtime/deps/rules.h>
-#include <runtime/sched/ready_queue.h>
+#include <runtime/sched/policy.h>
 #include <sim/engine/engine.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>

@@ -29,7 +29,7 @@ static void task_text(const struct pto_picture_task *task, bool is_long, char *t
   if (task->block_count > 1 && task->calls_left)
     pto_text_append(text, size, ", %" PRIu32 " kernel calls left of %" PRIu32 " blocks", task->calls_left,
                     task->block_count);
-  if (task->block_bytes) pto_text_append(text, size, ", %" PRIu64 " bytes", task->block_bytes);
+  if (task->heap_bytes) pto_text_append(text, size, ", %" PRIu64 " bytes", task->heap_bytes);
   pto_text_append(text, size, ")");
 }
 

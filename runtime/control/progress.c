@@ -34,6 +34,7 @@ static inline void charge(struct pto_runtime *rt, enum pto_work kind, uint32_t c
 
 /* ---- readiness ---- */
 
+_Static_assert(PTO_DTYPE_COUNT == 14, "a dtype more: how a predicate's element is read goes here");
 static int64_t load_integer(const void *addr, uint32_t dtype) {
   switch (dtype) {
   case PTO_INT8:
@@ -113,7 +114,7 @@ static PTO_NOINLINE uint32_t tell_chunks(struct pto_runtime *rt, struct pto_task
 }
 
 static PTO_NOINLINE void release_held(struct pto_runtime *rt, const struct pto_task_slot *slot) {
-  const uint32_t *held = pto_payload_held(slot->payload);
+  const uint32_t *held = slot->payload->held;
   const uint32_t count = pto_payload_held_count(slot->payload);
   for (uint32_t i = 0; i < count; i++) {
     PTO_ASSERT(rt->rings.slots[held[i]].holders > 0);
@@ -253,7 +254,7 @@ static inline void finish_new(struct pto_runtime *rt, struct pto_task_slot *slot
   slot->state = PTO_TASK_COMPLETED;
   rt->completed_count++;
   if (PTO_UNLIKELY(slot->flags & PTO_TASK_HAS_HELD)) release_held(rt, slot);
-  if (PTO_LIKELY(!(slot->flags & PTO_TASK_HAS_BLOCK))) pto_task_ring_note_done(rt->ring);
+  if (PTO_LIKELY(!(slot->flags & PTO_TASK_HAS_HEAP))) pto_task_ring_note_done(rt->ring);
   note_for_reports(slot, payload);
   PTO_PROBE2(complete, slot->number, index);
   pto_payload_pool_free(&rt->payloads, payload);
