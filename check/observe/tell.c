@@ -102,8 +102,8 @@ static const struct pto_observe_buffer *find_before(const struct pto_observation
   for (uint64_t back = PTO_OUTPUT_ALIGN; !buffer && back <= MOST_ROOM_BYTES; back += PTO_OUTPUT_ALIGN)
     buffer = pto_observe_shadow_find(&o->shadow, addr - back);
   if (!buffer) return NULL;
-  const uint64_t block_bytes = pto_align_up(buffer->hi - buffer->lo, PTO_OUTPUT_ALIGN);
-  return addr - buffer->lo < block_bytes << o->rt->arena.spread_log2 ? buffer : NULL;
+  const uint64_t piece_bytes = pto_align_up(buffer->hi - buffer->lo, PTO_OUTPUT_ALIGN);
+  return addr - buffer->lo < piece_bytes << o->rt->arena.spread_log2 ? buffer : NULL;
 }
 
 static void describe_arena(const struct pto_observation *o, uint64_t lo, struct object *object) {

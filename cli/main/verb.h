@@ -3,6 +3,8 @@
  * The verbs of ptosim: one table, one file each, and what they leave with.
  *
  * To add a verb: cli/verbs/NAME.c with a function of type pto_verb_main, and one line in PTO_VERB_LIST.
+ *
+ * The main thread only.  Constants; what a verb makes it frees before it returns.
  */
 #ifndef PTO_CLI_MAIN_VERB_H
 #define PTO_CLI_MAIN_VERB_H

@@ -120,40 +120,37 @@ static int set_dtype(const char *name, const struct pto_attribute_value *value, 
 
 /* ---- lists ---- */
 
-static int set_u32_list(struct pto_op_attributes *attributes, const struct pto_op_attribute *attribute,
-                        const struct pto_attribute_value *value, struct pto_u32_list *field, struct pto_error *error) {
+static int set_f32(const char *name, const struct pto_attribute_value *value, float *field, struct pto_error *error) {
+  struct pto_number number = {0};
+  const int status = set_number(name, PTO_NUMBERS_FINITE, value, &number, error);
+  *field = (float)pto_option_f64(number, 0);
+  return status || isfinite(*field) ? status : refuse(name, value, "a number of float32", error);
+}
+
+/* A list of 32-bit items of whatever kind. */
+static int set_list(struct pto_op_attributes *attributes, const struct pto_op_attribute *attribute,
+                    const struct pto_attribute_value *value, void *field, struct pto_error *error) {
   if (value->kind != PTO_VALUE_LIST) return refuse(attribute->name, value, "a list", error);
-  uint32_t count = value->as.list.count;
-  uint32_t *values = pto_graph_arena_alloc(&attributes->arena, (uint64_t)count * sizeof *values);
-  if (!values) return pto_error_set(error, PTO_ENOMEM, "no memory for %u values of %s", count, attribute->name);
+  const uint32_t count = value->as.list.count;
+  const bool is_f32 = attribute->kind == PTO_ATTRIBUTE_F32_LIST;
+  void *items = pto_graph_arena_alloc(&attributes->arena, (uint64_t)count * sizeof(uint32_t));
+  uint32_t *values = items;
+  float *floats = items;
+  if (!items) return pto_error_set(error, PTO_ENOMEM, "no memory for %u values of %s", count, attribute->name);
   for (uint32_t i = 0; i < count; i++) {
     char name[64];
     snprintf(name, sizeof name, "%s[%u]", attribute->name, i);
     const struct pto_attribute_value *item = &value->as.list.items[i];
-    int status = attribute->kind == PTO_ATTRIBUTE_WORD_LIST ? set_word(name, attribute->words, item, &values[i], error)
-                                                            : set_u32(name, item, &values[i], error);
+    const int status = is_f32 ? set_f32(name, item, &floats[i], error)
+                       : attribute->kind == PTO_ATTRIBUTE_WORD_LIST
+                           ? set_word(name, attribute->words, item, &values[i], error)
+                           : set_u32(name, item, &values[i], error);
     if (status) return status;
   }
-  *field = (struct pto_u32_list){values, count};
-  return PTO_OK;
-}
-
-static int set_f32_list(struct pto_op_attributes *attributes, const struct pto_op_attribute *attribute,
-                        const struct pto_attribute_value *value, struct pto_f32_list *field, struct pto_error *error) {
-  if (value->kind != PTO_VALUE_LIST) return refuse(attribute->name, value, "a list", error);
-  uint32_t count = value->as.list.count;
-  float *values = pto_graph_arena_alloc(&attributes->arena, (uint64_t)count * sizeof *values);
-  if (!values) return pto_error_set(error, PTO_ENOMEM, "no memory for %u values of %s", count, attribute->name);
-  for (uint32_t i = 0; i < count; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "%s[%u]", attribute->name, i);
-    struct pto_number number = {0};
-    int status = set_number(name, PTO_NUMBERS_FINITE, &value->as.list.items[i], &number, error);
-    if (status) return status;
-    values[i] = (float)pto_option_f64(number, 0);
-    if (!isfinite(values[i])) return refuse(name, &value->as.list.items[i], "a number of float32", error);
-  }
-  *field = (struct pto_f32_list){values, count};
+  if (is_f32)
+    *(struct pto_f32_list *)field = (struct pto_f32_list){floats, count};
+  else
+    *(struct pto_u32_list *)field = (struct pto_u32_list){values, count};
   return PTO_OK;
 }
 
@@ -162,7 +159,7 @@ static int set_splits(struct pto_op_attributes *attributes, const struct pto_op_
                       const struct pto_attribute_value *value, struct pto_u32_list *field, struct pto_error *error) {
   uint32_t *has_sizes = (uint32_t *)(field + 1);
   *has_sizes = value->kind == PTO_VALUE_LIST ? PTO_FLAG_YES : PTO_FLAG_NO;
-  if (value->kind == PTO_VALUE_LIST) return set_u32_list(attributes, attribute, value, field, error);
+  if (value->kind == PTO_VALUE_LIST) return set_list(attributes, attribute, value, field, error);
   uint32_t *parts = pto_graph_arena_alloc(&attributes->arena, sizeof *parts);
   if (!parts) return pto_error_set(error, PTO_ENOMEM, "no memory for %s", attribute->name);
   *field = (struct pto_u32_list){parts, 1};
@@ -212,9 +209,8 @@ static int set_attribute(struct pto_op_attributes *attributes, const struct pto_
     return set_number(attribute->name, attribute->number_class, value, field, error);
   case PTO_ATTRIBUTE_U32_LIST:
   case PTO_ATTRIBUTE_WORD_LIST:
-    return set_u32_list(attributes, attribute, value, field, error);
   case PTO_ATTRIBUTE_F32_LIST:
-    return set_f32_list(attributes, attribute, value, field, error);
+    return set_list(attributes, attribute, value, field, error);
   case PTO_ATTRIBUTE_SPLITS:
     return set_splits(attributes, attribute, value, field, error);
   }

@@ -49,6 +49,14 @@ static double average(const struct found *found) { return found->sum / (double)f
 static double norm(const struct found *found) { return sqrt(found->sum_of_squares); }
 static double largest(const struct found *found) { return found->largest; }
 
+static void store(struct pto_reference_tensor *results, uint64_t i, const struct found *found,
+                  double (*value)(const struct found *)) {
+  if (pto_reference_is_float(results))
+    results->values[i] = value(found);
+  else
+    results->whole[i] = found->whole_largest;
+}
+
 static int pool(const struct pto_graph_node *node, const struct pto_reference_tensor *input,
                 struct pto_reference_tensor *results, double (*value)(const struct found *)) {
   const struct pto_pool2d_options *options = node->options;
@@ -62,10 +70,7 @@ static int pool(const struct pto_graph_node *node, const struct pto_reference_te
     const uint64_t b = i / out.batch_stride, c = i / out.channel_stride % out.channels,
                    row = i / out.row_stride % out.height, col = i / out.col_stride % out.width;
     const struct found found = look(input, &in, &window, pto_reference_pixel(&in, b, c, 0, 0), row, col);
-    if (pto_reference_is_float(results))
-      results->values[i] = value(&found);
-    else
-      results->whole[i] = found.whole_largest;
+    store(results, i, &found, value);
   }
   return PTO_OK;
 }
@@ -83,10 +88,7 @@ static int pool_all(const struct pto_reference_tensor *input, struct pto_referen
       .height = 1, .width = size, .row_step = 1, .col_step = 1, .row_dilation = 1, .col_dilation = 1};
   for (uint64_t i = 0; i < count; i++) {
     const struct found found = look(input, &row, &window, i * size, 0, 0);
-    if (pto_reference_is_float(results))
-      results->values[i] = value(&found);
-    else
-      results->whole[i] = found.whole_largest;
+    store(results, i, &found, value);
   }
   return PTO_OK;
 }

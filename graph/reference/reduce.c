@@ -47,51 +47,6 @@ static uint64_t element_of(const struct reduction *r, uint64_t i, uint64_t k) {
          offset(r->joined_shape, r->joined_strides, r->joined_count, k);
 }
 
-/* finish(join(… join(first, term(x₀)) …, term(xₙ₋₁)), n) */
-struct fold {
-  double first;
-  double (*term)(double);
-  double (*join)(double, double);
-  double (*finish)(double, double);
-};
-
-static void fold_floats(const struct pto_reference_tensor *input, const struct reduction *r,
-                        struct pto_reference_tensor *results, const struct fold *fold) {
-  const uint64_t count = pto_reference_numel(results);
-  for (uint64_t i = 0; i < count; i++) {
-    double joined = fold->first;
-    for (uint64_t k = 0; k < r->size; k++) joined = fold->join(joined, fold->term(input->values[element_of(r, i, k)]));
-    results->values[i] = fold->finish(joined, (double)r->size);
-  }
-}
-
-static int reduce_floats(const struct pto_graph_node *node, const struct pto_reference_tensor *const *operands,
-                         struct pto_reference_tensor *results, const struct fold *fold) {
-  const struct reduction r = reduction_of(&operands[0]->desc, node->options);
-  fold_floats(operands[0], &r, results, fold);
-  return PTO_OK;
-}
-
-struct whole_fold {
-  int64_t (*term)(int64_t);
-  int64_t (*join)(uint32_t dtype, int64_t, int64_t);
-};
-
-/* The first element is the beginning: no operand is empty. */
-static int reduce_any(const struct pto_graph_node *node, const struct pto_reference_tensor *const *operands,
-                      struct pto_reference_tensor *results, const struct fold *fold, const struct whole_fold *whole) {
-  if (pto_reference_is_float(results)) return reduce_floats(node, operands, results, fold);
-  const struct reduction r = reduction_of(&operands[0]->desc, node->options);
-  const uint64_t count = pto_reference_numel(results);
-  for (uint64_t i = 0; i < count; i++) {
-    int64_t joined = whole->term(operands[0]->whole[element_of(&r, i, 0)]);
-    for (uint64_t k = 1; k < r.size; k++)
-      joined = whole->join(results->desc.dtype, joined, whole->term(operands[0]->whole[element_of(&r, i, k)]));
-    results->whole[i] = joined;
-  }
-  return PTO_OK;
-}
-
 static double same(double x) { return x; }
 static double square(double x) { return x * x; }
 static double as_it_is(double x, double n) { return x; }
@@ -102,55 +57,73 @@ static double mean(double x, double n) { return x / n; }
 static int64_t whole_same(int64_t x) { return x; }
 static int64_t whole_square(int64_t x) { return pto_reference_times(x, x); }
 
-PTO_REFERENCE_OPERATION(reduce_l1) {
-  /* Of uint64 every bit pattern is its own magnitude. */
-  const bool is_unsigned = operands[0]->desc.dtype == PTO_UINT64;
-  return reduce_any(node, operands, results, &(struct fold){0, fabs, pto_reference_sum, as_it_is},
-                    &(struct whole_fold){is_unsigned ? whole_same : pto_reference_whole_abs, pto_reference_whole_sum});
+/* finish(join(… join(first, term(x₀)) …, term(xₙ₋₁)), n); of integers, which no operand is empty of, it begins with the
+ * first of them. */
+static const struct fold {
+  double first;
+  double (*term)(double);
+  double (*join)(double, double);
+  double (*finish)(double, double);
+  int64_t (*whole_term)(int64_t); /* NULL: of floats alone */
+  int64_t (*whole_join)(uint32_t dtype, int64_t, int64_t);
+} folds[PTO_GRAPH_OP_COUNT] = {
+#define FOLD(id, ...) [PTO_GRAPH_OP_##id] = {__VA_ARGS__}
+    FOLD(reduce_l1, 0, fabs, pto_reference_sum, as_it_is, pto_reference_whole_abs, pto_reference_whole_sum),
+    FOLD(reduce_l2, 0, square, pto_reference_sum, root, NULL, NULL),
+    FOLD(reduce_log_sum, 0, same, pto_reference_sum, logarithm, NULL, NULL),
+    FOLD(reduce_log_sum_exp, -INFINITY, same, pto_reference_max, as_it_is, NULL, NULL), /* its largest */
+    FOLD(reduce_max, -INFINITY, same, pto_reference_max, as_it_is, whole_same, pto_reference_whole_max),
+    FOLD(reduce_mean, 0, same, pto_reference_sum, mean, NULL, NULL),
+    FOLD(reduce_min, INFINITY, same, pto_reference_min, as_it_is, whole_same, pto_reference_whole_min),
+    FOLD(reduce_product, 1, same, pto_reference_product, as_it_is, whole_same, pto_reference_whole_product),
+    FOLD(reduce_sum, 0, same, pto_reference_sum, as_it_is, whole_same, pto_reference_whole_sum),
+    FOLD(reduce_sum_square, 0, square, pto_reference_sum, as_it_is, whole_square, pto_reference_whole_sum),
+};
+
+static double fold_floats(const struct pto_reference_tensor *input, const struct reduction *r, uint64_t i,
+                          const struct fold *fold) {
+  double joined = fold->first;
+  for (uint64_t k = 0; k < r->size; k++) joined = fold->join(joined, fold->term(input->values[element_of(r, i, k)]));
+  return fold->finish(joined, (double)r->size);
 }
-PTO_REFERENCE_OPERATION(reduce_l2) {
-  return reduce_floats(node, operands, results, &(struct fold){0, square, pto_reference_sum, root});
-}
-PTO_REFERENCE_OPERATION(reduce_log_sum) {
-  return reduce_floats(node, operands, results, &(struct fold){0, same, pto_reference_sum, logarithm});
-}
-PTO_REFERENCE_OPERATION(reduce_max) {
-  return reduce_any(node, operands, results, &(struct fold){-INFINITY, same, pto_reference_max, as_it_is},
-                    &(struct whole_fold){whole_same, pto_reference_whole_max});
-}
-PTO_REFERENCE_OPERATION(reduce_mean) {
-  return reduce_floats(node, operands, results, &(struct fold){0, same, pto_reference_sum, mean});
-}
-PTO_REFERENCE_OPERATION(reduce_min) {
-  return reduce_any(node, operands, results, &(struct fold){INFINITY, same, pto_reference_min, as_it_is},
-                    &(struct whole_fold){whole_same, pto_reference_whole_min});
-}
-PTO_REFERENCE_OPERATION(reduce_product) {
-  return reduce_any(node, operands, results, &(struct fold){1, same, pto_reference_product, as_it_is},
-                    &(struct whole_fold){whole_same, pto_reference_whole_product});
-}
-PTO_REFERENCE_OPERATION(reduce_sum) {
-  return reduce_any(node, operands, results, &(struct fold){0, same, pto_reference_sum, as_it_is},
-                    &(struct whole_fold){whole_same, pto_reference_whole_sum});
-}
-PTO_REFERENCE_OPERATION(reduce_sum_square) {
-  return reduce_any(node, operands, results, &(struct fold){0, square, pto_reference_sum, as_it_is},
-                    &(struct whole_fold){whole_square, pto_reference_whole_sum});
+
+static int64_t fold_integers(const struct pto_reference_tensor *input, const struct reduction *r, uint64_t i,
+                             const struct fold *fold) {
+  int64_t joined = fold->whole_term(input->whole[element_of(r, i, 0)]);
+  for (uint64_t k = 1; k < r->size; k++)
+    joined = fold->whole_join(input->desc.dtype, joined, fold->whole_term(input->whole[element_of(r, i, k)]));
+  return joined;
 }
 
 /* m + log Σ exp(x − m), m = max x: exp of an f32 may be beyond double.  Where m is ±∞ or NaN it is the result. */
-PTO_REFERENCE_OPERATION(reduce_log_sum_exp) {
-  const struct reduction r = reduction_of(&operands[0]->desc, node->options);
-  fold_floats(operands[0], &r, results, &(struct fold){-INFINITY, same, pto_reference_max, as_it_is});
-  const uint64_t count = pto_reference_numel(results);
-  for (uint64_t i = 0; i < count; i++) {
-    const double largest = results->values[i];
-    double total = 0;
-    for (uint64_t k = 0; k < r.size; k++) total += exp(operands[0]->values[element_of(&r, i, k)] - largest);
-    if (isfinite(largest)) results->values[i] = largest + log(total);
+static double log_sum_exp(const struct pto_reference_tensor *input, const struct reduction *r, uint64_t i,
+                          double largest) {
+  double total = 0;
+  for (uint64_t k = 0; k < r->size; k++) total += exp(input->values[element_of(r, i, k)] - largest);
+  return isfinite(largest) ? largest + log(total) : largest;
+}
+
+static int reduce(const struct pto_graph_node *node, const struct pto_reference_tensor *input,
+                  struct pto_reference_tensor *results) {
+  const struct reduction r = reduction_of(&input->desc, node->options);
+  struct fold fold = folds[node->op];
+  /* Of uint64 every bit pattern is its own magnitude. */
+  if (node->op == PTO_GRAPH_OP_reduce_l1 && input->desc.dtype == PTO_UINT64) fold.whole_term = whole_same;
+  for (uint64_t i = 0; i < pto_reference_numel(results); i++) {
+    if (!pto_reference_is_float(results)) {
+      results->whole[i] = fold_integers(input, &r, i, &fold);
+      continue;
+    }
+    const double folded = fold_floats(input, &r, i, &fold);
+    results->values[i] = node->op == PTO_GRAPH_OP_reduce_log_sum_exp ? log_sum_exp(input, &r, i, folded) : folded;
   }
   return PTO_OK;
 }
+
+#define X(id, ...)                                                                                                     \
+  PTO_REFERENCE_OPERATION(id) { return reduce(node, operands[0], results); }
+PTO_REDUCE_OP_LIST(X)
+#undef X
 
 /* ---- along one axis ---- */
 

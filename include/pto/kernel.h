@@ -29,7 +29,7 @@ enum pto_mode {
   PTO_INPUT = 1,
   PTO_OUTPUT = 2,
   PTO_INOUT = 3,
-  PTO_ACCUMULATE = 7, /* adds into, in the kernel's own += */
+  PTO_ACCUMULATE = 7, /* reads and writes as INOUT; bit 2: adds into, in the kernel's own += */
   PTO_SCALAR = 8
 };
 
@@ -109,7 +109,7 @@ enum pto_kernel_flags {
   PTO_KERNEL_IN_PLACE = 1, /* an INPUT and an OUTPUT may be the same bytes in the same layout */
   PTO_KERNEL_WAITS = 2,    /* calls what core.h offers, on a stack of its own */
   PTO_KERNEL_TURNS = 4,    /* touches what it accumulates into only after pto_core_turn: its blocks may overlap before.
-                              Waits as well, said or not. */
+                              Implies PTO_KERNEL_WAITS. */
   PTO_KERNEL_ONE_BLOCK = 8 /* does the whole of its tensors in one call: a submit with more blocks is refused */
 };
 
@@ -131,7 +131,7 @@ struct pto_kernel {
 /* Leaves a sentence for the run's error and returns PTO_EKERNEL: `return pto_kernel_error(args, "index %d …", i);`. */
 PTO_API int pto_kernel_error(const struct pto_kernel_args *args, const char *format, ...) PTO_PRINTF(2, 3);
 
-/* The general kernel called `name` ("add", "matmul", …), or NULL. */
+/* The general kernel called `name` ("add", "matmul", …), or NULL.  Constants, as the next two give: any thread. */
 PTO_API const struct pto_kernel *pto_kernel_find(const char *name);
 /* The general kernels by index, 0 ≤ index < pto_kernel_count(). */
 PTO_API uint32_t pto_kernel_count(void);

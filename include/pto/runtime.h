@@ -22,8 +22,7 @@
 extern "C" {
 #endif
 
-/* A submitted task.  Its life ends when its slot comes round again: as many submits to its ring later as the window has
- * slots; or with the run. */
+/* A submitted task.  Its life ends when its slot is reused, `window` submits later in its ring, or with the run. */
 struct pto_task {
   uint64_t id;
   uint64_t generation;
@@ -98,8 +97,8 @@ struct pto_launch {
 
 /* Submits one task.  PTO_OK, or an error with nothing submitted and nothing changed: PTO_EINVAL, PTO_ESTALE, PTO_EFIT
  * name the parameter and the values and the run goes on; PTO_ESCOPE, PTO_EHEAP, PTO_EWINDOW, PTO_ECAPACITY,
- * PTO_EDEADLOCK end it.  Runs kernels of earlier tasks too, while it waits for space, and where it is far ahead of
- * them.  *task_out is written only on success. */
+ * PTO_EDEADLOCK end it.  It may run kernels on this thread: the task's own, and those of earlier tasks while it waits
+ * for space or is far ahead of them.  *task_out is written only on success. */
 PTO_API PTO_MUST_CHECK int pto_submit(struct pto_runtime *rt, const struct pto_launch *launch,
                                       const struct pto_param *params, uint32_t count, struct pto_task *task_out);
 PTO_API PTO_MUST_CHECK int pto_submit_aic(struct pto_runtime *rt, const struct pto_kernel *kernel,

@@ -14,7 +14,8 @@
  * the reason with its values (pto_tensor_explain); views of an invalid tensor stay invalid for the first reason, and
  * every call that takes it refuses it with that reason.
  *
- * Nothing here allocates, and any thread may call it; descriptors are copied by assignment and own nothing.
+ * Threads: the three calls that take a runtime are for its control thread and may end its run, when a table is full;
+ * any thread may call the others.  Nothing here allocates; descriptors are copied by assignment and own nothing.
  * A tensor with a 0 in its shape is empty: legal, touches no byte.
  */
 #ifndef PTO_TENSOR_H
@@ -96,13 +97,13 @@ struct pto_tensor {
   uint32_t dtype;
   uint64_t shape[PTO_MAX_DIMS];
   uint64_t strides[PTO_MAX_DIMS];
-  int32_t version;  /* which state of the buffer is meant (a checked assertion; no part of overlap) */
+  int32_t version;  /* state of the buffer that is meant; a submit checks it; no part of overlap */
   uint32_t overlap; /* enum pto_overlap_mode */
   int32_t status;   /* PTO_OK, or why the tensor is invalid */
 };
 
 /* A buffer identity of `size_bytes` in `rt`; it gets memory at its first write.  It lives in the current scope until a
- * task allocates it, and then in that task's scope.  On failure its tensors are invalid and say why. */
+ * task first writes it, and then in that task's scope.  On failure its tensors are invalid and say why. */
 PTO_API struct pto_buffer pto_create_buffer(struct pto_runtime *rt, uint64_t size_bytes);
 
 /* Dense tensor over the caller's memory at `addr`, registered with `rt` until the current scope ends (made outside a
@@ -150,7 +151,7 @@ PTO_API uint64_t pto_tensor_numel(const struct pto_tensor *t);     /* product of
 
 /* Relation of the two byte sets, whatever their dtype, rank or base address.  Exact for every descriptor that the
  * constructors and views can make.  Strides filled in by hand may exhaust a bounded budget: then PTO_PARTIAL, never
- * another answer that is not true.  If either side asks for PTO_OVERLAP_FUZZY, bounding ranges decide between
+ * a wrong DISJOINT, EQUAL or COVERS.  If either side asks for PTO_OVERLAP_FUZZY, bounding ranges decide between
  * PTO_DISJOINT and PTO_PARTIAL.  Empty or invalid on either side: PTO_DISJOINT. */
 enum pto_overlap { PTO_DISJOINT = 0, PTO_EQUAL, PTO_COVERS /* a ⊇ b */, PTO_COVERED /* a ⊆ b */, PTO_PARTIAL };
 PTO_API enum pto_overlap pto_tensor_overlap(const struct pto_tensor *a, const struct pto_tensor *b);

@@ -65,7 +65,7 @@
  * Elementwise operations: every element of the output is a function of the elements at the same index.
  *
  * X(name, form, dtypes, ulps, of floats, of integers, reference)
- *   form        which parameters: one of PTO_FORM_… below
+ *   form        which parameters: one of PTO_FORM_… above
  *   dtypes      of the tensors that the form leaves open
  *   ulps        how far a float result may be from the exact one, in units of the last place of f32
  *   of floats   in f32, from a, b, c (what is read, in order; for INPLACE b is the old y) and s, t (the values)

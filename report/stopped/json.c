@@ -101,7 +101,7 @@ static void put_tasks(struct pto_json_writer *w, const struct pto_wait_picture *
     pto_json_put_u64(w, "unfinished_producers", task->producers);
     pto_json_put_u64(w, "blocks", task->block_count);
     pto_json_put_u64(w, "calls_left", task->calls_left);
-    pto_json_put_u64(w, "block_bytes", task->block_bytes);
+    pto_json_put_u64(w, "block_bytes", task->heap_bytes);
     pto_json_object_end(w);
   }
   pto_json_array_end(w);

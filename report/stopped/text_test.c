@@ -19,7 +19,7 @@ static void test_text_of_any_length_ends_where_its_room_does(void **state) {
   picture.task_places = 1;
   picture.doing.kind = PTO_DOING_SUBMIT;
   picture.doing.task_number = task->number = UINT64_MAX;
-  picture.doing.heap_bytes = task->block_bytes = UINT64_MAX;
+  picture.doing.heap_bytes = task->heap_bytes = UINT64_MAX;
   task->block_count = task->calls_left = UINT32_MAX;
   memset(task->kernels, 'k', sizeof task->kernels - 1);
   memset(picture.doing_kernels, 'k', sizeof picture.doing_kernels - 1);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control thread: joins memory, task, deps and sched behind the public calls of pto/runtime.h, over any port.
+ * What the library's own parts call of a runtime besides pto/runtime.h: contexts, tools, reports.
  *
- * pto_control_create builds a runtime over an engine that the caller made; pto_runtime_create (runtime/join) makes the
- * engine that the configuration names and calls it.
+ * runtime/join has the life of a runtime and of a run (create, begin, drain, end); the rest is in runtime/control.
+ * pto_control_create builds a runtime over an engine that the caller made; pto_runtime_create makes the engine that the
+ * configuration names and calls it.
+ *
+ * Always true: between runs no task is unfinished; after a failure each call of a run refuses.
+ * Control thread only, but for pto_host_call.
  */
 #ifndef PTO_CONTROL_H
 #define PTO_CONTROL_H

@@ -67,7 +67,7 @@ struct pto_submit_work {
   uint32_t work_count; /* tensor_count, and 1 more with a predicate */
   uint32_t access_count;
   uint32_t held_count;
-  uint64_t block_bytes;                /* of all outputs allocated now */
+  uint64_t heap_bytes;                 /* of all outputs allocated now */
   uint32_t block_count, message_count; /* what its slot will say, as the next two */
   uint8_t shape;                       /* enum pto_shape */
   uint8_t slot_flags;                  /* enum pto_task_flags */
@@ -109,7 +109,8 @@ struct pto_runtime {
   struct pto_reserve finished_memory;
   uint32_t *finished; /* slots whose completion has to be told to their consumers */
   uint32_t finished_count;
-  uint32_t since_poll; /* submits; PTO_POLL_INTERVAL in virtual time, after a failure and between runs: all look up */
+  uint32_t since_poll; /* submits; PTO_POLL_INTERVAL in virtual time, after a failure and between runs: then every
+                          submit polls */
   bool is_running, has_failed;
   bool is_in_orchestration;   /* of pto_run, or behind it at the run's end */
   uint16_t tag;               /* of this runtime, in every handle */
@@ -128,7 +129,7 @@ struct pto_runtime {
   struct pto_error error;          /* the run's first error, else the last refused call's */
   const void *call;                /* where the last public call that submits or accesses returns to */
   struct pto_recording *recording; /* that is being made; NULL */
-  bool has_listeners;              /* of submits: that, the trace, a virtual clock */
+  bool has_listeners;              /* a recording, the trace or a virtual clock must see each submit */
   struct pto_template *templates;  /* template.h */
   struct pto_reserve templates_memory;
   struct pto_published_counters *published; /* NULL: they are not published */
@@ -166,7 +167,7 @@ static inline uint32_t *pto_runtime_scope_buffers(struct pto_runtime *rt, uint32
 #define PTO_CALLER() __builtin_return_address(0)
 
 /* progress.c */
-/* Takes in what has completed, without waiting, and sends what became ready. */
+/* Takes in what has completed and sends what became ready.  Waits only where the orchestration is far ahead. */
 void pto_progress_poll(struct pto_runtime *rt);
 /* One step of waiting: something completes, or the run fails.  Its status. */
 int pto_progress_wait(struct pto_runtime *rt);
@@ -206,9 +207,9 @@ void pto_stall_for(struct pto_runtime *rt, struct pto_stall *stall, enum pto_sta
 void pto_stall_end(struct pto_runtime *rt, struct pto_stall *stall);
 
 /* space.c, ring_space.c */
-/* A slot of the current scope's ring and, where `allocates`, a heap block of `block_bytes`: together or not at all. */
+/* A slot of the current scope's ring and, where `allocates`, `heap_bytes` of its heap: together or not at all. */
 int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t *slot_out,
-                      char **block_out);
+                      char **piece_out);
 /* Retires what can be retired in every ring. */
 bool pto_space_retire(struct pto_runtime *rt);
 /* The tasks, and bytes of the heap, that the open scope at `depth` keeps in its ring. */
@@ -222,12 +223,8 @@ void pto_space_note_table(struct pto_runtime *rt, uint32_t kind, const char *tab
 const char *pto_param_mode_name(uint32_t mode);
 /* Writes "param 0 …, param 1 …" of a payload for the sentence of a failed kernel. */
 void pto_params_describe(const struct pto_payload *payload, struct pto_error *error);
-static inline uint32_t *pto_payload_held(struct pto_payload *payload) {
-  return (uint32_t *)(uintptr_t)payload->reserved[0];
-}
-/* Above the count is the address of the kernel guard, where there is one. */
 static inline uint32_t pto_payload_held_count(const struct pto_payload *payload) {
-  return (uint32_t)payload->reserved[1] & (PTO_GUARD_ALIGN - 1);
+  return (uint32_t)payload->held_count_and_guard & (PTO_GUARD_ALIGN - 1);
 }
 _Static_assert(PTO_MAX_ACCESSES < PTO_GUARD_ALIGN, "a count of held memory fits below the guard's address");
 

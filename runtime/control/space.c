@@ -19,7 +19,7 @@ static void note_space(struct pto_runtime *rt, uint32_t ring_index, bool needs_s
                                  .ring = ring_index,
                                  .needs_slot = needs_slot,
                                  .needs_heap = !needs_slot,
-                                 .heap_bytes = submit->block_bytes,
+                                 .heap_bytes = submit->heap_bytes,
                                  .submit = submit,
                                  .task_number = rt->task_count,
                                  .awaited_slot = PTO_PICTURE_NONE};
@@ -56,14 +56,14 @@ static int fail_window(struct pto_runtime *rt, uint32_t ring_index) {
   return rt->error.status;
 }
 
-static int fail_heap(struct pto_runtime *rt, uint32_t ring_index, uint64_t block_bytes) {
+static int fail_heap(struct pto_runtime *rt, uint32_t ring_index, uint64_t piece_bytes) {
   const struct pto_heap_ring *heap = &rt->rings.rings[ring_index].heap;
   pto_runtime_fail(
       rt, PTO_EHEAP,
       "heap ring %u: %llu bytes wanted, %llu of %llu used, all held by open scopes; a heap of %llu bytes would have "
       "been enough",
-      ring_index, (unsigned long long)block_bytes, (unsigned long long)pto_heap_ring_used(heap),
-      (unsigned long long)heap->size_bytes, (unsigned long long)pto_heap_ring_enough(heap, block_bytes));
+      ring_index, (unsigned long long)piece_bytes, (unsigned long long)pto_heap_ring_used(heap),
+      (unsigned long long)heap->size_bytes, (unsigned long long)pto_heap_ring_enough(heap, piece_bytes));
   append_holders(rt, ring_index);
   return rt->error.status;
 }
@@ -74,26 +74,26 @@ static int fail_size(struct pto_runtime *rt, uint32_t ring_index, const struct p
       rt, PTO_EHEAP,
       "heap ring %u: the task's outputs take %llu bytes, the whole heap has %llu; a heap of %llu bytes would "
       "have been enough",
-      ring_index, (unsigned long long)submit->block_bytes,
-      (unsigned long long)rt->rings.rings[ring_index].heap.size_bytes, (unsigned long long)submit->block_bytes);
+      ring_index, (unsigned long long)submit->heap_bytes,
+      (unsigned long long)rt->rings.rings[ring_index].heap.size_bytes, (unsigned long long)submit->heap_bytes);
 }
 
 int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *submit, uint32_t *slot_out,
-                      char **block_out) {
+                      char **piece_out) {
   const bool allocates = submit->allocates;
-  const uint64_t block_bytes = submit->block_bytes;
+  const uint64_t piece_bytes = submit->heap_bytes;
   uint32_t ring_index = rt->scopes[rt->scope_depth].ring;
   struct pto_task_ring *ring = &rt->rings.rings[ring_index];
   struct pto_stall stall = {0};
   uint64_t heap_end = 0;
-  if (PTO_UNLIKELY(block_bytes > ring->heap.size_bytes)) return fail_size(rt, ring_index, submit);
+  if (PTO_UNLIKELY(piece_bytes > ring->heap.size_bytes)) return fail_size(rt, ring_index, submit);
   for (;;) {
     bool is_full = pto_task_ring_is_full(&rt->rings, ring_index);
-    if (!is_full && (!allocates || pto_heap_ring_alloc(&ring->heap, block_bytes, block_out, &heap_end))) break;
+    if (!is_full && (!allocates || pto_heap_ring_alloc(&ring->heap, piece_bytes, piece_out, &heap_end))) break;
     if (pto_task_ring_retire(&rt->rings, ring_index)) continue;
     note_space(rt, ring_index, is_full, submit);
     if (ring->tail == ring->open_begin)
-      return is_full ? fail_window(rt, ring_index) : fail_heap(rt, ring_index, block_bytes);
+      return is_full ? fail_window(rt, ring_index) : fail_heap(rt, ring_index, piece_bytes);
     pto_stall_for(rt, &stall, is_full ? PTO_STALL_window : PTO_STALL_heap);
     int status = pto_progress_wait(rt);
     if (status) return status;

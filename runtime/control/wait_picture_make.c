@@ -62,7 +62,7 @@ static uint64_t number_of(const struct view *view, const struct pto_task_slot *s
 static void copy_kernels(const struct pto_task_slot *slot, char *text) {
   const struct pto_kernel *first[3] = {NULL};
   if (slot->flags & PTO_TASK_NO_KERNEL)
-    snprintf(text, PTO_PICTURE_NAME, "%s", slot->flags & PTO_TASK_HAS_BLOCK ? "alloc" : "barrier");
+    snprintf(text, PTO_PICTURE_NAME, "%s", slot->flags & PTO_TASK_HAS_HEAP ? "alloc" : "barrier");
   else if (has_payload(slot))
     copy_names(text, slot->payload->kernels);
   else if ((first[0] = slot->kernel) != NULL)
@@ -83,15 +83,15 @@ static uint32_t scope_of(const struct view *view, uint32_t ring_index, uint64_t 
 }
 
 /* What its block takes: from the end of the one before. */
-static uint64_t block_bytes_of(const struct view *view, uint32_t ring_index, uint64_t sequence) {
+static uint64_t heap_bytes_of(const struct view *view, uint32_t ring_index, uint64_t sequence) {
   const struct pto_task_ring *ring = &view->rt->rings.rings[ring_index];
   uint64_t before = ring->heap.tail;
   for (uint64_t s = ring->tail; s != sequence; s++) {
     const uint32_t slot = pto_task_slot_index(&view->rt->rings, ring_index, s);
-    if (slot_at(view, slot)->flags & PTO_TASK_HAS_BLOCK) before = view->rt->rings.cold[slot].heap_end;
+    if (slot_at(view, slot)->flags & PTO_TASK_HAS_HEAP) before = view->rt->rings.cold[slot].heap_end;
   }
   const uint32_t slot = pto_task_slot_index(&view->rt->rings, ring_index, sequence);
-  if (!(slot_at(view, slot)->flags & PTO_TASK_HAS_BLOCK)) return 0;
+  if (!(slot_at(view, slot)->flags & PTO_TASK_HAS_HEAP)) return 0;
   return view->rt->rings.cold[slot].heap_end - before;
 }
 
@@ -118,7 +118,7 @@ static uint32_t add_task(const struct view *view, uint32_t slot_index) {
                                     .producers = slot->state == PTO_TASK_WAITING ? slot->pending : 0,
                                     .block_count = slot->block_count,
                                     .calls_left = has_payload(slot) ? slot->messages_left : 0,
-                                    .block_bytes = block_bytes_of(view, ring, sequence),
+                                    .heap_bytes = heap_bytes_of(view, ring, sequence),
                                     .sequence = sequence,
                                     .slot = slot_index};
   copy_kernels(slot, task->kernels);
@@ -407,7 +407,7 @@ static void visit_consumers(const struct view *view, uint32_t producer, uint32_t
 static void link_held(const struct view *view, uint32_t user, uint32_t place_count) {
   const struct pto_task_slot *slot = slot_at(view, user);
   if (!(slot->flags & PTO_TASK_HAS_HELD) || !has_payload(slot)) return;
-  const uint32_t *held = pto_payload_held(slot->payload);
+  const uint32_t *held = slot->payload->held;
   for (uint32_t i = 0; i < pto_payload_held_count(slot->payload) && i < PTO_MAX_ACCESSES; i++) {
     const uint32_t place = place_of(view, held[i], place_count);
     if (place != PTO_PICTURE_NONE && view->picture->tasks[place].is_held)

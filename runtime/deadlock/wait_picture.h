@@ -132,8 +132,8 @@ struct pto_picture_task {
   uint32_t scope;     /* place in scopes: of the open scope that owns it; PTO_PICTURE_NONE: that has ended */
   uint32_t producers; /* unfinished */
   uint32_t block_count, calls_left;
-  uint64_t block_bytes; /* of its outputs in the heap ring */
-  uint64_t sequence;    /* in its ring */
+  uint64_t heap_bytes; /* of its outputs in the heap ring */
+  uint64_t sequence;   /* in its ring */
   uint32_t slot;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the access map lies in memory, and the steps that a submit takes in it: for runtime/deps alone (access_map.h says
- * what the map is, and has its functions).
+ * How the access map lies in memory, and the steps that a submit takes in it (access_map.h says what the map is, and
+ * has its functions).  Only runtime/deps changes it; runtime/control and runtime/submit read a few counts of it.
  *
  * An exact hit touches a head of the table and one line of the entry; `cold` and the grid are for entries that are
  * made, removed, or overlap others.

@@ -6,14 +6,14 @@
  * An *entry* is one region (a canonical byte set) with the accesses made to exactly it, oldest first.  Entries live in
  * an *address space*: one managed buffer, or one range of external memory.  Two ways lead to an entry:
  *   - a bucket, by a hash of its geometry: the same tile again, the common case.  An entry whose ISOLATED flag is set
- * intersects no other entry of its space, so the hash alone answers; fuzzy regions, which meet others by their ranges,
- * never have it.
+ *     overlaps no other entry of its space, so the hash alone answers; fuzzy regions, which overlap others by their
+ *     ranges, never have it.
  *   - a grid over rows × bytes within a row × planes of the space, in classes of regions of about the same extents.  A
- * class has cells as large as its regions, so a region lies in at most two cells a dimension (one, where tiles are
- * aligned), and a lookup of a region of the class's size visits the same few cells however many disjoint tiles are
- * live.
+ *     class has cells as large as its regions, so a region lies in at most two cells a dimension (one, where tiles are
+ *     aligned), and a lookup of a region of the class's size visits the same few cells however many disjoint tiles are
+ *     live.
  *
- * Callers read this header; how entries lie in memory, and the steps of a submit, are in
+ * This header says what the map is and has its functions; its structs, and the steps of a submit, are in
  * access_layout.h.
  *
  * Always true: ISOLATED ⇒ no live entry of the space shares a byte with it; an entry is linked into each cell of its
@@ -28,7 +28,8 @@
  * twice the visible ones, and nothing is walked that is not paid for by inserts.  Only where room is short, or
  * references are about to repeat, a sweep drops all that has expired at once.
  *
- * Control thread only.  Capacity is fixed at creation.
+ * Owns entries and grids, reserved at creation, and borrows rings and list chunks; the runtime owns the map.  Control
+ * thread only.
  */
 #ifndef PTO_ACCESS_MAP_H
 #define PTO_ACCESS_MAP_H
@@ -36,13 +37,13 @@
 #include <runtime/deps/access_layout.h>
 
 /* Room for `entry_capacity` entries in up to `space_capacity` spaces; `bucket_count` (a power
- * of two, from PTO_HEADS_A_RUN on) heads a table. */
+ * of two, from PTO_HEADS_A_RUN on) list heads in each table. */
 bool pto_access_map_init(struct pto_access_map *map, uint32_t entry_capacity, uint32_t space_capacity,
                          uint32_t bucket_count, const struct pto_task_rings *rings, struct pto_list_chunks *chunks);
 void pto_access_map_fini(struct pto_access_map *map);
 
 /* A space over [lo, lo + size_bytes) whose grid follows a dense tensor with rows of `pitch_bytes` and planes of
- * `plane_bytes`. PTO_NONE-like UINT32_MAX where no space is left. */
+ * `plane_bytes`.  UINT32_MAX where no space is left. */
 uint32_t pto_access_map_add_space(struct pto_access_map *map, uint64_t lo, uint64_t size_bytes, uint64_t pitch_bytes,
                                   uint64_t plane_bytes);
 static inline bool pto_access_map_has_space(const struct pto_access_map *map) {

@@ -14,9 +14,10 @@
  * at run time.  A producer's slot carries the serial of the submit that last found it, which makes pairs distinct
  * without a set; the new task's own slot carries it too.
  *
- * A recording listens: it is told of each edge and its reasons (edge_record.h), and changes nothing that is done.
+ * A recorded run listens: it is told of each edge and its reasons (edge_record.h), and changes nothing that is done.
  *
- * Control thread only.
+ * Owns nothing but counts: map, rings and chunks are borrowed from the runtime, which has it as a part.  Control thread
+ * only.
  */
 #ifndef PTO_HAZARDS_H
 #define PTO_HAZARDS_H

@@ -22,6 +22,10 @@ static const struct {
 };
 _Static_assert(PTO_ARRAY_LENGTH(sets) == PTO_DEPS_SET_COUNT, "the sets are numbered from 0 on");
 _Static_assert(PTO_ARRAY_LENGTH(rules) <= 32, "a set is a bit a rule");
+#define X(rule, earlier, later, reason)                                                                                \
+  _Static_assert((earlier) >> 8 < 8 && (later) >> 8 < 4, #rule ": a tag bit more needs a larger table of reasons");
+PTO_DEPS_RULE_LIST(X)
+#undef X
 
 static uint8_t reasons_of(uint32_t set_rules, uint16_t earlier, uint16_t later) {
   uint8_t reasons = 0;

@@ -74,13 +74,13 @@ bool pto_heap_ring_alloc(struct pto_heap_ring *ring, uint64_t size_bytes, char *
 uint64_t pto_heap_ring_enough(const struct pto_heap_ring *ring, uint64_t size_bytes) {
   uint64_t used = pto_heap_ring_used(ring), needed = used + size_bytes;
   if (ring->tail % ring->size_bytes == 0) return needed;
-  /* they lie across the end of any ring at some place, where the block that reaches it skips less than it is long */
+  /* they lie across the end of any ring at some place, where the piece that reaches it skips less than it is long */
   return needed + pto_max_u64(used, size_bytes) - PTO_OUTPUT_ALIGN;
 }
 
 void pto_heap_ring_retire(struct pto_heap_ring *ring, uint64_t end) {
   PTO_ASSERT(end <= ring->head);
-  /* an empty ring may have started over while a block without bytes was still out: that one frees nothing new */
+  /* an empty ring may have started over while a piece without bytes was still out: that one frees nothing new */
   if (end <= ring->tail) return;
   if (PTO_UNLIKELY(ring->spread_log2)) mark_free(ring, ring->tail, end);
   ring->tail = end;

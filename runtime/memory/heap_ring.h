@@ -5,8 +5,9 @@
  * Positions run free and only grow; the address of position p is base + p mod size, or further apart in a ring that is
  * watched (gm_arena.h): base + (p / size mod laps) · size · spread + (p mod size) · spread.
  *     0 ≤ head − tail ≤ size_bytes          (equal: empty; size: full; the two never look alike)
- * A block never crosses the end: what is left there is skipped and belongs to the block that skipped it.  An empty ring
- * starts again at offset 0.  Blocks are multiples of PTO_OUTPUT_ALIGN, so every output in one is aligned.
+ * A *piece* is what one task got: the memory of all its outputs.  It never crosses the end: what is left there is
+ * skipped and belongs to the piece that skipped it.  An empty ring starts again at offset 0.  Pieces are multiples of
+ * PTO_OUTPUT_ALIGN, so every output in one is aligned.
  *
  * A watched ring tells memory_checker.h what is free: all but what its owner has marked since its allocation.
  *
@@ -50,13 +51,13 @@ static inline char *pto_heap_ring_addr(const struct pto_heap_ring *ring, uint64_
   return ring->base + ((lap * ring->size_bytes + offset) << ring->spread_log2);
 }
 
-/* A block of `size_bytes` (a multiple of PTO_OUTPUT_ALIGN, 0 allowed) at *addr, whose end is the position *end_out.
+/* A piece of `size_bytes` (a multiple of PTO_OUTPUT_ALIGN, 0 allowed) at *addr, whose end is the position *end_out.
  * False, and nothing changed, where it does not fit now. */
 bool pto_heap_ring_alloc(struct pto_heap_ring *ring, uint64_t size_bytes, char **addr_out, uint64_t *end_out);
 /* Bytes of a ring in which this request fits behind what is used now, wherever in the ring that begins.  `size_bytes` >
  * 0. */
 uint64_t pto_heap_ring_enough(const struct pto_heap_ring *ring, uint64_t size_bytes);
-/* Releases everything up to position `end`, the end of a block whose task, and all older ones, are consumed. */
+/* Releases everything up to position `end`, the end of a piece whose task, and all older ones, are consumed. */
 void pto_heap_ring_retire(struct pto_heap_ring *ring, uint64_t end);
 bool pto_heap_ring_is_valid(const struct pto_heap_ring *ring);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The seam between the runtime and whatever executes kernels: simulated cores on threads, simulated cores in virtual
- * time, one day a device.  The runtime holds a pto_port and calls its operations; an engine embeds a pto_port as its
- * first member and implements them.  Neither side sees more of the other than this header.
+ * The seam between the runtime and whatever executes kernels: simulated cores on threads or in virtual time.  The
+ * runtime holds a pto_port and calls its operations; an engine embeds a pto_port as its first member and implements
+ * them.  Neither side sees more of the other than this header.
  *
  * Numbering: core = cluster · 3 + lane (lane 0 AIC, 1 AIV0, 2 AIV1).  A core runs what it is sent in order: one message
  * runs, up to slots_per_core − 1 wait behind it.  The runtime never sends more.
  *
  * Always true: every message dispatched yields exactly one completion.  in flight = dispatched − polled.
+ *
+ * The runtime that an engine is handed to owns its port and frees it by `destroy`.
  *
  * Threads: all operations are called by the control thread alone, between begin_run and end_run unless said otherwise.
  * Other threads call `call` alone; it is no operation, because who stands before the engine may change `ops` in a run.
@@ -41,7 +43,9 @@ struct pto_payload {
   uint8_t tensor_count, scalar_count;
   uint8_t no_flags;                    /* 0: those of the message of a kernel alone on one core */
   const struct pto_kernel *kernels[3]; /* by role: aic, aiv0, aiv1; NULL where absent */
-  uint64_t reserved[2];
+  uint32_t *held;                      /* the runtime's: slots whose memory the task holds */
+  uint64_t
+      held_count_and_guard; /* the runtime's: how many, and above that the kernel guard's address (kernel_guard.h) */
   struct pto_kernel_tensor tensors[];
 };
 _Static_assert(sizeof(struct pto_payload) == 64, "tensors start on the second cache line");

@@ -7,7 +7,7 @@
  * the lowest cluster.  Cores claimed for a task that needs several at once are hidden from all others until it has
  * them. The tickets of the last messages sent to a core say what it holds, for reports.
  *
- * Control thread only.  Sees of the machine what the port says of it.
+ * Owns its counts and bits; the scheduler owns it.  Control thread only.  Sees of the machine what the port says of it.
  */
 #ifndef PTO_CORE_TRACKER_H
 #define PTO_CORE_TRACKER_H
@@ -16,7 +16,7 @@
 #include <runtime/port/port.h>
 
 #define PTO_LANES 3u         /* of a cluster: AIC, AIV0, AIV1 */
-#define PTO_CORE_TICKETS 16u /* slots_per_core is no more (sim/chips/chip.h) */
+#define PTO_CORE_TICKETS 16u /* slots_per_core is at most that (sim/chips/chip.h) */
 
 struct pto_core_tracker {
   struct pto_reserve memory;

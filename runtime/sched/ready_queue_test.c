@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include <runtime/sched/ready_queue.h>
+#include <runtime/sched/policy.h>
 
 #define CAPACITY 16u
 
@@ -45,10 +45,10 @@ static void model_remove(uint32_t slot) {
   fail_msg("slot %u is not in the queue", slot);
 }
 static uint32_t take(enum pto_policy policy, struct pto_rng *rng) {
-  struct pto_ready_item peeked = pto_ready_queue_peek(&queue, policy, rng);
-  assert_int_equal(pto_ready_queue_peek(&queue, policy, rng).slot, peeked.slot);
+  struct pto_ready_item peeked = pto_policy_peek(&queue, policy, rng);
+  assert_int_equal(pto_policy_peek(&queue, policy, rng).slot, peeked.slot);
   assert_int_equal(peeked.order, peeked.slot + 1000);
-  pto_ready_queue_pop(&queue, policy);
+  pto_policy_pop(&queue);
   return peeked.slot;
 }
 
@@ -103,7 +103,7 @@ static void test_a_random_choice_stays_chosen_while_others_are_pushed(void **sta
     struct pto_rng rng = {seed};
     make();
     for (uint32_t i = 0; i < 4; i++) push(i);
-    uint32_t chosen = pto_ready_queue_peek(&queue, PTO_POLICY_RANDOM, &rng).slot;
+    uint32_t chosen = pto_policy_peek(&queue, PTO_POLICY_RANDOM, &rng).slot;
     push(4);
     assert_int_equal(take(PTO_POLICY_RANDOM, &rng), chosen);
   }

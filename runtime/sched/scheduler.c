@@ -118,7 +118,7 @@ void pto_scheduler_requeue(struct pto_scheduler *scheduler, uint32_t slot_index)
 }
 
 static inline void pop(struct pto_scheduler *scheduler, uint32_t queue) {
-  pto_ready_queue_pop(&scheduler->queues[queue], scheduler->policy);
+  pto_policy_pop(&scheduler->queues[queue]);
   if (!pto_ready_queue_count(&scheduler->queues[queue])) scheduler->nonempty &= ~(1u << queue);
   scheduler->ready_count--;
 }
@@ -303,10 +303,10 @@ static inline uint32_t next_queue(struct pto_scheduler *scheduler, uint32_t cand
   uint32_t best = (uint32_t)__builtin_ctz(candidates);
   candidates &= candidates - 1;
   if (PTO_LIKELY(!candidates)) return best;
-  uint32_t best_order = pto_ready_queue_peek(&scheduler->queues[best], scheduler->policy, &scheduler->rng).order;
+  uint32_t best_order = pto_policy_peek(&scheduler->queues[best], scheduler->policy, &scheduler->rng).order;
   for (; candidates; candidates &= candidates - 1) {
     uint32_t queue = (uint32_t)__builtin_ctz(candidates);
-    uint32_t order = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).order;
+    uint32_t order = pto_policy_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng).order;
     bool is_older = (int32_t)(order - best_order) < 0;
     if (scheduler->queues[queue].is_at_back ? !is_older : is_older) {
       best = queue;
@@ -321,7 +321,7 @@ void pto_scheduler_dispatch(struct pto_scheduler *scheduler) {
   if (PTO_UNLIKELY(scheduler->claimant.slot != PTO_NO_SLOT)) place_claimant(scheduler);
   while ((scheduler->nonempty & ~blocked) && scheduler->done_count < PTO_SCHEDULER_DONE) {
     uint32_t queue = next_queue(scheduler, scheduler->nonempty & ~blocked);
-    struct pto_ready_item item = pto_ready_queue_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng);
+    struct pto_ready_item item = pto_policy_peek(&scheduler->queues[queue], scheduler->policy, &scheduler->rng);
     if (PTO_LIKELY((scheduler->rings->slots[item.slot].flags & PTO_TASK_SINGLE) &&
                    scheduler->claimant.slot == PTO_NO_SLOT)) {
       const enum pto_placed placed =

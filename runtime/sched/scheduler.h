@@ -10,13 +10,17 @@
  *
  * sync_start: all blocks are sent when, and only when, as many idle cores as it needs stand claimed.
  *
- * Control thread only.  Sends messages through the port; a slot's state goes READY → RUNNING with its first message.
+ * Always true: a task is in at most one queue, once, or is the claimant; ready_count = tasks in queues, and 1 for the
+ * claimant; a queue's bit in `nonempty` says whether it has a task.
+ *
+ * Owns queues and core tracker; the runtime owns it, and it borrows port and rings.  Control thread only.  Sends
+ * messages through the port; a slot's state goes READY → RUNNING with its first message.
  */
 #ifndef PTO_SCHEDULER_H
 #define PTO_SCHEDULER_H
 
 #include <runtime/sched/core_tracker.h>
-#include <runtime/sched/ready_queue.h>
+#include <runtime/sched/policy.h>
 #include <runtime/task/task_ring.h>
 
 /* Which cores a block needs.  X(name, needs AIC, AIV cores) */

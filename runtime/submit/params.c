@@ -77,11 +77,11 @@ static int check_allocation(struct pto_runtime *rt, struct pto_submit_work *subm
                         other->index, work->index, (unsigned long long)work->record->id);
   work->is_allocated_now = true;
   submit->allocates = true;
-  submit->slot_flags |= PTO_TASK_HAS_BLOCK;
-  if (work->record->size_bytes > UINT64_MAX / 2 - submit->block_bytes - PTO_OUTPUT_ALIGN)
+  submit->slot_flags |= PTO_TASK_HAS_HEAP;
+  if (work->record->size_bytes > UINT64_MAX / 2 - submit->heap_bytes - PTO_OUTPUT_ALIGN)
     return PTO_REFUSE(rt, PTO_EINVAL, "%s: param %u: %llu bytes are too many", what, work->index,
                       (unsigned long long)work->record->size_bytes);
-  submit->block_bytes += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN);
+  submit->heap_bytes += pto_align_up(work->record->size_bytes, PTO_OUTPUT_ALIGN);
   return PTO_OK;
 }
 
@@ -251,7 +251,7 @@ static int build_payload(struct pto_runtime *rt, struct pto_submit_work *submit,
     at = pto_params_fill_tensor(&payload->tensors[i], submit->params[i].tensor, submit->params[i].record->addr, at);
   for (uint32_t i = 0; i < request->count; i++)
     if (request->params[i].mode == PTO_SCALAR) *scalars++ = request->params[i].value.scalar;
-  payload->reserved[0] = (uint64_t)(uintptr_t)at;
+  payload->held = (uint32_t *)(void *)at;
   return PTO_OK;
 }
 
@@ -333,13 +333,13 @@ void pto_params_settle(struct pto_runtime *rt, struct pto_submit_work *submit, u
       if (submit->params[i].is_allocated_now)
         payload->tensors[i].addr = (void *)(uintptr_t)submit->params[i].record->addr;
   if (!submit->held_count || !payload) return;
-  uint32_t *held = pto_payload_held(payload), held_count = 0;
+  uint32_t *held = payload->held, held_count = 0;
   for (uint32_t i = 0; i < submit->work_count; i++) {
     const struct pto_buffer_record *record = submit->params[i].record;
     if (record->kind != PTO_BUFFER_MANAGED || submit->params[i].is_empty || record->owner_slot == slot_index) continue;
     held[held_count++] = record->owner_slot;
     rt->rings.slots[record->owner_slot].holders++;
   }
-  payload->reserved[1] = held_count;
+  payload->held_count_and_guard = held_count;
   if (held_count) slot->flags |= PTO_TASK_HAS_HELD;
 }

@@ -74,7 +74,7 @@ static inline void pto_params_begin_payload(struct pto_payload *payload, const s
   payload->kernels[0] = launch->aic;
   payload->kernels[1] = launch->aiv0;
   payload->kernels[2] = launch->aiv1;
-  payload->reserved[1] = 0;
+  payload->held_count_and_guard = 0;
 }
 
 #endif

@@ -4,8 +4,8 @@
  *
  *   check → poll → template or params → slot and memory → record → edges → settle → start
  *
- * Everything is checked before anything changes, but for space: a run whose space is used up ends.  Control thread
- * only.
+ * Everything is checked before anything changes, but for space: a run whose space is used up ends.  Owns nothing: what
+ * it makes is in the runtime's state.  Control thread only.
  */
 #ifndef PTO_RUNTIME_SUBMIT_SUBMIT_H
 #define PTO_RUNTIME_SUBMIT_SUBMIT_H

@@ -62,7 +62,7 @@ struct pto_payload *pto_template_make_payload(struct pto_runtime *rt, const stru
   uint64_t *dims = (uint64_t *)(void *)(pto_payload_scalars(payload) + scalar_count);
   for (uint32_t i = 0; i < tensor_count; i++)
     dims = pto_params_fill_tensor(&payload->tensors[i], &template->tensors[i].like, 0, dims);
-  payload->reserved[0] = (uint64_t)(uintptr_t)dims;
+  payload->held = (uint32_t *)(void *)dims;
   return payload;
 }
 

@@ -157,7 +157,7 @@ static PTO_INLINE bool pto_template_match(struct pto_runtime *rt, struct pto_tem
     pto_payload_pool_free(&rt->payloads, payload);
     return false;
   }
-  payload->reserved[1] = 0;
+  payload->held_count_and_guard = 0;
   template->work.payload = payload;
   return true;
 }

@@ -22,7 +22,7 @@ struct pto_list_chunk {
     uint32_t slots[PTO_CHUNK_SLOTS];
     struct {
       uint32_t refs[PTO_CHUNK_ACCESSES];
-      uint16_t tags[PTO_CHUNK_ACCESSES]; /* see access_map.h */
+      uint16_t tags[PTO_CHUNK_ACCESSES]; /* see runtime/deps/access_layout.h and runtime/deps/rules.h */
     } accesses;
   } items;
 };

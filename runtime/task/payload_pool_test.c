@@ -134,7 +134,7 @@ static void test_a_parked_payload_comes_back_to_its_form_alone_and_as_it_was(voi
   struct pto_payload *of_x = alloc_of(x, 256), *of_y = alloc_of(y, 256), *of_none = pto_payload_pool_alloc(&pool, 256);
   memset((char *)of_x + sizeof *of_x, 0x5a, 256 - sizeof *of_x);
   of_x->block_count = 7;
-  of_x->reserved[0] = 99;
+  of_x->held_count_and_guard = 99;
   const struct pto_payload was = *of_x;
   pto_payload_pool_free(&pool, of_x);
   pto_payload_pool_free(&pool, of_y);
@@ -276,7 +276,7 @@ static void test_random_forms_get_their_own_payloads_back_however_short_the_pool
       struct pto_payload *payload = what < 24 ? pto_payload_pool_take(&pool, forms[i]) : NULL;
       if (payload) {
         assert_int_equal(payload->form, forms[i]);
-        assert_true(payload->reserved[0] == stamp_of(forms[i], payload));
+        assert_true(payload->held_count_and_guard == stamp_of(forms[i], payload));
         taken++;
       } else {
         payload = pto_payload_pool_alloc(&pool, sizes[i]);
@@ -285,7 +285,7 @@ static void test_random_forms_get_their_own_payloads_back_however_short_the_pool
           continue;
         }
         payload->form = what < 28 ? forms[i] : 0;
-        payload->reserved[0] = stamp_of(payload->form, payload);
+        payload->held_count_and_guard = stamp_of(payload->form, payload);
       }
       assert_int_equal(pto_payload_class_units(payload->size_class) * PTO_PAYLOAD_UNIT >= sizes[i], true);
       for (uint32_t k = 0; k < live_count; k++)
@@ -295,7 +295,7 @@ static void test_random_forms_get_their_own_payloads_back_however_short_the_pool
       live[live_count++].size_bytes = sizes[i];
     } else if (live_count) {
       const uint32_t at = (uint32_t)pto_rng_below(&rng, live_count);
-      assert_true(live[at].payload->reserved[0] == stamp_of(live[at].payload->form, live[at].payload));
+      assert_true(live[at].payload->held_count_and_guard == stamp_of(live[at].payload->form, live[at].payload));
       pto_payload_pool_free(&pool, live[at].payload);
       live[at] = live[--live_count];
     }

@@ -41,7 +41,7 @@ bool pto_task_ring_retire(struct pto_task_rings *rings, uint32_t ring_index) {
     uint32_t index = pto_task_slot_index(rings, ring_index, tail);
     struct pto_task_slot *slot = &rings->slots[index];
     if (slot->state != PTO_TASK_COMPLETED || slot->holders) break;
-    if (slot->flags & PTO_TASK_HAS_BLOCK) pto_heap_ring_retire(&ring->heap, rings->cold[index].heap_end);
+    if (slot->flags & PTO_TASK_HAS_HEAP) pto_heap_ring_retire(&ring->heap, rings->cold[index].heap_end);
     slot->state = PTO_TASK_FREE;
     tail++;
   }
@@ -64,7 +64,7 @@ bool pto_task_rings_is_valid(const struct pto_task_rings *rings) {
       const struct pto_task_slot *slot = &rings->slots[pto_task_slot_index(rings, r, s)];
       if (slot->state == PTO_TASK_FREE || slot->ref.bits != pto_task_ref_make(rings, r, s).bits) return false;
       const bool is_done = s - ring->tail < ring->done_end - ring->tail;
-      if (is_done && (slot->state != PTO_TASK_COMPLETED || slot->holders || (slot->flags & PTO_TASK_HAS_BLOCK)))
+      if (is_done && (slot->state != PTO_TASK_COMPLETED || slot->holders || (slot->flags & PTO_TASK_HAS_HEAP)))
         return false;
     }
   }

@@ -3,16 +3,18 @@
  * Task rings: the slots that tasks live in, from submit to retirement.
  *
  * PTO_RING_COUNT rings of `window` slots each, kept apart by scope depth; depths beyond share the last.  Sequence
- * numbers run free; slot = ring · window + sequence mod window. tail ≤ open_begin ≤ head,
- * tail ≤ done_end ≤ head,   head − tail ≤ window − 1
- * Tasks before open_begin belong to scopes that have ended, and the one at open_begin, where there is one, to an open
- * scope: so a task can be CONSUMED when it is completed, nothing holds its memory and its sequence is below open_begin,
- * and the end of a scope costs O(1).  Only the innermost scope submits, so a ring that one open scope uses holds its
+ * numbers run free; slot = ring · window + sequence mod window.
+ *     tail ≤ open_begin ≤ head
+ *     tail ≤ done_end ≤ head
+ *     head − tail ≤ window − 1
+ * Tasks before open_begin belong to scopes that have ended; the task at open_begin, if any, is of an open scope.  So a
+ * task can be CONSUMED when it is completed, nothing holds its memory and its sequence is below open_begin, and the end
+ * of a scope costs O(1).  Only the innermost scope submits, so a ring that one open scope uses holds its
  * tasks as one run; in the last ring, which deep scopes share, tasks of ended scopes behind the first one of an open
  * scope wait for that scope, as retirement in order makes them do anyway.
  *
  * Tasks before done_end have completed, and have no memory that anybody could hold: they are retired at once, unseen.
- * The slot of a retired task is FREE, or COMPLETED where it was one of those.
+ * The slot of a retired task is FREE, or COMPLETED if it was before done_end.
  *
  * A task reference is 32 bits: the slot, and above it the low bits of how often the ring had gone round, which together
  * are the ring and the low 30 bits of the sequence.  It is *visible* while its slot has not come round again:
@@ -32,7 +34,7 @@
 #define PTO_RING_BITS 2u
 #define PTO_SEQUENCE_BITS (32u - PTO_RING_BITS) /* of a reference */
 #define PTO_SEQUENCE_MASK ((1u << PTO_SEQUENCE_BITS) - 1u)
-#define PTO_MIN_WINDOW UINT64_C(4)         /* one slot stays free; fewer than three tasks alive overlap nothing */
+#define PTO_MIN_WINDOW UINT64_C(4) /* one slot stays free; fewer than three tasks alive: none runs beside another */
 #define PTO_MAX_WINDOW (UINT64_C(1) << 24) /* so the accesses of four full rings, 33 a task, are counted in 32 bits */
 
 /* FREE → WAITING → READY → RUNNING → COMPLETED → (CONSUMED) → FREE; in an order that makes "has finished" one
@@ -49,7 +51,7 @@ enum pto_task_flags {
   PTO_TASK_SYNC_START = 2,
   PTO_TASK_SERIAL_BLOCKS = 4, /* ACCUMULATE: a block starts when the one before has completed */
   PTO_TASK_HAS_HELD = 8,      /* holds memory of other tasks */
-  PTO_TASK_HAS_BLOCK = 16,    /* has a heap block */
+  PTO_TASK_HAS_HEAP = 16,     /* has a piece of the heap ring */
   PTO_TASK_WAITS = 32,        /* a kernel of it waits for other cores */
   PTO_TASK_NO_KERNEL = 64,    /* a barrier or an allocation */
   PTO_TASK_SINGLE = 128       /* one kernel, once, on one core, in no group, and it does not wait */
@@ -87,7 +89,7 @@ _Static_assert(PTO_RING_COUNT == 1u << PTO_RING_BITS, "a ring is so many bits of
  * where its comment says so; the rest may be of an older task. */
 struct pto_task_cold {
   uint64_t number;            /* where the graph is recorded: in submission order, over all rings of the run */
-  uint64_t heap_end;          /* with PTO_TASK_HAS_BLOCK: position behind the task's block */
+  uint64_t heap_end;          /* with PTO_TASK_HAS_HEAP: position behind the task's piece */
   const void *predicate_addr; /* with PTO_TASK_HAS_PREDICATE, and the next three */
   int64_t predicate_value;
   uint16_t predicate_dtype, predicate_compare;
@@ -186,7 +188,7 @@ static inline uint32_t pto_task_ring_alloc_in(struct pto_task_rings *rings, stru
 static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring_index) {
   return pto_task_ring_alloc_in(rings, &rings->rings[ring_index]);
 }
-/* The newest task of the ring has completed, before any other was submitted to it, and has no block. */
+/* The newest task of the ring has completed, before any other was submitted to it, and has no heap piece. */
 static inline void pto_task_ring_note_done(struct pto_task_ring *ring) {
   if (PTO_LIKELY(ring->done_end == ring->head - 1)) ring->done_end = ring->head;
 }

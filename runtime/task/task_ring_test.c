@@ -198,7 +198,7 @@ static void test_a_retired_task_gives_its_heap_back(void **state) {
   assert_ptr_equal(heap->base, arena + 3 * HEAP_BYTES);
   uint32_t first = alloc(3), without = alloc(3);
   assert_true(pto_heap_ring_alloc(heap, 2 * PTO_OUTPUT_ALIGN, &addr, &rings.cold[first].heap_end));
-  rings.slots[first].flags |= PTO_TASK_HAS_BLOCK;
+  rings.slots[first].flags |= PTO_TASK_HAS_HEAP;
   rings.cold[without].heap_end = UINT64_MAX; /* means nothing without the flag */
   complete(first);
   complete(without);
@@ -300,7 +300,7 @@ static void model_alloc(struct pto_rng *rng, uint32_t r) {
   uint64_t end;
   if (!pto_rng_below(rng, 2) || !pto_heap_ring_alloc(&rings.rings[r].heap, task->bytes, &addr, &end)) return;
   task->has_block = true;
-  rings.slots[task->slot].flags |= PTO_TASK_HAS_BLOCK;
+  rings.slots[task->slot].flags |= PTO_TASK_HAS_HEAP;
   rings.cold[task->slot].heap_end = end;
 }
 

@@ -5,8 +5,8 @@
  * From cheap to dear: bounding ranges; equal fields; a run with anything of one stride; rows of one pitch; boxes of one
  * stride system; then number theory.  A and B overlap where a linear form takes a value in an interval (linear_form.h).
  * A covers B where B overlaps none of A's gaps, and the gaps of nested progressions are progressions of the same kind,
- * one for each dimension of A.  Sizes say which of the two can cover the other, and that two sets of one size of which
- * one covers the other are equal.
+ * one for each dimension of A.  Only the larger set can cover the other, and where sizes are equal, to cover means to
+ * be equal.
  *
  * So nothing is counted or listed.  Only strides that fold onto each other, which no view makes, have gaps that are no
  * progressions: for those each byte of B is looked up in A, within the budget, and an exhausted budget answers
@@ -52,7 +52,11 @@ static enum pto_overlap relate_run_to_rows(const struct pto_region *run, const s
 }
 
 /* Rows of one pitch, both with runs shorter than it.  In units of b's rows, a begins `down` rows and `right` bytes
- * after b; its runs have a part at `right` and, if they reach into the next row of b, a part at column 0 of that row.
+ * after b; its runs have a part at `right` and, if they reach into the next row of b, a part at column 0 of that row:
+ *
+ *     column      0     rb      right     pitch
+ *     row of b    bbbbbb..........aaaaaaaaa        the part at `right`
+ *     next row    aaabbb...................        the wrapped part: right + ra − pitch bytes
  */
 static enum pto_overlap relate_rows(const struct pto_region *a, const struct pto_region *b) {
   if (a->start < b->start) return mirrored(relate_rows(b, a));

@@ -15,7 +15,7 @@ static inline const struct pto_payload *payload_of(const struct pto_kernel_args 
                                                     offsetof(struct pto_payload, tensors));
 }
 static inline const struct pto_kernel_guard *guard_of(const struct pto_payload *payload) {
-  return (const struct pto_kernel_guard *)(uintptr_t)(payload->reserved[1] & ~(uint64_t)(PTO_GUARD_ALIGN - 1));
+  return (const struct pto_kernel_guard *)(uintptr_t)(payload->held_count_and_guard & ~(uint64_t)(PTO_GUARD_ALIGN - 1));
 }
 
 /* ---- the parameters as bytes ---- */
@@ -179,7 +179,7 @@ static int run_parallel(const struct pto_kernel_args *args) {
 static struct pto_message guarded_message(const struct pto_kernel_guard *guard, const struct pto_message *message) {
   struct pto_message guarded = *message;
   /* The payload is the runtime's, and no core has it yet or all that has is the same value. */
-  ((struct pto_payload *)(uintptr_t)message->payload)->reserved[1] |= (uint64_t)(uintptr_t)guard;
+  ((struct pto_payload *)(uintptr_t)message->payload)->held_count_and_guard |= (uint64_t)(uintptr_t)guard;
   guarded.run = (message->flags & PTO_MESSAGE_WAITS) ? run_waiting : guard->is_serial ? run_serial : run_parallel;
   return guarded;
 }

@@ -133,7 +133,7 @@ static void send(uint32_t tensor_count, uint32_t worker_count, uint8_t flags) {
         .name = "checked", .params = params[k], .param_count = tensor_count, .run = check_while_running};
   task.header.tensor_count = tensor_count;
   task.header.kernels[1] = &kernels[0];
-  task.header.reserved[1] = 5; /* the count of held memory stays below the guard's address */
+  task.header.held_count_and_guard = 5; /* the count of held memory stays below the guard's address */
   const struct pto_message message = {.payload = &task.header,
                                       .run = check_while_running,
                                       .role = 1,
@@ -141,7 +141,7 @@ static void send(uint32_t tensor_count, uint32_t worker_count, uint8_t flags) {
                                       .flags = flags};
   memset(is_written, 0, sizeof is_written);
   port.ops->dispatch(&port, &message, 0, NULL);
-  assert_int_equal(task.header.reserved[1] & (PTO_GUARD_ALIGN - 1), 5);
+  assert_int_equal(task.header.held_count_and_guard & (PTO_GUARD_ALIGN - 1), 5);
   for (uint32_t x = 0; x < MEMORY_BYTES; x++) assert_false(is_hidden[x] || is_fresh_hidden[x]);
   port.ops->destroy(&port);
   assert_ptr_equal(destroyed, &port);

@@ -140,6 +140,7 @@ static void set_number(struct loader *loader, size_t index, const char *value) {
           (unsigned long long)key->max);
   } else {
     char *field = (char *)&loader->chip + key->offset;
+    PTO_ASSERT(key->size == sizeof(uint32_t) || key->size == sizeof number);
     if (key->size == sizeof(uint32_t))
       memcpy(field, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
     else

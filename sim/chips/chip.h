@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A chip description: clusters, control threads, clocks, local memories, bandwidths and the price of control work, all
- * from an INI file (sim/chips, or the user's).  A value; constant after loading; every number of virtual time comes
- * from here.
+ * from an INI file (sim/chips, or the user's).  A value, owned by who loads it; constant after loading; every number of
+ * virtual time comes from here.  Any thread.
  */
 #ifndef PTO_SIM_CHIPS_CHIP_H
 #define PTO_SIM_CHIPS_CHIP_H

@@ -19,7 +19,7 @@ struct pto_chip;
 
 struct pto_engine_config {
   const struct pto_chip *chip; /* borrowed for the engine's life */
-  uint32_t workers;            /* 0: CPUs of the process; more than cores + 1 is cut down to what makes sense */
+  uint32_t workers;            /* 0: CPUs of the process; at most one a core is made */
   uint32_t timeout_ms;         /* watchdog; 0: none */
   void (*on_timeout)(void *context, const char *sentence);
   void *on_timeout_context;

@@ -25,15 +25,6 @@ static void text_number(struct text *text, uint64_t value, uint32_t base) {
   text_string(text, digit);
 }
 
-static const char *dtype_name(uint32_t dtype) {
-  static const char *const names[PTO_DTYPE_COUNT] = {
-#define X(constant, value, name, bits, class_) [value] = name,
-      PTO_DTYPE_LIST(X)
-#undef X
-  };
-  return dtype < PTO_DTYPE_COUNT ? names[dtype] : "?";
-}
-
 static void text_extents(struct text *text, const uint64_t *extents, uint32_t count) {
   text_string(text, "[");
   for (uint32_t i = 0; i < count; i++) {
@@ -49,7 +40,7 @@ static void text_tensor(struct text *text, uint32_t index, const struct pto_kern
   text_string(text, " at ");
   text_number(text, (uintptr_t)tensor->addr, 16);
   text_string(text, " ");
-  text_string(text, dtype_name(tensor->dtype));
+  text_string(text, pto_dtype_name(tensor->dtype));
   if (tensor->ndims > PTO_MAX_DIMS) { /* the crash being reported may have damaged it */
     text_string(text, " of impossible rank");
     return;

@@ -159,13 +159,6 @@ static void wake(struct pto_rendezvous_table *table, struct pto_rendezvous_seat 
   table->wake(table->context, seat->core);
 }
 
-static enum pto_rendezvous_answer wait_for(struct pto_rendezvous_seat *seat, enum pto_waits_for what,
-                                           uint32_t subject) {
-  seat->waits_for = (uint8_t)what;
-  seat->subject = (uint8_t)subject;
-  return PTO_RENDEZVOUS_WAIT;
-}
-
 static void break_rendezvous(struct pto_rendezvous_table *table, struct pto_rendezvous *rendezvous, int16_t why) {
   if (rendezvous->broken == PTO_OK) rendezvous->broken = why;
   for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++)
@@ -196,13 +189,6 @@ static bool has_turn(const struct pto_rendezvous_table *table, struct pto_rendez
       if (keeps_turn(own, member.role, &table->items[i], role)) return false;
   }
   return true;
-}
-
-enum pto_rendezvous_answer pto_rendezvous_turn(struct pto_rendezvous_table *table,
-                                               struct pto_rendezvous_member member) {
-  if (table->items[member.rendezvous].broken) return PTO_RENDEZVOUS_BROKEN;
-  if (has_turn(table, member)) return PTO_RENDEZVOUS_DONE;
-  return wait_for(seat_at(table, member), PTO_WAITS_FOR_TURN, 0);
 }
 
 static void pass_turn(struct pto_rendezvous_table *table, const struct pto_payload *payload) {
@@ -248,15 +234,6 @@ void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendez
   }
 }
 
-enum pto_rendezvous_answer pto_rendezvous_wait(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
-                                               uint32_t flag) {
-  struct pto_rendezvous_seat *seat = seat_at(table, member);
-  if (table->items[member.rendezvous].broken) return PTO_RENDEZVOUS_BROKEN;
-  if (seat->flags[flag] == 0) return wait_for(seat, PTO_WAITS_FOR_FLAG, flag);
-  seat->flags[flag]--;
-  return PTO_RENDEZVOUS_DONE;
-}
-
 /* The rendezvous that counts this one's barriers; NULL where it is over, so that no barrier can fill any more. */
 static struct pto_rendezvous *leader_of(const struct pto_rendezvous_table *table,
                                         const struct pto_rendezvous *rendezvous) {
@@ -264,33 +241,26 @@ static struct pto_rendezvous *leader_of(const struct pto_rendezvous_table *table
   return leader->payload == rendezvous->payload ? leader : NULL;
 }
 
-enum pto_rendezvous_answer pto_rendezvous_barrier(struct pto_rendezvous_table *table,
-                                                  struct pto_rendezvous_member member) {
-  struct pto_rendezvous *own = &table->items[member.rendezvous];
+/* Comes to the barrier, unless it is there already; true where it is the last. */
+static bool fills_barrier(struct pto_rendezvous_table *table, struct pto_rendezvous_member member) {
+  struct pto_rendezvous *own = &table->items[member.rendezvous], *leader = leader_of(table, own);
   struct pto_rendezvous_seat *seat = seat_at(table, member);
-  if (seat->at_barrier == PTO_THROUGH_BARRIER) { /* before anything that broke since */
-    seat->at_barrier = PTO_AT_NO_BARRIER;
-    return PTO_RENDEZVOUS_DONE;
-  }
-  if (own->broken) return PTO_RENDEZVOUS_BROKEN;
-  struct pto_rendezvous *leader = leader_of(table, own);
-  if (seat->at_barrier == PTO_AT_NO_BARRIER) {
-    seat->barriers++;
-    if (leader && ++leader->arrived == leader->expected) {
-      leader->arrived = 0;
-      FOR_EACH_OF_TASK(i, table, own->payload) {
-        for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
-          struct pto_rendezvous_seat *other = &table->items[i].seats[role];
-          if (other->waits_for != PTO_WAITS_FOR_BARRIER || table->items[i].leader != own->leader) continue;
-          other->at_barrier = PTO_THROUGH_BARRIER;
-          wake(table, other);
-        }
-      }
-      return PTO_RENDEZVOUS_DONE;
-    }
+  if (seat->at_barrier == PTO_AT_BARRIER) return false;
+  seat->barriers++;
+  if (!leader || ++leader->arrived < leader->expected) {
     seat->at_barrier = PTO_AT_BARRIER;
+    return false;
   }
-  return wait_for(seat, PTO_WAITS_FOR_BARRIER, 0);
+  leader->arrived = 0;
+  FOR_EACH_OF_TASK(i, table, own->payload) {
+    for (uint32_t role = 0; role < PTO_ROLE_COUNT; role++) {
+      struct pto_rendezvous_seat *other = &table->items[i].seats[role];
+      if (other->waits_for != PTO_WAITS_FOR_BARRIER || table->items[i].leader != own->leader) continue;
+      other->at_barrier = PTO_THROUGH_BARRIER;
+      wake(table, other);
+    }
+  }
+  return true;
 }
 
 /* ---- FIFOs ---- */
@@ -318,16 +288,6 @@ void pto_rendezvous_fifo_copy_out(const struct pto_rendezvous_fifo *fifo, void *
   copy_from_ring(data, fifo->memory, fifo->read + PTO_ELEMENT_HEADER_BYTES, size_bytes);
 }
 
-enum pto_rendezvous_answer pto_rendezvous_room(struct pto_rendezvous_table *table, struct pto_rendezvous_member from,
-                                               uint32_t to, uint64_t size_bytes) {
-  const struct pto_rendezvous *rendezvous = &table->items[from.rendezvous];
-  const struct pto_rendezvous_fifo *fifo = &rendezvous->fifos[from.role][to];
-  if (rendezvous->broken) return PTO_RENDEZVOUS_BROKEN;
-  if (fifo->written - fifo->read + footprint(size_bytes) <= PTO_CORE_FIFO_BYTES) return PTO_RENDEZVOUS_DONE;
-  seat_at(table, from)->room_bytes = size_bytes;
-  return wait_for(seat_at(table, from), PTO_WAITS_FOR_ROOM, to);
-}
-
 void pto_rendezvous_publish(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t to,
                             uint64_t size_bytes) {
   struct pto_rendezvous *rendezvous = &table->items[from.rendezvous];
@@ -336,22 +296,54 @@ void pto_rendezvous_publish(struct pto_rendezvous_table *table, struct pto_rende
   if (consumer->waits_for == PTO_WAITS_FOR_ELEMENT && consumer->subject == from.role) wake(table, consumer);
 }
 
-enum pto_rendezvous_answer pto_rendezvous_element(struct pto_rendezvous_table *table, struct pto_rendezvous_member to,
-                                                  uint32_t from, uint64_t size_bytes, uint64_t *size_found) {
-  const struct pto_rendezvous *rendezvous = &table->items[to.rendezvous];
-  const struct pto_rendezvous_fifo *fifo = &rendezvous->fifos[from][to.role];
-  if (rendezvous->broken) return PTO_RENDEZVOUS_BROKEN;
-  if (fifo->written == fifo->read) return wait_for(seat_at(table, to), PTO_WAITS_FOR_ELEMENT, from);
-  copy_from_ring(size_found, fifo->memory, fifo->read, sizeof *size_found);
-  return *size_found == size_bytes ? PTO_RENDEZVOUS_DONE : PTO_RENDEZVOUS_MISTAKE;
-}
-
 void pto_rendezvous_release(struct pto_rendezvous_table *table, struct pto_rendezvous_member to, uint32_t from,
                             uint64_t size_bytes) {
   struct pto_rendezvous *rendezvous = &table->items[to.rendezvous];
   struct pto_rendezvous_seat *producer = &rendezvous->seats[from];
   rendezvous->fifos[from][to.role].read += footprint(size_bytes);
   if (producer->waits_for == PTO_WAITS_FOR_ROOM && producer->subject == to.role) wake(table, producer);
+}
+
+/* ---- waiting ---- */
+
+enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
+                                              struct pto_rendezvous_question *question) {
+  const struct pto_rendezvous *own = &table->items[member.rendezvous];
+  struct pto_rendezvous_seat *seat = seat_at(table, member);
+  const uint32_t subject = question->subject;
+  const struct pto_rendezvous_fifo *fifo;
+  if (seat->at_barrier == PTO_THROUGH_BARRIER) { /* before anything that broke since */
+    seat->at_barrier = PTO_AT_NO_BARRIER;
+    return PTO_RENDEZVOUS_DONE;
+  }
+  if (own->broken) return PTO_RENDEZVOUS_BROKEN;
+  switch (question->what) {
+  case PTO_WAITS_FOR_FLAG:
+    if (seat->flags[subject] == 0) break;
+    seat->flags[subject]--;
+    return PTO_RENDEZVOUS_DONE;
+  case PTO_WAITS_FOR_ROOM:
+    fifo = &own->fifos[member.role][subject];
+    if (fifo->written - fifo->read + footprint(question->size_bytes) <= PTO_CORE_FIFO_BYTES) return PTO_RENDEZVOUS_DONE;
+    seat->room_bytes = question->size_bytes;
+    break;
+  case PTO_WAITS_FOR_ELEMENT:
+    fifo = &own->fifos[subject][member.role];
+    if (fifo->written == fifo->read) break;
+    copy_from_ring(&question->size_found, fifo->memory, fifo->read, sizeof question->size_found);
+    return question->size_found == question->size_bytes ? PTO_RENDEZVOUS_DONE : PTO_RENDEZVOUS_MISTAKE;
+  case PTO_WAITS_FOR_BARRIER:
+    if (fills_barrier(table, member)) return PTO_RENDEZVOUS_DONE;
+    break;
+  case PTO_WAITS_FOR_TURN:
+    if (has_turn(table, member)) return PTO_RENDEZVOUS_DONE;
+    break;
+  case PTO_WAITS_FOR_NOTHING:
+    return PTO_RENDEZVOUS_DONE;
+  }
+  seat->waits_for = (uint8_t)question->what;
+  seat->subject = (uint8_t)subject;
+  return PTO_RENDEZVOUS_WAIT;
 }
 
 /* ---- waiting for ever ---- */

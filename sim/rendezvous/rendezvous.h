@@ -88,29 +88,31 @@ void pto_rendezvous_begin(struct pto_rendezvous_table *table, struct pto_rendezv
 /* The kernel has returned; `has_failed` breaks all table of its task. */
 void pto_rendezvous_return(struct pto_rendezvous_table *table, struct pto_rendezvous_member member, bool has_failed);
 
-/* What a call came to. */
-enum pto_rendezvous_answer {
-  PTO_RENDEZVOUS_DONE,
-  PTO_RENDEZVOUS_WAIT,   /* the seat waits; call again when woken */
-  PTO_RENDEZVOUS_BROKEN, /* rendezvous.broken says why */
-  PTO_RENDEZVOUS_MISTAKE /* pop: the oldest element has *size_found bytes */
-};
 void pto_rendezvous_signal(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t block_index,
                            uint32_t roles, uint32_t flag);
-enum pto_rendezvous_answer pto_rendezvous_wait(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
-                                               uint32_t flag);
-/* Arrives, and when asked again after a wait says whether all have. */
-enum pto_rendezvous_answer pto_rendezvous_barrier(struct pto_rendezvous_table *table,
-                                                  struct pto_rendezvous_member member);
-enum pto_rendezvous_answer pto_rendezvous_turn(struct pto_rendezvous_table *table, struct pto_rendezvous_member member);
-/* Whether there is room for an element; the producer then copies it (pto_rendezvous_fifo_copy_in) and publishes it. */
-enum pto_rendezvous_answer pto_rendezvous_room(struct pto_rendezvous_table *table, struct pto_rendezvous_member from,
-                                               uint32_t to, uint64_t size_bytes);
+
+/* What a core waits for:
+ *   FLAG      `subject` above 0; the answer DONE takes 1 from it
+ *   ROOM      room for an element in the FIFO to role `subject`; the producer then copies it in and publishes it
+ *   ELEMENT   an element in the FIFO from role `subject`; the consumer then copies it out and releases its room
+ *   BARRIER   that all have come; the first question is its own coming
+ *   TURN      its turn */
+struct pto_rendezvous_question {
+  enum pto_waits_for what;
+  uint32_t subject;
+  uint64_t size_bytes; /* of the element */
+  uint64_t size_found; /* of the oldest element */
+};
+enum pto_rendezvous_answer {
+  PTO_RENDEZVOUS_DONE,
+  PTO_RENDEZVOUS_WAIT,   /* the seat waits; ask again when woken */
+  PTO_RENDEZVOUS_BROKEN, /* rendezvous.broken says why */
+  PTO_RENDEZVOUS_MISTAKE /* ELEMENT: the oldest one has another size */
+};
+enum pto_rendezvous_answer pto_rendezvous_ask(struct pto_rendezvous_table *table, struct pto_rendezvous_member member,
+                                              struct pto_rendezvous_question *question);
 void pto_rendezvous_publish(struct pto_rendezvous_table *table, struct pto_rendezvous_member from, uint32_t to,
                             uint64_t size_bytes);
-/* Whether there is an element of that size; the consumer then copies it out and releases its room. */
-enum pto_rendezvous_answer pto_rendezvous_element(struct pto_rendezvous_table *table, struct pto_rendezvous_member to,
-                                                  uint32_t from, uint64_t size_bytes, uint64_t *size_found);
 void pto_rendezvous_release(struct pto_rendezvous_table *table, struct pto_rendezvous_member to, uint32_t from,
                             uint64_t size_bytes);
 void pto_rendezvous_fifo_copy_in(struct pto_rendezvous_fifo *fifo, const void *data, uint64_t size_bytes);

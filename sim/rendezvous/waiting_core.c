@@ -39,42 +39,11 @@ static void spend_transfer(struct pto_waiting_core *core, uint64_t bytes) {
 
 /* ---- the calls ---- */
 
-/* What a call asks for again and again until it is there. */
-struct question {
-  enum pto_rendezvous_answer (*ask)(struct pto_rendezvous_table *rendezvous, struct pto_rendezvous_member member,
-                                    struct question *question);
-  uint32_t subject;
-  uint64_t size_bytes, size_found;
-};
-
-static enum pto_rendezvous_answer ask_flag(struct pto_rendezvous_table *m, struct pto_rendezvous_member member,
-                                           struct question *q) {
-  return pto_rendezvous_wait(m, member, q->subject);
-}
-static enum pto_rendezvous_answer ask_room(struct pto_rendezvous_table *m, struct pto_rendezvous_member member,
-                                           struct question *q) {
-  return pto_rendezvous_room(m, member, q->subject, q->size_bytes);
-}
-static enum pto_rendezvous_answer ask_element(struct pto_rendezvous_table *m, struct pto_rendezvous_member member,
-                                              struct question *q) {
-  return pto_rendezvous_element(m, member, q->subject, q->size_bytes, &q->size_found);
-}
-static enum pto_rendezvous_answer ask_barrier(struct pto_rendezvous_table *m, struct pto_rendezvous_member member,
-                                              struct question *q) {
-  (void)q;
-  return pto_rendezvous_barrier(m, member);
-}
-static enum pto_rendezvous_answer ask_turn(struct pto_rendezvous_table *m, struct pto_rendezvous_member member,
-                                           struct question *q) {
-  (void)q;
-  return pto_rendezvous_turn(m, member);
-}
-
 /* The last answer, which is not WAIT. */
-static enum pto_rendezvous_answer ask(struct pto_waiting_core *core, struct question *question) {
+static enum pto_rendezvous_answer ask(struct pto_waiting_core *core, struct pto_rendezvous_question *question) {
   for (;;) {
     lock(core);
-    enum pto_rendezvous_answer answer = question->ask(table_of(core), member_of(core), question);
+    enum pto_rendezvous_answer answer = pto_rendezvous_ask(table_of(core), member_of(core), question);
     unlock(core);
     if (answer != PTO_RENDEZVOUS_WAIT) return answer;
     pto_fiber_suspend(&core->fiber); /* a wake between the two only makes it resume at once */
@@ -97,17 +66,20 @@ static int call_signal(const struct pto_kernel_args *args, uint32_t block_index,
   return 0;
 }
 
+static int wait_for(struct pto_waiting_core *core, enum pto_waits_for what, uint32_t subject) {
+  struct pto_rendezvous_question question = {.what = what, .subject = subject};
+  return status_of(core, ask(core, &question));
+}
+
 static int call_wait(const struct pto_kernel_args *args, uint32_t flag) {
-  struct pto_waiting_core *core = core_of(args);
-  struct question question = {.ask = ask_flag, .subject = flag};
-  const int status = status_of(core, ask(core, &question));
-  if (status == 0) spend_latency(core);
+  const int status = wait_for(core_of(args), PTO_WAITS_FOR_FLAG, flag);
+  if (status == 0) spend_latency(core_of(args));
   return status;
 }
 
 static int call_push(const struct pto_kernel_args *args, uint32_t role, const void *data, uint64_t size_bytes) {
   struct pto_waiting_core *core = core_of(args);
-  struct question question = {.ask = ask_room, .subject = role, .size_bytes = size_bytes};
+  struct pto_rendezvous_question question = {.what = PTO_WAITS_FOR_ROOM, .subject = role, .size_bytes = size_bytes};
   const int status = status_of(core, ask(core, &question));
   if (status != 0) return status;
   spend_transfer(core, size_bytes);
@@ -122,7 +94,7 @@ static int call_push(const struct pto_kernel_args *args, uint32_t role, const vo
 
 static int call_pop(const struct pto_kernel_args *args, uint32_t role, void *data, uint64_t size_bytes) {
   struct pto_waiting_core *core = core_of(args);
-  struct question question = {.ask = ask_element, .subject = role, .size_bytes = size_bytes};
+  struct pto_rendezvous_question question = {.what = PTO_WAITS_FOR_ELEMENT, .subject = role, .size_bytes = size_bytes};
   const enum pto_rendezvous_answer answer = ask(core, &question);
   if (answer == PTO_RENDEZVOUS_MISTAKE)
     return pto_kernel_error(args, "pto_core_pop: %llu bytes are wanted, the oldest element from %s has %llu",
@@ -141,18 +113,14 @@ static int call_pop(const struct pto_kernel_args *args, uint32_t role, void *dat
 }
 
 static int call_barrier(const struct pto_kernel_args *args) {
-  struct pto_waiting_core *core = core_of(args);
-  struct question question = {.ask = ask_barrier};
-  const int status = status_of(core, ask(core, &question));
-  if (status == 0) spend_latency(core);
+  const int status = wait_for(core_of(args), PTO_WAITS_FOR_BARRIER, 0);
+  if (status == 0) spend_latency(core_of(args));
   return status;
 }
 
 static int call_turn(const struct pto_kernel_args *args) {
-  struct pto_waiting_core *core = core_of(args);
-  struct question question = {.ask = ask_turn};
-  const int status = status_of(core, ask(core, &question));
-  if (status == 0) spend_latency(core);
+  const int status = wait_for(core_of(args), PTO_WAITS_FOR_TURN, 0);
+  if (status == 0) spend_latency(core_of(args));
   return status;
 }
 
@@ -208,8 +176,7 @@ static void run_kernel(void *context) {
   pto_rendezvous_begin(table_of(core), member_of(core));
   unlock(core);
   int status = core->message.run(&args);
-  struct question turn = {.ask = ask_turn};
-  if (status == 0 && (kernel->flags & PTO_KERNEL_TURNS)) status = status_of(core, ask(core, &turn));
+  if (status == 0 && (kernel->flags & PTO_KERNEL_TURNS)) status = wait_for(core, PTO_WAITS_FOR_TURN, 0);
   if (status == 0) spend_rest(core, &args);
   lock(core);
   const int16_t broken = table_of(core)->items[core->message.rendezvous].broken;

@@ -4,11 +4,11 @@
  *
  * One orchestrator clock, a clock for each scheduler, events of the cores.  Everything that happens has a time, and is
  * processed in order of it: first what cores do at that instant (sim/virtual/core.h), then what schedulers do
- * (sim/virtual/scheduler.h), the lowest scheduler first.  A scheduler does either of two things: sends a message that
- * another actor asked for:  clock = max(clock, asked at) + dispatch price; it arrives then; takes in a completion:
- * clock = max(clock, visible at) + poll price; the runtime handles it then. While the runtime handles a completion the
- * scheduler's clock is port.clock and grows by what is charged; messages that it then sends to its own cores go out at
- * once.  Submits only ask, at the orchestrator's clock.
+ * (sim/virtual/scheduler.h), the lowest scheduler first.  A scheduler does either of two things:
+ *   - it sends a message that another actor asked for: clock = max(clock, asked at) + dispatch price; it arrives then
+ *   - it takes in a completion: clock = max(clock, visible at) + poll price; the runtime handles it then
+ * While the runtime handles a completion the scheduler's clock is port.clock and grows by what is charged; messages
+ * that it then sends to its own cores go out at once.  Submits only ask, at the orchestrator's clock.
  *
  * Nothing is processed past the orchestrator's clock unless it waits; so a completion whose turn comes later than that
  * is one that it cannot know of yet.  No wall time, address, or hash decides anything: same calls, same times.

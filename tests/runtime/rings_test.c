@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rings at their limits, through the runtime: slots and heap blocks at their ends and wraps, counters at theirs,
+ * Rings at their limits, through the runtime: slots and heap pieces at their ends and wraps, counters at theirs,
  * in-order reclaim, and what a submit that finds no room leaves behind.  (heap_ring_test.c has the heap ring alone.)
  */
 #include <setjmp.h>

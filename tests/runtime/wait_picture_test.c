@@ -114,7 +114,7 @@ static void after_held(struct fixture *f) {
   assert_int_equal(picture->doing.heap_bytes, 3072);
   assert_int_equal(picture->rings[1].heap_used_bytes, 3072);
   assert_int_equal(picture->scopes[1].bytes, 3072);
-  assert_int_equal(task_of(0)->block_bytes, 1024);
+  assert_int_equal(task_of(0)->heap_bytes, 1024);
 }
 
 static int alloc_too_much(struct pto_runtime *rt, struct fixture *f) {
@@ -129,7 +129,7 @@ static void after_alloc(struct fixture *f) {
   take(f, PTO_EHEAP);
   expect_path("*orchestration>heap0>task1>scope0>orchestration");
   expect_task(1, "alloc", PTO_TASK_COMPLETED);
-  assert_int_equal(task_of(1)->block_bytes, 2048);
+  assert_int_equal(task_of(1)->heap_bytes, 2048);
   assert_string_equal(picture->doing_kernels, "alloc");
 }
 
