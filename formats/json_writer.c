@@ -232,6 +232,11 @@ void pto_json_put_null(struct pto_json_writer *w, const char *key) {
   pto_json_key(w, key);
   pto_json_null(w);
 }
+bool pto_json_try_key(struct pto_json_writer *w, const char *key, bool is_known) {
+  pto_json_key(w, key);
+  if (!is_known) pto_json_null(w);
+  return is_known;
+}
 void pto_json_put_object(struct pto_json_writer *w, const char *key) {
   pto_json_key(w, key);
   pto_json_object_begin(w);

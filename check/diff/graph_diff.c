@@ -8,6 +8,7 @@
 
 #include <check/diff/graph_match.h>
 #include <runtime/base/base.h>
+#include <runtime/base/text.h>
 
 struct comparison {
   const struct pto_graph_file *a, *b;
@@ -50,10 +51,9 @@ static const char *name_of(const struct pto_graph_task *a, const struct pto_grap
 
 /* "[64, 512]". */
 static const char *format_numbers(const uint64_t *values, uint32_t count, char *text, size_t size) {
-  size_t used = (size_t)snprintf(text, size, "[");
-  for (uint32_t i = 0; i < count && used < size; i++)
-    used += (size_t)snprintf(text + used, size - used, i ? ", %" PRIu64 : "%" PRIu64, values[i]);
-  if (used < size) snprintf(text + used, size - used, "]");
+  snprintf(text, size, "[");
+  pto_text_append_numbers(text, size, ", ", values, count);
+  pto_text_append(text, size, "]");
   return text;
 }
 
@@ -168,15 +168,13 @@ static void compare_tasks(struct comparison *c) {
 /* "RAW (params 2 → 0, buffer 5 [0:4096]), WAW (…)". */
 static const char *format_reasons(const struct pto_graph_file *graph, const struct pto_graph_edge *edge, char *text,
                                   size_t size) {
-  size_t used = 0;
   text[0] = '\0';
-  for (uint64_t i = 0; i < edge->reason_count && used < size; i++) {
+  for (uint64_t i = 0; i < edge->reason_count; i++) {
     const struct pto_graph_reason *reason = &graph->reasons[edge->first_reason + i];
-    used += (size_t)snprintf(text + used, size - used, "%s%.16s", i ? ", " : "", reason->kind);
-    if (reason->buffer == PTO_GRAPH_NONE || used >= size) continue;
-    used += (size_t)snprintf(
-        text + used, size - used, " (params %" PRId64 " → %" PRId64 ", buffer %" PRIu64 " [%" PRId64 ":%" PRId64 "])",
-        (int64_t)reason->from_param, (int64_t)reason->to_param, reason->buffer, reason->begin, reason->end);
+    pto_text_append(text, size, "%s%.16s", i ? ", " : "", reason->kind);
+    if (reason->buffer == PTO_GRAPH_NONE) continue;
+    pto_text_append(text, size, " (params %" PRId64 " → %" PRId64 ", buffer %" PRIu64 " [%" PRId64 ":%" PRId64 "])",
+                    (int64_t)reason->from_param, (int64_t)reason->to_param, reason->buffer, reason->begin, reason->end);
   }
   return text;
 }

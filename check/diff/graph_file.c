@@ -9,6 +9,7 @@
 #include <formats/json_read.h>
 #include <pto/kernel.h>
 #include <runtime/base/base.h>
+#include <runtime/base/text.h>
 
 #define MOST_TASKS (UINT64_C(1) << 24)
 #define MOST_EDGES (UINT64_C(1) << 26)
@@ -185,12 +186,13 @@ const struct pto_graph_edge *pto_graph_file_find_edge(const struct pto_graph_fil
 
 const char *pto_graph_task_name(const struct pto_graph_task *task, char *text, size_t size) {
   const char *separator = "";
-  size_t used = 0;
-  snprintf(text, size, "%s", task->kind);
-  for (size_t role = 0; role < PTO_ARRAY_LENGTH(task->kernels); role++)
-    if (task->kernels[role] && used < size) {
-      used += (size_t)snprintf(text + used, size - used, "%s%s", separator, task->kernels[role]);
-      separator = " + ";
-    }
+  bool has_kernel = false;
+  for (size_t role = 0; role < PTO_ARRAY_LENGTH(task->kernels); role++) has_kernel |= task->kernels[role] != NULL;
+  snprintf(text, size, "%s", has_kernel ? "" : task->kind);
+  for (size_t role = 0; role < PTO_ARRAY_LENGTH(task->kernels); role++) {
+    if (!task->kernels[role]) continue;
+    pto_text_append(text, size, "%s%s", separator, task->kernels[role]);
+    separator = " + ";
+  }
   return text;
 }

@@ -11,9 +11,6 @@
 #include <check/explore/inversion.h>
 #include <check/explore/shrink.h>
 
-#define NO_TASKS                                                                                                       \
-  { PTO_FINDING_NONE, PTO_FINDING_NONE }
-
 /* ---- in words ---- */
 
 /* "task 4 (reader)", "task 4 (reader) block 2". */
@@ -180,7 +177,7 @@ static void describe(const struct pto_explore *explore, const struct pto_explore
   char held[128];
   const struct pto_explore_step *steps = pto_engine_explore_steps(pto_runtime_port(explore->rt), &count);
   const struct pto_explore_hold *first = &holds->items[0], *declared = declared_hold(explore, holds);
-  *telling = (struct telling){.finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS}};
+  *telling = (struct telling){.finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER)}};
   if (is_of_blocks(first)) {
     telling->finding.tasks[0] = first->event.task;
     describe_blocks(explore, first, telling);
@@ -219,7 +216,7 @@ static bool is_known(const struct pto_explore *explore, const struct pto_finding
 
 static void add_unstable(struct pto_explore *explore, const char *schedule, const struct pto_explore_outcome *first,
                          const struct pto_explore_outcome *second) {
-  const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE, .tasks = NO_TASKS, .params = NO_TASKS, .group = 1};
+  const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_UNSTABLE), .group = 1};
   pto_findings_add(explore->findings, &finding, NULL,
                    "schedule %s gave another result when it was made again: %.300s; then %.300s", schedule, first->text,
                    second->is_different ? second->text : "that of the sequential run");
@@ -227,7 +224,7 @@ static void add_unstable(struct pto_explore *explore, const char *schedule, cons
 
 /* The sequential order itself gives another result by now: what orders give says nothing. */
 static void add_state(struct pto_explore *explore, const struct pto_explore_outcome *outcome) {
-  const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE, .tasks = NO_TASKS, .params = NO_TASKS, .group = 2};
+  const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_UNSTABLE), .group = 2};
   explore->is_unstable = true;
   pto_findings_add(explore->findings, &finding, NULL,
                    "the sequential order gave another result when it was made again: %.300s; a kernel or the "
@@ -239,7 +236,7 @@ static void add_state(struct pto_explore *explore, const struct pto_explore_outc
 static void add_order(struct pto_explore *explore, const char *schedule,
                       const struct pto_explore_difference *difference, const struct pto_explore_outcome *again) {
   const struct pto_explore_holds *holds = &difference->holds;
-  struct telling telling = {.finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS, .group = 3}};
+  struct telling telling = {.finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER), .group = 3}};
   char more[48] = "";
   uint64_t calls;
   if (!explore->lines) explore->lines = pto_source_lines_create();
@@ -259,7 +256,7 @@ static void add_order(struct pto_explore *explore, const char *schedule,
 
 static void add_unshrunk(struct pto_explore *explore, const char *schedule, const char *why,
                          const struct pto_explore_outcome *outcome) {
-  const struct pto_finding finding = {.kind = PTO_FINDING_ORDER, .tasks = NO_TASKS, .params = NO_TASKS, .group = 2};
+  const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER), .group = 2};
   pto_findings_add(explore->findings, &finding, NULL, "schedule %s: %.700s; %s", schedule, outcome->text, why);
 }
 

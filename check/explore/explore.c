@@ -109,9 +109,7 @@ int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
   if (status) return finish(status, error);
   pto_explore_run_once(explore, explore->rt, &sequential, &outcome);
   if (!outcome.is_different) return PTO_OK;
-  const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE,
-                                      .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
-                                      .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
+  const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_UNSTABLE)};
   explore->is_unstable = true;
   pto_findings_add(explore->findings, &finding, NULL,
                    "two sequential runs in the same order differ: %s; a kernel or the orchestration keeps state from "
@@ -245,9 +243,7 @@ int pto_explore_all(struct pto_explore *explore, uint64_t limit, struct pto_erro
     return pto_error_set(error, PTO_EINVAL, "--all is for up to %u steps a run, and this one has more: --schedules",
                          PTO_EXPLORE_ALL_MAX_STEPS);
   if (status == PTO_OK && state.has_strayed) {
-    const struct pto_finding finding = {.kind = PTO_FINDING_UNSTABLE,
-                                        .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
-                                        .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
+    const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_UNSTABLE)};
     pto_findings_add(explore->findings, &finding, NULL,
                      "the same choices did not lead to the same tasks: the program depends on more than its order");
   }
@@ -267,10 +263,7 @@ int pto_explore_threads(struct pto_explore *explore, struct pto_runtime *threads
     if (!outcome.is_different) continue;
     explore->counts.differing++;
     if (explore->is_unstable) continue;
-    const struct pto_finding finding = {.kind = PTO_FINDING_ORDER,
-                                        .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
-                                        .params = {PTO_FINDING_NONE, PTO_FINDING_NONE},
-                                        .group = 1};
+    const struct pto_finding finding = {PTO_FINDING_OF_RUN(PTO_FINDING_ORDER), .group = 1};
     pto_findings_add(explore->findings, &finding, NULL,
                      "threads with the delays of seed %llu: %s; explore without --engine finds and shrinks the order",
                      (unsigned long long)(seed + i), outcome.text);

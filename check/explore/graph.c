@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <runtime/base/text.h>
+
 /* ---- resources ---- */
 
 /* Memory of external buffers, by address; ranges that intersect are one. */
@@ -83,12 +85,10 @@ static uint64_t resource_of(const struct source *source, const struct ranges *ra
 
 static void name_task(const struct pto_trace_task *record, struct pto_explore_task *task) {
   static const char *const kinds[] = {"kernel", "barrier", "alloc"};
-  size_t used = 0;
   if (record->kind != PTO_TASK_KERNEL) snprintf(task->name, sizeof task->name, "%s", kinds[record->kind]);
   for (int i = 0; record->kind == PTO_TASK_KERNEL && i < 3; i++) {
     const struct pto_kernel *kernel = record->kernels[i];
-    if (!kernel || used >= sizeof task->name) continue;
-    used += (size_t)snprintf(task->name + used, sizeof task->name - used, "%s%s", used ? "+" : "", kernel->name);
+    if (kernel) pto_text_append(task->name, sizeof task->name, "%s%s", task->name[0] ? "+" : "", kernel->name);
   }
 }
 

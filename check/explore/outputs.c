@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <runtime/base/text.h>
+
 static bool is_output(const struct pto_array *array) {
   return array->role != PTO_ARRAY_SCRATCH && (array->role & PTO_ARRAY_OUTPUT);
 }
@@ -50,25 +52,16 @@ static uint64_t element_at(const struct pto_array *array, const unsigned char *n
 
 static void format_place(const struct pto_array *array, uint64_t element, char *text, size_t size) {
   uint64_t parts[PTO_MAX_DIMS];
-  size_t used = 0;
   for (uint32_t d = array->ndims; d-- > 0; element /= array->shape[d]) parts[d] = element % array->shape[d];
   text[0] = '\0';
-  for (uint32_t d = 0; d < array->ndims && used < size; d++)
-    used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64, d ? "," : "", parts[d]);
-}
-
-static void format_bits(const unsigned char *bytes, uint64_t size_bytes, char *text, size_t size) {
-  size_t used = 0;
-  text[0] = '\0';
-  for (uint64_t i = size_bytes; i-- > 0 && used < size;)
-    used += (size_t)snprintf(text + used, size - used, "%02x", bytes[i]);
+  pto_text_append_numbers(text, size, ",", parts, array->ndims);
 }
 
 static void describe(const struct pto_array *array, void *copy, char *text, size_t size) {
   const unsigned char *now = array->data, *was = copy;
   const uint64_t byte = first_difference(now, was, array->size_bytes), element = element_at(array, now, was, byte);
   struct pto_array before = *array;
-  char place[PTO_MAX_DIMS * 21], value_now[32], value_was[32], bits_now[24], bits_was[24];
+  char place[PTO_MAX_DIMS * 21], value_now[32], value_was[32], bits_now[24] = "", bits_was[24] = "";
   before.data = copy;
   format_place(array, element, place, sizeof place);
   snprintf(value_now, sizeof value_now, "%.9g", pto_array_get(array, element));
@@ -78,8 +71,8 @@ static void describe(const struct pto_array *array, void *copy, char *text, size
     return;
   }
   const uint64_t element_bytes = pto_dtype_size(array->dtype), at = byte / element_bytes * element_bytes;
-  format_bits(now + at, element_bytes, bits_now, sizeof bits_now);
-  format_bits(was + at, element_bytes, bits_was, sizeof bits_was);
+  pto_text_append_hex(bits_now, sizeof bits_now, now + at, element_bytes);
+  pto_text_append_hex(bits_was, sizeof bits_was, was + at, element_bytes);
   snprintf(text, size, "output %.40s[%s]: %s with bits %s instead of %s", array->name, place, value_now, bits_now,
            bits_was);
 }

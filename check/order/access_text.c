@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/text.h>
 #include <runtime/tensor/tensor_make.h>
 #include <runtime/trace/trace_words.h>
 
@@ -134,14 +135,12 @@ static bool find_box(const struct pto_access_text *text, uint32_t access, struct
 }
 
 static void print_box(const struct pto_text_root *root, const struct box *box, char *out, size_t size) {
-  int used = snprintf(out, size, "[");
-  for (uint32_t r = 0; r < root->ndims && (size_t)used < size; r++) {
-    used +=
-        snprintf(out + used, size - (size_t)used, "%s%" PRIu64 ":%" PRIu64, r ? ", " : "", box->begin[r], box->end[r]);
-    if (box->step[r] != 1 && (size_t)used < size)
-      used += snprintf(out + used, size - (size_t)used, ":%" PRIu64, box->step[r]);
+  snprintf(out, size, "[");
+  for (uint32_t r = 0; r < root->ndims; r++) {
+    pto_text_append(out, size, "%s%" PRIu64 ":%" PRIu64, r ? ", " : "", box->begin[r], box->end[r]);
+    if (box->step[r] != 1) pto_text_append(out, size, ":%" PRIu64, box->step[r]);
   }
-  if ((size_t)used < size) snprintf(out + used, size - (size_t)used, "]");
+  pto_text_append(out, size, "]");
 }
 
 static void print_bytes(uint64_t base, uint64_t begin, uint64_t end, char *out, size_t size) {

@@ -8,6 +8,7 @@
 #include <check/order/access_text.h>
 #include <check/order/happens_before.h>
 #include <runtime/trace/trace_words.h>
+#include <runtime/base/text.h>
 
 struct teller {
   const struct pto_order_question *question;
@@ -127,11 +128,9 @@ static void tell_conflict(void *context, const struct pto_conflict *c) {
 /* ---- explicit edges that can go ---- */
 
 static void name_reasons(uint32_t reasons, char *out, size_t size) {
-  size_t used = 0;
   out[0] = '\0';
-  for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_WAR && used < size; reason <<= 1)
-    if (reasons & reason)
-      used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " and " : "", pto_edge_reason_name(reason));
+  for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_WAR; reason <<= 1)
+    if (reasons & reason) pto_text_append(out, size, "%s%s", out[0] ? " and " : "", pto_edge_reason_name(reason));
 }
 
 /* An edge that exact rules imply may be one that the hardware's rules need. */

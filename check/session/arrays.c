@@ -10,12 +10,12 @@
 
 #include <formats/npy.h>
 #include <report/file/output_file.h>
+#include <runtime/base/text.h>
 
 static void format_shape(const struct pto_array *array, char *text, size_t size) {
-  int used = snprintf(text, size, "%s[", pto_dtype_name(array->dtype));
-  for (uint32_t i = 0; i < array->ndims && (size_t)used < size; i++)
-    used += snprintf(text + used, size - (size_t)used, i ? ",%" PRIu64 : "%" PRIu64, array->shape[i]);
-  if ((size_t)used < size) snprintf(text + used, size - (size_t)used, "]");
+  snprintf(text, size, "%s[", pto_dtype_name(array->dtype));
+  pto_text_append_numbers(text, size, ",", array->shape, array->ndims);
+  pto_text_append(text, size, "]");
 }
 
 /* The array that "name=FILE" names, if it has one of `roles`; *path_out is the file's. */

@@ -39,9 +39,7 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
 }
 
 int pto_explored_begin(struct pto_explored *explored, void (*progress)(void *, uint64_t done, uint64_t count)) {
-  static const struct pto_finding wrong = {.kind = PTO_FINDING_WRONG,
-                                           .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
-                                           .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
+  static const struct pto_finding wrong = {PTO_FINDING_OF_RUN(PTO_FINDING_WRONG)};
   struct pto_session *session = &explored->session;
   explored->explore = (struct pto_explore){
       .run = session->run, .rt = session->rt, .findings = &explored->findings, .progress = progress};

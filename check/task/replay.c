@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <runtime/base/base.h>
+#include <runtime/base/text.h>
 #include <runtime/control/control.h>
 
 /* ---- kernels ---- */
@@ -230,30 +231,22 @@ static void compare_unit(void *context, uint64_t index, uint64_t at) {
 /* "[3, 17]" of an element; of 4-bit types the byte. */
 static void format_index(const struct pto_task_param *param, uint64_t index, char *text, size_t size) {
   uint64_t place[PTO_MAX_DIMS];
-  size_t used = 0;
   if (pto_dtype_bits(param->dtype) == 4) {
     snprintf(text, size, "byte %" PRIu64, index);
     return;
   }
   for (uint32_t d = param->ndims; d-- > 0; index /= param->shape[d]) place[d] = index % param->shape[d];
-  used += (size_t)snprintf(text, size, "[");
-  for (uint32_t d = 0; d < param->ndims && used < size; d++)
-    used += (size_t)snprintf(text + used, size - used, d ? ", %" PRIu64 : "%" PRIu64, place[d]);
-  if (used < size) snprintf(text + used, size - used, "]");
-}
-
-static void format_bits(const unsigned char *bytes, uint64_t count, char *text, size_t size) {
-  size_t used = (size_t)snprintf(text, size, "0x");
-  for (uint64_t i = count; i-- > 0 && used < size;)
-    used += (size_t)snprintf(text + used, size - used, "%02x", bytes[i]);
+  snprintf(text, size, "[");
+  pto_text_append_numbers(text, size, ", ", place, param->ndims);
+  pto_text_append(text, size, "]");
 }
 
 static void tell_param(const struct pto_task_replay *replay, uint32_t index, const struct comparison *c,
                        struct pto_findings *findings) {
-  char place[200], actual[24], kept[24];
+  char place[200], actual[24] = "0x", kept[24] = "0x";
   format_index(c->param, c->first_index, place, sizeof place);
-  format_bits(c->actual + c->first_at, c->unit_bytes, actual, sizeof actual);
-  format_bits(c->kept + c->first_at, c->unit_bytes, kept, sizeof kept);
+  pto_text_append_hex(actual, sizeof actual, c->actual + c->first_at, c->unit_bytes);
+  pto_text_append_hex(kept, sizeof kept, c->kept + c->first_at, c->unit_bytes);
   const struct pto_finding finding = {.kind = PTO_FINDING_DIFFERENCE,
                                       .tasks = {replay->folder.number, PTO_FINDING_NONE},
                                       .params = {index, PTO_FINDING_NONE},

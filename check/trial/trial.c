@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <runtime/base/text.h>
+
 #define GUARD_BYTES 256
 #define GUARD 0xa5
 #define L0_BYTES (UINT64_C(64) << 10) /* of a2a3; L0C has twice that */
@@ -256,14 +258,13 @@ void pto_trial_judge(const struct pto_trial *trial, uint32_t output, struct pto_
 }
 
 void pto_trial_describe(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size) {
-  size_t used = (size_t)snprintf(text, size, "%s, %s,", trial->kernel->name, pto_layout_name(c->layout));
+  snprintf(text, size, "%s, %s,", trial->kernel->name, pto_layout_name(c->layout));
   for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
-    if (used < size) used += (size_t)snprintf(text + used, size - used, " %s[", pto_dtype_name(c->dtypes[i]));
-    for (uint32_t d = 0; d < c->shapes[i].ndims && used < size; d++)
-      used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64, d == 0 ? "" : ",", c->shapes[i].shape[d]);
-    if (used < size) used += (size_t)snprintf(text + used, size - used, "]");
+    pto_text_append(text, size, " %s[", pto_dtype_name(c->dtypes[i]));
+    pto_text_append_numbers(text, size, ",", c->shapes[i].shape, c->shapes[i].ndims);
+    pto_text_append(text, size, "]");
   }
-  if (used < size) snprintf(text + used, size - used, ", seed %" PRIu64, c->seed);
+  pto_text_append(text, size, ", seed %" PRIu64, c->seed);
 }
 
 /* ---- dtypes ---- */

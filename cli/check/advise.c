@@ -196,16 +196,10 @@ static void put_trial(struct pto_json_writer *w, const struct pto_ring_advice *a
   pto_json_put_u64(w, "heap_bytes", trial->heap_bytes);
   pto_json_put_bool(w, "completes", trial->completes);
   pto_json_put_string(w, "status", pto_status_name(trial->status));
-  if (trial->completes) {
-    pto_json_put_bool(w, "right", trial->is_right);
-    pto_json_key(w, "virtual_us");
-    pto_json_decimal(w, trial->virtual_ps, PS_PER_US);
-    pto_json_put_double(w, "slower_percent", pto_ring_advice_slower(advice, trial));
-  } else {
-    pto_json_put_null(w, "right");
-    pto_json_put_null(w, "virtual_us");
-    pto_json_put_null(w, "slower_percent");
-  }
+  if (pto_json_try_key(w, "right", trial->completes)) pto_json_bool(w, trial->is_right);
+  if (pto_json_try_key(w, "virtual_us", trial->completes)) pto_json_decimal(w, trial->virtual_ps, PS_PER_US);
+  if (pto_json_try_key(w, "slower_percent", trial->completes))
+    pto_json_double(w, pto_ring_advice_slower(advice, trial));
   pto_json_put_u64(w, "window_high_water", trial->window_high_water);
   pto_json_put_u64(w, "heap_high_water_bytes", trial->heap_high_water_bytes);
   pto_json_object_end(w);
@@ -213,41 +207,27 @@ static void put_trial(struct pto_json_writer *w, const struct pto_ring_advice *a
 
 static void put_rows(struct pto_json_writer *w, const struct pto_ring_advice *advice, const char *key,
                      const uint32_t *rows, uint32_t count) {
-  pto_json_key(w, key);
-  pto_json_array_begin(w);
+  pto_json_put_array(w, key);
   for (uint32_t i = 0; i < count; i++) put_trial(w, advice, &advice->trials[rows[i]]);
   pto_json_array_end(w);
 }
 
 static void put_live(struct pto_json_writer *w, const struct advise *advise) {
-  pto_json_key(w, "live");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "live");
   for (uint32_t r = 0; r < PTO_RING_COUNT; r++) {
     const struct live_bytes *live = &advise->live[r];
     pto_json_object_begin(w);
     pto_json_put_u64(w, "ring", r);
     pto_json_put_u64(w, "window_high_water", live->slots_high_water);
     pto_json_put_u64(w, "heap_high_water_bytes", live->high_water_bytes);
-    pto_json_key(w, "peak_task");
-    if (live->high_water_bytes)
-      pto_json_u64(w, live->peak_task);
-    else
-      pto_json_null(w);
+    if (pto_json_try_key(w, "peak_task", live->high_water_bytes)) pto_json_u64(w, live->peak_task);
     pto_json_put_string(w, "peak_kernels", live->high_water_bytes ? live->peak_name : NULL);
-    pto_json_key(w, "curve_bytes");
-    pto_json_array_begin(w);
+    pto_json_put_array(w, "curve_bytes");
     for (uint32_t i = 0; live->high_water_bytes && i < advise->curve_steps; i++) pto_json_u64(w, live->curve[i]);
     pto_json_array_end(w);
     pto_json_object_end(w);
   }
   pto_json_array_end(w);
-}
-
-static void put_exception(struct pto_json_writer *w, const char *key, bool is_there, uint64_t size) {
-  if (is_there)
-    pto_json_put_u64(w, key, size);
-  else
-    pto_json_put_null(w, key);
 }
 
 static void put_report(struct pto_json_writer *w, const void *context) {
@@ -265,8 +245,10 @@ static void put_report(struct pto_json_writer *w, const void *context) {
     put_rows(w, advice, "heaps", advice->heaps, advice->heap_count);
     pto_json_put_u64(w, "least_window", advice->least_window);
     pto_json_put_u64(w, "least_heap_bytes", advice->least_heap_bytes);
-    put_exception(w, "smaller_window_that_completes", advice->has_window_exception, advice->window_exception);
-    put_exception(w, "smaller_heap_that_completes", advice->has_heap_exception, advice->heap_exception_bytes);
+    if (pto_json_try_key(w, "smaller_window_that_completes", advice->has_window_exception))
+      pto_json_u64(w, advice->window_exception);
+    if (pto_json_try_key(w, "smaller_heap_that_completes", advice->has_heap_exception))
+      pto_json_u64(w, advice->heap_exception_bytes);
     put_live(w, advise);
     pto_json_key(w, "advice");
     put_trial(w, advice, &advice->trials[advice->recommended]);

@@ -34,9 +34,7 @@ static int check_order(struct check *check, struct pto_error *error) {
 
 /* A run that ended well and is wrong has something that the accesses do not say. */
 static void check_result(struct check *check) {
-  const struct pto_finding wrong = {.kind = PTO_FINDING_WRONG,
-                                    .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE},
-                                    .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}};
+  const struct pto_finding wrong = {PTO_FINDING_OF_RUN(PTO_FINDING_WRONG)};
   if (pto_session_judge(&check->session) == PTO_EXIT_FINDINGS)
     pto_findings_add(&check->findings, &wrong, NULL, "%s, under rules exact", check->session.result.error.sentence);
 }

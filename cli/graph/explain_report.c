@@ -126,8 +126,7 @@ static void put_fusion(struct pto_json_writer *w, const struct pto_graph_command
   if (is_inside(command, n)) pto_json_put_u64(w, "done_by", pto_fusion_place(&command->explanation.plan, n));
   if (group == NULL) return;
   pto_json_put_string(w, "fused", pto_fusion_name(group->pattern));
-  pto_json_key(w, "fused_nodes");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "fused_nodes");
   for (uint32_t i = 0; i < group->node_count; i++) pto_json_u64(w, group->nodes[i]);
   pto_json_array_end(w);
 }
@@ -142,8 +141,7 @@ static void put_node(struct pto_json_writer *w, const struct pto_graph_command *
   pto_json_put_string(w, "form", form_of(command, n));
   put_fusion(w, command, n);
   pto_json_put_u64(w, "tasks", node->tasks);
-  pto_json_key(w, "kernels");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "kernels");
   for (uint32_t k = 0; k < node->kernel_count; k++) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "name", node->kernels[k].kernel->name);
@@ -164,16 +162,14 @@ static void put_node(struct pto_json_writer *w, const struct pto_graph_command *
 
 void pto_graph_explain_put(struct pto_json_writer *w, const struct pto_graph_command *command) {
   const struct pto_context_counters *c = &command->explained.counters;
-  pto_json_key(w, "explained");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "explained");
   pto_json_put_string(w, "chip", command->explained.chip);
   pto_json_put_u64(w, "tasks", kernel_tasks(&command->explanation));
   pto_json_put_u64(w, "memory_tasks", c->tasks - kernel_tasks(&command->explanation));
   pto_json_put_u64(w, "edges", c->edges);
   pto_json_key(w, "virtual_us");
   pto_json_decimal(w, c->virtual_ps - c->transfer_ps, 6);
-  pto_json_key(w, "nodes");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "nodes");
   for (uint32_t n = 0; n < command->explanation.node_count; n++)
     if (n < command->graph->node_count || command->explanation.nodes[n].tasks) put_node(w, command, n);
   pto_json_array_end(w);

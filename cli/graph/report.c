@@ -192,14 +192,12 @@ void pto_graph_report_print(const struct pto_graph_command *command) {
 
 static void put_operands(struct pto_json_writer *w, const char *key, const struct pto_operand *operands, uint32_t count,
                          void *const *results) {
-  pto_json_key(w, key);
-  pto_json_array_begin(w);
+  pto_json_put_array(w, key);
   for (uint32_t i = 0; i < count; i++) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "name", operands[i].name);
     pto_json_put_string(w, "dtype", pto_graph_dtype_name(operands[i].dtype));
-    pto_json_key(w, "shape");
-    pto_json_array_begin(w);
+    pto_json_put_array(w, "shape");
     for (uint32_t d = 0; d < operands[i].ndims; d++) pto_json_u64(w, operands[i].shape[d]);
     pto_json_array_end(w);
     if (results) {
@@ -225,8 +223,7 @@ static void put_graph(struct pto_json_writer *w, const struct pto_graph_command 
   pto_json_put_u64(w, "constants", s.constants);
   pto_json_put_u64(w, "constant_bytes", s.constant_bytes);
   pto_json_put_u64(w, "nodes", graph->node_count);
-  pto_json_key(w, "ops");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "ops");
   for (uint32_t op = 0; op < PTO_GRAPH_OP_COUNT; op++)
     if (s.ops[op]) pto_json_put_u64(w, pto_op_info(op)->name, s.ops[op]);
   pto_json_object_end(w);
@@ -235,10 +232,7 @@ static void put_graph(struct pto_json_writer *w, const struct pto_graph_command 
 /* Null where no chip ran it. */
 static void put_count(struct pto_json_writer *w, const struct pto_graph_record *record, const char *key,
                       uint64_t value) {
-  if (record->has_device)
-    pto_json_put_u64(w, key, value);
-  else
-    pto_json_put_null(w, key);
+  if (pto_json_try_key(w, key, record->has_device)) pto_json_u64(w, value);
 }
 
 static void put_record(struct pto_json_writer *w, const struct pto_graph_command *command) {
@@ -248,16 +242,8 @@ static void put_record(struct pto_json_writer *w, const struct pto_graph_command
   put_count(w, record, "workers", record->workers);
   put_count(w, record, "tasks", c->tasks);
   put_count(w, record, "edges", c->edges);
-  pto_json_key(w, "wall_seconds");
-  if (record->has_device)
-    pto_json_double(w, record->wall_seconds);
-  else
-    pto_json_null(w);
-  pto_json_key(w, "virtual_us");
-  if (record->is_virtual)
-    pto_json_decimal(w, c->virtual_ps, 6);
-  else
-    pto_json_null(w);
+  if (pto_json_try_key(w, "wall_seconds", record->has_device)) pto_json_double(w, record->wall_seconds);
+  if (pto_json_try_key(w, "virtual_us", record->is_virtual)) pto_json_decimal(w, c->virtual_ps, 6);
   put_count(w, record, "h2d_bytes", c->h2d_bytes);
   put_count(w, record, "d2h_bytes", c->d2h_bytes);
   put_count(w, record, "d2d_bytes", c->d2d_bytes);
@@ -268,22 +254,14 @@ static void put_record(struct pto_json_writer *w, const struct pto_graph_command
   put_count(w, record, "dispatches", c->dispatches);
   put_count(w, record, "lowering_cache_hits", c->lowering_cache_hits);
   put_count(w, record, "lowering_cache_misses", c->lowering_cache_misses);
-  pto_json_key(w, "output_digest");
-  if (command->has_run)
-    pto_json_hex(w, pto_graph_output_digest(command));
-  else
-    pto_json_null(w);
-  pto_json_key(w, "trace_digest");
-  if (command->session.result.has_trace_digest)
+  if (pto_json_try_key(w, "output_digest", command->has_run)) pto_json_hex(w, pto_graph_output_digest(command));
+  if (pto_json_try_key(w, "trace_digest", command->session.result.has_trace_digest))
     pto_json_hex(w, command->session.result.trace_digest);
-  else
-    pto_json_null(w);
 }
 
 static void put_divergence(struct pto_json_writer *w, const struct pto_graph_command *command) {
   const struct pto_graph_divergence *d = &command->divergence;
-  pto_json_key(w, "compared");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "compared");
   pto_json_put_u64(w, "nodes", d->nodes);
   pto_json_put_u64(w, "fused_nodes", d->fused_nodes);
   pto_json_put_u64(w, "elements", d->elements);
@@ -292,8 +270,7 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
   pto_json_put_double(w, "end_error", d->end_error);
   pto_json_put_u64(w, "diverging_nodes", d->diverging_nodes);
   pto_json_put_u64(w, "diverging_elements", d->diverging_elements);
-  pto_json_key(w, "first");
-  if (d->is_found) {
+  if (pto_json_try_key(w, "first", d->is_found)) {
     pto_json_object_begin(w);
     pto_json_put_u64(w, "node", d->node);
     pto_json_put_string(w, "op", pto_op_info(command->graph->nodes[d->node].op)->name);
@@ -307,18 +284,12 @@ static void put_divergence(struct pto_json_writer *w, const struct pto_graph_com
     pto_json_put_double(w, "ulps", d->ulps);
     pto_json_put_double(w, "tolerance", d->tolerance);
     pto_json_object_end(w);
-  } else {
-    pto_json_null(w);
   }
   pto_json_object_end(w);
 }
 
 static void put_check(struct pto_json_writer *w, const struct pto_graph_command *command) {
-  if (!command->has_checked) {
-    pto_json_put_null(w, "check");
-    return;
-  }
-  pto_json_key(w, "check");
+  if (!pto_json_try_key(w, "check", command->has_checked)) return;
   pto_json_object_begin(w);
   pto_json_put_string(w, "deps", pto_deps_rules_name(command->session.rules));
   pto_json_put_u64(w, "tasks", command->counts.tasks);

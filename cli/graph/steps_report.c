@@ -39,8 +39,7 @@ void pto_graph_steps_print(const struct pto_graph_command *command) {
 
 void pto_graph_steps_put(struct pto_json_writer *w, const struct pto_graph_command *command) {
   const struct pto_graph_steps_result *r = &command->stepped;
-  pto_json_key(w, "steps");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "steps");
   pto_json_put_u64(w, "count", command->steps.count);
   pto_json_put_string(w, "kv", kv_of(command));
   pto_json_put_u64(w, "states", r->state_count);
@@ -52,13 +51,10 @@ void pto_graph_steps_put(struct pto_json_writer *w, const struct pto_graph_comma
   pto_json_put_u64(w, "binding_copied_bytes", r->all.binding_copied_bytes);
   pto_json_put_double(w, "first_seconds", r->first_seconds);
   pto_json_put_double(w, "later_seconds", r->later_seconds);
-  pto_json_key(w, "tokens");
-  if (r->tokens) {
+  if (pto_json_try_key(w, "tokens", r->tokens)) {
     pto_json_array_begin(w);
     for (uint64_t t = 0; t < command->steps.count; t++) pto_json_u64(w, r->tokens[t]);
     pto_json_array_end(w);
-  } else {
-    pto_json_null(w);
   }
   if (command->compare) {
     pto_json_put_double(w, "worst_error", r->worst_error);

@@ -266,10 +266,7 @@ void pto_perf_report_put(struct pto_json_writer *w, const void *context) {
   pto_json_put_string(w, "chip", result->chip);
   pto_json_put_u64(w, "workers", result->workers);
   pto_json_put_u64(w, "rounds", result->rounds);
-  if (result->has_time)
-    pto_json_put_double(w, "wall_seconds", result->wall_seconds);
-  else
-    pto_json_put_null(w, "wall_seconds");
+  if (pto_json_try_key(w, "wall_seconds", result->has_time)) pto_json_double(w, result->wall_seconds);
   if (report->join) put_samples(w, report);
   pto_put_end(w, &result->error, result->exit_code);
 }

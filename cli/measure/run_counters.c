@@ -169,10 +169,8 @@ void pto_run_counters_print(const struct pto_run_counters *counters, FILE *to) {
 void pto_run_counters_write_json(const struct pto_run_counters *counters, struct pto_json_writer *w) {
   pto_json_put_object(w, "counters");
   for (uint32_t i = 0; i < counters->count; i++)
-    if (counters->is_counted[i] && counters->has_values)
-      pto_json_put_u64(w, counters->names[i], (uint64_t)counters->values[i]);
-    else
-      pto_json_put_null(w, counters->names[i]);
+    if (pto_json_try_key(w, counters->names[i], counters->is_counted[i] && counters->has_values))
+      pto_json_u64(w, (uint64_t)counters->values[i]);
   pto_json_object_end(w);
   if (counters->is_by_kernel) pto_kernel_counters_write_json(&counters->table, counters->kernel_names, w);
 }

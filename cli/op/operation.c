@@ -13,6 +13,7 @@
 #include <cli/graph/command.h>
 #include <cli/main/verb.h>
 #include <graph/build/operation.h>
+#include <runtime/base/text.h>
 
 #define NAME_COLUMN 26
 #define STEPS 20 /* dispatches of perf */
@@ -72,13 +73,11 @@ struct outcome {
 };
 
 static void format_operands(const struct pto_operand *operands, uint32_t count, char *text, size_t size) {
-  size_t used = 0;
   text[0] = '\0';
-  for (uint32_t i = 0; i < count && used < size; i++) {
-    used += (size_t)snprintf(text + used, size - used, "%s%s[", i ? " " : "", pto_graph_dtype_name(operands[i].dtype));
-    for (uint32_t d = 0; d < operands[i].ndims && used < size; d++)
-      used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64, d ? "," : "", operands[i].shape[d]);
-    if (used < size) used += (size_t)snprintf(text + used, size - used, "]");
+  for (uint32_t i = 0; i < count; i++) {
+    pto_text_append(text, size, "%s%s[", i ? " " : "", pto_graph_dtype_name(operands[i].dtype));
+    pto_text_append_numbers(text, size, ",", operands[i].shape, operands[i].ndims);
+    pto_text_append(text, size, "]");
   }
 }
 

@@ -14,6 +14,7 @@
 #include <graph/build/operation.h>
 #include <report/file/output_file.h>
 #include <kernels/levels/level.h>
+#include <runtime/base/text.h>
 
 #define DRAWS 16
 #define MOST_ELEMS (UINT64_C(1) << 40) /* of a tensor, so that no product of sizes overflows */
@@ -43,9 +44,8 @@ static const struct spec specs[SPEC_COUNT] = {
 
 static int refuse_layout(const char *value, struct pto_error *error) {
   char names[128] = "";
-  size_t used = 0;
-  for (uint32_t layout = 0; layout < PTO_LAYOUT_COUNT && used < sizeof names; layout++)
-    used += (size_t)snprintf(names + used, sizeof names - used, "%s, ", pto_layout_name(layout));
+  for (uint32_t layout = 0; layout < PTO_LAYOUT_COUNT; layout++)
+    pto_text_append(names, sizeof names, "%s, ", pto_layout_name(layout));
   return pto_error_set(error, PTO_EINVAL, "--layout: \"%s\" is none of %sall", value, names);
 }
 
@@ -303,9 +303,8 @@ static int plan_scalars(const struct pto_op_options *options, const struct pto_t
 
 static int refuse_dtype(const char *word, struct pto_error *error) {
   char names[128] = "";
-  size_t used = 0;
-  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT && used < sizeof names; dtype++)
-    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", dtype == 0 ? "" : ", ", pto_dtype_name(dtype));
+  for (uint32_t dtype = 0; dtype < PTO_DTYPE_COUNT; dtype++)
+    pto_text_append(names, sizeof names, "%s%s", dtype == 0 ? "" : ", ", pto_dtype_name(dtype));
   return pto_error_set(error, PTO_EINVAL, "--dtype: \"%s\" is no dtype; there are %s", word, names);
 }
 
@@ -393,16 +392,15 @@ struct pto_trial_case pto_op_case(const struct pto_op_plan *plan, const struct p
 /* Those that are read, an arrow, those that are written. */
 static void format_each(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size,
                         void (*one)(const struct pto_trial_case *, uint32_t, char *, size_t)) {
-  size_t used = 0;
   text[0] = '\0';
   for (int is_output = 0; is_output < 2; is_output++) {
-    for (uint32_t i = 0; i < trial->args.tensor_count && used < size; i++) {
+    for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
       char word[192];
       if (!(is_output ? pto_trial_is_written(trial->params[i]) : pto_trial_is_read(trial->params[i]))) continue;
       one(c, i, word, sizeof word);
-      used += (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "" : " ", word);
+      pto_text_append(text, size, "%s%s", text[0] ? " " : "", word);
     }
-    if (!is_output && used < size) used += (size_t)snprintf(text + used, size - used, "%s→", used == 0 ? "" : " ");
+    if (!is_output) pto_text_append(text, size, "%s→", text[0] ? " " : "");
   }
 }
 
@@ -410,9 +408,8 @@ static void format_dtype(const struct pto_trial_case *c, uint32_t i, char *text,
   snprintf(text, size, "%s", pto_dtype_name(c->dtypes[i]));
 }
 static void format_shape(const struct pto_trial_case *c, uint32_t i, char *text, size_t size) {
-  size_t used = c->shapes[i].ndims == 0 ? (size_t)snprintf(text, size, "scalar") : 0;
-  for (uint32_t d = 0; d < c->shapes[i].ndims && used < size; d++)
-    used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64, d == 0 ? "" : "x", c->shapes[i].shape[d]);
+  snprintf(text, size, "%s", c->shapes[i].ndims == 0 ? "scalar" : "");
+  pto_text_append_numbers(text, size, "x", c->shapes[i].shape, c->shapes[i].ndims);
 }
 
 void pto_op_format_dtypes(const struct pto_trial *trial, const struct pto_trial_case *c, char *text, size_t size) {

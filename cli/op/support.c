@@ -134,8 +134,7 @@ static void write_line(struct pto_json_writer *w, const struct pto_trial *trial,
   pto_json_put_string(w, "kernel", trial->kernel->name);
   pto_json_put_string(w, "cores", line->cores);
   pto_json_put_string(w, "parameters", line->params);
-  pto_json_key(w, "dtypes");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "dtypes");
   for (uint32_t i = 0; i < trial->args.tensor_count; i++) {
     pto_json_key(w, trial->params[i]->name);
     pto_json_array_begin(w);

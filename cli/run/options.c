@@ -162,6 +162,7 @@ OPTION(dump) {
 #define PROGRAM (ONE_RUN | OBSERVE | ADVISE | TAKER(explore)) /* whatever runs one program */
 #define PROGRAMS (PROGRAM | TAKER(suite))
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
+#define ANY (ALL | TAKER(diff))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 
 #define FIELD(name) offsetof(struct pto_run_options, name)
@@ -203,9 +204,9 @@ static const struct pto_option_spec specs[] = {
         {"dump", "TASKS DIR", "keeps tasks (17, 3,5-9, matmul, first:matmul) to run again alone: `ptosim task`",
          set_dump, 0, TAKER(run)},
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
-    {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path), ALL},
-    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet), ALL},
-    {"help", NULL, "this text", FLAG(help), ALL},
+    {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path), ANY},
+    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet), ANY},
+    {"help", NULL, "this text", FLAG(help), ANY},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
 _Static_assert(PTO_ARRAY_LENGTH(specs) <= 64, "a bit each in pto_run_options.given");

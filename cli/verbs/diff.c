@@ -2,31 +2,29 @@
 /*
  * `ptosim diff A.json B.json`: what differs between the graphs of two runs, from the files of --deps-json.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <check/diff/graph_diff.h>
 #include <report/findings/report.h>
-#include <cli/main/verb.h>
+#include <cli/run/options.h>
 
 #define MOST_LINES 50u
 
 struct diff {
-  const char *paths[2], *json_path;
-  bool is_quiet;
+  struct pto_run_options options;
+  const char *const *paths;
   struct pto_graph_file a, b;
   struct pto_graph_diff counts;
   struct pto_findings findings;
 };
 
 static int help(void) {
-  puts("ptosim diff A.json B.json [--json FILE] [--quiet]\n\n"
-       "What differs between the task graphs of two runs, each a file of `ptosim run --deps-json`.\n\n"
-       "  --json FILE   writes counts and findings as one JSON object; - is standard output\n"
-       "  --quiet       prints nothing but JSON\n\n"
-       "Leaves with 0 where the graphs are the same, 1 where they differ, 2 for bad arguments or files.");
+  puts("ptosim diff A.json B.json [OPTION...]\n\n"
+       "What differs between the task graphs of two runs, each a file of `ptosim run --deps-json`.\n");
+  pto_run_options_help(PTO_VERB_diff, NULL);
+  puts("\nLeaves with 0 where the graphs are the same, 1 where they differ, 2 for bad arguments or files.");
   return PTO_EXIT_OK;
 }
 
@@ -47,8 +45,7 @@ static void print(const struct diff *d) {
 
 static void put_graph(struct pto_json_writer *w, const char *key, const char *path,
                       const struct pto_graph_file *graph) {
-  pto_json_key(w, key);
-  pto_json_object_begin(w);
+  pto_json_put_object(w, key);
   pto_json_put_string(w, "file", path);
   pto_json_put_string(w, "program", graph->program);
   pto_json_put_u64(w, "tasks", graph->task_count);
@@ -73,8 +70,8 @@ static void put_report(struct pto_json_writer *w, const void *context) {
 }
 
 static int report(struct diff *d) {
-  if (!d->is_quiet && !pto_json_takes_stdout(d->json_path)) print(d);
-  return pto_write_report(d->json_path, put_report, d,
+  if (!d->options.quiet && !pto_json_takes_stdout(d->options.json_path)) print(d);
+  return pto_write_report(d->options.json_path, put_report, d,
                           pto_findings_is_clean(&d->findings) ? PTO_EXIT_OK : PTO_EXIT_FINDINGS);
 }
 
@@ -94,25 +91,20 @@ static int compare(struct diff *d) {
 }
 
 int pto_cmd_diff(int argc, char **argv) {
-  static const struct option options[] = {
-      {"json", required_argument, NULL, 'j'}, {"quiet", no_argument, NULL, 'q'}, {"help", no_argument, NULL, 'h'}, {0}};
-  struct diff d = {.json_path = NULL};
-  optind = 0; /* glibc: start over, whatever was parsed before */
-  opterr = 0;
-  for (int answer; (answer = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-    if (answer == 'h') return help();
-    if (answer == 'j')
-      d.json_path = optarg;
-    else if (answer == 'q')
-      d.is_quiet = true;
-    else
-      return pto_complain(PTO_EXIT_USAGE, answer == ':' ? "diff: %s needs a value" : "diff: there is no option %s",
-                          argv[optind - 1]);
+  struct diff d = {0};
+  struct pto_error error;
+  int code;
+  if (pto_run_options_parse(PTO_VERB_diff, argc, argv, NULL, NULL, &d.options, &error))
+    code = pto_complain(PTO_EXIT_USAGE, "diff: %s", error.sentence);
+  else if (d.options.help)
+    code = help();
+  else if (d.options.programs.count != 2)
+    code =
+        pto_complain(PTO_EXIT_USAGE, "diff: two files of --deps-json are compared, not %zu", d.options.programs.count);
+  else if ((code = pto_complain_unwritable(d.options.json_path)) == PTO_EXIT_OK) {
+    d.paths = d.options.programs.items;
+    code = compare(&d);
   }
-  if (argc - optind != 2)
-    return pto_complain(PTO_EXIT_USAGE, "diff: two files of --deps-json are compared, not %d", argc - optind);
-  if (pto_complain_unwritable(d.json_path)) return PTO_EXIT_USAGE;
-  d.paths[0] = argv[optind];
-  d.paths[1] = argv[optind + 1];
-  return compare(&d);
+  pto_run_options_fini(&d.options);
+  return code;
 }

@@ -158,8 +158,7 @@ static void print_counts(const struct explore_command *c) {
 
 static void put_schedules(const struct explore_command *c, struct pto_json_writer *w) {
   const struct pto_explore_counts *n = &c->explored.explore.counts;
-  pto_json_key(w, "strategies");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "strategies");
   for (uint32_t kind = 0; kind < PTO_STRATEGY_COUNT; kind++)
     if (n->by_strategy[kind]) pto_json_put_u64(w, pto_strategy_name(kind), n->by_strategy[kind]);
   pto_json_object_end(w);
@@ -168,11 +167,7 @@ static void put_schedules(const struct explore_command *c, struct pto_json_write
   pto_json_put_u64(w, "decisions", n->decisions);
   pto_json_put_u64(w, "thread_runs", n->thread_runs);
   pto_json_put_u64(w, "differing", n->differing);
-  pto_json_key(w, "all");
-  if (!c->all) {
-    pto_json_null(w);
-    return;
-  }
+  if (!pto_json_try_key(w, "all", c->all)) return;
   pto_json_object_begin(w);
   pto_json_put_u64(w, "orders", n->orders);
   pto_json_put_u64(w, "at_least", n->is_complete ? n->orders : n->at_least);
@@ -194,8 +189,7 @@ static void put_hold(const struct pto_explore_hold *hold, struct pto_json_writer
 }
 
 static void put_differences(const struct explore_command *c, struct pto_json_writer *w) {
-  pto_json_key(w, "differences");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "differences");
   for (uint32_t i = 0; i < c->explored.explore.difference_count; i++) {
     const struct pto_explore_difference *difference = &c->explored.explore.differences[i];
     char schedule[64];
@@ -203,8 +197,7 @@ static void put_differences(const struct explore_command *c, struct pto_json_wri
     pto_json_put_string(w, "schedule", pto_schedule_name_format(difference->name, schedule, sizeof schedule));
     pto_json_put_u64(w, "decisions", difference->decisions);
     pto_json_put_u64(w, "runs", difference->runs);
-    pto_json_key(w, "holds");
-    pto_json_array_begin(w);
+    pto_json_put_array(w, "holds");
     for (uint32_t k = 0; k < difference->holds.count; k++) put_hold(&difference->holds.items[k], w);
     pto_json_array_end(w);
     pto_json_object_end(w);

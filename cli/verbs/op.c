@@ -88,7 +88,7 @@ static void print_row(const struct pto_trial *trial, const struct pto_trial_case
 static void write_row(struct pto_json_writer *w, const struct pto_trial *trial, const struct pto_trial_case *c,
                       const struct row *row) {
   char text[256];
-  const bool is_float = pto_trial_is_float(c->dtypes[row->output]);
+  const bool has_ulps = row->status == PTO_OK && pto_trial_is_float(c->dtypes[row->output]);
   pto_json_newline(w);
   pto_json_object_begin(w);
   pto_json_put_string(w, "kernel", trial->kernel->name);
@@ -100,13 +100,8 @@ static void write_row(struct pto_json_writer *w, const struct pto_trial *trial, 
   pto_json_put_string(w, "output", trial->params[row->output]->name);
   pto_json_put_u64(w, "elements", row->elems);
   pto_json_put_u64(w, "wrong", row->error.wrong_count);
-  if (is_float && row->status == PTO_OK) {
-    pto_json_put_double(w, "worst_ulps", row->error.ulps);
-    pto_json_put_double(w, "allowed_ulps", row->error.allowed);
-  } else {
-    pto_json_put_null(w, "worst_ulps");
-    pto_json_put_null(w, "allowed_ulps");
-  }
+  if (pto_json_try_key(w, "worst_ulps", has_ulps)) pto_json_double(w, row->error.ulps);
+  if (pto_json_try_key(w, "allowed_ulps", has_ulps)) pto_json_double(w, row->error.allowed);
   pto_json_put_string(w, "error", row->message[0] == '\0' ? NULL : row->message);
   pto_json_object_end(w);
 }

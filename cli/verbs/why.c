@@ -217,8 +217,7 @@ static void print(const struct why *why) {
 
 static void put_node(struct pto_json_writer *w, const char *key, const struct side *side, uint32_t node) {
   const struct pto_graph_node *n = &side->graph.nodes[node];
-  pto_json_key(w, key);
-  pto_json_object_begin(w);
+  pto_json_put_object(w, key);
   pto_json_put_u64(w, n->is_host ? "host" : "task", n->index);
   pto_json_object_end(w);
 }
@@ -226,12 +225,8 @@ static void put_node(struct pto_json_writer *w, const char *key, const struct si
 static void put_access(struct pto_json_writer *w, const char *key, const struct side *side, uint32_t access) {
   const struct pto_trace_param *param = side->graph.accesses[access].param;
   char view[256];
-  pto_json_key(w, key);
-  pto_json_object_begin(w);
-  if (param && param->index != UINT32_MAX)
-    pto_json_put_u64(w, "param", param->index);
-  else
-    pto_json_put_null(w, "param");
+  pto_json_put_object(w, key);
+  if (pto_json_try_key(w, "param", param && param->index != UINT32_MAX)) pto_json_u64(w, param->index);
   pto_json_put_string(w, "verb", pto_text_verb(&side->text, access));
   pto_json_put_u64(w, "buffer", pto_text_buffer_number(&side->text, access));
   pto_json_put_string(w, "view", pto_text_view(&side->text, access, view, sizeof view));
@@ -244,8 +239,7 @@ static void put_link(struct pto_json_writer *w, const struct side *side, uint32_
   pto_json_object_begin(w);
   put_node(w, "from", side, from);
   put_node(w, "to", side, to);
-  pto_json_key(w, "reasons");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "reasons");
   for (uint64_t i = 0; i < count; i++) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "kind", pto_edge_reason_name(edges[i].reason));
@@ -265,12 +259,10 @@ static void put_side(struct pto_json_writer *w, const struct side *side) {
   pto_json_object_begin(w);
   pto_json_put_string(w, "deps", pto_deps_rules_name(side->graph.rules));
   pto_json_put_string(w, "answer", answers[e->answer]);
-  pto_json_key(w, "links");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "links");
   for (uint32_t i = 1; i < e->path_length; i++) put_link(w, side, e->path[i - 1], e->path[i]);
   pto_json_array_end(w);
-  pto_json_key(w, "common");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "common");
   for (uint32_t i = 0; i < e->common_count; i++) {
     pto_json_object_begin(w);
     pto_json_put_string(w, "kind", pto_common_name(e->commons[i].kind));

@@ -352,8 +352,11 @@ static const struct pto_gemm_set *set_at(uint32_t set, uint32_t dtype) {
   return (PTO_DTYPE_BIT(dtype) & PTO_DTYPES_FLOAT) != 0 ? pto_gemm_float_set(set) : pto_gemm_int8_set(set);
 }
 
+/* Of the highest level: the set beyond it, where the dtype and the processor have one. */
 int pto_gemm_run(const struct pto_kernel_args *args, const struct pto_gemm *gemm) {
-  return run_set(set_at(pto_level_best(), gemm->a.dtype), args, gemm);
+  const uint32_t level = pto_level_best(), dtype = gemm->a.dtype;
+  const struct pto_gemm_set *beyond = level == PTO_LEVEL_COUNT - 1 ? set_at(PTO_LEVEL_COUNT, dtype) : NULL;
+  return run_set(beyond ? beyond : set_at(level, dtype), args, gemm);
 }
 
 bool pto_gemm_has_set(uint32_t set, uint32_t dtype) { return set_at(set, dtype) != NULL; }

@@ -43,7 +43,7 @@ int pto_check_product(const struct pto_kernel_args *args, const struct pto_gemm 
 struct pto_cost pto_gemm_cost(const struct pto_kernel_args *args, const struct pto_gemm *gemm, uint64_t count);
 
 /* For tests and benches: the product by one instruction set.  Whether this processor has it; sets are enum
- * pto_level. */
+ * pto_level, and PTO_LEVEL_COUNT the one of integers beyond these. */
 bool pto_gemm_has_set(uint32_t set, uint32_t dtype);
 int pto_gemm_run_set(uint32_t set, const struct pto_kernel_args *args, const struct pto_gemm *gemm);
 

@@ -39,7 +39,23 @@ static inline four_sums dot_plain(four_sums sums, uint32_t x, four_sums row) {
 #define PTO_LEVEL_LOOPS <kernels/levels/gemm_int8.inc>
 #include <kernels/levels/each_level.inc>
 
+/* One set more, beyond the levels: the products of two pairs and their sum are one instruction. */
+#if defined(__x86_64__)
+PTO_TARGET_PUSH("avx2,fma,f16c,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni")
+#define PTO_LEVEL(name) name##_vnni
+#define PTO_LEVEL_NUMBER 3
+#define LANES 16
+#include <kernels/levels/gemm_int8.inc>
+PTO_TARGET_POP
+static const struct pto_gemm_set *vnni_set(void) {
+  return pto_level_is_supported(PTO_LEVEL_AVX512) && __builtin_cpu_supports("avx512vnni") ? &set_vnni : NULL;
+}
+#else
+static const struct pto_gemm_set *vnni_set(void) { return NULL; }
+#endif
+
 const struct pto_gemm_set *pto_gemm_int8_set(uint32_t set) {
   static const struct pto_gemm_set *const sets[PTO_LEVEL_COUNT] = PTO_LEVEL_SETS(set);
+  if (set == PTO_LEVEL_COUNT) return vnni_set();
   return set < PTO_LEVEL_COUNT && pto_level_is_supported(set) ? sets[set] : NULL;
 }

@@ -86,7 +86,7 @@ static struct pto_gemm product(struct pto_matrix x, struct pto_matrix y, struct 
 }
 
 #define EACH_SET(set, dtype)                                                                                           \
-  for (uint32_t set = 0; set < PTO_LEVEL_COUNT; set++)                                                                 \
+  for (uint32_t set = 0; set <= PTO_LEVEL_COUNT; set++)                                                                \
     if (pto_gemm_has_set(set, dtype))
 
 static const uint64_t awkward[][3] = {{1, 1, 1},     {6, 128, 16},   {7, 129, 17},  {5, 127, 15},  {48, 128, 64},

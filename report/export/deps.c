@@ -24,10 +24,7 @@ static void put_u64s(struct pto_json_writer *w, const char *key, const uint64_t 
 
 /* A parameter's index; null stands for the predicate, or for none. */
 static void put_index(struct pto_json_writer *w, const char *key, uint32_t index) {
-  if (index == UINT32_MAX)
-    pto_json_put_null(w, key);
-  else
-    pto_json_put_u64(w, key, index);
+  if (pto_json_try_key(w, key, index != UINT32_MAX)) pto_json_u64(w, index);
 }
 
 static void put_param(struct pto_json_writer *w, const struct pto_trace_param *param) {

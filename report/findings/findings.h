@@ -50,6 +50,10 @@ enum pto_finding_kind {
 /* A task, or a parameter, that a finding has not. */
 #define PTO_FINDING_NONE UINT64_MAX
 
+/* Initialises a finding of a whole run. */
+#define PTO_FINDING_OF_RUN(of)                                                                                         \
+  .kind = (of), .tasks = {PTO_FINDING_NONE, PTO_FINDING_NONE}, .params = {PTO_FINDING_NONE, PTO_FINDING_NONE}
+
 struct pto_finding {
   uint32_t kind;      /* enum pto_finding_kind */
   uint64_t tasks[2];  /* numbers in submission order, the earlier first; PTO_FINDING_NONE */

@@ -56,15 +56,11 @@ void pto_group_times_print(const struct pto_group_times *times, FILE *to) {
 
 void pto_group_times_put(const struct pto_group_times *times, struct pto_json_writer *w) {
   if (!times->items) return;
-  pto_json_key(w, "node_times");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "node_times");
   for (uint32_t i = 0; i < times->groups->count && times->items[i].calls; i++) {
     const struct pto_group_time *time = &times->items[i];
     pto_json_object_begin(w);
-    if (time->group + 1 < times->groups->count)
-      pto_json_put_u64(w, "node", time->group);
-    else
-      pto_json_put_null(w, "node");
+    if (pto_json_try_key(w, "node", time->group + 1 < times->groups->count)) pto_json_u64(w, time->group);
     pto_json_put_string(w, "name", times->groups->names[time->group]);
     pto_json_put_u64(w, "calls", time->calls);
     pto_json_put_double(w, "seconds", time->seconds);

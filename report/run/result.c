@@ -15,19 +15,12 @@
 
 /* ---- JSON ---- */
 
-/* Writes the key.  Returns whether the value is known; if not, null is written for it. */
-static bool put_key(struct pto_json_writer *w, const char *key, bool is_known) {
-  pto_json_key(w, key);
-  if (!is_known) pto_json_null(w);
-  return is_known;
-}
-
 static void put_count(struct pto_json_writer *w, const struct pto_run_result *result, const char *key, uint64_t value) {
-  if (put_key(w, key, result->has_run)) pto_json_u64(w, value);
+  if (pto_json_try_key(w, key, result->has_run)) pto_json_u64(w, value);
 }
 
 static void put_digest(struct pto_json_writer *w, const char *key, bool is_known, uint64_t digest) {
-  if (put_key(w, key, is_known)) pto_json_hex(w, digest);
+  if (pto_json_try_key(w, key, is_known)) pto_json_hex(w, digest);
 }
 
 /* What the program tells of itself. */
@@ -54,13 +47,13 @@ static void put_result(struct pto_json_writer *w, const void *context) {
   put_count(w, result, "tasks", stats->tasks);
   put_count(w, result, "edges", stats->edges);
   put_count(w, result, "live_edges", stats->live_edges);
-  if (put_key(w, "wall_seconds", result->has_time)) pto_json_double(w, result->wall_seconds);
-  if (put_key(w, "virtual_us", result->has_run && result->is_virtual))
+  if (pto_json_try_key(w, "wall_seconds", result->has_time)) pto_json_double(w, result->wall_seconds);
+  if (pto_json_try_key(w, "virtual_us", result->has_run && result->is_virtual))
     pto_json_decimal(w, stats->virtual_ps, PS_PER_US);
-  if (put_key(w, "verified", has_verdict)) pto_json_bool(w, result->verified == PTO_VERDICT_TRUE);
-  if (put_key(w, "max_abs_error", has_verdict)) pto_json_double(w, result->max_abs_error);
+  if (pto_json_try_key(w, "verified", has_verdict)) pto_json_bool(w, result->verified == PTO_VERDICT_TRUE);
+  if (pto_json_try_key(w, "max_abs_error", has_verdict)) pto_json_double(w, result->max_abs_error);
   put_digest(w, "output_digest", result->has_output_digest, result->output_digest);
-  if (put_key(w, "exact_outputs", result->has_output_digest)) pto_json_bool(w, result->has_exact_outputs);
+  if (pto_json_try_key(w, "exact_outputs", result->has_output_digest)) pto_json_bool(w, result->has_exact_outputs);
   put_digest(w, "trace_digest", result->has_trace_digest, result->trace_digest);
   put_count(w, result, "window_high_water", stats->window_high_water);
   put_count(w, result, "heap_high_water_bytes", stats->heap_high_water_bytes);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <runtime/base/text.h>
+
 #define NODE_TEXT 160u
 #define LINK_TEXT 640u
 #define MOST_OTHER_LINES 12u
@@ -17,36 +19,18 @@ static const char *lane_name(uint32_t core) {
   return names[core % 3];
 }
 
-/* ---- text with an end ---- */
-
-/* Adds to the `used` < size bytes that `text` has, as far as there is room; returns how many it has then, < size. */
-PTO_PRINTF(4, 0)
-static size_t append_list(char *text, size_t size, size_t used, const char *format, va_list arguments) {
-  const int length = vsnprintf(text + used, size - used, format, arguments);
-  return length < 0 ? used : pto_min_u64(used + (uint64_t)length, size - 1);
-}
-
-static size_t append(char *text, size_t size, size_t used, const char *format, ...) PTO_PRINTF(4, 5);
-static size_t append(char *text, size_t size, size_t used, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  used = append_list(text, size, used, format, arguments);
-  va_end(arguments);
-  return used;
-}
-
 /* ---- nodes ---- */
 
 static void task_text(const struct pto_picture_task *task, bool is_long, char *text, size_t size) {
-  size_t used = append(text, size, 0, "task %" PRIu64, task->number);
+  snprintf(text, size, "task %" PRIu64, task->number);
   if (!is_long) return;
-  used = append(text, size, used, " (%s, %s", task->kernels,
-                task->has_failed ? "FAILED" : pto_task_state_name(task->state));
+  pto_text_append(text, size, " (%s, %s", task->kernels,
+                  task->has_failed ? "FAILED" : pto_task_state_name(task->state));
   if (task->block_count > 1 && task->calls_left)
-    used = append(text, size, used, ", %" PRIu32 " kernel calls left of %" PRIu32 " blocks", task->calls_left,
-                  task->block_count);
-  if (task->heap_bytes) used = append(text, size, used, ", %" PRIu64 " bytes", task->heap_bytes);
-  append(text, size, used, ")");
+    pto_text_append(text, size, ", %" PRIu32 " kernel calls left of %" PRIu32 " blocks", task->calls_left,
+                    task->block_count);
+  if (task->heap_bytes) pto_text_append(text, size, ", %" PRIu64 " bytes", task->heap_bytes);
+  pto_text_append(text, size, ")");
 }
 
 static void ring_text(const struct pto_wait_picture *picture, uint32_t index, bool is_long, char *text, size_t size) {
@@ -134,10 +118,10 @@ const char *pto_stopped_doing_text(const struct pto_wait_picture *picture, char 
   const struct pto_doing *doing = &picture->doing;
   switch ((enum pto_doing_kind)doing->kind) {
   case PTO_DOING_SUBMIT: {
-    size_t used = append(text, size, 0, "the orchestration, in the submit of task %" PRIu64 " (%s", doing->task_number,
-                         picture->doing_kernels);
-    if (doing->heap_bytes) used = append(text, size, used, ", outputs of %" PRIu64 " bytes", doing->heap_bytes);
-    append(text, size, used, "),");
+    snprintf(text, size, "the orchestration, in the submit of task %" PRIu64 " (%s", doing->task_number,
+             picture->doing_kernels);
+    if (doing->heap_bytes) pto_text_append(text, size, ", outputs of %" PRIu64 " bytes", doing->heap_bytes);
+    pto_text_append(text, size, "),");
     break;
   }
   case PTO_DOING_NEW_BUFFER:
@@ -202,8 +186,9 @@ static void add_line(struct lines *lines, const char *format, ...) PTO_PRINTF(2,
 static void add_line(struct lines *lines, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  const size_t used = append_list(lines->at, lines->left, 0, format, arguments);
+  vsnprintf(lines->at, lines->left, format, arguments);
   va_end(arguments);
+  const size_t used = strlen(lines->at);
   lines->at += used;
   lines->left -= used;
 }

@@ -248,8 +248,7 @@ static PTO_NOINLINE void finish_without_kernel(struct pto_runtime *rt, uint32_t 
   dispatch(rt);
 }
 
-/* A task of one kernel that was run within its submit: no task has come after it yet.  What complete would do takes 50
- * instructions more, of 832 in all (BENCH=instructions, chain). */
+/* A task of one kernel that was run within its submit: no task has come after it yet. */
 static inline void finish_new(struct pto_runtime *rt, struct pto_task_slot *slot, uint32_t index) {
   struct pto_payload *payload = slot->payload;
   slot->state = PTO_TASK_COMPLETED;
@@ -261,6 +260,8 @@ static inline void finish_new(struct pto_runtime *rt, struct pto_task_slot *slot
   pto_payload_pool_free(&rt->payloads, payload);
 }
 
+/* A shortcut (bench_instructions: 262 of 1 442 instructions a task, in the mean of the six patterns): what the general
+ * way does where one kernel is sent to one core and nothing else can be sent. */
 static inline void submitted_single(struct pto_runtime *rt, struct pto_task_slot *slot, uint32_t index) {
   struct pto_completion done;
   const enum pto_placed placed = pto_scheduler_place_single(&rt->scheduler, slot, index, rt->port->clock, &done);

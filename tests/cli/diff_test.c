@@ -200,7 +200,7 @@ static void test_bad_arguments_are_refused(void **state) {
   pto_ptosim_run("diff a");
   pto_ptosim_assert_complaint(2, "two files");
   pto_ptosim_run("diff a b --engine virtual");
-  pto_ptosim_assert_complaint(2, "no option --engine");
+  pto_ptosim_assert_complaint(2, "--engine is for `ptosim run`");
   assert_int_equal(pto_ptosim_run("diff --help"), 0);
   assert_non_null(strstr(pto_ptosim_last.out, "A.json B.json"));
 }

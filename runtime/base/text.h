@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text that is put together piece by piece in a caller's buffer, cut where the buffer ends.
+ *
+ * Always true: the text ends with a zero byte within `size` bytes, as it must before the first call.  Any thread.
+ */
+#ifndef PTO_TEXT_H
+#define PTO_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <pto/status.h>
+
+void pto_text_append(char *text, size_t size, const char *format, ...) PTO_PRINTF(3, 4);
+/* "2, 3, 4" with the separator ", ". */
+void pto_text_append_numbers(char *text, size_t size, const char *separator, const uint64_t *values, uint32_t count);
+/* The bytes of a little-endian number, its digits as people write them. */
+void pto_text_append_hex(char *text, size_t size, const unsigned char *bytes, uint64_t count);
+
+#endif
