@@ -308,8 +308,9 @@ void pto_progress_poll(struct pto_runtime *rt) {
   if (PTO_UNLIKELY(rt->published != NULL)) pto_published_counters_update(rt->published);
   if (rt->port->clock < rt->port->quiet_until) return;
   if (!rt->port->is_virtual) pto_space_retire(rt); /* what completed within its submit */
-  while (rt->scheduler.cores.in_flight | rt->scheduler.ready_count) {
-    while (take_in(rt)) { /* until a poll gives nothing: the clock is the orchestrator's then */
+  /* Virtual time asks even where nothing is in flight: the poll that gives nothing leaves the orchestrator the clock. */
+  while (rt->port->is_virtual || (rt->scheduler.cores.in_flight | rt->scheduler.ready_count)) {
+    while (take_in(rt)) {
     }
     if (!is_far_ahead(rt) || rt->has_failed || !rt->scheduler.cores.in_flight) return;
     rt->port->ops->wait(rt->port);

@@ -83,7 +83,7 @@ static inline bool pto_message_ring_is_taken(struct pto_message_ring *ring, uint
 static inline void pto_message_ring_push(struct pto_message_ring *ring, const void *message) {
   _Atomic uint32_t *place = pto_message_ring_place(ring, ring->written);
   const uint32_t *words = message;
-  PTO_INTERNAL(ring->written - ring->cached_head < ring->capacity);
+  PTO_INTERNAL(ring->written - ring->cached_head < ring->capacity + (PTO_MUTANT == 31));
   /* Relaxed: tail hands the words over, and a taker that reads them early drops them. */
   for (uint32_t i = 0; i < ring->message_words; i++) pto_atomic_store(&place[i], words[i], memory_order_relaxed);
   ring->written++;

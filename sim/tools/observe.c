@@ -256,9 +256,10 @@ static const struct pto_port_ops ops = {.begin_run = engine_begin_run,
                                         .resume = engine_resume,
                                         .wait = engine_wait,
                                         .kernel_message = engine_kernel_message,
-                                        .destroy = engine_destroy};
+                                        .destroy = engine_destroy,
+                                        .is_observe = true};
 
-bool pto_port_is_observed(const struct pto_port *port) { return port->ops->dispatch == engine_dispatch; }
+bool pto_port_is_observed(const struct pto_port *port) { return port->ops->is_observe; }
 void pto_engine_observe_set(struct pto_port *port, const struct pto_engine_observer *observer) {
   engine_of(port)->observer = observer;
 }
