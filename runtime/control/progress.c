@@ -308,7 +308,7 @@ void pto_progress_poll(struct pto_runtime *rt) {
   if (PTO_UNLIKELY(rt->published != NULL)) pto_published_counters_update(rt->published);
   if (rt->port->clock < rt->port->quiet_until) return;
   if (!rt->port->is_virtual) pto_space_retire(rt); /* what completed within its submit */
-  /* Virtual time asks even where nothing is in flight: the poll that gives nothing leaves the orchestrator the clock. */
+  /* Virtual time asks even with nothing in flight: the poll that gives nothing leaves the clock to the orchestrator. */
   while (rt->port->is_virtual || (rt->scheduler.cores.in_flight | rt->scheduler.ready_count)) {
     while (take_in(rt)) {
     }

@@ -65,8 +65,10 @@ void pto_threads_offer(struct pto_threads_engine *engine) {
   publish(engine);
 }
 
+/* With more in flight than the lone message workers may all be busy, so it is left to them no longer. */
 static bool is_left_to_worker(struct pto_threads_stealing *stealing) {
-  if (stealing->is_lone) stealing->is_lone = !pto_message_ring_is_taken(&stealing->ring, stealing->lone_end);
+  if (stealing->is_lone)
+    stealing->is_lone = stealing->in_flight == 1 && !pto_message_ring_is_taken(&stealing->ring, stealing->lone_end);
   return stealing->is_lone;
 }
 
