@@ -171,14 +171,14 @@ OPTION(dump) {
 #define PAIR(name) add_pair, FIELD(name)
 
 static const struct pto_option_spec specs[] = {
-    {"engine", "ENGINE", "of" PTO_ENGINE_MEANINGS "; default: the first, of suite both", TEXT(engine),
+    {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS "; default: the first, of suite both")[2], TEXT(engine),
      ONE_RUN | MANY_RUNS | GRAPH | TAKER(task)},
     {"chip", "CHIP", "tiny (default), a2a3, a5, or a chip file", TEXT(chip), ALL},
     {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)", set_workers, 0,
      ALL},
     {"deps", "RULES", "exact (default), or pto: the hazard rules of the existing runtime", set_deps, 0,
      PROGRAMS | GRAPH},
-    {"policy", "POLICY", "order among ready tasks (by default the first):" PTO_POLICY_SYNTAXES, TEXT(policy),
+    {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: the first")[2], TEXT(policy),
      PROGRAMS | TAKER(task)},
     {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", set_model, 0,
      PROGRAMS | GRAPH},

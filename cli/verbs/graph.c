@@ -84,8 +84,7 @@ static const struct pto_option_spec extra[] = {
     {"dot", "FILE", "writes a picture of the graph, for Graphviz", TEXT(dot_path)},
     /* Common options that mean something else here. */
     {"deps", "RULES", "of --check: exact (default) or pto, by which it is lowered and judged", NULL, 0, 0},
-    {"engine", "ENGINE", "runs on a simulated chip:" PTO_ENGINE_MEANINGS "; or reference (the host in doubles)", NULL,
-     0, 0},
+    {"engine", "ENGINE", "reference (the host in doubles), or on a simulated chip" PTO_ENGINE_MEANINGS, NULL, 0, 0},
     {"rtol", "X", "of --compare (default: by dtype)", NULL, 0, 0},
     {"atol", "X", "of --compare (default: by dtype)", NULL, 0, 0},
     {"set", "KEY=VALUE", "an option of the model; may be repeated", NULL, 0, 0},

@@ -63,8 +63,8 @@ static int check_config(const struct pto_config *config, struct pto_error *error
     return pto_error_set(error, PTO_EINVAL, "heap of %llu bytes is not a multiple of %u up to 16 TiB",
                          (unsigned long long)config->heap_bytes, PTO_OUTPUT_ALIGN);
   if (!config->policy || !pto_policy_parse(config->policy, &policy, &seed))
-    return pto_error_set(error, PTO_EINVAL, "policy \"%s\" is none of" PTO_POLICY_SYNTAXES,
-                         config->policy ? config->policy : "");
+    return pto_error_set(error, PTO_EINVAL, "policy \"%s\" is none of %s", config->policy ? config->policy : "",
+                         &PTO_POLICY_SYNTAXES[2]);
   if (config->deps >= PTO_DEPS_SET_COUNT)
     return pto_error_set(error, PTO_EINVAL, "dependency rules %u are none", config->deps);
   if (config->map_entries > UINT32_MAX / 2 || config->list_chunks > UINT32_MAX / 2)

@@ -145,7 +145,7 @@ struct pto_port_ops {
    */
   void (*place_memory)(struct pto_port *port, void *addr, uint64_t size_bytes);
   void (*destroy)(struct pto_port *port);
-  bool is_observe; /* the engine of observers (sim/tools/observe.h), also where somebody stands before its operations */
+  bool is_observe; /* the engine of observers (sim/tools/observe.h) */
 };
 
 /* What the runtime may know of the machine under it; constant after creation but for `ops`, `clock` and the

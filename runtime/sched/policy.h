@@ -26,9 +26,9 @@ enum pto_policy {
 #undef X
       PTO_POLICY_COUNT
 };
-/* All of them in one text, for sentences: " fifo lifo random:SEED". */
-#define PTO_POLICY_SPACED(CONSTANT, name, syntax) " " syntax
-#define PTO_POLICY_SYNTAXES PTO_POLICY_LIST(PTO_POLICY_SPACED)
+/* All of them in one text, for sentences: ", fifo, lifo, random:SEED". */
+#define PTO_POLICY_SYNTAX(CONSTANT, name, syntax) ", " syntax
+#define PTO_POLICY_SYNTAXES PTO_POLICY_LIST(PTO_POLICY_SYNTAX)
 
 /* Of each policy: brings the item that it takes next to an end of the queue, which is not empty, and returns whether
  * that is the back.  Asked again before the pop, it answers the same. */

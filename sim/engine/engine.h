@@ -45,7 +45,7 @@ PTO_TOOL_ENGINE_LIST(X)
 
 /* Those for users in one text, for sentences: ", threads, virtual"; the same with their meanings in brackets. */
 #define PTO_ENGINE_NAME(id, name, is_virtual, meaning) ", " name
-#define PTO_ENGINE_MEANING(id, name, is_virtual, meaning) " " name " (" meaning ")"
+#define PTO_ENGINE_MEANING(id, name, is_virtual, meaning) ", " name " (" meaning ")"
 #define PTO_ENGINE_NAMES PTO_ENGINE_LIST(PTO_ENGINE_NAME)
 #define PTO_ENGINE_MEANINGS PTO_ENGINE_LIST(PTO_ENGINE_MEANING)
 
