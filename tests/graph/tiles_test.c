@@ -275,8 +275,11 @@ static operand gathered(builder *b, uint32_t which) {
   const struct pto_axis_options axis = {.axis = pto_number_u64(1)};
   const operand x = input(b, "x", PTO_FLOAT32, SHAPE(40, 50, 60));
   switch (which) {
-  case 0: /* in all dimensions, the axis too: data is whole along it */
+  case 0:
     return pto_graph_builder_gather_elements(b, x, input(b, "i", PTO_INT32, SHAPE(40, 70, 60)), &axis);
+  case 8: /* along the axis too: data is whole along it */
+    return pto_graph_builder_gather_elements(b, input(b, "short", PTO_FLOAT32, SHAPE(2, 50, 60)),
+                                             input(b, "i", PTO_INT32, SHAPE(2, 1400, 60)), &axis);
   case 1: /* few positions of long rows */
     return pto_graph_builder_gather_nd(b, x, input(b, "i", PTO_INT64, SHAPE(3, 1)), NULL);
   case 2: /* many positions of one element */
@@ -310,7 +313,8 @@ static void test_gathers_and_scatters_are_cut_wherever_tiles_cannot_write_one_el
                 {"gather", 5},
                 {"scatter_elements_inplace", 10},
                 {"scatter_nd_inplace", 13},
-                {"scatter_nd_inplace", 1}};
+                {"scatter_nd_inplace", 1},
+                {"gather_elements", 10}};
   for (uint32_t i = 0; i < PTO_ARRAY_LENGTH(wanted); i++) {
     char what[32];
     snprintf(what, sizeof what, "case %u", i);
