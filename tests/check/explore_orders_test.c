@@ -282,7 +282,7 @@ static void explore_some(struct explored *e, int (*orchestrate)(struct pto_runti
 static void assert_says(const struct explored *e, uint32_t kind, const char *part) {
   for (uint32_t i = 0; i < e->findings.count; i++)
     if (e->findings.items[i].kind == kind && strstr(e->findings.items[i].sentence, part)) return;
-  fail_msg("nothing of kind %s says \"%s\"; the first of %u: %s", pto_finding_kind_name(kind), part, e->findings.count,
+  fail_msg("nothing of kind %s says \"%s\"; the first of %zu: %s", pto_finding_kind_name(kind), part, e->findings.count,
            e->findings.count ? e->findings.items[0].sentence : "");
 }
 
