@@ -16,7 +16,7 @@ static const struct {
   const char *name;
   uint32_t rules;
 } sets[] = {
-#define X(set, name, rules) [set] = {name, rules},
+#define X(set, name, rules, meaning) [set] = {name, rules},
     PTO_DEPS_SET_LIST(X)
 #undef X
 };
