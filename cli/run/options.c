@@ -11,6 +11,7 @@
 
 #include <runtime/deps/rules.h>
 #include <runtime/sched/policy.h>
+#include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
@@ -89,7 +90,7 @@ static int add_pair(void *target, const char *text, struct pto_error *error) {
 OPTION(workers) { return parse_u32(value, 1, UINT32_MAX, &OPTIONS->workers, error); }
 OPTION(deps) {
   if (!pto_deps_rules_parse(value, &OPTIONS->deps))
-    return pto_error_set(error, PTO_EINVAL, "\"%s\" is neither exact nor pto", value);
+    return pto_error_set(error, PTO_EINVAL, "\"%s\" is none of %s", value, &PTO_DEPS_NAMES[2]);
   OPTIONS->has_deps = true;
   return PTO_OK;
 }
@@ -173,11 +174,10 @@ OPTION(dump) {
 static const struct pto_option_spec specs[] = {
     {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS "; default: the first, of suite both")[2], TEXT(engine),
      ONE_RUN | MANY_RUNS | GRAPH | TAKER(task)},
-    {"chip", "CHIP", "tiny (default), a2a3, a5, or a chip file", TEXT(chip), ALL},
+    {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip), ALL},
     {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)", set_workers, 0,
      ALL},
-    {"deps", "RULES", "exact (default), or pto: the hazard rules of the existing runtime", set_deps, 0,
-     PROGRAMS | GRAPH},
+    {"deps", "RULES", &(PTO_DEPS_MEANINGS "; default: the first")[2], set_deps, 0, PROGRAMS | GRAPH},
     {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: the first")[2], TEXT(policy),
      PROGRAMS | TAKER(task)},
     {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", set_model, 0,

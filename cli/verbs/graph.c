@@ -83,7 +83,8 @@ static const struct pto_option_spec extra[] = {
      FLAG(explain)},
     {"dot", "FILE", "writes a picture of the graph, for Graphviz", TEXT(dot_path)},
     /* Common options that mean something else here. */
-    {"deps", "RULES", "of --check: exact (default) or pto, by which it is lowered and judged", NULL, 0, 0},
+    {"deps", "RULES", &(PTO_DEPS_NAMES ": by which it is lowered and, with --check, judged; default: the first")[2],
+     NULL, 0, 0},
     {"engine", "ENGINE", "reference (the host in doubles), or on a simulated chip" PTO_ENGINE_MEANINGS, NULL, 0, 0},
     {"rtol", "X", "of --compare (default: by dtype)", NULL, 0, 0},
     {"atol", "X", "of --compare (default: by dtype)", NULL, 0, 0},
