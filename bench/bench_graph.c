@@ -286,7 +286,7 @@ static int lower(struct pto_runtime *rt, void *context) {
   const struct pto_tensor output = pto_external_tensor(rt, lowering->output, PTO_FLOAT32, 2, shape);
   constants[0] = input;
   const double begin = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-  const int status = pto_graph_lower(lowering->graph, rt, &input, &output, constants, NULL, NULL);
+  const int status = pto_graph_lower(lowering->graph, rt, &input, &output, constants);
   lowering->ns = pto_bench_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
   return status;
 }

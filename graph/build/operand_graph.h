@@ -42,7 +42,7 @@ struct pto_graph_node {
   const void *options;                 /* never NULL: zeroed where none were given */
 };
 
-/* What the graph has on each context that it was dispatched on (graph/run/dispatch.h), under a lock.  Made by build;
+/* What the graph has on each context that it was dispatched on (graph/run/dispatch.c), under a lock.  Made by build;
  * who adds the first instance says how to close them. */
 struct pto_graph_instance;
 struct pto_graph_instances {

@@ -207,18 +207,19 @@ void pto_graph_lowering_alias(struct pto_graph_lowering *l, const struct pto_gra
 
 /* ---- tasks ---- */
 
-static void tell_observer(const struct pto_graph_lowering *l, const struct pto_kernel *kernel,
-                          const struct pto_param *params, uint32_t count) {
+static void tell_watch(const struct pto_graph_lowering *l, const struct pto_kernel *kernel,
+                       const struct pto_param *params, uint32_t count) {
+  const struct pto_graph_lowering_watch *watch = l->graph->watch;
   struct pto_stats stats = {.size = sizeof stats};
   pto_runtime_stats(l->rt, &stats);
-  l->observe(l->observe_context, &(struct pto_lowered_task){l->node_index, kernel, params, count, stats.tasks});
+  watch->observe(watch->context, &(struct pto_lowered_task){l->node_index, kernel, params, count, stats.tasks});
 }
 
 void pto_graph_lowering_submit(struct pto_graph_lowering *l, const struct pto_kernel *kernel,
                                const struct pto_param *params, uint32_t count) {
   if (l->status != PTO_OK) return;
   l->scope_tasks++;
-  if (l->observe != NULL) tell_observer(l, kernel, params, count);
+  if (l->graph->watch != NULL) tell_watch(l, kernel, params, count);
   l->status = (kernel->cores & PTO_AIV) != 0 ? pto_submit_aiv(l->rt, kernel, params, count)
                                              : pto_submit_aic(l->rt, kernel, params, count);
 }

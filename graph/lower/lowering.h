@@ -44,11 +44,10 @@ struct pto_lowered_task {
   uint32_t param_count;
   uint64_t number; /* of the task in its run */
 };
-typedef void pto_graph_lowering_observer(void *context, const struct pto_lowered_task *task);
 
 /* Is called whenever a dispatch lowers a graph, not where it repeats a recording: pto_graph.watch. */
 struct pto_graph_lowering_watch {
-  pto_graph_lowering_observer *observe;
+  void (*observe)(void *context, const struct pto_lowered_task *task);
   void *context;
 };
 
@@ -77,9 +76,7 @@ struct pto_graph_lowering {
   uint32_t result_count;
   uint32_t placed_count; /* results that have got their memory: with the first scope of the node */
   struct pto_value_memory memory;
-  int status;                           /* the first that was not PTO_OK */
-  pto_graph_lowering_observer *observe; /* may be NULL */
-  void *observe_context;
+  int status; /* the first that was not PTO_OK */
 };
 
 /* Between nodes: closes the scopes of the node, whose results have their memory. */
