@@ -70,11 +70,6 @@ struct pto_graph {
   bool is_unfused;                              /* every node is lowered by itself (pto_graph_set_fusion) */
 };
 
-static inline const struct pto_graph_value *
-pto_graph_operand_value(const struct pto_graph *graph, const struct pto_graph_node *node, uint32_t parameter) {
-  return parameter < node->operand_count && node->operands[parameter] ? &graph->values[node->operands[parameter]]
-                                                                      : (const struct pto_graph_value *)0;
-}
 static inline uint64_t pto_graph_desc_numel(const struct pto_graph_desc *desc) {
   uint64_t numel = 1;
   for (uint32_t d = 0; d < desc->ndims; d++) numel *= desc->shape[d];
