@@ -12,19 +12,13 @@ static pto_lower_function *const lower_functions[PTO_GRAPH_OP_COUNT] = {
     PTO_UNARY_OP_LIST(X)
 #undef X
 #define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_binary,
-        PTO_ARITHMETIC_OP_LIST(X)
-#undef X
-#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_comparison,
-            PTO_COMPARISON_OP_LIST(X)
-#undef X
-#define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_logic,
-                PTO_LOGIC_OP_LIST(X)
+        PTO_BINARY_OP_LIST(X)
 #undef X
 #define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_reduce,
-                    PTO_REDUCE_OP_LIST(X)
+            PTO_REDUCE_OP_LIST(X)
 #undef X
 #define X(id, ...) [PTO_GRAPH_OP_##id] = pto_lower_##id,
-                        PTO_OTHER_OP_LIST(X)
+                PTO_OTHER_OP_LIST(X)
 #undef X
 };
 
