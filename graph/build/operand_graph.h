@@ -2,8 +2,8 @@
 /*
  * The graph itself: values and the nodes that make them, as the builder grows it and as a built graph keeps it.
  *
- * Owns an arena with everything (arrays, names, options) but the data of constants, which are blocks of their own: the
- * builder's until build, then the graph's.
+ * Owns arrays of values, nodes and inputs, the data of constants, and an arena with everything else (names, options,
+ * lists): the builder's until build, then the graph's.
  *
  * Always true: values are numbered from 1 (0 is none); nodes stand in an order in which every operand is made before it
  * is used; results of a node are consecutive values; value.producer is 0 for inputs and constants; each dtype and shape
