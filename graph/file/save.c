@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <graph/file/json.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <formats/json_writer.h>
-#include <formats/partial_file.h>
+#include <formats/new_file.h>
 #include <graph/build/data.h>
 #include <graph/build/op_options.h>
 #include <graph/file/load.h>
@@ -410,16 +407,14 @@ static int put_document(struct saver *s) {
 }
 
 static int write_document(struct saver *s, const char *path, struct pto_error *error) {
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(errno));
-  pto_json_init(&s->w, fd);
-  const int status = put_document(s);
-  int reason = pto_json_finish(&s->w);
-  if (close(fd) != 0 && reason == 0) reason = errno;
-  if (status == PTO_OK && reason == 0) return PTO_OK;
-  pto_partial_file_remove(path);
-  if (status) return pto_error_set(error, status, "%.400s: %s", path, pto_strerror(status));
-  return pto_error_set(error, PTO_ESYSTEM, "%.400s: %s", path, strerror(reason));
+  FILE *file = pto_new_file_create(path, error);
+  if (!file) return PTO_ESYSTEM;
+  pto_json_init(&s->w, fileno(file));
+  const bool has_room = put_document(s) == PTO_OK;
+  const int status = pto_new_file_finish(path, file, pto_json_finish(&s->w), error);
+  if (has_room) return status;
+  pto_new_file_remove(path);
+  return pto_error_set(error, PTO_ENOMEM, "%.400s: %s", path, pto_strerror(PTO_ENOMEM));
 }
 
 int pto_graph_json_save(const struct pto_graph *graph, const char *path, const struct pto_graph_file_options *options,
