@@ -164,11 +164,9 @@ static int write_blob(const char *path, const struct pto_safetensors_tensor *ten
 
 static void put_tensor(struct pto_json_writer *w, const struct pto_safetensors_tensor *tensor, uint64_t offset) {
   pto_json_newline(w);
-  pto_json_key(w, tensor->name);
-  pto_json_object_begin(w);
+  pto_json_put_object(w, tensor->name);
   pto_json_put_string(w, "dataType", pto_graph_dtype_name((uint32_t)tensor->dtype));
-  pto_json_key(w, "shape");
-  pto_json_array_begin(w);
+  pto_json_put_array(w, "shape");
   for (uint32_t d = 0; d < tensor->ndims; d++) pto_json_u64(w, tensor->shape[d]);
   pto_json_array_end(w);
   pto_json_put_u64(w, "byteOffset", offset);
@@ -183,8 +181,7 @@ static void put_document(struct pto_json_writer *w, const struct pto_safetensors
   pto_json_put_string(w, "format", "wg-weights-manifest");
   pto_json_put_u64(w, "version", VERSION);
   pto_json_put_string(w, "endianness", "little");
-  pto_json_key(w, "tensors");
-  pto_json_object_begin(w);
+  pto_json_put_object(w, "tensors");
   for (uint64_t i = 0; i < count; offset += tensors[i++].size_bytes) put_tensor(w, &tensors[i], offset);
   pto_json_object_end(w);
   pto_json_object_end(w);
