@@ -106,9 +106,11 @@ static bool fill_indices(const struct pto_kernel_tensor *indices, const uint64_t
   return true;
 }
 
+/* Negative ones count from the end.  A kernel refuses those out of range; graphs clamp them. */
 static uint64_t index_of(const struct pto_kernel_tensor *indices, uint64_t number, uint64_t extent) {
-  const int64_t index = (int64_t)pto_reference_whole(indices, number);
-  return index < 0 ? (uint64_t)index + extent : (uint64_t)index;
+  const int64_t n = (int64_t)extent, index = (int64_t)pto_reference_whole(indices, number);
+  const int64_t within = index < -n ? -n : index > n - 1 ? n - 1 : index;
+  return (uint64_t)(within < 0 ? within + n : within);
 }
 
 /* Of gather and of what goes along an axis: tensor 0 is indexed, tensor 1 are the indices, scalar 0 is the axis. */

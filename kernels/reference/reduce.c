@@ -4,6 +4,7 @@
  *
  * Slack is the bound that docs/numerics.md states for the order of sums.
  */
+#include <kernels/reference/math.h>
 #include <kernels/reference/support.h>
 
 #define UNIT 0x1p-24    /* half a unit in the last place of f32, relative */
@@ -150,8 +151,7 @@ static void extreme_golden(const struct pto_kernel_args *args, const struct pto_
     const uint64_t read = is_float ? 0 : pto_reference_whole(x, i), best = golden[1].whole[r];
     const uint64_t whole = x->dtype == PTO_BOOL ? read != 0 : read;
     const bool is_greater = x->dtype == PTO_UINT64 ? whole > best : (int64_t)whole > (int64_t)best;
-    if (is_float && (isnan(value) || (is_max ? value > golden[1].value[r] : value < golden[1].value[r])))
-      golden[1].value[r] = isnan(golden[1].value[r]) ? NAN : value;
+    if (is_float) golden[1].value[r] = (is_max ? pto_exact_max : pto_exact_min)(golden[1].value[r], value);
     if (!is_float && whole != best && is_greater == is_max) golden[1].whole[r] = whole;
   }
 }
@@ -178,14 +178,20 @@ static void reduce_product_golden(const struct pto_kernel_args *args, const stru
     golden[1].slack[i] = fabs(golden[1].value[i]) * UNIT * (double)reduced_count(args);
 }
 
-/* The values of a case are in [-4, 4), so that nothing overflows here, and an exponent x - m, which is rounded to f32,
- * is off by 8 units at most. */
+/* m + log Σ exp(x − m), m = max x, or m where that is no number.  The values of a case are in [-4, 4), so that an exponent
+ * x − m, which is rounded to f32, is off by 8 units at most. */
 static void reduce_log_sum_exp_golden(const struct pto_kernel_args *args, const struct pto_golden *golden) {
   const uint64_t n = reduced_count(args);
-  float_sums(args, &golden[1], exp);
+  const double slack = n == 0 ? 0 : pto_reference_sum_bound(n) + (10 + 2 * log((double)n)) * UNIT;
+  double *sums = golden[1].slack;
+  extreme_golden(args, golden, true);
+  for (uint64_t i = 0; i < pto_reference_numel(&args->tensors[0]); i++) {
+    const uint64_t r = result_of(args, i);
+    sums[r] += exp(pto_reference_element(&args->tensors[0], i) - golden[1].value[r]);
+  }
   for (uint64_t r = 0; r < pto_reference_numel(&args->tensors[1]); r++) {
-    golden[1].value[r] = log(golden[1].value[r]);
-    golden[1].slack[r] = n == 0 ? 0 : pto_reference_sum_bound(n) + (10 + 2 * log((double)n)) * UNIT;
+    if (isfinite(golden[1].value[r])) golden[1].value[r] += log(sums[r]);
+    golden[1].slack[r] = slack;
   }
 }
 

@@ -2,22 +2,16 @@
 /*
  * What the files of references share: small shapes, elements by row and column, and the exact integers.
  *
- * A reference lives in the file of its subject and is defined with PTO_REFERENCE;
- * every one of the list is declared here, so one that is forgotten does not link.  Only these files include this
+ * A reference lives in the file of its subject and is defined with PTO_REFERENCE.  Only these files include this
  * header.  Functions of their arguments alone; any thread; nothing allocates.
  */
 #ifndef PTO_KERNELS_REFERENCE_SUPPORT_H
 #define PTO_KERNELS_REFERENCE_SUPPORT_H
 
-#include <kernels/api/list.h>
 #include <kernels/reference/reference.h>
 #include <runtime/base/base.h>
 
 #include <math.h>
-
-#define X(name, ...) extern const struct pto_kernel_reference pto_reference_##name;
-PTO_KERNEL_LIST(X)
-#undef X
 
 /* Defines pto_reference_NAME; the members are named. */
 #define PTO_REFERENCE(name, ...) const struct pto_kernel_reference pto_reference_##name = {__VA_ARGS__}
@@ -29,7 +23,7 @@ static inline uint64_t pto_reference_numel(const struct pto_kernel_tensor *t) {
 }
 
 static inline bool pto_reference_is_float(const struct pto_kernel_tensor *t) {
-  return (PTO_DTYPE_BIT(t->dtype) & PTO_DTYPES_FLOAT) != 0;
+  return t->dtype == PTO_REFERENCE_DOUBLE || (PTO_DTYPE_BIT(t->dtype) & PTO_DTYPES_FLOAT) != 0;
 }
 
 /* A scalar for a case: a multiple of 1/8 in [-4, 4). */
