@@ -50,32 +50,21 @@ static int set_event(void *target, const char *value, struct pto_error *error) {
   ((struct perf *)target)->request.event = value;
   return PTO_OK;
 }
-static int set_frequency(void *target, const char *value, struct pto_error *error) {
-  uint64_t number = 0;
-  int status = pto_parse_u64(value, 1, 1000000, &number, error);
-  if (status == PTO_OK) ((struct perf *)target)->request.frequency_hz = (uint32_t)number;
-  return status;
-}
 static int set_data(void *target, const char *value, struct pto_error *error) {
   if (strcmp(value, "-") == 0) return pto_error_set(error, PTO_EINVAL, "perf's data need a file");
   ((struct perf *)target)->request.data_path = value;
   return PTO_OK;
 }
-static int set_top(void *target, const char *value, struct pto_error *error) {
-  uint64_t number = 0;
-  int status = pto_parse_u64(value, 0, 1000000, &number, error);
-  if (status == PTO_OK) ((struct perf *)target)->top = (uint32_t)number;
-  return status;
-}
-
 static const struct pto_option_spec extra[] = {
-    {"event", "EVENT", "what to sample by, of `perf list` (default: cycles, else cpu-clock)", set_event, 0, 0},
-    {"frequency", "HZ", "samples a second and thread (default 4999)", set_frequency, 0, 0},
-    {"data", "FILE", "keeps perf's samples, for `perf report` and `perf annotate`", set_data, 0, 0},
-    {"top", "N", "symbols of a kernel, and tasks, that are shown (default 5)", set_top, 0, 0},
+    {"event", "EVENT", "what to sample by, of `perf list` (default: cycles, else cpu-clock)", .set = set_event},
+    {"frequency", "HZ", "samples a second and thread (default 4999)",
+     PTO_OPTION_NUMBER(struct perf, request.frequency_hz, 1, 1000000)},
+    {"data", "FILE", "keeps perf's samples, for `perf report` and `perf annotate`", .set = set_data},
+    {"top", "N", "symbols of a kernel, and tasks, that are shown (default 5)",
+     PTO_OPTION_NUMBER(struct perf, top, 0, 1000000)},
     {0}};
 
-static int help(void) {
+static void help(const struct pto_run_options *options) {
   puts(
       "ptosim perf PROGRAM [OPTION...]\n\n"
       "Runs the program on threads under perf, and says how much of the time went into each kernel (and which symbols\n"
@@ -83,7 +72,6 @@ static int help(void) {
       "those of `ptosim run`.  Short programs need many rounds: --rounds 100.\n");
   pto_run_options_help(PTO_VERB_perf, extra);
   puts("\nLeaves as `ptosim run` does, and with 2 where perf is missing or may not sample.");
-  return PTO_EXIT_OK;
 }
 
 /* ---- the end of a process whose kernel is stuck or gone ---- */
@@ -231,19 +219,12 @@ static int run_perf(struct perf *perf) {
 }
 
 int pto_cmd_perf(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_perf, extra, help, true};
   static struct perf perf; /* last_words reads it while other threads run */
-  struct pto_error error;
   int code;
   perf = (struct perf){.request.frequency_hz = DEFAULT_FREQUENCY_HZ, .top = DEFAULT_TOP};
-  if (pto_run_options_parse(PTO_VERB_perf, argc, argv, extra, &perf, &perf.options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "perf: %s", error.sentence);
-  else if (perf.options.help)
-    code = help();
-  else if (perf.options.programs.count == 0)
-    code = pto_complain(PTO_EXIT_USAGE, "perf: which program?  `ptosim list programs` names them");
-  else if (perf.options.programs.count > 1)
-    code = pto_complain(PTO_EXIT_USAGE, "perf: one program at a time, not also \"%s\"", perf.options.programs.items[1]);
-  else if ((code = pto_complain_unwritable(perf.options.json_path)) == PTO_EXIT_OK)
+  if (pto_run_options_begin(&form, argc, argv, &perf, &perf.options, &code) &&
+      (code = pto_complain_unwritable(perf.options.json_path)) == PTO_EXIT_OK)
     code = run_perf(&perf);
   pto_run_options_fini(&perf.options);
   return code;

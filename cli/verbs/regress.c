@@ -23,7 +23,7 @@
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 
-#define DEFAULT_ROW_TIMEOUT_MS 300000u
+#define DEFAULT_ROW_TIMEOUT_S 300u
 #define MOST_JOBS 256u
 #define SENTENCE_BYTES 1024
 
@@ -32,7 +32,7 @@ struct regress {
   const char *program, *list_path, *filter, *baseline_path, *junit_path;
   char *own_baseline_path; /* LIST.baseline */
   bool is_update, is_quiet;
-  uint32_t jobs, row_timeout_ms;
+  uint32_t jobs, row_timeout_s;
   struct pto_regress_list list;
   struct pto_regress_baseline baseline;
   bool has_baseline;
@@ -108,7 +108,7 @@ static void run_case(struct regress *r, size_t index) {
   words[count++] = json;
   words[count++] = json_path;
   const double begin = pto_clock_seconds();
-  const int status = pto_child_run(words, r->row_timeout_ms, &child, &error);
+  const int status = pto_child_run(words, 1000 * r->row_timeout_s, &child, &error);
   r->results[index].seconds = pto_clock_seconds() - begin;
   if (status) {
     pthread_mutex_lock(&r->mutex);
@@ -200,39 +200,25 @@ static int report(struct regress *r) {
 
 /* ---- the verb ---- */
 
-static int set_jobs(void *target, const char *value, struct pto_error *error) {
-  uint64_t number;
-  const int status = pto_parse_u64(value, 1, MOST_JOBS, &number, error);
-  if (status == PTO_OK) *(uint32_t *)target = (uint32_t)number;
-  return status;
-}
-static int set_row_timeout(void *target, const char *value, struct pto_error *error) {
-  uint64_t seconds;
-  const int status = pto_parse_u64(value, 0, 1000000, &seconds, error);
-  if (status == PTO_OK) *(uint32_t *)target = (uint32_t)seconds * 1000;
-  return status;
-}
-
-#define TEXT(field) pto_option_set_text, offsetof(struct regress, field), 0
-#define FLAG(field) pto_option_set_flag, offsetof(struct regress, field), 0
+#define TEXT(field) PTO_OPTION_TEXT(struct regress, field)
+#define FLAG(field) PTO_OPTION_FLAG(struct regress, field)
 static const struct pto_option_spec own_options[] = {
     {"baseline", "FILE", "compare with this file (default: LIST.baseline, where it is there)", TEXT(baseline_path)},
     {"update", NULL, "write the baseline anew, with what is right", FLAG(is_update)},
     {"filter", "REGEX", "only cases whose line matches", TEXT(filter)},
-    {"jobs", "N", "at a time (default 1)", set_jobs, offsetof(struct regress, jobs), 0},
+    {"jobs", "N", "at a time (default 1)", PTO_OPTION_NUMBER(struct regress, jobs, 1, MOST_JOBS)},
     {"junit", "FILE", "results as JUnit's XML; - is standard output", TEXT(junit_path)},
-    {"row-timeout", "SECONDS", "that a case may take (default 300; 0: for ever)", set_row_timeout,
-     offsetof(struct regress, row_timeout_ms), 0},
+    {"row-timeout", "SECONDS", "that a case may take (default 300; 0: for ever)",
+     PTO_OPTION_NUMBER(struct regress, row_timeout_s, 0, 1000000)},
     {"quiet", NULL, "no table", FLAG(is_quiet)},
-    {"help", NULL, "this text", NULL, 0, 0},
+    {"help", NULL, "this text", .set = NULL},
     {0}};
 
-static int help(void) {
+static void help(const struct pto_run_options *options) {
   puts("ptosim regress LIST [OPTION...]\n\n"
        "Runs each case of the list, a line each, and compares its results, counts and virtual times with a baseline.\n"
        "Paths in a line count from the folder in which ptosim is started.\n");
   pto_run_options_help(PTO_VERB_regress, own_options);
-  return PTO_EXIT_OK;
 }
 
 static int read_files(struct regress *r) {
@@ -277,19 +263,17 @@ static void fini(struct regress *r) {
 }
 
 int pto_cmd_regress(int argc, char **argv) {
-  struct regress r = {.program = "ptosim", .jobs = 1, .row_timeout_ms = DEFAULT_ROW_TIMEOUT_MS};
+  static const struct pto_verb_form form = {PTO_VERB_regress, own_options, help, false};
+  struct regress r = {.program = "ptosim", .jobs = 1, .row_timeout_s = DEFAULT_ROW_TIMEOUT_S};
   const struct pto_string_list *lists = &r.options.programs;
-  struct pto_error error;
   int code;
-  if (pto_run_options_parse(PTO_VERB_regress, argc, argv, own_options, &r, &r.options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "regress: %s", error.sentence);
-  else if (r.options.help)
-    code = help();
-  else if (lists->count != 1)
-    code = pto_complain(PTO_EXIT_USAGE, "regress: one list of cases is wanted, not %zu", lists->count);
-  else {
-    r.list_path = lists->items[0];
-    code = regress(&r);
+  if (pto_run_options_begin(&form, argc, argv, &r, &r.options, &code)) {
+    if (lists->count != 1) {
+      code = pto_complain(PTO_EXIT_USAGE, "regress: one list of cases is wanted, not %zu", lists->count);
+    } else {
+      r.list_path = lists->items[0];
+      code = regress(&r);
+    }
   }
   fini(&r);
   return code;
