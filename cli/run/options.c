@@ -152,7 +152,7 @@ OPTION(dump) {
 #define PROGRAM (ONE_RUN | OBSERVE | ADVISE | TAKER(explore)) /* whatever runs one program */
 #define PROGRAMS (PROGRAM | TAKER(suite))
 #define ALL (PROGRAMS | GRAPH | TAKER(task))
-#define ANY (ALL | TAKER(diff))
+#define ANY (ALL | TAKER(diff) | TAKER(op))
 #define MANY_RUNS (TAKER(explore) | TAKER(suite))
 
 #define TEXT(name) PTO_OPTION_TEXT(struct pto_run_options, name)
@@ -164,7 +164,7 @@ OPTION(dump) {
 static const struct pto_option_spec specs[] = {
     {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS "; default: the first, of suite both")[2], TEXT(engine),
      ONE_RUN | MANY_RUNS | GRAPH | TAKER(task)},
-    {"chip", "CHIP", "tiny (default), a2a3, a5, or a chip file", TEXT(chip), ALL},
+    {"chip", "CHIP", "tiny (default), a2a3, a5, or a chip file", TEXT(chip), ALL | TAKER(op)},
     {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)",
      NUMBER(workers, 1, UINT32_MAX), ALL},
     {"deps", "RULES", "exact (default), or pto: the hazard rules of the existing runtime", BY(set_deps),
@@ -174,7 +174,7 @@ static const struct pto_option_spec specs[] = {
     {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", BY(set_model),
      PROGRAMS | GRAPH},
     {"case", "NAME", "a named set of the program's options", TEXT(case_name), PROGRAM},
-    {"set", "KEY=VALUE", "an option of the program; may be repeated", PAIR(settings), PROGRAM | GRAPH},
+    {"set", "KEY=VALUE", "an option of the program; may be repeated", PAIR(settings), PROGRAM | GRAPH | TAKER(op)},
     {"input", "NAME=FILE.npy", "an input from a file; may be repeated", PAIR(inputs), PROGRAM | GRAPH},
     {"expect", "NAME=FILE.npy", "the golden of an output from a file; may be repeated", PAIR(expects), PROGRAM},
     {"output", "NAME=FILE.npy", "writes an output to a file; may be repeated", PAIR(outputs), ONE_RUN},
@@ -182,7 +182,7 @@ static const struct pto_option_spec specs[] = {
     {"atol", "X", "absolute tolerance (default: the program's)", BY(set_atol), ALL},
     {"rounds", "N", "runs it N times; all must give the same bytes", NUMBER(rounds, 1, MOST_ROUNDS),
      ONE_RUN | OBSERVE | TAKER(suite)},
-    {"seed", "N", "of the inputs (default 0)", NUMBER(seed, 0, UINT64_MAX), PROGRAMS | GRAPH},
+    {"seed", "N", "of the inputs (default 0)", NUMBER(seed, 0, UINT64_MAX), PROGRAMS | GRAPH | TAKER(op)},
     {"window", "N", "slots of each task ring, a power of two", BY(set_window), PROGRAMS | GRAPH},
     {"heap", "BYTES", "of each heap ring, a multiple of 1024; K, M and G are fine", BY(set_heap), PROGRAMS | GRAPH},
     {"timeout", "SECONDS", "that a kernel may take (default: the program's, else 60; 0: for ever)", BY(set_timeout),
@@ -197,11 +197,11 @@ static const struct pto_option_spec specs[] = {
          BY(set_dump), TAKER(run)},
     {"stats", NULL, "says where the time went", FLAG(stats), TAKER(run) | GRAPH},
     {"json", "FILE", "writes the result as one JSON object; - is standard output", TEXT(json_path), ANY},
-    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet), ANY},
+    {"quiet", NULL, "prints nothing but the program's own text and JSON", FLAG(quiet), ALL | TAKER(diff)},
     {"help", NULL, "this text", FLAG(help), ANY},
 };
 _Static_assert(PTO_ARRAY_LENGTH(specs) < PTO_OPTION_SPECS_MAX, "room for options of a verb's own");
-_Static_assert(PTO_ARRAY_LENGTH(specs) <= 64, "a bit each in pto_run_options.given");
+_Static_assert(PTO_OPTION_SPECS_MAX <= 64, "a bit each in pto_run_options.given");
 _Static_assert(PTO_TAKER_COUNT <= 32, "a bit each in pto_option_spec.takers");
 
 /* The first option given that `taker` does not take; NULL: none. */
@@ -234,6 +234,12 @@ static bool is_option(const struct pto_option_spec *spec) { return spec->set || 
 
 static const struct pto_option_spec *spec_at(const struct pto_option_spec *extra, size_t index) {
   return index < PTO_ARRAY_LENGTH(specs) ? &specs[index] : &extra[index - PTO_ARRAY_LENGTH(specs)];
+}
+
+bool pto_run_options_given(const struct pto_run_options *options, const struct pto_option_spec *own, const char *name) {
+  for (size_t i = 0; i < PTO_ARRAY_LENGTH(specs) + count_specs(own); i++)
+    if ((options->given >> i & 1) && strcmp(spec_at(own, i)->name, name) == 0) return true;
+  return false;
 }
 
 /* What getopt_long did not like about `word`. */
@@ -290,7 +296,7 @@ static int take_option(size_t index, int argc, char **argv, const struct pto_opt
   const struct pto_option_spec *spec = spec_at(extra, index);
   const bool is_common = index < PTO_ARRAY_LENGTH(specs);
   struct pto_error reason;
-  if (is_common) options->given |= UINT64_C(1) << index;
+  options->given |= UINT64_C(1) << index;
   const int status = take_values(spec, is_common ? options : extra_target, argc, argv, &reason);
   return status ? pto_error_set(error, status, "--%s: %s", spec->name, reason.sentence) : PTO_OK;
 }

@@ -50,7 +50,7 @@ struct pto_run_options {
   bool poison, stats, quiet, help;
   bool is_mute;                         /* no option: of verbs that run a program often: what it prints goes nowhere */
   const struct pto_kernel_meter *meter; /* the same: of verbs that count by kernel */
-  uint64_t given;                       /* bit i: entry i of `specs` (cli/run/options.c) was */
+  uint64_t given; /* bit i: entry i of `specs` (cli/run/options.c) was, and behind these of the verb's own list */
 };
 
 /* Who takes options: the verbs, and two modes of `check` that take fewer than it does.  At most 32. */
@@ -105,6 +105,8 @@ void pto_run_options_fini(struct pto_run_options *options);
  * would have to ignore. */
 const char *pto_run_options_refused(const struct pto_run_options *options, enum pto_option_taker mode);
 
+/* Whether the option of this name was given, `own` being the verb's own list. */
+bool pto_run_options_given(const struct pto_run_options *options, const struct pto_option_spec *own, const char *name);
 /* Whether a report of the run goes to standard output ("-"): text for people would spoil it. */
 bool pto_run_options_take_stdout(const struct pto_run_options *options);
 
