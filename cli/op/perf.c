@@ -14,7 +14,7 @@
 #include <formats/json_writer.h>
 #include <cli/main/verb.h>
 #include <kernels/levels/level.h>
-#include <check/trial/time.h>
+#include <check/trial/trial.h>
 #include <sim/chips/timing.h>
 
 #define BATCHES 9
