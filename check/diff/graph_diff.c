@@ -2,7 +2,6 @@
 #include <check/diff/graph_diff.h>
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,37 +58,30 @@ static const char *format_numbers(const uint64_t *values, uint32_t count, char *
 
 struct difference {
   char text[512];
-  size_t used;
 };
-static void add(struct difference *d, const char *format, ...) PTO_PRINTF(2, 3);
-static void add(struct difference *d, const char *format, ...) {
-  va_list arguments;
-  if (d->used && d->used < sizeof d->text)
-    d->used += (size_t)snprintf(d->text + d->used, sizeof d->text - d->used, ", ");
-  if (d->used >= sizeof d->text) return;
-  va_start(arguments, format);
-  d->used += (size_t)vsnprintf(d->text + d->used, sizeof d->text - d->used, format, arguments);
-  va_end(arguments);
-}
+
+#define ADD(d, ...)                                                                                                    \
+  (pto_text_append((d)->text, sizeof(d)->text, "%s", (d)->text[0] ? ", " : ""),                                        \
+   pto_text_append((d)->text, sizeof(d)->text, __VA_ARGS__))
 
 static void compare_lists(struct difference *d, const char *what, const uint64_t *a, uint32_t a_count,
                           const uint64_t *b, uint32_t b_count) {
   char left[200], right[200];
   if (a_count == b_count && memcmp(a, b, a_count * sizeof *a) == 0) return;
-  add(d, "%s %s in A and %s in B", what, format_numbers(a, a_count, left, sizeof left),
+  ADD(d, "%s %s in A and %s in B", what, format_numbers(a, a_count, left, sizeof left),
       format_numbers(b, b_count, right, sizeof right));
 }
 static void compare_numbers(struct difference *d, const char *what, uint64_t a, uint64_t b) {
-  if (a != b) add(d, "%s %" PRIu64 " in A and %" PRIu64 " in B", what, a, b);
+  if (a != b) ADD(d, "%s %" PRIu64 " in A and %" PRIu64 " in B", what, a, b);
 }
 static void compare_texts(struct difference *d, const char *what, const char *a, const char *b) {
-  if (strcmp(a, b) != 0) add(d, "%s %.32s in A and %.32s in B", what, a, b);
+  if (strcmp(a, b) != 0) ADD(d, "%s %.32s in A and %.32s in B", what, a, b);
 }
 
 static bool compare_param(struct comparison *c, const struct pto_graph_task *a, const struct pto_graph_task *b,
                           uint64_t i) {
   const struct pto_graph_param *left = &c->a->params[a->first_param + i], *right = &c->b->params[b->first_param + i];
-  struct difference d = {.used = 0};
+  struct difference d = {""};
   char name[320], which[32] = "predicate";
   compare_numbers(&d, "index", left->index, right->index);
   compare_texts(&d, "mode", left->mode, right->mode);
@@ -99,12 +91,12 @@ static bool compare_param(struct comparison *c, const struct pto_graph_task *a, 
   compare_numbers(&d, "offset", left->offset, right->offset);
   compare_numbers(&d, "bytes of the buffer", left->buffer_bytes, right->buffer_bytes);
   if (left->version != right->version)
-    add(&d, "version %" PRId64 " in A and %" PRId64 " in B", left->version, right->version);
+    ADD(&d, "version %" PRId64 " in A and %" PRId64 " in B", left->version, right->version);
   uint64_t expected = pto_graph_match_buffer(&c->match, left->buffer);
   if (expected != right->buffer)
-    add(&d, "buffer %" PRIu64 " in A and %" PRIu64 " in B, which has %" PRIu64 " for it elsewhere", left->buffer,
+    ADD(&d, "buffer %" PRIu64 " in A and %" PRIu64 " in B, which has %" PRIu64 " for it elsewhere", left->buffer,
         right->buffer, expected);
-  if (!d.used) return false;
+  if (!d.text[0]) return false;
   if (left->index != PTO_GRAPH_NONE) snprintf(which, sizeof which, "param %" PRIu64, left->index);
   struct pto_finding finding = finding_of(PARAM, a, left->index, a->number, b->number);
   if (left->index != PTO_GRAPH_NONE) finding.params[0] = left->index;
@@ -114,7 +106,7 @@ static bool compare_param(struct comparison *c, const struct pto_graph_task *a, 
 }
 
 static bool compare_launch(struct comparison *c, const struct pto_graph_task *a, const struct pto_graph_task *b) {
-  struct difference d = {.used = 0};
+  struct difference d = {""};
   char name[320], other[200];
   if (!pto_graph_task_is_alike(a, b)) {
     const struct pto_finding finding = finding_of(KERNELS, a, 0, a->number, b->number);
@@ -126,7 +118,7 @@ static bool compare_launch(struct comparison *c, const struct pto_graph_task *a,
   compare_numbers(&d, "sync_start", a->is_sync_start, b->is_sync_start);
   compare_numbers(&d, "scope depth", a->scope_depth, b->scope_depth);
   compare_numbers(&d, "tensor parameters", a->param_count, b->param_count);
-  if (!d.used) return false;
+  if (!d.text[0]) return false;
   const struct pto_finding finding = finding_of(BLOCKS, a, 0, a->number, b->number);
   pto_findings_add(c->findings, &finding, NULL, "%s: %s", name_of(a, b, name, sizeof name), d.text);
   return true;
