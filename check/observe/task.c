@@ -11,7 +11,8 @@
 /* Pairs of bytes that are told of one task; more of it would say the same. */
 #define MOST_OVERLAPS 4u
 
-struct pto_observe_task *pto_observe_task_of(struct pto_observation *o) {
+/* The record of the unit's task, made where it is the first; NULL without memory. */
+static struct pto_observe_task *task_of(struct pto_observation *o) {
   const struct pto_payload *payload = o->call.payload;
   for (uint32_t i = 0; i < o->task_count; i++)
     if (o->tasks[i].number == payload->task_number) return &o->tasks[i];
@@ -26,7 +27,7 @@ struct pto_observe_task *pto_observe_task_of(struct pto_observation *o) {
 }
 
 void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, bool is_read) {
-  struct pto_observe_task *task = pto_observe_task_of(o);
+  struct pto_observe_task *task = task_of(o);
   if (!task) return;
   struct pto_observe_access *access = pto_grow(&task->accesses, &task->count, &task->capacity, sizeof *access);
   if (access)
@@ -36,7 +37,7 @@ void pto_observe_task_add(struct pto_observation *o, uint64_t lo, uint64_t hi, b
 }
 
 bool pto_observe_task_has_written(struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  const struct pto_observe_task *task = pto_observe_task_of(o);
+  const struct pto_observe_task *task = task_of(o);
   for (uint32_t i = 0; task && i < task->count; i++) {
     const struct pto_observe_access *access = &task->accesses[i];
     if (!access->is_read && access->label != o->call.label && access->lo < hi && lo < access->hi) return true;
@@ -50,6 +51,27 @@ void pto_observe_tasks_clear(struct pto_observation *o) {
   o->task_count = o->left_count = 0;
 }
 
+/* The number of the buffer at an address; 0 where there is none. */
+static uint64_t buffer_at(const struct pto_observation *o, uint64_t addr) {
+  const struct pto_observe_buffer *buffer = pto_observe_shadow_find(&o->shadow, addr);
+  return buffer ? buffer->number : 0;
+}
+
+static bool overlaps(const struct pto_observe_left *left, struct pto_observe_range range) {
+  for (uint32_t i = 0; i < left->count; i++)
+    if (left->ranges[i].lo < range.hi && range.lo < left->ranges[i].hi) return true;
+  return false;
+}
+
+struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi) {
+  const uint64_t buffer_number = buffer_at(o, lo);
+  for (uint32_t i = o->left_count; i-- > 0;) {
+    struct pto_observe_left *left = &o->left[i];
+    if (left->buffer_number == buffer_number && overlaps(left, (struct pto_observe_range){lo, hi})) return left;
+  }
+  return NULL;
+}
+
 /* ---- what was left out ---- */
 
 /* Takes the ranges.  It is told when a task reads them, or when the run ends and they are still as they were. */
@@ -60,7 +82,7 @@ static void keep_left(struct pto_observation *o, const struct pto_observe_param 
   for (uint32_t i = 0; i < missing->count; i++)
     pto_observe_shadow_leave(&o->shadow, missing->ranges[i].lo, missing->ranges[i].hi);
   *left = (struct pto_observe_left){.param = *param,
-                                    .buffer_number = pto_observe_buffer_at(o, missing->ranges[0].lo),
+                                    .buffer_number = buffer_at(o, missing->ranges[0].lo),
                                     .ranges = missing->ranges,
                                     .count = missing->count};
   left->task.task_number = o->call.payload->task_number;
@@ -174,7 +196,7 @@ static void judge_outputs(struct pto_observation *o, const struct pto_observe_ta
 }
 
 void pto_observe_task_end_unit(struct pto_observation *o, bool is_whole) {
-  struct pto_observe_task *task = pto_observe_task_of(o);
+  struct pto_observe_task *task = task_of(o);
   if (!task) return;
   task->is_whole &= is_whole;
   task->messages_left -= o->call.unit->count;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <cli/run/judged_run.h>
 #include <report/stopped/stopped.h>
 #include <cli/main/verb.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <formats/units.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <report/run/result.h>
 #include <cli/main/verb.h>
 #include <orchestration/loader/program_run.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <check/diff/graph_diff.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <cli/run/options.h>
 
 #define MOST_LINES 50u

@@ -14,7 +14,7 @@
 
 #include <check/session/explored.h>
 #include <cli/main/fault_report.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>

@@ -13,7 +13,7 @@
 #include <check/task/replay.h>
 #include <formats/units.h>
 #include <cli/main/fault_report.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <cli/run/options.h>
 #include <report/run/result.h>
 #include <cli/main/verb.h>
