@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <cli/check/observe.h>
+#include <cli/check/check.h>
 
 #include <inttypes.h>
 #include <string.h>

@@ -379,7 +379,8 @@ void pto_graph_steps_print(const struct pto_graph_command *command) {
 
 void pto_graph_steps_put(struct pto_json_writer *w, const struct pto_graph_command *command) {
   const struct pto_graph_steps_result *r = &command->stepped;
-  pto_json_put_object(w, "steps");
+  if (!pto_json_try_key(w, "steps", command->has_stepped)) return;
+  pto_json_object_begin(w);
   pto_json_put_u64(w, "count", command->steps.count);
   pto_json_put_string(w, "kv", kv_of(command));
   pto_json_put_u64(w, "states", r->state_count);

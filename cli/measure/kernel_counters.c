@@ -20,12 +20,9 @@ struct counting_thread {
   bool has_begun; /* at_begin is of the stretch that runs */
   uint64_t uncounted_calls;
   struct pto_error error;
-  /* By hash of kernel and kind, with linear probing; a row without a kernel is free. */
-  struct pto_kernel_counters_row rows[PTO_KERNEL_COUNTERS_ROWS + 1];
+  struct pto_kernel_counters_row rows[PTO_KERNEL_COUNTERS_ROWS];
   uint32_t row_count;
 };
-_Static_assert((PTO_KERNEL_COUNTERS_ROWS & (PTO_KERNEL_COUNTERS_ROWS + 1)) == 0, "a hash is masked");
-
 struct pto_kernel_counters {
   struct pto_kernel_meter meter;
   const struct pto_event_source *source;
@@ -74,20 +71,14 @@ static struct counting_thread *this_thread(struct pto_kernel_counters *counters)
 
 /* ---- rows ---- */
 
-/* The row of that kernel, or a free one for it; NULL where all are taken. */
+/* The row of that kernel, or a fresh one for it; NULL where all are taken.  Kernels are few. */
 static struct pto_kernel_counters_row *row_of(struct pto_kernel_counters_row *rows, uint32_t *row_count,
                                               const struct pto_kernel *kernel, enum pto_core_kind kind) {
-  const uint64_t hash = ((uint64_t)(uintptr_t)kernel + (uint64_t)kind) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / φ */
-  for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
-    struct pto_kernel_counters_row *row = &rows[i & PTO_KERNEL_COUNTERS_ROWS];
-    if (row->kernel == kernel && row->kind == kind) return row;
-    if (row->kernel) continue;
-    if (*row_count == PTO_KERNEL_COUNTERS_ROWS) return NULL; /* one stays free, where searches end */
-    ++*row_count;
-    row->kernel = kernel;
-    row->kind = kind;
-    return row;
-  }
+  for (uint32_t i = 0; i < *row_count; i++)
+    if (rows[i].kernel == kernel && rows[i].kind == kind) return &rows[i];
+  if (*row_count == PTO_KERNEL_COUNTERS_ROWS) return NULL;
+  rows[*row_count] = (struct pto_kernel_counters_row){.kernel = kernel, .kind = kind};
+  return &rows[(*row_count)++];
 }
 
 /* ---- the meter ---- */
@@ -178,17 +169,10 @@ static int order_rows(const void *left, const void *right) {
   return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-/* Kernels are few: the table's rows are looked through one by one. */
 static void add_row(struct pto_kernel_counters_table *table, const struct pto_kernel_counters_row *added) {
-  struct pto_kernel_counters_row *row = table->rows;
-  while (row < table->rows + table->row_count && (row->kernel != added->kernel || row->kind != added->kind)) row++;
-  if (row == table->rows + table->row_count) {
-    if (table->row_count == PTO_KERNEL_COUNTERS_ROWS) {
-      table->uncounted_calls += added->calls;
-      return;
-    }
-    table->row_count++;
-    *row = *added;
+  struct pto_kernel_counters_row *row = row_of(table->rows, &table->row_count, added->kernel, added->kind);
+  if (!row) {
+    table->uncounted_calls += added->calls;
     return;
   }
   row->calls += added->calls;
@@ -199,8 +183,7 @@ static void add_row(struct pto_kernel_counters_table *table, const struct pto_ke
 static void add_thread(struct pto_kernel_counters_table *table, const struct counting_thread *thread) {
   table->thread_count += thread->row_count > 0;
   table->uncounted_calls += thread->uncounted_calls;
-  for (uint32_t i = 0; i <= PTO_KERNEL_COUNTERS_ROWS; i++)
-    if (thread->rows[i].kernel) add_row(table, &thread->rows[i]);
+  for (uint32_t i = 0; i < thread->row_count; i++) add_row(table, &thread->rows[i]);
   if (thread->uncounted_calls && !table->sentence[0])
     snprintf(table->sentence, sizeof table->sentence, "%s",
              thread->error.sentence[0] ? thread->error.sentence

@@ -6,9 +6,7 @@
 #include <stdio.h>
 
 #include <report/findings/findings.h>
-#include <cli/check/advise.h>
-#include <cli/check/observe.h>
-#include <cli/check/order.h>
+#include <cli/check/check.h>
 #include <cli/main/verb.h>
 
 struct check_options {
@@ -63,7 +61,7 @@ static int check(const struct check_options *options) {
     return pto_complain(PTO_EXIT_USAGE, "check: %s does not take --%s", options->observes ? "--observe" : "--advise",
                         refused);
   if (pto_complain_unwritable(options->run.json_path)) return PTO_EXIT_USAGE;
-  if (options->advises) return pto_check_advise(&options->run, options->run.json_path);
+  if (options->advises) return pto_check_advise(&options->run);
   if (options->observes) return pto_check_observe(&options->run, &options->observe);
   if (options->observe.calls_a_form || options->observe.has_tasks)
     return pto_complain(PTO_EXIT_USAGE, "check: --observe-tasks and --observe-calls go with --observe");

@@ -95,11 +95,6 @@ static void last_words(void *context, int status, const char *sentence) {
 
 /* ---- the run ---- */
 
-static int end(struct perf *perf, int exit_code, int status, const char *sentence) {
-  pto_error_set(&perf->session.result.error, status, "%s", sentence);
-  return perf->session.result.exit_code = exit_code;
-}
-
 /* Workers name their threads, so those are found that have not run a kernel; the program's own thread is this one. */
 static void find_threads(struct pto_perf_join *join) {
   pto_perf_join_add_thread(join, (uint32_t)gettid(), true);
@@ -139,29 +134,32 @@ static int prepare(struct perf *perf) {
   config.record |= PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE;
   int code = pto_session_init(session, &asked);
   if (code) return code;
-  if (pto_run_files_probe(&perf->options, &error)) return end(perf, PTO_EXIT_USAGE, error.status, error.sentence);
-  if (session->result.is_virtual)
-    return end(perf, PTO_EXIT_USAGE, PTO_ENOTSUP,
-               "perf samples real time, which the virtual engine's timeline does not have: --engine threads, or `make "
-               "valgrind TOOL=callgrind`");
+  if (pto_run_files_probe(&perf->options, &error)) return pto_session_end(session, PTO_EXIT_USAGE, &error);
+  if (session->result.is_virtual) {
+    pto_error_set(
+        &error, PTO_ENOTSUP,
+        "perf samples real time, which the virtual engine's timeline does not have: --engine threads, or `make "
+        "valgrind TOOL=callgrind`");
+    return pto_session_end(session, PTO_EXIT_USAGE, &error);
+  }
   session->listener =
       (struct pto_session_listener){.round_ended = keep_round, .context_reported = keep_context, .argument = perf};
   if (pto_perf_join_init(&perf->join, session->chip.cluster_count * LANES, &error))
-    return end(perf, PTO_EXIT_FAILED, error.status, error.sentence);
+    return pto_session_end(session, PTO_EXIT_FAILED, &error);
   pto_progress_line_stage("starting perf", 0, 0);
   int status = pto_perf_recording_start(&perf->recording, &perf->request, &error);
-  if (status) return end(perf, status == PTO_ENOTSUP ? PTO_EXIT_USAGE : PTO_EXIT_FAILED, status, error.sentence);
+  if (status) return pto_session_end(session, status == PTO_ENOTSUP ? PTO_EXIT_USAGE : PTO_EXIT_FAILED, &error);
   return PTO_EXIT_OK;
 }
 
 static int sample_rounds(struct perf *perf) {
   struct pto_error error;
   int status = pto_perf_recording_enable(&perf->recording, true, &error);
-  if (status) return end(perf, PTO_EXIT_FAILED, status, error.sentence);
+  if (status) return pto_session_end(&perf->session, PTO_EXIT_FAILED, &error);
   int code = pto_session_execute(&perf->session);
   status = pto_perf_recording_enable(&perf->recording, false, &error);
   if (status == PTO_OK) status = pto_perf_recording_stop(&perf->recording, &error);
-  if (status && code == PTO_EXIT_OK) return end(perf, PTO_EXIT_FAILED, status, error.sentence);
+  if (status && code == PTO_EXIT_OK) return pto_session_end(&perf->session, PTO_EXIT_FAILED, &error);
   return code;
 }
 
@@ -178,7 +176,7 @@ static int join_samples(struct perf *perf) {
   if (status == PTO_OK && refused_count > 0 && perf->join.rounds.samples == 0)
     status = pto_error_set(&error, PTO_ESYSTEM, "none of the %" PRIu64 " lines of perf script is a sample with %s",
                            refused_count, PTO_PERF_SAMPLE_FIELDS);
-  if (status) return end(perf, PTO_EXIT_FAILED, status, error.sentence);
+  if (status) return pto_session_end(&perf->session, PTO_EXIT_FAILED, &error);
   perf->has_join = true;
   return PTO_EXIT_OK;
 }

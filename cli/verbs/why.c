@@ -10,7 +10,7 @@
 #include <check/order/access_text.h>
 #include <check/order/explain.h>
 #include <check/order/order_check.h>
-#include <cli/run/judged_run.h>
+#include <cli/run/request.h>
 #include <report/stopped/stopped.h>
 #include <cli/main/verb.h>
 #include <runtime/trace/trace_words.h>
