@@ -51,27 +51,6 @@ void pto_observe_tasks_clear(struct pto_observation *o) {
   o->task_count = o->left_count = 0;
 }
 
-/* The number of the buffer at an address; 0 where there is none. */
-static uint64_t buffer_at(const struct pto_observation *o, uint64_t addr) {
-  const struct pto_observe_buffer *buffer = pto_observe_shadow_find(&o->shadow, addr);
-  return buffer ? buffer->number : 0;
-}
-
-static bool overlaps(const struct pto_observe_left *left, struct pto_observe_range range) {
-  for (uint32_t i = 0; i < left->count; i++)
-    if (left->ranges[i].lo < range.hi && range.lo < left->ranges[i].hi) return true;
-  return false;
-}
-
-struct pto_observe_left *pto_observe_left_find(struct pto_observation *o, uint64_t lo, uint64_t hi) {
-  const uint64_t buffer_number = buffer_at(o, lo);
-  for (uint32_t i = o->left_count; i-- > 0;) {
-    struct pto_observe_left *left = &o->left[i];
-    if (left->buffer_number == buffer_number && overlaps(left, (struct pto_observe_range){lo, hi})) return left;
-  }
-  return NULL;
-}
-
 /* ---- what was left out ---- */
 
 /* Takes the ranges.  It is told when a task reads them, or when the run ends and they are still as they were. */
@@ -82,7 +61,7 @@ static void keep_left(struct pto_observation *o, const struct pto_observe_param 
   for (uint32_t i = 0; i < missing->count; i++)
     pto_observe_shadow_leave(&o->shadow, missing->ranges[i].lo, missing->ranges[i].hi);
   *left = (struct pto_observe_left){.param = *param,
-                                    .buffer_number = buffer_at(o, missing->ranges[0].lo),
+                                    .buffer_number = pto_observe_buffer_at(o, missing->ranges[0].lo),
                                     .ranges = missing->ranges,
                                     .count = missing->count};
   left->task.task_number = o->call.payload->task_number;

@@ -111,41 +111,13 @@ struct worst {
   double ulps_of_all, of_tolerance; /* the largest of all elements */
 };
 
-static double element_of(const struct pto_reference_tensor *tensor, uint64_t i) {
-  if (tensor->values) return tensor->values[i];
-  return tensor->desc.dtype == PTO_UINT64 ? (double)(uint64_t)tensor->whole[i] : (double)tensor->whole[i];
-}
-
-bool pto_graph_distance(const struct pto_graph_desc *desc, const void *got_bytes, const void *expected_bytes,
-                        bool counts_nan, double *distance_out) {
-  struct pto_reference_tensor got = {0}, expected = {0};
-  double difference = 0, magnitude = 0;
-  const bool has_room = pto_reference_tensor_init(&got, desc) && pto_reference_tensor_init(&expected, desc);
-  if (has_room) {
-    pto_reference_tensor_load(&got, got_bytes);
-    pto_reference_tensor_load(&expected, expected_bytes);
-  }
-  for (uint64_t i = 0; has_room && i < pto_graph_desc_numel(desc); i++) {
-    const double a = element_of(&got, i), b = element_of(&expected, i);
-    if (isnan(a) != isnan(b))
-      difference = counts_nan ? (double)INFINITY : difference;
-    else if (a != b)
-      difference = fmax(difference, fabs(a - b));
-    if (isfinite(b)) magnitude = fmax(magnitude, fabs(b));
-  }
-  pto_reference_tensor_fini(&got);
-  pto_reference_tensor_fini(&expected);
-  *distance_out = difference > 0 && magnitude > 0 ? difference / magnitude : difference;
-  return has_room;
-}
-
 static void compare_elements(const struct comparison *c, const struct pto_reference_tensor *got,
                              const struct pto_reference_tensor *expected, const struct pto_reference_sums *sums,
                              struct worst *worst) {
   const uint32_t dtype = expected->desc.dtype;
   const uint64_t numel = pto_graph_desc_numel(&expected->desc);
   for (uint64_t i = 0; i < numel; i++) {
-    const double a = element_of(got, i), b = element_of(expected, i);
+    const double a = pto_graph_element(got, i), b = pto_graph_element(expected, i);
     /* 64-bit integers that one double stands for may differ. */
     const bool is_other = got->whole ? got->whole[i] != expected->whole[i] : a != b;
     const double ulps = got->whole && is_other ? fmax(1, fabs(a - b)) : pto_graph_ulps(dtype, a, b);
@@ -286,7 +258,8 @@ static int keep_bounds(struct comparison *c, uint32_t node, const struct pto_ref
   const uint64_t numel = pto_graph_desc_numel(&result->desc);
   struct rounding *bounds = calloc(numel, sizeof *bounds);
   if (!bounds) return pto_error_set(&c->error, PTO_ENOMEM, "out of memory");
-  for (uint64_t i = 0; i < numel; i++) bounds[i] = rounding_of(sums, result->desc.dtype, element_of(result, i), i);
+  for (uint64_t i = 0; i < numel; i++)
+    bounds[i] = rounding_of(sums, result->desc.dtype, pto_graph_element(result, i), i);
   *bounds_of(c, node) = bounds;
   return PTO_OK;
 }

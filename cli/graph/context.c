@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,34 @@ static struct pto_host_array *arrays_of(struct pto_program_run *run, const struc
   for (uint32_t i = 0; arrays && i < count; i++)
     arrays[i] = (struct pto_host_array){operands[i].name, data[i], bytes_of(&operands[i])};
   return arrays;
+}
+
+double pto_graph_element(const struct pto_reference_tensor *tensor, uint64_t i) {
+  if (tensor->values) return tensor->values[i];
+  return tensor->desc.dtype == PTO_UINT64 ? (double)(uint64_t)tensor->whole[i] : (double)tensor->whole[i];
+}
+
+bool pto_graph_distance(const struct pto_graph_desc *desc, const void *got_bytes, const void *expected_bytes,
+                        bool counts_nan, double *distance_out) {
+  struct pto_reference_tensor got = {0}, expected = {0};
+  double difference = 0, magnitude = 0;
+  const bool has_room = pto_reference_tensor_init(&got, desc) && pto_reference_tensor_init(&expected, desc);
+  if (has_room) {
+    pto_reference_tensor_load(&got, got_bytes);
+    pto_reference_tensor_load(&expected, expected_bytes);
+  }
+  for (uint64_t i = 0; has_room && i < pto_graph_desc_numel(desc); i++) {
+    const double a = pto_graph_element(&got, i), b = pto_graph_element(&expected, i);
+    if (isnan(a) != isnan(b))
+      difference = counts_nan ? (double)INFINITY : difference;
+    else if (a != b)
+      difference = fmax(difference, fabs(a - b));
+    if (isfinite(b)) magnitude = fmax(magnitude, fabs(b));
+  }
+  pto_reference_tensor_fini(&got);
+  pto_reference_tensor_fini(&expected);
+  *distance_out = difference > 0 && magnitude > 0 ? difference / magnitude : difference;
+  return has_room;
 }
 
 /* The graph once; what it had on the context is given back. */

@@ -84,7 +84,7 @@ static struct range range_of(const struct pto_operand *operand, const void *byte
   if (!pto_reference_tensor_init(&tensor, &desc)) return range;
   pto_reference_tensor_load(&tensor, bytes);
   for (uint64_t i = 0; i < pto_graph_desc_numel(&desc); i++) {
-    const double x = tensor.values ? tensor.values[i] : (double)tensor.whole[i];
+    const double x = pto_graph_element(&tensor, i);
     if (!isfinite(x)) {
       range.not_finite++;
       continue;
