@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <cli/measure/kernel_counters_report.h>
+#include <cli/measure/kernel_counters.h>
 #include <runtime/base/software_events.h>
 
 int pto_run_counters_parse(const char *list, struct pto_run_counters *counters, struct pto_error *error) {
