@@ -26,6 +26,15 @@ static bool reserve_rings(struct pto_runtime *rt) {
   return true;
 }
 
+/* With a NULL base it only adds up. */
+static uint64_t lay_out(struct pto_runtime *rt, char *base) {
+  uint64_t used = 0;
+  rt->finished = pto_carve(base, &used, rt->config.window * PTO_RING_COUNT * sizeof *rt->finished);
+  rt->templates = pto_carve(base, &used, (PTO_TEMPLATES + 1) * sizeof *rt->templates);
+  rt->stopped = pto_carve(base, &used, sizeof *rt->stopped);
+  return used;
+}
+
 static bool reserve_all(struct pto_runtime *rt) {
   const struct pto_config *config = &rt->config;
   uint32_t window = (uint32_t)config->window;
@@ -43,10 +52,9 @@ static bool reserve_all(struct pto_runtime *rt) {
   if (!pto_policy_parse(config->policy, &policy, &seed)) return false;
   return reserve_rings(rt) && pto_list_chunks_init(&rt->chunks, (uint32_t)chunks) &&
          pto_access_map_init(&rt->map, (uint32_t)entries, (uint32_t)accesses, buckets, &rt->rings, &rt->chunks) &&
-         pto_payload_pool_init(&rt->payloads, payload_units) && pto_templates_init(rt) &&
+         pto_payload_pool_init(&rt->payloads, payload_units) &&
          pto_buffer_registry_init(&rt->buffers, (uint32_t)accesses, rt->tag) &&
-         pto_reserve_init(&rt->finished_memory, slots * sizeof *rt->finished) &&
-         pto_reserve_init(&rt->stopped_memory, sizeof *rt->stopped) &&
+         pto_reserve_init(&rt->memory, lay_out(rt, NULL)) &&
          pto_scheduler_init(&rt->scheduler, rt->port, &rt->rings, policy, seed) &&
          pto_trace_init(&rt->trace, config->record, rt->port->worker_count) == PTO_OK &&
          (!rt->arena.is_checked || (rt->guard = pto_kernel_guard_create(rt->port, &rt->arena, &rt->buffers)) != NULL);
@@ -90,8 +98,7 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, s
     return pto_error_set(error, PTO_ENOMEM, "no address space for a window of %llu and heaps of %llu bytes",
                          (unsigned long long)config->window, (unsigned long long)config->heap_bytes);
   }
-  rt->finished = rt->finished_memory.addr;
-  rt->stopped = rt->stopped_memory.addr;
+  lay_out(rt, rt->memory.addr);
   rt->is_told = rt->arena.is_checked;
   for (int is_aic = 0; is_aic <= 1; is_aic++)
     rt->asking[is_aic] = (struct pto_core){.kind = is_aic ? PTO_AIC : PTO_AIV,
@@ -122,10 +129,8 @@ void pto_runtime_destroy(struct pto_runtime *rt) {
   pto_published_counters_destroy(rt->published);
   pto_trace_fini(&rt->trace);
   pto_scheduler_fini(&rt->scheduler);
-  pto_reserve_fini(&rt->finished_memory);
-  pto_reserve_fini(&rt->stopped_memory);
+  pto_reserve_fini(&rt->memory);
   pto_buffer_registry_fini(&rt->buffers);
-  pto_reserve_fini(&rt->templates_memory);
   pto_payload_pool_fini(&rt->payloads);
   pto_access_map_fini(&rt->map);
   pto_list_chunks_fini(&rt->chunks);
