@@ -93,6 +93,7 @@ struct pto_stopped {
 struct pto_runtime {
   struct pto_config config;
   struct pto_port *port;
+  void *chip; /* what the engine behind the port borrows; freed after it */
   struct pto_trace trace;
   struct pto_task_rings rings;
   struct pto_list_chunks chunks;

@@ -74,22 +74,24 @@ static int check_config(const struct pto_config *config, struct pto_error *error
     return pto_error_set(error, PTO_EINVAL, "policy \"%s\" is none of %s", config->policy ? config->policy : "",
                          &PTO_POLICY_SYNTAXES[2]);
   if (config->deps >= PTO_DEPS_SET_COUNT)
-    return pto_error_set(error, PTO_EINVAL, "dependency rules %u are none", config->deps);
+    return pto_error_set(error, PTO_EINVAL, "deps %u is neither exact (0) nor pto (1)", config->deps);
   if (config->map_entries > UINT32_MAX / 2 || config->list_chunks > UINT32_MAX / 2)
     return pto_error_set(error, PTO_EINVAL, "map_entries and list_chunks go up to %u", UINT32_MAX / 2);
   return PTO_OK;
 }
 
-int pto_control_create(const struct pto_config *config, struct pto_port *port, struct pto_runtime **rt_out,
+int pto_control_create(const struct pto_config *config, struct pto_port *port, void *chip, struct pto_runtime **rt_out,
                        struct pto_error *error) {
   int status = check_config(config, error);
   struct pto_runtime *rt = status ? NULL : calloc(1, sizeof *rt);
   if (!rt) {
     port->ops->destroy(port);
+    free(chip);
     return status ? status : pto_error_set(error, PTO_ENOMEM, "no memory for the runtime");
   }
   rt->config = *config;
   rt->port = port;
+  rt->chip = chip;
   rt->tag = next_tag();
   rt->outside_buffers = PTO_NONE;
   rt->since_poll = PTO_POLL_INTERVAL;
@@ -125,6 +127,7 @@ void pto_runtime_destroy(struct pto_runtime *rt) {
   if (!rt) return;
   PTO_ASSERT(!rt->is_running);
   if (rt->port) rt->port->ops->destroy(rt->port);
+  free(rt->chip);
   pto_kernel_guard_destroy(rt->guard);
   pto_published_counters_destroy(rt->published);
   pto_trace_fini(&rt->trace);
