@@ -269,28 +269,22 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "task_bench",
-    .summary = "graphs of one pattern with tasks of any length, for benches and stress",
-    .options = (const struct pto_option[]){{"pattern", PTO_OPTION_TEXT, "stencil_1d",
-                                            "independent, chain, stencil_1d, fork_join, random_dag or bgemm"},
-                                           {"tasks", PTO_OPTION_INT, "10000", "tasks in all"},
-                                           {"width", PTO_OPTION_INT, "64", "tasks side by side"},
-                                           {"grain_ns", PTO_OPTION_INT, "0", "how long a kernel takes"},
-                                           {"scope", PTO_OPTION_INT, "1024", "tasks of a scope"},
-                                           {"tile", PTO_OPTION_INT, "16", "u32 elements of a tile"},
-                                           {0}},
-    .cases =
-        (const struct pto_case[]){
-            {.name = "independent", .settings = "pattern=independent", .tasks = 10000},
-            {.name = "chain", .settings = "pattern=chain", .tasks = 10000, .edges = 9999},
-            {.name = "stencil_1d", .settings = "pattern=stencil_1d", .tasks = 10000, .edges = 29744},
-            {.name = "fork_join", .settings = "pattern=fork_join", .tasks = 10000, .edges = 19727},
-            {.name = "random_dag", .settings = "pattern=random_dag", .tasks = 10000, .edges = 48900},
-            {.name = "bgemm", .settings = "pattern=bgemm", .tasks = 10000, .edges = 19424},
-            {0}},
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+static const struct pto_option options[] = {
+    {"pattern", PTO_OPTION_TEXT, "stencil_1d", "independent, chain, stencil_1d, fork_join, random_dag or bgemm"},
+    {"tasks", PTO_OPTION_INT, "10000", "tasks in all"},
+    {"width", PTO_OPTION_INT, "64", "tasks side by side"},
+    {"grain_ns", PTO_OPTION_INT, "0", "how long a kernel takes"},
+    {"scope", PTO_OPTION_INT, "1024", "tasks of a scope"},
+    {"tile", PTO_OPTION_INT, "16", "u32 elements of a tile"},
+    {0}};
+
+static const struct pto_case cases[] = {
+    {.name = "independent", .settings = "pattern=independent", .tasks = 10000},
+    {.name = "chain", .settings = "pattern=chain", .tasks = 10000, .edges = 9999},
+    {.name = "stencil_1d", .settings = "pattern=stencil_1d", .tasks = 10000, .edges = 29744},
+    {.name = "fork_join", .settings = "pattern=fork_join", .tasks = 10000, .edges = 19727},
+    {.name = "random_dag", .settings = "pattern=random_dag", .tasks = 10000, .edges = 48900},
+    {.name = "bgemm", .settings = "pattern=bgemm", .tasks = 10000, .edges = 19424},
+    {0}};
+
+PROGRAM("task_bench", "graphs of one pattern with tasks of any length, for benches and stress");
