@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <formats/llm/llama_weights.h>
 #include <orchestration/llm/kernels.h>
 
 /* ---- weights ----
@@ -83,12 +84,11 @@ static uint64_t llm_weight_bytes(const struct pto_language_model *model) {
   const struct pto_model_matrix *shared[] = {&model->embedding, &model->classifier};
   uint64_t bytes = 0;
   for (int i = 0; i < 2; i++) bytes += shared[i]->rows * pto_model_row_bytes(shared[i]);
+#define X(field, ...) bytes += model->layers[l].field.rows * pto_model_row_bytes(&model->layers[l].field);
   for (uint32_t l = 0; l < model->layer_count; l++) {
-    const struct pto_model_layer *layer = &model->layers[l];
-    const struct pto_model_matrix *of_layer[] = {&layer->q,    &layer->k,  &layer->v,   &layer->o,
-                                                 &layer->gate, &layer->up, &layer->down};
-    for (size_t i = 0; i < LENGTH(of_layer); i++) bytes += of_layer[i]->rows * pto_model_row_bytes(of_layer[i]);
+    PTO_LLAMA_MATRIX_LIST(X)
   }
+#undef X
   return bytes;
 }
 
@@ -106,13 +106,9 @@ static int llm_add_model(struct llm_weights *w, uint64_t positions, struct llm_p
     struct llm_layer *to = &plan->layers[i];
     to->attention_norm = llm_add_constant(w, PTO_FLOAT32, 0, model->dim, layer->attention_norm);
     to->ffn_norm = llm_add_constant(w, PTO_FLOAT32, 0, model->dim, layer->ffn_norm);
-    to->q = llm_add_matrix(w, &layer->q);
-    to->k = llm_add_matrix(w, &layer->k);
-    to->v = llm_add_matrix(w, &layer->v);
-    to->o = llm_add_matrix(w, &layer->o);
-    to->gate = llm_add_matrix(w, &layer->gate);
-    to->up = llm_add_matrix(w, &layer->up);
-    to->down = llm_add_matrix(w, &layer->down);
+#define X(field, ...) to->field = llm_add_matrix(w, &layer->field);
+    PTO_LLAMA_MATRIX_LIST(X)
+#undef X
   }
   return w->status;
 }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <formats/llm/llama_weights.h>
 #include <orchestration/llm/kernels.h>
 
 /* A row of `count` numbers in the matrix's format; q8_0 scales so that the largest is 127. */
@@ -78,16 +79,14 @@ int llm_random_model(struct pto_program_run *run, struct pto_language_model *mod
   model->embedding = llm_random_vocabulary(&g, model->vocab_size, dim);
   model->classifier = is_shared ? model->embedding : llm_random_vocabulary(&g, model->vocab_size, dim);
   model->final_norm = llm_random_norm(&g, dim);
-  for (uint32_t i = 0; i < model->layer_count; i++)
-    model->layers[i] = (struct pto_model_layer){.attention_norm = llm_random_norm(&g, dim),
-                                                .ffn_norm = llm_random_norm(&g, dim),
-                                                .q = llm_random_matrix(&g, dim, dim),
-                                                .k = llm_random_matrix(&g, kv_dim, dim),
-                                                .v = llm_random_matrix(&g, kv_dim, dim),
-                                                .o = llm_random_matrix(&g, dim, dim),
-                                                .gate = llm_random_matrix(&g, hidden, dim),
-                                                .up = llm_random_matrix(&g, hidden, dim),
-                                                .down = llm_random_matrix(&g, dim, hidden)};
+  for (uint32_t i = 0; i < model->layer_count; i++) {
+    struct pto_model_layer *layer = &model->layers[i];
+    layer->attention_norm = llm_random_norm(&g, dim);
+    layer->ffn_norm = llm_random_norm(&g, dim);
+#define X(field, rows, columns, ...) layer->field = llm_random_matrix(&g, rows, columns);
+    PTO_LLAMA_MATRIX_LIST(X)
+#undef X
+  }
   return g.is_out_of_memory ? PTO_ENOMEM : PTO_OK;
 }
 
