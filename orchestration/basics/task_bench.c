@@ -85,20 +85,17 @@ static int join_run(const struct pto_kernel_args *a) {
   return 0;
 }
 
+#define WORK SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64)
 static const struct pto_kernel_param one_params[] = {TENSOR("x", PTO_INPUT, U32, 1), TENSOR("z", PTO_OUTPUT, U32, 1),
-                                                     SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64)};
+                                                     WORK};
 static const struct pto_kernel_param two_params[] = {TENSOR("x", PTO_INPUT, U32, 1), TENSOR("y", PTO_INPUT, U32, 1),
-                                                     TENSOR("z", PTO_OUTPUT, U32, 1), SCALAR("number", PTO_SCALAR_U64),
-                                                     SCALAR("grain", PTO_SCALAR_U64)};
-static const struct pto_kernel_param update_one_params[] = {
-    TENSOR("x", PTO_INPUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1), SCALAR("number", PTO_SCALAR_U64),
-    SCALAR("grain", PTO_SCALAR_U64)};
+                                                     TENSOR("z", PTO_OUTPUT, U32, 1), WORK};
+static const struct pto_kernel_param update_one_params[] = {TENSOR("x", PTO_INPUT, U32, 1),
+                                                            TENSOR("z", PTO_INOUT, U32, 1), WORK};
 static const struct pto_kernel_param update_two_params[] = {
-    TENSOR("x", PTO_INPUT, U32, 1), TENSOR("y", PTO_INPUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1),
-    SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64)};
+    TENSOR("x", PTO_INPUT, U32, 1), TENSOR("y", PTO_INPUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1), WORK};
 static const struct pto_kernel_param join_params[] = {TENSOR("row", PTO_INOUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1),
-                                                      SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64),
-                                                      SCALAR("tile", PTO_SCALAR_U64)};
+                                                      WORK, SCALAR("tile", PTO_SCALAR_U64)};
 KERNEL(one, one_params, .name = "one", .cores = PTO_AIV, .run = one_run, .cost = cost_of);
 KERNEL(two, two_params, .name = "two", .cores = PTO_AIV, .run = two_run, .cost = cost_of);
 KERNEL(product, two_params, .name = "product", .cores = PTO_AIC, .run = two_run, .cost = cost_of);
