@@ -77,18 +77,16 @@ int pto_gguf_f64(const struct pto_gguf *gguf, const char *key, double *out, stru
 
 int pto_gguf_bool(const struct pto_gguf *gguf, const char *key, bool *out, struct pto_error *error) {
   const struct pto_gguf_value *value = pto_gguf_find(gguf, key);
-  if (!value) return PTO_OK;
-  if (value->type != PTO_GGUF_VALUE_BOOL) return refuse(key, value, "a bool", error);
-  *out = value->data[0];
+  if (value && value->type != PTO_GGUF_VALUE_BOOL) return refuse(key, value, "a bool", error);
+  if (value) *out = value->data[0];
   return PTO_OK;
 }
 
 int pto_gguf_string(const struct pto_gguf *gguf, const char *key, struct pto_gguf_string *out,
                     struct pto_error *error) {
   const struct pto_gguf_value *value = pto_gguf_find(gguf, key);
-  if (!value) return PTO_OK;
-  if (value->type != PTO_GGUF_VALUE_STRING) return refuse(key, value, "a string", error);
-  pto_gguf_next_string(value->data, out);
+  if (value && value->type != PTO_GGUF_VALUE_STRING) return refuse(key, value, "a string", error);
+  if (value) pto_gguf_next_string(value->data, out);
   return PTO_OK;
 }
 

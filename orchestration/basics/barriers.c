@@ -146,26 +146,20 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
+static const struct pto_option options[] = {{"pattern", PTO_OPTION_TEXT, "fan_in", "chain, fan_in or all_to_all"},
+                                            {"n", PTO_OPTION_INT, "8", "barriers of a chain, writers otherwise"},
+                                            {0}};
+
 /* chain: n + 1 steps, n barriers, 2·n edges.  fan_in: n + 2 tasks, n + 1 edges.  all_to_all: 2·n tasks, n² edges. */
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "barriers",
-    .summary = "barriers and explicit dependencies: chains, fan-in up to 391, 64×64",
-    .options = (const struct pto_option[]){{"pattern", PTO_OPTION_TEXT, "fan_in", "chain, fan_in or all_to_all"},
-                                           {"n", PTO_OPTION_INT, "8", "barriers of a chain, writers otherwise"},
-                                           {0}},
-    .cases =
-        (const struct pto_case[]){
-            {.name = "single", .settings = "pattern=fan_in n=1", .tasks = 3, .edges = 2},
-            {.name = "chain4", .settings = "pattern=chain n=4", .tasks = 9, .edges = 8},
-            {.name = "fan_in8", .settings = "pattern=fan_in n=8", .tasks = 10, .edges = 9},
-            {.name = "fan_in64", .settings = "pattern=fan_in n=64", .tasks = 66, .edges = 65},
-            {.name = "fan_in65", .settings = "pattern=fan_in n=65", .tasks = 67, .edges = 66},
-            {.name = "fan_in200", .settings = "pattern=fan_in n=200", .tasks = 202, .edges = 201},
-            {.name = "fan_in391", .settings = "pattern=fan_in n=391", .tasks = 393, .edges = 392},
-            {.name = "explicit64x64", .settings = "pattern=all_to_all n=64", .tasks = 128, .edges = 4096},
-            {0}},
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+static const struct pto_case cases[] = {
+    {.name = "single", .settings = "pattern=fan_in n=1", .tasks = 3, .edges = 2},
+    {.name = "chain4", .settings = "pattern=chain n=4", .tasks = 9, .edges = 8},
+    {.name = "fan_in8", .settings = "pattern=fan_in n=8", .tasks = 10, .edges = 9},
+    {.name = "fan_in64", .settings = "pattern=fan_in n=64", .tasks = 66, .edges = 65},
+    {.name = "fan_in65", .settings = "pattern=fan_in n=65", .tasks = 67, .edges = 66},
+    {.name = "fan_in200", .settings = "pattern=fan_in n=200", .tasks = 202, .edges = 201},
+    {.name = "fan_in391", .settings = "pattern=fan_in n=391", .tasks = 393, .edges = 392},
+    {.name = "explicit64x64", .settings = "pattern=all_to_all n=64", .tasks = 128, .edges = 4096},
+    {0}};
+
+PROGRAM("barriers", "barriers and explicit dependencies: chains, fan-in up to 391, 64×64");

@@ -91,17 +91,12 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
+static const struct pto_option options[] = {{"rounds", PTO_OPTION_INT, "4", "versions after the first"}, {0}};
+
 /* n rounds: n steps and n + 1 readers.  Each step waits for the reader and the step before it, each reader but the
  * first for the step before it: n + (n − 1) + n edges. */
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "inplace_update",
-    .summary = "one buffer goes through versions in place, each read before the next replaces it",
-    .options = (const struct pto_option[]){{"rounds", PTO_OPTION_INT, "4", "versions after the first"}, {0}},
-    .cases = (const struct pto_case[]){{.name = "four", .settings = "rounds=4", .tasks = 9, .edges = 11},
-                                       {.name = "hundred", .settings = "rounds=100", .tasks = 201, .edges = 299},
-                                       {0}},
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+static const struct pto_case cases[] = {{.name = "four", .settings = "rounds=4", .tasks = 9, .edges = 11},
+                                        {.name = "hundred", .settings = "rounds=100", .tasks = 201, .edges = 299},
+                                        {0}};
+
+PROGRAM("inplace_update", "one buffer goes through versions in place, each read before the next replaces it");

@@ -56,17 +56,12 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
+static const struct pto_option options[] = {
+    {"produced", PTO_OPTION_BOOL, "true", "a task makes the gates, not the host"}, {0}};
+
 /* The copy waits for all 18 gated tasks; where a task produces the gates, each of those waits for it. */
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "predicated",
-    .summary = "a gate element decides whether a task runs: 42 stays or becomes 999",
-    .options =
-        (const struct pto_option[]){{"produced", PTO_OPTION_BOOL, "true", "a task makes the gates, not the host"}, {0}},
-    .cases = (const struct pto_case[]){{.name = "produced", .settings = "produced=true", .tasks = 20, .edges = 36},
-                                       {.name = "from_host", .settings = "produced=false", .tasks = 19, .edges = 18},
-                                       {0}},
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+static const struct pto_case cases[] = {{.name = "produced", .settings = "produced=true", .tasks = 20, .edges = 36},
+                                        {.name = "from_host", .settings = "produced=false", .tasks = 19, .edges = 18},
+                                        {0}};
+
+PROGRAM("predicated", "a gate element decides whether a task runs: 42 stays or becomes 999");

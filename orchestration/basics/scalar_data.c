@@ -97,17 +97,12 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
+static const struct pto_option options[] = {{"rounds", PTO_OPTION_INT, "10", "times that the sequence is repeated"},
+                                            {0}};
+
 /* A round is twice count → increase → copy; a copy finds the increase alone, which covers the count. */
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "scalar_data",
-    .summary = "the orchestration reads and writes elements between tasks",
-    .options =
-        (const struct pto_option[]){{"rounds", PTO_OPTION_INT, "10", "times that the sequence is repeated"}, {0}},
-    .cases = (const struct pto_case[]){{.name = "once", .settings = "rounds=1", .tasks = 6, .edges = 4},
-                                       {.name = "hundred", .settings = "rounds=100", .tasks = 600, .edges = 400},
-                                       {0}},
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+static const struct pto_case cases[] = {{.name = "once", .settings = "rounds=1", .tasks = 6, .edges = 4},
+                                        {.name = "hundred", .settings = "rounds=100", .tasks = 600, .edges = 400},
+                                        {0}};
+
+PROGRAM("scalar_data", "the orchestration reads and writes elements between tasks");

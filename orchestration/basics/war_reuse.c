@@ -75,21 +75,16 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
+static const struct pto_option options[] = {
+    {"rounds", PTO_OPTION_INT, "2000", "times that X is read and written anew"},
+    {"readers", PTO_OPTION_INT, "3", "tasks that read X in a round"},
+    {"slow_elems", PTO_OPTION_INT, "1048576", "cost of a writer, vector operations"},
+    {0}};
+
 /* Each round: the readers wait for the writer before them; the writer waits for them and for that writer:
  * rounds·(readers + 1) tasks, (rounds − 1)·readers + rounds·readers + (rounds − 1) edges. */
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "war_reuse",
-    .summary = "writes after someone else's reads, thousands of times: what --deps pto gets wrong",
-    .options =
-        (const struct pto_option[]){{"rounds", PTO_OPTION_INT, "2000", "times that X is read and written anew"},
-                                    {"readers", PTO_OPTION_INT, "3", "tasks that read X in a round"},
-                                    {"slow_elems", PTO_OPTION_INT, "1048576", "cost of a writer, vector operations"},
-                                    {0}},
-    .cases = (const struct pto_case[]){{.name = "short", .settings = "rounds=50", .tasks = 200, .edges = 346},
-                                       {.name = "long", .settings = "rounds=2000", .tasks = 8000, .edges = 13996},
-                                       {0}},
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+static const struct pto_case cases[] = {{.name = "short", .settings = "rounds=50", .tasks = 200, .edges = 346},
+                                        {.name = "long", .settings = "rounds=2000", .tasks = 8000, .edges = 13996},
+                                        {0}};
+
+PROGRAM("war_reuse", "writes after someone else's reads, thousands of times: what --deps pto gets wrong");

@@ -20,12 +20,5 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return status;
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/capacity",
-    .summary = "PTO_ECAPACITY: 256 live tiles in a region map of 64 entries",
-    .config = &config,
-    .prepare = prepare,
-    .expected_status = PTO_ECAPACITY,
-    .orchestrate = orchestrate,
-};
+ERROR_PROGRAM("errors/capacity", "PTO_ECAPACITY: 256 live tiles in a region map of 64 entries", PTO_ECAPACITY,
+              .config = &config, .prepare = prepare);

@@ -17,10 +17,4 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return pto_submit_aiv(rt, &crasher, PARAMS(pto_output(&z), pto_scalar_u64(64)));
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/crash",
-    .summary = "a signal in a kernel: a write to where nothing is",
-    .expected_status = PTO_EKERNEL,
-    .orchestrate = orchestrate,
-};
+ERROR_PROGRAM("errors/crash", "a signal in a kernel: a write to where nothing is", PTO_EKERNEL);

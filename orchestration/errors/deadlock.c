@@ -29,11 +29,5 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return pto_submit(rt, &launch, PARAMS(pto_output(&z)), NULL);
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/deadlock",
-    .summary = "PTO_EDEADLOCK: two cores wait for each other for ever",
-    .prepare = prepare,
-    .expected_status = PTO_EDEADLOCK,
-    .orchestrate = orchestrate,
-};
+ERROR_PROGRAM("errors/deadlock", "PTO_EDEADLOCK: two cores wait for each other for ever", PTO_EDEADLOCK,
+              .prepare = prepare);

@@ -106,25 +106,20 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return pto_report_error(rt, sentence);
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/invalid_argument",
-    .summary = "PTO_EINVAL, reported: mistakes in the arguments of a submit",
-    .options =
-        (const struct pto_option[]){{"mistake", PTO_OPTION_TEXT, "aliasing", "which mistake: the name of a case"}, {0}},
-    .cases = (const struct pto_case[]){{.name = "count", .settings = "mistake=count"},
-                                       {.name = "mode", .settings = "mistake=mode"},
-                                       {.name = "dtype", .settings = "mistake=dtype"},
-                                       {.name = "rank", .settings = "mistake=rank"},
-                                       {.name = "core_kind", .settings = "mistake=core_kind"},
-                                       {.name = "view", .settings = "mistake=view"},
-                                       {.name = "aliasing", .settings = "mistake=aliasing"},
-                                       {.name = "shared_bytes", .settings = "mistake=shared_bytes"},
-                                       {.name = "unwritten", .settings = "mistake=unwritten"},
-                                       {.name = "partial_allocation", .settings = "mistake=partial_allocation"},
-                                       {.name = "version", .settings = "mistake=version"},
-                                       {0}},
-    .prepare = prepare,
-    .expected_status = PTO_EUSER,
-    .orchestrate = orchestrate,
-};
+static const struct pto_option options[] = {
+    {"mistake", PTO_OPTION_TEXT, "aliasing", "which mistake: the name of a case"}, {0}};
+static const struct pto_case cases[] = {{.name = "count", .settings = "mistake=count"},
+                                        {.name = "mode", .settings = "mistake=mode"},
+                                        {.name = "dtype", .settings = "mistake=dtype"},
+                                        {.name = "rank", .settings = "mistake=rank"},
+                                        {.name = "core_kind", .settings = "mistake=core_kind"},
+                                        {.name = "view", .settings = "mistake=view"},
+                                        {.name = "aliasing", .settings = "mistake=aliasing"},
+                                        {.name = "shared_bytes", .settings = "mistake=shared_bytes"},
+                                        {.name = "unwritten", .settings = "mistake=unwritten"},
+                                        {.name = "partial_allocation", .settings = "mistake=partial_allocation"},
+                                        {.name = "version", .settings = "mistake=version"},
+                                        {0}};
+
+ERROR_PROGRAM("errors/invalid_argument", "PTO_EINVAL, reported: mistakes in the arguments of a submit", PTO_EUSER,
+              .options = options, .cases = cases, .prepare = prepare);

@@ -33,11 +33,4 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return status == PTO_OK ? submit_check(rt, &y, &z) : status;
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/kernel",
-    .summary = "PTO_EKERNEL: a kernel reports an error",
-    .prepare = prepare,
-    .expected_status = PTO_EKERNEL,
-    .orchestrate = orchestrate,
-};
+ERROR_PROGRAM("errors/kernel", "PTO_EKERNEL: a kernel reports an error", PTO_EKERNEL, .prepare = prepare);

@@ -21,10 +21,4 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return report_refusal(rt);
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/stale_handle",
-    .summary = "PTO_ESTALE, reported: an output is used after its scope",
-    .expected_status = PTO_EUSER,
-    .orchestrate = orchestrate,
-};
+ERROR_PROGRAM("errors/stale_handle", "PTO_ESTALE, reported: an output is used after its scope", PTO_EUSER);

@@ -23,11 +23,5 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return pto_submit_aiv(rt, &sleeper, PARAMS(pto_output(&z)));
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/timeout",
-    .summary = "PTO_ETIMEOUT: a kernel takes 30 s where 0.2 s are allowed",
-    .config = &config,
-    .expected_status = PTO_ETIMEOUT,
-    .orchestrate = orchestrate,
-};
+ERROR_PROGRAM("errors/timeout", "PTO_ETIMEOUT: a kernel takes 30 s where 0.2 s are allowed", PTO_ETIMEOUT,
+              .config = &config);

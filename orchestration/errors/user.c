@@ -15,11 +15,4 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return status;
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/user",
-    .summary = "PTO_EUSER: the orchestration reports an error of its own",
-    .prepare = prepare,
-    .expected_status = PTO_EUSER,
-    .orchestrate = orchestrate,
-};
+ERROR_PROGRAM("errors/user", "PTO_EUSER: the orchestration reports an error of its own", PTO_EUSER, .prepare = prepare);

@@ -24,7 +24,6 @@
  * are equal by construction (option ties) or further apart than the error bound of the product.  An x from a file is
  * taken as it is.
  */
-#include <orchestration/models/moe_kernels.h>
 #include <orchestration/support/program.h>
 
 #include <math.h>
@@ -34,6 +33,122 @@ struct moe {
   uint32_t dtype; /* of x, router, w1, w2 and w3 */
   struct pto_array *x, *router;
 };
+
+/* ---- kernels, all on AIV ----
+ *
+ *   choose    p f32[rows, experts] → chosen i32[rows, k], weights f32[rows, k]
+ *   dispatch  chosen i32[tokens, k] → load i32[experts], slots i32[experts, tokens], places i32[tokens, k]
+ *   combine   chosen, weights, places [rows, k], y f32[experts, tokens, dim] → out f32[rows, dim]
+ *
+ * Their orders are fixed: equal probabilities choose the lower expert, tokens keep their order within an expert, and a
+ * token's answers are added in ascending order of experts.
+ */
+
+static float *f32_at(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
+  return (float *)t->addr + i * t->strides[0] + j * t->strides[1];
+}
+static int32_t *i32_at(const struct pto_kernel_tensor *t, uint64_t i, uint64_t j) {
+  return (int32_t *)t->addr + i * t->strides[0] + j * t->strides[1];
+}
+
+/* choose: of each row of p the experts of the k largest, in ascending order, and their shares.  The order of ranks is
+ * (larger p, lower expert), so each rank is the first behind the one before. */
+static int choose_row(const struct pto_kernel_args *args, uint64_t row) {
+  const struct pto_kernel_tensor *p = &args->tensors[0], *chosen = &args->tensors[1], *weights = &args->tensors[2];
+  uint64_t experts = p->shape[1], k = chosen->shape[1];
+  uint64_t before = experts;
+  float sum = 0;
+  for (uint64_t rank = 0; rank < k; rank++) {
+    uint64_t best = experts;
+    for (uint64_t e = 0; e < experts; e++) {
+      float candidate = *f32_at(p, row, e);
+      bool is_behind = before == experts || candidate < *f32_at(p, row, before) ||
+                       (candidate == *f32_at(p, row, before) && e > before);
+      if (is_behind && candidate >= 0 && (best == experts || candidate > *f32_at(p, row, best))) best = e;
+    }
+    if (best == experts)
+      return pto_kernel_error(args, "choose: row %llu has fewer than %llu probabilities", (unsigned long long)row,
+                              (unsigned long long)k);
+    uint64_t at = rank;
+    for (; at > 0 && *i32_at(chosen, row, at - 1) > (int32_t)best; at--)
+      *i32_at(chosen, row, at) = *i32_at(chosen, row, at - 1);
+    *i32_at(chosen, row, at) = (int32_t)best;
+    before = best;
+  }
+  for (uint64_t j = 0; j < k; j++) sum += *f32_at(p, row, (uint64_t)*i32_at(chosen, row, j));
+  for (uint64_t j = 0; j < k; j++) *f32_at(weights, row, j) = *f32_at(p, row, (uint64_t)*i32_at(chosen, row, j)) / sum;
+  return 0;
+}
+static int run_choose(const struct pto_kernel_args *args) {
+  int status = 0;
+  for (uint64_t row = 0; status == 0 && row < args->tensors[0].shape[0]; row++) status = choose_row(args, row);
+  return status;
+}
+static struct pto_cost choose_cost(const struct pto_kernel_args *args) {
+  const uint64_t *p = args->tensors[0].shape, k = args->tensors[1].shape[1];
+  return (struct pto_cost){
+      .bytes_in = p[0] * p[1] * 4, .bytes_out = p[0] * k * 8, .vector_elems = p[0] * (p[1] + 1) * k};
+}
+static const struct pto_kernel_param choose_params[] = {
+    TENSOR("p", PTO_INPUT, F32, 2), TENSOR("chosen", PTO_OUTPUT, I32, 2), TENSOR("weights", PTO_OUTPUT, F32, 2)};
+KERNEL(kernel_choose, choose_params, .name = "choose", .cores = PTO_AIV, .run = run_choose, .cost = choose_cost);
+
+/* dispatch: token t is the places[t, j]-th of expert e = chosen[t, j]:  slots[e, places[t, j]] = t.  What lies behind
+ * the load[e] tokens of an expert is 0, a token too: a tile that is not full works on it for nothing. */
+static int run_dispatch(const struct pto_kernel_args *args) {
+  const struct pto_kernel_tensor *chosen = &args->tensors[0], *load = &args->tensors[1], *slots = &args->tensors[2];
+  const struct pto_kernel_tensor *places = &args->tensors[3];
+  int32_t *count = load->addr;
+  for (uint64_t e = 0; e < load->shape[0]; e++) {
+    count[e * load->strides[0]] = 0;
+    for (uint64_t i = 0; i < slots->shape[1]; i++) *i32_at(slots, e, i) = 0;
+  }
+  for (uint64_t t = 0; t < chosen->shape[0]; t++) {
+    for (uint64_t j = 0; j < chosen->shape[1]; j++) {
+      uint64_t e = (uint64_t)*i32_at(chosen, t, j);
+      int32_t place = count[e * load->strides[0]]++;
+      *i32_at(slots, e, (uint64_t)place) = (int32_t)t;
+      *i32_at(places, t, j) = place;
+    }
+  }
+  return 0;
+}
+static struct pto_cost dispatch_cost(const struct pto_kernel_args *args) {
+  const uint64_t *chosen = args->tensors[0].shape, *slots = args->tensors[2].shape;
+  uint64_t choices = chosen[0] * chosen[1], written = slots[0] * (slots[1] + 1) + choices;
+  return (struct pto_cost){.bytes_in = choices * 4, .bytes_out = written * 4, .vector_elems = written + 3 * choices};
+}
+static const struct pto_kernel_param dispatch_params[] = {
+    TENSOR("chosen", PTO_INPUT, I32, 2), TENSOR("load", PTO_OUTPUT, I32, 1), TENSOR("slots", PTO_OUTPUT, I32, 2),
+    TENSOR("places", PTO_OUTPUT, I32, 2)};
+KERNEL(kernel_dispatch, dispatch_params, .name = "dispatch", .cores = PTO_AIV, .run = run_dispatch,
+       .cost = dispatch_cost);
+
+/* combine: out[t] = Σⱼ weights[t, j] · y[chosen[t, j], places[t, j]], in the order of j. */
+static int run_combine(const struct pto_kernel_args *args) {
+  const struct pto_kernel_tensor *chosen = &args->tensors[0], *weights = &args->tensors[1], *places = &args->tensors[2];
+  const struct pto_kernel_tensor *y = &args->tensors[3], *out = &args->tensors[4];
+  for (uint64_t t = 0; t < out->shape[0]; t++) {
+    for (uint64_t i = 0; i < out->shape[1]; i++) *f32_at(out, t, i) = 0;
+    for (uint64_t j = 0; j < chosen->shape[1]; j++) {
+      uint64_t e = (uint64_t)*i32_at(chosen, t, j), place = (uint64_t)*i32_at(places, t, j);
+      const float *answer = (const float *)y->addr + e * y->strides[0] + place * y->strides[1];
+      float weight = *f32_at(weights, t, j);
+      for (uint64_t i = 0; i < out->shape[1]; i++) *f32_at(out, t, i) += weight * answer[i * y->strides[2]];
+    }
+  }
+  return 0;
+}
+static struct pto_cost combine_cost(const struct pto_kernel_args *args) {
+  uint64_t choices = args->tensors[0].shape[0] * args->tensors[0].shape[1];
+  uint64_t rows = args->tensors[4].shape[0], dim = args->tensors[4].shape[1];
+  return (struct pto_cost){
+      .bytes_in = choices * (3 + dim) * 4, .bytes_out = rows * dim * 4, .vector_elems = 2 * choices * dim};
+}
+static const struct pto_kernel_param combine_params[] = {
+    TENSOR("chosen", PTO_INPUT, I32, 2), TENSOR("weights", PTO_INPUT, F32, 2), TENSOR("places", PTO_INPUT, I32, 2),
+    TENSOR("y", PTO_INPUT, F32, 3), TENSOR("out", PTO_OUTPUT, F32, 2)};
+KERNEL(kernel_combine, combine_params, .name = "combine", .cores = PTO_AIV, .run = run_combine, .cost = combine_cost);
 
 /* ---- inputs ---- */
 
@@ -197,7 +312,7 @@ static int submit_router(struct pto_runtime *rt, const struct plan *plan, struct
   int status = submit_kernel(rt, matmul, PARAMS(pto_input(&x), pto_input(&plan->router), pto_output(&logits)));
   if (!status) status = submit_kernel(rt, softmax, PARAMS(pto_input(&logits), pto_output(&p), pto_scalar_i64(1)));
   return status ? status
-                : submit_kernel(rt, &moe_choose, PARAMS(pto_input(&p), pto_output(&chosen), pto_output(&weights)));
+                : submit_kernel(rt, &kernel_choose, PARAMS(pto_input(&p), pto_output(&chosen), pto_output(&weights)));
 }
 
 /* A task of the tile that `gate` lets run. */
@@ -237,7 +352,7 @@ static int submit_combine(struct pto_runtime *rt, const struct plan *plan, struc
   struct pto_tensor chosen = tile_of(&plan->chosen, tile), weights = tile_of(&plan->weights, tile);
   struct pto_tensor places = tile_of(&plan->places, tile), out = tile_of(&plan->out, tile);
   return submit_kernel(
-      rt, &moe_combine,
+      rt, &kernel_combine,
       PARAMS(pto_input(&chosen), pto_input(&weights), pto_input(&places), pto_input(&plan->y), pto_output(&out)));
 }
 
@@ -284,7 +399,7 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   int status = each_tile(rt, &plan, submit_router);
   if (status == PTO_OK)
     status = submit_kernel(
-        rt, &moe_dispatch,
+        rt, &kernel_dispatch,
         PARAMS(pto_input(&plan.chosen), pto_output(&plan.load), pto_output(&plan.slots), pto_output(&plan.places)));
   if (status == PTO_OK) status = pto_alloc_tensors(rt, &plan.y, 1, NULL);
   if (status == PTO_OK) status = each_tile(rt, &plan, submit_experts);

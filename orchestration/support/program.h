@@ -132,4 +132,13 @@ static inline struct pto_tensor part_of(const struct pto_tensor *t, uint64_t ind
                                           .expect = expect,                                                            \
                                           __VA_ARGS__}
 
+/* A program that is there to fail with `status`; the members behind are named. */
+#define ERROR_PROGRAM(name_, summary_, status, ...)                                                                    \
+  const struct pto_program pto_program = {.abi = PTO_PROGRAM_ABI,                                                      \
+                                          .name = name_,                                                               \
+                                          .summary = summary_,                                                         \
+                                          .expected_status = status,                                                   \
+                                          .orchestrate = orchestrate,                                                  \
+                                          __VA_ARGS__}
+
 #endif
