@@ -12,6 +12,8 @@
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>
 #include <runtime/control/control.h>
+#include <runtime/deps/rules.h>
+#include <runtime/join/defaults.h>
 #include <runtime/trace/trace_append.h>
 #include <runtime/trace/trace_digest.h>
 #include <sim/engine/engine.h>
@@ -43,19 +45,20 @@ static int make_config(struct pto_session *session, bool is_judged) {
   memset(config, 0, sizeof *config);
   const int status = pto_sized_take(config, sizeof *config, wanted, "program.config", &session->result.error);
   if (status) return end(session, pto_exit_of_setup(status));
-#define TAKE(field, fallback) config->field = asked->field ? asked->field : config->field ? config->field : (fallback)
-  TAKE(engine, "threads");
-  TAKE(chip, "tiny");
-  TAKE(policy, "fifo");
-  TAKE(workers, 0);
-  TAKE(deps, PTO_DEPS_EXACT);
-  TAKE(window, 0);
-  TAKE(heap_bytes, 0);
-  TAKE(clusters, 0);
-  TAKE(meter, NULL);
-  TAKE(on_timeout, NULL);
-  TAKE(on_timeout_context, NULL);
+#define TAKE(field) config->field = asked->field ? asked->field : config->field
+  TAKE(engine);
+  TAKE(chip);
+  TAKE(policy);
+  TAKE(workers);
+  TAKE(deps);
+  TAKE(window);
+  TAKE(heap_bytes);
+  TAKE(clusters);
+  TAKE(meter);
+  TAKE(on_timeout);
+  TAKE(on_timeout_context);
 #undef TAKE
+  pto_config_set_defaults(config);
   config->poison |= asked->poison;
   config->record |= asked->record;
   if (options->has_deps) config->deps = asked->deps;
@@ -77,7 +80,7 @@ static void describe(struct pto_session *session) {
   result->case_name = chosen ? chosen->name : NULL;
   result->engine = session->config.engine;
   result->chip = session->chip.name;
-  result->deps = session->config.deps == PTO_DEPS_PTO ? "pto" : "exact";
+  result->deps = pto_deps_rules_name(session->config.deps);
   result->policy = session->config.policy;
   result->is_virtual = pto_engine_is_virtual(session->config.engine);
 }

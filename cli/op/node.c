@@ -30,9 +30,9 @@ static struct pto_attribute_value value_of(const char *word) {
   if (word[0] == '\0') return value;
   errno = 0;
   const long long whole = strtoll(word, &end, 10);
-  if (*end == '\0' && errno == 0) return (struct pto_attribute_value){.kind = PTO_VALUE_I64, .as.i64 = whole};
+  if (*end == '\0' && errno == 0) return (struct pto_attribute_value){.as.number = pto_number_i64(whole)};
   const double number = strtod(word, &end);
-  if (*end == '\0') return (struct pto_attribute_value){.kind = PTO_VALUE_F64, .as.f64 = number};
+  if (*end == '\0') return (struct pto_attribute_value){.as.number = pto_number_f64(number)};
   return value;
 }
 

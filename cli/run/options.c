@@ -11,6 +11,7 @@
 
 #include <runtime/deps/rules.h>
 #include <runtime/sched/policy.h>
+#include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
 #include <runtime/base/base.h>
 #include <runtime/base/grow.h>
@@ -81,7 +82,7 @@ static int add_pair(void *target, const char *text, struct pto_error *error) {
 
 OPTION(deps) {
   if (!pto_deps_rules_parse(value, &OPTIONS->deps))
-    return pto_error_set(error, PTO_EINVAL, "\"%s\" is neither exact nor pto", value);
+    return pto_error_set(error, PTO_EINVAL, "\"%s\" is none of %s", value, &PTO_DEPS_NAMES[2]);
   OPTIONS->has_deps = true;
   return PTO_OK;
 }
@@ -164,11 +165,10 @@ OPTION(dump) {
 static const struct pto_option_spec specs[] = {
     {"engine", "ENGINE", &(PTO_ENGINE_MEANINGS "; default: the first, of suite both")[2], TEXT(engine),
      ONE_RUN | MANY_RUNS | GRAPH | TAKER(task)},
-    {"chip", "CHIP", "tiny (default), a2a3, a5, or a chip file", TEXT(chip), ALL | TAKER(op)},
+    {"chip", "CHIP", &(PTO_CHIP_NAMES ", or a chip file; default: the first")[2], TEXT(chip), ALL | TAKER(op)},
     {"workers", "N", "threads that the cores live on, the control thread counted (default: the CPUs)",
      NUMBER(workers, 1, UINT32_MAX), ALL},
-    {"deps", "RULES", "exact (default), or pto: the hazard rules of the existing runtime", BY(set_deps),
-     PROGRAMS | GRAPH},
+    {"deps", "RULES", &(PTO_DEPS_MEANINGS "; default: the first")[2], BY(set_deps), PROGRAMS | GRAPH},
     {"policy", "POLICY", &(PTO_POLICY_SYNTAXES ": the order among ready tasks; default: the first")[2], TEXT(policy),
      PROGRAMS | TAKER(task)},
     {"model", "NAME", "PROGRAM is a model of `ptosim list models`; --set has its options", BY(set_model),

@@ -26,9 +26,9 @@ struct side {
 struct why {
   struct pto_session session;
   struct pto_source_lines *lines;
-  uint32_t first_rules, end_rules; /* which rules were asked about */
-  uint64_t earlier, later;         /* task numbers */
-  struct side sides[2];            /* by rules */
+  uint32_t first_rules, end_rules;       /* which rules were asked about */
+  uint64_t earlier, later;               /* task numbers */
+  struct side sides[PTO_DEPS_SET_COUNT]; /* by rules */
 };
 
 static const char *const answers[] = {
@@ -317,7 +317,7 @@ static int explain(const struct pto_run_options *options, uint64_t a, uint64_t b
     const int answered = answer(&why, options);
     if (code == PTO_EXIT_OK) code = answered;
   }
-  for (int i = 0; i < 2; i++) close_side(&why.sides[i]);
+  for (uint32_t i = 0; i < PTO_DEPS_SET_COUNT; i++) close_side(&why.sides[i]);
   pto_source_lines_destroy(why.lines);
   pto_judged_run_close(&why.session);
   return code;

@@ -11,7 +11,7 @@
  *
  * To add a field to pto_config: its default and its limits in complete().
  */
-#include <pto/runtime.h>
+#include <runtime/join/defaults.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +25,7 @@
 #include <runtime/task/ring_defaults.h>
 #include <runtime/task/task_ring.h>
 #include <sim/chips/chip.h>
+#include <sim/chips/chip_files.h>
 #include <sim/engine/engine.h>
 
 #define MOST_WORKERS                                                                                                   \
@@ -78,13 +79,18 @@ static int check_rings(const struct pto_config *config, struct pto_error *error)
   return PTO_OK;
 }
 
+void pto_config_set_defaults(struct pto_config *config) {
+  struct pto_chip_file chip;
+  if (!config->engine) config->engine = engines[0].name;
+  if (!config->chip && pto_chip_file_at(0, &chip)) config->chip = chip.name;
+  if (!config->policy) config->policy = pto_policy_syntax_at(0);
+}
+
 static int complete(const struct pto_config *given, struct pto_config *config, struct pto_error *error) {
   memset(config, 0, sizeof *config);
   const int status = pto_sized_take(config, sizeof *config, given, "config", error);
   if (status) return status;
-  if (!config->engine) config->engine = engines[0].name;
-  if (!config->chip) config->chip = "tiny";
-  if (!config->policy) config->policy = pto_policy_syntax_at(0);
+  pto_config_set_defaults(config);
   if (!config->window) config->window = PTO_DEFAULT_WINDOW;
   if (!config->heap_bytes) config->heap_bytes = PTO_DEFAULT_HEAP_BYTES;
   if (!engine_find(config->engine))
@@ -93,7 +99,8 @@ static int complete(const struct pto_config *given, struct pto_config *config, s
   if (config->workers > MOST_WORKERS)
     return pto_error_set(error, PTO_EINVAL, "%" PRIu32 " workers: at most %u", config->workers, MOST_WORKERS);
   if (config->deps >= PTO_DEPS_SET_COUNT)
-    return pto_error_set(error, PTO_EINVAL, "deps %" PRIu32 " is neither exact (0) nor pto (1)", config->deps);
+    return pto_error_set(error, PTO_EINVAL, "deps %" PRIu32 " is none of %s, counted from 0", config->deps,
+                         &PTO_DEPS_NAMES[2]);
   if (config->record & ~(uint32_t)(PTO_RECORD_GRAPH | PTO_RECORD_TIMELINE))
     return pto_error_set(error, PTO_EINVAL, "record 0x%" PRIx32 " has bits that mean nothing", config->record);
   return check_rings(config, error);
