@@ -18,9 +18,6 @@ int pto_check_order(const struct pto_run_options *options);
 
 /* On the engine "observe". */
 int pto_check_observe(const struct pto_run_options *options, const struct pto_observe_options *observe);
-/* "A-B", or one number. */
-PTO_MUST_CHECK int pto_check_observe_tasks(const char *text, struct pto_observe_options *observe,
-                                           struct pto_error *error);
 
 /* Once for each pair of sizes, in this process, in virtual time.  Outputs of all runs are compared with the first
  * run's, and those with the golden.  Engine, rounds, and files of a run in `options` are ignored. */

@@ -157,7 +157,8 @@ void pto_run_counters_end(struct pto_run_counters *counters) {
   counters->set = NULL;
 }
 
-void pto_run_counters_print(const struct pto_run_counters *counters, FILE *to) {
+void pto_run_counters_print(const void *about, FILE *to) {
+  const struct pto_run_counters *counters = about;
   for (uint32_t i = 0; i < counters->count; i++)
     if (counters->is_counted[i] && counters->has_values)
       fprintf(to, "  %-8s %-28s %20" PRId64 "\n", i ? "" : "counters", counters->names[i], counters->values[i]);
@@ -166,7 +167,8 @@ void pto_run_counters_print(const struct pto_run_counters *counters, FILE *to) {
   if (counters->has_values) pto_kernel_counters_print(&counters->table, counters->kernel_names, to);
 }
 
-void pto_run_counters_write_json(const struct pto_run_counters *counters, struct pto_json_writer *w) {
+void pto_run_counters_write_json(const void *about, struct pto_json_writer *w) {
+  const struct pto_run_counters *counters = about;
   pto_json_put_object(w, "counters");
   for (uint32_t i = 0; i < counters->count; i++)
     if (pto_json_try_key(w, counters->names[i], counters->is_counted[i] && counters->has_values))

@@ -4,6 +4,7 @@
  * it needs (--advise): a file each.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include <report/findings/findings.h>
 #include <cli/check/check.h>
@@ -15,9 +16,20 @@ struct check_options {
   struct pto_observe_options observe;
 };
 
-static int set_observe_tasks(void *target, const char *value, struct pto_error *error) {
-  return pto_check_observe_tasks(value, &((struct check_options *)target)->observe, error);
+/* "A-B", or one number. */
+static int set_observe_tasks(void *target, const char *text, struct pto_error *error) {
+  struct pto_observe_options *observe = &((struct check_options *)target)->observe;
+  char first[24];
+  const char *dash = strchr(text, '-');
+  snprintf(first, sizeof first, "%.*s", (int)(dash ? dash - text : 23), text);
+  int status = pto_parse_u64(first, 0, UINT64_MAX, &observe->first_task, error);
+  if (status == PTO_OK) status = pto_parse_u64(dash ? dash + 1 : first, 0, UINT64_MAX, &observe->last_task, error);
+  if (status == PTO_OK && observe->first_task > observe->last_task)
+    status = pto_error_set(error, PTO_EINVAL, "\"%s\": the last task comes before the first", text);
+  observe->has_tasks = status == PTO_OK;
+  return status;
 }
+
 static const struct pto_option_spec extra[] = {
     {"observe", NULL, "run every kernel several times and find what it touches beyond what it declares",
      PTO_OPTION_FLAG(struct check_options, observes)},

@@ -170,29 +170,18 @@ static void put_schedules(const struct explore_command *c, struct pto_json_write
   pto_json_object_end(w);
 }
 
-static void put_hold(const struct pto_explore_hold *hold, struct pto_json_writer *w) {
-  char text[192] = "";
-  FILE *stream = fmemopen(text, sizeof text, "w");
-  const struct pto_explore_holds one = {(struct pto_explore_hold *)(uintptr_t)hold, 1, 1};
-  if (stream) {
-    pto_explore_holds_write(&one, stream);
-    fclose(stream);
-  }
-  text[strcspn(text, "\n")] = '\0';
-  pto_json_string(w, text);
-}
-
 static void put_differences(const struct explore_command *c, struct pto_json_writer *w) {
   pto_json_put_array(w, "differences");
   for (uint32_t i = 0; i < c->explored.explore.difference_count; i++) {
     const struct pto_explore_difference *difference = &c->explored.explore.differences[i];
-    char schedule[64];
+    char schedule[64], hold[PTO_EXPLORE_HOLD_TEXT];
     pto_json_object_begin(w);
     pto_json_put_string(w, "schedule", pto_schedule_name_format(difference->name, schedule, sizeof schedule));
     pto_json_put_u64(w, "decisions", difference->decisions);
     pto_json_put_u64(w, "runs", difference->runs);
     pto_json_put_array(w, "holds");
-    for (uint32_t k = 0; k < difference->holds.count; k++) put_hold(&difference->holds.items[k], w);
+    for (uint32_t k = 0; k < difference->holds.count; k++)
+      pto_json_string(w, pto_explore_hold_format(&difference->holds.items[k], hold, sizeof hold));
     pto_json_array_end(w);
     pto_json_object_end(w);
   }
@@ -225,10 +214,11 @@ static int save(const struct explore_command *c, struct pto_error *error) {
   int status = pto_output_open_stream(c->save, &stream, error);
   if (status) return status;
   const struct pto_explore_difference *first = &c->explored.explore.differences[0];
-  char schedule[64];
+  char schedule[64], hold[PTO_EXPLORE_HOLD_TEXT];
   fprintf(stream, "# ptosim explore: %s, rules %s: schedule %s, shrunk\n", c->explored.session.result.program,
           c->explored.session.result.deps, pto_schedule_name_format(first->name, schedule, sizeof schedule));
-  pto_explore_holds_write(&first->holds, stream);
+  for (uint32_t k = 0; k < first->holds.count; k++)
+    fprintf(stream, "%s\n", pto_explore_hold_format(&first->holds.items[k], hold, sizeof hold));
   return pto_output_close_stream(c->save, stream, error);
 }
 
