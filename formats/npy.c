@@ -302,33 +302,23 @@ int pto_npy_copy(const struct pto_npy *npy, uint32_t dtype, void *dest, struct p
   return PTO_OK;
 }
 
-/* An element's bytes, as any of what they can be. */
-union element {
-  float f32;
-  double f64;
-  int8_t i8;
-  int16_t i16;
-  int32_t i32;
-  int64_t i64;
-  uint8_t u8;
-  uint16_t u16;
-  uint32_t u32;
-  uint64_t u64;
-};
-
 double pto_npy_get(const struct pto_npy *npy, uint32_t dtype, uint64_t index) {
-  uint32_t bytes = npy->item_bytes;
-  union element e = {0};
-  memcpy(&e, (const char *)npy->data + index * bytes, bytes < sizeof e ? bytes : sizeof e);
-  if (dtype == PTO_BFLOAT16 && pto_npy_holds(npy, dtype)) return (double)pto_bf16_to_f32(e.u16);
+  const uint32_t bytes = npy->item_bytes, unused = 64 - 8 * bytes;
+  uint64_t bits = 0;
+  float single;
+  double wide;
+  memcpy(&bits, (const char *)npy->data + index * bytes, bytes);
+  memcpy(&single, &bits, sizeof single);
+  memcpy(&wide, &bits, sizeof wide);
+  if (dtype == PTO_BFLOAT16 && pto_npy_holds(npy, dtype)) return (double)pto_bf16_to_f32((uint16_t)bits);
   switch (npy->kind) {
   case 'f':
-    return bytes == 4 ? (double)e.f32 : bytes == 8 ? e.f64 : (double)pto_fp16_to_f32(e.u16);
+    return bytes == 4 ? (double)single : bytes == 8 ? wide : (double)pto_fp16_to_f32((uint16_t)bits);
   case 'i':
-    return bytes == 1 ? (double)e.i8 : bytes == 2 ? (double)e.i16 : bytes == 4 ? (double)e.i32 : (double)e.i64;
+    return (double)((int64_t)(bits << unused) >> unused);
   case 'b':
   case 'u':
-    return bytes == 1 ? (double)e.u8 : bytes == 2 ? (double)e.u16 : bytes == 4 ? (double)e.u32 : (double)e.u64;
+    return (double)bits;
   default:
     return NAN;
   }

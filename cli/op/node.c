@@ -37,12 +37,9 @@ static struct pto_attribute_value value_of(const char *word) {
 }
 
 static bool is_list(const struct pto_op_info *info, const char *name) {
-  for (uint32_t i = 0; i < info->attribute_count; i++) {
-    const uint32_t kind = info->attributes[i].kind;
-    if (strcmp(info->attributes[i].name, name) == 0)
-      return kind == PTO_ATTRIBUTE_U32_LIST || kind == PTO_ATTRIBUTE_F32_LIST || kind == PTO_ATTRIBUTE_WORD_LIST;
-  }
-  return false;
+  const struct pto_op_attribute *attribute = pto_op_attribute_find(info, name);
+  return attribute && (attribute->kind == PTO_ATTRIBUTE_U32_LIST || attribute->kind == PTO_ATTRIBUTE_F32_LIST ||
+                       attribute->kind == PTO_ATTRIBUTE_WORD_LIST);
 }
 
 /* "strides=2,2": what has a comma is a list, and so is what must be one. */

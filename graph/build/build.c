@@ -72,12 +72,6 @@ static int check_nodes(struct pto_graph_builder *builder, const uint32_t *number
 
 /* ---- the graph ---- */
 
-static struct pto_operand operand_of(const struct pto_graph_value *value, const char *name) {
-  struct pto_operand operand = {.name = name, .dtype = value->desc.dtype, .ndims = value->desc.ndims};
-  memcpy(operand.shape, value->desc.shape, sizeof operand.shape);
-  return operand;
-}
-
 /* What the graph has and the builder had not, in the builder's arena. */
 static bool make_ends(struct pto_graph_builder *builder, const struct pto_graph_output *outputs, uint32_t output_count,
                       struct pto_graph *graph) {
@@ -88,13 +82,13 @@ static bool make_ends(struct pto_graph_builder *builder, const struct pto_graph_
   if (!graph->outputs || !graph->input_operands || !graph->output_operands) return false;
   for (uint32_t i = 0; i < builder->input_count; i++) {
     const struct pto_graph_value *value = &builder->values[builder->inputs[i]];
-    graph->input_operands[i] = operand_of(value, value->name);
+    graph->input_operands[i] = pto_graph_value_operand(value, value->name);
   }
   for (uint32_t i = 0; i < output_count; i++) {
     const char *name = pto_graph_arena_string(arena, outputs[i].name);
     if (!name) return false;
     graph->outputs[i] = outputs[i].operand.index;
-    graph->output_operands[i] = operand_of(&builder->values[outputs[i].operand.index], name);
+    graph->output_operands[i] = pto_graph_value_operand(&builder->values[outputs[i].operand.index], name);
   }
   graph->output_count = output_count;
   return true;

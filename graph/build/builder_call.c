@@ -154,7 +154,6 @@ static int keep(struct pto_graph_builder *builder, struct call_state *state, str
     builder->values[builder->value_count] = (struct pto_graph_value){.desc = state->results[i],
                                                                      .kind = PTO_VALUE_RESULT,
                                                                      .producer = builder->node_count,
-                                                                     .result_index = i,
                                                                      .size_bytes = state->result_bytes[i]};
     results[i] = (struct pto_graph_operand){builder->value_count++, builder->id};
   }

@@ -187,19 +187,25 @@ static int refuse_unknown(const struct pto_op_info *info, const char *name, stru
                        pto_closest_question(&closest, text));
 }
 
+const struct pto_op_attribute *pto_op_attribute_find(const struct pto_op_info *info, const char *name) {
+  for (uint32_t i = 0; i < info->attribute_count; i++) {
+    const struct pto_op_attribute *attribute = &info->attributes[i];
+    if (strcmp(attribute->name, name) == 0 || (attribute->old_name && strcmp(attribute->old_name, name) == 0))
+      return attribute;
+  }
+  return NULL;
+}
+
 int pto_op_attributes_set(struct pto_op_attributes *attributes, const char *name,
                           const struct pto_attribute_value *value, struct pto_error *error) {
   const struct pto_op_info *info = pto_op_info(attributes->op);
-  bool is_label = strcmp(name, "label") == 0;
-  uint32_t i = is_label ? LABEL : 0;
-  while (!is_label && i < info->attribute_count && strcmp(name, info->attributes[i].name) != 0 &&
-         !(info->attributes[i].old_name && strcmp(name, info->attributes[i].old_name) == 0))
-    i++;
-  if (!is_label && i == info->attribute_count) return refuse_unknown(info, name, error);
+  const bool is_label = strcmp(name, "label") == 0;
+  const struct pto_op_attribute *attribute = pto_op_attribute_find(info, name);
+  if (!is_label && !attribute) return refuse_unknown(info, name, error);
+  const size_t i = is_label ? LABEL : (size_t)(attribute - info->attributes);
   if (attributes->is_set[i])
-    return pto_error_set(error, PTO_EINVAL, "%s is set twice", is_label ? "label" : info->attributes[i].name);
-  int status =
-      is_label ? set_label(attributes, value, error) : set_attribute(attributes, &info->attributes[i], value, error);
+    return pto_error_set(error, PTO_EINVAL, "%s is set twice", is_label ? "label" : attribute->name);
+  int status = is_label ? set_label(attributes, value, error) : set_attribute(attributes, attribute, value, error);
   if (status == PTO_OK) attributes->is_set[i] = true;
   return status;
 }

@@ -55,6 +55,8 @@ struct pto_op_attributes {
   struct pto_graph_arena arena; /* lists, label */
 };
 
+/* The attribute of this name, old or new; NULL where there is none. */
+const struct pto_op_attribute *pto_op_attribute_find(const struct pto_op_info *info, const char *name);
 void pto_op_attributes_init(struct pto_op_attributes *attributes, uint32_t op);
 void pto_op_attributes_fini(struct pto_op_attributes *attributes);
 /* Sets one; the value is borrowed for the call.  PTO_OK, PTO_EINVAL, PTO_ENOMEM. */

@@ -2,6 +2,7 @@
 #include <graph/build/operand_graph.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 int pto_graph_instances_create(struct pto_graph_instances **instances_out) {
   struct pto_graph_instances *instances = calloc(1, sizeof *instances);
@@ -30,6 +31,12 @@ void pto_graph_destroy(struct pto_graph *graph) {
   free(graph->nodes);
   free(graph->inputs);
   free(graph);
+}
+
+struct pto_operand pto_graph_value_operand(const struct pto_graph_value *value, const char *name) {
+  struct pto_operand operand = {.name = name, .dtype = value->desc.dtype, .ndims = value->desc.ndims};
+  memcpy(operand.shape, value->desc.shape, sizeof operand.shape);
+  return operand;
 }
 
 uint32_t pto_graph_input_count(const struct pto_graph *graph) { return graph->input_count; }

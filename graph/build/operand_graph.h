@@ -26,7 +26,6 @@ struct pto_graph_value {
   struct pto_graph_desc desc;
   uint32_t kind;                   /* enum pto_graph_value_kind */
   uint32_t producer;               /* 1 + index of the node, 0: none */
-  uint32_t result_index;           /* which of its results */
   const char *name;                /* of inputs and what has been given one, else that of the output; else NULL */
   const void *data;                /* of constants: dense bytes; NULL where `tensor` has them */
   uint64_t size_bytes;             /* of the dense tensor */
@@ -70,6 +69,8 @@ struct pto_graph {
   bool is_unfused;                              /* every node is lowered by itself (pto_graph_set_fusion) */
 };
 
+/* As dispatch knows it; the name is borrowed. */
+struct pto_operand pto_graph_value_operand(const struct pto_graph_value *value, const char *name);
 static inline uint64_t pto_graph_desc_numel(const struct pto_graph_desc *desc) {
   uint64_t numel = 1;
   for (uint32_t d = 0; d < desc->ndims; d++) numel *= desc->shape[d];

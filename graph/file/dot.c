@@ -59,7 +59,6 @@ static void put_values(const struct picture *p) {
 static void put_node(const struct picture *p, uint32_t index) {
   const struct pto_graph_node *node = &p->graph->nodes[index];
   const struct pto_op_info *info = pto_op_info(node->op);
-  const bool is_list = info->parameter_count == 1 && info->parameters[0].is_list;
   fprintf(p->out, "  n%" PRIu32 " [label=\"%s", index, info->name);
   if (node->label && node->label[0]) {
     fputs("\\n", p->out);
@@ -70,7 +69,7 @@ static void put_node(const struct picture *p, uint32_t index) {
     if (!node->operands[k]) continue;
     fprintf(p->out, "  v%" PRIu32 " -> n%" PRIu32, node->operands[k], index);
     /* Which is which matters where there are several. */
-    if (is_list)
+    if (info->parameters[0].is_list)
       fprintf(p->out, " [label=\"%" PRIu32 "\"]", k);
     else if (node->operand_count > 1)
       fprintf(p->out, " [label=\"%s\"]", info->parameters[k].name);

@@ -165,7 +165,7 @@ static void make_referred(struct pto_graph_loader *loader, uint32_t index, const
   else
     make_of_bytes(loader, index, desc, tensor->data, tensor->size_bytes);
   if (!reader->status && !first && json_object_set_new(loader->referred, tensor->name, json_integer(index)) != 0)
-    reader->status = pto_error_set(reader->error, PTO_ENOMEM, "%.400s: out of memory", reader->path);
+    pto_graph_load_refuse_memory(loader);
 }
 
 void pto_graph_load_const(struct pto_graph_loader *loader, json_t *constant, uint32_t index) {

@@ -21,24 +21,11 @@ struct node {
   struct pto_op_attributes attributes;
 };
 
-static bool is_list_op(const struct pto_op_info *info) {
-  return info->parameter_count == 1 && info->parameters[0].is_list;
-}
-
 /* ---- options ---- */
 
 /* Names that converters write and neither state of the specification has. */
 static const char *spelling(const struct node *node, const char *key) {
   return node->op == PTO_GRAPH_OP_cast && strcmp(key, "to") == 0 ? "dataType" : key;
-}
-
-static const struct pto_op_attribute *find_attribute(const struct node *node, const char *key) {
-  for (uint32_t i = 0; i < node->info->attribute_count; i++) {
-    const struct pto_op_attribute *attribute = &node->info->attributes[i];
-    if (strcmp(attribute->name, key) == 0 || (attribute->old_name && strcmp(attribute->old_name, key) == 0))
-      return attribute;
-  }
-  return NULL;
 }
 
 /* The optional operand called `key`, or the number of parameters. */
@@ -97,7 +84,7 @@ static void read_options(struct node *node) {
     if (reader->status) return;
     if (json_is_null(json) || find_parameter(node, key) < node->info->parameter_count) continue;
     has_label |= strcmp(key, "label") == 0;
-    set_option(node, find_attribute(node, name), name, json);
+    set_option(node, pto_op_attribute_find(node->info, name), name, json);
   }
   const struct pto_attribute_value label = {.kind = PTO_VALUE_WORD, .as.word = node->id};
   if (reader->status) return;
@@ -119,8 +106,7 @@ static bool number_values(struct pto_graph_loader *loader) {
   const size_t inputs = json_object_size(loader->inputs), consts = json_object_size(loader->consts);
   uint32_t *numbered = malloc((loader->value_count + UINT64_C(1)) * sizeof *numbered);
   if (!numbered) {
-    loader->reader.status =
-        pto_error_set(loader->reader.error, PTO_ENOMEM, "%.400s: out of memory", loader->reader.path);
+    pto_graph_load_refuse_memory(loader);
     return false;
   }
   for (uint32_t i = 0; i < loader->value_count; i++) numbered[i] = i;
@@ -202,7 +188,7 @@ static void read_operands(struct node *node) {
   const size_t room = pto_max_u64(given, node->info->parameter_count);
   node->operands = pto_graph_load_alloc(node->loader, (room + 1) * sizeof *node->operands);
   if (!node->operands) return;
-  if (!is_list_op(node->info)) {
+  if (!node->info->parameters[0].is_list) {
     read_parameters(node);
     return;
   }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <graph/fuse/match.h>
+#include <runtime/base/grow.h>
 
 static const struct pattern {
   const char *name, *ops;
@@ -64,14 +65,10 @@ static bool match(struct pto_fusion_match *m, uint32_t pattern, uint32_t node) {
 /* ---- the plan ---- */
 
 static bool add_group(struct pto_fusion_plan *plan, const struct pto_fused_group *group) {
-  if ((plan->group_count & (plan->group_count - 1)) == 0) { /* it is full at powers of two */
-    const size_t room = plan->group_count ? 2 * (size_t)plan->group_count : 1;
-    struct pto_fused_group *groups = realloc(plan->groups, room * sizeof *groups);
-    if (!groups) return false;
-    plan->groups = groups;
-  }
-  plan->groups[plan->group_count++] = *group;
-  for (uint32_t i = 0; i < group->node_count; i++) plan->group_of[group->nodes[i]] = plan->group_count;
+  struct pto_fused_group *added = pto_grow(&plan->groups, &plan->group_count, &plan->capacity, sizeof *added);
+  if (!added) return false;
+  *added = *group;
+  for (uint32_t i = 0; i < group->node_count; i++) plan->group_of[group->nodes[i]] = (uint32_t)plan->group_count;
   return true;
 }
 

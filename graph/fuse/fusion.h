@@ -71,7 +71,7 @@ struct pto_fused_group {
 
 struct pto_fusion_plan {
   struct pto_fused_group *groups; /* descending by last node */
-  uint32_t group_count;
+  size_t group_count, capacity;
   uint32_t *group_of; /* by node: 1 + the group, 0: lowered by itself */
 };
 

@@ -80,15 +80,10 @@ static void observe(void *context, const struct pto_lowered_task *task) {
 
 /* ---- the run ---- */
 
-static uint64_t bytes_of(const struct pto_operand *operand) {
-  uint64_t bits = pto_dtype_bits(operand->dtype);
-  for (uint32_t d = 0; d < operand->ndims; d++) bits *= operand->shape[d];
-  return (bits + 7) / 8;
-}
-
-static bool zeroed(const struct pto_operand *operands, uint32_t count, struct pto_host_array *arrays) {
+static bool zeroed(const struct pto_graph *graph, const uint32_t *values, const struct pto_operand *operands,
+                   uint32_t count, struct pto_host_array *arrays) {
   for (uint32_t i = 0; i < count; i++) {
-    const uint64_t bytes = bytes_of(&operands[i]);
+    const uint64_t bytes = graph->values[values[i]].size_bytes;
     arrays[i] = (struct pto_host_array){operands[i].name, calloc(1, bytes + 1), bytes};
     if (!arrays[i].data) return false;
   }
@@ -99,8 +94,8 @@ static int run(struct explaining *e, struct pto_context *context, struct pto_err
   struct pto_graph *graph = e->graph;
   struct pto_host_array *in = calloc(graph->input_count + 1u, sizeof *in),
                         *out = calloc(graph->output_count + 1u, sizeof *out);
-  int status = in && out && zeroed(graph->input_operands, graph->input_count, in) &&
-                       zeroed(graph->output_operands, graph->output_count, out)
+  int status = in && out && zeroed(graph, graph->inputs, graph->input_operands, graph->input_count, in) &&
+                       zeroed(graph, graph->outputs, graph->output_operands, graph->output_count, out)
                    ? PTO_OK
                    : pto_error_set(error, PTO_ENOMEM, "out of memory");
   if (status == PTO_OK) {

@@ -3,19 +3,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <graph/fuse/fusion.h>
 
 static void name_output(struct pto_watched_graph *watched, uint32_t value) {
   struct pto_graph *graph = &watched->graph;
-  const struct pto_graph_desc *desc = &graph->values[value].desc;
   const uint32_t index = graph->output_count++;
   snprintf(watched->names[index], sizeof watched->names[index], "result %u", value);
   graph->outputs[index] = value;
-  graph->output_operands[index] =
-      (struct pto_operand){.name = watched->names[index], .dtype = desc->dtype, .ndims = desc->ndims};
-  memcpy(graph->output_operands[index].shape, desc->shape, sizeof desc->shape);
+  graph->output_operands[index] = pto_graph_value_operand(&graph->values[value], watched->names[index]);
 }
 
 /* Groups are those of the graph with its own outputs. */
