@@ -22,7 +22,7 @@ static uint64_t nibble(const uint8_t *bytes, uint64_t index, bool is_signed) {
 
 /* The address of element `index`, of a dtype of whole bytes.  Divisions are what a trial spends its time on: none where
  * the tensor is contiguous. */
-static void *address(const struct pto_kernel_tensor *t, uint64_t index) {
+static inline void *address(const struct pto_kernel_tensor *t, uint64_t index) {
   uint64_t at = 0, dense = 1;
   uint32_t d = t->ndims;
   for (; d > 0 && (t->strides[d - 1] == dense || t->shape[d - 1] == 1); d--) dense *= t->shape[d - 1];
