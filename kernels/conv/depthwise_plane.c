@@ -4,6 +4,7 @@
 #include <kernels/levels/level.h>
 #include <kernels/levels/level_sets.h>
 #include <kernels/levels/loops.h>
+#include <kernels/move/strided.h>
 #include <runtime/base/base.h>
 
 #include <math.h>
@@ -17,11 +18,11 @@
 #pragma GCC optimize("O3")
 #endif
 
-/* Rows of `count` f32, and `odd_count` of another phase. */
-struct rows {
+/* Rows of which the elements go to two places by turns: `even_count` to one, and `odd_count` to the other. */
+struct split {
   const float *from;
-  float *to, *odd_to;
-  uint64_t from_step, to_step, rows, count, odd_count;
+  float *even, *odd;
+  uint64_t from_step, to_step, rows, even_count, odd_count;
 };
 
 /* Sums of a band, whole vectors of them. */
@@ -34,8 +35,7 @@ struct run {
 };
 
 struct pto_depthwise_loops {
-  void (*copy_rows)(const struct rows *rows);
-  void (*split_rows)(const struct rows *rows);
+  void (*split_rows)(const struct split *split);
   void (*add_run)(const struct run *run);
 };
 
@@ -127,6 +127,19 @@ static struct held_rows columns_inside(const struct pto_depthwise_plane *plane, 
       .from = from, .to = to, .count = pto_min_u64(steps_to(plane->width.input - from, stride), plane->pitch - to)};
 }
 
+/* `rows` rows of `count` f32. */
+static void copy_rows(float *to, uint64_t to_step, const float *from, uint64_t from_step, uint64_t rows,
+                      uint64_t count) {
+  if (rows == 0 || count == 0) return;
+  pto_strided_copy(&(struct pto_strided){.to = (char *)to,
+                                         .from = (const char *)from,
+                                         .to_step = (int64_t)(to_step * sizeof *to),
+                                         .from_step = (int64_t)(from_step * sizeof *from),
+                                         .piece_bytes = count * sizeof *to,
+                                         .count = rows,
+                                         .lines = 1});
+}
+
 static void load_columns(const struct pto_depthwise_plane *plane, const struct pto_depthwise_channel *channel,
                          const struct held_rows *rows, float *to) {
   const struct pto_kernel_tensor *x = channel->x;
@@ -134,42 +147,39 @@ static void load_columns(const struct pto_depthwise_plane *plane, const struct p
   for (uint64_t q = 0; q < stride; q++, to += phase_elems(plane)) {
     const struct held_rows columns = columns_inside(plane, q);
     uint64_t at = channel->x_at + rows->from * x->strides[2] + columns.from * x->strides[3];
+    if (x->dtype == PTO_FLOAT32 && stride * x->strides[3] == 1) {
+      copy_rows(to + rows->to * plane->pitch + columns.to, plane->pitch, (const float *)x->addr + at,
+                plane->height.stride * x->strides[2], rows->count, columns.count);
+      continue;
+    }
     for (uint64_t r = 0; r < rows->count && columns.count > 0; r++, at += plane->height.stride * x->strides[2])
       pto_loops_best()->load[PTO_CLASS_F32][x->dtype](to + (rows->to + r) * plane->pitch + columns.to, address(x, at),
                                                       step_bytes, columns.count);
   }
 }
 
-/* Phase row `p`, of f32 columns side by side, of every column or every other. */
-static void move_columns(const struct pto_depthwise_plane *plane, const struct pto_depthwise_channel *channel,
-                         const struct held_rows *inside, float *to) {
+/* The same of f32 columns side by side, every other of which goes to one of two phases. */
+static void split_columns(const struct pto_depthwise_plane *plane, const struct pto_depthwise_channel *channel,
+                          const struct held_rows *rows, float *to) {
   const struct pto_kernel_tensor *x = channel->x;
-  const uint64_t pad = plane->width.pad, is_odd = pad % 2;
-  const bool is_split = plane->width.stride == 2;
-  const struct held_rows even = columns_inside(plane, is_split ? is_odd : 0);
-  struct rows rows = {.from = (const float *)x->addr + (channel->x_at + inside->from * x->strides[2] + even.from),
+  const uint64_t first = plane->width.pad % 2; /* the phase of column 0 */
+  const struct held_rows even = columns_inside(plane, first), odd = columns_inside(plane, 1 - first);
+  float *row = to + rows->to * plane->pitch;
+  plane->loops->split_rows(
+      &(struct split){.from = (const float *)x->addr + (channel->x_at + rows->from * x->strides[2] + even.from),
+                      .even = row + first * phase_elems(plane) + even.to,
+                      .odd = row + (1 - first) * phase_elems(plane) + odd.to,
                       .from_step = plane->height.stride * x->strides[2],
-                      .to = to + inside->to * plane->pitch + even.to,
                       .to_step = plane->pitch,
-                      .rows = inside->count,
-                      .count = even.count};
-  if (!is_split) {
-    plane->loops->copy_rows(&rows);
-    return;
-  }
-  const struct held_rows odd = columns_inside(plane, 1 - is_odd);
-  rows.to += is_odd * phase_elems(plane);
-  rows.odd_to = to + (1 - is_odd) * phase_elems(plane) + inside->to * plane->pitch + odd.to;
-  rows.odd_count = odd.count;
-  plane->loops->split_rows(&rows);
+                      .rows = rows->count,
+                      .even_count = even.count,
+                      .odd_count = odd.count});
 }
 
 /* What is inside x of the band; what is outside is zero from the beginning, rows of another band's apart. */
 static void hold_band(const struct pto_depthwise_plane *plane, const struct pto_depthwise_channel *channel,
                       uint64_t first) {
-  const struct pto_kernel_tensor *x = channel->x;
   const uint64_t stride = plane->width.stride, row_bytes = plane->pitch * sizeof(float);
-  const bool is_moved = x->dtype == PTO_FLOAT32 && x->strides[3] == 1 && stride <= 2;
   const bool is_one = plane->band_rows >= plane->height.output;
   for (uint64_t p = 0; p < plane->height.stride; p++) {
     float *to = plane->x + p * stride * phase_elems(plane);
@@ -180,8 +190,8 @@ static void hold_band(const struct pto_depthwise_plane *plane, const struct pto_
       memset(phase, 0, inside.to * row_bytes);
       memset(phase + end * plane->pitch, 0, (plane->rows - end) * row_bytes);
     }
-    if (is_moved)
-      move_columns(plane, channel, &inside, to);
+    if (stride == 2 && channel->x->dtype == PTO_FLOAT32 && channel->x->strides[3] == 1)
+      split_columns(plane, channel, &inside, to);
     else
       load_columns(plane, channel, &inside, to);
   }
@@ -192,12 +202,7 @@ static void store_band(const struct pto_depthwise_plane *plane, const struct pto
   const struct pto_kernel_tensor *y = channel->y;
   const uint64_t at = channel->y_at + first * y->strides[2], count = plane->width.output;
   if (y->dtype == PTO_FLOAT32 && y->strides[3] == 1) {
-    plane->loops->copy_rows(&(struct rows){.from = plane->sums,
-                                           .from_step = plane->pitch,
-                                           .to = (float *)y->addr + at,
-                                           .to_step = y->strides[2],
-                                           .rows = rows,
-                                           .count = count});
+    copy_rows((float *)y->addr + at, y->strides[2], plane->sums, plane->pitch, rows, count);
     return;
   }
   for (uint64_t r = 0; r < rows; r++)

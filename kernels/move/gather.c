@@ -18,12 +18,6 @@
 
 enum { DATA, INDICES, Y };
 
-static uint64_t positions_of(const struct pto_kernel_tensor *indices, bool is_tuples) {
-  uint64_t positions = 1;
-  for (uint32_t d = 0; d + (is_tuples ? 1 : 0) < indices->ndims; d++) positions *= indices->shape[d];
-  return positions;
-}
-
 /* Each element of y is read once; of a smaller `data`, no more than there is. */
 static struct pto_cost gather_cost_of(const struct pto_kernel_args *args, bool is_tuples) {
   const struct pto_kernel_tensor *t = args->tensors;
@@ -31,7 +25,7 @@ static struct pto_cost gather_cost_of(const struct pto_kernel_args *args, bool i
   return (struct pto_cost){.bytes_in = pto_min_u64(out, pto_kernel_bytes(&t[DATA])) + pto_kernel_bytes(&t[INDICES]),
                            .bytes_out = out,
                            .vector_elems = numel + pto_kernel_numel(&t[INDICES]),
-                           .local_bytes = pto_local_bytes(pto_index_pair_bytes(positions_of(&t[INDICES], is_tuples)))};
+                           .local_bytes = pto_index_local_bytes(&t[INDICES], is_tuples)};
 }
 static struct pto_cost gather_cost(const struct pto_kernel_args *args) { return gather_cost_of(args, false); }
 static struct pto_cost gather_nd_cost(const struct pto_kernel_args *args) { return gather_cost_of(args, true); }

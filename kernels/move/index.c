@@ -80,7 +80,7 @@ int pto_index_check_tuples(const struct pto_kernel_args *args, const char *kerne
 
 /* An index as it is, without a limit: the extent is added to a negative one, and what is out of range is ≥ extent then,
  * as an unsigned number. */
-static inline __attribute__((always_inline)) uint64_t index_at(const char *addr, uint32_t dtype, uint64_t extent) {
+static inline uint64_t index_at(const char *addr, uint32_t dtype, uint64_t extent) {
   int64_t index;
   if (dtype == PTO_INT32) {
     int32_t value;
@@ -134,26 +134,20 @@ static void advance(struct pto_index_walk *walk, uint64_t count) {
   }
 }
 
-static inline __attribute__((always_inline)) void pairs_of(const struct pto_index_walk *walk, const struct run *run,
-                                                           struct pto_index_pair *pairs, uint32_t dtype) {
-  const int64_t next = (int64_t)((uint64_t)walk->coordinate_step * pto_dtype_size(dtype));
-  const struct run r = *run;
-  if (walk->coordinate_count == 1) {
-    const uint64_t extent = walk->coordinate_extents[0];
-    const int64_t stride = walk->coordinate_strides[0];
-    for (uint64_t j = 0; j < r.count; j++) {
-      pairs[j].indexed = r.indexed + (int64_t)j * r.indexed_step +
-                         (int64_t)index_at(r.indices + (int64_t)j * r.indices_step, dtype, extent) * stride;
-      pairs[j].dense = r.dense + (int64_t)j * r.dense_step;
-    }
-    return;
-  }
-  for (uint64_t j = 0; j < r.count; j++) {
-    const char *addr = r.indices + (int64_t)j * r.indices_step;
-    int64_t indexed = r.indexed + (int64_t)j * r.indexed_step;
+/* From one coordinate of a position to the next, in bytes. */
+static int64_t next_coordinate(const struct pto_index_walk *walk) {
+  return (int64_t)((uint64_t)walk->coordinate_step * pto_dtype_size(walk->indices->dtype));
+}
+
+static void pairs_of(const struct pto_index_walk *walk, const struct run *r, struct pto_index_pair *pairs) {
+  const uint32_t dtype = walk->indices->dtype;
+  const int64_t next = next_coordinate(walk);
+  for (uint64_t j = 0; j < r->count; j++) {
+    const char *addr = r->indices + (int64_t)j * r->indices_step;
+    int64_t indexed = r->indexed + (int64_t)j * r->indexed_step;
     for (uint32_t k = 0; k < walk->coordinate_count; k++)
       indexed += (int64_t)index_at(addr + k * next, dtype, walk->coordinate_extents[k]) * walk->coordinate_strides[k];
-    pairs[j] = (struct pto_index_pair){indexed, r.dense + (int64_t)j * r.dense_step};
+    pairs[j] = (struct pto_index_pair){indexed, r->dense + (int64_t)j * r->dense_step};
   }
 }
 
@@ -161,17 +155,7 @@ uint64_t pto_index_pairs(struct pto_index_walk *walk, struct pto_index_pair *pai
   uint64_t count = 0;
   while (count < PTO_INDEX_PIECE && walk->done < walk->positions) {
     const struct run run = run_here(walk, PTO_INDEX_PIECE - count);
-    switch (walk->indices->dtype) {
-    case PTO_INT32:
-      pairs_of(walk, &run, pairs + count, PTO_INT32);
-      break;
-    case PTO_UINT32:
-      pairs_of(walk, &run, pairs + count, PTO_UINT32);
-      break;
-    default:
-      pairs_of(walk, &run, pairs + count, PTO_INT64);
-      break;
-    }
+    pairs_of(walk, &run, pairs + count);
     count += run.count;
     advance(walk, run.count);
   }
@@ -180,18 +164,10 @@ uint64_t pto_index_pairs(struct pto_index_walk *walk, struct pto_index_pair *pai
 
 /* ---- the check ---- */
 
-/* How many of a run are in range before the first that is not.  One coordinate: first a look without a branch at all of
- * them, which are in range nearly always. */
-static inline __attribute__((always_inline)) uint64_t valid_of(const struct pto_index_walk *walk, const struct run *run,
-                                                               uint32_t dtype) {
-  const int64_t next = (int64_t)((uint64_t)walk->coordinate_step * pto_dtype_size(dtype));
-  if (walk->coordinate_count == 1) {
-    const uint64_t extent = walk->coordinate_extents[0];
-    bool is_beyond = false;
-    for (uint64_t j = 0; j < run->count; j++)
-      is_beyond |= index_at(run->indices + (int64_t)j * run->indices_step, dtype, extent) >= extent;
-    if (!is_beyond) return run->count;
-  }
+/* How many of a run are in range before the first that is not. */
+static uint64_t valid_of(const struct pto_index_walk *walk, const struct run *run) {
+  const uint32_t dtype = walk->indices->dtype;
+  const int64_t next = next_coordinate(walk);
   for (uint64_t j = 0; j < run->count; j++)
     for (uint32_t k = 0; k < walk->coordinate_count; k++) {
       const uint64_t extent = walk->coordinate_extents[k];
@@ -203,7 +179,7 @@ static inline __attribute__((always_inline)) uint64_t valid_of(const struct pto_
 static PTO_COLD int refuse(const struct pto_kernel_args *args, const char *kernel, const struct pto_index_walk *walk,
                            uint32_t param) {
   const uint32_t dtype = walk->indices->dtype;
-  const int64_t next = (int64_t)((uint64_t)walk->coordinate_step * pto_dtype_size(dtype));
+  const int64_t next = next_coordinate(walk);
   const char *addr = run_here(walk, 1).indices;
   uint32_t k = 0;
   while (index_at(addr + k * next, dtype, walk->coordinate_extents[k]) < walk->coordinate_extents[k]) k++;
@@ -228,10 +204,7 @@ int pto_index_check(const struct pto_kernel_args *args, const char *kernel, cons
   if (here.coordinate_count == 0) return 0; /* and so no index, however many positions */
   while (here.done < here.positions) {
     const struct run run = run_here(&here, UINT64_MAX);
-    const uint32_t dtype = here.indices->dtype;
-    const uint64_t valid = dtype == PTO_INT32    ? valid_of(&here, &run, PTO_INT32)
-                           : dtype == PTO_UINT32 ? valid_of(&here, &run, PTO_UINT32)
-                                                 : valid_of(&here, &run, PTO_INT64);
+    const uint64_t valid = valid_of(&here, &run);
     if (valid < run.count) {
       if (here.ndims > 0) here.at[here.ndims - 1] += valid;
       return refuse(args, kernel, &here, param);

@@ -40,6 +40,13 @@ static inline uint64_t pto_index_pair_bytes(uint64_t positions) {
   return pto_min_u64(positions, PTO_INDEX_PIECE) * sizeof(struct pto_index_pair);
 }
 
+/* Of all positions of `indices`, whose last dimension is the coordinates where they are tuples. */
+static inline uint64_t pto_index_local_bytes(const struct pto_kernel_tensor *indices, bool is_tuples) {
+  uint64_t positions = 1;
+  for (uint32_t d = 0; d + (is_tuples ? 1 : 0) < indices->ndims; d++) positions *= indices->shape[d];
+  return pto_local_bytes(pto_index_pair_bytes(positions));
+}
+
 /* One coordinate at each element of `indices`, of dimension `axis` of `indexed`; steps are zero and the caller's to
  * set. Without memory too. */
 void pto_index_walk_axis(struct pto_index_walk *walk, const struct pto_kernel_tensor *indices,

@@ -38,16 +38,6 @@ static int scatter_nd_inplace_check(const struct pto_kernel_args *args) {
   return pto_index_check_tuples(args, "scatter_nd_inplace", (struct pto_index_roles){Y_IN_PLACE, INDICES, UPDATES});
 }
 
-static uint64_t positions_of(const struct pto_kernel_tensor *indices, bool is_tuples) {
-  uint64_t positions = 1;
-  for (uint32_t d = 0; d + (is_tuples ? 1 : 0) < indices->ndims; d++) positions *= indices->shape[d];
-  return positions;
-}
-
-static uint64_t local_bytes(const struct pto_kernel_tensor *t, bool is_tuples) {
-  return pto_local_bytes(pto_index_pair_bytes(positions_of(&t[INDICES], is_tuples)));
-}
-
 static struct pto_cost cost_of(const struct pto_kernel_args *args, bool is_tuples) {
   const struct pto_kernel_tensor *t = args->tensors;
   const uint64_t in = pto_kernel_bytes(&t[INDICES]) + pto_kernel_bytes(&t[UPDATES]);
@@ -55,7 +45,7 @@ static struct pto_cost cost_of(const struct pto_kernel_args *args, bool is_tuple
                            .bytes_out = pto_kernel_bytes(&t[Y]),
                            .vector_elems =
                                pto_kernel_numel(&t[Y]) + pto_kernel_numel(&t[INDICES]) + pto_kernel_numel(&t[UPDATES]),
-                           .local_bytes = local_bytes(t, is_tuples)};
+                           .local_bytes = pto_index_local_bytes(&t[INDICES], is_tuples)};
 }
 /* Of y, no more than the updates is written; it is not read. */
 static struct pto_cost inplace_cost_of(const struct pto_kernel_args *args, bool is_tuples) {
@@ -64,7 +54,7 @@ static struct pto_cost inplace_cost_of(const struct pto_kernel_args *args, bool 
   return (struct pto_cost){.bytes_in = pto_kernel_bytes(&t[INDICES]) + updates,
                            .bytes_out = pto_min_u64(updates, pto_kernel_bytes(y)),
                            .vector_elems = pto_kernel_numel(&t[INDICES]) + pto_kernel_numel(&t[UPDATES]),
-                           .local_bytes = local_bytes(t, is_tuples)};
+                           .local_bytes = pto_index_local_bytes(&t[INDICES], is_tuples)};
 }
 static struct pto_cost scatter_elements_cost(const struct pto_kernel_args *args) { return cost_of(args, false); }
 static struct pto_cost scatter_nd_cost(const struct pto_kernel_args *args) { return cost_of(args, true); }
