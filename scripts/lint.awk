@@ -46,9 +46,6 @@ function strip(s,    out, i, token, quote) {
   return out
 }
 
-function folder_of(file) { return match(file, /.*\//) ? substr(file, 1, RLENGTH - 1) : "." }
-function base_of(file) { sub(/.*\//, "", file); return file }
-
 # The layer that a file belongs to: the longest folder in the list that it lies in.
 function layer_of(file,    name, best) {
   best = ""
@@ -107,16 +104,11 @@ function check_include(header, is_quoted,    target, from, to, name) {
   else if (!reaches(from, to) && !is_registered(path, target)) report("layers", from " may not include " target)
 }
 
-# The files that a comment names are in the tree.  One in capitals or of one letter stands for others, system headers are known by
-# their includes, and these belong to other projects.
-BEGIN { is_system["llama2.c"] = is_system["doc/stories260K.md"] = is_system["ggml-common.h"] = is_system["sleef.h"] = 1 }
+# The files that a comment names are in the tree; system headers are known by their includes.
 function check_named_files(text,    name) {
-  while (match(text, /[A-Za-z0-9_.\/*<-]*[A-Za-z0-9_*]\.(c|h|inc|md|sh|ini|list|txt)[^A-Za-z0-9_(]/)) {
-    name = substr(text, RSTART, RLENGTH - 1)
-    text = substr(text, RSTART + RLENGTH - 1)
-    if (name ~ /[*<]|^[\/_]|[A-Z][A-Z]|^[a-z](_test)?\.[ch]$/ || name ~ /^[^a-z]*\./) continue
-    if (name in exists || ("include/" name) in exists || (folder_of(path) "/" name) in exists || name in bases || ("named-file " path) in allowed) continue
-    named[path ":" FNR] = name
+  while ((name = file_name_in(text)) != "") {
+    if (!is_file(name, path) && !(("named-file " path) in allowed)) named[path ":" FNR] = name
+    text = after_name
   }
 }
 
@@ -180,11 +172,6 @@ FILENAME ~ /words\.txt$/ {
   }
   next
 }
-FILENAME ~ /tree\.files$/ {
-  exists[$0] = 1
-  bases[base_of($0)] = 1
-  next
-}
 FILENAME ~ /lint\.allow$/ {
   if ($1 !~ /^#/ && NF) {
     if (($1 " " $2) in allowed) print FILENAME ":" FNR ": allow: " $1 " " $2 " stands there twice"
@@ -207,7 +194,7 @@ FNR == 2 && path ~ /\.h$/ && $0 !~ /^\/\*/ { report("header-comment", "no commen
   code = strip(raw)
 }
 is_product { check_words(raw) }
-comment ~ /\./ { check_named_files(comment " ") }
+comment ~ /\./ { check_named_files(comment) }
 raw ~ /\t/ { report("tab", "tab") }
 raw ~ /[ \t\r]$/ { report("blank", "blank or carriage return at the end of the line") }
 raw ~ /(^|[^A-Za-z0-9_])(TO[D]O|FI[X]ME|XX[X]|HA[C]K)([^A-Za-z0-9_]|$)/ { report("plan", "a plan, not a fact") }

@@ -11,13 +11,41 @@ function end_sentence() {
   words = 0
 }
 
-function check_name(name,    folder) {
+function check_named_files(text,    name) {
   if (FILENAME == "CHANGELOG.md") return # it tells of what has gone
-  if (name ~ /[*<]|[A-Z][A-Z]|^build|^[\/_]|^[a-z](_test)?\.[ch]$|^sys\// || name ~ /^[^a-z]*\./) return
-  folder = FILENAME
-  sub(/[^\/]*$/, "", folder)
-  if (name in exists || ("include/" name) in exists || (folder name) in exists || name in bases) return
-  missing[name] = FNR
+  while ((name = file_name_in(text)) != "") {
+    if (!is_file(name, FILENAME)) missing[name] = FNR
+    text = after_name
+  }
+}
+
+# A file that the text of a link names is the link's target.
+function check_link(text, target,    name, path) {
+  if (target ~ /:/) return
+  sub(/#.*/, "", target)
+  path = folder_of(FILENAME) "/" target
+  while (sub(/[^\/]+\/\.\.\//, "", path)) continue
+  while ((name = file_name_in(text)) != "") {
+    if (substr("/" path, length(path) - length(name) + 1) != "/" name) report(FNR, "link", "the text says " name ", the target is " target)
+    text = after_name
+  }
+}
+
+# README's picture: pieces of a line stand apart by two blanks or "|"; what ends with "/" is a folder, its own stand before a colon.
+function check_picture(line,    count, piece, names, name, i, k) {
+  count = split(line, piece, /  +| *\| */)
+  for (i = 1; i <= count; i++) {
+    if (match(piece[i], /^[a-z.]+\//)) {
+      check_folder(top = substr(piece[i], 1, RLENGTH - 1))
+      piece[i] = substr(piece[i], RLENGTH + 1)
+    }
+    names = sub(/:.*/, "", piece[i]) ? split(piece[i], name, " ") : 0
+    for (k = 1; k <= names; k++) check_folder(top "/" name[k])
+  }
+}
+function check_folder(folder) {
+  drawn[folder] = 1
+  if (!(folder in folders)) report(FNR, "picture", "there is no " folder "/")
 }
 
 # A file that the page has its reader write stands in the page's own commands too.
@@ -30,23 +58,25 @@ function end_file(    name) {
   code = ""
 }
 
-FILENAME ~ /tree\.files$/ {
-  exists[$0] = 1
-  base = $0
-  sub(/.*\//, "", base)
-  bases[base] = 1
-  next
-}
 FNR == 1 { end_file(); in_code = 0 }
 { file = FILENAME }
 /^[ \t]*(```|~~~)/ { end_sentence(); in_code = !in_code; next }
-in_code { code = code $0 "\n"; next }
+in_code {
+  code = code $0 "\n"
+  if (FILENAME == "README.md" && heading == "## The parts") check_picture($0)
+  next
+}
+/^#/ { heading = $0 }
 {
   text = $0
-  while (match(text, /`[A-Za-z0-9_.\/*<-]*\.(c|h|inc|md|sh|ini|list|awk)`/)) {
-    check_name(substr(text, RSTART + 1, RLENGTH - 2))
+  while (match(text, /[^][]*\]\([^)]*\)/)) {
+    link = substr(text, RSTART, RLENGTH - 1)
     text = substr(text, RSTART + RLENGTH)
+    check_link(substr(link, 1, index(link, "](") - 1), substr(link, index(link, "](") + 2))
   }
+  text = $0
+  gsub(/\]\([^)]*\)/, "]", text)
+  check_named_files(text)
 }
 /^[ \t]*\|/ {
   end_sentence()
@@ -66,4 +96,7 @@ in_code { code = code $0 "\n"; next }
     if (part[i] ~ /[.!?]["')*_\]]*$/ && part[i] !~ /^(e\.g|i\.e|cf|vs|etc|No)\.$/) end_sentence()
   }
 }
-END { end_file() }
+END {
+  end_file()
+  for (folder in folders) if (("README.md" in exists) && !(folder in drawn) && folder !~ /^\./) print "README.md:1: picture: " folder "/ is missing"
+}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <runtime/base/grow.h>
+#include <runtime/base/text.h>
 
 /* ---- lists ---- */
 
@@ -198,23 +199,20 @@ uint32_t pto_explore_replay_choose(void *context, const struct pto_explore_event
 
 /* ---- as text ---- */
 
-static void write_event(const struct pto_explore_event *event, FILE *stream) {
-  fprintf(stream, "%" PRIu64 ".%u.%u.%u", event->task, event->block_index, event->role, event->piece);
+static void append_event(const struct pto_explore_event *event, char *text, size_t size) {
+  pto_text_append(text, size, "%" PRIu64 ".%u.%u.%u", event->task, event->block_index, event->role, event->piece);
 }
 
-void pto_explore_holds_write(const struct pto_explore_holds *holds, FILE *stream) {
-  for (uint32_t i = 0; i < holds->count; i++) {
-    const struct pto_explore_hold *hold = &holds->items[i];
-    fputs("hold ", stream);
-    write_event(&hold->event, stream);
-    fputs(" until ", stream);
-    if (hold->until.kind == PTO_EXPLORE_GO_ON)
-      fprintf(stream, "%" PRIu64 "+%" PRIu64, pto_explore_submits(hold->position),
-              pto_explore_accesses(hold->position));
-    else
-      write_event(&hold->until, stream);
-    fputc('\n', stream);
-  }
+const char *pto_explore_hold_format(const struct pto_explore_hold *hold, char *text, size_t size) {
+  snprintf(text, size, "hold ");
+  append_event(&hold->event, text, size);
+  pto_text_append(text, size, " until ");
+  if (hold->until.kind == PTO_EXPLORE_GO_ON)
+    pto_text_append(text, size, "%" PRIu64 "+%" PRIu64, pto_explore_submits(hold->position),
+                    pto_explore_accesses(hold->position));
+  else
+    append_event(&hold->until, text, size);
+  return text;
 }
 
 static bool parse_event(const char *text, struct pto_explore_event *event) {

@@ -74,11 +74,11 @@ static inline bool pto_explore_has_reached(uint64_t now, uint64_t position) {
 /* Hash of the order of kernel calls alone. */
 uint64_t pto_explore_order_hash(const struct pto_explore_step *steps, uint64_t count);
 
-/* A line a hold: "hold TASK.BLOCK.ROLE.PIECE until TASK.BLOCK.ROLE.PIECE", or "… until SUBMITS+ACCESSES"; lines that
- * begin with # are comments. */
-void pto_explore_holds_write(const struct pto_explore_holds *holds, FILE *stream);
-/* At least one hold; of tasks that there may not be (pto_explore_replay checks).  PTO_OK, PTO_ENOMEM, or PTO_EINVAL
- * with the line, or with why there is none. */
+/* "hold TASK.BLOCK.ROLE.PIECE until TASK.BLOCK.ROLE.PIECE", or "… until SUBMITS+ACCESSES".  Returns `text`. */
+#define PTO_EXPLORE_HOLD_TEXT 192
+const char *pto_explore_hold_format(const struct pto_explore_hold *hold, char *text, size_t size);
+/* Such a line a hold; lines that begin with # are comments.  At least one hold; of tasks that there may not be
+ * (pto_explore_replay checks).  PTO_OK, PTO_ENOMEM, or PTO_EINVAL with the line, or with why there is none. */
 PTO_MUST_CHECK int pto_explore_holds_read(FILE *stream, struct pto_explore_holds *holds, struct pto_error *error);
 
 #endif

@@ -162,7 +162,10 @@ static void test_holds_survive_a_file(void **state) {
   for (size_t i = 0; i < 2; i++) assert_true(pto_explore_holds_add(&holds, &some[i]));
   FILE *stream = fmemopen(text, sizeof text, "w");
   fputs("# a comment\n", stream);
-  pto_explore_holds_write(&holds, stream);
+  for (size_t i = 0; i < 2; i++) {
+    char line[PTO_EXPLORE_HOLD_TEXT];
+    fprintf(stream, "%s\n", pto_explore_hold_format(&holds.items[i], line, sizeof line));
+  }
   fclose(stream);
   assert_string_equal(text, "# a comment\nhold 4.2.1.3 until 7.0.2.0\nhold 9.0.0.0 until 12+5\n");
   stream = fmemopen(text, strlen(text), "r");

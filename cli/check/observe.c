@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <cli/check/observe.h>
+#include <cli/check/check.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include <check/session/observed.h>
 #include <cli/main/fault_report.h>
-#include <report/findings/report.h>
+#include <report/findings/findings.h>
 #include <report/file/output_file.h>
 #include <cli/main/progress_line.h>
 #include <cli/run/request.h>
@@ -15,18 +15,6 @@
 
 /* Lines of findings that people are told; --json has all. */
 #define MAX_LINES 40u
-
-int pto_check_observe_tasks(const char *text, struct pto_observe_options *observe, struct pto_error *error) {
-  char first[24];
-  const char *dash = strchr(text, '-');
-  snprintf(first, sizeof first, "%.*s", (int)(dash ? dash - text : 23), text);
-  int status = pto_parse_u64(first, 0, UINT64_MAX, &observe->first_task, error);
-  if (status == PTO_OK) status = pto_parse_u64(dash ? dash + 1 : first, 0, UINT64_MAX, &observe->last_task, error);
-  if (status == PTO_OK && observe->first_task > observe->last_task)
-    status = pto_error_set(error, PTO_EINVAL, "\"%s\": the last task comes before the first", text);
-  observe->has_tasks = status == PTO_OK;
-  return status;
-}
 
 static struct pto_observed observed; /* last_words reads it while other threads run */
 static const char *json_path;

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <cli/measure/kernel_counters_report.h>
-#include <runtime/base/software_events.h>
+#include <cli/measure/kernel_counters.h>
+#include <runtime/control/published_counters.h>
 
 int pto_run_counters_parse(const char *list, struct pto_run_counters *counters, struct pto_error *error) {
   *counters = (struct pto_run_counters){.is_by_kernel = counters->is_by_kernel};
@@ -54,7 +54,7 @@ static bool is_of_kernels(const struct pto_run_counters *counters, const char *n
 static int check_counter(const char *name, struct pto_error *error) {
   static const char *const counters[] = {
 #define X(counter, is_sum, text) #counter,
-      PTO_SOFTWARE_EVENT_LIST(X)
+      PTO_PUBLISHED_COUNTER_LIST(X)
 #undef X
   };
   const char *counter = name + (strncmp(name, "sde:::", 6) == 0 ? 6 : 0);
@@ -157,7 +157,8 @@ void pto_run_counters_end(struct pto_run_counters *counters) {
   counters->set = NULL;
 }
 
-void pto_run_counters_print(const struct pto_run_counters *counters, FILE *to) {
+void pto_run_counters_print(const void *about, FILE *to) {
+  const struct pto_run_counters *counters = about;
   for (uint32_t i = 0; i < counters->count; i++)
     if (counters->is_counted[i] && counters->has_values)
       fprintf(to, "  %-8s %-28s %20" PRId64 "\n", i ? "" : "counters", counters->names[i], counters->values[i]);
@@ -166,7 +167,8 @@ void pto_run_counters_print(const struct pto_run_counters *counters, FILE *to) {
   if (counters->has_values) pto_kernel_counters_print(&counters->table, counters->kernel_names, to);
 }
 
-void pto_run_counters_write_json(const struct pto_run_counters *counters, struct pto_json_writer *w) {
+void pto_run_counters_write_json(const void *about, struct pto_json_writer *w) {
+  const struct pto_run_counters *counters = about;
   pto_json_put_object(w, "counters");
   for (uint32_t i = 0; i < counters->count; i++)
     if (pto_json_try_key(w, counters->names[i], counters->is_counted[i] && counters->has_values))

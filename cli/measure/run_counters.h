@@ -60,8 +60,9 @@ void pto_run_counters_end(struct pto_run_counters *counters);
 /* When runtimes with the meter are gone.  Takes counters that were not prepared. */
 void pto_run_counters_fini(struct pto_run_counters *counters);
 
-void pto_run_counters_print(const struct pto_run_counters *counters, FILE *to);
+/* As a part of a result (report/run/result.h): `counters` is a pto_run_counters. */
+void pto_run_counters_print(const void *counters, FILE *to);
 /* The key "counters": each event's value by its name, null where it was not counted; and by kernel where asked. */
-void pto_run_counters_write_json(const struct pto_run_counters *counters, struct pto_json_writer *w);
+void pto_run_counters_write_json(const void *counters, struct pto_json_writer *w);
 
 #endif

@@ -6,21 +6,27 @@
  * said.  A kernel that crashes or does not come back ends in last_words instead, on another thread.
  */
 #include <errno.h>
+
+#include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <check/session/session.h>
+#include <check/task/capture.h>
 #include <cli/main/fault_report.h>
 #include <cli/main/progress_line.h>
+#include <cli/main/verb.h>
 #include <cli/measure/run_counters.h>
-#include <cli/run/dump.h>
+#include <cli/run/options.h>
 #include <cli/run/request.h>
 #include <report/run/group_times.h>
 #include <report/run/timeline_stats.h>
 #include <report/stopped/stopped.h>
-#include <cli/main/verb.h>
+#include <runtime/base/base.h>
 #include <runtime/base/sanitizer.h>
 #include <runtime/control/control.h>
 
@@ -44,25 +50,24 @@ static int set_counters_by(void *target, const char *value, struct pto_error *er
 
 static const struct pto_option_spec own_options[] = {
     {"counters", "EVENTS", "counts events, with commas between them: thread::cpu_ns, pto::stalls, PAPI_TOT_CYC",
-     set_counters, 0, 0},
+     .set = set_counters},
     {"counters-by", "WHAT", "kernel: events of each kernel, on all threads; run: of the control thread (default run)",
-     set_counters_by, 0, 0},
+     .set = set_counters_by},
     {0}};
 
-static int help(const char *program) {
+static void help(const struct pto_run_options *options) {
   printf("ptosim run PROGRAM [OPTION...]\n\n"
          "PROGRAM is a name of `ptosim list programs`, a path that ends in .so, or a graph: a path that ends in .json, "
          "or\n"
          "--model NAME.\n\n");
   pto_run_options_help(PTO_VERB_run, own_options);
-  if (program)
-    printf("\n`ptosim list programs %s` shows its own options and cases.\n", program);
+  if (options->programs.count)
+    printf("\n`ptosim list programs %s` shows its own options and cases.\n", options->programs.items[0]);
   else
     puts("\n`ptosim list programs PROGRAM` shows the options and cases of a program.");
   puts("\nLeaves with 0 where the run is right (or nothing is known to compare it with), 1 where it ran and is wrong, "
        "2 for bad\n"
        "arguments or input or a chip that is too small, 3 where the run failed.");
-  return PTO_EXIT_OK;
 }
 
 /* ---- the end of a process whose kernel is stuck or gone ---- */
@@ -127,6 +132,123 @@ static void last_words(void *context, int status, const char *sentence) {
   _exit(PTO_EXIT_FAILED);
 }
 
+/* ---- --dump: which tasks are kept where ---- */
+
+/* Of a program that drives contexts the tasks are numbered from one context to the next, as they are made: contexts
+ * that live at the same time are not told apart, and the second of them is left alone. */
+struct dump {
+  const struct pto_run_options *options;
+  struct pto_session *session;
+  struct pto_task_choice choice;
+  struct pto_task_capture *capture; /* of contexts: of the one that lives */
+  struct pto_runtime *rt;           /* of that context */
+  uint64_t first_task;              /* of that context */
+  uint64_t kept_count;              /* of contexts that are gone, as what follows */
+  struct pto_error error;           /* the first; PTO_OK: none */
+};
+
+static int refuse(struct pto_session *session, int status, const char *sentence) {
+  struct pto_error error;
+  pto_error_set(&error, status, "--dump: %.900s", sentence);
+  return pto_session_end(session, status == PTO_ENOMEM || status == PTO_ESYSTEM ? PTO_EXIT_FAILED : PTO_EXIT_USAGE,
+                         &error);
+}
+
+/* A path below the working folder as seen from there: folders are handed on, and other machines have other paths. */
+static const char *relative_of(const char *path) {
+  char folder[PATH_MAX];
+  if (path[0] != '/' || !getcwd(folder, sizeof folder)) return path;
+  size_t length = strlen(folder);
+  return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
+static int attach(struct dump *dump, struct pto_runtime *rt, struct pto_error *error) {
+  const struct pto_run_options *options = dump->options;
+  const struct pto_session *session = dump->session;
+  const struct pto_task_folder about = {.program = relative_of(options->programs.items[0]),
+                                        .case_name = options->case_name,
+                                        .engine = session->config.engine,
+                                        .chip = relative_of(session->config.chip),
+                                        .deps = session->result.deps,
+                                        .seed = options->seed,
+                                        .settings = options->settings.items,
+                                        .setting_count = options->settings.count};
+  const struct pto_task_capture_request request = {.path = options->dump_path,
+                                                   .choice = &dump->choice,
+                                                   .program_handle = session->subject.handle,
+                                                   .first_task = dump->first_task,
+                                                   .about = &about};
+  return pto_task_capture_create(rt, &request, &dump->capture, error);
+}
+
+/* ---- contexts, one at a time ---- */
+
+static int context_created(void *argument, struct pto_runtime *rt, void *memory, uint64_t memory_bytes,
+                           struct pto_error *error) {
+  struct dump *dump = argument;
+  if (dump->capture) return PTO_OK;
+  dump->rt = rt;
+  return attach(dump, rt, error);
+}
+
+static void detach(struct dump *dump) {
+  if (!dump->capture) return;
+  const struct pto_error *error = pto_task_capture_error(dump->capture);
+  if (error->status && !dump->error.status) dump->error = *error;
+  dump->kept_count += pto_task_capture_count(dump->capture);
+  pto_task_capture_destroy(dump->capture);
+  dump->capture = NULL;
+}
+
+static void context_destroyed(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters) {
+  struct dump *dump = argument;
+  if (rt == dump->rt) detach(dump);
+  dump->first_task += counters->tasks;
+}
+
+/* ---- around the run ---- */
+
+/* After the session was opened.  Returns an enum pto_exit, which the session's result then has too, with the reason;
+ * PTO_EXIT_OK where nothing was asked for.  end is due in any case. */
+static int begin_dump(struct dump *dump, struct pto_session *session, const struct pto_run_options *options) {
+  struct pto_error error;
+  *dump = (struct dump){.options = options, .session = session};
+  if (!options->dump_tasks) return PTO_EXIT_OK;
+  int status = pto_task_choice_init(&dump->choice, options->dump_tasks, &error);
+  if (!status && session->rt) status = attach(dump, session->rt, &error);
+  if (!session->rt)
+    session->listener = (struct pto_session_listener){
+        .context_created = context_created, .context_destroyed = context_destroyed, .argument = dump};
+  return status ? refuse(session, status, error.sentence) : PTO_EXIT_OK;
+}
+
+static void report_dump(const struct dump *dump, struct pto_session *session) {
+  const struct pto_run_options *options = dump->options;
+  const struct pto_task_term *unmet = pto_task_choice_unmet(&dump->choice);
+  /* A program that prints has standard output to itself. */
+  FILE *to = session->run && pto_program_run_has_printed(session->run) ? stderr : stdout;
+  char term[128], sentence[200];
+  const uint64_t count = dump->kept_count;
+  if (!options->quiet && !pto_run_options_take_stdout(options))
+    fprintf(to, "kept       %" PRIu64 " task%s in %s\n", count, count == 1 ? "" : "s", options->dump_path);
+  if (session->result.exit_code != PTO_EXIT_OK) return;
+  if (dump->error.status) {
+    refuse(session, dump->error.status, dump->error.sentence);
+  } else if (unmet) {
+    snprintf(sentence, sizeof sentence, "no kernel ran for %s", pto_task_term_format(unmet, term, sizeof term));
+    refuse(session, PTO_EINVAL, sentence);
+  }
+}
+
+/* After the run, well or not: says what was kept, and where the run itself was right, notes what could not be kept as
+ * the session's failure. */
+static void end_dump(struct dump *dump, struct pto_session *session) {
+  const bool is_wanted = dump->options && dump->options->dump_tasks && session->result.has_time;
+  detach(dump);
+  if (is_wanted) report_dump(dump, session);
+  pto_task_choice_fini(&dump->choice);
+}
+
 /* ---- the run ---- */
 
 /* Where the time went, of what was recorded. */
@@ -161,15 +283,13 @@ static int finish(const struct run *run) {
   return result->exit_code;
 }
 
-static void print_counters(const void *counters, FILE *to) { pto_run_counters_print(counters, to); }
-static void put_counters(const void *counters, struct pto_json_writer *w) { pto_run_counters_write_json(counters, w); }
-
 static void begin_counters(struct run *run) {
   char sentence[PTO_SENTENCE_SIZE];
   if (!run->counters.count) return;
   pto_run_counters_begin(&run->counters, run->session.rt, sentence, sizeof sentence);
   if (sentence[0] && !run->options->quiet) pto_complain(0, "--counters: %s", sentence);
-  run->session.result.counters = (struct pto_result_part){print_counters, put_counters, &run->counters};
+  run->session.result.counters =
+      (struct pto_result_part){pto_run_counters_print, pto_run_counters_write_json, &run->counters};
 }
 
 static int open_session(struct run *run) {
@@ -189,13 +309,13 @@ static int run_program(struct run *run) {
     return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   if (pto_fault_report_init(last_words, run, &error)) return pto_complain(PTO_EXIT_FAILED, "%s", error.sentence);
   pto_progress_line_begin(options->programs.items[0], !options->quiet);
-  struct pto_run_dump dump = {.capture = NULL};
+  struct dump dump = {.capture = NULL};
   int code = open_session(run);
-  if (code == PTO_EXIT_OK) code = pto_run_dump_begin(&dump, session, options);
+  if (code == PTO_EXIT_OK) code = begin_dump(&dump, session, options);
   if (code == PTO_EXIT_OK) begin_counters(run);
   if (code == PTO_EXIT_OK) code = pto_session_execute(session);
   pto_run_counters_end(&run->counters);
-  pto_run_dump_end(&dump, session);
+  end_dump(&dump, session);
   if (code == PTO_EXIT_OK) (void)pto_session_judge(session);
   pto_progress_line_stage("writing", 0, 0);
   pto_run_files_write(session, options);
@@ -211,24 +331,18 @@ static int run_program(struct run *run) {
 }
 
 int pto_cmd_run(int argc, char **argv) {
+  static const struct pto_verb_form form = {PTO_VERB_run, own_options, help, true};
   static struct run run; /* last_words reads it while other threads run */
   struct pto_run_options options;
-  struct pto_error error;
   int code;
   run = (struct run){.options = &options};
-  if (pto_run_options_parse(PTO_VERB_run, argc, argv, own_options, &run.counters, &options, &error))
-    code = pto_complain(PTO_EXIT_USAGE, "run: %s", error.sentence);
-  else if (options.help)
-    code = help(options.programs.count ? options.programs.items[0] : NULL);
-  else if (options.programs.count == 0)
-    code = pto_complain(PTO_EXIT_USAGE, "run: which program?  `ptosim list programs` names them");
-  else if (options.programs.count > 1)
-    code = pto_complain(PTO_EXIT_USAGE, "run: one program at a time, not also \"%s\"", options.programs.items[1]);
-  else if (run.counters.is_by_kernel && !run.counters.count)
-    code =
-        pto_complain(PTO_EXIT_USAGE, "run: --counters-by kernel counts the events of --counters, which is not there");
-  else
-    code = run_program(&run);
+  if (pto_run_options_begin(&form, argc, argv, &run.counters, &options, &code)) {
+    if (run.counters.is_by_kernel && !run.counters.count)
+      code =
+          pto_complain(PTO_EXIT_USAGE, "run: --counters-by kernel counts the events of --counters, which is not there");
+    else
+      code = run_program(&run);
+  }
   pto_run_options_fini(&options);
   return code;
 }

@@ -9,51 +9,21 @@
 #include <pto/tensor.h>
 #include <runtime/base/base.h>
 
-struct sizes {
-  uint64_t dim, kv_dim, hidden;
-};
-
-enum shared {
-#define X(field, hugging_face, gguf) SHARED_##field,
-  PTO_LLAMA_SHARED_LIST(X)
-#undef X
-};
-static const char *const shared_names[][PTO_LLAMA_NAMING_COUNT] = {
-#define X(field, hugging_face, gguf) {hugging_face, gguf},
-    PTO_LLAMA_SHARED_LIST(X)
-#undef X
-};
-
-static const struct matrix_role {
-  size_t offset;        /* in a layer */
-  size_t rows, columns; /* offsets in struct sizes */
-  const char *names[PTO_LLAMA_NAMING_COUNT];
-} matrix_roles[] = {
-#define X(field, rows, columns, hugging_face, gguf)                                                                    \
-  {offsetof(struct pto_model_layer, field),                                                                            \
-   offsetof(struct sizes, rows),                                                                                       \
-   offsetof(struct sizes, columns),                                                                                    \
-   {hugging_face, gguf}},
-    PTO_LLAMA_MATRIX_LIST(X)
-#undef X
-};
-
-static const struct norm_role {
-  size_t offset; /* in a layer */
-  const char *names[PTO_LLAMA_NAMING_COUNT];
-} norm_roles[] = {
-#define X(field, hugging_face, gguf) {offsetof(struct pto_model_layer, field), {hugging_face, gguf}},
-    PTO_LLAMA_NORM_LIST(X)
-#undef X
-};
-#define NORMS_OF_LAYER PTO_ARRAY_LENGTH(norm_roles)
-
+/* Outside the layers, by naming. */
+static const char *const embedding_names[PTO_LLAMA_NAMING_COUNT] = {"model.embed_tokens.weight", "token_embd.weight"};
+static const char *const classifier_names[PTO_LLAMA_NAMING_COUNT] = {"lm_head.weight", "output.weight"};
+static const char *const norm_names[PTO_LLAMA_NAMING_COUNT] = {"model.norm.weight", "output_norm.weight"};
 static const char *const layer_formats[PTO_LLAMA_NAMING_COUNT] = {"model.layers.%u.%s.weight", "blk.%u.%s.weight"};
 
 const char *pto_llama_layer_name(char text[PTO_LLAMA_MAX_NAME_BYTES], enum pto_llama_naming naming, uint32_t layer,
                                  const char *name) {
   snprintf(text, PTO_LLAMA_MAX_NAME_BYTES, layer_formats[naming], layer, name);
   return text;
+}
+
+static const char *layer_name(char text[PTO_LLAMA_MAX_NAME_BYTES], enum pto_llama_naming naming, uint32_t layer,
+                              const char *hugging_face, const char *gguf) {
+  return pto_llama_layer_name(text, naming, layer, naming == PTO_LLAMA_GGUF ? gguf : hugging_face);
 }
 
 /* Reads tensor after tensor; the first mistake is kept. */
@@ -90,25 +60,20 @@ static struct pto_model_matrix read_matrix(struct reading *r, const char *name, 
   return (struct pto_model_matrix){.data = tensor.data, .format = tensor.format, .rows = rows, .columns = columns};
 }
 
-static uint64_t size_at(const struct sizes *sizes, size_t offset) {
-  return *(const uint64_t *)(const void *)((const char *)sizes + offset);
-}
-
 static void read_matrices(struct reading *r, struct pto_language_model *model) {
   const enum pto_llama_naming naming = r->source->naming;
-  const struct sizes sizes = {model->dim, pto_model_kv_dim(model), model->hidden_dim};
+  const uint64_t dim = model->dim, kv_dim = pto_model_kv_dim(model), hidden = model->hidden_dim;
   char name[PTO_LLAMA_MAX_NAME_BYTES];
-  model->embedding = read_matrix(r, shared_names[SHARED_embedding][naming], model->vocab_size, model->dim);
-  model->classifier = r->source->is_tied
-                          ? model->embedding
-                          : read_matrix(r, shared_names[SHARED_classifier][naming], model->vocab_size, model->dim);
-  for (uint32_t i = 0; i < model->layer_count && !r->status; i++)
-    for (size_t m = 0; m < PTO_ARRAY_LENGTH(matrix_roles); m++) {
-      const struct matrix_role *role = &matrix_roles[m];
-      void *field = (char *)&model->layers[i] + role->offset;
-      *(struct pto_model_matrix *)field = read_matrix(r, pto_llama_layer_name(name, naming, i, role->names[naming]),
-                                                      size_at(&sizes, role->rows), size_at(&sizes, role->columns));
-    }
+  model->embedding = read_matrix(r, embedding_names[naming], model->vocab_size, dim);
+  model->classifier =
+      r->source->is_tied ? model->embedding : read_matrix(r, classifier_names[naming], model->vocab_size, dim);
+  for (uint32_t i = 0; i < model->layer_count && !r->status; i++) {
+    struct pto_model_layer *layer = &model->layers[i];
+#define X(field, rows, columns, hugging_face, gguf)                                                                    \
+  layer->field = read_matrix(r, layer_name(name, naming, i, hugging_face, gguf), rows, columns);
+    PTO_LLAMA_MATRIX_LIST(X)
+#undef X
+  }
 }
 
 /* ---- norms ---- */
@@ -136,20 +101,24 @@ static const float *read_norm(struct reading *r, const char *name, uint32_t dim,
 /* After the matrices: these are in the file, and larger than what is asked for here. */
 static void read_norms(struct reading *r, struct pto_language_model *model) {
   const enum pto_llama_naming naming = r->source->naming;
-  const uint64_t count = (uint64_t)model->layer_count * NORMS_OF_LAYER + 1;
+#define X(field, hugging_face, gguf) +1
+  const uint64_t of_layer = 0 PTO_LLAMA_NORM_LIST(X), count = model->layer_count * of_layer + 1;
+#undef X
   char name[PTO_LLAMA_MAX_NAME_BYTES];
   float *norm = model->norms = calloc(count * model->dim, sizeof *model->norms);
   if (!norm) {
     r->status = pto_error_set(r->error, PTO_ENOMEM, "no memory for %" PRIu64 " norms of %u", count, model->dim);
     return;
   }
-  for (uint32_t i = 0; i < model->layer_count && !r->status; i++)
-    for (size_t n = 0; n < NORMS_OF_LAYER; n++, norm += model->dim) {
-      void *field = (char *)&model->layers[i] + norm_roles[n].offset;
-      *(const float **)field =
-          read_norm(r, pto_llama_layer_name(name, naming, i, norm_roles[n].names[naming]), model->dim, norm);
-    }
-  model->final_norm = read_norm(r, shared_names[SHARED_final_norm][naming], model->dim, norm);
+  for (uint32_t i = 0; i < model->layer_count && !r->status; i++) {
+    struct pto_model_layer *layer = &model->layers[i];
+#define X(field, hugging_face, gguf)                                                                                   \
+  layer->field = read_norm(r, layer_name(name, naming, i, hugging_face, gguf), model->dim, norm);                      \
+  norm += model->dim;
+    PTO_LLAMA_NORM_LIST(X)
+#undef X
+  }
+  model->final_norm = read_norm(r, norm_names[naming], model->dim, norm);
 }
 
 /* ---- all ---- */

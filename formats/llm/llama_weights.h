@@ -23,14 +23,8 @@ enum pto_llama_naming { PTO_LLAMA_HUGGING_FACE = 0, PTO_LLAMA_GGUF, PTO_LLAMA_NA
 
 #define PTO_LLAMA_MAX_NAME_BYTES 128u
 
-/* X(field of pto_language_model, Hugging Face, GGUF) */
-#define PTO_LLAMA_SHARED_LIST(X)                                                                                       \
-  X(embedding, "model.embed_tokens.weight", "token_embd.weight")                                                       \
-  X(classifier, "lm_head.weight", "output.weight")                                                                     \
-  X(final_norm, "model.norm.weight", "output_norm.weight")
-
 /* X(field of pto_model_layer, rows, columns, Hugging Face, GGUF), with layer number before and ".weight" behind; rows
- * and columns are of struct sizes in llama_weights.c. */
+ * and columns are dim, kv_dim and hidden of the model. */
 #define PTO_LLAMA_MATRIX_LIST(X)                                                                                       \
   X(q, dim, dim, "self_attn.q_proj", "attn_q")                                                                         \
   X(k, kv_dim, dim, "self_attn.k_proj", "attn_k")                                                                      \

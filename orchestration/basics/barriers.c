@@ -5,7 +5,7 @@
  *   fan_in      `n` writers → barrier → one task that sums what they wrote
  *   all_to_all  `n` writers, `n` readers that each name all writers: n² edges
  */
-#include <orchestration/support/kernel.h>
+#include <orchestration/support/program.h>
 
 #include <string.h>
 
@@ -46,17 +46,13 @@ struct state {
   struct pto_task tasks[MAX_N];
 };
 
-static struct pto_tensor cell(const struct pto_tensor *t, uint64_t index) {
-  return pto_tensor_slice(t, 0, index, index + 1, 1);
-}
-
 /* ---- the patterns ---- */
 
 static int submit_step(struct pto_runtime *rt, struct state *s, const struct pto_task *after, uint32_t after_count,
                        struct pto_task *task) {
-  struct pto_tensor x = cell(&s->results, 0);
+  struct pto_tensor x = rows_of(&s->results, 0, 1);
   struct pto_launch launch = {.aiv0 = &step, .after = after, .after_count = after_count};
-  return pto_submit(rt, &launch, (struct pto_param[]){pto_inout(&x)}, 1, task);
+  return pto_submit(rt, &launch, PARAMS(pto_inout(&x)), task);
 }
 
 static int chain(struct pto_runtime *rt, struct state *s) {
@@ -72,19 +68,18 @@ static int chain(struct pto_runtime *rt, struct state *s) {
 static int writers(struct pto_runtime *rt, struct state *s) {
   int status = PTO_OK;
   for (uint32_t i = 0; i < s->n && status == PTO_OK; i++) {
-    struct pto_tensor z = cell(&s->cells, i);
+    struct pto_tensor z = rows_of(&s->cells, i, 1);
     struct pto_launch launch = {.aiv0 = &set};
-    status = pto_submit(rt, &launch, (struct pto_param[]){pto_output(&z), pto_scalar_i64(i + 1)}, 2, &s->tasks[i]);
+    status = pto_submit(rt, &launch, PARAMS(pto_output(&z), pto_scalar_i64(i + 1)), &s->tasks[i]);
   }
   return status;
 }
 
 static int submit_sum(struct pto_runtime *rt, struct state *s, uint32_t index, const struct pto_task *after,
                       uint32_t after_count) {
-  struct pto_tensor z = cell(&s->results, index);
+  struct pto_tensor z = rows_of(&s->results, index, 1);
   struct pto_launch launch = {.aiv0 = &sum, .after = after, .after_count = after_count};
-  const struct pto_param params[] = {pto_input(&s->cells), pto_output(&z), pto_scalar_i64(index + 1)};
-  return pto_submit(rt, &launch, params, 3, NULL);
+  return pto_submit(rt, &launch, PARAMS(pto_input(&s->cells), pto_output(&z), pto_scalar_i64(index + 1)), NULL);
 }
 
 static int fan_in(struct pto_runtime *rt, struct state *s) {
@@ -121,18 +116,16 @@ static int prepare(struct pto_program_run *run) {
   if (pattern == PATTERNS)
     return pto_program_fail(run, "pattern is \"%s\", not chain, fan_in or all_to_all", pto_option_text(run, "pattern"));
   if (n < 1 || n > MAX_N) return pto_program_fail(run, "n is %lld, not 1 to %d", (long long)n, MAX_N);
-  const uint64_t cells[] = {(uint64_t)n}, results[] = {pattern == ALL_TO_ALL ? (uint64_t)n : 1};
-  pto_program_array(run, "cells", PTO_ARRAY_SCRATCH, PTO_INT32, 1, cells);
-  pto_program_array(run, "results", PTO_ARRAY_OUTPUT, PTO_UINT32, 1, results);
   pto_program_state(run, sizeof(struct state));
-  return PTO_OK;
+  return DECLARE_ARRAYS(run, SCRATCH("cells", PTO_INT32, (uint64_t)n),
+                        OUTPUT("results", PTO_UINT32, pattern == ALL_TO_ALL ? (uint64_t)n : 1));
 }
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   struct state *s = pto_program_state(run, sizeof *s);
   s->n = (uint32_t)pto_option_int(run, "n");
-  s->cells = pto_array_tensor(rt, pto_program_find(run, "cells"));
-  s->results = pto_array_tensor(rt, pto_program_find(run, "results"));
+  s->cells = tensor_of(rt, run, "cells");
+  s->results = tensor_of(rt, run, "results");
   int status = pto_scope_begin(rt, PTO_SCOPE_MANUAL);
   if (status == PTO_OK) status = patterns[pattern_of(run)].submit(rt, s);
   return status == PTO_OK ? pto_scope_end(rt) : status;
@@ -153,26 +146,20 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
+static const struct pto_option options[] = {{"pattern", PTO_OPTION_TEXT, "fan_in", "chain, fan_in or all_to_all"},
+                                            {"n", PTO_OPTION_INT, "8", "barriers of a chain, writers otherwise"},
+                                            {0}};
+
 /* chain: n + 1 steps, n barriers, 2·n edges.  fan_in: n + 2 tasks, n + 1 edges.  all_to_all: 2·n tasks, n² edges. */
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "barriers",
-    .summary = "barriers and explicit dependencies: chains, fan-in up to 391, 64×64",
-    .options = (const struct pto_option[]){{"pattern", PTO_OPTION_TEXT, "fan_in", "chain, fan_in or all_to_all"},
-                                           {"n", PTO_OPTION_INT, "8", "barriers of a chain, writers otherwise"},
-                                           {0}},
-    .cases =
-        (const struct pto_case[]){
-            {.name = "single", .settings = "pattern=fan_in n=1", .tasks = 3, .edges = 2},
-            {.name = "chain4", .settings = "pattern=chain n=4", .tasks = 9, .edges = 8},
-            {.name = "fan_in8", .settings = "pattern=fan_in n=8", .tasks = 10, .edges = 9},
-            {.name = "fan_in64", .settings = "pattern=fan_in n=64", .tasks = 66, .edges = 65},
-            {.name = "fan_in65", .settings = "pattern=fan_in n=65", .tasks = 67, .edges = 66},
-            {.name = "fan_in200", .settings = "pattern=fan_in n=200", .tasks = 202, .edges = 201},
-            {.name = "fan_in391", .settings = "pattern=fan_in n=391", .tasks = 393, .edges = 392},
-            {.name = "explicit64x64", .settings = "pattern=all_to_all n=64", .tasks = 128, .edges = 4096},
-            {0}},
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+static const struct pto_case cases[] = {
+    {.name = "single", .settings = "pattern=fan_in n=1", .tasks = 3, .edges = 2},
+    {.name = "chain4", .settings = "pattern=chain n=4", .tasks = 9, .edges = 8},
+    {.name = "fan_in8", .settings = "pattern=fan_in n=8", .tasks = 10, .edges = 9},
+    {.name = "fan_in64", .settings = "pattern=fan_in n=64", .tasks = 66, .edges = 65},
+    {.name = "fan_in65", .settings = "pattern=fan_in n=65", .tasks = 67, .edges = 66},
+    {.name = "fan_in200", .settings = "pattern=fan_in n=200", .tasks = 202, .edges = 201},
+    {.name = "fan_in391", .settings = "pattern=fan_in n=391", .tasks = 393, .edges = 392},
+    {.name = "explicit64x64", .settings = "pattern=all_to_all n=64", .tasks = 128, .edges = 4096},
+    {0}};
+
+PROGRAM("barriers", "barriers and explicit dependencies: chains, fan-in up to 391, 64×64");

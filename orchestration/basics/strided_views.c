@@ -18,13 +18,13 @@
  * With V views and D dtypes that can be strided:  tasks = D·(V + 2) + 2,  edges = 0;  arithmetic: 2·V tasks for each
  * dtype and operation.
  */
-#include <pto/pto.h>
+#include <orchestration/support/program.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PLANES = 4, ROWS = 6, COLUMNS = 10, BOX = PLANES * ROWS * COLUMNS, REPORT = 2 + 2 * PTO_MAX_DIMS };
-static const uint64_t box_shape[] = {PLANES, ROWS, COLUMNS};
 
 /* ---- kernel: y = x, and what the descriptor of x says ---- */
 
@@ -62,12 +62,8 @@ static int run_copy_and_report(const struct pto_kernel_args *args) {
 }
 
 static const struct pto_kernel_param copy_params[] = {
-    {.name = "x", .mode = PTO_INPUT},
-    {.name = "y", .mode = PTO_OUTPUT},
-    {.name = "report", .mode = PTO_OUTPUT, .dtypes = PTO_DTYPE_BIT(PTO_INT64), .min_rank = 1, .max_rank = 1},
-};
-static const struct pto_kernel copy_and_report = {
-    .name = "copy_and_report", .cores = PTO_AIV, .params = copy_params, .param_count = 3, .run = run_copy_and_report};
+    {.name = "x", .mode = PTO_INPUT}, {.name = "y", .mode = PTO_OUTPUT}, TENSOR("report", PTO_OUTPUT, I64, 1)};
+KERNEL(copy_and_report, copy_params, .name = "copy_and_report", .cores = PTO_AIV, .run = run_copy_and_report);
 
 /* ---- the views: how each is made, what it must look like, and where its elements come from ---- */
 
@@ -126,7 +122,7 @@ static const struct {
     {make_broadcast, from_broadcast, 3, {2, 3, 10}, {0, 0, 1}},
     {make_single, from_single, 3, {1, 1, 1}, {60, 10, 1}},
 };
-enum { VIEWS = sizeof views / sizeof views[0] };
+enum { VIEWS = LENGTH(views) };
 
 static uint64_t view_numel(int view) {
   uint64_t numel = 1;
@@ -165,18 +161,21 @@ static const struct {
     {"add", sum_of, false, false},     {"mul", product_of, false, false}, {"maximum", larger_of, false, false},
     {"div", quotient_of, false, true}, {"exp", exp_of, true, true},       {"sqrt", sqrt_of, true, true},
 };
-enum { OPERATIONS = sizeof operations / sizeof operations[0] };
+enum { OPERATIONS = LENGTH(operations) };
 
 /* ---- the program ---- */
 
+/* Arrays of a dtype: box_, or left_ and right_, [PLANES, ROWS, COLUMNS];  pieces_, all views one behind the other, of 4
+ * bits the box;  weave_, the box's columns in pairs: even ones, then odd ones, swapped;  report_ i64[VIEWS, REPORT];
+ * results_ [OPERATIONS, all views' elements, 2]. */
+#define NAME(kind, dtype) array_name((char[32]){0}, kind, dtype)
+static const char *array_name(char name[32], const char *kind, uint32_t dtype) {
+  snprintf(name, 32, "%s%s", kind, pto_dtype_name(dtype));
+  return name;
+}
+
 struct strided {
-  uint32_t arithmetic;                        /* set of PTO_DTYPE_BIT; 0: the views are copied */
-  struct pto_array *others[PTO_DTYPE_COUNT];  /* arithmetic: the second box */
-  struct pto_array *results[PTO_DTYPE_COUNT]; /* [OPERATIONS, all views' elements, 2] */
-  struct pto_array *boxes[PTO_DTYPE_COUNT];   /* [PLANES, ROWS, COLUMNS] */
-  struct pto_array *pieces[PTO_DTYPE_COUNT];  /* all views one behind the other; 4-bit: the box */
-  struct pto_array *weaves[PTO_DTYPE_COUNT];  /* the box's columns in pairs: even ones, then odd ones, swapped */
-  struct pto_array *reports[PTO_DTYPE_COUNT]; /* i64[VIEWS, REPORT] */
+  uint32_t arithmetic; /* set of PTO_DTYPE_BIT; 0: the views are copied */
 };
 
 static const struct pto_option options[] = {
@@ -195,52 +194,35 @@ static const struct pto_case cases[] = {
 
 static bool is_packed(uint32_t dtype) { return pto_dtype_bits(dtype) < 8; }
 
-static struct pto_array *make_array(struct pto_program_run *run, const char *kind, uint32_t dtype, uint32_t role,
-                                    uint32_t element, uint32_t ndims, const uint64_t *shape) {
-  char name[32];
-  size_t length = strlen(kind);
-  memcpy(name, kind, length);
-  strncpy(name + length, pto_dtype_name(dtype), sizeof name - length - 1);
-  name[sizeof name - 1] = '\0';
-  return pto_program_array(run, name, role, element, ndims, shape);
-}
-
-static int prepare_copies(struct pto_program_run *run, struct strided *state) {
-  const uint64_t report[] = {VIEWS, REPORT}, piece_elems = all_numels();
-  struct pto_array *values = pto_program_array(run, "values", PTO_ARRAY_SCRATCH, PTO_INT32, 3, box_shape);
-  if (values == NULL) return PTO_ENOMEM;
-  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
-    state->boxes[d] = make_array(run, "box_", d, PTO_ARRAY_INPUT, d, 3, box_shape);
-    state->pieces[d] =
-        make_array(run, "pieces_", d, PTO_ARRAY_OUTPUT, d, 1, is_packed(d) ? (uint64_t[]){BOX} : &piece_elems);
-    if (state->boxes[d] == NULL || state->pieces[d] == NULL) return PTO_ENOMEM;
-    if (!is_packed(d)) {
-      state->weaves[d] = make_array(run, "weave_", d, PTO_ARRAY_OUTPUT, d, 3, box_shape);
-      state->reports[d] = make_array(run, "report_", d, PTO_ARRAY_OUTPUT, PTO_INT64, 2, report);
-      if (state->weaves[d] == NULL || state->reports[d] == NULL) return PTO_ENOMEM;
-    }
-    double most = d == PTO_BOOL ? 2 : is_packed(d) ? 8 : 100;
-    pto_array_fill_uniform(run, values, 0, most);
-    for (uint64_t i = 0; i < BOX; i++) pto_array_set(state->boxes[d], i, pto_array_get(values, i));
+static int prepare_copies(struct pto_program_run *run) {
+  int status = DECLARE_ARRAYS(run, SCRATCH("values", PTO_INT32, PLANES, ROWS, COLUMNS));
+  for (uint32_t d = 0; status == PTO_OK && d < PTO_DTYPE_COUNT; d++) {
+    status = DECLARE_ARRAYS(run, INPUT(NAME("box_", d), d, 0, 0, PLANES, ROWS, COLUMNS),
+                            OUTPUT(NAME("pieces_", d), d, is_packed(d) ? BOX : all_numels()));
+    if (status == PTO_OK && !is_packed(d))
+      status = DECLARE_ARRAYS(run, OUTPUT(NAME("weave_", d), d, PLANES, ROWS, COLUMNS),
+                              OUTPUT(NAME("report_", d), PTO_INT64, VIEWS, REPORT));
+    if (status != PTO_OK) return status;
+    struct pto_array *values = pto_program_find(run, "values"), *box = pto_program_find(run, NAME("box_", d));
+    pto_array_fill_uniform(run, values, 0, d == PTO_BOOL ? 2 : is_packed(d) ? 8 : 100);
+    for (uint64_t i = 0; i < BOX; i++) pto_array_set(box, i, pto_array_get(values, i));
   }
-  return PTO_OK;
+  return status;
 }
 
 static bool is_float(uint32_t dtype) { return (PTO_DTYPES_FLOAT & PTO_DTYPE_BIT(dtype)) != 0; }
 
 /* Integers from 1 to 10: no sum or product of two leaves any dtype. */
-static int prepare_arithmetic(struct pto_program_run *run, struct strided *state) {
-  const uint64_t results[] = {OPERATIONS, all_numels(), 2};
-  for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
-    if ((state->arithmetic & PTO_DTYPE_BIT(d)) == 0) continue;
-    state->boxes[d] = make_array(run, "left_", d, PTO_ARRAY_INPUT, d, 3, box_shape);
-    state->others[d] = make_array(run, "right_", d, PTO_ARRAY_INPUT, d, 3, box_shape);
-    state->results[d] = make_array(run, "results_", d, PTO_ARRAY_OUTPUT, d, 3, results);
-    if (state->boxes[d] == NULL || state->others[d] == NULL || state->results[d] == NULL) return PTO_ENOMEM;
-    pto_array_fill_uniform(run, state->boxes[d], is_float(d) ? 0.1 : 1, is_float(d) ? 5 : 11);
-    pto_array_fill_uniform(run, state->others[d], is_float(d) ? 0.1 : 1, is_float(d) ? 5 : 11);
+static int prepare_arithmetic(struct pto_program_run *run, uint32_t dtypes) {
+  int status = PTO_OK;
+  for (uint32_t d = 0; status == PTO_OK && d < PTO_DTYPE_COUNT; d++) {
+    if ((dtypes & PTO_DTYPE_BIT(d)) == 0) continue;
+    const double low = is_float(d) ? 0.1 : 1, high = is_float(d) ? 5 : 11;
+    status = DECLARE_ARRAYS(run, INPUT(NAME("left_", d), d, low, high, PLANES, ROWS, COLUMNS),
+                            INPUT(NAME("right_", d), d, low, high, PLANES, ROWS, COLUMNS),
+                            OUTPUT(NAME("results_", d), d, OPERATIONS, all_numels(), 2));
   }
-  return PTO_OK;
+  return status;
 }
 
 static int prepare(struct pto_program_run *run) {
@@ -248,38 +230,32 @@ static int prepare(struct pto_program_run *run) {
   const char *arithmetic = pto_option_text(run, "arithmetic");
   int dtype = pto_dtype_from_name(arithmetic);
   if (state == NULL) return PTO_ENOMEM;
-  if (*arithmetic == '\0') return prepare_copies(run, state);
+  if (*arithmetic == '\0') return prepare_copies(run);
   if (strcmp(arithmetic, "integers") == 0) {
     for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++)
       if (!is_float(d) && !is_packed(d) && d != PTO_BOOL) state->arithmetic |= PTO_DTYPE_BIT(d);
   } else if (dtype >= 0 && is_float((uint32_t)dtype)) {
     static const double unit[PTO_DTYPE_COUNT] = {
         [PTO_FLOAT32] = 0x1p-23, [PTO_FLOAT16] = 0x1p-10, [PTO_BFLOAT16] = 0x1p-7};
-    _Static_assert(PTO_DTYPES_FLOAT ==
-                       (PTO_DTYPE_BIT(PTO_FLOAT32) | PTO_DTYPE_BIT(PTO_FLOAT16) | PTO_DTYPE_BIT(PTO_BFLOAT16)),
-                   "a float more: its unit goes here");
+    _Static_assert(PTO_DTYPES_FLOAT == (F32 | F16 | PTO_DTYPE_BIT(PTO_BFLOAT16)), "a float more: its unit goes here");
     state->arithmetic = PTO_DTYPE_BIT((uint32_t)dtype);
     pto_program_tolerance(run, unit[dtype], 0);
   } else {
     return pto_program_fail(run, "arithmetic \"%s\" is not f32, fp16, bf16 or integers", arithmetic);
   }
-  return prepare_arithmetic(run, state);
+  return prepare_arithmetic(run, state->arithmetic);
 }
 
 /* Every view of one dtype's box, each to its piece and its report. */
-static int submit_views(struct pto_runtime *rt, const struct strided *state, uint32_t dtype) {
-  struct pto_tensor box = pto_array_tensor(rt, state->boxes[dtype]),
-                    pieces = pto_array_tensor(rt, state->pieces[dtype]);
-  struct pto_tensor reports = pto_array_tensor(rt, state->reports[dtype]);
+static int submit_views(struct pto_runtime *rt, struct pto_program_run *run, uint32_t dtype) {
+  struct pto_tensor box = tensor_of(rt, run, NAME("box_", dtype)), pieces = tensor_of(rt, run, NAME("pieces_", dtype));
+  struct pto_tensor reports = tensor_of(rt, run, NAME("report_", dtype));
   uint64_t first = 0;
   for (int v = 0; v < VIEWS; v++) {
     struct pto_tensor x = views[v].make(&box);
-    struct pto_tensor piece = pto_tensor_slice(&pieces, 0, first, first + view_numel(v), 1);
+    struct pto_tensor piece = rows_of(&pieces, first, view_numel(v)), report = part_of(&reports, (uint64_t)v);
     struct pto_tensor y = pto_tensor_reshape(&piece, views[v].ndims, views[v].shape);
-    struct pto_tensor row = pto_tensor_slice(&reports, 0, (uint64_t)v, (uint64_t)v + 1, 1);
-    struct pto_tensor report = pto_tensor_reshape(&row, 1, (uint64_t[]){REPORT});
-    struct pto_param params[] = {pto_input(&x), pto_output(&y), pto_output(&report)};
-    int status = pto_submit_aiv(rt, &copy_and_report, params, 3);
+    int status = pto_submit_aiv(rt, &copy_and_report, PARAMS(pto_input(&x), pto_output(&y), pto_output(&report)));
     if (status != PTO_OK) return status;
     first += view_numel(v);
   }
@@ -287,30 +263,28 @@ static int submit_views(struct pto_runtime *rt, const struct strided *state, uin
 }
 
 /* Even columns of the box to odd columns of the weave, and odd ones to even ones. */
-static int submit_weave(struct pto_runtime *rt, const struct strided *state, uint32_t dtype) {
-  struct pto_tensor box = pto_array_tensor(rt, state->boxes[dtype]), weave = pto_array_tensor(rt, state->weaves[dtype]);
+static int submit_weave(struct pto_runtime *rt, struct pto_program_run *run, uint32_t dtype) {
+  struct pto_tensor box = tensor_of(rt, run, NAME("box_", dtype)), weave = tensor_of(rt, run, NAME("weave_", dtype));
   for (uint64_t parity = 0; parity < 2; parity++) {
     struct pto_tensor x = pto_tensor_slice(&box, 2, parity, COLUMNS, 2);
     struct pto_tensor y = pto_tensor_slice(&weave, 2, 1 - parity, COLUMNS, 2);
-    struct pto_param params[] = {pto_input(&x), pto_output(&y)};
-    int status = pto_submit_aiv(rt, pto_kernel_find("copy"), params, 2);
+    int status = pto_submit_aiv(rt, pto_kernel_find("copy"), PARAMS(pto_input(&x), pto_output(&y)));
     if (status != PTO_OK) return status;
   }
   return PTO_OK;
 }
 
-static int copy_everything(struct pto_runtime *rt, const struct strided *state) {
+static int copy_everything(struct pto_runtime *rt, struct pto_program_run *run) {
   int status = PTO_OK;
   for (uint32_t d = 0; status == PTO_OK && d < PTO_DTYPE_COUNT; d++) {
     if (is_packed(d)) {
-      struct pto_tensor box = pto_array_tensor(rt, state->boxes[d]), pieces = pto_array_tensor(rt, state->pieces[d]);
+      struct pto_tensor box = tensor_of(rt, run, NAME("box_", d)), pieces = tensor_of(rt, run, NAME("pieces_", d));
       struct pto_tensor flat = pto_tensor_reshape(&box, 1, (uint64_t[]){BOX});
-      struct pto_param params[] = {pto_input(&flat), pto_output(&pieces)};
-      status = pto_submit_aiv(rt, pto_kernel_find("copy"), params, 2);
+      status = pto_submit_aiv(rt, pto_kernel_find("copy"), PARAMS(pto_input(&flat), pto_output(&pieces)));
     } else {
       status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
-      if (status == PTO_OK) status = submit_views(rt, state, d);
-      if (status == PTO_OK) status = submit_weave(rt, state, d);
+      if (status == PTO_OK) status = submit_views(rt, run, d);
+      if (status == PTO_OK) status = submit_weave(rt, run, d);
       if (status == PTO_OK) status = pto_scope_end(rt);
     }
   }
@@ -339,23 +313,20 @@ static int submit_operation(struct pto_runtime *rt, int operation, const struct 
     for (uint64_t parity = 0; status == PTO_OK && parity < 2; parity++) {
       struct pto_tensor a = views[v].make(&boxes[parity]), b = views[v].make(&boxes[1 - parity]);
       struct pto_tensor y = every_second(&room, v, parity);
-      struct pto_param unary[] = {pto_input(&a), pto_output(&y)};
-      struct pto_param binary[] = {pto_input(&a), pto_input(&b), pto_output(&y)};
-      if (operations[operation].is_unary)
-        status = pto_submit_aiv(rt, kernel, unary, 2);
-      else
-        status = pto_submit_aiv(rt, kernel, binary, 3);
+      status = operations[operation].is_unary
+                   ? pto_submit_aiv(rt, kernel, PARAMS(pto_input(&a), pto_output(&y)))
+                   : pto_submit_aiv(rt, kernel, PARAMS(pto_input(&a), pto_input(&b), pto_output(&y)));
     }
     first += view_numel(v);
   }
   return status;
 }
 
-static int compute_everything(struct pto_runtime *rt, const struct strided *state) {
+static int compute_everything(struct pto_runtime *rt, struct pto_program_run *run, uint32_t dtypes) {
   for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
-    if ((state->arithmetic & PTO_DTYPE_BIT(d)) == 0) continue;
-    struct pto_tensor boxes[] = {pto_array_tensor(rt, state->boxes[d]), pto_array_tensor(rt, state->others[d])};
-    struct pto_tensor results = pto_array_tensor(rt, state->results[d]);
+    if ((dtypes & PTO_DTYPE_BIT(d)) == 0) continue;
+    struct pto_tensor boxes[] = {tensor_of(rt, run, NAME("left_", d)), tensor_of(rt, run, NAME("right_", d))};
+    struct pto_tensor results = tensor_of(rt, run, NAME("results_", d));
     for (int operation = 0; operation < OPERATIONS; operation++) {
       if (operations[operation].is_float && !is_float(d)) continue;
       int status = pto_scope_begin(rt, PTO_SCOPE_AUTO);
@@ -369,11 +340,11 @@ static int compute_everything(struct pto_runtime *rt, const struct strided *stat
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const struct strided *state = pto_program_state(run, sizeof *state);
-  return state->arithmetic == 0 ? copy_everything(rt, state) : compute_everything(rt, state);
+  return state->arithmetic == 0 ? copy_everything(rt, run) : compute_everything(rt, run, state->arithmetic);
 }
 
-static void expect_view(const struct strided *state, uint32_t dtype, int view, double *piece, double *report) {
-  for (uint64_t i = 0; i < view_numel(view); i++) piece[i] = pto_array_get(state->boxes[dtype], source_of(view, i));
+static void expect_view(const double *box, uint32_t dtype, int view, double *piece, double *report) {
+  for (uint64_t i = 0; i < view_numel(view); i++) piece[i] = box[source_of(view, i)];
   report[0] = dtype;
   report[1] = views[view].ndims;
   for (uint32_t d = 0; d < views[view].ndims; d++) {
@@ -382,35 +353,30 @@ static void expect_view(const struct strided *state, uint32_t dtype, int view, d
   }
 }
 
-static int expect_copies(struct pto_program_run *run, const struct strided *state) {
+static int expect_copies(struct pto_program_run *run) {
   for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
-    double *pieces = pto_array_golden(run, state->pieces[d]);
-    if (pieces == NULL) return PTO_ENOMEM;
-    if (is_packed(d)) {
-      for (uint64_t i = 0; i < BOX; i++) pieces[i] = pto_array_get(state->boxes[d], i);
-      continue;
-    }
-    double *weave = pto_array_golden(run, state->weaves[d]), *reports = pto_array_golden(run, state->reports[d]);
-    if (weave == NULL || reports == NULL) return PTO_ENOMEM;
-    for (int v = 0; v < VIEWS; v++) {
-      expect_view(state, d, v, pieces, reports + v * REPORT);
-      pieces += view_numel(v);
-    }
-    for (uint64_t i = 0; i < BOX; i++) weave[i] = pto_array_get(state->boxes[d], i % 2 == 0 ? i + 1 : i - 1);
+    const double *box = exact_copy(run, NAME("box_", d));
+    double *pieces = golden_of(run, NAME("pieces_", d));
+    double *weave = is_packed(d) ? pieces : golden_of(run, NAME("weave_", d));
+    double *reports = is_packed(d) ? pieces : golden_of(run, NAME("report_", d));
+    if (!box || !pieces || !weave || !reports) return PTO_ENOMEM;
+    for (uint64_t i = 0; i < BOX; i++) weave[i] = box[is_packed(d) ? i : i % 2 == 0 ? i + 1 : i - 1];
+    for (int v = 0; v < VIEWS && !is_packed(d); pieces += view_numel(v++))
+      expect_view(box, d, v, pieces, reports + v * REPORT);
   }
   return PTO_OK;
 }
 
-static int expect_arithmetic(struct pto_program_run *run, const struct strided *state) {
+static int expect_arithmetic(struct pto_program_run *run, uint32_t dtypes) {
   for (uint32_t d = 0; d < PTO_DTYPE_COUNT; d++) {
-    if ((state->arithmetic & PTO_DTYPE_BIT(d)) == 0) continue;
-    double *results = pto_array_golden(run, state->results[d]);
-    if (results == NULL) return PTO_ENOMEM;
+    if ((dtypes & PTO_DTYPE_BIT(d)) == 0) continue;
+    const double *left = exact_copy(run, NAME("left_", d)), *right = exact_copy(run, NAME("right_", d));
+    double *results = golden_of(run, NAME("results_", d));
+    if (!left || !right || !results) return PTO_ENOMEM;
     for (int operation = 0; operation < OPERATIONS; operation++) {
       for (int v = 0; v < VIEWS; v++) {
         for (uint64_t i = 0; i < view_numel(v); i++, results += 2) {
-          double a = pto_array_get(state->boxes[d], source_of(v, i));
-          double b = pto_array_get(state->others[d], source_of(v, i));
+          const double a = left[source_of(v, i)], b = right[source_of(v, i)];
           if (operations[operation].is_float && !is_float(d)) continue;
           results[0] = operations[operation].of(a, b);
           results[1] = operations[operation].of(b, a);
@@ -423,16 +389,7 @@ static int expect_arithmetic(struct pto_program_run *run, const struct strided *
 
 static int expect(struct pto_program_run *run) {
   const struct strided *state = pto_program_state(run, sizeof *state);
-  return state->arithmetic == 0 ? expect_copies(run, state) : expect_arithmetic(run, state);
+  return state->arithmetic == 0 ? expect_copies(run) : expect_arithmetic(run, state->arithmetic);
 }
 
-PTO_API const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "strided_views",
-    .summary = "kernels read and write transposed, stepped, sub-box and broadcast views of every dtype",
-    .options = options,
-    .cases = cases,
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+PROGRAM("strided_views", "kernels read and write transposed, stepped, sub-box and broadcast views of every dtype");

@@ -11,8 +11,7 @@
  *
  * To add a pattern: see task_patterns.h; a task of a new kind needs a kernel and a line in kernels here.
  */
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
+#include <orchestration/support/program.h>
 
 #include <orchestration/basics/task_patterns.h>
 
@@ -86,20 +85,17 @@ static int join_run(const struct pto_kernel_args *a) {
   return 0;
 }
 
+#define WORK SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64)
 static const struct pto_kernel_param one_params[] = {TENSOR("x", PTO_INPUT, U32, 1), TENSOR("z", PTO_OUTPUT, U32, 1),
-                                                     SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64)};
+                                                     WORK};
 static const struct pto_kernel_param two_params[] = {TENSOR("x", PTO_INPUT, U32, 1), TENSOR("y", PTO_INPUT, U32, 1),
-                                                     TENSOR("z", PTO_OUTPUT, U32, 1), SCALAR("number", PTO_SCALAR_U64),
-                                                     SCALAR("grain", PTO_SCALAR_U64)};
-static const struct pto_kernel_param update_one_params[] = {
-    TENSOR("x", PTO_INPUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1), SCALAR("number", PTO_SCALAR_U64),
-    SCALAR("grain", PTO_SCALAR_U64)};
+                                                     TENSOR("z", PTO_OUTPUT, U32, 1), WORK};
+static const struct pto_kernel_param update_one_params[] = {TENSOR("x", PTO_INPUT, U32, 1),
+                                                            TENSOR("z", PTO_INOUT, U32, 1), WORK};
 static const struct pto_kernel_param update_two_params[] = {
-    TENSOR("x", PTO_INPUT, U32, 1), TENSOR("y", PTO_INPUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1),
-    SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64)};
+    TENSOR("x", PTO_INPUT, U32, 1), TENSOR("y", PTO_INPUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1), WORK};
 static const struct pto_kernel_param join_params[] = {TENSOR("row", PTO_INOUT, U32, 1), TENSOR("z", PTO_INOUT, U32, 1),
-                                                      SCALAR("number", PTO_SCALAR_U64), SCALAR("grain", PTO_SCALAR_U64),
-                                                      SCALAR("tile", PTO_SCALAR_U64)};
+                                                      WORK, SCALAR("tile", PTO_SCALAR_U64)};
 KERNEL(one, one_params, .name = "one", .cores = PTO_AIV, .run = one_run, .cost = cost_of);
 KERNEL(two, two_params, .name = "two", .cores = PTO_AIV, .run = two_run, .cost = cost_of);
 KERNEL(product, two_params, .name = "product", .cores = PTO_AIC, .run = two_run, .cost = cost_of);
@@ -154,12 +150,9 @@ static int prepare(struct pto_program_run *run) {
   struct bench *b = pto_program_state(run, sizeof *b);
   if (!b) return PTO_ENOMEM;
   uint64_t width, grain_ns, tiles[2];
-  const struct whole_option numbers[] = {{"tasks", 1, MAX_TASKS, &b->tasks},
-                                         {"width", 1, MAX_WIDTH, &width},
-                                         {"grain_ns", 0, 1000000000, &grain_ns},
-                                         {"scope", 1, MAX_TASKS, &b->scope},
-                                         {"tile", 1, 1 << 20, &b->tile}};
-  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  const int status = READ_WHOLE_OPTIONS(run, {"tasks", 1, MAX_TASKS, &b->tasks}, {"width", 1, MAX_WIDTH, &width},
+                                        {"grain_ns", 0, 1000000000, &grain_ns}, {"scope", 1, MAX_TASKS, &b->scope},
+                                        {"tile", 1, 1 << 20, &b->tile});
   if (status != PTO_OK) return status;
   b->grain = iterations_of(grain_ns) << 32 | grain_ns;
   b->walk = task_pattern_begin(pattern, width, b->tasks, tiles);
@@ -273,28 +266,22 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "task_bench",
-    .summary = "graphs of one pattern with tasks of any length, for benches and stress",
-    .options = (const struct pto_option[]){{"pattern", PTO_OPTION_TEXT, "stencil_1d",
-                                            "independent, chain, stencil_1d, fork_join, random_dag or bgemm"},
-                                           {"tasks", PTO_OPTION_INT, "10000", "tasks in all"},
-                                           {"width", PTO_OPTION_INT, "64", "tasks side by side"},
-                                           {"grain_ns", PTO_OPTION_INT, "0", "how long a kernel takes"},
-                                           {"scope", PTO_OPTION_INT, "1024", "tasks of a scope"},
-                                           {"tile", PTO_OPTION_INT, "16", "u32 elements of a tile"},
-                                           {0}},
-    .cases =
-        (const struct pto_case[]){
-            {.name = "independent", .settings = "pattern=independent", .tasks = 10000},
-            {.name = "chain", .settings = "pattern=chain", .tasks = 10000, .edges = 9999},
-            {.name = "stencil_1d", .settings = "pattern=stencil_1d", .tasks = 10000, .edges = 29744},
-            {.name = "fork_join", .settings = "pattern=fork_join", .tasks = 10000, .edges = 19727},
-            {.name = "random_dag", .settings = "pattern=random_dag", .tasks = 10000, .edges = 48900},
-            {.name = "bgemm", .settings = "pattern=bgemm", .tasks = 10000, .edges = 19424},
-            {0}},
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+static const struct pto_option options[] = {
+    {"pattern", PTO_OPTION_TEXT, "stencil_1d", "independent, chain, stencil_1d, fork_join, random_dag or bgemm"},
+    {"tasks", PTO_OPTION_INT, "10000", "tasks in all"},
+    {"width", PTO_OPTION_INT, "64", "tasks side by side"},
+    {"grain_ns", PTO_OPTION_INT, "0", "how long a kernel takes"},
+    {"scope", PTO_OPTION_INT, "1024", "tasks of a scope"},
+    {"tile", PTO_OPTION_INT, "16", "u32 elements of a tile"},
+    {0}};
+
+static const struct pto_case cases[] = {
+    {.name = "independent", .settings = "pattern=independent", .tasks = 10000},
+    {.name = "chain", .settings = "pattern=chain", .tasks = 10000, .edges = 9999},
+    {.name = "stencil_1d", .settings = "pattern=stencil_1d", .tasks = 10000, .edges = 29744},
+    {.name = "fork_join", .settings = "pattern=fork_join", .tasks = 10000, .edges = 19727},
+    {.name = "random_dag", .settings = "pattern=random_dag", .tasks = 10000, .edges = 48900},
+    {.name = "bgemm", .settings = "pattern=bgemm", .tasks = 10000, .edges = 19424},
+    {0}};
+
+PROGRAM("task_bench", "graphs of one pattern with tasks of any length, for benches and stress");

@@ -10,8 +10,7 @@
  * are queued; the readers then see one of those.  That happens every time in virtual time, where a kernel's length is
  * its cost and not the host's mood.
  */
-#include <orchestration/support/kernel.h>
-#include <orchestration/support/options.h>
+#include <orchestration/support/program.h>
 
 #define NUMEL 16u
 
@@ -39,9 +38,8 @@ KERNEL(writer, write_params, .name = "writer", .cores = PTO_AIV, .run = write_ru
 
 static int prepare(struct pto_program_run *run) {
   uint64_t rounds, readers;
-  const struct whole_option numbers[] = {
-      {"rounds", 1, 1000000, &rounds}, {"readers", 1, 64, &readers}, {"slow_elems", 0, INT64_MAX, NULL}};
-  const int status = READ_WHOLE_OPTIONS(run, numbers);
+  const int status = READ_WHOLE_OPTIONS(run, {"rounds", 1, 1000000, &rounds}, {"readers", 1, 64, &readers},
+                                        {"slow_elems", 0, INT64_MAX, NULL});
   if (status != PTO_OK) return status;
   const uint64_t x_shape[] = {NUMEL}, seen_shape[] = {rounds * readers, NUMEL};
   pto_program_array(run, "seen", PTO_ARRAY_OUTPUT, PTO_INT32, 2, seen_shape);
@@ -52,26 +50,24 @@ static int prepare(struct pto_program_run *run) {
 
 static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   const uint64_t rounds = (uint64_t)pto_option_int(run, "rounds"), readers = (uint64_t)pto_option_int(run, "readers");
-  const uint64_t slow_elems = (uint64_t)pto_option_int(run, "slow_elems"), flat[] = {rounds * readers * NUMEL};
-  struct pto_tensor x = pto_array_tensor(rt, pto_program_find(run, "x"));
-  struct pto_tensor seen = pto_array_tensor(rt, pto_program_find(run, "seen"));
-  seen = pto_tensor_reshape(&seen, 1, flat);
+  const uint64_t slow_elems = (uint64_t)pto_option_int(run, "slow_elems");
+  struct pto_tensor x = tensor_of(rt, run, "x"), seen = tensor_of(rt, run, "seen");
   int status = PTO_OK;
   for (uint64_t round = 0; round < rounds && status == PTO_OK; round++) {
     for (uint64_t i = round * readers; i < (round + 1) * readers && status == PTO_OK; i++) {
-      struct pto_tensor z = pto_tensor_slice(&seen, 0, i * NUMEL, (i + 1) * NUMEL, 1);
-      status = pto_submit_aiv(rt, &reader, (struct pto_param[]){pto_input(&x), pto_output(&z)}, 2);
+      struct pto_tensor z = part_of(&seen, i);
+      status = pto_submit_aiv(rt, &reader, PARAMS(pto_input(&x), pto_output(&z)));
     }
-    const struct pto_param params[] = {pto_output(&x), pto_scalar_u64(round + 1), pto_scalar_u64(slow_elems)};
-    if (status == PTO_OK) status = pto_submit_aiv(rt, &writer, params, 3);
+    if (status == PTO_OK)
+      status =
+          pto_submit_aiv(rt, &writer, PARAMS(pto_output(&x), pto_scalar_u64(round + 1), pto_scalar_u64(slow_elems)));
   }
   return status;
 }
 
 static int expect(struct pto_program_run *run) {
   const uint64_t rounds = (uint64_t)pto_option_int(run, "rounds"), readers = (uint64_t)pto_option_int(run, "readers");
-  double *seen = pto_array_golden(run, pto_program_find(run, "seen"));
-  double *x = pto_array_golden(run, pto_program_find(run, "x"));
+  double *seen = golden_of(run, "seen"), *x = golden_of(run, "x");
   if (!seen || !x) return PTO_OK;
   for (uint64_t i = 0; i < NUMEL; i++) x[i] = (double)(rounds + i);
   for (uint64_t row = 0; row < rounds * readers; row++)
@@ -79,21 +75,16 @@ static int expect(struct pto_program_run *run) {
   return PTO_OK;
 }
 
+static const struct pto_option options[] = {
+    {"rounds", PTO_OPTION_INT, "2000", "times that X is read and written anew"},
+    {"readers", PTO_OPTION_INT, "3", "tasks that read X in a round"},
+    {"slow_elems", PTO_OPTION_INT, "1048576", "cost of a writer, vector operations"},
+    {0}};
+
 /* Each round: the readers wait for the writer before them; the writer waits for them and for that writer:
  * rounds·(readers + 1) tasks, (rounds − 1)·readers + rounds·readers + (rounds − 1) edges. */
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "war_reuse",
-    .summary = "writes after someone else's reads, thousands of times: what --deps pto gets wrong",
-    .options =
-        (const struct pto_option[]){{"rounds", PTO_OPTION_INT, "2000", "times that X is read and written anew"},
-                                    {"readers", PTO_OPTION_INT, "3", "tasks that read X in a round"},
-                                    {"slow_elems", PTO_OPTION_INT, "1048576", "cost of a writer, vector operations"},
-                                    {0}},
-    .cases = (const struct pto_case[]){{.name = "short", .settings = "rounds=50", .tasks = 200, .edges = 346},
-                                       {.name = "long", .settings = "rounds=2000", .tasks = 8000, .edges = 13996},
-                                       {0}},
-    .prepare = prepare,
-    .orchestrate = orchestrate,
-    .expect = expect,
-};
+static const struct pto_case cases[] = {{.name = "short", .settings = "rounds=50", .tasks = 200, .edges = 346},
+                                        {.name = "long", .settings = "rounds=2000", .tasks = 8000, .edges = 13996},
+                                        {0}};
+
+PROGRAM("war_reuse", "writes after someone else's reads, thousands of times: what --deps pto gets wrong");

@@ -24,14 +24,9 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return report_refusal(rt);
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/fit",
-    .summary = "PTO_EFIT, reported: too much local memory, or too many blocks at once",
-    .options = (const struct pto_option[]){{"what", PTO_OPTION_TEXT, "local", "local or sync_start"}, {0}},
-    .cases = (const struct pto_case[]){{.name = "local", .settings = "what=local"},
-                                       {.name = "sync_start", .settings = "what=sync_start"},
-                                       {0}},
-    .expected_status = PTO_EUSER,
-    .orchestrate = orchestrate,
-};
+static const struct pto_option options[] = {{"what", PTO_OPTION_TEXT, "local", "local or sync_start"}, {0}};
+static const struct pto_case cases[] = {
+    {.name = "local", .settings = "what=local"}, {.name = "sync_start", .settings = "what=sync_start"}, {0}};
+
+ERROR_PROGRAM("errors/fit", "PTO_EFIT, reported: too much local memory, or too many blocks at once", PTO_EUSER,
+              .options = options, .cases = cases);

@@ -21,18 +21,12 @@ static int prepare(struct pto_program_run *run) {
   return PTO_OK;
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/heap",
-    .summary = "PTO_EHEAP: outputs larger than the heap ring of 64 KiB, or held by an open scope",
-    .config = &config,
-    .options = (const struct pto_option[]){{"outputs", PTO_OPTION_INT, "1", "tasks, all in one scope"},
-                                           {"output_bytes", PTO_OPTION_INT, "131072", "bytes that each allocates"},
-                                           {0}},
-    .cases = (const struct pto_case[]){{.name = "too_large", .settings = "outputs=1 output_bytes=131072"},
-                                       {.name = "held", .settings = "outputs=5 output_bytes=16384"},
-                                       {0}},
-    .prepare = prepare,
-    .expected_status = PTO_EHEAP,
-    .orchestrate = orchestrate,
-};
+static const struct pto_option options[] = {{"outputs", PTO_OPTION_INT, "1", "tasks, all in one scope"},
+                                            {"output_bytes", PTO_OPTION_INT, "131072", "bytes that each allocates"},
+                                            {0}};
+static const struct pto_case cases[] = {{.name = "too_large", .settings = "outputs=1 output_bytes=131072"},
+                                        {.name = "held", .settings = "outputs=5 output_bytes=16384"},
+                                        {0}};
+
+ERROR_PROGRAM("errors/heap", "PTO_EHEAP: outputs larger than the heap ring of 64 KiB, or held by an open scope",
+              PTO_EHEAP, .config = &config, .options = options, .cases = cases, .prepare = prepare);

@@ -14,11 +14,4 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return status;
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/scope",
-    .summary = "PTO_ESCOPE: 16 tasks in one scope, in a window of 16",
-    .config = &config,
-    .expected_status = PTO_ESCOPE,
-    .orchestrate = orchestrate,
-};
+ERROR_PROGRAM("errors/scope", "PTO_ESCOPE: 16 tasks in one scope, in a window of 16", PTO_ESCOPE, .config = &config);

@@ -17,11 +17,5 @@ static int orchestrate(struct pto_runtime *rt, struct pto_program_run *run) {
   return status;
 }
 
-const struct pto_program pto_program = {
-    .abi = PTO_PROGRAM_ABI,
-    .name = "errors/window",
-    .summary = "PTO_EWINDOW: nested scopes hold the whole window of 16",
-    .config = &config,
-    .expected_status = PTO_EWINDOW,
-    .orchestrate = orchestrate,
-};
+ERROR_PROGRAM("errors/window", "PTO_EWINDOW: nested scopes hold the whole window of 16", PTO_EWINDOW,
+              .config = &config);

@@ -306,21 +306,18 @@ LLM_KERNEL(attend, llm_attend_params, attend);
 /* A matrix among a task's tensors: one or two of them. */
 static uint32_t llm_matrix_tensors(const struct pto_kernel_tensor *matrix) { return matrix->dtype == PTO_INT8 ? 2 : 1; }
 
-/* y = matrix · x, by the general kernel. */
-struct llm_product {
-  const struct pto_kernel *kernel;
-  struct pto_kernel_tensor tensors[4];
-  struct pto_kernel_args args;
-};
-
-static void llm_product_init(struct llm_product *p, const struct pto_kernel_tensor *matrix,
-                             const struct pto_kernel_tensor *x, const struct pto_kernel_tensor *y) {
+/* y = matrix · x, by the general kernel: run on a core, or its cost without one. */
+static int llm_product(const struct pto_core *core, const struct pto_kernel_tensor *matrix,
+                       const struct pto_kernel_tensor *x, const struct pto_kernel_tensor *y, struct pto_cost *cost) {
   const uint32_t count = llm_matrix_tensors(matrix);
-  for (uint32_t i = 0; i < count; i++) p->tensors[i] = matrix[i];
-  p->tensors[count] = *x;
-  p->tensors[count + 1] = *y;
-  p->kernel = count == 2 ? llm_general.matvec_int8 : llm_general.matvec;
-  p->args = (struct pto_kernel_args){.tensors = p->tensors, .tensor_count = count + 2};
+  const struct pto_kernel *kernel = count == 2 ? llm_general.matvec_int8 : llm_general.matvec;
+  struct pto_kernel_tensor tensors[4] = {matrix[0], matrix[count - 1]};
+  tensors[count] = *x;
+  tensors[count + 1] = *y;
+  const struct pto_kernel_args args = {.tensors = tensors, .core = core, .tensor_count = count + 2};
+  if (core) return kernel->run(&args);
+  *cost = kernel->cost(&args);
+  return 0;
 }
 
 /* silu(gate · x) goes to the output, up · x to local memory. */
@@ -331,15 +328,10 @@ static int llm_gate_and_up_run(const struct pto_kernel_args *a) {
   const struct pto_core core = general_core_behind(a->core, bytes);
   const struct pto_kernel_tensor other = {
       .addr = a->core->local.addr, .shape = out->shape, .strides = &stride, .ndims = 1, .dtype = PTO_FLOAT32};
-  struct llm_product product;
   float *gated = out->addr;
   const float *plain = other.addr;
-  llm_product_init(&product, gate, x, out);
-  product.args.core = &core;
-  int status = product.kernel->run(&product.args);
-  llm_product_init(&product, up, x, &other);
-  product.args.core = &core;
-  if (status == 0) status = product.kernel->run(&product.args);
+  int status = llm_product(&core, gate, x, out, NULL);
+  if (status == 0) status = llm_product(&core, up, x, &other, NULL);
   const struct pto_kernel_tensor both[] = {*out, *out};
   const struct pto_kernel_args silu = {.tensors = both, .core = &core, .tensor_count = 2};
   if (status == 0) status = llm_general.silu->run(&silu);
@@ -351,10 +343,9 @@ static struct pto_cost llm_gate_and_up_cost(const struct pto_kernel_args *a) {
   const struct pto_kernel_tensor *gate = a->tensors, *up = gate + llm_matrix_tensors(gate);
   const struct pto_kernel_tensor *x = up + llm_matrix_tensors(up), *out = x + 1;
   const uint64_t rows = out->shape[0], bytes = rows * sizeof(float);
-  struct llm_product first, second;
-  llm_product_init(&first, gate, x, out);
-  llm_product_init(&second, up, x, out);
-  const struct pto_cost one = first.kernel->cost(&first.args), two = second.kernel->cost(&second.args);
+  struct pto_cost one, two;
+  (void)llm_product(NULL, gate, x, out, &one);
+  (void)llm_product(NULL, up, x, out, &two);
   const uint64_t local = one.local_bytes > two.local_bytes ? one.local_bytes : two.local_bytes;
   return (struct pto_cost){.bytes_in = one.bytes_in + two.bytes_in - x->shape[0] * sizeof(float),
                            .bytes_out = bytes,

@@ -15,7 +15,7 @@
  * 4 tasks a head and step.  All three give the same bytes.  With check=true a further pass, in a context of its own
  * that is not counted, holds the output and the whole cache of each step against a computation in double precision.
  */
-#include <orchestration/support/kernel.h>
+#include <orchestration/support/program.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -101,32 +101,17 @@ KERNEL(attend, attend_params, .name = "kv_attend", .cores = PTO_AIV, .run = atte
 enum { K_NEW, V_NEW, K, V, INPUTS };
 enum { K_NEXT, V_NEXT, OUT, OUTPUTS };
 
-/* Head `h` of a tensor [heads, …], without that dimension. */
-static struct pto_tensor head_of(const struct pto_tensor *t, uint64_t h) {
-  const uint64_t offsets[PTO_MAX_DIMS] = {h};
-  uint64_t shape[PTO_MAX_DIMS] = {1};
-  for (uint32_t d = 1; d < t->ndims; d++) shape[d] = t->shape[d];
-  const struct pto_tensor view = pto_tensor_view(t, offsets, shape);
-  return pto_tensor_reshape(&view, t->ndims - 1, shape + 1);
-}
-
 static int submit_head(struct pto_runtime *rt, const struct pto_bound *bound, uint64_t h) {
   struct pto_tensor in[INPUTS], out[OUTPUTS];
-  for (int i = 0; i < INPUTS; i++) in[i] = head_of(&bound->inputs[i], h);
-  for (int i = 0; i < OUTPUTS; i++) out[i] = head_of(&bound->outputs[i], h);
-  const uint64_t width[] = {in[K_NEW].shape[0]};
-  const struct pto_tensor q =
-      pto_managed_tensor(rt, pto_create_buffer(rt, width[0] * sizeof(float)), PTO_FLOAT32, 1, width);
-  const struct pto_param make[] = {pto_input(&in[K_NEW]), pto_input(&in[V_NEW]), pto_output(&q)};
-  const struct pto_param keys[] = {pto_input(&in[K]), pto_input(&in[K_NEW]), pto_output(&out[K_NEXT])};
-  const struct pto_param values[] = {pto_input(&in[V]), pto_input(&in[V_NEW]), pto_output(&out[V_NEXT])};
-  const struct pto_param read[] = {pto_input(&q), pto_input(&out[K_NEXT]), pto_input(&out[V_NEXT]),
-                                   pto_output(&out[OUT])};
-  int status = pto_submit_aiv(rt, &query, make, 3);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, &shift, keys, 3);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, &shift, values, 3);
-  if (status == PTO_OK) status = pto_submit_aiv(rt, &attend, read, 4);
-  return status;
+  for (int i = 0; i < INPUTS; i++) in[i] = part_of(&bound->inputs[i], h);
+  for (int i = 0; i < OUTPUTS; i++) out[i] = part_of(&bound->outputs[i], h);
+  const struct pto_tensor q = temporary_vector(rt, PTO_FLOAT32, in[K_NEW].shape[0]);
+  int s = pto_submit_aiv(rt, &query, PARAMS(pto_input(&in[K_NEW]), pto_input(&in[V_NEW]), pto_output(&q)));
+  if (!s) s = pto_submit_aiv(rt, &shift, PARAMS(pto_input(&in[K]), pto_input(&in[K_NEW]), pto_output(&out[K_NEXT])));
+  if (!s) s = pto_submit_aiv(rt, &shift, PARAMS(pto_input(&in[V]), pto_input(&in[V_NEW]), pto_output(&out[V_NEXT])));
+  if (s) return s;
+  return pto_submit_aiv(rt, &attend,
+                        PARAMS(pto_input(&q), pto_input(&out[K_NEXT]), pto_input(&out[V_NEXT]), pto_output(&out[OUT])));
 }
 
 static int submit_step(struct pto_runtime *rt, const struct pto_bound *bound) {
@@ -191,7 +176,7 @@ static void attend_exactly(const struct pto_array *k, const struct pto_array *v,
 static int expect(struct pto_program_run *run) {
   const struct sizes s = sizes_of(run);
   const struct pto_array *k = pto_program_find(run, "k"), *v = pto_program_find(run, "v");
-  double *golden = pto_array_golden(run, pto_program_find(run, "out"));
+  double *golden = golden_of(run, "out");
   double *scores = pto_program_alloc(run, s.window * sizeof *scores);
   if (!golden || !scores) return PTO_ENOMEM;
   for (uint64_t t = 0; t < s.steps; t++)

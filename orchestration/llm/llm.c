@@ -51,13 +51,6 @@ static struct llm *state_of(struct pto_program_run *run) { return pto_program_st
 
 /* ---- model and tokenizer ---- */
 
-static uint32_t size_option(struct pto_program_run *run, const char *name, uint32_t most, int *status) {
-  const int64_t value = pto_option_int(run, name);
-  if (value >= 1 && value <= most) return (uint32_t)value;
-  if (*status == PTO_OK) *status = pto_program_fail(run, "%s is %" PRId64 ", not 1 to %u", name, value, most);
-  return 1;
-}
-
 static int format_option(struct pto_program_run *run, uint32_t *format_out) {
   static const struct {
     const char *name;
@@ -73,30 +66,35 @@ static int format_option(struct pto_program_run *run, uint32_t *format_out) {
   return pto_program_fail(run, "weights is \"%s\", none of f32, f16, bf16, q8_0", name);
 }
 
-static int read_sizes(struct pto_program_run *run, struct llm_sizes *s) {
-  int status = PTO_OK;
-  *s = (struct llm_sizes){.dim = size_option(run, "dim", 1u << 16, &status),
-                          .hidden_dim = size_option(run, "hidden", 1u << 16, &status),
-                          .layers = size_option(run, "layers", 256, &status),
-                          .heads = size_option(run, "heads", 1024, &status),
-                          .kv_heads = size_option(run, "kv_heads", 1024, &status),
-                          .vocab = size_option(run, "vocab", 1u << 20, &status),
-                          .positions = size_option(run, "positions", 1u << 20, &status),
-                          .is_shared = pto_option_bool(run, "shared"),
-                          .is_halves = pto_option_bool(run, "halves"),
-                          .seed = (uint64_t)pto_option_int(run, "model_seed")};
-  if (status == PTO_OK) status = format_option(run, &s->format);
+/* The random model of the sizes that the options say. */
+static int make_model(struct pto_program_run *run, struct pto_language_model *m) {
+  static const char *const names[] = {"dim", "hidden", "layers", "heads", "kv_heads", "vocab", "positions"};
+  static const uint32_t most[] = {1u << 16, 1u << 16, 256, 1024, 1024, 1u << 20, 1u << 20};
+  uint32_t *const sizes[] = {&m->dim,           &m->hidden_dim, &m->layer_count,    &m->head_count,
+                             &m->kv_head_count, &m->vocab_size, &m->sequence_length};
+  uint32_t format = PTO_WEIGHT_F32;
+  for (size_t i = 0; i < LENGTH(names); i++) {
+    const int64_t value = pto_option_int(run, names[i]);
+    if (value < 1 || value > most[i])
+      return pto_program_fail(run, "%s is %" PRId64 ", not 1 to %u", names[i], value, most[i]);
+    *sizes[i] = (uint32_t)value;
+  }
+  const int status = format_option(run, &format);
   if (status) return status;
-  if (s->dim % s->heads || s->dim / s->heads % 2)
-    return pto_program_fail(run, "dim %u in %u heads: the width of a head has to be an even number", s->dim, s->heads);
-  if (s->heads % s->kv_heads)
-    return pto_program_fail(run, "%u heads cannot share %u key and value heads", s->heads, s->kv_heads);
-  if (s->format == PTO_WEIGHT_Q8_0 && (s->dim % LLM_BLOCK || s->hidden_dim % LLM_BLOCK))
-    return pto_program_fail(run, "weights=q8_0: dim %u and hidden %u have to be multiples of %d", s->dim, s->hidden_dim,
+  if (m->dim % m->head_count || m->dim / m->head_count % 2)
+    return pto_program_fail(run, "dim %u in %u heads: the width of a head has to be an even number", m->dim,
+                            m->head_count);
+  if (m->head_count % m->kv_head_count)
+    return pto_program_fail(run, "%u heads cannot share %u key and value heads", m->head_count, m->kv_head_count);
+  if (format == PTO_WEIGHT_Q8_0 && (m->dim % LLM_BLOCK || m->hidden_dim % LLM_BLOCK))
+    return pto_program_fail(run, "weights=q8_0: dim %u and hidden %u have to be multiples of %d", m->dim, m->hidden_dim,
                             LLM_BLOCK);
-  if (s->vocab < LLM_BYTE_TOKENS)
-    return pto_program_fail(run, "vocab is %u, less than the %u of marks and bytes", s->vocab, LLM_BYTE_TOKENS);
-  return PTO_OK;
+  if (m->vocab_size < LLM_BYTE_TOKENS)
+    return pto_program_fail(run, "vocab is %u, less than the %u of marks and bytes", m->vocab_size, LLM_BYTE_TOKENS);
+  m->rope_base = 10000;
+  m->norm_epsilon = 1e-5f;
+  m->rope_style = pto_option_bool(run, "halves") ? PTO_ROPE_HALVES : PTO_ROPE_NEIGHBOURS;
+  return llm_random_model(run, m, format, pto_option_bool(run, "shared"), (uint64_t)pto_option_int(run, "model_seed"));
 }
 
 /* The model, the file's or the one that prepare made; close_model gives a file's back. */
@@ -201,14 +199,10 @@ static int prepare_with(struct pto_program_run *run, struct llm *l, const struct
 
 static int prepare(struct pto_program_run *run) {
   struct pto_language_model model;
-  struct llm_sizes sizes;
   struct llm *l = state_of(run);
   if (!l) return PTO_ENOMEM;
   int status = read_settings(run, l);
-  if (status == PTO_OK && !has_file(run)) {
-    status = read_sizes(run, &sizes);
-    if (status == PTO_OK) status = llm_random_model(run, &sizes, &l->generated);
-  }
+  if (status == PTO_OK && !has_file(run)) status = make_model(run, &l->generated);
   if (status == PTO_OK) status = open_model(run, l, &model);
   if (status) return status;
   status = prepare_with(run, l, &model);
@@ -350,10 +344,10 @@ static int host(struct pto_program_run *run) {
   int status = open_model(run, l, &model);
   if (status) return status;
   const struct llm_pass plain = {.run = run,
-                                 .model = &model,
                                  .kv = l->kv,
                                  .positions = l->steps,
-                                 .plan = {.has_next = l->temperature == 0,
+                                 .plan = {.model = &model,
+                                          .has_next = l->temperature == 0,
                                           .has_logits = l->temperature != 0,
                                           .tile_rows = (uint64_t)pto_option_int(run, "tile_rows")}};
   struct llm_pass counted = plain, checking = plain;

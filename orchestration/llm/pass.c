@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <formats/llm/llama_weights.h>
 #include <orchestration/llm/kernels.h>
 
 /* ---- weights ----
@@ -59,8 +60,8 @@ static struct llm_matrix llm_add_matrix(struct llm_weights *w, const struct pto_
   return (struct llm_matrix){llm_add_constant(w, dtypes[m->format], m->rows, m->columns, m->data), 1};
 }
 
-static void llm_add_angles(struct llm_weights *w, const struct pto_language_model *model, uint64_t positions,
-                           struct llm_plan *plan) {
+static void llm_add_angles(struct llm_weights *w, uint64_t positions, struct llm_plan *plan) {
+  const struct pto_language_model *model = plan->model;
   const uint64_t width = pto_model_head_width(model), pairs = width / 2;
   float *cosines = pto_program_alloc(w->run, positions * pairs * sizeof *cosines);
   float *sines = pto_program_alloc(w->run, positions * pairs * sizeof *sines);
@@ -83,44 +84,31 @@ static uint64_t llm_weight_bytes(const struct pto_language_model *model) {
   const struct pto_model_matrix *shared[] = {&model->embedding, &model->classifier};
   uint64_t bytes = 0;
   for (int i = 0; i < 2; i++) bytes += shared[i]->rows * pto_model_row_bytes(shared[i]);
+#define X(field, ...) bytes += model->layers[l].field.rows * pto_model_row_bytes(&model->layers[l].field);
   for (uint32_t l = 0; l < model->layer_count; l++) {
-    const struct pto_model_layer *layer = &model->layers[l];
-    const struct pto_model_matrix *of_layer[] = {&layer->q,    &layer->k,  &layer->v,   &layer->o,
-                                                 &layer->gate, &layer->up, &layer->down};
-    for (size_t i = 0; i < LENGTH(of_layer); i++) bytes += of_layer[i]->rows * pto_model_row_bytes(of_layer[i]);
+    PTO_LLAMA_MATRIX_LIST(X)
   }
+#undef X
   return bytes;
 }
 
 /* PTO_OK, or why not, with the context's sentence where it is one of its refusals.  Fills what of the plan comes from
  * the model; plan->layers is memory for layer_count of them. */
-static int llm_add_model(struct llm_weights *w, const struct pto_language_model *model, uint64_t positions,
-                         struct llm_plan *plan) {
-  plan->layer_count = model->layer_count;
-  plan->kv_heads = model->kv_head_count;
-  plan->dim = model->dim;
-  plan->hidden_dim = model->hidden_dim;
-  plan->kv_dim = pto_model_kv_dim(model);
-  plan->vocab = model->vocab_size;
-  plan->epsilon = model->norm_epsilon;
-  plan->is_halves = model->rope_style == PTO_ROPE_HALVES;
+static int llm_add_model(struct llm_weights *w, uint64_t positions, struct llm_plan *plan) {
+  const struct pto_language_model *model = plan->model;
   plan->embedding = llm_add_matrix(w, &model->embedding);
   plan->classifier =
       model->classifier.data == model->embedding.data ? plan->embedding : llm_add_matrix(w, &model->classifier);
   plan->final_norm = llm_add_constant(w, PTO_FLOAT32, 0, model->dim, model->final_norm);
-  llm_add_angles(w, model, positions, plan);
+  llm_add_angles(w, positions, plan);
   for (uint32_t i = 0; i < model->layer_count; i++) {
     const struct pto_model_layer *layer = &model->layers[i];
     struct llm_layer *to = &plan->layers[i];
     to->attention_norm = llm_add_constant(w, PTO_FLOAT32, 0, model->dim, layer->attention_norm);
     to->ffn_norm = llm_add_constant(w, PTO_FLOAT32, 0, model->dim, layer->ffn_norm);
-    to->q = llm_add_matrix(w, &layer->q);
-    to->k = llm_add_matrix(w, &layer->k);
-    to->v = llm_add_matrix(w, &layer->v);
-    to->o = llm_add_matrix(w, &layer->o);
-    to->gate = llm_add_matrix(w, &layer->gate);
-    to->up = llm_add_matrix(w, &layer->up);
-    to->down = llm_add_matrix(w, &layer->down);
+#define X(field, ...) to->field = llm_add_matrix(w, &layer->field);
+    PTO_LLAMA_MATRIX_LIST(X)
+#undef X
   }
   return w->status;
 }
@@ -137,7 +125,7 @@ static struct pto_operand llm_operand(const char *name, uint32_t dtype, uint64_t
 }
 
 static void llm_describe(struct llm_pass *pass) {
-  const struct pto_language_model *m = pass->model;
+  const struct pto_language_model *m = pass->plan.model;
   const uint64_t width = pto_model_head_width(m), kv_dim = pto_model_kv_dim(m);
   const struct pto_operand keys = {
       .dtype = PTO_FLOAT32, .ndims = 4, .shape = {m->layer_count, m->kv_head_count, width, pass->positions}};
@@ -182,18 +170,18 @@ static int llm_create_tensors(struct llm_pass *pass) {
 }
 
 static int llm_create_context(struct llm_pass *pass) {
-  const uint64_t smallest = UINT64_C(64) << 20, constants = llm_most_constants(pass->model);
+  const uint64_t smallest = UINT64_C(64) << 20, constants = llm_most_constants(pass->plan.model);
   struct pto_context_options options = {.size = sizeof options, .runtime = *pto_program_config(pass->run)};
   char sentence[512] = "";
   /* What is not counted are vectors, and what each tensor is rounded up by. */
-  options.memory_bytes = llm_weight_bytes(pass->model) + 4 * pass->cache_bytes + 4096 * constants + smallest;
+  options.memory_bytes = llm_weight_bytes(pass->plan.model) + 4 * pass->cache_bytes + 4096 * constants + smallest;
   int status = pto_context_create(&options, &pass->context, sentence, sizeof sentence);
   if (status) return pto_program_fail_as(pass->run, status, "context: %s", sentence);
   struct llm_weights weights = {.run = pass->run, .context = pass->context};
   weights.tensors = pass->constants = pto_program_alloc(pass->run, constants * sizeof *pass->constants);
-  pass->plan.layers = pto_program_alloc(pass->run, pass->model->layer_count * sizeof *pass->plan.layers);
+  pass->plan.layers = pto_program_alloc(pass->run, pass->plan.model->layer_count * sizeof *pass->plan.layers);
   if (!weights.tensors || !pass->plan.layers) return PTO_ENOMEM;
-  status = llm_add_model(&weights, pass->model, pass->positions, &pass->plan);
+  status = llm_add_model(&weights, pass->positions, &pass->plan);
   if (status) return llm_fail(pass, "weights", status);
   pass->program = (struct pto_device_program){.name = "llm step",
                                               .inputs = pass->inputs,
@@ -279,6 +267,6 @@ int llm_pass_step(struct llm_pass *pass, uint32_t token, uint64_t position, int3
   if (next_out) status = pto_device_tensor_read(pass->context, results[LLM_NEXT], next_out, sizeof *next_out);
   if (status == PTO_OK && logits)
     status = pto_device_tensor_read(pass->context, results[LLM_NEXT + pass->plan.has_next], logits,
-                                    pass->model->vocab_size * sizeof *logits);
+                                    pass->plan.model->vocab_size * sizeof *logits);
   return status ? llm_fail(pass, "step", status) : PTO_OK;
 }

@@ -12,14 +12,12 @@
 #ifndef PTO_ORCHESTRATION_LLM_PASS_H
 #define PTO_ORCHESTRATION_LLM_PASS_H
 
-#include <formats/llm/language_model.h>
 #include <orchestration/llm/step.h>
 
 enum llm_kv { LLM_KV_INPLACE, LLM_KV_PINGPONG, LLM_KV_HOST };
 
 struct llm_pass {
   struct pto_program_run *run;
-  const struct pto_language_model *model;
   enum llm_kv kv;
   uint64_t positions;
   struct pto_context *context;
@@ -33,8 +31,8 @@ struct llm_pass {
   uint64_t cache_bytes;
 };
 
-/* The caller has filled run, model, kv, positions, plan.has_next, plan.has_logits and plan.tile_rows.  After a failure,
- * which the run keeps, fini too. */
+/* The caller has filled run, kv, positions, and of the plan model, has_next, has_logits and tile_rows.  After a
+ * failure, which the run keeps, fini too. */
 int llm_pass_init(struct llm_pass *pass);
 /* Gives every tensor back; what is then still live is a leak.  The context stays, for its counters. */
 void llm_pass_release(struct llm_pass *pass);

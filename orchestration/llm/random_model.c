@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <formats/llm/llama_weights.h>
 #include <orchestration/llm/kernels.h>
 
 /* A row of `count` numbers in the matrix's format; q8_0 scales so that the largest is 127. */
@@ -68,35 +69,24 @@ static const float *llm_random_norm(struct llm_generator *g, uint64_t dim) {
   return norm;
 }
 
-int llm_random_model(struct pto_program_run *run, const struct llm_sizes *s, struct pto_language_model *model) {
-  const uint64_t widest = s->dim > s->hidden_dim ? s->dim : s->hidden_dim, kv_dim = s->dim / s->heads * s->kv_heads;
-  struct llm_generator g = {.run = run, .random = {s->seed ? s->seed : 1}, .format = s->format};
-  *model = (struct pto_language_model){.dim = s->dim,
-                                       .hidden_dim = s->hidden_dim,
-                                       .layer_count = s->layers,
-                                       .head_count = s->heads,
-                                       .kv_head_count = s->kv_heads,
-                                       .vocab_size = s->vocab,
-                                       .sequence_length = s->positions,
-                                       .rope_base = 10000,
-                                       .norm_epsilon = 1e-5f,
-                                       .rope_style = s->is_halves ? PTO_ROPE_HALVES : PTO_ROPE_NEIGHBOURS};
-  g.row = pto_program_alloc(run, widest * sizeof *g.row);
-  model->layers = pto_program_alloc(run, s->layers * sizeof *model->layers);
+int llm_random_model(struct pto_program_run *run, struct pto_language_model *model, uint32_t format, bool is_shared,
+                     uint64_t seed) {
+  const uint64_t dim = model->dim, hidden = model->hidden_dim, kv_dim = pto_model_kv_dim(model);
+  struct llm_generator g = {.run = run, .random = {seed ? seed : 1}, .format = format};
+  g.row = pto_program_alloc(run, (dim > hidden ? dim : hidden) * sizeof *g.row);
+  model->layers = pto_program_alloc(run, model->layer_count * sizeof *model->layers);
   if (!g.row || !model->layers) return PTO_ENOMEM;
-  model->embedding = llm_random_vocabulary(&g, s->vocab, s->dim);
-  model->classifier = s->is_shared ? model->embedding : llm_random_vocabulary(&g, s->vocab, s->dim);
-  model->final_norm = llm_random_norm(&g, s->dim);
-  for (uint32_t i = 0; i < s->layers; i++)
-    model->layers[i] = (struct pto_model_layer){.attention_norm = llm_random_norm(&g, s->dim),
-                                                .ffn_norm = llm_random_norm(&g, s->dim),
-                                                .q = llm_random_matrix(&g, s->dim, s->dim),
-                                                .k = llm_random_matrix(&g, kv_dim, s->dim),
-                                                .v = llm_random_matrix(&g, kv_dim, s->dim),
-                                                .o = llm_random_matrix(&g, s->dim, s->dim),
-                                                .gate = llm_random_matrix(&g, s->hidden_dim, s->dim),
-                                                .up = llm_random_matrix(&g, s->hidden_dim, s->dim),
-                                                .down = llm_random_matrix(&g, s->dim, s->hidden_dim)};
+  model->embedding = llm_random_vocabulary(&g, model->vocab_size, dim);
+  model->classifier = is_shared ? model->embedding : llm_random_vocabulary(&g, model->vocab_size, dim);
+  model->final_norm = llm_random_norm(&g, dim);
+  for (uint32_t i = 0; i < model->layer_count; i++) {
+    struct pto_model_layer *layer = &model->layers[i];
+    layer->attention_norm = llm_random_norm(&g, dim);
+    layer->ffn_norm = llm_random_norm(&g, dim);
+#define X(field, rows, columns, ...) layer->field = llm_random_matrix(&g, rows, columns);
+    PTO_LLAMA_MATRIX_LIST(X)
+#undef X
+  }
   return g.is_out_of_memory ? PTO_ENOMEM : PTO_OK;
 }
 

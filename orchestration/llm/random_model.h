@@ -31,15 +31,10 @@ static inline float llm_random_unit(struct llm_random *random) {
   return (float)(llm_random_bits(random) >> 8) / 16777216.0f;
 }
 
-struct llm_sizes {
-  uint32_t dim, hidden_dim, layers, heads, kv_heads, vocab, positions, format;
-  bool is_shared; /* the embedding is the classifier too */
-  bool is_halves; /* pairs of a rotation are halves of a head, not neighbours */
-  uint64_t seed;
-};
-
-/* PTO_OK, or PTO_ENOMEM.  The sizes make sense. */
-int llm_random_model(struct pto_program_run *run, const struct llm_sizes *s, struct pto_language_model *model);
+/* Gives a model of checked sizes its weights, all matrices of one format; where it is shared the embedding is the
+ * classifier too.  PTO_OK, or PTO_ENOMEM. */
+int llm_random_model(struct pto_program_run *run, struct pto_language_model *model, uint32_t format, bool is_shared,
+                     uint64_t seed);
 /* The tokenizer's file, in memory of the process alone, read as any other. */
 int llm_random_tokenizer(uint32_t vocab, struct pto_tokenizer *tokenizer, char *sentence, size_t size);
 

@@ -16,6 +16,7 @@
 #ifndef PTO_ORCHESTRATION_LLM_STEP_H
 #define PTO_ORCHESTRATION_LLM_STEP_H
 
+#include <formats/llm/language_model.h>
 #include <pto/pto.h>
 
 enum { LLM_STEP, LLM_K, LLM_V, LLM_K_FROM, LLM_V_FROM, LLM_INPUTS };
@@ -34,13 +35,10 @@ struct llm_layer {
 
 /* What every step of a pass does. */
 struct llm_plan {
+  const struct pto_language_model *model;
   struct llm_layer *layers;
-  uint32_t layer_count, kv_heads;
-  uint64_t dim, hidden_dim, kv_dim, vocab;
   struct llm_matrix embedding, classifier;
   uint32_t final_norm, cosines, sines;
-  float epsilon;
-  bool is_halves;
   bool is_carried;           /* pingpong: the newest row comes from the other set of caches */
   bool has_next, has_logits; /* the next token, found on the device, and the logits: which of them are outputs */
   uint64_t tile_rows;        /* 0: as the sizes ask for */

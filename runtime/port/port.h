@@ -12,7 +12,7 @@
  * The runtime that an engine is handed to owns its port and frees it by `destroy`.
  *
  * Threads: all operations are called by the control thread alone, between begin_run and end_run unless said otherwise.
- * Other threads call `call` alone; it is no operation, because who stands before the engine may change `ops` in a run.
+ * Other threads call `call` alone.  It is not in `ops`, because an observer may replace `ops` in the middle of a run.
  *
  * Time.  `clock` is the virtual time (ps) of what the control thread does now: that of the orchestrator while it
  * submits, of a scheduler while it handles that scheduler's completion.  It stays 0 on engines whose time is real.  The
@@ -88,6 +88,12 @@ struct pto_completion {
   int16_t status; /* 0, or what the kernel returned (clamped to int16, never to 0) */
 };
 _Static_assert(sizeof(struct pto_completion) == 8, "eight completions a cache line");
+
+/* Of the message, whose kernel returned `status`. */
+static inline struct pto_completion pto_message_completion(const struct pto_message *message, int status) {
+  const int clamped = status > INT16_MAX ? INT16_MAX : status < INT16_MIN ? INT16_MIN : status;
+  return (struct pto_completion){.ticket = message->ticket, .core = message->core, .status = (int16_t)clamped};
+}
 
 /* Work of the control CPU that virtual time prices.  X(kind, name in the chip file). */
 #define PTO_WORK_LIST(X)                                                                                               \
@@ -202,14 +208,18 @@ static inline void pto_message_args(const struct pto_message *message, struct pt
   args->scalar_count = message->scalar_count;
 }
 
-/* Fills the core's view and calls the kernel: the one place where a message becomes a call, for every engine. */
+/* Calls the kernel with what pto_message_args has filled in: the one place where a message becomes a call, for every
+ * engine. */
+static inline int pto_message_call(const struct pto_message *message, const struct pto_kernel_args *args) {
+  PTO_PROBE3(kernel_begin, message->payload, message->core, message->run);
+  const int status = message->run(args);
+  PTO_PROBE3(kernel_end, message->payload, message->core, status);
+  return status;
+}
 static inline int pto_message_run(const struct pto_message *message, struct pto_core *core) {
   struct pto_kernel_args args;
   pto_message_args(message, core, &args);
-  PTO_PROBE3(kernel_begin, message->payload, message->core, message->run);
-  const int status = message->run(&args);
-  PTO_PROBE3(kernel_end, message->payload, message->core, status);
-  return status;
+  return pto_message_call(message, &args);
 }
 
 /* Around a stretch in which a message's kernel runs; `meter` may be NULL. */

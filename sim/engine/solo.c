@@ -16,6 +16,10 @@ int pto_solo_init(struct pto_solo *solo, const struct pto_engine_config *config,
     return pto_error_set(error, PTO_ENOMEM, "%s engine of chip %s: no memory for %u cores", name, chip->name,
                          3 * chip->cluster_count);
   }
+  for (uint32_t i = 0; i < 3 * chip->cluster_count; i++) {
+    views[i].message = solo->message;
+    views[i].message_size = sizeof solo->message;
+  }
   const int status = pto_watchdog_init(&solo->watchdog, &watch);
   if (status == PTO_OK) return PTO_OK;
   pto_solo_fini(solo);

@@ -16,6 +16,8 @@
 #include <sim/rendezvous/waiting_core.h>
 
 struct pto_solo {
+  char message[PTO_DEADLOCK_SENTENCE_BYTES]; /* where the kernel that runs now leaves its sentence, if it does not wait
+                                              */
   struct pto_waiting_cores waiting;
   struct pto_local_memories local;
   struct pto_watchdog watchdog;
@@ -40,6 +42,31 @@ static inline void pto_solo_enter(struct pto_solo *solo, const struct pto_messag
 static inline void pto_solo_leave(struct pto_solo *solo) {
   pto_engine_current_clear();
   if (solo->watchdog.is_running) pto_watchdog_end(&solo->line);
+}
+
+/* Runs a kernel that does not wait.  Its status; its sentence is in solo->message. */
+static inline int pto_solo_run(struct pto_solo *solo, const struct pto_message *message,
+                               const struct pto_kernel_args *args) {
+  solo->message[0] = '\0';
+  pto_solo_enter(solo, message, args->core);
+  pto_meter_begin(solo->waiting.meter);
+  const int status = pto_message_call(message, args);
+  pto_meter_end(solo->waiting.meter, message, args->core, true);
+  pto_solo_leave(solo);
+  return status;
+}
+
+/* What the port of an engine of one thread says of the chip, and of itself. */
+static inline struct pto_port pto_solo_port(const struct pto_port_ops *ops, const struct pto_chip *chip,
+                                            const char *name) {
+  return (struct pto_port){.ops = ops,
+                           .cluster_count = chip->cluster_count,
+                           .slots_per_core = chip->slots_per_core,
+                           .worker_count = 1,
+                           .aiv_local_bytes = chip->ub_bytes,
+                           .aic_local_bytes = chip->l1_bytes,
+                           .name = name,
+                           .chip_name = chip->name};
 }
 
 /* Runs a kernel that waits, started before, until it waits again or returns; true where it has returned. */

@@ -32,7 +32,7 @@ struct engine_explore {
   struct explore_core cores[CORES];
   uint64_t work_ps[PTO_WORK_COUNT];
   struct pto_core views[CORES + 3]; /* the last three: whose local memories all kernels use that do not wait */
-  char message[PTO_WAITING_SENTENCE_BYTES], sentence[PTO_DEADLOCK_SENTENCE_BYTES];
+  char sentence[PTO_DEADLOCK_SENTENCE_BYTES];
   struct pto_solo solo;
   struct pto_reserve memory, step_memory;
 };
@@ -114,8 +114,7 @@ static const struct pto_waiting_hooks hooks = {.wake = wake};
 static void complete(struct engine_explore *engine, const struct pto_message *message, int status,
                      const char *sentence) {
   if (status != 0) snprintf(engine->sentence, sizeof engine->sentence, "%s", sentence);
-  const int clamped = status > INT16_MAX ? INT16_MAX : status < INT16_MIN ? INT16_MIN : status;
-  engine->completion = (struct pto_completion){message->ticket, message->core, (int16_t)clamped};
+  engine->completion = pto_message_completion(message, status);
   engine->has_completion = true;
 }
 
@@ -126,11 +125,10 @@ static void run_plain(struct engine_explore *engine, const struct pto_message *m
   view.l0a = shared->l0a;
   view.l0b = shared->l0b;
   view.l0c = shared->l0c;
-  engine->message[0] = '\0';
-  pto_solo_enter(&engine->solo, message, &view);
-  const int status = pto_message_run(message, &view);
-  pto_solo_leave(&engine->solo);
-  complete(engine, message, status, engine->message);
+  struct pto_kernel_args args;
+  pto_message_args(message, &view, &args);
+  const int status = pto_solo_run(&engine->solo, message, &args);
+  complete(engine, message, status, engine->solo.message);
 }
 
 /* A piece of a kernel that waits: to where it waits, or to its end. */
@@ -250,17 +248,12 @@ static const struct pto_port_ops ops = {.begin_run = explore_begin_run,
 static void fill_port(struct engine_explore *engine, const struct pto_chip *chip) {
   engine->work_ps[PTO_WORK_SUBMIT] = A_SUBMIT;
   engine->work_ps[PTO_WORK_HOST_ACCESS] = AN_ACCESS;
-  engine->port = (struct pto_port){.ops = &ops,
-                                   .work_ps = engine->work_ps,
-                                   .is_virtual = true,
-                                   .cluster_count = PTO_EXPLORE_CLUSTERS,
-                                   .told_cluster_count = chip->cluster_count,
-                                   .slots_per_core = 1,
-                                   .worker_count = 1,
-                                   .aiv_local_bytes = chip->ub_bytes,
-                                   .aic_local_bytes = chip->l1_bytes,
-                                   .name = "explore",
-                                   .chip_name = chip->name};
+  engine->port = pto_solo_port(&ops, chip, "explore");
+  engine->port.work_ps = engine->work_ps;
+  engine->port.is_virtual = true;
+  engine->port.cluster_count = PTO_EXPLORE_CLUSTERS;
+  engine->port.told_cluster_count = chip->cluster_count;
+  engine->port.slots_per_core = 1;
 }
 
 int pto_engine_explore_create(const struct pto_engine_config *config, struct pto_port **port_out,
@@ -284,10 +277,6 @@ int pto_engine_explore_create(const struct pto_engine_config *config, struct pto
     return status;
   }
   engine->steps = engine->step_memory.addr;
-  for (uint32_t i = 0; i < CORES; i++) {
-    engine->views[i].message = engine->message;
-    engine->views[i].message_size = sizeof engine->message;
-  }
   *port_out = &engine->port;
   return PTO_OK;
 }

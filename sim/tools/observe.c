@@ -12,7 +12,7 @@
 struct observed_core {
   bool is_running, can_go_on; /* on a fiber */
   int status;
-  char message[PTO_DEADLOCK_SENTENCE_BYTES];  /* where kernels of this run leave theirs */
+  char message[PTO_DEADLOCK_SENTENCE_BYTES];  /* that the kernel of this run left */
   char sentence[PTO_DEADLOCK_SENTENCE_BYTES]; /* of the first run of its last unit */
 };
 
@@ -50,9 +50,8 @@ static void run_alone(struct engine_observe *engine, const struct pto_message *m
   struct pto_core *view = &engine->views[message->core];
   struct pto_kernel_args args;
   pto_message_args(message, view, &args);
-  pto_solo_enter(&engine->solo, message, view);
-  core->status = message->run(&args);
-  pto_solo_leave(&engine->solo);
+  core->status = pto_solo_run(&engine->solo, message, &args);
+  memcpy(core->message, engine->solo.message, sizeof core->message);
 }
 
 static void wake_core(void *engine, uint32_t core) { ((struct engine_observe *)engine)->cores[core].can_go_on = true; }
@@ -121,10 +120,7 @@ int pto_engine_observe_run(struct pto_port *port, uint8_t local_fill, uint64_t l
     if (first_status == 0) first_status = core->status;
     if (engine->run_count > 0) continue;
     memcpy(core->sentence, core->message, sizeof core->message);
-    engine->done[engine->done_count++] = (struct pto_completion){
-        .ticket = message->ticket,
-        .core = message->core,
-        .status = (int16_t)(core->status < INT16_MIN || core->status > INT16_MAX ? PTO_EKERNEL : core->status)};
+    engine->done[engine->done_count++] = pto_message_completion(message, core->status);
   }
   engine->run_count++;
   return first_status;
@@ -279,18 +275,6 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
   return used;
 }
 
-static void fill_port(struct engine_observe *engine, const struct pto_chip *chip) {
-  engine->port = (struct pto_port){.ops = &ops,
-                                   .cluster_count = chip->cluster_count,
-                                   .slots_per_core = chip->slots_per_core,
-                                   .worker_count = 1,
-                                   .looks_at_memory = true,
-                                   .aiv_local_bytes = chip->ub_bytes,
-                                   .aic_local_bytes = chip->l1_bytes,
-                                   .name = "observe",
-                                   .chip_name = chip->name};
-}
-
 int pto_engine_observe_create(const struct pto_engine_config *config, struct pto_port **port_out,
                               struct pto_error *error) {
   const struct pto_chip *chip = config->chip;
@@ -300,15 +284,12 @@ int pto_engine_observe_create(const struct pto_engine_config *config, struct pto
   lay_out(chip, memory.addr);
   struct engine_observe *engine = memory.addr;
   engine->memory = memory;
-  fill_port(engine, chip);
+  engine->port = pto_solo_port(&ops, chip, "observe");
+  engine->port.looks_at_memory = true;
   const int status = pto_solo_init(&engine->solo, config, chip, engine->views, &hooks, engine, "observe", error);
   if (status != PTO_OK) {
     pto_reserve_fini(&memory);
     return status;
-  }
-  for (uint32_t i = 0; i < engine->core_count; i++) {
-    engine->views[i].message = engine->cores[i].message;
-    engine->views[i].message_size = sizeof engine->cores[i].message;
   }
   *port_out = &engine->port;
   return PTO_OK;

@@ -57,10 +57,6 @@ int pto_virtual_cores_init(struct pto_virtual_cores *cores, const struct pto_eng
     pto_reserve_fini(&cores->memory);
     return status;
   }
-  for (uint32_t i = 0; i < cores->core_count; i++) {
-    cores->views[i].message = cores->message;
-    cores->views[i].message_size = sizeof cores->message;
-  }
   pto_virtual_cores_reset(cores, NULL, NULL);
   return PTO_OK;
 }
@@ -77,7 +73,6 @@ void pto_virtual_cores_reset(struct pto_virtual_cores *cores, const struct pto_t
                                                 .scheduler = cores->cores[i].scheduler};
   pto_waiting_cores_reset(&cores->solo.waiting);
   cores->solo.waiting.meter = meter;
-  cores->is_instrumented = meter || cores->solo.watchdog.is_running;
   pto_event_queue_reset(&cores->ends);
   pto_event_queue_reset(&cores->begins);
   cores->spans = pto_trace_has_timeline(trace) ? &trace->spans[0] : NULL;
@@ -123,15 +118,10 @@ void pto_virtual_cores_wait_for_group(struct pto_virtual_cores *cores, uint32_t 
   cores->free_groups[cores->free_group_count++] = joined - 1;
 }
 
-static int16_t clamp_status(int status) {
-  return (int16_t)(status < INT16_MIN ? INT16_MIN : status > INT16_MAX ? INT16_MAX : status);
-}
-
-/* Of the message with that number on the core. */
-static PTO_COLD int16_t keep_failure(struct pto_virtual_cores *cores, uint32_t core, uint32_t number, int status) {
+static PTO_COLD void keep_sentence(struct pto_virtual_cores *cores, uint32_t core, uint32_t number,
+                                   const char *sentence) {
   snprintf(sentence_at(cores, core, number), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s", PTO_VIRTUAL_SENTENCE_SIZE - 1,
-           cores->views[core].message);
-  return clamp_status(status);
+           sentence);
 }
 
 /* What a call brings to core `index`; counts it among the sharers. */
@@ -158,31 +148,15 @@ static inline void record_span(const struct pto_virtual_cores *cores, const stru
                                   .role = message->role};
 }
 
-/* The call with a meter or a watchdog. */
-static PTO_NOINLINE int run_instrumented(struct pto_virtual_cores *cores, const struct pto_message *message,
-                                         const struct pto_kernel_args *args) {
-  if (cores->solo.watchdog.is_running) pto_watchdog_begin(&cores->solo.line, message);
-  pto_meter_begin(cores->solo.waiting.meter);
-  const int status = message->run(args);
-  pto_meter_end(cores->solo.waiting.meter, message, args->core, true);
-  if (cores->solo.watchdog.is_running) pto_watchdog_end(&cores->solo.line);
-  return status;
-}
-
-/* Runs the front message of `index`.  Inlined where the compiler would not: once for nearly every message. */
-static inline __attribute__((always_inline)) void run_front(struct pto_virtual_cores *cores, uint32_t index,
-                                                            const struct pto_kernel_args *args,
-                                                            const struct pto_timing_load *load, uint64_t time) {
+/* Runs the front message of `index`. */
+static PTO_INLINE void run_front(struct pto_virtual_cores *cores, uint32_t index, const struct pto_kernel_args *args,
+                                 const struct pto_timing_load *load) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->begun);
-  const uint64_t end = time + pto_timing_work_ps(&cores->timing, load, cores->sharers);
-  record_span(cores, &slot->message, time, end);
-  cores->message[0] = '\0';
-  pto_engine_current_set(&slot->message, args->core);
-  const int status =
-      PTO_UNLIKELY(cores->is_instrumented) ? run_instrumented(cores, &slot->message, args) : slot->message.run(args);
-  pto_engine_current_clear();
-  slot->status = PTO_UNLIKELY(status != 0) ? keep_failure(cores, index, core->begun, status) : 0;
+  const uint64_t end = cores->now + pto_timing_work_ps(&cores->timing, load, cores->sharers);
+  record_span(cores, &slot->message, cores->now, end);
+  slot->status = pto_solo_run(&cores->solo, &slot->message, args);
+  if (PTO_UNLIKELY(slot->status != 0)) keep_sentence(cores, index, core->begun, cores->solo.message);
   core->begun++;
   core->free_at = end + cores->kernel_end_ps;
   pto_event_queue_insert(&cores->ends, core->free_at, index, index);
@@ -230,26 +204,23 @@ void pto_virtual_cores_resume(struct pto_virtual_cores *cores, uint32_t index) {
   const uint32_t number = core->begun - 1;
   struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, number);
   if (!pto_solo_resume(&cores->solo, waiting)) return;
-  slot->status = 0;
-  if (PTO_UNLIKELY(waiting->status != 0)) {
-    snprintf(sentence_at(cores, index, number), PTO_VIRTUAL_SENTENCE_SIZE, "%.*s", PTO_VIRTUAL_SENTENCE_SIZE - 1,
-             waiting->sentence);
-    slot->status = clamp_status(waiting->status);
-  }
+  slot->status = waiting->status;
+  if (PTO_UNLIKELY(slot->status != 0)) keep_sentence(cores, index, number, waiting->sentence);
   record_span(cores, &slot->message, waiting->begin, cores->now);
   core->is_on_fiber = false;
   core->free_at = cores->now + cores->kernel_end_ps;
   pto_event_queue_insert(&cores->ends, core->free_at, index, index);
 }
 
-static bool front_waits(const struct pto_virtual_cores *cores, uint32_t index) {
-  return (pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message.flags & PTO_MESSAGE_WAITS) != 0;
+/* The next message of the core to begin. */
+static inline const struct pto_message *front_of(const struct pto_virtual_cores *cores, uint32_t index) {
+  return &pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message;
 }
 
 static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_t index) {
   struct pto_virtual_core *core = &cores->cores[index];
   struct pto_waiting_core *waiting = &cores->solo.waiting.cores[index];
-  pto_waiting_core_start(waiting, &pto_virtual_slot_at(cores, index, core->begun)->message, &cores->views[index]);
+  pto_waiting_core_start(waiting, front_of(cores, index), &cores->views[index]);
   waiting->begin = cores->now;
   core->moves_bytes = false; /* until it states work */
   core->begun++;
@@ -259,50 +230,29 @@ static PTO_NOINLINE void begin_on_fiber(struct pto_virtual_cores *cores, uint32_
 
 /* ---- begins ---- */
 
-/* All begins of this instant, of which `first` is the first: each counts as a sharer before the first one's work is
- * known. */
-static PTO_NOINLINE void begin_together(struct pto_virtual_cores *cores, uint32_t first) {
-  const uint64_t time = cores->now;
+void pto_virtual_cores_begin(struct pto_virtual_cores *cores) {
   struct pto_kernel_args args;
   uint32_t count = 0;
-  for (uint32_t index = first;; index = pto_event_queue_pop(&cores->begins).core) {
-    if (!front_waits(cores, index)) {
-      const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, cores->cores[index].begun);
-      pto_message_args(&slot->message, &cores->views[index], &args);
-      cores->loads[count] = load_call(cores, index, &slot->message, &args);
-    }
-    cores->instant[count++] = index;
-    if (cores->begins.next_at != time) break;
-  }
+  cores->now = cores->begins.next_at;
+  do { /* all of this instant: each counts as a sharer before the first one's work is known */
+    const uint32_t index = pto_event_queue_pop(&cores->begins).core;
+    const struct pto_message *message = front_of(cores, index);
+    cores->instant[count] = index;
+    pto_message_args(message, &cores->views[index], &args);
+    if (PTO_LIKELY(!(message->flags & PTO_MESSAGE_WAITS)))
+      cores->loads[count] = load_call(cores, index, message, &args);
+    count++;
+  } while (cores->begins.next_at == cores->now);
   for (uint32_t i = 0; i < count; i++) {
     const uint32_t index = cores->instant[i];
-    if (front_waits(cores, index)) {
+    const struct pto_message *message = front_of(cores, index);
+    if (PTO_UNLIKELY(message->flags & PTO_MESSAGE_WAITS)) {
       begin_on_fiber(cores, index);
       continue;
     }
-    pto_message_args(&pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message, &cores->views[index],
-                     &args);
-    run_front(cores, index, &args, &cores->loads[i], time);
+    pto_message_args(message, &cores->views[index], &args);
+    run_front(cores, index, &args, &cores->loads[i]);
   }
-}
-
-void pto_virtual_cores_begin(struct pto_virtual_cores *cores) {
-  const struct pto_event event = pto_event_queue_pop(&cores->begins);
-  const uint32_t index = event.core;
-  cores->now = event.time;
-  if (cores->begins.next_at == event.time) {
-    begin_together(cores, index);
-    return;
-  }
-  const struct pto_message *message = &pto_virtual_slot_at(cores, index, cores->cores[index].begun)->message;
-  if (PTO_UNLIKELY(message->flags & PTO_MESSAGE_WAITS)) {
-    begin_on_fiber(cores, index);
-    return;
-  }
-  struct pto_kernel_args args;
-  pto_message_args(message, &cores->views[index], &args);
-  const struct pto_timing_load load = load_call(cores, index, message, &args);
-  run_front(cores, index, &args, &load, event.time);
 }
 
 const char *pto_virtual_cores_sentence(const struct pto_virtual_cores *cores, uint32_t index) {

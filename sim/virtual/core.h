@@ -36,7 +36,7 @@ struct pto_virtual_slot {
   _Alignas(PTO_CACHE_LINE) struct pto_message message;
   uint64_t arrival;
   uint32_t group; /* index of its sync_start group + 1; 0: starts alone */
-  int16_t status;
+  int32_t status;
 };
 
 struct pto_virtual_core {
@@ -70,7 +70,6 @@ struct pto_virtual_cores {
   uint64_t kernel_start_ps, kernel_end_ps;
   uint32_t slot_mask;          /* a core has slot_mask + 1 slots, a power of two */
   uint32_t sharers;            /* cores whose kernel moves bytes now */
-  bool is_instrumented;        /* the watchdog or the run's meter is told of kernel calls */
   uint64_t now;                /* of the event being taken */
   struct pto_trace_log *spans; /* of the run's timeline; NULL: it has none */
   struct pto_timing timing;
@@ -80,10 +79,9 @@ struct pto_virtual_cores {
   struct pto_virtual_group *groups;
   uint32_t *free_groups;
   uint32_t free_group_count, group_count;
-  uint32_t open_group;                     /* index + 1 of the group being sent; 0: none */
-  uint64_t signal_ps;                      /* from a signal to the core that waits for it */
-  char *sentences;                         /* PTO_VIRTUAL_SENTENCE_SIZE a slot, of the kernels that failed */
-  char message[PTO_VIRTUAL_SENTENCE_SIZE]; /* of the kernel that runs now */
+  uint32_t open_group; /* index + 1 of the group being sent; 0: none */
+  uint64_t signal_ps;  /* from a signal to the core that waits for it */
+  char *sentences;     /* PTO_VIRTUAL_SENTENCE_SIZE a slot, of the kernels that failed */
   struct pto_reserve memory;
   struct pto_solo solo;
 };
@@ -191,7 +189,7 @@ static inline struct pto_completion pto_virtual_cores_poll(struct pto_virtual_co
   struct pto_virtual_core *core = &cores->cores[index];
   PTO_ASSERT(core->polled != core->done);
   const struct pto_virtual_slot *slot = pto_virtual_slot_at(cores, index, core->polled++);
-  return (struct pto_completion){.ticket = slot->message.ticket, .core = (uint16_t)index, .status = slot->status};
+  return pto_message_completion(&slot->message, slot->status);
 }
 
 #endif

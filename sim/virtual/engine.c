@@ -3,8 +3,8 @@
  * The virtual-time engine: the port over simulated cores whose time is counted, not measured.
  *
  * One orchestrator clock, a clock for each scheduler, events of the cores.  Everything that happens has a time, and is
- * processed in order of it: first what cores do at that instant (sim/virtual/core.h), then what schedulers do
- * (sim/virtual/scheduler.h), the lowest scheduler first.  A scheduler does either of two things:
+ * processed in order of it: first what cores do at that instant (sim/virtual/core.h), then what schedulers do, the
+ * lowest scheduler first.  A scheduler does either of two things:
  *   - it sends a message that another actor asked for: clock = max(clock, asked at) + dispatch price; it arrives then
  *   - it takes in a completion: clock = max(clock, visible at) + poll price; the runtime handles it then
  * While the runtime handles a completion the scheduler's clock is port.clock and grows by what is charged; messages
@@ -18,9 +18,17 @@
 #include <sim/engine/engine.h>
 
 #include <sim/chips/chip.h>
-#include <sim/virtual/scheduler.h>
+#include <sim/virtual/core.h>
 
 #include <string.h>
+
+/* One clock, and the things that it has yet to do, in the order in which they came up: completions that its cores made
+ * visible, and messages that others asked it to send, equal times in order of asking.  It does one thing at a time, the
+ * earliest first, a completion before a message of the same time. */
+struct scheduler {
+  uint64_t clock;
+  struct pto_event_queue completions, messages; /* all of rank 0 */
+};
 
 struct engine_virtual {
   struct pto_port port; /* first: the port's address is the engine's */
@@ -30,7 +38,7 @@ struct engine_virtual {
   /* By scheduler: stale of the one whose clock port.clock is; PTO_VIRTUAL_NEVER of those that the chip has not. */
   uint64_t next_at[PTO_CHIP_MAX_SCHEDULERS];
   uint64_t dispatch_ps, poll_ps;
-  struct pto_virtual_scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
+  struct scheduler schedulers[PTO_CHIP_MAX_SCHEDULERS];
   struct pto_virtual_cores cores;
   uint64_t work_ps[PTO_WORK_COUNT]; /* what port.work_ps shows */
   struct pto_reserve memory;        /* holds this struct too */
@@ -43,7 +51,8 @@ static struct engine_virtual *engine_of(struct pto_port *port) { return (struct 
 /* After something was taken from a scheduler's queues, or its clock moved. */
 static inline void update_scheduler(struct engine_virtual *engine, uint32_t index) {
   uint64_t *at = engine->next_at;
-  at[index] = pto_virtual_scheduler_next_at(&engine->schedulers[index]);
+  const struct scheduler *scheduler = &engine->schedulers[index];
+  at[index] = pto_max_u64(scheduler->clock, pto_min_u64(scheduler->completions.next_at, scheduler->messages.next_at));
   /* Few chips have more than four, and these two comparisons do not wait for each other. */
   const uint32_t lower = at[1] < at[0], upper = 2 + (at[3] < at[2]);
   uint32_t first = at[upper] < at[lower] ? upper : lower;
@@ -100,8 +109,8 @@ static bool advance(struct engine_virtual *engine, uint64_t limit) {
       hurry_scheduler(engine, owner, core_at);
       continue;
     }
-    struct pto_virtual_scheduler *scheduler = &engine->schedulers[first];
-    if (pto_virtual_scheduler_has_completion_next(scheduler)) return true;
+    struct scheduler *scheduler = &engine->schedulers[first];
+    if (scheduler->completions.next_at <= scheduler->messages.next_at) return true;
     scheduler->clock = scheduler_at + engine->dispatch_ps;
     pto_virtual_cores_arrive(cores, pto_event_queue_pop(&scheduler->messages).core, scheduler->clock);
     update_scheduler(engine, first);
@@ -138,7 +147,7 @@ static uint32_t engine_poll(struct pto_port *port, struct pto_completion *comple
   if (port->clock < port->quiet_until || max == 0 || !advance(engine, port->clock)) return 0;
   PTO_INTERNAL(pto_virtual_cores_is_valid(&engine->cores));
   const uint32_t first = engine->first;
-  struct pto_virtual_scheduler *scheduler = &engine->schedulers[first];
+  struct scheduler *scheduler = &engine->schedulers[first];
   scheduler->clock = engine->next_at[first] + engine->poll_ps;
   completions[0] = pto_virtual_cores_poll(&engine->cores, pto_event_queue_pop(&scheduler->completions).core);
   enter_scheduler(engine, first);
@@ -175,7 +184,7 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
   struct engine_virtual *engine = engine_of(port);
   pto_virtual_cores_reset(&engine->cores, port->trace, port->meter);
   for (uint32_t i = 0; i < engine->scheduler_count; i++) {
-    struct pto_virtual_scheduler *scheduler = &engine->schedulers[i];
+    struct scheduler *scheduler = &engine->schedulers[i];
     scheduler->clock = 0;
     pto_event_queue_reset(&scheduler->completions);
     pto_event_queue_reset(&scheduler->messages);
@@ -228,7 +237,7 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
   for (uint32_t i = 0; i < 2 * chip->scheduler_count; i++) {
     struct pto_event *ring = pto_carve(base, &used, ring_size * sizeof *ring);
     if (!base) continue;
-    struct pto_virtual_scheduler *scheduler = &engine->schedulers[i / 2];
+    struct scheduler *scheduler = &engine->schedulers[i / 2];
     struct pto_event_queue *queue = i % 2 ? &scheduler->messages : &scheduler->completions;
     queue->ring = ring;
     queue->mask = ring_size - 1;
@@ -237,19 +246,10 @@ static uint64_t lay_out(const struct pto_chip *chip, char *base) {
 }
 
 static void fill_port(struct engine_virtual *engine, const struct pto_chip *chip) {
-  engine->port = (struct pto_port){
-      .ops = &ops,
-      .work_ps = engine->work_ps,
-      .is_virtual = true,
-      .cluster_count = chip->cluster_count,
-      .slots_per_core = chip->slots_per_core,
-      .worker_count = 1,
-      .aiv_local_bytes = chip->ub_bytes,
-      .aic_local_bytes = chip->l1_bytes,
-      .elapsed_ps = engine_elapsed_ps,
-      .name = "virtual",
-      .chip_name = chip->name,
-  };
+  engine->port = pto_solo_port(&ops, chip, "virtual");
+  engine->port.work_ps = engine->work_ps;
+  engine->port.is_virtual = true;
+  engine->port.elapsed_ps = engine_elapsed_ps;
   engine->scheduler_count = chip->scheduler_count;
   memcpy(engine->work_ps, chip->work_ps, sizeof engine->work_ps);
   engine->dispatch_ps = chip->work_ps[PTO_WORK_DISPATCH];
