@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <device/context_recording.h>
 #include <device/context_watch.h>
 #include <runtime/base/sized.h>
 #include <runtime/base/thread.h>

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is told of the contexts that a program makes of a configuration: pto_config.context_watch.
+ * For tools that look at programs which drive contexts of their own: who is told of the contexts that a program makes,
+ * and what a context has recorded.
  *
- * For tools that look at programs which drive contexts of their own: the configuration is all that these have of
- * the tool that runs them.  The configuration borrows the watch for as long as contexts of it live.  Both are called on
- * the thread that makes or destroys the context.
+ * The configuration (pto_config.context_watch) is all that such programs have of the tool that runs them.  It borrows
+ * the watch for as long as contexts of it live.  Its functions are called on the thread that makes or destroys the
+ * context.
+ *
+ * A context whose configuration records (pto_config.record) keeps what all of its runs did, one behind the other
+ * (runtime/trace/trace_append.h): a run ends with a failure, and when this is asked for.  The context owns it.
  */
 #ifndef PTO_CONTEXT_WATCH_H
 #define PTO_CONTEXT_WATCH_H
 
 #include <pto/device.h>
 #include <runtime/base/error.h>
+#include <runtime/trace/trace.h>
 
 struct pto_context_watch {
   /* A context has been made and has done nothing; its tensors will lie in `memory`, whole pages that are its own.
@@ -20,5 +25,10 @@ struct pto_context_watch {
   void (*destroyed)(void *argument, struct pto_runtime *rt, const struct pto_context_counters *counters);
   void *argument;
 };
+
+/* Carries out what is queued, and ends the run that is on its way.  *recording_out: what was recorded of all of them,
+ * NULL where the configuration records nothing or nothing has run; borrowed until the next call on the context.
+ * PTO_OK; the failure that is kept, with the recording set all the same; or PTO_ENOMEM where some of it was lost. */
+PTO_MUST_CHECK int pto_context_recording(struct pto_context *context, const struct pto_trace **recording_out);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include <check/session/graph_program.h>
-#include <device/context_recording.h>
 #include <runtime/base/base.h>
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>

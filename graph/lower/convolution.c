@@ -8,7 +8,7 @@
  *
  * Products add in f32 and round once, bias included.
  */
-#include <graph/lower/convolution.h>
+#include <graph/lower/window.h>
 
 #include <graph/build/op_options.h>
 #include <kernels/api/list.h>

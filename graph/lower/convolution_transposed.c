@@ -9,7 +9,7 @@
  * results are every stride-th element of y.  So no product is with a zero that was put between elements of x.  Phases
  * are those of rows times those of columns; one without taps is the bias alone.  Each element of y is written once.
  */
-#include <graph/lower/convolution.h>
+#include <graph/lower/window.h>
 
 #include <graph/build/op_options.h>
 #include <kernels/api/list.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What lowerings with windows share: operands as [n, c, h, w] whatever their layout, and tiles of output rows.
+ * What lowerings with windows share: operands as [n, c, h, w] whatever their layout, tiles of output rows, and
+ * convolutions, which convTranspose2d is made of too.
  *
  * Owns nothing: structs are passed by value.  Lowering functions call, on the thread of the lowering.
  */
@@ -20,6 +21,11 @@ struct pto_slides {
 /* Options padding (begin and end of height, then of width), strides and dilations, with their defaults. */
 struct pto_slides pto_slides_of(struct pto_u32_list padding, struct pto_u32_list strides, struct pto_u32_list dilations,
                                 uint64_t window_height, uint64_t window_width);
+
+static inline struct pto_tensor pto_lower_permuted(const struct pto_tensor *t, uint32_t a, uint32_t b, uint32_t c,
+                                                   uint32_t d) {
+  return pto_tensor_permute(t, (const uint32_t[]){a, b, c, d});
+}
 
 /* A view [n, c, h, w] of a tensor in that layout. */
 struct pto_tensor pto_lower_as_nchw(const struct pto_tensor *t, uint32_t layout);
@@ -50,6 +56,25 @@ struct pto_bounds {
   bool are_finite; /* one of them is */
   float least, most;
 };
+
+/* ---- convolutions ---- */
+
+/* All of it as [n, c, h, w] and [oc, c / groups, kh, kw], views of any strides. */
+struct pto_convolution {
+  struct pto_tensor x, filter, y;
+  bool is_turned;         /* the filter is [oc / groups, c, kh, kw], and backwards in height and width */
+  struct pto_tensor bias; /* [oc] */
+  bool has_bias;
+  struct pto_bounds bounds;
+  struct pto_slides slides;
+};
+
+/* Of the node's operands and its result in their layouts, without bounds; the slides are the caller's. */
+struct pto_convolution pto_lower_convolution(struct pto_graph_lowering *l, const struct pto_graph_node *node,
+                                             const struct pto_tensor *result, uint32_t layout,
+                                             const uint8_t filter_places[4]);
+/* y has memory. */
+void pto_lower_convolve(struct pto_graph_lowering *l, const struct pto_convolution *conv, uint64_t groups);
 
 /* conv2d with these bounds, NULL: none; finite ones only where it has a bias. */
 void pto_lower_conv2d_within(struct pto_graph_lowering *l, const struct pto_graph_node *node,
