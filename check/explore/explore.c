@@ -12,7 +12,7 @@ static int out_of_memory(struct pto_error *error) { return pto_error_set(error, 
 static int finish(int status, struct pto_error *error) { return status == PTO_ENOMEM ? out_of_memory(error) : status; }
 
 static void tell_progress(const struct pto_explore *explore, uint64_t done, uint64_t count) {
-  if (explore->progress) explore->progress(explore->progress_context, done, count);
+  if (explore->progress) explore->progress(done, count);
 }
 
 /* ---- distinct orders ---- */
@@ -78,7 +78,7 @@ static int keep_calls(struct pto_explore *explore) {
 }
 
 static int keep_reference(struct pto_explore *explore) {
-  int status = pto_explore_outputs_init(&explore->outputs, explore->run);
+  int status = pto_explore_keep_outputs(explore) ? PTO_OK : PTO_ENOMEM;
   if (status == PTO_OK) status = pto_explore_graph_init(&explore->graph, explore->rt);
   if (status == PTO_OK) status = keep_calls(explore);
   pto_runtime_set_recording(explore->rt, false); /* its edges and accesses are those of all runs */
@@ -120,7 +120,8 @@ int pto_explore_init(struct pto_explore *explore, struct pto_error *error) {
 
 void pto_explore_fini(struct pto_explore *explore) {
   for (uint32_t i = 0; i < explore->difference_count; i++) pto_explore_holds_fini(&explore->differences[i].holds);
-  pto_explore_outputs_fini(&explore->outputs);
+  for (uint32_t i = 0; explore->outputs && i < explore->array_count; i++) free(explore->outputs[i]);
+  free(explore->outputs);
   pto_explore_graph_fini(&explore->graph);
   pto_source_lines_destroy(explore->lines);
   free(explore->differences);
@@ -193,7 +194,7 @@ int pto_explore_replay(struct pto_explore *explore, const struct pto_schedule_na
 /* ---- all orders ---- */
 
 static bool depends(const void *context, uint64_t a, uint64_t b) {
-  return pto_explore_graph_is_dependent(context, a, b, NULL, NULL);
+  return pto_explore_graph_is_dependent(context, a, b);
 }
 static bool comes_before(const void *context, const struct pto_explore_event *a, const struct pto_explore_event *b) {
   const struct pto_explore_graph *graph = context;

@@ -21,7 +21,6 @@
 #include <check/explore/all.h>
 #include <check/explore/graph.h>
 #include <check/explore/order.h>
-#include <check/explore/outputs.h>
 #include <check/explore/strategy.h>
 #include <report/findings/findings.h>
 #include <report/findings/source_lines.h>
@@ -57,8 +56,7 @@ struct pto_explore {
   struct pto_program_run *run;
   struct pto_runtime *rt;
   struct pto_findings *findings;
-  void (*progress)(void *context, uint64_t done, uint64_t count); /* NULL: none */
-  void *progress_context;
+  void (*progress)(uint64_t done, uint64_t count); /* NULL: none */
   struct pto_explore_counts counts;
   struct pto_explore_difference *differences; /* PTO_EXPLORE_MOST_SHRUNK of them */
   uint32_t difference_count, in_vain;
@@ -66,7 +64,8 @@ struct pto_explore {
   bool has_reference;
   bool is_unstable; /* the sequential order does not repeat itself: nothing else is told */
   /* The reference. */
-  struct pto_explore_outputs outputs;
+  void **outputs; /* array_count copies; NULL for what is no output */
+  uint32_t array_count;
   struct pto_explore_graph graph;
   struct pto_source_lines *lines; /* NULL: none was needed yet */
   struct pto_explore_step *calls; /* in natural order */

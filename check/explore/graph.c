@@ -7,79 +7,6 @@
 
 #include <runtime/base/text.h>
 
-/* ---- resources ---- */
-
-/* Memory of external buffers, by address; ranges that intersect are one. */
-struct range {
-  uint64_t begin, end, id;
-};
-struct ranges {
-  struct range *items;
-  uint64_t count;
-};
-struct source {
-  const struct pto_trace *trace;
-  const struct pto_runtime *rt;
-};
-
-static const struct pto_trace_param *param_at(const struct source *source, uint64_t index) {
-  return pto_trace_log_at(&source->trace->params, index);
-}
-
-/* Of an external buffer with bytes; managed ones have a number that is theirs alone. */
-static bool is_external(const struct source *source, const struct pto_trace_param *param) {
-  const struct pto_buffer *buffer = &param->tensor.buffer;
-  return buffer->base && buffer->size_bytes && !pto_runtime_owns_address(source->rt, buffer->base);
-}
-
-static int order_ranges(const void *left, const void *right) {
-  const struct range *a = left, *b = right;
-  return (a->begin > b->begin) - (a->begin < b->begin);
-}
-
-/* One resource a union of ranges: id is the place of the union's first. */
-static bool collect_ranges(const struct source *source, struct ranges *ranges) {
-  const uint64_t params = source->trace->params.count;
-  ranges->items = malloc((params + 1) * sizeof *ranges->items);
-  ranges->count = 0;
-  if (!ranges->items) return false;
-  for (uint64_t i = 0; i < params; i++) {
-    const struct pto_trace_param *param = param_at(source, i);
-    if (!is_external(source, param)) continue;
-    const struct pto_buffer *buffer = &param->tensor.buffer;
-    ranges->items[ranges->count++] = (struct range){buffer->base, buffer->base + buffer->size_bytes, 0};
-  }
-  qsort(ranges->items, ranges->count, sizeof *ranges->items, order_ranges);
-  uint64_t last = 0;
-  for (uint64_t i = 1; i < ranges->count; i++) {
-    if (ranges->items[i].begin < ranges->items[last].end)
-      ranges->items[last].end = pto_max_u64(ranges->items[last].end, ranges->items[i].end);
-    else
-      ranges->items[++last] = ranges->items[i];
-  }
-  if (ranges->count) ranges->count = last + 1;
-  return true;
-}
-
-/* The union that holds `address`. */
-static uint64_t find_range(const struct ranges *ranges, uint64_t address) {
-  uint64_t low = 0, high = ranges->count;
-  while (high - low > 1) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (ranges->items[middle].begin <= address)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-static uint64_t resource_of(const struct source *source, const struct ranges *ranges,
-                            const struct pto_trace_param *param) {
-  if (is_external(source, param)) return 2 * find_range(ranges, param->tensor.buffer.base);
-  return 2 * param->buffer_number + 1;
-}
-
 /* ---- tasks ---- */
 
 static void name_task(const struct pto_trace_task *record, struct pto_explore_task *task) {
@@ -97,31 +24,36 @@ static bool takes_turns(const struct pto_trace_task *record) {
   return false;
 }
 
-static void take_params(struct pto_explore_graph *graph, const struct source *source, const struct ranges *ranges,
+static void take_params(struct pto_explore_graph *graph, const struct pto_trace *trace,
                         const struct pto_trace_task *record, struct pto_explore_task *task) {
   bool accumulates = false;
   task->first_touch = record->first_param;
   for (uint32_t i = 0; i < record->param_count; i++) {
-    if (record->first_param + i >= source->trace->params.count) break;
-    const struct pto_trace_param *param = param_at(source, record->first_param + i);
+    if (record->first_param + i >= trace->params.count) break;
+    const struct pto_trace_param *param = pto_trace_log_at(&trace->params, record->first_param + i);
+    const struct pto_buffer *buffer = &param->tensor.buffer;
+    const bool is_managed = param->is_managed;
     accumulates |= param->mode == PTO_ACCUMULATE;
     if (pto_tensor_numel(&param->tensor) == 0) continue;
     struct pto_explore_touch *touch = &graph->touches[task->first_touch + task->touch_count++];
-    *touch = (struct pto_explore_touch){.resource = resource_of(source, ranges, param),
-                                        .buffer_number = param->buffer_number,
-                                        .mode = param->mode,
-                                        .param = param->index};
-    pto_region_from_tensor(&param->tensor, param->tensor.buffer.base, &touch->region);
+    *touch =
+        (struct pto_explore_touch){.is_managed = is_managed,
+                                   .begin = is_managed ? param->buffer_number : buffer->base,
+                                   .end = is_managed ? param->buffer_number + 1 : buffer->base + buffer->size_bytes,
+                                   .buffer_number = param->buffer_number,
+                                   .mode = param->mode,
+                                   .param = param->index};
+    pto_region_from_tensor(&param->tensor, buffer->base, &touch->region);
     touch->region.is_fuzzy = 0;
   }
   task->is_serial = accumulates && !takes_turns(record);
 }
 
-static void take_edges(struct pto_explore_graph *graph, const struct source *source,
+static void take_edges(struct pto_explore_graph *graph, const struct pto_trace *trace,
                        const struct pto_trace_task *record, struct pto_explore_task *task) {
   task->first_producer = record->first_edge;
-  for (uint64_t i = 0; i < record->edge_count && record->first_edge + i < source->trace->edges.count; i++) {
-    const struct pto_trace_edge *edge = pto_trace_log_at(&source->trace->edges, record->first_edge + i);
+  for (uint64_t i = 0; i < record->edge_count && record->first_edge + i < trace->edges.count; i++) {
+    const struct pto_trace_edge *edge = pto_trace_log_at(&trace->edges, record->first_edge + i);
     if (edge->is_first) graph->producers[task->first_producer + task->producer_count++] = edge->producer;
   }
 }
@@ -147,25 +79,22 @@ static bool close_over(struct pto_explore_graph *graph) {
 
 int pto_explore_graph_init(struct pto_explore_graph *graph, const struct pto_runtime *rt) {
   const struct pto_trace *trace = pto_runtime_trace(rt);
-  const struct source source = {trace, rt};
-  struct ranges ranges;
   memset(graph, 0, sizeof *graph);
   graph->task_count = trace->tasks.count;
   graph->is_partial = trace->tasks.dropped || trace->params.dropped || trace->edges.dropped;
   graph->tasks = calloc(graph->task_count + 1, sizeof *graph->tasks);
   graph->touches = calloc(trace->params.count + 1, sizeof *graph->touches);
   graph->producers = calloc(trace->edges.count + 1, sizeof *graph->producers);
-  bool is_complete = collect_ranges(&source, &ranges) && graph->tasks && graph->touches && graph->producers;
+  bool is_complete = graph->tasks && graph->touches && graph->producers;
   for (uint64_t i = 0; i < graph->task_count && is_complete; i++) {
     const struct pto_trace_task *record = pto_trace_log_at(&trace->tasks, i);
     struct pto_explore_task *task = &graph->tasks[i];
     name_task(record, task);
     task->block_count = record->block_count;
     task->call = record->call;
-    take_params(graph, &source, &ranges, record, task);
-    take_edges(graph, &source, record, task);
+    take_params(graph, trace, record, task);
+    take_edges(graph, trace, record, task);
   }
-  free(ranges.items);
   if (is_complete && close_over(graph)) return PTO_OK;
   pto_explore_graph_fini(graph);
   return PTO_ENOMEM;
@@ -183,28 +112,28 @@ void pto_explore_graph_fini(struct pto_explore_graph *graph) {
 
 #define WRITES 2u /* a bit of enum pto_mode */
 
-/* Two touches of one resource, or of a byte of it, one of which writes. */
+static bool is_one_memory(const struct pto_explore_touch *a, const struct pto_explore_touch *b) {
+  return a->is_managed == b->is_managed && a->begin < b->end && b->begin < a->end;
+}
+
+/* Two touches of one memory, or of a byte of it, one of which writes. */
 static bool find_conflict(const struct pto_explore_graph *graph, uint64_t a, uint64_t b, bool is_of_bytes,
                           const struct pto_explore_touch **touch_a, const struct pto_explore_touch **touch_b) {
   const struct pto_explore_task *task_a = &graph->tasks[a], *task_b = &graph->tasks[b];
   for (uint32_t i = 0; i < task_a->touch_count; i++)
     for (uint32_t k = 0; k < task_b->touch_count; k++) {
-      const struct pto_explore_touch *x = &graph->touches[task_a->first_touch + i];
-      const struct pto_explore_touch *y = &graph->touches[task_b->first_touch + k];
-      if (x->resource != y->resource || !((x->mode | y->mode) & WRITES)) continue;
-      if (is_of_bytes && !pto_region_intersects(&x->region, &y->region, NULL)) continue;
-      if (touch_a) *touch_a = x;
-      if (touch_b) *touch_b = y;
-      return true;
+      *touch_a = &graph->touches[task_a->first_touch + i];
+      *touch_b = &graph->touches[task_b->first_touch + k];
+      if (!is_one_memory(*touch_a, *touch_b) || !(((*touch_a)->mode | (*touch_b)->mode) & WRITES)) continue;
+      if (!is_of_bytes || pto_region_intersects(&(*touch_a)->region, &(*touch_b)->region, NULL)) return true;
     }
   return false;
 }
 
-bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
-                                    const struct pto_explore_touch **touch_a,
-                                    const struct pto_explore_touch **touch_b) {
+bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b) {
+  const struct pto_explore_touch *touch_a, *touch_b;
   if (a >= graph->task_count || b >= graph->task_count) return true; /* nothing is known of them */
-  return find_conflict(graph, a, b, false, touch_a, touch_b);
+  return find_conflict(graph, a, b, false, &touch_a, &touch_b);
 }
 
 bool pto_explore_graph_shares_bytes(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,

@@ -5,11 +5,9 @@
  * Made from the record of one run (PTO_RECORD_GRAPH): a copy, which owns all it needs.  Edges and accesses are the same
  * in every run, so that of the reference serves for all schedules.
  *
- * Always true: a producer's number is below its consumer's.  A resource is a managed buffer, or a group of external
- * ranges that intersect: kernels may be sloppy, so bytes play no part.
- *
- * Two tasks are dependent where they touch a common resource and one of them writes it, by the modes that they declare;
- * an empty tensor touches nothing.
+ * Always true: a producer's number is below its consumer's.  Two tasks are dependent where they touch one
+ * managed buffer, or external buffers that have memory in common, and one of them writes it, by the modes that they
+ * declare: kernels may be sloppy, so which bytes of a buffer plays no part.  An empty tensor touches nothing.
  *
  * One thread.
  */
@@ -24,10 +22,11 @@
 
 /* One parameter, with its bytes. */
 struct pto_explore_touch {
-  uint64_t resource;
+  uint64_t begin, end; /* addresses of the buffer; of a managed one its number alone, whose memory others had too */
   uint64_t buffer_number;
   uint32_t mode;  /* enum pto_mode */
   uint32_t param; /* UINT32_MAX: the predicate */
+  bool is_managed;
   struct pto_region region;
 };
 
@@ -55,9 +54,7 @@ PTO_MUST_CHECK int pto_explore_graph_init(struct pto_explore_graph *graph, const
 /* Takes zeroed structs too. */
 void pto_explore_graph_fini(struct pto_explore_graph *graph);
 
-/* Whether two tasks are dependent; through the last two, unless NULL, by which touch of each. */
-bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,
-                                    const struct pto_explore_touch **touch_a, const struct pto_explore_touch **touch_b);
+bool pto_explore_graph_is_dependent(const struct pto_explore_graph *graph, uint64_t a, uint64_t b);
 /* Whether they declare a byte in common that one of them writes; through the last two by which parameters.  False where
  * nothing is known of them. */
 bool pto_explore_graph_shares_bytes(const struct pto_explore_graph *graph, uint64_t a, uint64_t b,

@@ -19,6 +19,10 @@ struct pto_explore_outcome {
   char text[PTO_SENTENCE_SIZE]; /* what differs; "" where nothing does */
 };
 
+/* Copies the outputs of the run made last: those of the reference, to which later ones are held.  False without memory.
+ */
+PTO_MUST_CHECK bool pto_explore_keep_outputs(struct pto_explore *explore);
+
 /* Runs the program on `rt`; `chooser` is NULL where the engine has none. */
 void pto_explore_run_once(struct pto_explore *explore, struct pto_runtime *rt,
                           const struct pto_explore_chooser *chooser, struct pto_explore_outcome *outcome);

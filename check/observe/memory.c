@@ -177,19 +177,17 @@ static void classify_end(struct pto_observe_memory *m, uint64_t page, uint8_t *c
     }
 }
 
-static bool span_holds(const struct pto_observe_memory *m, uint64_t page, struct pto_observe_range *found) {
-  for (uint32_t i = 0; i < m->spans.count; i++) {
-    const struct pto_observe_range *span = LIST_AT(&m->spans, struct pto_observe_range, i);
-    if (page < span->lo || page >= span->hi) continue;
-    *found = *span;
-    return true;
+/* The range that holds the page; NULL: none does. */
+static const struct pto_observe_range *range_of(const struct pto_observe_list *ranges, uint64_t page) {
+  for (uint32_t i = 0; i < ranges->count; i++) {
+    const struct pto_observe_range *range = LIST_AT(ranges, struct pto_observe_range, i);
+    if (page >= range->lo && page < range->hi) return range;
   }
-  return false;
+  return NULL;
 }
 
 /* The page is open and as it was when the call began. */
 static uint32_t add_page(struct pto_observe_memory *m, uint64_t page) {
-  struct pto_observe_range span;
   uint32_t *place = hash_place(m, page);
   const uint32_t slot = m->pages.count;
   const bool is_guarded = area_of(m, page) != NULL;
@@ -206,7 +204,7 @@ static uint32_t add_page(struct pto_observe_memory *m, uint64_t page) {
   if (!is_guarded)
     classify_end(m, page, classes);
   else
-    memset(classes, span_holds(m, page, &span) ? PTO_OBSERVE_READ : 0, m->page_bytes);
+    memset(classes, range_of(&m->spans, page) ? PTO_OBSERVE_READ : 0, m->page_bytes);
   return slot;
 }
 
@@ -260,8 +258,7 @@ void pto_observe_call_open(struct pto_observe_memory *m) {
   /* A span may hold a page that became the call's for another parameter. */
   for (uint32_t i = 0; m->spans.count && i < m->pages.count; i++) {
     const struct pto_observe_page *page = &pto_observe_pages(m)[i];
-    struct pto_observe_range span;
-    if (page->is_guarded && span_holds(m, page->addr, &span))
+    if (page->is_guarded && range_of(&m->spans, page->addr))
       protect(page->addr, page->addr + m->page_bytes, PROT_READ | PROT_WRITE);
   }
 }
@@ -303,18 +300,11 @@ static int is_write(const void *context) {
 
 /* A touch of a closed page in a call; false where it is none. */
 static bool touch(struct pto_observe_memory *m, uint64_t page, int writes) {
-  struct pto_observe_range span;
-  const uint32_t slot = pto_observe_call_find(m, page);
-  if (slot != PTO_OBSERVE_NO_SLOT) return false; /* it is open: this is a fault of another kind */
-  if (writes != 1 && span_holds(m, page, &span)) {
-    for (uint32_t i = 0; i < m->opened.count; i++) { /* it is open to be read, so this is a write */
-      const struct pto_observe_range *range = LIST_AT(&m->opened, struct pto_observe_range, i);
-      if (page >= range->lo && page < range->hi) writes = 1;
-    }
-    if (writes != 1) {
-      open_span(m, page, pto_min_u64(span.hi, page + SPAN_PIECE * m->page_bytes));
-      return true;
-    }
+  if (pto_observe_call_find(m, page) != PTO_OBSERVE_NO_SLOT) return false; /* open: this is a fault of another kind */
+  const struct pto_observe_range *span = writes != 1 ? range_of(&m->spans, page) : NULL;
+  if (span && !range_of(&m->opened, page)) { /* else it is open to be read, so this is a write */
+    open_span(m, page, pto_min_u64(span->hi, page + SPAN_PIECE * m->page_bytes));
+    return true;
   }
   protect(page, page + m->page_bytes, PROT_READ | PROT_WRITE);
   return add_page(m, page) != PTO_OBSERVE_NO_SLOT;

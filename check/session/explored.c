@@ -38,7 +38,7 @@ int pto_explored_open(struct pto_explored *explored, const struct pto_session_op
   return PTO_EXIT_USAGE;
 }
 
-int pto_explored_begin(struct pto_explored *explored, void (*progress)(void *, uint64_t done, uint64_t count)) {
+int pto_explored_begin(struct pto_explored *explored, void (*progress)(uint64_t done, uint64_t count)) {
   static const struct pto_finding wrong = {PTO_FINDING_OF_RUN(PTO_FINDING_WRONG)};
   struct pto_session *session = &explored->session;
   explored->explore = (struct pto_explore){

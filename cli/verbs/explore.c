@@ -107,8 +107,7 @@ static void last_words(void *context, int status, const char *sentence) {
 
 /* ---- the exploration ---- */
 
-static void show_progress(void *context, uint64_t done, uint64_t count) {
-  (void)context;
+static void show_progress(uint64_t done, uint64_t count) {
   pto_progress_line_stage("exploring", (unsigned)(done + 1), (unsigned)count);
 }
 

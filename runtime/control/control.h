@@ -100,8 +100,6 @@ struct pto_memory_watch {
 void pto_runtime_watch(struct pto_runtime *rt, const struct pto_memory_watch *watch);
 /* Between runs: whether the runs from now on are recorded, as the configuration asked for. */
 void pto_runtime_set_recording(struct pto_runtime *rt, bool is_on);
-/* Whether an address is in the runtime's own memory: that of managed buffers, not of external ones. */
-bool pto_runtime_owns_address(const struct pto_runtime *rt, uint64_t address);
 /* The engine under a runtime, for reports. */
 struct pto_port *pto_runtime_port(struct pto_runtime *rt);
 

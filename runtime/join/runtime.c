@@ -318,9 +318,6 @@ void pto_runtime_set_recording(struct pto_runtime *rt, bool is_on) {
   PTO_ASSERT(!rt->is_running);
   rt->trace.record = is_on ? rt->config.record : 0;
 }
-bool pto_runtime_owns_address(const struct pto_runtime *rt, uint64_t address) {
-  return pto_gm_arena_overlaps(&rt->arena, address, address + 1);
-}
 struct pto_port *pto_runtime_port(struct pto_runtime *rt) {
   return rt->port;
 }
