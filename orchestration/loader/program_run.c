@@ -63,37 +63,6 @@ void pto_program_run_destroy(struct pto_program_run *run) {
   free(run);
 }
 
-/* ---- failures ---- */
-
-/* The first failure is kept. */
-static int keep_failure(struct pto_program_run *run, int status, const char *format, va_list arguments) {
-  char sentence[PTO_SENTENCE_SIZE];
-  if (run->error.status != PTO_OK) return status;
-  vsnprintf(sentence, sizeof sentence, format, arguments);
-  return pto_error_set(&run->error, status, "%s", sentence);
-}
-
-int pto_program_fail(struct pto_program_run *run, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  const int status = keep_failure(run, PTO_EINVAL, format, arguments);
-  va_end(arguments);
-  return status;
-}
-
-int pto_program_fail_as(struct pto_program_run *run, int status, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  (void)keep_failure(run, status, format, arguments);
-  va_end(arguments);
-  return status;
-}
-
-void pto_program_out_of_memory(struct pto_program_run *run, const char *what) {
-  if (run->error.status == PTO_OK)
-    (void)pto_error_set(&run->error, PTO_ENOMEM, "%s: out of memory for %s", run->program->name, what);
-}
-
 /* ---- steps ---- */
 
 /* What a step of the program came to: its own failure first, else its return. */
