@@ -136,7 +136,7 @@ static struct map_side *make_side(enum shape shape, uint32_t live) {
   if (!is_made) return NULL;
   side->space = pto_access_map_add_space(&side->map, BASE_ADDR, side->grid.size_bytes, side->grid.pitch_bytes,
                                          side->grid.size_bytes);
-  side->writer = side->rings.slots[pto_task_ring_alloc(&side->rings, 0)].ref;
+  side->writer = side->rings.slots[pto_task_ring_alloc(&side->rings, side->rings.rings)].ref;
   side->hazards = (struct pto_hazards){.map = &side->map, .rings = &side->rings, .chunks = &side->chunks};
   pto_deps_table_init(&side->hazards.table, PTO_DEPS_EXACT);
   for (uint32_t i = 0; i < live; i++) {

@@ -72,10 +72,10 @@ static void take_completions(struct pto_task_capture *c) {
 static void drain(struct pto_task_capture *c) {
   const bool was_scheduler = c->port->is_scheduler;
   enter(c);
-  c->inner->flush(c->port);
+  if (c->inner->flush) c->inner->flush(c->port);
   bool has_waited = c->in_flight > 0;
   while (c->in_flight) take_completions(c);
-  if (has_waited && !was_scheduler) c->inner->resume(c->port, 0);
+  if (has_waited && !was_scheduler && c->inner->resume) c->inner->resume(c->port, 0);
   leave(c);
 }
 
@@ -377,7 +377,7 @@ static void flush(struct pto_port *port) {
   struct pto_task_capture *c = capture_of(port);
   end_group(c);
   enter(c);
-  c->inner->flush(port);
+  if (c->inner->flush) c->inner->flush(port);
   leave(c);
 }
 

@@ -39,7 +39,7 @@ static const struct {
     {PTO_PERF_WORK_idle, false, "has_messages has_work has_work_or_pause"},
     {PTO_PERF_WORK_recording, true, "pto_progress_record pto_progress_now"},
     {PTO_PERF_WORK_recording, false,
-     "pto_trace_* pto_threads_append_span run_recorded pto_record_* record pto_edge_record_sort record_params "
+     "pto_trace_* pto_threads_append_span run_recorded pto_record_* record_edge sort_edges record_params "
      "clock_gettime __vdso_clock_gettime"},
 };
 

@@ -38,14 +38,10 @@ static void begin_waiting(struct pto_runtime *rt) {
 
 static void record_host_access(struct pto_runtime *rt, uint64_t begin, bool has_waited) {
   if (has_waited) PTO_PROBE1(stall_end, PTO_STALL_host_access);
-  struct pto_trace_control *control =
-      pto_trace_has_timeline(&rt->trace) ? pto_trace_log_append(&rt->trace.control) : NULL;
-  if (!control) return;
-  *control = (struct pto_trace_control){.begin = begin,
-                                        .end = pto_progress_now(rt),
-                                        .activity = PTO_CONTROL_HOST_ACCESS,
-                                        .stall = has_waited ? PTO_STALL_host_access : PTO_STALL_none,
-                                        .task = (uint32_t)rt->task_count};
+  pto_progress_record(rt, (struct pto_trace_control){.begin = begin,
+                                                     .activity = PTO_CONTROL_HOST_ACCESS,
+                                                     .stall = has_waited ? PTO_STALL_host_access : PTO_STALL_none,
+                                                     .task = (uint32_t)rt->task_count});
 }
 
 /* Waits for every task on these bytes that the rules make the host wait for. */
@@ -188,14 +184,10 @@ void pto_host_move(struct pto_runtime *rt, const struct pto_host_move *move) {
   rt->move_count++;
   rt->moved_bytes += move->size_bytes;
   if (rt->port->is_virtual) rt->port->clock += move->ps;
-  if (!pto_trace_has_timeline(&rt->trace)) return;
-  struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
-  if (control)
-    *control = (struct pto_trace_control){.begin = begin,
-                                          .end = pto_progress_now(rt),
-                                          .moved_bytes = move->size_bytes,
-                                          .activity = (uint16_t)move->activity,
-                                          .task = (uint32_t)rt->task_count};
+  pto_progress_record(rt, (struct pto_trace_control){.begin = begin,
+                                                     .moved_bytes = move->size_bytes,
+                                                     .activity = (uint16_t)move->activity,
+                                                     .task = (uint32_t)rt->task_count});
 }
 
 _Static_assert(PTO_ARRAY_LENGTH(((struct pto_host_mark *)NULL)->heads) == PTO_RING_COUNT, "a place a ring");

@@ -329,19 +329,16 @@ void pto_stall_for(struct pto_runtime *rt, struct pto_stall *stall, enum pto_sta
 void pto_stall_end(struct pto_runtime *rt, struct pto_stall *stall) {
   if (stall->reason == PTO_STALL_none) return;
   PTO_PROBE1(stall_end, stall->reason);
-  const uint64_t end = pto_progress_now(rt);
-  struct pto_trace_control *control =
-      pto_trace_has_timeline(&rt->trace) ? pto_trace_log_append(&rt->trace.control) : NULL;
-  if (control)
-    *control = (struct pto_trace_control){.begin = stall->begin,
-                                          .end = end,
-                                          .activity = PTO_CONTROL_WAIT,
-                                          .stall = (uint16_t)stall->reason,
-                                          .task = (uint32_t)rt->task_count};
+  pto_progress_record(rt, (struct pto_trace_control){.begin = stall->begin,
+                                                     .activity = PTO_CONTROL_WAIT,
+                                                     .stall = (uint16_t)stall->reason,
+                                                     .task = (uint32_t)rt->task_count});
   stall->reason = PTO_STALL_none;
 }
 
-void pto_progress_resume(struct pto_runtime *rt) { rt->port->ops->resume(rt->port, rt->port->clock); }
+void pto_progress_resume(struct pto_runtime *rt) {
+  if (rt->port->ops->resume) rt->port->ops->resume(rt->port, rt->port->clock);
+}
 
 int pto_progress_wait(struct pto_runtime *rt) {
   if (take_in(rt) || dispatch(rt)) return rt->has_failed ? rt->error.status : PTO_OK;

@@ -26,7 +26,7 @@
 #include <runtime/task/payload_pool.h>
 #include <runtime/control/published_counters.h>
 #include <runtime/deadlock/wait_picture.h>
-#include <runtime/deps/edge_record.h>
+#include <runtime/deps/hazards.h>
 #include <runtime/memory/buffer_registry.h>
 #include <runtime/memory/gm_arena.h>
 #include <runtime/sched/scheduler.h>
@@ -99,7 +99,6 @@ struct pto_runtime {
   struct pto_list_chunks chunks;
   struct pto_access_map map;
   struct pto_hazards hazards;
-  struct pto_edge_record edge_record;
   struct pto_scheduler scheduler;
   struct pto_payload_pool payloads;
   struct pto_buffer_registry buffers;
@@ -183,16 +182,14 @@ static inline uint64_t pto_progress_now(const struct pto_runtime *rt) {
   if (!pto_trace_has_timeline(&rt->trace)) return 0;
   return rt->port->is_virtual ? rt->port->clock : pto_trace_now(&rt->trace);
 }
-/* What the control thread did since `begin`, for the timeline.  Gives the end. */
-static inline uint64_t pto_progress_record(struct pto_runtime *rt, enum pto_control_activity activity, uint64_t begin,
-                                           uint64_t task_number) {
+/* What the control thread did until now, for the timeline: `what` has all but the end, and the task where it is not the
+ * next one.  Gives the end. */
+static inline uint64_t pto_progress_record(struct pto_runtime *rt, struct pto_trace_control what) {
   if (!pto_trace_has_timeline(&rt->trace)) return 0;
-  const uint64_t end = pto_progress_now(rt);
+  what.end = pto_progress_now(rt);
   struct pto_trace_control *control = pto_trace_log_append(&rt->trace.control);
-  if (control)
-    *control = (struct pto_trace_control){
-        .begin = begin, .end = end, .activity = (uint16_t)activity, .task = (uint32_t)task_number};
-  return end;
+  if (control) *control = what;
+  return what.end;
 }
 
 /* A time that the orchestration waits for something; zeroed: it does not.  Counted where it begins. */

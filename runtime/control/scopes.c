@@ -53,7 +53,8 @@ void pto_scopes_pop(struct pto_runtime *rt) {
 static void charge_scope(struct pto_runtime *rt) {
   uint64_t begin_time = pto_progress_now(rt);
   if (rt->port->is_virtual) pto_port_charge(rt->port, PTO_ACTOR_ORCHESTRATOR, PTO_WORK_SCOPE, 1);
-  pto_progress_record(rt, PTO_CONTROL_SCOPE, begin_time, rt->task_count);
+  pto_progress_record(rt, (struct pto_trace_control){
+                              .begin = begin_time, .activity = PTO_CONTROL_SCOPE, .task = (uint32_t)rt->task_count});
 }
 
 int pto_scope_begin(struct pto_runtime *rt, uint32_t kind) {
@@ -79,7 +80,7 @@ int pto_scope_end(struct pto_runtime *rt) {
   charge_scope(rt);
   pto_scopes_pop(rt);
   if (PTO_UNLIKELY(rt->recording != NULL)) pto_recording_add_scope_end(rt->recording);
-  rt->port->ops->flush(
-      rt->port); /* what was held back for a batch goes out: the orchestration may be busy elsewhere now */
+  /* what was held back for a batch goes out: the orchestration may be busy elsewhere now */
+  if (rt->port->ops->flush) rt->port->ops->flush(rt->port);
   return PTO_OK;
 }

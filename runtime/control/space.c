@@ -88,7 +88,7 @@ int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *subm
   uint64_t heap_end = 0;
   if (PTO_UNLIKELY(piece_bytes > ring->heap.size_bytes)) return fail_size(rt, ring_index, submit);
   for (;;) {
-    bool is_full = pto_task_ring_is_full(&rt->rings, ring_index);
+    bool is_full = pto_task_ring_is_full(&rt->rings, ring);
     if (!is_full && (!allocates || pto_heap_ring_alloc(&ring->heap, piece_bytes, piece_out, &heap_end))) break;
     if (pto_task_ring_retire(&rt->rings, ring_index)) continue;
     note_space(rt, ring_index, is_full, submit);
@@ -104,7 +104,7 @@ int pto_space_reserve(struct pto_runtime *rt, const struct pto_submit_work *subm
     pto_progress_resume(rt);
     pto_stall_end(rt, &stall);
   }
-  *slot_out = pto_task_ring_alloc(&rt->rings, ring_index);
+  *slot_out = pto_task_ring_alloc(&rt->rings, ring);
   if (allocates) rt->rings.cold[*slot_out].heap_end = heap_end;
   return PTO_OK;
 }

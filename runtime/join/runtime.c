@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <runtime/base/clock.h>
 #include <runtime/base/sized.h>
+#include <runtime/submit/record.h>
 #include <runtime/submit/template.h>
 
 #include <stdatomic.h>
@@ -115,7 +116,6 @@ int pto_control_create(const struct pto_config *config, struct pto_port *port, v
                                      .slots = rt->rings.slots,
                                      .slot_mask = rt->rings.slot_mask};
   pto_deps_table_init(&rt->hazards.table, config->deps);
-  rt->edge_record = (struct pto_edge_record){&rt->trace, &rt->rings};
   if (config->record) rt->port->trace = &rt->trace;
   rt->port->meter = config->meter;
   rt->config.engine = rt->config.chip = NULL;
@@ -168,7 +168,7 @@ static void begin_state(struct pto_runtime *rt) {
   rt->task_generation = rt->buffers.tag | 1;
   pto_trace_begin_run(&rt->trace, rt->port->is_virtual);
   PTO_ASSERT(!rt->recording);
-  pto_edge_record_listen(&rt->edge_record, &rt->hazards);
+  pto_record_listen(rt);
   pto_runtime_count_listeners(rt);
 }
 

@@ -8,8 +8,8 @@
  *
  * Always true: what reaches pto_control_create is complete (no NULL but for callbacks, size as compiled).
  *
- * To add a field to pto_config: its default in complete(), its limits there, or in runtime.c where the control
- * thread's module has them.
+ * To add a field to pto_config: its default in complete(), its limits there, or in runtime/join/runtime.c where the
+ * control thread's module has them.
  */
 #include <runtime/join/defaults.h>
 

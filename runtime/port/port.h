@@ -130,13 +130,13 @@ struct pto_port_ops {
    * poll gives it. */
   bool (*dispatch)(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
                    struct pto_completion *completion);
-  void (*flush)(struct pto_port *port);
+  void (*flush)(struct pto_port *port); /* NULL where nothing is held back */
   /* Takes up to `max` completions, never waiting for one; it may run kernels that this thread is to run.  Virtual time:
    * the one that a scheduler takes in next, where the orchestrator's clock has reached that moment, and the clock is
    * that scheduler's until the next poll, resume or wait. */
   uint32_t (*poll)(struct pto_port *port, struct pto_completion *completions, uint32_t max);
   /* The control thread goes on with the orchestration: `clock` is the orchestrator's again, at least `not_before` if it
-   * had to wait for something that was true only then. */
+   * had to wait for something that was true only then.  NULL: it is at any time. */
   void (*resume)(struct pto_port *port, uint64_t not_before);
   /* Nothing to do until something completes: runs kernels (one, or a few short ones), or blocks, or moves virtual time
    * to the next completion.  Call only with messages in flight.  Afterwards a poll may or may not give completions. */

@@ -126,23 +126,10 @@ static PTO_COLD int refuse_mode(struct pto_runtime *rt, const struct pto_kernel 
                     expected->name ? expected->name : "", pto_param_mode_name(param->mode), pto_param_mode_name(mode));
 }
 
-static int check_against_kernel(struct pto_runtime *rt, const struct pto_kernel *kernel, const struct pto_param *params,
-                                uint32_t count) {
-  if (kernel->param_count != count)
-    return PTO_REFUSE(rt, PTO_EINVAL, "%s takes %u parameters, %u were passed", kernel->name, kernel->param_count,
-                      count);
-  for (uint32_t i = 0; i < count; i++) {
-    const struct pto_kernel_param *expected = &kernel->params[i];
-    if (expected->mode != params[i].mode) return refuse_mode(rt, kernel, expected, &params[i], i, expected->mode);
-    int status = check_param(rt, kernel, expected, &params[i], i);
-    if (status) return status;
-  }
-  return PTO_OK;
-}
-
-/* Kernels of a MIX list all parameters; the task's mode is the union of what they do. */
-static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *const kernels[3],
-                             const struct pto_param *params, uint32_t count) {
+/* Each kernel lists all parameters; the task's mode is the union of what they do. */
+static int check_lists(struct pto_runtime *rt, const struct pto_launch *launch, const struct pto_param *params,
+                       uint32_t count) {
+  const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
   for (int k = 0; k < 3; k++)
     if (kernels[k] && kernels[k]->param_count != count)
       return PTO_REFUSE(rt, PTO_EINVAL, "%s takes %u parameters, %u were passed", kernels[k]->name,
@@ -160,11 +147,15 @@ static int check_against_mix(struct pto_runtime *rt, const struct pto_kernel *co
                           i, last->name, kernels[k]->name);
       last = kernels[k];
       mode |= last->params[i].mode;
-      int status = check_param(rt, last, &last->params[i], &params[i], i);
-      if (status) return status;
     }
+    if (!last && params[i].mode == PTO_UNUSED) continue; /* a mode that is none */
     if (!last) return PTO_REFUSE(rt, PTO_EINVAL, "param %u is used by no kernel of the task", i);
     if (mode != params[i].mode) return refuse_mode(rt, last, &last->params[i], &params[i], i, mode);
+    for (int k = 0; k < 3; k++) {
+      if (!kernels[k] || kernels[k]->params[i].mode == PTO_UNUSED) continue;
+      const int status = check_param(rt, kernels[k], &kernels[k]->params[i], &params[i], i);
+      if (status) return status;
+    }
   }
   return PTO_OK;
 }
@@ -190,13 +181,6 @@ static int count_params(struct pto_runtime *rt, struct pto_submit_work *submit, 
     submit->dim_count += (uint32_t)pto_min_u64(t->ndims, PTO_MAX_DIMS); /* more are refused soon */
   }
   return PTO_OK;
-}
-
-static int check_lists(struct pto_runtime *rt, const struct pto_launch *launch, bool is_mix,
-                       const struct pto_param *params, uint32_t count) {
-  const struct pto_kernel *kernels[3] = {launch->aic, launch->aiv0, launch->aiv1};
-  return is_mix ? check_against_mix(rt, kernels, params, count)
-                : check_against_kernel(rt, first_kernel(launch), params, count);
 }
 
 /* ---- blocks that accumulate ---- */
@@ -255,7 +239,7 @@ int pto_launch_check(struct pto_runtime *rt, struct pto_submit_work *submit, con
   if (PTO_UNLIKELY(status)) return status;
   const struct pto_kernel *one = first_kernel(launch);
   *what_out = one->name;
-  status = check_lists(rt, launch, pto_shape_message_count(shape) > 1, request->params, request->count);
+  status = check_lists(rt, launch, request->params, request->count);
   if (!status) status = count_params(rt, submit, one->name, request->params, request->count);
   if (!status && submit->accumulates) status = check_turns(rt, submit, launch, one->name, request->count);
   describe(submit, launch, shape);

@@ -48,16 +48,74 @@ uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *s
   return first_edge;
 }
 
+/* ---- edges ---- */
+
+static uint32_t param_of(uint16_t tag) {
+  uint32_t param = tag & PTO_TAG_PARAM_MASK;
+  return param == PTO_TAG_PREDICATE ? UINT32_MAX : param;
+}
+
+/* Writes one record for each reason of an edge. */
+static void record_edge(void *context, const struct pto_edge *edge) {
+  struct pto_runtime *rt = context;
+  const struct pto_task_cold *cold = rt->rings.cold;
+  const bool is_explicit = edge->reasons & PTO_EDGE_EXPLICIT;
+  for (uint32_t reason = PTO_EDGE_RAW; reason <= PTO_EDGE_EXPLICIT; reason <<= 1) {
+    if (!(edge->reasons & reason)) continue;
+    struct pto_trace_edge *written = pto_trace_log_append(&rt->trace.edges);
+    if (!written) return;
+    *written = (struct pto_trace_edge){.producer = cold[edge->producer].number,
+                                       .consumer = cold[edge->consumer].number,
+                                       .reason = reason,
+                                       .producer_param = is_explicit ? UINT32_MAX : param_of(edge->producer_tag),
+                                       .consumer_param = is_explicit ? UINT32_MAX : param_of(edge->consumer_tag),
+                                       .begin = edge->begin,
+                                       .end = edge->end,
+                                       .buffer_number = edge->buffer_number};
+  }
+}
+
+void pto_record_listen(struct pto_runtime *rt) {
+  rt->hazards.listener = pto_trace_has_graph(&rt->trace) ? record_edge : NULL;
+  rt->hazards.listener_context = rt;
+}
+
+static bool comes_before(const struct pto_trace_edge *x, const struct pto_trace_edge *y) {
+  if (x->producer != y->producer) return x->producer < y->producer;
+  if (x->consumer_param != y->consumer_param) return x->consumer_param < y->consumer_param;
+  if (x->producer_param != y->producer_param) return x->producer_param < y->producer_param;
+  return x->reason < y->reason;
+}
+
+/* Shell's sort with Ciura's gaps (2001): in place, as a run allocates nothing, and the order of equals has no meaning.
+ */
+static void sort_edges(struct pto_trace_edge *edges, uint64_t count) {
+  static const uint64_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+  for (size_t g = 0; g < PTO_ARRAY_LENGTH(gaps); g++)
+    for (uint64_t i = gaps[g]; i < count; i++) {
+      struct pto_trace_edge edge = edges[i];
+      uint64_t k = i;
+      for (; k >= gaps[g] && comes_before(&edge, &edges[k - gaps[g]]); k -= gaps[g]) edges[k] = edges[k - gaps[g]];
+      edges[k] = edge;
+    }
+}
+
 void pto_record_edges(struct pto_runtime *rt, uint64_t number, uint64_t first_edge) {
-  struct pto_trace_log *tasks = &rt->trace.tasks;
-  pto_edge_record_sort(&rt->edge_record, first_edge);
+  struct pto_trace_log *tasks = &rt->trace.tasks, *log = &rt->trace.edges;
+  struct pto_trace_edge *edges = log->memory.addr;
+  sort_edges(edges + first_edge, log->count - first_edge);
+  for (uint64_t i = first_edge; i < log->count; i++)
+    edges[i].is_first = i == first_edge || edges[i].producer != edges[i - 1].producer;
   if (number >= tasks->count) return; /* the full log has dropped the task */
   struct pto_trace_task *task = pto_trace_log_at(tasks, number);
-  task->edge_count = rt->trace.edges.count - first_edge;
+  task->edge_count = log->count - first_edge;
 }
+
+/* ---- times ---- */
 
 /* The kernel of a task that is run at once begins where its submit ends. */
 void pto_record_time(struct pto_runtime *rt, const struct pto_task_slot *slot, uint64_t begin_time, uint64_t number) {
-  const uint64_t end_time = pto_progress_record(rt, PTO_CONTROL_SUBMIT, begin_time, number);
+  const uint64_t end_time = pto_progress_record(
+      rt, (struct pto_trace_control){.begin = begin_time, .activity = PTO_CONTROL_SUBMIT, .task = (uint32_t)number});
   rt->trace.control.last_time = slot->pending == 1 && (slot->flags & PTO_TASK_SINGLE) ? end_time : 0;
 }

@@ -9,10 +9,12 @@
 
 #include <runtime/submit/params.h>
 
+/* At the begin of a run: hears of each edge where the graph is recorded. */
+void pto_record_listen(struct pto_runtime *rt);
 /* Before the task's edges are found, where the graph is recorded; gives where these will begin. */
 PTO_COLD uint64_t pto_record_task(struct pto_runtime *rt, const struct pto_submit_work *submit,
                                   const struct pto_submit_request *request, uint32_t slot_index, uint64_t begin_time);
-/* Once they are. */
+/* Once they are: the reasons of an edge follow each other, producers in the order of their submits. */
 PTO_COLD void pto_record_edges(struct pto_runtime *rt, uint64_t number, uint64_t first_edge);
 /* The submit's place on the timeline. */
 PTO_COLD void pto_record_time(struct pto_runtime *rt, const struct pto_task_slot *slot, uint64_t begin_time,

@@ -175,11 +175,11 @@ static PTO_INLINE int submit(struct pto_runtime *rt, const struct pto_submit_req
   has_more |= submit->has_more | rt->has_listeners;
   if (PTO_UNLIKELY(has_more)) status = check_after(rt, launch->after, launch->after_count);
   uint32_t slot_index;
-  if (PTO_UNLIKELY(has_more || pto_task_ring_has_no_slot(&rt->rings, rt->ring))) {
+  if (PTO_UNLIKELY(has_more || pto_task_ring_is_full(&rt->rings, rt->ring))) {
     if (!status) status = pto_space_reserve(rt, submit, &slot_index, &more.piece);
     if (status) return pto_params_drop(rt, submit, status);
   } else {
-    slot_index = pto_task_ring_alloc_in(&rt->rings, rt->ring);
+    slot_index = pto_task_ring_alloc(&rt->rings, rt->ring);
   }
   struct pto_task_slot *slot = &rt->rings.slots[slot_index];
   const uint64_t number = rt->task_count++;

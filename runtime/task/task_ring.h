@@ -152,11 +152,8 @@ static inline bool pto_task_ref_is_visible(const struct pto_task_rings *rings, s
 static inline bool pto_task_slot_is_of(const struct pto_task_slot *slot, struct pto_task_ref ref) {
   return slot->ref.bits == ref.bits;
 }
-static inline bool pto_task_ring_has_no_slot(const struct pto_task_rings *rings, const struct pto_task_ring *ring) {
+static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, const struct pto_task_ring *ring) {
   return ring->head - ring->tail >= rings->window - 1;
-}
-static inline bool pto_task_ring_is_full(const struct pto_task_rings *rings, uint32_t ring) {
-  return pto_task_ring_has_no_slot(rings, &rings->rings[ring]);
 }
 
 static inline uint64_t pto_task_ring_high_water(const struct pto_task_ring *ring) {
@@ -165,8 +162,8 @@ static inline uint64_t pto_task_ring_high_water(const struct pto_task_ring *ring
 
 /* Takes the next slot of a ring that is not full: WAITING, with one pending for the submit, and nothing of the task
  * before.  The cold half is left as it is. */
-static inline uint32_t pto_task_ring_alloc_in(struct pto_task_rings *rings, struct pto_task_ring *ring) {
-  PTO_ASSERT(!pto_task_ring_has_no_slot(rings, ring));
+static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, struct pto_task_ring *ring) {
+  PTO_ASSERT(!pto_task_ring_is_full(rings, ring));
   const struct pto_task_ref ref = pto_task_ref_in(rings, ring, ring->head);
   const uint32_t index = pto_task_ref_slot(rings, ref);
   struct pto_task_slot *slot = &rings->slots[index];
@@ -184,9 +181,6 @@ static inline uint32_t pto_task_ring_alloc_in(struct pto_task_rings *rings, stru
   slot->payload = NULL;
   ring->head++;
   return index;
-}
-static inline uint32_t pto_task_ring_alloc(struct pto_task_rings *rings, uint32_t ring_index) {
-  return pto_task_ring_alloc_in(rings, &rings->rings[ring_index]);
 }
 /* The newest task of the ring has completed, before any other was submitted to it, and has no heap piece. */
 static inline void pto_task_ring_note_done(struct pto_task_ring *ring) {

@@ -298,8 +298,6 @@ static void threads_end_run(struct pto_port *port) {
   pto_topology_unpin(&engine->topology, &engine->control_affinity);
 }
 
-static void threads_resume(struct pto_port *port, uint64_t not_before) {}
-
 static const char *threads_kernel_message(struct pto_port *port, uint32_t core) {
   const struct pto_threads_engine *engine = engine_of(port);
   if (engine->cores[core].has_deadlocked) return engine->rendezvous.waiting.deadlock;
@@ -337,7 +335,6 @@ const struct pto_port_ops pto_threads_ops = {.begin_run = threads_begin_run,
                                              .dispatch = threads_dispatch,
                                              .flush = threads_flush,
                                              .poll = threads_poll,
-                                             .resume = threads_resume,
                                              .wait = threads_wait,
                                              .kernel_message = threads_kernel_message,
                                              .find_waits = pto_threads_find_waits,

@@ -79,10 +79,6 @@ static inline void *pto_mailbox_claim(struct pto_mailbox *mailbox, uint32_t elem
   mailbox->written++;
   return slot;
 }
-static inline bool pto_mailbox_has_unpublished(const struct pto_mailbox *mailbox) {
-  /* Relaxed: the producer's own store. */
-  return mailbox->written != pto_atomic_load(&mailbox->tail, memory_order_relaxed);
-}
 /* Hands every filled slot to the consumer, once it looks. */
 static inline void pto_mailbox_publish(struct pto_mailbox *mailbox) {
   /* R2: pairs with A2 of peek. */
@@ -110,11 +106,6 @@ static inline const void *pto_mailbox_peek(struct pto_mailbox *mailbox, uint32_t
     if (mailbox->taken == mailbox->cached_tail + (PTO_MUTANT == 7)) return NULL;
   }
   return mailbox->slots + (size_t)(mailbox->taken & (mailbox->capacity - 1)) * element_bytes;
-}
-/* The element behind the one peeked, where it is known to be there; for looking ahead. */
-static inline const void *pto_mailbox_peek_next(const struct pto_mailbox *mailbox, uint32_t element_bytes) {
-  if (mailbox->taken + 1 == mailbox->cached_tail) return NULL;
-  return mailbox->slots + (size_t)((mailbox->taken + 1) & (mailbox->capacity - 1)) * element_bytes;
 }
 /* Gives the peeked element's slot back. */
 static inline void pto_mailbox_pop(struct pto_mailbox *mailbox) {

@@ -157,8 +157,6 @@ static void run_candidate(struct engine_explore *engine, uint32_t at) {
 
 static int explore_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
   struct engine_explore *engine = engine_of(port);
-  (void)sentence;
-  (void)sentence_size;
   engine->candidate_count = 0;
   engine->orchestration_waits = engine->has_completion = false;
   engine->decisions = engine->step_count = 0;
@@ -173,7 +171,6 @@ static bool explore_dispatch(struct pto_port *port, const struct pto_message *me
                              struct pto_completion *completion) {
   struct engine_explore *engine = engine_of(port);
   struct explore_core *core = &engine->cores[message->core];
-  (void)ready_at;
   core->message = *message;
   core->is_on_fiber = false;
   core->piece = 0;
@@ -182,7 +179,6 @@ static bool explore_dispatch(struct pto_port *port, const struct pto_message *me
   add_candidate(engine, message->core);
   return false;
 }
-static void explore_flush(struct pto_port *port) { (void)port; }
 
 static uint32_t deliver(struct engine_explore *engine, struct pto_completion *completions) {
   if (!engine->has_completion) return 0;
@@ -216,7 +212,6 @@ static void explore_wait(struct pto_port *port) {
 
 static void explore_resume(struct pto_port *port, uint64_t not_before) {
   struct engine_explore *engine = engine_of(port);
-  (void)not_before;
   engine->orchestration_waits = false;
 }
 
@@ -236,7 +231,6 @@ static void explore_destroy(struct pto_port *port) {
 static const struct pto_port_ops ops = {.begin_run = explore_begin_run,
                                         .end_run = explore_end_run,
                                         .dispatch = explore_dispatch,
-                                        .flush = explore_flush,
                                         .poll = explore_poll,
                                         .resume = explore_resume,
                                         .wait = explore_wait,

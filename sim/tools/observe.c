@@ -37,10 +37,9 @@ static struct engine_observe *engine_of(struct pto_port *port) { return (struct 
 
 /* ---- kernels ---- */
 
-static void prepare_local(struct engine_observe *engine, struct pto_core *view, uint8_t fill, uint64_t bytes) {
+static void prepare_local(struct pto_core *view, uint8_t fill, uint64_t bytes) {
   const struct pto_local_memory *last = view->kind == PTO_AIV ? &view->local : &view->l0c;
   const size_t span = (size_t)((char *)last->addr - (char *)view->local.addr) + last->size_bytes;
-  (void)engine;
   madvise(view->local.addr, span, MADV_DONTNEED); /* private memory: it reads as zero again */
   if (bytes) memset(view->local.addr, fill, pto_min_u64(bytes, view->local.size_bytes));
 }
@@ -106,7 +105,7 @@ int pto_engine_observe_run(struct pto_port *port, uint8_t local_fill, uint64_t l
   int first_status = 0;
   for (uint32_t i = 0; i < engine->unit.count; i++) {
     const uint32_t core = engine->unit.messages[i].core;
-    prepare_local(engine, &engine->views[core], local_fill, local_bytes);
+    prepare_local(&engine->views[core], local_fill, local_bytes);
     engine->cores[core].message[0] = '\0';
     engine->cores[core].status = 0;
   }
@@ -197,8 +196,6 @@ static void run_unit(struct engine_observe *engine) {
 
 static int engine_begin_run(struct pto_port *port, char *sentence, size_t sentence_size) {
   struct engine_observe *engine = engine_of(port);
-  (void)sentence;
-  (void)sentence_size;
   engine->first = engine->count = engine->done_count = 0;
   pto_waiting_cores_reset(&engine->solo.waiting);
   return PTO_OK;
@@ -211,12 +208,10 @@ static void engine_end_run(struct pto_port *port) {
 static bool engine_dispatch(struct pto_port *port, const struct pto_message *message, uint64_t ready_at,
                             struct pto_completion *completion) {
   struct engine_observe *engine = engine_of(port);
-  (void)ready_at;
   PTO_ASSERT(engine->count < engine->capacity);
   engine->queue[(engine->first + engine->count++) % engine->capacity] = *message;
   return false;
 }
-static void engine_flush(struct pto_port *port) { (void)port; }
 
 static uint32_t engine_poll(struct pto_port *port, struct pto_completion *completions, uint32_t max) {
   struct engine_observe *engine = engine_of(port);
@@ -225,10 +220,6 @@ static uint32_t engine_poll(struct pto_port *port, struct pto_completion *comple
   memmove(engine->done, engine->done + count, (engine->done_count - count) * sizeof *completions);
   engine->done_count -= count;
   return count;
-}
-static void engine_resume(struct pto_port *port, uint64_t not_before) {
-  (void)port;
-  (void)not_before;
 }
 static void engine_wait(struct pto_port *port) {
   if (engine_of(port)->count > 0) run_unit(engine_of(port));
@@ -247,9 +238,7 @@ static void engine_destroy(struct pto_port *port) {
 static const struct pto_port_ops ops = {.begin_run = engine_begin_run,
                                         .end_run = engine_end_run,
                                         .dispatch = engine_dispatch,
-                                        .flush = engine_flush,
                                         .poll = engine_poll,
-                                        .resume = engine_resume,
                                         .wait = engine_wait,
                                         .kernel_message = engine_kernel_message,
                                         .destroy = engine_destroy,

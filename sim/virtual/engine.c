@@ -199,8 +199,6 @@ static int engine_begin_run(struct pto_port *port, char *sentence, size_t senten
 /* The last clocks stay readable through elapsed_ps. */
 static void engine_end_run(struct pto_port *port) { leave_scheduler(engine_of(port)); }
 
-static void engine_flush(struct pto_port *port) { (void)port; }
-
 static const char *engine_kernel_message(struct pto_port *port, uint32_t core) {
   return pto_virtual_cores_sentence(&engine_of(port)->cores, core);
 }
@@ -220,7 +218,6 @@ static const struct pto_port_ops ops = {
     .begin_run = engine_begin_run,
     .end_run = engine_end_run,
     .dispatch = engine_dispatch,
-    .flush = engine_flush,
     .poll = engine_poll,
     .resume = engine_resume,
     .wait = engine_wait,

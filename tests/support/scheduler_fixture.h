@@ -76,7 +76,7 @@ static inline void close_all(void) {
 static inline uint32_t make_task(enum pto_shape shape, uint32_t blocks, uint32_t flags) {
   static const bool roles[PTO_SHAPE_COUNT][3] = {
       {true, false, false}, {false, true, false}, {false, true, true}, {true, true, false}, {true, true, true}};
-  uint32_t index = pto_task_ring_alloc(&rings, 0);
+  uint32_t index = pto_task_ring_alloc(&rings, &rings.rings[0]);
   struct pto_task_slot *slot = &rings.slots[index];
   slot->shape = (uint8_t)shape;
   const bool is_single = shape <= PTO_SHAPE_AIV && blocks == 1 && !(flags & (PTO_TASK_SYNC_START | PTO_TASK_WAITS));
